@@ -1,0 +1,41 @@
+# The door of a checkout. Every target sets up what it needs first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.set-up
+
+.PHONY: help setup test lint types unit run bench clean
+
+help:  ## what there is to make
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+setup: $(STAMP)  ## make .venv, once, and again when pyproject.toml changes
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memoryd needs Python 3.11 or newer; say make PYTHON=python3.12")'
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+test: lint types unit  ## what CI runs: lint, types and tests
+
+lint: setup  ## ruff, all rules
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: setup  ## mypy, strict, over both packages, the tests and the benchmarks
+	$(BIN)/mypy
+
+unit: setup  ## the tests alone
+	$(BIN)/python -m pytest
+
+run: setup  ## serve in the foreground, with whatever key there is
+	$(BIN)/memoryd serve
+
+bench: setup  ## figures beside baselines, in one run
+	$(BIN)/python benchmarks/run.py
+
+clean:  ## remove .venv and caches
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""The daemon: follows transcripts, keeps memories, answers recall."""
