@@ -1,0 +1,128 @@
+"""Every version of every topic file: what it said, since when, and who changed it.
+
+Contents are kept once by their hash and compressed; a version is a line that names one. A removal
+is a version too, without content, so that a forget can be undone. Old versions are thinned out, but
+the newest of each memory stay whatever their age.
+"""
+
+import zlib
+from typing import Literal
+
+import msgspec
+
+from memoryd.errors import NotFound
+from memoryd.files import version_of
+from memoryd.state import State
+
+Cause = Literal["extraction", "dream", "user", "agent", "sync", "outside", "restore", "refused"]
+
+
+class Version(msgspec.Struct, frozen=True):
+    """One line of a memory's history; `sha256` is empty where the file was removed."""
+
+    version: int
+    at: float
+    cause: str
+    session_id: str
+    sha256: str
+    bytes: int
+
+
+class History:
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def record(
+        self,
+        folder: str,
+        file: str,
+        data: bytes | None,
+        *,
+        at: float,
+        cause: Cause,
+        session_id: str = "",
+    ) -> int:
+        """Adds a version, unless the newest one says the same; returns its number."""
+        sha256 = None if data is None else version_of(data)
+        with self._state.transaction():
+            last = self._state.run(
+                "select id, sha256 from versions where folder = ? and file = ?"
+                " and cause != 'refused' order by id desc limit 1",
+                folder,
+                file,
+            )
+            if cause != "refused" and last and last[0][1] == sha256:
+                return int(str(last[0][0]))
+            if data is not None:
+                self._state.run(
+                    "insert or ignore into blobs values (?, ?)", sha256, zlib.compress(data)
+                )
+            ((number,),) = self._state.run(
+                "insert into versions (folder, file, sha256, bytes, at, cause, session_id)"
+                " values (?, ?, ?, ?, ?, ?, ?) returning id",
+                folder,
+                file,
+                sha256,
+                len(data or b""),
+                at,
+                cause,
+                session_id,
+            )
+        return int(str(number))
+
+    def versions(self, folder: str, file: str) -> list[Version]:
+        """Newest first."""
+        rows = self._state.run(
+            "select id, at, cause, session_id, coalesce(sha256, ''), bytes from versions"
+            " where folder = ? and file = ? order by id desc",
+            folder,
+            file,
+        )
+        return [msgspec.convert(row, Version, strict=False) for row in map(_fields, rows)]
+
+    def content(self, folder: str, file: str, version: int) -> bytes:
+        rows = self._state.run(
+            "select packed from versions join blobs using (sha256)"
+            " where folder = ? and file = ? and id = ?",
+            folder,
+            file,
+            version,
+        )
+        if not rows or not isinstance(rows[0][0], bytes):
+            raise NotFound(
+                f"{file} has no version {version} with content",
+                hint=f"memoryd history {file} lists them",
+            )
+        return zlib.decompress(rows[0][0])
+
+    def is_known(self, folder: str, file: str, sha256: str) -> bool:
+        """Whether the newest version of the file is this one."""
+        rows = self._state.run(
+            "select sha256 from versions where folder = ? and file = ? and cause != 'refused'"
+            " order by id desc limit 1",
+            folder,
+            file,
+        )
+        return bool(rows) and rows[0][0] == sha256
+
+    def thin_out(self, *, now: float, keep_days: int, keep_versions: int) -> int:
+        """Drops versions older than `keep_days` beyond the newest ones of each memory."""
+        with self._state.transaction():
+            gone = self._state.run(
+                "delete from versions where at < ? and id not in ("
+                " select id from (select id, row_number() over"
+                " (partition by folder, file order by id desc) as place from versions)"
+                " where place <= ?) returning id",
+                now - keep_days * 86_400,
+                keep_versions,
+            )
+            if gone:
+                self._state.run(
+                    "delete from blobs where sha256 not in"
+                    " (select sha256 from versions where sha256 is not null)"
+                )
+        return len(gone)
+
+
+def _fields(row: tuple[object, ...]) -> dict[str, object]:
+    return dict(zip(Version.__struct_fields__, row, strict=True))

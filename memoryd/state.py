@@ -1,0 +1,134 @@
+"""state.db: what the daemon knows beyond the files, in one SQLite database.
+
+The files are the truth. This database can be deleted: history, spending and cursors go with it, and
+everything else is rebuilt. It is therefore tolerant: a damaged database is put aside, never an end.
+
+- One connection, used from any thread, one transaction at a time.
+- The schema only grows: each step of `MIGRATIONS` is applied once, in order, and never changed.
+- WAL with NORMAL sync: a kill loses nothing, a power cut at most the last moments.
+"""
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Self, TypeAlias
+
+from memoryd.errors import StorageError, Unavailable
+from memoryd.files import make_folder
+
+Cell: TypeAlias = str | int | float | bytes | None
+
+MIGRATIONS: Final[tuple[str, ...]] = (
+    """
+    create table blobs (sha256 text primary key, packed blob not null) without rowid;
+    create table versions (
+        id integer primary key,
+        folder text not null, file text not null,
+        sha256 text,            -- null: the file was removed
+        bytes integer not null, at real not null,
+        cause text not null, session_id text not null
+    );
+    create index versions_by_file on versions (folder, file, id);
+    """,
+)
+
+
+class State:
+    """The open database. `run` reads or writes; `transaction` makes several writes one."""
+
+    def __init__(self, connection: sqlite3.Connection, path: str, put_aside: str = "") -> None:
+        self._connection = connection
+        self._lock = threading.RLock()
+        self.path = path
+        self.put_aside = put_aside
+
+    @classmethod
+    def open(cls, path: str) -> Self:
+        """Opens or makes the database; one that is damaged is renamed and a new one begun."""
+        make_folder(str(Path(path).parent))
+        try:
+            return cls(_connected(path), path)
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
+                raise _storage_error(path, "open", error) from error
+            aside = f"{path}.damaged-{time.time_ns()}"
+            Path(path).rename(aside)
+            for suffix in ("-wal", "-shm"):
+                Path(path + suffix).unlink(missing_ok=True)
+            return cls(_connected(path), path, put_aside=aside)
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    def run(self, sql: str, *values: Cell) -> list[tuple[Cell, ...]]:
+        """One statement; its rows, if it has any."""
+        with self._lock, _storage_errors(self.path):
+            return self._connection.execute(sql, values).fetchall()
+
+    def run_many(self, sql: str, rows: Sequence[Sequence[Cell]]) -> None:
+        with self.transaction(), _storage_errors(self.path):
+            self._connection.executemany(sql, rows)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All statements inside happen, or none does. Nesting joins the outer one."""
+        with self._lock:
+            if self._connection.in_transaction:
+                yield
+                return
+            with _storage_errors(self.path):
+                self._connection.execute("begin immediate")
+            try:
+                yield
+            except BaseException:
+                self._connection.execute("rollback")
+                raise
+            with _storage_errors(self.path):
+                self._connection.execute("commit")
+
+
+def _connected(path: str) -> sqlite3.Connection:
+    before = os.umask(0o177)
+    try:
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    finally:
+        os.umask(before)
+    try:
+        connection.execute("pragma journal_mode = wal")
+        connection.execute("pragma synchronous = normal")
+        connection.execute("pragma busy_timeout = 2000")
+        _migrate(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _migrate(connection: sqlite3.Connection, path: str) -> None:
+    (version,) = connection.execute("pragma user_version").fetchone()
+    if version > len(MIGRATIONS):
+        raise Unavailable(
+            f"{path} was made by a newer memoryd",
+            hint="upgrade memoryd, or move the file away to begin anew (history goes with it)",
+        )
+    for number, script in enumerate(MIGRATIONS[version:], start=version + 1):
+        connection.executescript(
+            f"begin immediate; {script}; pragma user_version = {number}; commit;"
+        )
+
+
+@contextmanager
+def _storage_errors(path: str) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise _storage_error(path, "use", error) from error
+
+
+def _storage_error(path: str, deed: str, error: sqlite3.Error) -> StorageError:
+    return StorageError(path, deed, OSError(None, str(error)))

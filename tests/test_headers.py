@@ -1,0 +1,158 @@
+"""A header means what it says, costs nothing, and keeps its bytes."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoryd import headers
+
+
+def test_values_are_text_whatever_yaml_would_make_of_them() -> None:
+    fields, body = headers.read("---\nname: no\nver: 1.10\nday: 2026-01-02\n---\n\nBody.\n")
+    assert fields == {"name": "no", "ver": "1.10", "day": "2026-01-02"}
+    assert body == "Body."
+
+
+def test_a_colon_in_a_description_is_part_of_it() -> None:
+    fields, _ = headers.read("---\ndescription: rule: never mock, see #12\n---\n")
+    assert fields == {"description": "rule: never mock, see #12"}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('"two \\"words\\" \\u2014 dash"', 'two "words" — dash'),
+        ("'it''s'", "it's"),
+        ('"broken \\x escape"', "broken \\x escape"),
+        ("> \n  folded\n  text", "folded text"),
+        ("|\n  kept\n  lines", "kept\nlines"),
+        ("wrapped by a\n  YAML writer: at eighty", "wrapped by a YAML writer: at eighty"),
+        ("*not an alias*", "*not an alias*"),
+        ("!!python/object:os.system x", "!!python/object:os.system x"),
+    ],
+)
+def test_every_way_to_write_a_value_is_read(text: str, value: str) -> None:
+    fields, _ = headers.read(f"---\nkey: {text}\n---\n")
+    assert fields == {"key": value}
+
+
+def test_one_level_of_nesting_and_lists_are_read() -> None:
+    text = "---\nmetadata:\n  type: user\n  node_type: memory\npaths:\n- 'a/**'\n- b\n---\n"
+    fields, _ = headers.read(text)
+    assert fields == {
+        "metadata": {"type": "user", "node_type": "memory"},
+        "paths": ["a/**", "b"],
+    }
+    assert headers.read("---\nmetadata: {type: user, by: 'x, y'}\n---\n")[0] == {
+        "metadata": {"type": "user", "by": "x, y"}
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "no header",
+        "---\nnever closed: x\n",
+        "\n---\nname: too late\n---\n",
+        "---\n- a list\n---\nbody",
+        "---\nname: a\nname: b\n---\nbody",
+        "---\n just indented\n---\nbody",
+        "---\nmetadata:\n  a: 1\n  a: 2\n---\nbody",
+        "---\n" + "x: " + "y" * 5000 + "\n---\nbody",
+    ],
+)
+def test_a_broken_header_is_no_metadata_and_no_error(text: str) -> None:
+    assert headers.read(text)[0] == {}
+
+
+def bombs() -> Iterator[str]:
+    laughs = "a: &a [x,x,x,x,x,x,x,x,x]\n"
+    for letter, last in zip("bcdefghi", "abcdefgh", strict=True):
+        laughs += f"{letter}: &{letter} [{','.join([f'*{last}'] * 9)}]\n"
+    yield laughs
+    merges = "a0: &a0 {x: 1}\n"
+    for n in range(1, 24):
+        merges += f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}\n"
+    yield merges
+    yield "k: " + "[" * 2000 + "]" * 2000 + "\n"
+    yield "k: " + "{a: " * 900 + "\n"
+    yield "".join(f"{'  ' * n}k:\n" for n in range(80))
+    yield "? " * 1000 + "\n"
+    yield "!!python/object/apply:os.system ['true']\n"
+    yield "name: x\n" * 400
+    yield "k: \x00\x00\x00\n"
+    yield "k: \u202e\u2066\U000e0041\n"
+    yield "k: 'unclosed\n" * 200
+    yield 'k: "' + "\\" * 3000 + "\n"
+    yield "- " * 2000 + "\n"
+    yield ": " * 2000 + "\n"
+
+
+@pytest.mark.parametrize("bomb", list(bombs()), ids=lambda bomb: repr(bomb[:18]))
+def test_a_bomb_in_a_header_costs_nothing(bomb: str) -> None:
+    started = time.process_time()
+    headers.read(f"---\n{bomb}---\nbody\n")
+    assert time.process_time() - started < 0.05
+
+
+def test_a_change_touches_its_own_line_alone() -> None:
+    text = (
+        "---\r\n# mine\r\nname: Old\r\ncolour:   blue   # keep\r\n"
+        "description: a\r\n  long one\r\n---\r\n\r\nBody\t\r\n\r\n"
+    )
+    assert headers.change(text, {"description": "new", "trust": "user-said"}) == (
+        "---\r\n# mine\r\nname: Old\r\ncolour:   blue   # keep\r\n"
+        "description: new\r\ntrust: user-said\r\n---\r\n\r\nBody\t\r\n\r\n"
+    )
+
+
+def test_a_nested_field_is_changed_where_it_stands() -> None:
+    text = "---\nname: n\nmetadata:\n  type: user\n  modified: x\n---\nbody\n"
+    assert headers.change(text, {"type": "feedback"}) == text.replace(
+        "type: user", "type: feedback"
+    )
+
+
+def test_a_field_can_be_removed_with_all_its_lines() -> None:
+    text = "---\nname: n\nsupersedes:\n- a.md\n- b.md\ntype: user\n---\nbody\n"
+    assert headers.change(text, {"supersedes": None}) == "---\nname: n\ntype: user\n---\nbody\n"
+
+
+def test_a_change_of_a_broken_header_keeps_the_whole_text_as_body() -> None:
+    text = "---\nname: a\nname: b\n---\nbody"
+    changed = headers.change(text, {"name": "c"})
+    assert headers.read(changed) == ({"name": "c"}, text)
+
+
+ANY_LINE = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=80)
+
+
+@given(st.dictionaries(st.from_regex(r"[a-z_]{1,12}", fullmatch=True), ANY_LINE, max_size=6))
+def test_what_is_rendered_is_read_back_by_us_and_by_yaml(fields: dict[str, str]) -> None:
+    flat = {key: " ".join(value.split()) for key, value in fields.items()}
+    text = headers.render(fields, "body")
+    assert headers.read(text) == (flat, "body")
+    block = headers.sections(text).block or ""
+    assert (yaml.safe_load(block) or {}) == flat
+
+
+@given(st.text(max_size=300), st.text(max_size=300))
+def test_the_sections_of_any_text_add_up_to_it(block: str, body: str) -> None:
+    for text in (block, body, f"---\n{block}\n---\n{body}"):
+        parts = headers.sections(text)
+        assert parts.before + (parts.block or "") + parts.rest == text
+        headers.read(text)
+
+
+@given(ANY_LINE, ANY_LINE)
+def test_a_change_can_be_read_back_and_undone(value: str, body: str) -> None:
+    text = f"---\nname: first\n# note\ntype: user\n---\n{body}"
+    flat = " ".join(value.split())
+    changed = headers.change(text, {"name": value})
+    assert headers.read(changed)[0]["name"] == flat
+    assert headers.change(changed, {"name": "first"}) == text
