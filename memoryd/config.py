@@ -1,0 +1,173 @@
+"""memoryd's own settings as one strict struct: every key of config.toml, its range, its default.
+
+- Every number has its unit or its meaning in its name.
+- Keys and tokens come from the environment and are wrapped, so that no log line, error or encoded
+  struct shows one by accident.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Literal
+
+import msgspec
+
+Usd = Annotated[float, msgspec.Meta(ge=0, le=100_000)]
+Tokens = Annotated[int, msgspec.Meta(ge=1, le=100_000_000)]
+ModelName = Annotated[
+    str, msgspec.Meta(pattern=r"^[!-~]{1,200}$", description="the name of a model")
+]
+OwnPath = Annotated[
+    str, msgspec.Meta(pattern=r"^~?/[^\x00]+$", description="an absolute path or one under ~/")
+]
+
+Provider = Literal["auto", "anthropic", "embedded"]
+ProjectMode = Literal["topics", "log"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True):
+    """One table of config.toml."""
+
+
+class Extraction(Section, frozen=True, kw_only=True):
+    every_turns: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
+    parallel: Annotated[int, msgspec.Meta(ge=1, le=32)] = 2
+
+
+class Model(Section, frozen=True, kw_only=True):
+    provider: Provider = "auto"
+    base_url: Annotated[str, msgspec.Meta(description="a URL")] | None = None
+    key_file: OwnPath | None = None
+    recall: ModelName = "claude-haiku-5-5"
+    extraction: ModelName = "claude-haiku-5-5"
+    notes: ModelName = "claude-haiku-5-5"
+    dream: ModelName = "claude-sonnet-5-5"
+
+
+class Budget(Section, frozen=True, kw_only=True):
+    usd_per_day: Usd = 1.00
+    usd_per_month: Usd = 15.00
+
+
+class Price(Section, frozen=True, kw_only=True):
+    """US dollars for a million tokens; the long prices hold for prompts over `long_above_tokens`.
+
+    A cache price that is not given follows from the input price: 1.25 times to write, a tenth to
+    read.
+    """
+
+    input_usd: Usd
+    output_usd: Usd
+    cache_write_usd: Usd | None = None
+    cache_read_usd: Usd | None = None
+    long_above_tokens: Tokens | None = None
+    long_input_usd: Usd | None = None
+    long_output_usd: Usd | None = None
+
+
+class Recall(Section, frozen=True, kw_only=True):
+    limit: Annotated[int, msgspec.Meta(ge=1, le=50)] = 5
+    model_dir: OwnPath | None = None
+    # A hook gives up after 300 ms; what comes later is computed for nobody.
+    deadline_ms: Annotated[int, msgspec.Meta(ge=1, le=60_000)] = 200
+
+
+class Dream(Section, frozen=True, kw_only=True):
+    min_hours: Annotated[float, msgspec.Meta(ge=0, le=8760)] = 24
+    min_sessions: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 5
+    max_loss_percent: Annotated[float, msgspec.Meta(ge=0, le=100)] = 30
+
+
+class Index(Section, frozen=True, kw_only=True):
+    skip: bool = False
+
+
+class History(Section, frozen=True, kw_only=True):
+    keep_days: Annotated[int, msgspec.Meta(ge=1, le=36_500)] = 365
+    keep_versions: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 20
+
+
+class Log(Section, frozen=True, kw_only=True):
+    level: LogLevel = "info"
+    max_bytes: Annotated[int, msgspec.Meta(ge=65_536, le=1_073_741_824)] = 10_485_760
+    keep_files: Annotated[int, msgspec.Meta(ge=1, le=100)] = 5
+
+
+class Transcripts(Section, frozen=True, kw_only=True):
+    sweep_seconds: Annotated[int, msgspec.Meta(ge=1, le=3600)] = 30
+
+
+class Project(Section, frozen=True, kw_only=True):
+    mode: ProjectMode = "topics"
+
+
+class Secret:
+    """A value that only `reveal` shows; not printable, not encodable."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        return self._value
+
+    def __repr__(self) -> str:
+        return "[secret]"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other.reveal() == self._value
+
+    def __hash__(self) -> int:
+        return hash(self._value)
+
+
+class Credentials(msgspec.Struct, frozen=True, kw_only=True):
+    """What the environment says about the provider; the key outranks the token."""
+
+    api_key: Secret | None = None
+    auth_token: Secret | None = None
+    base_url: str | None = None
+
+
+# Published prices. The row "unknown" is for a model without one of its own: dear on purpose, so
+# that an unpriced name is no way round the cap.
+DEFAULT_PRICES: Mapping[str, Price] = MappingProxyType(
+    {
+        "claude-haiku-5-5": Price(
+            input_usd=0.10,
+            output_usd=0.50,
+            long_above_tokens=100_000,
+            long_input_usd=0.50,
+            long_output_usd=2.50,
+        ),
+        "claude-sonnet-5-5": Price(input_usd=2.00, output_usd=10.00),
+        "claude-opus-5-5": Price(input_usd=4.00, output_usd=20.00),
+        "unknown": Price(input_usd=15.00, output_usd=75.00),
+    }
+)
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a user can set, each section by its name in config.toml."""
+
+    extraction: Extraction = Extraction()
+    model: Model = Model()
+    budget: Budget = Budget()
+    recall: Recall = Recall()
+    dream: Dream = Dream()
+    index: Index = Index()
+    history: History = History()
+    log: Log = Log()
+    transcripts: Transcripts = Transcripts()
+    prices: Mapping[str, Price] = DEFAULT_PRICES
+    projects: Mapping[str, Project] = MappingProxyType({})
+    credentials: Credentials = Credentials()
+
+    @property
+    def base_url(self) -> str | None:
+        """The server to talk to, if not the provider's own; config.toml comes first."""
+        return self.model.base_url or self.credentials.base_url
+
+    def mode_of(self, root: str) -> ProjectMode:
+        return self.projects.get(root, Project()).mode
