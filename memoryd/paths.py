@@ -29,9 +29,9 @@ from memoryd.errors import ConfigError, InvalidInput
 SLUG_UNITS = 200
 PATH_LIMIT_BYTES = 4096
 NAME_LIMIT_BYTES = 128
-# The size of sun_path less its final NUL.
-SOCKET_LIMIT_BYTES = 107
-SOCKET_LIMIT_BYTES_MAC = 103
+# The size of sun_path less its final NUL; a system that is not Linux is taken to be like macOS.
+SOCKET_LIMIT_BYTES_LINUX = 107
+SOCKET_LIMIT_BYTES_OTHER = 103
 
 MEMORY_PATH_OVERRIDE = "CLAUDE_COWORK_MEMORY_PATH_OVERRIDE"
 
@@ -114,19 +114,23 @@ def expand_home(path: str, home: str) -> str:
 
 def places(env: Mapping[str, str], platform: str, uid: int, home: str) -> Places:
     """The machine's places; raises ConfigError for a variable that cannot be followed."""
-    given_home = required_absolute("HOME", home)
-    home = clean(given_home)
-    claude_dir = env.get("CLAUDE_CONFIG_DIR") or join(home, ".claude")
-    state_dir = join(clean(state_home(env, platform, home)), "memoryd")
-    socket, is_shortened = socket_place(env, platform, uid, given_home)
+    home = clean(required_absolute("HOME", home))
     is_mac = platform == "darwin"
-    logs_apart = is_mac and absolute(env, "XDG_STATE_HOME") is None
+    application = join(home, "Library/Application Support")
+    config_home = named_folder(env, "XDG_CONFIG_HOME")
+    config_home = config_home or (application if is_mac else join(home, ".config"))
+    state_home = named_folder(env, "XDG_STATE_HOME")
+    logs_apart = is_mac and state_home is None
+    state_home = state_home or (application if is_mac else join(home, ".local/state"))
+    state_dir = join(state_home, "memoryd")
     log_dir = join(home, "Library/Logs/memoryd") if logs_apart else state_dir
+    claude_dir = env.get("CLAUDE_CONFIG_DIR") or join(home, ".claude")
+    socket, is_shortened = socket_place(env, platform, uid, state_dir)
     managed = "/Library/Application Support/ClaudeCode" if is_mac else "/etc/claude-code"
     return Places(
         home=home,
         claude_dir=clean(required_absolute("CLAUDE_CONFIG_DIR", claude_dir)),
-        config_file=join(clean(config_home(env, platform, home)), "memoryd/config.toml"),
+        config_file=join(config_home, "memoryd/config.toml"),
         state_dir=state_dir,
         state_db=join(state_dir, "state.db"),
         log_file=join(log_dir, "memoryd.log"),
@@ -138,19 +142,9 @@ def places(env: Mapping[str, str], platform: str, uid: int, home: str) -> Places
     )
 
 
-def config_home(env: Mapping[str, str], platform: str, home: str) -> str:
-    default = "Library/Application Support" if platform == "darwin" else ".config"
-    return absolute(env, "XDG_CONFIG_HOME") or f"{home}/{default}"
-
-
-def state_home(env: Mapping[str, str], platform: str, home: str) -> str:
-    default = "Library/Application Support" if platform == "darwin" else ".local/state"
-    return absolute(env, "XDG_STATE_HOME") or f"{home}/{default}"
-
-
-def absolute(env: Mapping[str, str], name: str) -> str | None:
+def named_folder(env: Mapping[str, str], name: str) -> str | None:
     value = env.get(name, "")
-    return value if path_is_usable(value) else None
+    return clean(value) if path_is_usable(value) else None
 
 
 def required_absolute(name: str, value: str) -> str:
@@ -164,9 +158,11 @@ def clean(path: str) -> str:
     return "/" + "/".join(part for part in path.split("/") if part not in {"", "."})
 
 
-def socket_place(env: Mapping[str, str], platform: str, uid: int, home: str) -> tuple[str, bool]:
+def socket_place(
+    env: Mapping[str, str], platform: str, uid: int, state_dir: str
+) -> tuple[str, bool]:
     """Where the socket is, and whether a long path was replaced by a short one."""
-    limit_bytes = SOCKET_LIMIT_BYTES_MAC if platform == "darwin" else SOCKET_LIMIT_BYTES
+    limit_bytes = SOCKET_LIMIT_BYTES_LINUX if platform == "linux" else SOCKET_LIMIT_BYTES_OTHER
     if asked := env.get("MEMORYD_SOCKET"):
         if byte_length(required_absolute("MEMORYD_SOCKET", asked)) > limit_bytes:
             raise ConfigError(
@@ -175,12 +171,10 @@ def socket_place(env: Mapping[str, str], platform: str, uid: int, home: str) -> 
                 hint="choose a shorter path, or unset MEMORYD_SOCKET",
             )
         return asked, False
-    runtime = absolute(env, "XDG_RUNTIME_DIR")
-    folder = runtime or f"{state_home(env, platform, home)}/memoryd"
-    derived = f"{folder}/memoryd.sock"
+    derived = join(named_folder(env, "XDG_RUNTIME_DIR") or state_dir, "memoryd.sock")
     if byte_length(derived) <= limit_bytes:
         return derived, False
-    digest = hashlib.sha256(derived.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    digest = hashlib.sha256(derived.encode("utf-8", "surrogateescape")).hexdigest()[:12]
     return f"/tmp/memoryd-{uid}-{digest}/memoryd.sock", True  # noqa: S108 - owner checked at use
 
 

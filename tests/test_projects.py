@@ -136,7 +136,9 @@ def test_a_submodule_keeps_its_worktrees_when_git_splits_its_configuration(
     inner = main / ".git/modules/lib"
     setting = git(main / "lib", "config", "core.worktree")
     git(main / "lib", "config", "extensions.worktreeConfig", "true")
-    (inner / "config.worktree").write_text(f'[Core]\n\tworkTree = "{setting}"\n')
+    (inner / "config.worktree").write_text(
+        f'[other]\nworktree = x\n[Core]\n\tworkTree = "{setting}"\n'
+    )
     text = (inner / "config").read_text()
     (inner / "config").write_text(text.replace(f"worktree = {setting}", ""))
     assert root_of(base / "wt") == main / "lib"
@@ -283,7 +285,28 @@ def test_a_symlink_to_another_git_folder_adopts_nothing(main: Path, evil: Path) 
 def test_a_forged_link_folder_that_names_another_common_folder_adopts_nothing(
     main: Path, evil: Path
 ) -> None:
-    claim(evil, forge_worktree(evil / "x", evil / ".git", commondir=str(main / ".git")))
+    store = forge_repository(evil / "store")
+    claim(evil, forge_worktree(store, evil / ".git", commondir=str(main / ".git")))
+    assert root_of(evil) == evil
+
+
+def test_a_link_folder_counts_only_in_the_right_place_of_a_repository(evil: Path) -> None:
+    store = forge_repository(evil / "store")
+    git_dir = forge_worktree(store, evil / ".git")
+    claim(evil, git_dir)
+    assert root_of(evil) == store
+    git_dir.parent.rename(store / "elsewhere")
+    claim(evil, store / "elsewhere/forged")
+    assert root_of(evil) == evil
+
+
+def test_a_link_folder_outside_of_any_repository_counts_for_nothing(evil: Path) -> None:
+    claim(evil, forge_worktree(evil / "store", evil / ".git"))
+    assert root_of(evil) == evil
+
+
+def test_a_back_link_to_another_file_of_the_directory_counts_for_nothing(evil: Path) -> None:
+    claim(evil, forge_worktree(forge_repository(evil / "store"), evil / "README"))
     assert root_of(evil) == evil
 
 
