@@ -1,0 +1,55 @@
+"""What can go wrong for a person at the command line; each says what to type next.
+
+Failure                 exit code 1
+|-- NotRunning          nobody listens on the socket; exit code 69
+|-- Denied              the socket is not this user's, or may not be opened
+|-- TimedOut            somebody listens, and did not answer in time
+|-- ProtocolError       what came back is no answer
+|-- DaemonError         the daemon said no; carries its code and kind
+|-- LocalFailure        something on this side of the socket
+`-- UsageError          the command line makes no sense as it stands; exit code 2
+"""
+
+from typing import ClassVar
+
+
+class Failure(Exception):
+    """A command cannot do what was asked; `hint` is what to type or change next."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class NotRunning(Failure):
+    exit_code = 69
+
+
+class Denied(Failure):
+    pass
+
+
+class TimedOut(Failure):
+    pass
+
+
+class ProtocolError(Failure):
+    pass
+
+
+class DaemonError(Failure):
+    def __init__(self, code: int, message: str, kind: str, hint: str) -> None:
+        super().__init__(message, hint)
+        self.code = code
+        self.kind = kind
+
+
+class LocalFailure(Failure):
+    pass
+
+
+class UsageError(Failure):
+    exit_code = 2
