@@ -1,0 +1,102 @@
+"""The `memoryd` command: one table of commands, one way out for every failure.
+
+Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 69 the daemon does not run, 130 interrupted
+by the keyboard, 141 whoever read our output went away.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from memoryd_client import __version__, cli_daemon, cli_install, cli_memories, hook
+from memoryd_client.commands import Arguments, Command, add_to, width_of_help
+from memoryd_client.failures import Failure
+from memoryd_client.render import one_line, paint
+
+INTERRUPTED = 130
+NOBODY_READS = 141
+
+
+def run_hook(_arguments: Arguments) -> int:
+    """Never ends here: a hook leaves the process by itself."""
+    hook.main()
+    return 0
+
+
+HOOK = Command(
+    "hook",
+    "pass an agent's hook to the daemon; reads its JSON from input, and never fails",
+    'echo \'{"hook_event_name":"Stop"}\' | memoryd hook',
+    run_hook,
+    asks_daemon=False,
+)
+
+COMMANDS: tuple[Command, ...] = (
+    *cli_daemon.COMMANDS,
+    *cli_memories.COMMANDS,
+    *cli_install.COMMANDS,
+    HOOK,
+)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line, built from the table."""
+    top = argparse.ArgumentParser(
+        prog="memoryd",
+        description="A memory for coding agents.",
+        epilog="memoryd COMMAND --help says more about each.",
+        formatter_class=help_formatter,
+    )
+    top.add_argument("--version", action="version", version=f"memoryd {__version__}")
+    commands = top.add_subparsers(
+        title="commands", dest="command", metavar="COMMAND", required=True
+    )
+    for command in COMMANDS:
+        one = commands.add_parser(
+            command.name,
+            help=command.help,
+            description=command.help.capitalize() + ".",
+            epilog=f"example: {command.example}",
+            formatter_class=help_formatter,
+            allow_abbrev=False,
+        )
+        for argument in command.arguments:
+            add_to(one, argument)
+        one.set_defaults(row=command)
+    return top
+
+
+def help_formatter(prog: str) -> argparse.HelpFormatter:
+    return argparse.HelpFormatter(prog, max_help_position=26, width=width_of_help())
+
+
+def main(words: Sequence[str]) -> int:
+    """Do one command and return its exit code."""
+    arguments = parser().parse_args(words)
+    try:
+        code = run(arguments.row, arguments)
+        sys.stdout.flush()
+    except Failure as failure:
+        return told(failure)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Nothing more can be said, not even by the interpreter when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NOBODY_READS
+    return code
+
+
+def run(command: Command, arguments: Arguments) -> int:
+    if command.asks_daemon:
+        cli_daemon.tell_version_difference()
+    return command.run(arguments)
+
+
+def told(failure: Failure) -> int:
+    """Say what went wrong and what to type next; the exit code."""
+    print(f"memoryd: {one_line(failure.message)}", file=sys.stderr)
+    if failure.hint:
+        print(paint(f"  {one_line(failure.hint)}", "bold", sys.stderr), file=sys.stderr)
+    return failure.exit_code

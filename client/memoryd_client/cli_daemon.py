@@ -1,0 +1,215 @@
+"""The commands about the daemon itself: status, logs, doctor, on, off, stop, serve."""
+
+import contextlib
+import sys
+import time
+
+from memoryd_client import __version__, logs
+from memoryd_client.answers import (
+    Json,
+    is_true_at,
+    items_at,
+    number_at,
+    object_at,
+    sentence_of,
+    text_at,
+)
+from memoryd_client.call import call
+from memoryd_client.commands import JSON, PROJECT, Argument, Arguments, Command, project_of
+from memoryd_client.failures import DaemonError, LocalFailure
+from memoryd_client.locations import locations, restart_hint
+from memoryd_client.render import Colour, one_line, paint, print_json, table, wrapped
+
+VERDICT_COLOURS: dict[str, Colour] = {
+    "ok": "green",
+    "warn": "yellow",
+    "fail": "red",
+    "skipped": "dim",
+}
+
+
+def status(arguments: Arguments) -> int:
+    """Print what the daemon does at the moment."""
+    answer = call("status", {"cwd": project_of(arguments)})
+    if arguments.json:
+        print_json(answer)
+        return 0
+    rows = status_rows(answer, call("ping"), project_of(arguments))
+    for line in table([row for row in rows if row[1]]):
+        print(line)
+    return 0
+
+
+def status_rows(answer: Json, ping: Json, project: str) -> list[tuple[str, str]]:
+    """What a person wants to see first, by name; what the daemon does not say is empty."""
+    memory, spending = object_at(answer, "memory"), object_at(answer, "spending")
+    transcripts, queue = object_at(answer, "transcripts"), object_at(answer, "queue")
+    uptime = duration(number_at(ping, "uptime_seconds"))
+    switched = "on" if is_true_at(memory, "enabled") else f"off: {text_at(memory, 'reason')}"
+    watched, behind = number_at(transcripts, "watched"), number_at(transcripts, "behind")
+    today, month = number_at(spending, "today_usd"), number_at(spending, "month_usd")
+    paused = ", paused: the cap is reached" if is_true_at(spending, "paused") else ""
+    return [
+        ("memoryd", f"{text_at(answer, 'version')}, process {ping.get('pid')}, up {uptime}"),
+        ("project", project),
+        ("memory", switched if memory else ""),
+        ("provider", text_at(answer, "provider")),
+        ("transcripts", f"{watched:.0f} watched, {behind:.0f} bytes behind" if transcripts else ""),
+        ("queue", queue_words(queue) if queue else ""),
+        ("spending", f"${today:.2f} today, ${month:.2f} this month{paused}" if spending else ""),
+        *(("dream", sentence_of(dream)) for dream in items_at(answer, "dreams")),
+        *(("error", sentence_of(error)) for error in items_at(answer, "errors")),
+    ]
+
+
+def queue_words(queue: Json) -> str:
+    return f"{number_at(queue, 'waiting'):.0f} waiting, {number_at(queue, 'running'):.0f} running"
+
+
+def duration(seconds: float) -> str:
+    """A length of time in the unit that fits it."""
+    for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
+def show_logs(arguments: Arguments) -> int:
+    """Print the newest lines of the log, and go on with -f."""
+    path = locations().log
+    if not arguments.follow and not path.exists():
+        raise LocalFailure(f"there is no log yet at {path}", "memoryd serve makes it")
+    with logs.Follower(path) as follower:
+        for line in logs.last_lines(follower, arguments.lines, arguments.level):
+            print_line(line, arguments)
+        if arguments.follow:
+            for line in logs.follow(follower, lambda: time.sleep(logs.POLL_SECONDS)):
+                if logs.is_at_least(line, arguments.level):
+                    print_line(line, arguments)
+    return 0
+
+
+def print_line(line: logs.Line, arguments: Arguments) -> None:
+    print(line.raw if arguments.json else logs.rendered(line), flush=arguments.follow)
+
+
+def examine(arguments: Arguments) -> int:
+    """Print the doctor's findings; a failure among them makes the exit code 1."""
+    from memoryd_client import doctor  # noqa: PLC0415 - loads what no other command needs
+
+    findings = doctor.examine(project_of(arguments))
+    if arguments.json:
+        print_json([finding._asdict() for finding in findings])
+    else:
+        for finding in findings:
+            print_finding(*finding)
+    return int(any(finding.verdict == "fail" for finding in findings))
+
+
+def print_finding(check: str, verdict: str, reason: str, mend: str) -> None:
+    painted = paint(verdict.ljust(8), VERDICT_COLOURS[verdict])
+    print(f"{painted}{check.ljust(16)}{one_line(reason)}")
+    if mend:
+        print(f"{'':24}{paint('-> ' + one_line(mend), 'bold')}")
+
+
+def switch_on(arguments: Arguments) -> int:
+    return switch(arguments, enabled=True)
+
+
+def switch_off(arguments: Arguments) -> int:
+    return switch(arguments, enabled=False)
+
+
+def switch(arguments: Arguments, *, enabled: bool) -> int:
+    """Turn memory on or off, for one project or for all."""
+    project = project_of(arguments)
+    answer = call("switch", {"enabled": enabled} | ({} if arguments.all else {"cwd": project}))
+    if arguments.json:
+        print_json(answer)
+        return 0
+    where = "everywhere" if arguments.all else f"for {one_line(project)}"
+    print(wrapped(f"memory is {'on' if enabled else 'off'} {where}"))
+    return 0
+
+
+def stop(arguments: Arguments) -> int:
+    """Ask the daemon to finish what it does and to end."""
+    answer = call("shutdown")
+    if arguments.json:
+        print_json(answer)
+        return 0
+    print("memoryd stops")
+    if locations().service.exists() and sys.platform != "darwin":
+        keep = "systemctl --user stop memoryd.socket memoryd.service"
+        print(wrapped(f"As a service it starts again at the next call. To keep it down: {keep}"))
+    return 0
+
+
+def serve(_arguments: Arguments) -> int:
+    """Be the daemon, in the foreground."""
+    from memoryd_client import serve as daemon  # noqa: PLC0415 - the one command that needs it
+
+    return daemon.run()
+
+
+def tell_version_difference() -> None:
+    """One line on stderr when the daemon that runs is not of this client's version."""
+    with contextlib.suppress(DaemonError):
+        version = text_at(call("ping", timeout_seconds=5), "version")
+        if version and version != __version__:
+            again = restart_hint(locations())
+            print(
+                f"memoryd {version} is running, and this command is {__version__}; {again}",
+                file=sys.stderr,
+            )
+
+
+ALL = Argument(("--all",), "for every project", is_switch=True)
+
+COMMANDS = (
+    Command("serve", "be the daemon, in this terminal", "memoryd serve", serve, asks_daemon=False),
+    Command(
+        "status",
+        "show what the daemon does",
+        "memoryd status --json",
+        status,
+        (PROJECT, JSON),
+    ),
+    Command(
+        "doctor",
+        "look for what is wrong and say how to mend it",
+        "memoryd doctor",
+        examine,
+        (PROJECT, JSON),
+        asks_daemon=False,
+    ),
+    Command(
+        "logs",
+        "show what the daemon wrote to its log",
+        "memoryd logs -f --level warning",
+        show_logs,
+        (
+            Argument(("-f", "--follow"), "go on as new lines come", is_switch=True),
+            Argument(
+                ("-n", "--lines"), "how many lines to begin with", "N", default=20, is_number=True
+            ),
+            Argument(
+                ("--level",), "only what is this grave, or graver", None, logs.LEVELS, "debug"
+            ),
+            JSON,
+        ),
+        asks_daemon=False,
+    ),
+    Command(
+        "on", "turn memory on for this project", "memoryd on --all", switch_on, (PROJECT, ALL, JSON)
+    ),
+    Command(
+        "off",
+        "turn memory off for this project",
+        "memoryd off --project ~/src/secret",
+        switch_off,
+        (PROJECT, ALL, JSON),
+    ),
+    Command("stop", "ask the daemon to end", "memoryd stop", stop, (JSON,)),
+)

@@ -1,0 +1,470 @@
+"""The command as people and scripts use it: words in, words and an exit code out."""
+
+import fcntl
+import io
+import json
+import os
+import pty
+import signal
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from memoryd_client import __version__, cli, cli_memories
+from memoryd_client.commands import JSON, Command
+from tests.scripted_daemon import Answer, Fault, Raw, Result, ScriptedDaemon
+
+COMMAND = (
+    sys.executable,
+    "-c",
+    "import sys; from memoryd_client.entry import main; sys.exit(main())",
+)
+PING = Result({"version": __version__, "pid": 4242, "uptime_seconds": 7300.5})
+HEADER = {
+    "path": "/m/feedback_tabs.md",
+    "name": "Tabs",
+    "description": "use tabs in Makefiles",
+    "type": "feedback",
+    "scope": "project",
+    "modified": "2026-03-30T12:00:00Z",
+    "age": "yesterday",
+    "stale": True,
+    "a field of a newer daemon": 1,
+}
+STATUS = {
+    "version": __version__,
+    "provider": "embedded",
+    "transcripts": {"watched": 12, "behind": 300},
+    "queue": {"waiting": 1, "running": 2},
+    "dreams": [],
+    "spending": {"today_usd": 0.257, "month_usd": 3.0, "paused": True},
+    "memory": {"enabled": False, "reason": "switched off here"},
+    "errors": ["the disk is full"],
+}
+
+
+@pytest.fixture
+def path(home: Path) -> Path:
+    return home / "run" / "memoryd.sock"
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def serving(path: Path, answers: Mapping[str, Answer]) -> ScriptedDaemon:
+    return ScriptedDaemon(path, {"ping": PING, **answers})
+
+
+def test_status_tells_the_state_in_a_few_lines(
+    path: Path, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(path, {"status": Result(STATUS)}) as daemon:
+        assert cli.main(["status"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"memoryd      {__version__}, process 4242, up 2 hours",
+        f"project      {project}",
+        "memory       off: switched off here",
+        "provider     embedded",
+        "transcripts  12 watched, 300 bytes behind",
+        "queue        1 waiting, 2 running",
+        "spending     $0.26 today, $3.00 this month, paused: the cap is reached",
+        "error        the disk is full",
+    ]
+    assert daemon.asked("status") == [{"cwd": str(project)}]
+
+
+def test_status_of_a_terse_daemon_leaves_lines_out(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(path, {"status": Result({"version": __version__, "memory": 3})}):
+        assert cli.main(["status"]) == 0
+    assert [row.split()[0] for row in capsys.readouterr().out.splitlines()] == [
+        "memoryd",
+        "project",
+    ]
+
+
+def test_list_shows_a_line_a_memory(
+    path: Path, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(path, {"memory/list": Result({"memories": [HEADER, {"path": "x.md"}]})}) as daemon:
+        assert cli.main(["list", "--scope", "user", "--type", "feedback", "--retired"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "feedback_tabs.md  feedback  project  yesterday  use tabs in Makefiles",
+        "x.md",
+    ]
+    params = {"cwd": str(project), "scope": "user", "type": "feedback", "retired": True}
+    assert daemon.asked("memory/list") == [params]
+
+
+def test_an_empty_list_says_how_to_begin(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(path, {"memory/list": Result({"memories": []})}):
+        assert cli.main(["list"]) == 0
+    assert "memoryd remember" in capsys.readouterr().out
+
+
+def test_show_prints_header_and_text_as_they_are(
+    path: Path, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = HEADER | {"content": "Use tabs.\n\n**Why:** make wants them.\n", "version": 3}
+    with serving(path, {"memory/get": Result(answer)}) as daemon:
+        assert cli.main(["show", "feedback_tabs.md", "--project", "sub"]) == 0
+    head, _, body = capsys.readouterr().out.partition("\n\n")
+    assert "name: Tabs" in head
+    assert "yesterday (check it before you rely on it)" in head
+    assert body == "Use tabs.\n\n**Why:** make wants them.\n"
+    assert daemon.asked("memory/get") == [{"cwd": f"{project}/sub", "path": "feedback_tabs.md"}]
+
+
+def test_nothing_in_a_memory_steers_the_terminal(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evil = "harmless\x1b]0;owned\x07\x9b2J\u202eafter\r\n"
+    answer = HEADER | {"content": evil, "name": evil, "description": evil}
+    answers = {"memory/get": Result(answer), "memory/list": Result({"memories": [answer]})}
+    with serving(path, answers):
+        assert cli.main(["show", "x"]) == 0
+        assert cli.main(["list"]) == 0
+        assert cli.main(["show", "x", "--json"]) == 0
+    shown = capsys.readouterr().out
+    assert not {"\x1b", "\x07", "\x9b", "\u202e", "\r"} & set(shown)
+    assert shown.count("harmless") == 7
+
+
+def test_remember_saves_the_text_word_for_word(
+    path: Path, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(path, {"memory/save": Result({"path": "/m/f.md", "version": 1})}) as daemon:
+        assert cli.main(["remember", "Use", "tabs in Makefiles, always and", "everywhere."]) == 0
+    assert capsys.readouterr().out == "remembered in /m/f.md\n"
+    text = "Use tabs in Makefiles, always and everywhere."
+    assert daemon.asked("memory/save") == [
+        {
+            "cwd": str(project),
+            "name": "Use tabs in Makefiles, always and",
+            "description": text,
+            "type": "feedback",
+            "body": text,
+        }
+    ]
+
+
+def test_remember_takes_every_word_of_the_person_over_its_own(path: Path, project: Path) -> None:
+    words = ["--name", "N", "--description", "D", "--type", "user", "--scope", "team"]
+    with serving(path, {"memory/save": Result({})}) as daemon:
+        assert cli.main(["remember", "text", *words, "--supersedes", "old.md"]) == 0
+    assert daemon.asked("memory/save") == [
+        {
+            "cwd": str(project),
+            "name": "N",
+            "description": "D",
+            "type": "user",
+            "body": "text",
+            "scope": "team",
+            "supersedes": "old.md",
+        }
+    ]
+
+
+def test_remember_reads_a_lone_dash_from_input(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("The first line.\n\nMore.\n"))
+    with serving(path, {"memory/save": Result({})}) as daemon:
+        assert cli.main(["remember", "-"]) == 0
+    (params,) = daemon.asked("memory/save")
+    assert isinstance(params, dict)
+    assert params["body"] == "The first line.\n\nMore."
+    assert params["description"] == "The first line."
+
+
+def test_nothing_is_not_remembered(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(path, {}) as daemon:
+        assert cli.main(["remember", "  "]) == 1
+    assert "nothing to remember" in capsys.readouterr().err
+    assert daemon.asked("memory/save") == []
+
+
+def test_a_long_line_is_described_by_its_whole_words() -> None:
+    description = cli_memories.description_for("word " * 100)
+    assert len(description) <= cli_memories.DESCRIPTION_CHARACTERS
+    assert description.endswith("word…")
+    assert cli_memories.name_for("-- ...") == "note"
+
+
+def test_forget_says_that_the_history_keeps_it(
+    path: Path, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(path, {"memory/forget": Result({"version": 7})}) as daemon:
+        assert cli.main(["forget", "x.md"]) == 0
+    assert capsys.readouterr().out == "forgot x.md; version 7 is kept\n"
+    assert daemon.asked("memory/forget") == [{"cwd": str(project), "path": "x.md"}]
+
+
+@pytest.mark.parametrize(("word", "enabled"), [("on", True), ("off", False)])
+def test_the_switch_is_for_this_project_unless_it_is_for_all(
+    path: Path, project: Path, capsys: pytest.CaptureFixture[str], word: str, enabled: bool
+) -> None:
+    with serving(path, {"switch": Result({"enabled": enabled})}) as daemon:
+        assert cli.main([word]) == 0
+        assert cli.main([word, "--all"]) == 0
+    here, everywhere = capsys.readouterr().out.splitlines()
+    assert here == f"memory is {word} for {project}"
+    assert everywhere == f"memory is {word} everywhere"
+    assert daemon.asked("switch") == [
+        {"enabled": enabled, "cwd": str(project)},
+        {"enabled": enabled},
+    ]
+
+
+def test_stop_warns_that_a_service_comes_back(
+    path: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(path, {"shutdown": Result({})}):
+        assert cli.main(["stop"]) == 0
+        assert capsys.readouterr().out == "memoryd stops\n"
+        install_unit_file(home)
+        assert cli.main(["stop"]) == 0
+        assert "systemctl --user stop memoryd.socket" in capsys.readouterr().out
+
+
+def install_unit_file(home: Path) -> None:
+    unit = home / ".config/systemd/user/memoryd.service"
+    unit.parent.mkdir(parents=True)
+    unit.touch()
+
+
+JSON_CALLS: list[tuple[list[str], str]] = [
+    (["status"], "status"),
+    (["list"], "memory/list"),
+    (["show", "x"], "memory/get"),
+    (["remember", "x"], "memory/save"),
+    (["forget", "x"], "memory/forget"),
+    (["on"], "switch"),
+    (["off"], "switch"),
+    (["stop"], "shutdown"),
+]
+
+
+@pytest.mark.parametrize(("words", "method"), JSON_CALLS)
+def test_json_is_the_daemons_answer_and_nothing_else(
+    path: Path, capsys: pytest.CaptureFixture[str], words: list[str], method: str
+) -> None:
+    answer = {"anything": ["ü", 1, None], "nested": {"a": True}}
+    with serving(path, {method: Result(answer)}):
+        assert cli.main([*words, "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out) == answer
+    assert captured.err == ""
+
+
+@pytest.mark.parametrize("words", [words for words, _ in JSON_CALLS])
+def test_without_a_daemon_the_code_is_69_and_the_next_step_is_told(
+    capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert cli.main(words) == 69
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "memoryd serve" in captured.err
+
+
+def test_a_refusal_is_code_1_with_the_daemons_hint(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fault = Fault(-32001, "no memory is called x\x1b[2J", "not-found", "memoryd list shows them")
+    with serving(path, {"memory/get": fault}):
+        assert cli.main(["show", "x"]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["memoryd: no memory is called x�[2J", "  memoryd list shows them"]
+
+
+WRONG_USAGE = [
+    [],
+    ["no-such-command"],
+    ["show"],
+    ["list", "--type", "nonsense"],
+    ["list", "--ty", "user"],
+    ["logs", "-n", "many"],
+    ["install"],
+    ["uninstall"],
+]
+
+
+@pytest.mark.parametrize("words", WRONG_USAGE, ids=" ".join)
+def test_wrong_usage_is_code_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        code: object = cli.main(words)
+    except SystemExit as leaving:
+        code = leaving.code
+    assert code == 2
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("is_service", "again"), [(False, "memoryd stop"), (True, "systemctl --user restart memoryd")]
+)
+def test_another_version_is_told_once_with_the_restart(
+    path: Path, home: Path, capsys: pytest.CaptureFixture[str], is_service: bool, again: str
+) -> None:
+    if is_service:
+        install_unit_file(home)
+    answers = {"ping": Result({"version": "0.0.1"}), "memory/list": Result({"memories": []})}
+    with ScriptedDaemon(path, answers):
+        assert cli.main(["list", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out) == {"memories": []}
+    (line,) = captured.err.splitlines()
+    assert "0.0.1" in line
+    assert __version__ in line
+    assert again in line
+
+
+def test_a_daemon_that_does_not_know_ping_is_no_obstacle(path: Path) -> None:
+    answers: dict[str, Answer] = {
+        "ping": Fault(-32601, "?"),
+        "memory/list": Result({"memories": []}),
+    }
+    with ScriptedDaemon(path, answers):
+        assert cli.main(["list"]) == 0
+
+
+def test_a_daemon_that_talks_nonsense_is_code_1(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ScriptedDaemon(path, {"ping": Raw(b"HTTP/1.1 200 OK\n")}):
+        assert cli.main(["status"]) == 1
+    assert "memoryd doctor" in capsys.readouterr().err
+
+
+def test_a_folder_that_is_gone_is_told(
+    project: Path, path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project.rmdir()
+    with serving(path, {"memory/list": Result({"memories": []})}):
+        assert cli.main(["list"]) == 1
+    assert "--project" in capsys.readouterr().err
+
+
+def test_serve_without_the_daemons_package_says_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "memoryd.daemon", None)
+    assert cli.main(["serve"]) == 1
+    assert "memoryd.daemon is not installed" in capsys.readouterr().err
+
+
+def write_log(home: Path, *events: str) -> Path:
+    log = home / ".local/state/memoryd/memoryd.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("a", encoding="utf-8") as file:
+        for event in events:
+            file.write(json.dumps({"event": event, "level": "info", "timestamp": "x"}) + "\n")
+    return log
+
+
+def test_logs_need_no_daemon(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["logs"]) == 1
+    assert "no log yet" in capsys.readouterr().err
+    write_log(home, "one", "two", "three")
+    assert cli.main(["logs", "-n", "2"]) == 0
+    assert [row.split()[2] for row in capsys.readouterr().out.splitlines()] == ["two", "three"]
+    assert cli.main(["logs", "--json", "-n", "1"]) == 0
+    assert json.loads(capsys.readouterr().out)["event"] == "three"
+    assert cli.main(["logs", "--level", "error"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_following_ends_quietly_with_the_keyboard(home: Path) -> None:
+    log = write_log(home, "first")
+    with subprocess.Popen(
+        [*COMMAND, "logs", "-f"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert "first" in process.stdout.readline()
+        log.rename(log.with_name("memoryd.log.1"))
+        write_log(home, "second")
+        assert "second" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 130
+        assert (process.stdout.read(), process.stderr.read()) == ("", "")
+
+
+def test_a_reader_that_goes_away_is_no_error(path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with serving(path, {"memory/list": Result({"memories": [HEADER] * 1000})}):
+        done = subprocess.run(
+            [*COMMAND, "list"], stdout=writer, stderr=subprocess.PIPE, timeout=20, check=False
+        )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def on_terminal(words: Sequence[str], columns: int, environ: dict[str, str]) -> str:
+    """What a command shows on a terminal of so many columns."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen(
+        [*COMMAND, *words], stdin=slave, stdout=slave, stderr=slave, env=dict(os.environ) | environ
+    )
+    os.close(slave)
+    shown = b""
+    try:
+        while chunk := os.read(master, 65536):
+            shown += chunk
+    except OSError:  # how Linux says that the last writer of a terminal has gone
+        assert process.wait(20) == 0
+    os.close(master)
+    return shown.decode().replace("\r\n", "\n")
+
+
+def test_a_narrow_terminal_is_not_overrun(path: Path) -> None:
+    header = HEADER | {"path": "a.md", "description": "many words " * 20}
+    with serving(path, {"memory/list": Result({"memories": [header] * 3})}):
+        shown = on_terminal(["list"], 50, {})
+    lines = shown.splitlines()
+    assert len(lines) == 3
+    assert all(len(line) <= 50 and line.endswith("…") for line in lines)
+
+
+@pytest.mark.parametrize("words", [["--help"], ["remember", "--help"], ["logs", "--help"]])
+def test_help_fits_a_narrow_terminal(words: list[str]) -> None:
+    shown = on_terminal(words, 60, {})
+    assert all(len(line) <= 60 for line in shown.splitlines())
+
+
+def test_colour_is_for_terminals_that_want_it(path: Path, home: Path) -> None:
+    write_log(home, "an event")
+    with serving(path, {"memory/get": Result(HEADER | {"content": "text"})}):
+        assert "\x1b[" in on_terminal(["show", "x"], 80, {"TERM": "xterm"})
+        assert "\x1b[" not in on_terminal(["show", "x"], 80, {"TERM": "xterm", "NO_COLOR": "1"})
+        assert "\x1b[" not in on_terminal(["show", "x"], 80, {"TERM": "dumb"})
+    assert "\x1b[" in on_terminal(["logs"], 80, {"TERM": "xterm"})
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS, ids=lambda command: command.name)
+def test_every_command_has_words_an_example_and_json(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        cli.main([command.name, "--help"])
+    assert leaving.value.code == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"example: {command.example}" in shown
+    assert all(argument.help for argument in command.arguments)
+    assert command.name in {"serve", "hook"} or JSON in command.arguments
+
+
+def test_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["--version"])
+    assert capsys.readouterr().out == f"memoryd {__version__}\n"
