@@ -2,12 +2,17 @@
 
 from datetime import date, datetime, timedelta
 
+from anyio.lowlevel import checkpoint
+
 from memoryd.dialogue import Usage
 from memoryd.spending import Breaker, Spent
 
 
 class MemoryLedger:
-    """Outlives the provider that writes to it, as the one on disk outlives a crash."""
+    """Outlives the provider that writes to it, as the one on disk outlives a crash.
+
+    Lets other tasks run in every call, as the one on disk does.
+    """
 
     def __init__(self) -> None:
         self._debits: dict[int, tuple[date, float]] = {}
@@ -19,6 +24,7 @@ class MemoryLedger:
         return sum(usd for _, usd in self._debits.values())
 
     async def spent(self, day: date) -> Spent:
+        await checkpoint()
         month = [
             (at, usd)
             for at, usd in self._debits.values()
@@ -27,17 +33,21 @@ class MemoryLedger:
         return Spent(sum(usd for at, usd in month if at == day), sum(usd for _, usd in month))
 
     async def reserve(self, job: str, project: str, model: str, usd: float, day: date) -> int:
+        await checkpoint()
         self._next += 1
         self._debits[self._next] = (day, usd)
         return self._next
 
     async def settle(self, reservation: int, usage: Usage, usd: float) -> None:
+        await checkpoint()
         self._debits[reservation] = (self._debits[reservation][0], usd)
 
     async def release(self, reservation: int) -> None:
+        await checkpoint()
         del self._debits[reservation]
 
     async def keep_breaker(self, breaker: Breaker) -> None:
+        await checkpoint()
         self.breaker = breaker
 
 

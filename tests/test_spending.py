@@ -419,6 +419,33 @@ async def test_a_success_after_the_wait_closes_the_breaker() -> None:
     assert ledger.breaker == Breaker()
 
 
+async def test_jobs_side_by_side_share_one_probe() -> None:
+    ledger, clock = MemoryLedger(), SteppedClock(NOON)
+    ledger.breaker = tripped(clock.now().timestamp())
+    clock.step(600.0)
+    refused = 0
+
+    async def job() -> None:
+        nonlocal refused
+        try:
+            await guard.complete(request(), 10.0)
+        except BudgetReached:
+            refused += 1
+
+    class Slow(FatedProvider):
+        async def complete(self, request: ModelRequest, deadline_seconds: float) -> ModelAnswer:
+            self.calls += 1
+            await anyio.wait_all_tasks_blocked()
+            return answer(Usage(100, 10))
+
+    guard = metered(slow := Slow([]), ledger, clock)
+    async with anyio.create_task_group() as group:
+        for _ in range(5):
+            group.start_soon(job)
+    assert (slow.calls, refused) == (1, 4)
+    assert ledger.breaker == Breaker()
+
+
 def patient(provider: FatedProvider, clock: SteppedClock) -> PatientProvider:
     return PatientProvider(
         provider, sleep=clock.sleep, monotonic=clock.monotonic, jitter=lambda: 1.0
