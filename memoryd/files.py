@@ -193,7 +193,8 @@ class Folder:
             )
         if found is None:
             return FILE_MODE, None
-        facts = os.stat(relative, dir_fd=self._handle, follow_symlinks=False)
+        with _deeds(self._joined(relative), "read"):
+            facts = os.stat(relative, dir_fd=self._handle, follow_symlinks=False)
         return stat.S_IMODE(facts.st_mode), facts
 
     def _put_in_place(

@@ -20,6 +20,7 @@ BYTE_LIMIT: Final = 25_000
 HOOK_LINE_CHARACTERS: Final = 150
 
 _POINTER = re.compile(r"\s*[-*+]\s+\[(?:[^\[\]\\]|\\.)*\]\(\s*<?([^()<>]*?)>?\s*\)")
+_NOT_IN_A_TITLE = str.maketrans("[]", "()", "\\")
 _FENCE = re.compile(r"\s*(```|~~~)")
 
 
@@ -36,7 +37,7 @@ class LoadedIndex(msgspec.Struct, frozen=True):
 
 def pointer(title: str, file: str, hook: str) -> str:
     """One line, short enough for an index; the hook gives way first."""
-    flat_title = _flat(title).translate({ord("["): "(", ord("]"): ")"})[:80].strip() or file
+    flat_title = _flat(title).translate(_NOT_IN_A_TITLE)[:80].strip() or file
     head = f"- [{flat_title}]({file})"
     flat_hook = _flat(hook)
     room = max(20, HOOK_LINE_CHARACTERS - len(head) - 3)

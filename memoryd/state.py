@@ -34,6 +34,9 @@ MIGRATIONS: Final[tuple[str, ...]] = (
     );
     create index versions_by_file on versions (folder, file, id);
     """,
+    """
+    create table switched_off (project text primary key) without rowid;  -- '' is every project
+    """,
 )
 
 

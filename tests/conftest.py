@@ -3,7 +3,14 @@
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+from tests.running import environment, make_home
+
+# A busy machine is no bug: how long an example takes is for `make bench` to say.
+hypothesis.settings.register_profile("house", deadline=None)
+hypothesis.settings.load_profile("house")
 
 
 @pytest.fixture
@@ -14,18 +21,10 @@ def anyio_backend() -> str:
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A throwaway HOME; every variable that could lead out of it is replaced or removed."""
-    root = tmp_path / "home"
-    for folder in (".claude/projects", ".config", ".local/state", "run"):
-        (root / folder).mkdir(parents=True, mode=0o700)
-    for name in list(os.environ):
-        if name.startswith(("ANTHROPIC_", "CLAUDE", "MEMORYD_", "XDG_")) or name.lower().endswith(
-            "_proxy"
-        ):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(root))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(root / ".config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(root / ".local/state"))
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(root / "run"))
-    monkeypatch.setenv("MEMORYD_FORBID_NETWORK", "1")
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    root = make_home(tmp_path)
+    wanted = environment(root)
+    for name in os.environ.keys() - wanted.keys():
+        monkeypatch.delenv(name)
+    for name, value in wanted.items():
+        monkeypatch.setenv(name, value)
     return root

@@ -88,8 +88,10 @@ def failing_at(
     return None
 
 
-def killed_at(patch: pytest.MonkeyPatch, number: int, deed: Callable[[], object]) -> bool:
-    """Runs `deed` in a child that is killed before its n-th call; whether it was acknowledged."""
+def killed_at(
+    patch: pytest.MonkeyPatch, number: int, deed: Callable[[], object], *, after: bool
+) -> bool:
+    """Whether `deed` was acknowledged by a child that is killed before or after its n-th call."""
     answer, tell = os.pipe()
     child = os.fork()
     if child == 0:
@@ -98,7 +100,7 @@ def killed_at(patch: pytest.MonkeyPatch, number: int, deed: Callable[[], object]
         def strike() -> int:
             nonlocal seen
             seen += 1
-            if seen == number:
+            if seen == number + after:
                 os.kill(os.getpid(), signal.SIGKILL)
             return 0
 

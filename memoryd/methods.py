@@ -1,0 +1,152 @@
+"""The one place where a request meets the part that answers it."""
+
+import os
+import time
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar, assert_never
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from memoryd import wire
+from memoryd.memories import Memories, Saved
+from memoryd.scopes import Scopes
+from memoryd.topics import Topic, iso_time
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Pong(msgspec.Struct, frozen=True):
+    version: str
+    pid: int
+    uptime_seconds: float
+
+
+class TranscriptsStatus(msgspec.Struct, frozen=True):
+    """`behind` counts bytes on disk that were not read yet."""
+
+    watched: int = 0
+    behind: int = 0
+
+
+class QueueStatus(msgspec.Struct, frozen=True):
+    waiting: int = 0
+    running: int = 0
+
+
+class SpendingStatus(msgspec.Struct, frozen=True):
+    today_usd: float = 0.0
+    month_usd: float = 0.0
+    paused: bool = False
+
+
+class MemoryStatus(msgspec.Struct, frozen=True):
+    enabled: bool
+    reason: str
+
+
+class StatusReport(msgspec.Struct, frozen=True, kw_only=True):
+    version: str
+    pid: int
+    started: str
+    provider: str
+    transcripts: TranscriptsStatus
+    queue: QueueStatus
+    spending: SpendingStatus
+    memory: MemoryStatus
+    log: str
+    socket: str
+    dreams: list[msgspec.Raw] = []
+    errors: list[str] = []
+
+
+class Methods:
+    def __init__(
+        self,
+        *,
+        version: str,
+        scopes: Scopes,
+        memories: Memories,
+        log_path: str,
+        socket_path: str,
+        errors: list[str],
+        stop: Callable[[], None],
+    ) -> None:
+        self._version = version
+        self._scopes = scopes
+        self._memories = memories
+        self._log_path = log_path
+        self._socket_path = socket_path
+        self._errors = errors
+        self._stop = stop
+        self._started = time.time()
+        self._started_monotonic = time.monotonic()
+
+    async def answer(self, params: wire.Params) -> object:
+        match params:
+            case wire.Ping():
+                uptime = time.monotonic() - self._started_monotonic
+                return Pong(self._version, os.getpid(), round(uptime, 3))
+            case wire.Status():
+                return await in_thread(self._status, params.cwd)
+            case wire.Shutdown():
+                self._stop()
+                return {"stopping": True}
+            case wire.MemoryList():
+                found = await in_thread(
+                    self._memories.list,
+                    params.cwd,
+                    scope=params.scope,
+                    type_=params.type,
+                    retired=params.retired,
+                )
+                return {"memories": found}
+            case wire.MemoryGet():
+                return await in_thread(self._memories.get, params.cwd, params.path)
+            case wire.MemorySave():
+                return await in_thread(self._save, params)
+            case wire.MemoryForget():
+                return await in_thread(self._memories.forget, params.cwd, params.path)
+            case wire.Switch():
+                self._scopes.switch(params.cwd, enabled=params.enabled)
+                return {"enabled": params.enabled}
+            case wire.Subscribe():
+                raise AssertionError("a subscription belongs to its connection")
+            case _:
+                assert_never(params)
+
+    def _save(self, params: wire.MemorySave) -> Saved:
+        topic = Topic(
+            name=params.name,
+            description=params.description,
+            type=params.type,
+            body=params.body,
+            created=iso_time(time.time()),
+            trust="user-said",
+        )
+        return self._memories.save(
+            params.cwd, topic, scope=params.scope, supersedes=params.supersedes
+        )
+
+    def _status(self, cwd: str | None) -> StatusReport:
+        switch = self._scopes.project(cwd or "/").switch
+        return StatusReport(
+            version=self._version,
+            pid=os.getpid(),
+            started=iso_time(self._started),
+            provider="embedded",
+            transcripts=TranscriptsStatus(),
+            queue=QueueStatus(),
+            spending=SpendingStatus(),
+            memory=MemoryStatus(switch.enabled, switch.reason),
+            log=self._log_path,
+            socket=self._socket_path,
+            errors=list(self._errors),
+        )
+
+
+async def in_thread(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Runs blocking work where it does not hold up anybody else."""
+    return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs))

@@ -1,0 +1,157 @@
+"""Which project a working directory belongs to, where its memories lie, and if memory is on."""
+
+import os
+import stat
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from memoryd import claude_settings, paths, projects
+from memoryd.claude_settings import ClaudeSettings, Switch
+from memoryd.errors import InvalidInput
+from memoryd.paths import Places
+from memoryd.state import State
+from memoryd.store import MemoryDirectory
+from memoryd.topics import Scope
+
+FRESH_SECONDS: Final = 2.0
+SETTINGS_LIMIT_BYTES: Final = 1024 * 1024
+
+
+class RealFiles:
+    """The file system as the pure path rules ask for it."""
+
+    def real_path(self, path: str) -> str:
+        return os.path.realpath(path)
+
+    def is_dir(self, path: str) -> bool:
+        return Path(path).is_dir()
+
+    def is_file(self, path: str) -> bool:
+        return Path(path).is_file()
+
+    def read_text(self, path: str, limit_bytes: int) -> str | None:
+        """A regular file whole, or None: a FIFO is not waited for, a huge file not read."""
+        try:
+            handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return None
+        with os.fdopen(handle, "rb") as file:
+            facts = os.fstat(handle)
+            if not stat.S_ISREG(facts.st_mode) or facts.st_size > limit_bytes:
+                return None
+            return file.read(limit_bytes).decode("utf-8", "surrogateescape")
+
+
+class Project(msgspec.Struct, frozen=True):
+    """A project as everything else needs to know it."""
+
+    root: str
+    memory: MemoryDirectory
+    team: MemoryDirectory
+    user: MemoryDirectory
+    settings: ClaudeSettings
+    switch: Switch
+    dream_switch: Switch
+
+    @property
+    def directories(self) -> tuple[MemoryDirectory, ...]:
+        """Those that recall and listing look into, the nearest first."""
+        return (self.memory, self.user, self.team)
+
+    def directory(self, scope: Scope) -> MemoryDirectory:
+        match scope:
+            case "project":
+                return self.memory
+            case "user":
+                return self.user
+            case "team":
+                return self.team
+            case "agent":
+                raise InvalidInput("the agent scope needs an agent's name")
+
+
+class Scopes:
+    """Answers by working directory; an answer is at most two seconds old."""
+
+    def __init__(
+        self,
+        places: Places,
+        env: Mapping[str, str],
+        state: State,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._places = places
+        self._env = env
+        self._state = state
+        self._monotonic = monotonic
+        self._files = RealFiles()
+        self._known: dict[str, tuple[float, Project]] = {}
+        self._owners: dict[str, str] = {}
+
+    def project(self, cwd: str) -> Project:
+        if not paths.path_is_usable(cwd) or not cwd.startswith("/"):
+            raise InvalidInput("cwd must be an absolute path")
+        now = self._monotonic()
+        found = self._known.get(cwd)
+        if found is not None and found[0] > now:
+            return found[1]
+        project = self._look_up(cwd)
+        if len(self._known) > 1000:
+            self._known.clear()
+        self._known[cwd] = (now + FRESH_SECONDS, project)
+        return project
+
+    def root(self, cwd: str) -> str:
+        return self.project(cwd).root
+
+    def owner(self, directory: MemoryDirectory) -> str:
+        """The root of the project that a memory directory was found for, if it belongs to one."""
+        return self._owners.get(directory.path, "")
+
+    def switch(self, cwd: str | None, *, enabled: bool) -> None:
+        """The runtime switch, for one project or (None) for all of them."""
+        project = self.root(cwd) if cwd is not None else ""
+        if enabled:
+            self._state.run("delete from switched_off where project = ?", project)
+        else:
+            self._state.run("insert or ignore into switched_off values (?)", project)
+        self._known.clear()
+
+    def _look_up(self, cwd: str) -> Project:
+        root = projects.project_root(cwd, self._files)
+        settings = self._settings(root)
+        switch = claude_settings.memory_switch(
+            self._env,
+            settings,
+            off_everywhere=self._is_off(""),
+            off_here=self._is_off(root),
+        )
+        memory = paths.project_memory(
+            self._places, root, self._env, settings.auto_memory_directory
+        ).path
+        self._owners[memory] = self._owners[paths.team_memory(memory)] = root
+        return Project(
+            root=root,
+            memory=MemoryDirectory(memory, "project"),
+            team=MemoryDirectory(paths.team_memory(memory), "team", beneath=memory),
+            user=MemoryDirectory(paths.user_memory(self._places), "user"),
+            settings=settings,
+            switch=switch,
+            dream_switch=claude_settings.dream_switch(switch, settings),
+        )
+
+    def _settings(self, root: str) -> ClaudeSettings:
+        texts = (
+            (source, self._files.read_text(path, SETTINGS_LIMIT_BYTES))
+            for source, path in claude_settings.settings_paths(self._places, root)
+        )
+        return claude_settings.claude_settings(
+            (source, text) for source, text in texts if text is not None
+        )
+
+    def _is_off(self, project: str) -> bool:
+        return bool(self._state.run("select 1 from switched_off where project = ?", project))

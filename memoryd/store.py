@@ -1,0 +1,391 @@
+"""Memory directories: topic files and their index, kept together.
+
+- Saving is one operation: the topic file first, then its line in MEMORY.md. A crash between the two
+  is mended by `repair`, which makes the index say what the folder holds.
+- Nothing unseen is overwritten. A text that was written against an older version is refused; the
+  file stays, and the refused text is kept in the history.
+- Whatever is written here is masked and free of invisible characters, and becomes a version in the
+  history. All of it is blocking work, safe from any thread.
+"""
+
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import msgspec
+import structlog
+
+from memoryd import index, topics
+from memoryd.errors import Conflict, InvalidInput, NotFound, Refused, StorageError
+from memoryd.files import Content, Folder
+from memoryd.history import Cause, History
+from memoryd.invisible import strip_invisible
+from memoryd.masking import mask
+from memoryd.topics import INDEX_FILE, Scope, Topic, TopicType
+
+HEAD_BYTES: Final = 8192
+TOPIC_LIMIT_BYTES: Final = 256 * 1024
+INDEX_TRIES: Final = 5
+
+log = structlog.get_logger(__name__)
+
+_NEW_NAME = re.compile(r"(?:[a-z0-9][a-z0-9_-]{0,63}/){0,3}[a-z0-9][a-z0-9_-]{0,63}\.md")
+_NEVER_TOPICS = frozenset({"logs"})
+
+
+class MemoryDirectory(msgspec.Struct, frozen=True):
+    """Where the memories of one scope lie.
+
+    `beneath` is set for folders inside a repository: below it no link is followed.
+    """
+
+    path: str
+    scope: Scope
+    beneath: str | None = None
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """A memory as a scan sees it: its header, not its body."""
+
+    directory: MemoryDirectory
+    file: str
+    topic: Topic
+    modified: float
+    bytes: int
+    retired: bool = False
+
+    @property
+    def path(self) -> str:
+        return f"{self.directory.path}/{self.file}"
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """A memory as it is on disk: the whole text and the version that names it."""
+
+    directory: MemoryDirectory
+    file: str
+    text: str
+    version: str
+    modified: float
+    number: int = 0
+    """The version's number in the history, 0 where it has none yet."""
+
+    @property
+    def path(self) -> str:
+        return f"{self.directory.path}/{self.file}"
+
+    @property
+    def topic(self) -> Topic:
+        return topics.parse(self.text)
+
+
+class Change(msgspec.Struct, frozen=True):
+    """Told to whoever keeps something true by the store; `version` is empty after a removal."""
+
+    directory: MemoryDirectory
+    file: str
+    version: str
+    cause: Cause
+    session_id: str = ""
+    type: TopicType | None = None
+
+
+class _Head(msgspec.Struct, frozen=True):
+    facts: tuple[int, int, int]
+    topic: Topic
+
+
+class Store:
+    def __init__(
+        self,
+        history: History,
+        *,
+        now: Callable[[], float],
+        skip_index: bool = False,
+        tell: Callable[[Change], None] = lambda _: None,
+    ) -> None:
+        self._history = history
+        self._now = now
+        self._skip_index = skip_index
+        self._tell = tell
+        self._heads: dict[str, dict[str, _Head]] = {}
+        self._locks: dict[str, threading.RLock] = {}
+        self._guard = threading.Lock()
+
+    def scan(self, directory: MemoryDirectory) -> list[Listed]:
+        """All memories of a directory, newest first; an absent directory has none."""
+        with self._locked(directory):
+            try:
+                with self._folder(directory) as folder:
+                    found = list(self._listed(directory, folder))
+            except NotFound:
+                self._heads.pop(directory.path, None)
+                return []
+        superseded = frozenset(old for one in found for old in one.topic.supersedes)
+        today = topics.iso_time(self._now())[:10]
+        marked = [
+            msgspec.structs.replace(one, retired=True)
+            if topics.is_retired(one.file, one.topic, superseded, today)
+            else one
+            for one in found
+        ]
+        return sorted(marked, key=lambda one: (-one.modified, one.file))
+
+    def read(self, directory: MemoryDirectory, file: str) -> Stored:
+        """One topic file, or the index, as it is now."""
+        with self._folder(directory) as folder:
+            content = folder.read(file)
+        return Stored(directory, file, _text(content), content.version, content.modified)
+
+    def recorded(self, directory: MemoryDirectory, file: str) -> Stored:
+        """As `read`, with the version's number in the history; one made outside gets its own."""
+        with self._locked(directory):
+            stored = self.read(directory, file)
+            data = stored.text.encode("utf-8", "replace")
+            number = self._record(directory, file, data, "outside", "")
+        return msgspec.structs.replace(stored, number=number)
+
+    def save(
+        self, directory: MemoryDirectory, topic: Topic, *, cause: Cause, session_id: str = ""
+    ) -> Stored:
+        """A new memory under a new name, with its line in the index."""
+        _check_savable(topic)
+        with self._locked(directory):
+            taken = {one.file for one in self.scan(directory)} | {INDEX_FILE}
+            for old in topic.supersedes:
+                if old not in taken:
+                    raise NotFound(f"there is no {old} to supersede", hint="memoryd list")
+            while True:
+                file = topics.file_name_for(topic.type or "project", topic.name, frozenset(taken))
+                try:
+                    return self.write(
+                        directory,
+                        file,
+                        topics.render(topic),
+                        over=None,
+                        cause=cause,
+                        session_id=session_id,
+                    )
+                except Conflict:
+                    # Somebody took the name since the scan, or it is held by what no scan lists.
+                    if len(taken) > 10_000:
+                        raise
+                    taken.add(file)
+
+    def write(
+        self,
+        directory: MemoryDirectory,
+        file: str,
+        text: str,
+        *,
+        over: str | None,
+        cause: Cause,
+        session_id: str = "",
+    ) -> Stored:
+        """The whole text of a topic file, new (`over` None) or over a version that was read."""
+        if over is None and not _NEW_NAME.fullmatch(file):
+            raise Refused(
+                f"{file!r} is no name for a memory",
+                hint="use lower-case letters, digits, - and _, and end in .md",
+            )
+        clean = mask(strip_invisible(text))
+        if len(clean.encode()) > TOPIC_LIMIT_BYTES:
+            raise InvalidInput(f"a memory may have at most {TOPIC_LIMIT_BYTES} bytes")
+        with self._locked(directory), self._folder(directory, create=True) as folder:
+            before = folder.current(file)
+            if before is not None:
+                # What is about to be replaced must be restorable first, whoever wrote it.
+                self._record(directory, file, before.data, "outside", "")
+            try:
+                version = folder.write(file, clean.encode(), over=over)
+            except Conflict:
+                self._record(directory, file, clean.encode(), "refused", session_id)
+                raise
+            topic = topics.parse(clean)
+            line = _pointer(file, topic)
+            says_new = before is not None and _pointer(file, topics.parse(_text(before))) != line
+            number = 0
+            with _left_for_repair(directory, file):
+                number = self._record(directory, file, clean.encode(), cause, session_id)
+                self._index(folder, directory, {file: line} if says_new else {})
+        self._tell(Change(directory, file, version, cause, session_id, topic.type))
+        return Stored(directory, file, clean, version, self._now(), number)
+
+    def forget(
+        self,
+        directory: MemoryDirectory,
+        file: str,
+        *,
+        cause: Cause,
+        over: str | None = None,
+        session_id: str = "",
+    ) -> int:
+        """Removes a memory and its line; returns the history's number of what was removed."""
+        with self._locked(directory), self._folder(directory) as folder:
+            before = folder.read(file)
+            number = self._record(directory, file, before.data, "outside", "")
+            folder.remove(file, over=over or before.version)
+            with _left_for_repair(directory, file):
+                self._record(directory, file, None, cause, session_id)
+                self._index(folder, directory, {})
+        self._tell(Change(directory, file, "", cause, session_id))
+        return number
+
+    def repair(self, directory: MemoryDirectory) -> bool:
+        """Clears what a crash left and makes the index true; whether anything had to change."""
+        with self._locked(directory):
+            try:
+                with self._folder(directory) as folder:
+                    leftovers = folder.remove_temporaries()
+                    return self._index(folder, directory, {}) or leftovers > 0
+            except NotFound:
+                return False
+
+    def _index(self, folder: Folder, directory: MemoryDirectory, changed: dict[str, str]) -> bool:
+        """Brings MEMORY.md in line with the folder; another writer's change is never lost.
+
+        A line that stands stays as a person may have worded it, but for those `changed`.
+        """
+        if self._skip_index:
+            return False
+        for _ in range(INDEX_TRIES):
+            alive = [one for one in self.scan(directory) if not one.retired]
+            current = folder.current(INDEX_FILE)
+            before = _text(current) if current else ""
+            lines = {one.file: _pointer(one.file, one.topic) for one in alive}
+            after = index.repaired(before, lines, [one.file for one in alive])
+            for file in changed.keys() & lines.keys():
+                after = index.with_pointer(after, file, changed[file])
+            if after == before:
+                return False
+            try:
+                folder.write(INDEX_FILE, after.encode(), over=current.version if current else None)
+            except Conflict:
+                continue
+            return True
+        return False
+
+    def _listed(self, directory: MemoryDirectory, folder: Folder) -> Iterator[Listed]:
+        skipped = _NEVER_TOPICS | ({"team"} if directory.scope == "project" else frozenset())
+        known = self._heads.get(directory.path, {})
+        fresh: dict[str, _Head] = {}
+        for file, facts, head in _markdown_files(folder.handle, "", skipped):
+            mark = (facts.st_ino, facts.st_size, facts.st_mtime_ns)
+            one = known.get(file)
+            if one is None or one.facts != mark:
+                text = head()
+                if text is None:
+                    continue
+                one = _Head(mark, msgspec.structs.replace(topics.parse(text), body=""))
+            fresh[file] = one
+            yield Listed(directory, file, one.topic, facts.st_mtime, facts.st_size)
+        self._heads[directory.path] = fresh
+
+    def _record(
+        self,
+        directory: MemoryDirectory,
+        file: str,
+        data: bytes | None,
+        cause: Cause,
+        session_id: str,
+    ) -> int:
+        if file == INDEX_FILE:
+            return 0
+        return self._history.record(
+            directory.path, file, data, at=self._now(), cause=cause, session_id=session_id
+        )
+
+    def _folder(self, directory: MemoryDirectory, *, create: bool = False) -> Folder:
+        return Folder.open(directory.path, beneath=directory.beneath, create=create)
+
+    @contextmanager
+    def _locked(self, directory: MemoryDirectory) -> Iterator[None]:
+        with self._guard:
+            lock = self._locks.setdefault(directory.path, threading.RLock())
+        with lock:
+            yield
+
+
+@contextmanager
+def _left_for_repair(directory: MemoryDirectory, file: str) -> Iterator[None]:
+    """The file itself is safe: a full disk at its index or history is mended by a later scan."""
+    try:
+        yield
+    except StorageError as error:
+        log.warning("index-or-history-behind", folder=directory.path, file=file, error=str(error))
+
+
+def _check_savable(topic: Topic) -> None:
+    if not topic.name.strip() or not topic.body.strip():
+        raise InvalidInput("a memory needs a name and a body")
+    if topic.type is None:
+        raise InvalidInput(f"a memory is one of: {', '.join(topics.TYPES)}")
+
+
+def _text(content: Content) -> str:
+    return content.data.decode("utf-8", "replace")
+
+
+def _pointer(file: str, topic: Topic) -> str:
+    return index.pointer(topics.title_of(topic, file), file, topic.description)
+
+
+def _markdown_files(
+    handle: int, prefix: str, skipped: frozenset[str]
+) -> Iterator[tuple[str, os.stat_result, Callable[[], str | None]]]:
+    """Every Markdown file below the handle with its facts and a way to read its first lines."""
+    with os.scandir(handle) as entries:
+        for entry in entries:
+            if entry.name.startswith(".") or not _is_readable_name(entry.name):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in skipped and prefix.count("/") < 4:
+                    yield from _below(handle, entry.name, prefix)
+            elif (
+                entry.name.endswith(".md")
+                and entry.name != INDEX_FILE
+                and entry.is_file(follow_symlinks=False)
+            ):
+                name = entry.name
+                facts = entry.stat(follow_symlinks=False)
+                yield prefix + name, facts, lambda name=name: _head(handle, name)  # type: ignore[misc]
+
+
+def _below(
+    handle: int, name: str, prefix: str
+) -> Iterator[tuple[str, os.stat_result, Callable[[], str | None]]]:
+    try:
+        below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=handle)
+    except OSError:  # gone, or made a link, since it was listed
+        return
+    try:
+        yield from _markdown_files(below, f"{prefix}{name}/", _NEVER_TOPICS)
+    finally:
+        os.close(below)
+
+
+def _head(handle: int, name: str) -> str | None:
+    """The first lines of a file, or None when it is gone or no plain file any more."""
+    try:
+        opened = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=handle)
+    except OSError:
+        return None
+    try:
+        raw = os.read(opened, HEAD_BYTES)
+    except OSError:
+        return None
+    finally:
+        os.close(opened)
+    lines = raw.decode("utf-8", "replace").split("\n", topics.SCAN_LINES)
+    return "\n".join(lines[: topics.SCAN_LINES]) + "\n"
+
+
+def _is_readable_name(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:  # bytes that are no UTF-8: such a name cannot be served
+        return False
+    return True

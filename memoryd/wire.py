@@ -1,0 +1,182 @@
+"""What travels over the socket: JSON-RPC 2.0, decoded in two steps.
+
+First the envelope, which tolerates anything, so that an id survives bad params; then the params, by
+the method's own type in `METHODS`. Params ignore unknown keys and every new field has a default, so
+that clients and daemons of different versions understand each other.
+"""
+
+from typing import Final, Literal
+
+import msgspec
+
+from memoryd.errors import MemorydError
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+METHOD_NOT_FOUND: Final = -32601
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+
+Id = int | float | str | None
+
+
+class Request(msgspec.Struct, frozen=True, gc=False):
+    """One call. Without an id it is a notification, and nobody waits for an answer."""
+
+    method: str
+    jsonrpc: Literal["2.0"]
+    id: Id | msgspec.UnsetType = msgspec.UNSET
+    params: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class IdAlone(msgspec.Struct, frozen=True, gc=False):
+    """What is left of a bad request: the id, so that its sender learns of it."""
+
+    id: Id = None
+
+
+class ErrorData(msgspec.Struct, frozen=True):
+    kind: str
+    hint: str = ""
+
+
+class Failure(msgspec.Struct, frozen=True):
+    code: int
+    message: str
+    data: ErrorData
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    jsonrpc: str = "2.0"
+    id: Id
+    result: msgspec.Raw
+
+
+class ErrorAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    jsonrpc: str = "2.0"
+    id: Id
+    error: Failure
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """A notification to a subscriber; `params` names the kind and holds its data."""
+
+    jsonrpc: str = "2.0"
+    method: str = "event"
+    params: msgspec.Raw
+
+
+class RequestError(MemorydError):
+    """A request that the standard itself has a code for."""
+
+    def __init__(self, code: int, message: str, kind: str, hint: str = "") -> None:
+        super().__init__(message, hint)
+        self.wire_code = code
+        self.wire_kind = kind
+
+
+def failure_of(error: BaseException) -> Failure:
+    """The one place where an exception becomes a wire error; a bug shows no inner text."""
+    match error:
+        case RequestError():
+            return Failure(error.wire_code, error.message, ErrorData(error.wire_kind, error.hint))
+        case MemorydError():
+            return Failure(error.code, error.message, ErrorData(error.kind, error.hint))
+        case _:
+            hint = "memoryd logs shows what happened"
+            return Failure(INTERNAL_ERROR, "internal error", ErrorData("bug", hint))
+
+
+# --- params -------------------------------------------------------------------------------------
+
+
+class Ping(msgspec.Struct, frozen=True):
+    pass
+
+
+class Status(msgspec.Struct, frozen=True):
+    cwd: str | None = None
+
+
+class Shutdown(msgspec.Struct, frozen=True):
+    pass
+
+
+class Subscribe(msgspec.Struct, frozen=True):
+    kinds: list[str] | None = None
+    cwd: str | None = None
+
+
+class MemoryList(msgspec.Struct, frozen=True):
+    cwd: str
+    scope: Literal["project", "user", "team", "agent"] | None = None
+    type: Literal["user", "feedback", "project", "reference"] | None = None
+    retired: bool = False
+
+
+class MemoryGet(msgspec.Struct, frozen=True):
+    cwd: str
+    path: str
+
+
+class MemorySave(msgspec.Struct, frozen=True):
+    cwd: str
+    name: str
+    description: str
+    type: Literal["user", "feedback", "project", "reference"]
+    body: str
+    scope: Literal["project", "user", "team", "agent"] = "project"
+    supersedes: str | None = None
+
+
+class MemoryForget(msgspec.Struct, frozen=True):
+    cwd: str
+    path: str
+
+
+class Switch(msgspec.Struct, frozen=True):
+    enabled: bool
+    cwd: str | None = None
+
+
+# Everything that can be asked; `methods` matches it in one place and forgets none.
+Params = (
+    Ping
+    | Status
+    | Shutdown
+    | Subscribe
+    | MemoryList
+    | MemoryGet
+    | MemorySave
+    | MemoryForget
+    | Switch
+)
+
+METHODS: Final[dict[str, type[Params]]] = {
+    "ping": Ping,
+    "status": Status,
+    "shutdown": Shutdown,
+    "events/subscribe": Subscribe,
+    "memory/list": MemoryList,
+    "memory/get": MemoryGet,
+    "memory/save": MemorySave,
+    "memory/forget": MemoryForget,
+    "switch": Switch,
+}
+
+
+def params_of(request: Request) -> Params:
+    """The request's params as its method's own type."""
+    kind = METHODS.get(request.method)
+    if kind is None:
+        raise RequestError(
+            METHOD_NOT_FOUND, f"there is no method {request.method!r}", "unknown-method"
+        )
+    raw = bytes(request.params)
+    try:
+        return msgspec.json.decode(b"{}" if raw == b"null" else raw, type=kind)
+    except (msgspec.ValidationError, RecursionError) as error:
+        words = str(error) if isinstance(error, msgspec.ValidationError) else "too deep"
+        raise RequestError(
+            INVALID_PARAMS, f"{request.method}: {words}", "invalid-params"
+        ) from error
