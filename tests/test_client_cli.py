@@ -97,11 +97,12 @@ def test_status_of_a_terse_daemon_leaves_lines_out(
 def test_list_shows_a_line_a_memory(
     path: Path, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with serving(path, {"memory/list": Result({"memories": [HEADER, {"path": "x.md"}]})}) as daemon:
+    old = {"path": "/m/old.md", "retired": True}
+    with serving(path, {"memory/list": Result({"memories": [HEADER, old]})}) as daemon:
         assert cli.main(["list", "--scope", "user", "--type", "feedback", "--retired"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "feedback_tabs.md  feedback  project  yesterday  use tabs in Makefiles",
-        "x.md",
+        "old.md                               retired",
     ]
     params = {"cwd": str(project), "scope": "user", "type": "feedback", "retired": True}
     assert daemon.asked("memory/list") == [params]
@@ -124,6 +125,17 @@ def test_show_prints_header_and_text_as_they_are(
     assert "yesterday (check it before you rely on it)" in head
     assert body == "Use tabs.\n\n**Why:** make wants them.\n"
     assert daemon.asked("memory/get") == [{"cwd": f"{project}/sub", "path": "feedback_tabs.md"}]
+
+
+def test_show_repeats_no_header_that_the_text_has(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = HEADER | {"content": "---\nname: Tabs\n---\n\nUse tabs.\n", "retired": True}
+    with serving(path, {"memory/get": Result(answer)}):
+        assert cli.main(["show", "feedback_tabs.md"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("name: Tabs") == 1
+    assert "retired: a newer memory" in shown
 
 
 def test_nothing_in_a_memory_steers_the_terminal(

@@ -57,6 +57,7 @@ class Memory(NamedTuple):
     scope: str
     age: str
     stale: bool
+    retired: bool
 
     @classmethod
     def read(cls, answer: Json) -> "Memory":
@@ -68,4 +69,5 @@ class Memory(NamedTuple):
             scope=text_at(answer, "scope"),
             age=text_at(answer, "age"),
             stale=is_true_at(answer, "stale"),
+            retired=is_true_at(answer, "retired"),
         )

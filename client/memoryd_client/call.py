@@ -22,7 +22,7 @@ ANSWER_BYTES = 64 * 1024 * 1024
 CHUNK_BYTES = 64 * 1024
 # A full backlog refuses at once instead of waiting; this is how often we knock again.
 KNOCK_SECONDS = 0.01
-START_HINT = "start it with: memoryd serve    or, for good: memoryd install --service"
+START_HINT = "start it with memoryd serve, or for good with memoryd install --service"
 LOOK_HINT = "look for the reason with: memoryd doctor"
 
 

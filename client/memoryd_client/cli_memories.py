@@ -42,11 +42,12 @@ def list_memories(arguments: Arguments) -> int:
 
 def row_of(memory: Memory) -> tuple[str, ...]:
     name = memory.path.rpartition("/")[2]
-    return (name, memory.type, memory.scope, memory.age, memory.description or memory.name)
+    age = "retired" if memory.retired else memory.age
+    return (name, memory.type, memory.scope, age, memory.description or memory.name)
 
 
 def show(arguments: Arguments) -> int:
-    """Print one memory, header first."""
+    """Print one memory as it is in its file, after what is known about it."""
     answer = call("memory/get", {"cwd": project_of(arguments), "path": arguments.memory})
     if arguments.json:
         print_json(answer)
@@ -59,16 +60,15 @@ def show(arguments: Arguments) -> int:
 
 
 def header_lines(answer: Json) -> list[str]:
+    """What the text itself does not say."""
     memory = Memory.read(answer)
     age = f"{memory.age} (check it before you rely on it)" if memory.stale else memory.age
-    rows = [
-        ("name", memory.name),
-        ("description", memory.description),
-        ("type", memory.type),
-        ("scope", memory.scope),
-        ("age", age),
-        ("path", memory.path),
-    ]
+    rows = [("path", memory.path), ("scope", memory.scope), ("age", age)]
+    if not text_at(answer, "content").startswith("---"):
+        described = [("name", memory.name), ("description", memory.description)]
+        rows = [*described, ("type", memory.type), *rows]
+    if memory.retired:
+        rows.append(("retired", "a newer memory has taken its place"))
     return [f"{key}: {one_line(value)}" for key, value in rows if value]
 
 

@@ -31,6 +31,8 @@ from memoryd_client.failures import Failure
 from memoryd_client.locations import Locations, locations, restart_hint
 from memoryd_client.programs import run
 
+USUAL_RUNTIME = "/run/user"
+
 Verdict = Literal["ok", "warn", "fail", "skipped"]
 
 
@@ -140,7 +142,7 @@ def socket_finding(path: Path) -> Finding:
 def runtime_finding() -> Finding:
     """A shell without XDG_RUNTIME_DIR looks for the socket where a service does not put it."""
     folder = os.environ.get("XDG_RUNTIME_DIR", "")
-    usual = f"/run/user/{os.getuid()}"
+    usual = f"{USUAL_RUNTIME}/{os.getuid()}"
     if folder:
         return folder_finding("runtime folder", Path(folder))
     if not Path(usual).is_dir():
@@ -208,7 +210,7 @@ def inner_findings(status: Json) -> Iterator[Finding]:
     )
     yield memory_finding(object_at(status, "memory"))
     yield spending_finding(object_at(status, "spending"))
-    yield fences_finding(status.get("fences"))
+    yield fences_finding(object_at(status, "fences"))
     errors = [sentence_of(error) for error in items_at(status, "errors")]
     if errors:
         reason = f"{len(errors)} lately, the last: {errors[-1]}"
@@ -234,16 +236,13 @@ def spending_finding(spending: Json) -> Finding:
     return Finding("spending", "ok", today)
 
 
-def fences_finding(fences: object) -> Finding:
-    """Which of the kernel's fences stand around the daemon's writer, in its own words."""
+def fences_finding(fences: Json) -> Finding:
+    """Which of the fences stand around the daemon's writer; a name, and whether it is up."""
     if not fences:
         return Finding("fences", "skipped", "the daemon does not say which are up")
-    if isinstance(fences, dict):
-        down = [str(name) for name, up in fences.items() if up in (False, None, "none", "down")]
-        up = [str(name) for name in fences if str(name) not in down]
-    else:
-        up, down = [sentence_of(fence) for fence in fences] if isinstance(fences, list) else [], []
-    reason = "up: " + (", ".join(up) or "none")
+    up = [name for name, is_up in fences.items() if is_up]
+    down = [name for name, is_up in fences.items() if not is_up]
+    reason = f"up: {', '.join(up) or 'none'}"
     if down:
         return Finding("fences", "warn", f"{reason}; down: {', '.join(down)}")
     return Finding("fences", "ok", reason)

@@ -1,0 +1,229 @@
+"""The doctor names what is wrong, and how to mend it."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from memoryd_client import __version__, cli, doctor
+from memoryd_client.doctor import Finding
+from memoryd_client.locations import locations
+from tests.fake_programs import SYSTEMCTL, FakePrograms
+from tests.scripted_daemon import Result, ScriptedDaemon
+
+STATUS: dict[str, object] = {
+    "version": __version__,
+    "provider": "embedded",
+    "memory": {"enabled": True, "reason": ""},
+    "spending": {"today_usd": 0.5, "month_usd": 2.0, "paused": False},
+    "errors": [],
+}
+RUNNING = {"is-system-running": (0, "running"), "is-active": (0, "active")}
+
+
+@pytest.fixture(autouse=True)
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakePrograms:
+    return FakePrograms(tmp_path / "programs", monkeypatch)
+
+
+@pytest.fixture
+def well(home: Path) -> Path:
+    """A home in which everything is as it should be, but for the daemon."""
+    places = locations()
+    places.state.mkdir(mode=0o700)
+    places.log.touch(0o600)
+    return home
+
+
+def examined(status: dict[str, object] | None = None) -> dict[str, Finding]:
+    """The findings by name, of a daemon with this status or of none."""
+    if status is None:
+        return {finding.check: finding for finding in doctor.examine("/project")}
+    with ScriptedDaemon(locations().socket, {"status": Result(status)}):
+        return {finding.check: finding for finding in doctor.examine("/project")}
+
+
+def install_unit_file() -> None:
+    unit = locations().service
+    unit.parent.mkdir(parents=True)
+    unit.touch()
+
+
+def test_a_healthy_service_has_nothing_to_mend(well: Path, programs: FakePrograms) -> None:
+    install_unit_file()
+    programs.add("systemctl", RUNNING, SYSTEMCTL)
+    programs.add("loginctl", {"show-user": (0, "yes")})
+    found = examined(STATUS | {"fences": {"landlock": "abi 7", "openat2": True}})
+    assert {name: finding.verdict for name, finding in found.items()} == dict.fromkeys(found, "ok")
+    assert found["fences"].reason == "up: landlock, openat2"
+    assert found["log"].reason == str(locations().log)
+
+
+def test_no_daemon_is_a_failure_and_what_it_knows_is_skipped(well: Path) -> None:
+    found = examined()
+    assert found["daemon"].verdict == "fail"
+    assert "memoryd serve" in found["daemon"].mend
+    for name in doctor.INNER_CHECKS:
+        assert found[name] == Finding(name, "skipped", "the daemon does not answer")
+
+
+@pytest.mark.parametrize(("is_service", "mend"), [(False, "memoryd stop"), (True, "systemctl")])
+def test_another_version_is_a_warning_with_the_restart(
+    well: Path, is_service: bool, mend: str
+) -> None:
+    if is_service:
+        install_unit_file()
+    found = examined(STATUS | {"version": "0.0.1"})["daemon"]
+    assert found.verdict == "warn"
+    assert mend in found.mend
+
+
+def test_a_service_that_is_down_is_a_failure(well: Path, programs: FakePrograms) -> None:
+    install_unit_file()
+    programs.add("systemctl", RUNNING | {"is-active": (3, "failed")}, SYSTEMCTL)
+    found = examined(STATUS)["service"]
+    assert (found.verdict, found.mend) == ("fail", "memoryd install --service")
+    assert "memoryd.service is failed" in found.reason
+
+
+def test_what_cannot_be_asked_is_skipped_with_the_reason(well: Path) -> None:
+    install_unit_file()
+    found = examined(STATUS)
+    assert found["service"] == Finding("service", "skipped", "this system has no systemd")
+    assert found["lingering"] == Finding("lingering", "skipped", "loginctl is not installed")
+    assert found["fences"].verdict == "skipped"
+
+
+def test_no_service_is_a_warning(well: Path) -> None:
+    found = examined(STATUS)
+    assert (found["service"].verdict, found["lingering"].verdict) == ("warn", "skipped")
+
+
+def test_a_service_that_does_not_linger_is_a_warning(well: Path, programs: FakePrograms) -> None:
+    install_unit_file()
+    programs.add("loginctl", {"show-user": (0, "no")})
+    assert examined(STATUS)["lingering"].mend == "loginctl enable-linger"
+
+
+def test_an_agent_that_is_not_loaded_is_a_failure(
+    well: Path, programs: FakePrograms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.platform", "darwin")
+    install_unit_file()
+    programs.add("launchctl", {"print": (113, "")})
+    assert doctor.service_finding(locations()).verdict == "fail"
+    programs.add("launchctl", {})
+    assert doctor.service_finding(locations()).verdict == "ok"
+
+
+@pytest.mark.parametrize(
+    ("mode", "verdict"), [(0o700, "ok"), (0o755, "warn"), (0o770, "fail"), (0o702, "fail")]
+)
+def test_folders_are_for_their_owner_alone(tmp_path: Path, mode: int, verdict: str) -> None:
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    folder.chmod(mode)
+    found = doctor.folder_finding("state folder", folder)
+    assert found.verdict == verdict
+    if verdict != "ok":
+        assert found.mend == f"chmod 700 '{folder}'"
+
+
+def test_a_missing_folder_is_a_failure(tmp_path: Path) -> None:
+    found = doctor.folder_finding("state folder", tmp_path / "none")
+    assert (found.verdict, found.mend) == ("fail", f"mkdir -p -m 700 {tmp_path}/none")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give things to somebody else")
+def test_what_belongs_to_somebody_else_is_a_failure(home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "theirs"
+    folder.mkdir(0o700)
+    os.chown(folder, 12345, 12345)
+    assert "belongs to user 12345" in doctor.folder_finding("state folder", folder).reason
+    path = home / "run" / "memoryd.sock"
+    with ScriptedDaemon(path, {}):
+        os.chown(path, 12345, 12345)
+        assert "belongs to user 12345" in doctor.socket_finding(path).reason
+
+
+def test_a_socket_is_judged_by_its_kind_mode_and_folder(home: Path) -> None:
+    path = home / "run" / "memoryd.sock"
+    assert doctor.socket_finding(path).verdict == "fail"
+    path.touch()
+    assert "is not a socket" in doctor.socket_finding(path).reason
+    path.unlink()
+    with ScriptedDaemon(path, {}):
+        assert doctor.socket_finding(path).verdict == "ok"
+        path.chmod(0o666)
+        assert doctor.socket_finding(path).mend == f"chmod 600 {path}"
+        path.chmod(0o600)
+        path.parent.chmod(0o777)
+        assert doctor.socket_finding(path).mend == f"chmod go-w {path.parent}"
+
+
+def test_a_shell_without_its_runtime_folder_is_warned(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("XDG_RUNTIME_DIR")
+    monkeypatch.setattr("memoryd_client.doctor.USUAL_RUNTIME", str(tmp_path))
+    (tmp_path / str(os.getuid())).mkdir()
+    found = doctor.runtime_finding()
+    assert (found.verdict, found.mend) == (
+        "warn",
+        f"export XDG_RUNTIME_DIR={tmp_path}/{os.getuid()}",
+    )
+    monkeypatch.setattr("memoryd_client.doctor.USUAL_RUNTIME", str(tmp_path / "none"))
+    assert doctor.runtime_finding().verdict == "ok"
+
+
+@pytest.mark.parametrize(
+    ("content", "verdict"),
+    [(None, "ok"), (b"[model]\n", "ok"), (b"[mod", "fail"), (b"\xff", "fail")],
+)
+def test_settings_must_be_readable(tmp_path: Path, content: bytes | None, verdict: str) -> None:
+    path = tmp_path / "config.toml"
+    if content is not None:
+        path.write_bytes(content)
+    assert doctor.config_finding(path).verdict == verdict
+
+
+def test_settings_that_are_a_folder_are_a_failure(tmp_path: Path) -> None:
+    assert doctor.config_finding(tmp_path).verdict == "fail"
+
+
+def test_an_agent_that_never_ran_is_a_warning(tmp_path: Path) -> None:
+    assert doctor.agent_folder_finding(tmp_path).verdict == "warn"
+
+
+def test_what_the_daemon_suffers_from_is_told(well: Path) -> None:
+    found = examined(
+        STATUS
+        | {
+            "memory": {"enabled": False, "reason": "autoMemoryEnabled is false"},
+            "spending": {"today_usd": 1.0, "paused": True},
+            "errors": ["first", {"message": "disk full", "at": 5}],
+            "fences": {"landlock": None, "openat2": True},
+        }
+    )
+    verdicts = {name: found[name].verdict for name in doctor.INNER_CHECKS}
+    assert verdicts == dict.fromkeys(doctor.INNER_CHECKS, "warn") | {"provider": "ok"}
+    assert "autoMemoryEnabled is false" in found["memory"].reason
+    assert "disk full" in found["errors"].reason
+    assert found["fences"].reason == "up: openat2; down: landlock"
+
+
+@pytest.mark.parametrize("status", [{}, {"memory": 1, "spending": [], "errors": {}, "fences": 3}])
+def test_a_daemon_of_another_age_breaks_nothing(well: Path, status: dict[str, object]) -> None:
+    assert {"daemon", *doctor.INNER_CHECKS} <= set(examined(status))
+
+
+def test_the_exit_code_and_both_forms_agree(well: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["doctor", "--json"]) == 1
+    findings = json.loads(capsys.readouterr().out)
+    assert {"check", "verdict", "reason", "mend"} == set(findings[0])
+    assert cli.main(["doctor"]) == 1
+    shown = capsys.readouterr().out
+    assert all(finding["reason"] in shown and finding["mend"] in shown for finding in findings)
+    with ScriptedDaemon(locations().socket, {"status": Result(STATUS)}):
+        assert cli.main(["doctor"]) == 0
