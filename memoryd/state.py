@@ -37,6 +37,27 @@ MIGRATIONS: Final[tuple[str, ...]] = (
     """
     create table switched_off (project text primary key) without rowid;  -- '' is every project
     """,
+    """
+    create table spending (
+        id integer primary key,
+        day text not null, job text not null, project text not null, model text not null,
+        usd real not null,
+        is_open integer not null default 1,     -- reserved: what it really cost is not known yet
+        input_tokens integer not null default 0, output_tokens integer not null default 0,
+        cache_read_tokens integer not null default 0, cache_write_tokens integer not null default 0
+    );
+    create index spending_by_day on spending (day);
+    create table breaker (
+        one integer primary key check (one = 1),
+        failures_in_a_row integer not null, opened_at real not null, open_seconds real not null
+    );
+    create table tries (        -- of turns that are not extracted yet
+        turn_id text primary key,
+        failures integer not null default 0,
+        deaths integer not null default 0,      -- of the daemon, in the middle of it
+        first_began real not null
+    ) without rowid;
+    """,
 )
 
 
