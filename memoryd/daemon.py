@@ -35,6 +35,7 @@ from memoryd.scopes import Scopes
 from memoryd.state import State
 from memoryd.store import Change, Store
 from memoryd.supervisor import Supervisor
+from memoryd.versions import Versions
 
 GRACE_SECONDS: Final = 4.0
 SOCKET_CHECK_SECONDS: Final = 20.0
@@ -93,17 +94,20 @@ async def serve(world: World, stack: ExitStack) -> None:
     stop = anyio.Event()
     hub = Hub()
     scopes = Scopes(world.places, world.env, state)
+    history = History(state)
     store = Store(
-        History(state),
+        history,
         now=time.time,
         skip_index=world.settings.index.skip,
         tell=_teller(hub, scopes),
     )
     errors = [f"state.db was damaged; it is now {state.put_aside}"] if state.put_aside else []
+    memories = Memories(scopes, store, time.time)
     methods = Methods(
         version=world.version,
         scopes=scopes,
-        memories=Memories(scopes, store, time.time),
+        memories=memories,
+        versions=Versions(scopes, memories, store, history),
         log_path=world.places.log_file,
         socket_path=world.places.socket,
         errors=errors,

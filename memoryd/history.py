@@ -6,7 +6,7 @@ the newest of each memory stay whatever their age.
 """
 
 import zlib
-from typing import Literal
+from typing import Literal, TypeGuard
 
 import msgspec
 
@@ -105,6 +105,33 @@ class History:
         )
         return bool(rows) and rows[0][0] == sha256
 
+    def files(self, folder: str) -> list[str]:
+        """Every file that ever was in the folder, as far as the history goes back."""
+        rows = self._state.run("select distinct file from versions where folder = ?", folder)
+        return [str(row[0]) for row in rows]
+
+    def as_of(self, folder: str, at: float) -> dict[str, bytes]:
+        """The folder's files as they were at a moment, by name."""
+        rows = self._state.run(
+            "select file, packed from versions join blobs using (sha256) where id in ("
+            " select max(id) from versions where folder = ? and at <= ? and cause != 'refused'"
+            " group by file)",
+            folder,
+            at,
+        )
+        return {str(file): zlib.decompress(packed) for file, packed in rows if _is_blob(packed)}
+
+    def attribute(self, folder: str, file: str, *, cause: Cause, session_id: str) -> None:
+        """Says who made the newest version, once that is known of one found from outside."""
+        self._state.run(
+            "update versions set cause = ?, session_id = ? where cause = 'outside' and id ="
+            " (select max(id) from versions where folder = ? and file = ?)",
+            cause,
+            session_id,
+            folder,
+            file,
+        )
+
     def thin_out(self, *, now: float, keep_days: int, keep_versions: int) -> int:
         """Drops versions older than `keep_days` beyond the newest ones of each memory."""
         with self._state.transaction():
@@ -122,6 +149,10 @@ class History:
                     " (select sha256 from versions where sha256 is not null)"
                 )
         return len(gone)
+
+
+def _is_blob(cell: object) -> TypeGuard[bytes]:
+    return isinstance(cell, bytes)
 
 
 def _fields(row: tuple[object, ...]) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """The memories of a project over all its scopes, as callers name and see them."""
 
+import builtins
 from collections.abc import Callable
 
 import msgspec
@@ -53,14 +54,15 @@ class Memories:
         scope: Scope | None = None,
         type_: TopicType | None = None,
         retired: bool = False,
+        as_of: float | None = None,
     ) -> list[Header]:
-        """Newest first; retired ones only where asked for."""
+        """Newest first; retired ones only where asked for; `as_of`: what was believed then."""
         project = self._scopes.project(cwd)
         directories = (project.directory(scope),) if scope else project.directories
         found = [
             one
             for directory in directories
-            for one in self._store.scan(directory)
+            for one in self._scan(directory, as_of)
             if (retired or not one.retired) and type_ in {None, one.topic.type}
         ]
         found.sort(key=lambda one: -one.modified)
@@ -98,7 +100,7 @@ class Memories:
         """
         project = self._scopes.project(cwd)
         everything = [one for place in project.directories for one in self._store.scan(place)]
-        for fits in (_by_path, _by_file, _by_stem, _by_title):
+        for fits in (_by_path, _by_file, _by_stem, _by_title, _by_part):
             found = [one for one in everything if fits(one, named)]
             if len(found) == 1:
                 return found[0]
@@ -108,6 +110,11 @@ class Memories:
         if named.rpartition("/")[2] == INDEX_FILE:
             raise InvalidInput("the index is no memory", hint="memoryd list shows what there is")
         raise NotFound(f"there is no memory {named!r} here", hint="memoryd list shows them")
+
+    def _scan(self, directory: MemoryDirectory, as_of: float | None) -> builtins.list[Listed]:
+        if as_of is None:
+            return self._store.scan(directory)
+        return self._store.scan_at(directory, as_of)
 
     def repair(self, project: Project) -> None:
         for directory in project.directories:
@@ -144,6 +151,10 @@ def _by_stem(one: Listed, named: str) -> bool:
 
 def _by_title(one: Listed, named: str) -> bool:
     return named.casefold() == topics.title_of(one.topic, one.file).casefold()
+
+
+def _by_part(one: Listed, named: str) -> bool:
+    return len(named) >= 3 and named.casefold() in one.file
 
 
 def _with_scope(directory: MemoryDirectory, file: str) -> str:

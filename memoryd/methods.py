@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import ParamSpec, TypeVar, assert_never
 
 import anyio
@@ -10,9 +11,12 @@ import anyio.to_thread
 import msgspec
 
 from memoryd import wire
+from memoryd.errors import InvalidInput
+from memoryd.history import Version
 from memoryd.memories import Memories, Saved
 from memoryd.scopes import Scopes
 from memoryd.topics import Topic, iso_time
+from memoryd.versions import Versions
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -62,6 +66,11 @@ class StatusReport(msgspec.Struct, frozen=True, kw_only=True):
     errors: list[str] = []
 
 
+class HistoryAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    versions: list[Version]
+    content: str | None = None
+
+
 class Methods:
     def __init__(
         self,
@@ -69,6 +78,7 @@ class Methods:
         version: str,
         scopes: Scopes,
         memories: Memories,
+        versions: Versions,
         log_path: str,
         socket_path: str,
         errors: list[str],
@@ -77,6 +87,7 @@ class Methods:
         self._version = version
         self._scopes = scopes
         self._memories = memories
+        self._versions = versions
         self._log_path = log_path
         self._socket_path = socket_path
         self._errors = errors
@@ -84,7 +95,9 @@ class Methods:
         self._started = time.time()
         self._started_monotonic = time.monotonic()
 
-    async def answer(self, params: wire.Params) -> object:
+    async def answer(  # noqa: C901, PLR0912 - one case for each method there is, and nothing else
+        self, params: wire.Params
+    ) -> object:
         match params:
             case wire.Ping():
                 uptime = time.monotonic() - self._started_monotonic
@@ -101,6 +114,7 @@ class Methods:
                     scope=params.scope,
                     type_=params.type,
                     retired=params.retired,
+                    as_of=moment(params.as_of) if params.as_of else None,
                 )
                 return {"memories": found}
             case wire.MemoryGet():
@@ -109,6 +123,12 @@ class Methods:
                 return await in_thread(self._save, params)
             case wire.MemoryForget():
                 return await in_thread(self._memories.forget, params.cwd, params.path)
+            case wire.MemoryHistory():
+                return await in_thread(self._history, params)
+            case wire.MemoryRestore():
+                return await in_thread(
+                    self._versions.restore, params.cwd, params.path, params.version
+                )
             case wire.Switch():
                 self._scopes.switch(params.cwd, enabled=params.enabled)
                 return {"enabled": params.enabled}
@@ -130,6 +150,13 @@ class Methods:
             params.cwd, topic, scope=params.scope, supersedes=params.supersedes
         )
 
+    def _history(self, params: wire.MemoryHistory) -> HistoryAnswer:
+        found = self._versions.history(params.cwd, params.path)
+        text = None
+        if params.version is not None:
+            text = self._versions.text(params.cwd, params.path, params.version)
+        return HistoryAnswer(found, text)
+
     def _status(self, cwd: str | None) -> StatusReport:
         switch = self._scopes.project(cwd or "/").switch
         return StatusReport(
@@ -145,6 +172,19 @@ class Methods:
             socket=self._socket_path,
             errors=list(self._errors),
         )
+
+
+def moment(text: str) -> float:
+    """A date or time in ISO form as seconds; a day means its end, in UTC."""
+    try:
+        if len(text) == 10:
+            text += "T23:59:59"
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidInput(
+            f"{text!r} is no date", hint="write it like 2026-03-30 or 2026-03-30T12:00:00Z"
+        ) from error
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
 async def in_thread(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

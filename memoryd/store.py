@@ -8,7 +8,6 @@
   history. All of it is blocking work, safe from any thread.
 """
 
-import os
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -19,21 +18,27 @@ import msgspec
 import structlog
 
 from memoryd import index, topics
-from memoryd.errors import Conflict, InvalidInput, NotFound, Refused, StorageError
+from memoryd.errors import (
+    Conflict,
+    InvalidInput,
+    MemorydError,
+    NotFound,
+    Refused,
+    StorageError,
+)
 from memoryd.files import Content, Folder
 from memoryd.history import Cause, History
 from memoryd.invisible import strip_invisible
+from memoryd.markdown_files import NEVER_TOPICS, markdown_files
 from memoryd.masking import mask
 from memoryd.topics import INDEX_FILE, Scope, Topic, TopicType
 
-HEAD_BYTES: Final = 8192
 TOPIC_LIMIT_BYTES: Final = 256 * 1024
 INDEX_TRIES: Final = 5
 
 log = structlog.get_logger(__name__)
 
 _NEW_NAME = re.compile(r"(?:[a-z0-9][a-z0-9_-]{0,63}/){0,3}[a-z0-9][a-z0-9_-]{0,63}\.md")
-_NEVER_TOPICS = frozenset({"logs"})
 
 
 class MemoryDirectory(msgspec.Struct, frozen=True):
@@ -70,6 +75,7 @@ class Stored(msgspec.Struct, frozen=True):
     text: str
     version: str
     modified: float
+    data: bytes = b""
     number: int = 0
     """The version's number in the history, 0 where it has none yet."""
 
@@ -112,6 +118,7 @@ class Store:
         self._skip_index = skip_index
         self._tell = tell
         self._heads: dict[str, dict[str, _Head]] = {}
+        self._noticed: dict[str, dict[str, tuple[int, int, int]]] = {}
         self._locks: dict[str, threading.RLock] = {}
         self._guard = threading.Lock()
 
@@ -124,28 +131,30 @@ class Store:
             except NotFound:
                 self._heads.pop(directory.path, None)
                 return []
-        superseded = frozenset(old for one in found for old in one.topic.supersedes)
-        today = topics.iso_time(self._now())[:10]
-        marked = [
-            msgspec.structs.replace(one, retired=True)
-            if topics.is_retired(one.file, one.topic, superseded, today)
-            else one
-            for one in found
-        ]
+        marked = _with_retired(found, topics.iso_time(self._now())[:10])
         return sorted(marked, key=lambda one: (-one.modified, one.file))
+
+    def scan_at(self, directory: MemoryDirectory, at: float) -> list[Listed]:
+        """A directory's memories as they were believed at a moment, by the history."""
+        texts = self._history.as_of(directory.path, at)
+        found = [
+            Listed(directory, file, topics.parse(data.decode("utf-8", "replace")), at, len(data))
+            for file, data in sorted(texts.items())
+        ]
+        return _with_retired(found, topics.iso_time(at)[:10])
 
     def read(self, directory: MemoryDirectory, file: str) -> Stored:
         """One topic file, or the index, as it is now."""
         with self._folder(directory) as folder:
             content = folder.read(file)
-        return Stored(directory, file, _text(content), content.version, content.modified)
+        text = _text(content)
+        return Stored(directory, file, text, content.version, content.modified, content.data)
 
     def recorded(self, directory: MemoryDirectory, file: str) -> Stored:
         """As `read`, with the version's number in the history; one made outside gets its own."""
         with self._locked(directory):
             stored = self.read(directory, file)
-            data = stored.text.encode("utf-8", "replace")
-            number = self._record(directory, file, data, "outside", "")
+            number = self._record(directory, file, stored.data, "outside", "")
         return msgspec.structs.replace(stored, number=number)
 
     def save(
@@ -212,7 +221,7 @@ class Store:
                 number = self._record(directory, file, clean.encode(), cause, session_id)
                 self._index(folder, directory, {file: line} if says_new else {})
         self._tell(Change(directory, file, version, cause, session_id, topic.type))
-        return Stored(directory, file, clean, version, self._now(), number)
+        return Stored(directory, file, clean, version, self._now(), clean.encode(), number)
 
     def forget(
         self,
@@ -233,6 +242,34 @@ class Store:
                 self._index(folder, directory, {})
         self._tell(Change(directory, file, "", cause, session_id))
         return number
+
+    def notice(self, directory: MemoryDirectory) -> list[Change]:
+        """Finds what others changed since the last look; each becomes a version and is told."""
+        with self._locked(directory):
+            known = self._noticed.get(directory.path, {})
+            files = {one.file: one for one in self.scan(directory)}
+            heads = self._heads.get(directory.path, {})
+            marks = {file: heads[file].facts for file in files}
+            self._noticed[directory.path] = marks
+            touched = [file for file, mark in marks.items() if known.get(file) != mark]
+            changes = [change for file in touched if (change := self._noticed_one(directory, file))]
+            gone = known.keys() - files.keys()
+            changes += [Change(directory, file, "", "outside") for file in sorted(gone)]
+            for file in gone:
+                self._record(directory, file, None, "outside", "")
+        for change in changes:
+            self._tell(change)
+        return changes
+
+    def _noticed_one(self, directory: MemoryDirectory, file: str) -> Change | None:
+        try:
+            stored = self.read(directory, file)
+        except MemorydError:  # gone again, or no plain file: the next look will tell
+            return None
+        if self._history.is_known(directory.path, file, stored.version):
+            return None
+        self._record(directory, file, stored.data, "outside", "")
+        return Change(directory, file, stored.version, "outside", "", stored.topic.type)
 
     def repair(self, directory: MemoryDirectory) -> bool:
         """Clears what a crash left and makes the index true; whether anything had to change."""
@@ -269,10 +306,10 @@ class Store:
         return False
 
     def _listed(self, directory: MemoryDirectory, folder: Folder) -> Iterator[Listed]:
-        skipped = _NEVER_TOPICS | ({"team"} if directory.scope == "project" else frozenset())
+        skipped = NEVER_TOPICS | ({"team"} if directory.scope == "project" else frozenset())
         known = self._heads.get(directory.path, {})
         fresh: dict[str, _Head] = {}
-        for file, facts, head in _markdown_files(folder.handle, "", skipped):
+        for file, facts, head in markdown_files(folder.handle, "", skipped):
             mark = (facts.st_ino, facts.st_size, facts.st_mtime_ns)
             one = known.get(file)
             if one is None or one.facts != mark:
@@ -318,6 +355,16 @@ def _left_for_repair(directory: MemoryDirectory, file: str) -> Iterator[None]:
         log.warning("index-or-history-behind", folder=directory.path, file=file, error=str(error))
 
 
+def _with_retired(found: list[Listed], today: str) -> list[Listed]:
+    superseded = frozenset(old for one in found for old in one.topic.supersedes)
+    return [
+        msgspec.structs.replace(
+            one, retired=topics.is_retired(one.file, one.topic, superseded, today)
+        )
+        for one in found
+    ]
+
+
 def _check_savable(topic: Topic) -> None:
     if not topic.name.strip() or not topic.body.strip():
         raise InvalidInput("a memory needs a name and a body")
@@ -331,61 +378,3 @@ def _text(content: Content) -> str:
 
 def _pointer(file: str, topic: Topic) -> str:
     return index.pointer(topics.title_of(topic, file), file, topic.description)
-
-
-def _markdown_files(
-    handle: int, prefix: str, skipped: frozenset[str]
-) -> Iterator[tuple[str, os.stat_result, Callable[[], str | None]]]:
-    """Every Markdown file below the handle with its facts and a way to read its first lines."""
-    with os.scandir(handle) as entries:
-        for entry in entries:
-            if entry.name.startswith(".") or not _is_readable_name(entry.name):
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name not in skipped and prefix.count("/") < 4:
-                    yield from _below(handle, entry.name, prefix)
-            elif (
-                entry.name.endswith(".md")
-                and entry.name != INDEX_FILE
-                and entry.is_file(follow_symlinks=False)
-            ):
-                name = entry.name
-                facts = entry.stat(follow_symlinks=False)
-                yield prefix + name, facts, lambda name=name: _head(handle, name)  # type: ignore[misc]
-
-
-def _below(
-    handle: int, name: str, prefix: str
-) -> Iterator[tuple[str, os.stat_result, Callable[[], str | None]]]:
-    try:
-        below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=handle)
-    except OSError:  # gone, or made a link, since it was listed
-        return
-    try:
-        yield from _markdown_files(below, f"{prefix}{name}/", _NEVER_TOPICS)
-    finally:
-        os.close(below)
-
-
-def _head(handle: int, name: str) -> str | None:
-    """The first lines of a file, or None when it is gone or no plain file any more."""
-    try:
-        opened = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=handle)
-    except OSError:
-        return None
-    try:
-        raw = os.read(opened, HEAD_BYTES)
-    except OSError:
-        return None
-    finally:
-        os.close(opened)
-    lines = raw.decode("utf-8", "replace").split("\n", topics.SCAN_LINES)
-    return "\n".join(lines[: topics.SCAN_LINES]) + "\n"
-
-
-def _is_readable_name(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:  # bytes that are no UTF-8: such a name cannot be served
-        return False
-    return True

@@ -112,6 +112,7 @@ class MemoryList(msgspec.Struct, frozen=True):
     scope: Literal["project", "user", "team", "agent"] | None = None
     type: Literal["user", "feedback", "project", "reference"] | None = None
     retired: bool = False
+    as_of: str | None = None
 
 
 class MemoryGet(msgspec.Struct, frozen=True):
@@ -134,6 +135,20 @@ class MemoryForget(msgspec.Struct, frozen=True):
     path: str
 
 
+class MemoryHistory(msgspec.Struct, frozen=True):
+    """`version` asks for the text of that one as well."""
+
+    cwd: str
+    path: str
+    version: int | None = None
+
+
+class MemoryRestore(msgspec.Struct, frozen=True):
+    cwd: str
+    path: str
+    version: int | None = None
+
+
 class Switch(msgspec.Struct, frozen=True):
     enabled: bool
     cwd: str | None = None
@@ -149,6 +164,8 @@ Params = (
     | MemoryGet
     | MemorySave
     | MemoryForget
+    | MemoryHistory
+    | MemoryRestore
     | Switch
 )
 
@@ -161,6 +178,8 @@ METHODS: Final[dict[str, type[Params]]] = {
     "memory/get": MemoryGet,
     "memory/save": MemorySave,
     "memory/forget": MemoryForget,
+    "memory/history": MemoryHistory,
+    "memory/restore": MemoryRestore,
     "switch": Switch,
 }
 
