@@ -95,7 +95,7 @@ class Methods:
         self._started = time.time()
         self._started_monotonic = time.monotonic()
 
-    async def answer(  # noqa: C901, PLR0912 - one case for each method there is, and nothing else
+    async def answer(  # noqa: C901 - one case for each method there is, and nothing else
         self, params: wire.Params
     ) -> object:
         match params:

@@ -1,0 +1,149 @@
+"""Session notes as a text: when they are due, their ten sections, and their limits.
+
+- Due when the context of a session first reaches 10,000 tokens, then whenever it has grown by 5,000
+  and either three tool calls happened or the last answer asked for no tool. A compaction makes the
+  context small again: growth counts from there.
+- A section has at most 2,000 tokens, all of them 12,000. Over that the least important gives way
+  first, its oldest lines first, and says how many lines went.
+- A person's own template replaces the ten sections; whatever `# Headings` it has are the sections.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+FIRST_TOKENS: Final = 10_000
+GROWTH_TOKENS: Final = 5_000
+TOOL_CALLS: Final = 3
+SECTION_TOKENS: Final = 2_000
+TOTAL_TOKENS: Final = 12_000
+CHARACTERS_A_TOKEN: Final = 4
+
+SECTIONS: Final = (
+    ("Session Title", "A few words that tell this session from all others."),
+    ("Current State", "What is being done right now, what is left, and the next step."),
+    ("Task specification", "What the person asked for, and every decision about it."),
+    ("Files and Functions", "Which files matter, what is in them, and why they matter."),
+    ("Workflow", "Which commands are run, in which order, and how to read what they say."),
+    ("Errors & Corrections", "What went wrong, how it was mended, what not to try again."),
+    ("Codebase and System Documentation", "How the parts work together."),
+    ("Learnings", "What worked well, what did not, and what to avoid."),
+    ("Key results", "Answers, tables or texts that the person asked for, word for word."),
+    ("Worklog", "Step by step what was done, one short line each."),
+)
+# Who gives way first when the whole is too long.
+LEAST_IMPORTANT_FIRST: Final = (
+    "Worklog",
+    "Codebase and System Documentation",
+    "Workflow",
+    "Files and Functions",
+    "Learnings",
+    "Key results",
+    "Errors & Corrections",
+    "Task specification",
+    "Current State",
+    "Session Title",
+)
+
+_HEADING = re.compile(r"^#\s+(.+?)\s*$", re.MULTILINE)
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far a session is, and how far it was when its notes were last written."""
+
+    context_tokens: int
+    tool_calls: int
+    noted_tokens: int | None = None
+    noted_tool_calls: int = 0
+    asks_for_tools: bool = False
+
+
+class Section(msgspec.Struct, frozen=True):
+    title: str
+    text: str
+
+
+def notes_are_due(progress: Progress) -> bool:
+    if progress.noted_tokens is None:
+        return progress.context_tokens >= FIRST_TOKENS
+    # After a compaction the context is smaller than what was noted: growth begins at nought.
+    base = progress.noted_tokens if progress.context_tokens >= progress.noted_tokens else 0
+    if progress.context_tokens - base < GROWTH_TOKENS:
+        return False
+    is_busy = progress.tool_calls - progress.noted_tool_calls >= TOOL_CALLS
+    return is_busy or not progress.asks_for_tools
+
+
+def template() -> str:
+    """The ten sections, each with a line that says what belongs there."""
+    return "\n".join(f"# {title}\n_{hint}_\n" for title, hint in SECTIONS)
+
+
+def titles_of(text: str) -> tuple[str, ...]:
+    return tuple(_HEADING.findall(text))
+
+
+def sections_of(text: str) -> list[Section]:
+    """The text by its headings; what stands before the first one is left out."""
+    pieces = _HEADING.split(text)
+    return [
+        Section(title, body.strip()) for title, body in zip(pieces[1::2], pieces[2::2], strict=True)
+    ]
+
+
+def has_shape_of(text: str, template_text: str) -> bool:
+    """Whether every section of the template is there, in its order, and none is new."""
+    return titles_of(text) == titles_of(template_text)
+
+
+def render(sections: Sequence[Section], preface: str = "") -> str:
+    """The notes within their limits."""
+    bounded = [cut_section(one, SECTION_TOKENS) for one in sections]
+    fitted = fit(bounded, TOTAL_TOKENS)
+    head = f"{preface}\n\n" if preface else ""
+    return head + "\n".join(f"# {one.title}\n\n{one.text}\n" for one in fitted)
+
+
+def tokens_in(text: str) -> int:
+    """An estimate that is good enough for a limit: four characters are a token."""
+    return -(-len(text) // CHARACTERS_A_TOKEN)
+
+
+def cut_section(section: Section, limit_tokens: int) -> Section:
+    """At most so many tokens: the oldest lines go, the newest stay."""
+    if tokens_in(section.text) <= limit_tokens:
+        return section
+    lines = section.text.split("\n")
+    room = limit_tokens * CHARACTERS_A_TOKEN - 40
+    kept: list[str] = []
+    for line in reversed(lines):
+        if len(line) + 1 > room:
+            break
+        room -= len(line) + 1
+        kept.insert(0, line)
+    if not kept:
+        return Section(section.title, lines[-1][: max(0, room)].rstrip() + " […]")
+    gone = len(lines) - len(kept)
+    return Section(section.title, "\n".join([f"[{gone} older lines left out]", *kept]))
+
+
+def fit(sections: Sequence[Section], limit_tokens: int) -> list[Section]:
+    """All together within the limit, the least important giving way first."""
+    fitted = list(sections)
+    order = {title: place for place, title in enumerate(LEAST_IMPORTANT_FIRST)}
+    places = sorted(range(len(fitted)), key=lambda at: order.get(fitted[at].title, len(order)))
+    for at in places:
+        over = sum(tokens_in(one.text) for one in fitted) - limit_tokens
+        if over <= 0:
+            break
+        fitted[at] = cut_section(fitted[at], max(50, tokens_in(fitted[at].text) - over))
+    return fitted
+
+
+def where_it_stopped(text: str, limit_characters: int = 1500) -> str:
+    """The title and the state of finished notes, for whoever comes next; empty without them."""
+    wanted = {"Session Title", "Current State"}
+    found = [one for one in sections_of(text) if one.title in wanted and one.text]
+    return "\n".join(one.text for one in found)[:limit_characters].strip()
