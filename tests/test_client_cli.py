@@ -189,12 +189,13 @@ def test_remember_takes_every_word_of_the_person_over_its_own(path: Path, projec
 
 
 def test_remember_reads_a_lone_dash_from_input(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("The first line.\n\nMore.\n"))
+    typed = io.BytesIO(b"The first line.\n\nMore \xff.\n")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(typed))
     with serving(path, {"memory/save": Result({})}) as daemon:
         assert cli.main(["remember", "-"]) == 0
     (params,) = daemon.asked("memory/save")
     assert isinstance(params, dict)
-    assert params["body"] == "The first line.\n\nMore."
+    assert params["body"] == "The first line.\n\nMore �."
     assert params["description"] == "The first line."
 
 
@@ -305,6 +306,7 @@ WRONG_USAGE = [
     ["list", "--type", "nonsense"],
     ["list", "--ty", "user"],
     ["logs", "-n", "many"],
+    ["logs", "-n", "-1"],
     ["install"],
     ["uninstall"],
 ]
@@ -392,6 +394,21 @@ def test_logs_need_no_daemon(home: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert json.loads(capsys.readouterr().out)["event"] == "three"
     assert cli.main(["logs", "--level", "error"]) == 0
     assert capsys.readouterr().out == ""
+
+
+def test_a_log_that_cannot_be_read_is_told(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_log(home, "one").unlink()
+    (home / ".local/state/memoryd/memoryd.log").mkdir()
+    assert cli.main(["logs"]) == 1
+    assert "memoryd.log: Is a directory" in capsys.readouterr().err
+
+
+def test_a_terminal_without_the_letter_still_gets_the_line(path: Path) -> None:
+    header = HEADER | {"description": "grüße"}
+    with serving(path, {"memory/list": Result({"memories": [header]})}):
+        environ = dict(os.environ) | {"PYTHONIOENCODING": "ascii"}
+        done = subprocess.run([*COMMAND, "list"], env=environ, capture_output=True, check=True)
+    assert done.stdout.endswith(b"gr??e\n")
 
 
 def test_following_ends_quietly_with_the_keyboard(home: Path) -> None:

@@ -11,7 +11,7 @@ from memoryd_client import __version__, cli
 from tests import user_manager
 from tests.fake_programs import SYSTEMCTL, FakePrograms
 from tests.scripted_daemon import Result, ScriptedDaemon
-from tests.user_manager import HOME, RUNTIME, UserManager
+from tests.user_manager import HOME, RUNTIME, CannotStart, UserManager
 
 WHY_NOT = user_manager.why_not()
 ROOT = Path(__file__).resolve().parent.parent
@@ -208,11 +208,14 @@ print(calls, len(pids) - 1, refused)
 def manager() -> Iterator[UserManager]:
     if WHY_NOT:
         pytest.skip(WHY_NOT)
-    with UserManager() as running:
-        if running.run(sys.executable, "-c", "import memoryd_client").returncode:
-            pytest.skip("another user cannot read this checkout or its interpreter")
-        running.run("mkdir", "-p", "-m", "700", f"{HOME}/.ssh", f"{HOME}/src")
-        yield running
+    try:
+        with UserManager() as running:
+            if running.run(sys.executable, "-c", "import memoryd_client").returncode:
+                pytest.skip("another user cannot read this checkout or its interpreter")
+            running.run("mkdir", "-p", "-m", "700", f"{HOME}/.ssh", f"{HOME}/src")
+            yield running
+    except CannotStart as reason:
+        pytest.skip(str(reason))
 
 
 @pytest.fixture(scope="module")
@@ -221,7 +224,8 @@ def installed(manager: UserManager) -> UserManager:
     done = manager.run(MEMORYD, "install", "--service", "--json", "--writable", f"{HOME}/src")
     assert done.returncode == 0, done.stderr
     fences = {fence["name"]: fence["verdict"] for fence in json.loads(done.stdout)["fences"]}
-    assert set(fences.values()) == {"up"}, fences
+    assert "down" not in fences.values(), fences
+    assert fences["keys and logins are hidden"] == "up"
     return manager
 
 
@@ -276,6 +280,27 @@ def test_paths_with_strange_names_reach_the_service_unchanged(manager: UserManag
     assert done.returncode == 0, done.stderr
     done = manager.run(MEMORYD, "remember", "hello", environ=environ)
     assert done.stdout.startswith(f"remembered in {strange}/projects/"), done.stderr
+
+
+def test_a_fence_that_the_system_refuses_is_left_out(manager: UserManager) -> None:
+    """A mount that cannot be made fails the start as a refused namespace does, with 226."""
+    copy = f"{HOME}/copy"
+    impossible = f"s:^PrivateUsers=yes:&\\nBindPaths={HOME}/nowhere:"
+    prepare = (
+        f"mkdir {copy} && cp -r {ROOT}/client {ROOT}/systemd {copy}"
+        f" && sed -i '{impossible}' {copy}/systemd/memoryd.service"
+    )
+    assert manager.run("sh", "-c", prepare).returncode == 0
+    code = "import sys; from memoryd_client.entry import main; sys.exit(main())"
+    done = manager.run(
+        *(sys.executable, "-c", code, "install", "--service"),
+        environ={"PYTHONPATH": f"{copy}/client"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "a trial start ended with 226" in done.stdout
+    assert "down    the rest of the home is read-only" in done.stdout
+    assert "up      system calls are filtered" in done.stdout
+    assert manager.run(MEMORYD, "status").returncode == 0
 
 
 def test_uninstall_leaves_no_unit_no_process_and_no_socket(installed: UserManager) -> None:

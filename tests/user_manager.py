@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -70,8 +71,9 @@ def why_not() -> str | None:
         return f"{', '.join(missing)} not installed"
     if cgroup_root() is None:
         return "no cgroup2 hierarchy is mounted"
-    probe = subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"], check=False)
-    return None if probe.returncode == 0 else "namespaces are not allowed here"
+    trial = ["unshare", "--mount", "--pid", "--fork", "true"]
+    done = subprocess.run(trial, check=False, capture_output=True)
+    return None if done.returncode == 0 else "namespaces are not allowed here"
 
 
 def cgroup_root() -> Path | None:
@@ -88,6 +90,10 @@ def kept_paths() -> list[str]:
     return sorted(path for path in needed if path.startswith(("/home/", "/root/")))
 
 
+class CannotStart(Exception):
+    """This machine lets a manager begin but not come up; the text says what it complained about."""
+
+
 class UserManager:
     """Runs while the context is open; `run` does things as its user."""
 
@@ -99,10 +105,12 @@ class UserManager:
         for path in (self._cgroup, *self._cgroup.glob("cgroup.[pst]*")):
             os.chown(path, UID, UID)
         environ = ENVIRON | {"PERSON": str(UID), "RUNTIME": RUNTIME, "CGROUP": str(self._cgroup)}
+        self._complaints = tempfile.TemporaryFile()
         namespaces = ("--mount", "--pid", "--ipc", "--mount-proc", "--propagation", "private")
         self._process = subprocess.Popen(
             ["unshare", *namespaces, "--fork", "sh", "-c", SET_UP, "-", *kept_paths()],
             env=environ,
+            stderr=self._complaints,
         )
         try:
             self._wait_until_it_runs()
@@ -157,7 +165,9 @@ class UserManager:
             except (OSError, IndexError):
                 pass  # its first process is not there yet
             time.sleep(0.05)
-        raise AssertionError("the user manager did not start")
+        self._complaints.seek(0)
+        said = self._complaints.read().decode("utf-8", "replace").strip()
+        raise CannotStart(f"a user manager does not come up here: {said or 'no reason given'}")
 
     def _end(self) -> None:
         # The end of its first process is the end of a PID namespace, and of all that runs in it.
@@ -165,6 +175,7 @@ class UserManager:
             os.kill(int(self._first_process()), signal.SIGKILL)
         self._process.kill()
         self._process.wait(20)
+        self._complaints.close()
         deadline = time.monotonic() + 10
         folders = sorted(self._cgroup.rglob("*/"), reverse=True)
         for folder in (*folders, self._cgroup):

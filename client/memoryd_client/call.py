@@ -74,7 +74,7 @@ class Conversation:
         self._deadline: float | None = deadline
         self._path = str(socket_location())
         self._line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._buffer = bytearray()
+        self._rest = b""
 
     def __enter__(self) -> Self:
         try:
@@ -124,20 +124,24 @@ class Conversation:
 
     def _next_line(self) -> bytes:
         """The next whole line; empty at the end, where half a line is an error."""
-        while b"\n" not in self._buffer:
-            try:
-                self._line.settimeout(self._remaining())
-                chunk = self._line.recv(CHUNK_BYTES)
-            except OSError as error:
-                raise self._folded(error) from error
-            if not chunk and not self._buffer:
+        chunks, size = [self._rest], len(self._rest)
+        while b"\n" not in chunks[-1]:
+            chunk = self._receive()
+            if not chunk and not size:
                 return b""
-            self._buffer += chunk
-            if not chunk or len(self._buffer) > ANSWER_BYTES:
+            chunks.append(chunk)
+            size += len(chunk)
+            if not chunk or size > ANSWER_BYTES:
                 raise ProtocolError("the daemon's answer has no end", LOOK_HINT)
-        line, _, rest = bytes(self._buffer).partition(b"\n")
-        self._buffer = bytearray(rest)
+        line, _, self._rest = b"".join(chunks).partition(b"\n")
         return line + b"\n"
+
+    def _receive(self) -> bytes:
+        try:
+            self._line.settimeout(self._remaining())
+            return self._line.recv(CHUNK_BYTES)
+        except OSError as error:
+            raise self._folded(error) from error
 
     def _check_owner(self) -> None:
         if not hook.is_ours(os.fsencode(self._path), os.getuid()):

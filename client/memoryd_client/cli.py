@@ -5,13 +5,14 @@ by the keyboard, 141 whoever read our output went away.
 """
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
 
 from memoryd_client import __version__, cli_daemon, cli_install, cli_memories, hook
 from memoryd_client.commands import Arguments, Command, add_to, width_of_help
-from memoryd_client.failures import Failure
+from memoryd_client.failures import Failure, LocalFailure
 from memoryd_client.render import one_line, paint
 
 INTERRUPTED = 130
@@ -73,6 +74,9 @@ def help_formatter(prog: str) -> argparse.HelpFormatter:
 
 def main(words: Sequence[str]) -> int:
     """Do one command and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a letter is no failure
     arguments = parser().parse_args(words)
     try:
         code = run(arguments.row, arguments)
@@ -85,6 +89,9 @@ def main(words: Sequence[str]) -> int:
         # Nothing more can be said, not even by the interpreter when it flushes at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return NOBODY_READS
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        return told(LocalFailure(f"{error.filename}: {reason}" if error.filename else reason))
     return code
 
 

@@ -103,7 +103,8 @@ COMMANDS = (
             SERVICE,
             Argument(
                 ("--writable",),
-                "a folder of projects in which memoryd may write agent memory; can be repeated",
+                "a folder outside ~/.claude that memoryd may write: projects with agent memory, or"
+                " a memory folder of your own; can be repeated",
                 "DIR",
                 is_repeated=True,
             ),

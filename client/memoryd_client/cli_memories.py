@@ -94,7 +94,8 @@ def remember(arguments: Arguments) -> int:
 
 def text_to_remember(words: list[str]) -> str:
     """What the person typed, or standard input for a lone dash."""
-    text = sys.stdin.read() if words == ["-"] else " ".join(words)
+    from_input = words == ["-"]
+    text = sys.stdin.buffer.read().decode("utf-8", "replace") if from_input else " ".join(words)
     if not text.strip():
         raise LocalFailure("there is nothing to remember", 'say: memoryd remember "..."')
     return text.strip()

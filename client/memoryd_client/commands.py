@@ -70,10 +70,17 @@ def add_to(parser: argparse.ArgumentParser, argument: Argument) -> None:
         metavar=argument.metavar or name,
         choices=argument.choices,
         default=argument.default,
-        type=int if argument.is_number else str,
+        type=number if argument.is_number else str,
         nargs="+" if is_word and argument.is_repeated else None,
         action="append" if argument.is_repeated and not is_word else "store",
     )
+
+
+def number(text: str) -> int:
+    """A count of things, as a person types it."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
 
 
 def width_of_help() -> int:

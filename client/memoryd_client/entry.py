@@ -7,7 +7,7 @@ def main() -> int:
     if sys.argv[1:2] == ["hook"] and not {"-h", "--help"} & set(sys.argv):
         from memoryd_client import hook  # noqa: PLC0415 - a hook loads nothing else
 
-        hook.main()
+        hook.main()  # leaves the process
     from memoryd_client import cli  # noqa: PLC0415 - argparse is not for hooks
 
     return cli.main(sys.argv[1:])

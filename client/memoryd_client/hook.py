@@ -21,7 +21,7 @@ except ImportError:  # not CPython; there, the public module is the one that is 
     import socket as _socket  # type: ignore[no-redef]
 
 # Less than the 300 ms that a prompt may lose, because the interpreter's own start comes on top.
-DEADLINE_SECONDS = 0.25
+DEADLINE_SECONDS = 0.22
 REQUEST_BYTES = 8 * 1024 * 1024
 ANSWER_BYTES = 1024 * 1024
 CHUNK_BYTES = 64 * 1024

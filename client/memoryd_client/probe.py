@@ -5,12 +5,16 @@ from the inside is not. Runs as a plain file: `python -I -S -E probe.py HOME CLA
 one line for each thing tried: `up`, `down` or `untried`, a tab, and its name.
 """
 
+import ctypes
+import errno
 import mmap
 import os
 import socket
 import sys
 from pathlib import Path
 
+LANDLOCK_CREATE_RULESET = 444  # the same number on every architecture
+LANDLOCK_ASK_VERSION = 1
 WRITES = "memories and state can be written"
 # Of what the unit hides in the home, the first that exists is tried.
 KEYS = (".ssh", ".gnupg", ".aws", ".kube", ".docker", ".netrc", ".git-credentials")
@@ -54,6 +58,14 @@ def can_reach_manager() -> bool:
     return True
 
 
+def can_use_landlock() -> bool | None:
+    """Whether the filter lets the daemon fence itself; None where the kernel has no Landlock."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(LANDLOCK_CREATE_RULESET, None, 0, LANDLOCK_ASK_VERSION) > 0:
+        return True
+    return None if ctypes.get_errno() in {errno.ENOSYS, errno.EOPNOTSUPP} else False
+
+
 def is_set(field: str, value: str) -> bool:
     """Whether the kernel's own account of this process has this value."""
     lines = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace").splitlines()
@@ -65,6 +77,7 @@ def verdicts(home: Path, claude: Path, state: Path) -> dict[str, bool | None]:
     keys = can_read_keys(home)
     return {
         WRITES: can_write(claude) and can_write(state),
+        "the daemon can fence itself with Landlock": can_use_landlock(),
         "the rest of the home is read-only": not can_write(home),
         "temporary files of others are read-only": not can_write(Path("/tmp")),  # noqa: S108 - the place is the question
         "keys and logins are hidden": None if keys is None else not keys,
