@@ -108,8 +108,8 @@ def examine(arguments: Arguments) -> int:
 
 def print_finding(check: str, verdict: str, reason: str, mend: str) -> None:
     painted = paint(verdict.ljust(8), VERDICT_COLOURS[verdict])
-    print(f"{painted}{check.ljust(16)}{one_line(reason)}")
-    if mend:
+    print(f"{painted}{check.ljust(16)}{wrapped(one_line(reason), 24)}")
+    if mend:  # in one line, however long: it is there to be copied
         print(f"{'':24}{paint('-> ' + one_line(mend), 'bold')}")
 
 

@@ -77,18 +77,14 @@ def shortened(text: str, width: int) -> str:
     return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
 
 
-def wrapped(text: str, indent: str = "") -> str:
-    """A paragraph broken at the terminal's width, or left in one line when there is no terminal."""
+def wrapped(text: str, indent: int = 0) -> str:
+    """A paragraph broken at the terminal's width, its later lines indented; whole without one."""
     width = columns()
     if width is None:
-        return indent + text
-    return textwrap.fill(
-        text,
-        max(width, 20),
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_on_hyphens=False,
-    )
+        return text
+    room = max(width - indent, 30)
+    lines = textwrap.wrap(text, room, break_on_hyphens=False, break_long_words=False)
+    return ("\n" + " " * indent).join(lines)
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
