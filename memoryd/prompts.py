@@ -131,6 +131,23 @@ Notes that are good as they are stay as they are: the best outcome may be that n
 the end, say in a few sentences what you merged, corrected and dropped, and why.
 """
 
+_SESSION_NOTES = """\
+# Job: bring the notes of one running session up to date
+These are not memories: they hold the state of a single session, so that whoever goes on with it
+after a compaction or a restart loses nothing. Use no tool. Answer with the whole notes and nothing
+else: the headings of the template, word for word, in its order, each with what you know.
+
+- Keep what is still true, correct what changed, add what is new. Current State comes first in
+  weight: somebody who reads only that must know what to do next.
+- Be exact: paths, names of functions, commands and error texts as they were. Leave out what
+  anybody would know, and never write a secret.
+- A section has at most {section_tokens} tokens, all together {total_tokens}. If that is too little,
+  condense what matters least.
+- The italic line under a heading says what belongs there; do not repeat it. Leave a section empty
+  rather than fill it with guesses.
+{own_words}
+"""
+
 _NO_NOTES = "(none yet)"
 
 
@@ -145,6 +162,11 @@ class Place(msgspec.Struct, frozen=True):
 class IndexLimits(msgspec.Struct, frozen=True):
     lines: int = 200
     size_bytes: int = 25_000
+
+
+class NotesLimits(msgspec.Struct, frozen=True):
+    section_tokens: int
+    total_tokens: int
 
 
 def system_blocks() -> tuple[Text, ...]:
@@ -176,6 +198,25 @@ def dream_opening(
     return (
         Text(f"{job}\n{_notes(manifest)}", cache_here=True),
         Text(f"Today is {_day(today)}. Begin."),
+    )
+
+
+def session_notes_opening(
+    template: str,
+    current: str,
+    messages: Sequence[str],
+    limits: NotesLimits,
+    own_words: str = "",
+) -> tuple[Text, ...]:
+    """The only user message of a run over session notes; `messages` are framed by `quoted`."""
+    job = _SESSION_NOTES.format(
+        section_tokens=limits.section_tokens,
+        total_tokens=limits.total_tokens,
+        own_words=f"The person adds: {own_words.strip()}" if own_words.strip() else "",
+    )
+    return (
+        Text(f"{job}\n# Template\n{template}", cache_here=True),
+        Text(f"# Notes so far\n{current or _NO_NOTES}\n\n# New messages\n" + "\n".join(messages)),
     )
 
 

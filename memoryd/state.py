@@ -58,6 +58,15 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         first_began real not null
     ) without rowid;
     """,
+    """
+    create table session_notes (
+        session_id text primary key,
+        tool_calls integer not null default 0,
+        noted_tokens integer,                   -- null: no notes yet
+        noted_tool_calls integer not null default 0,
+        covered text not null default ''        -- the end of the last turn they tell of
+    ) without rowid;
+    """,
 )
 
 
