@@ -39,6 +39,7 @@ from memoryd.versions import Versions
 
 GRACE_SECONDS: Final = 4.0
 SOCKET_CHECK_SECONDS: Final = 20.0
+EX_CONFIG: Final = 78  # the unit does not start us again until somebody has mended the settings
 
 log = structlog.get_logger(__name__)
 
@@ -68,7 +69,7 @@ def main(version: str) -> int:
         sys.stderr.write(f"memoryd: {error.message}\n")
         if error.hint:
             sys.stderr.write(f"  {error.hint}\n")
-        return 1
+        return EX_CONFIG if isinstance(error, ConfigError) else 1
     return 0
 
 

@@ -136,7 +136,7 @@ class Daemon:
             assert b"READY=1" in notify.recv(4096)
         return self
 
-    def fails_to_start(self) -> str:
+    def fails_to_start(self, code: int = 1) -> str:
         """What a daemon that cannot start says to the person who started it."""
         done = subprocess.run(
             [*COMMAND, "serve"],
@@ -145,7 +145,7 @@ class Daemon:
             timeout=WAIT_SECONDS,
             check=False,
         )
-        assert done.returncode == 1, done
+        assert done.returncode == code, done
         return done.stderr.decode()
 
     def peer(self, framing: Literal["lines", "headers"] = "lines") -> Peer:

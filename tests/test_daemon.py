@@ -169,7 +169,7 @@ def test_a_typo_in_the_settings_is_named_with_the_right_word(daemon: Daemon, hom
     folder = home / ".config/memoryd"
     folder.mkdir()
     (folder / "config.toml").write_text("[extraction]\nevery_turn = 2\n")
-    words = daemon.fails_to_start()
+    words = daemon.fails_to_start(78)
     assert "extraction.every_turn " in words
     assert "extraction.every_turns" in words
 
