@@ -12,7 +12,6 @@ import msgspec
 
 from memoryd import wire
 from memoryd.errors import InvalidInput
-from memoryd.history import Version
 from memoryd.memories import Memories, Saved
 from memoryd.scopes import Scopes
 from memoryd.topics import Topic, iso_time
@@ -66,8 +65,17 @@ class StatusReport(msgspec.Struct, frozen=True, kw_only=True):
     errors: list[str] = []
 
 
+class VersionLine(msgspec.Struct, frozen=True):
+    version: int
+    at: str
+    cause: str
+    session_id: str
+    sha256: str
+    bytes: int
+
+
 class HistoryAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    versions: list[Version]
+    versions: list[VersionLine]
     content: str | None = None
 
 
@@ -151,7 +159,12 @@ class Methods:
         )
 
     def _history(self, params: wire.MemoryHistory) -> HistoryAnswer:
-        found = self._versions.history(params.cwd, params.path)
+        found = [
+            VersionLine(
+                one.version, iso_time(one.at), one.cause, one.session_id, one.sha256, one.bytes
+            )
+            for one in self._versions.history(params.cwd, params.path)
+        ]
         text = None
         if params.version is not None:
             text = self._versions.text(params.cwd, params.path, params.version)

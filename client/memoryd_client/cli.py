@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from memoryd_client import __version__, cli_daemon, cli_install, cli_memories, hook
+from memoryd_client import __version__, cli_daemon, cli_install, cli_memories, hook, mcp
 from memoryd_client.commands import Arguments, Command, add_to, width_of_help
 from memoryd_client.failures import Failure, LocalFailure
 from memoryd_client.render import one_line, paint
@@ -33,11 +33,25 @@ HOOK = Command(
     asks_daemon=False,
 )
 
+
+def run_mcp(_arguments: Arguments) -> int:
+    return mcp.main()
+
+
+MCP = Command(
+    "mcp",
+    "speak the Model Context Protocol on standard input and output, for agents and editors",
+    "claude mcp add memoryd -- memoryd mcp",
+    run_mcp,
+    asks_daemon=False,
+)
+
 COMMANDS: tuple[Command, ...] = (
     *cli_daemon.COMMANDS,
     *cli_memories.COMMANDS,
     *cli_install.COMMANDS,
     HOOK,
+    MCP,
 )
 
 

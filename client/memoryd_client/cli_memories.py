@@ -6,13 +6,8 @@ from memoryd_client.answers import Json, Memory, objects_at, text_at
 from memoryd_client.call import call
 from memoryd_client.commands import JSON, PROJECT, Argument, Arguments, Command, project_of
 from memoryd_client.failures import LocalFailure
+from memoryd_client.naming import SCOPES, TYPES, description_for, name_for
 from memoryd_client.render import one_line, paint, print_json, printable, table, wrapped
-
-TYPES = ("user", "feedback", "project", "reference")
-SCOPES = ("project", "user", "team", "agent")
-NAME_WORDS = 6
-NAME_CHARACTERS = 60
-DESCRIPTION_CHARACTERS = 150
 
 
 def given(**values: object) -> dict[str, object]:
@@ -99,20 +94,6 @@ def text_to_remember(words: list[str]) -> str:
     if not text.strip():
         raise LocalFailure("there is nothing to remember", 'say: memoryd remember "..."')
     return text.strip()
-
-
-def name_for(text: str) -> str:
-    """The first words of a text, as its name."""
-    words = text.split()[:NAME_WORDS]
-    return " ".join(words)[:NAME_CHARACTERS].strip(" .,:;-") or "note"
-
-
-def description_for(text: str) -> str:
-    """The first line of a text, or as much of it as one line of the index should hold."""
-    line = " ".join(text.strip().splitlines()[0].split())
-    if len(line) <= DESCRIPTION_CHARACTERS:
-        return line
-    return line[: DESCRIPTION_CHARACTERS - 1].rpartition(" ")[0] + "…"
 
 
 def forget(arguments: Arguments) -> int:

@@ -8,6 +8,10 @@ def main() -> int:
         from memoryd_client import hook  # noqa: PLC0415 - a hook loads nothing else
 
         hook.main()  # leaves the process
+    if sys.argv[1:] == ["mcp"]:
+        from memoryd_client import mcp  # noqa: PLC0415 - an agent waits for its first answer
+
+        return mcp.main()
     from memoryd_client import cli  # noqa: PLC0415 - argparse is not for hooks
 
     return cli.main(sys.argv[1:])
