@@ -1,0 +1,130 @@
+"""A run of an agent's tools on a small project, called as the loop calls them."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memoryd.agent import arguments_of
+from memoryd.agent_files import View
+from memoryd.agent_tools import AgentTools
+from memoryd.errors import ToolError
+from memoryd.history import History
+from memoryd.meter import Meter, RunLimits
+from memoryd.state import State
+from memoryd.store import MemoryDirectory, Store
+
+CANARY = "the-canary-sings"
+NOW = 1_800_000_000.0
+
+
+def memory_text(body: str, name: str = "Use tabs", **fields: str) -> str:
+    header = {"name": name, "description": "how to indent", "type": "feedback"} | fields
+    lines = [f"{key}: {value}" for key, value in header.items() if value]
+    return "\n".join(["---", *lines, "---", "", body, ""])
+
+
+class Sandbox:
+    """A project, its memory directory, its transcripts, and a canary that lies outside of all."""
+
+    def __init__(
+        self, base: Path, limits: RunLimits | None = None, *, dreams: bool = False
+    ) -> None:
+        self.project, self.outside = base / "project", base / "outside"
+        self.transcripts = base / "claude/projects/-project"
+        self.memory = self.transcripts / "memory"
+        for folder in (self.project, self.outside, self.memory):
+            folder.mkdir(parents=True)
+        (self.outside / "canary.md").write_text(CANARY)
+        self.limits = limits or RunLimits(tool_calls=10_000)
+        self.dreams = dreams
+        self.state = State.open(str(base / "state/state.db"))
+        self.store = Store(History(self.state), now=lambda: NOW)
+        self.directory = MemoryDirectory(str(self.memory), "project")
+        self.new_run()
+
+    def new_run(self) -> None:
+        """Tools that have seen nothing yet."""
+        view = View(
+            str(self.project),
+            self.directory,
+            transcripts=str(self.transcripts) if self.dreams else None,
+        )
+        self.meter = Meter(self.limits)
+        self.tools = AgentTools(
+            view,
+            self.store,
+            cause="extraction",
+            session_id="s-1",
+            state_folder=str(Path(self.state.path).parent),
+        )
+
+    async def call(self, name: str, **given: Any) -> str:
+        """What the tool says; ToolError when it says no."""
+        (tool,) = (one for one in self.tools.definitions if one.name == name)
+        arguments = arguments_of(tool, msgspec.json.encode(given))
+        return await self.tools.call(name, arguments, self.meter)
+
+    async def said(self, name: str, **given: Any) -> str:
+        """What the model would be told, whether it was done or not."""
+        try:
+            return await self.call(name, **given)
+        except ToolError as no:
+            return str(no)
+
+    def put(self, path: str, text: str | bytes) -> Path:
+        """A file in the project, as somebody else would make it."""
+        place = self.project / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(text.encode() if isinstance(text, str) else text)
+        return place
+
+    def remember(self, name: str, body: str) -> Path:
+        """A memory that was there before the run."""
+        place = self.memory / name
+        place.write_text(memory_text(body))
+        return place
+
+    def everything_outside(self) -> dict[str, bytes]:
+        """All files but those of the memory directory and the daemon's own state."""
+        return {
+            str(path): path.read_bytes()
+            for base in (self.project, self.outside, self.transcripts)
+            for path in base.rglob("*")
+            if not path.is_relative_to(self.memory) and path.is_file() and not path.is_symlink()
+        }
+
+    @property
+    def last_reason(self) -> str:
+        return self.tools.outcomes[-1].reason
+
+
+@contextmanager
+def sandbox(
+    base: Path, limits: RunLimits | None = None, *, dreams: bool = False
+) -> Iterator[Sandbox]:
+    made = Sandbox(base, limits, dreams=dreams)
+    try:
+        yield made
+    finally:
+        made.state.close()
+
+
+HOSTILE_PATHS = [
+    "", " ", ".", "..", "/", "//", "../canary.md", "../../outside/canary.md", "./../x.md",
+    "a/../../x.md", "a/../../../x.md", "../memory/../x.md", "../memory2/x.md", "/etc/passwd",
+    "/etc/x.md", "//etc/x.md", "///etc/x.md", "/tmp/x.md", "/root/.ssh/authorized_keys",
+    "~/x.md", "~", "~root/x.md", "$HOME/x.md", "%2e%2e/x.md", "..%2fx.md", "..\\x.md",
+    "C:\\x.md", "\\\\server\\x.md", "file:///etc/passwd", "a\0b.md", "\0", "x.md\0.txt",
+    "a\nb.md", "a\rb.md", "a\tb.md", "\x1b[2Jx.md", "a" * 300 + ".md", "x/" * 2500 + "x.md",
+    ".git/hooks/x.md", ".git/config", ".hidden.md", ".a/x.md", "a/.b/x.md", "a/./../.x.md",
+    "..．/x.md", "．．/x.md", "‥/x.md", "x.md/", "x.md/.", "x.md/..", "x.md.", "x.md ", " x.md",
+    "x.MD", "MEMORY.md", "memory.md", "Memory.MD", "ＭＥＭＯＲＹ.md", "team/x.md", "TEAM/x.md",
+    "logs/x.md", "logs/../team/x.md", "/dev/null", "/dev/stdout", "/proc/self/mem",
+    "/proc/self/cwd/x.md", "/proc/self/environ", "-rf.md", "--help.md", "*.md", "a;b.md",
+    "a|b.md", "a b.md", "Ünïcode.md", "e\u0301.md", "a\u200bb.md", "\u202egnp.md", "x.txt",
+    "x", "x.md.sh", "x.py", "a/b/c/d/e/f.md", "a//b.md", os.devnull,
+]  # fmt: skip
