@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryd_client import __version__, cli, cli_memories
+from memoryd_client import __version__, cli, naming
 from memoryd_client.commands import JSON, Command
 from tests.scripted_daemon import Answer, Fault, Raw, Result, ScriptedDaemon
 
@@ -207,10 +207,10 @@ def test_nothing_is_not_remembered(path: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_a_long_line_is_described_by_its_whole_words() -> None:
-    description = cli_memories.description_for("word " * 100)
-    assert len(description) <= cli_memories.DESCRIPTION_CHARACTERS
+    description = naming.description_for("word " * 100)
+    assert len(description) <= naming.DESCRIPTION_CHARACTERS
     assert description.endswith("word…")
-    assert cli_memories.name_for("-- ...") == "note"
+    assert naming.name_for("-- ...") == "note"
 
 
 def test_forget_says_that_the_history_keeps_it(

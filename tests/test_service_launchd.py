@@ -83,7 +83,7 @@ def test_uninstall_unloads_the_agent_and_removes_its_file(
     programs.add("launchctl", NOT_LOADED)
     assert cli.main(["install", "--service"]) == 0
     assert cli.main(["uninstall", "--service"]) == 0
-    assert f"removed {agent}" in capsys.readouterr().out
+    assert f"service: cleared {agent}" in capsys.readouterr().out
     assert not agent.exists()
     assert programs.calls[-1] == f"launchctl bootout {DOMAIN}/local.memoryd"
     assert cli.main(["uninstall", "--service"]) == 0

@@ -34,7 +34,7 @@ def test_install_writes_both_units_and_starts_them(
 ) -> None:
     programs.add("systemctl", RUNNING, SYSTEMCTL)
     assert cli.main(["install", "--service", "--writable", "~/src", "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
+    report = json.loads(capsys.readouterr().out)["service"]
     paths = [units / "memoryd.service", units / "memoryd.socket"]
     assert report["written"] == [str(path) for path in paths]
     assert report["notes"] == []
@@ -159,7 +159,7 @@ def test_uninstall_removes_what_install_wrote_and_nothing_else(
     drop_in.parent.mkdir()
     drop_in.touch()
     assert cli.main(["uninstall", "--service"]) == 0
-    assert "removed" in capsys.readouterr().out
+    assert "cleared" in capsys.readouterr().out
     assert [path for path in units.rglob("*") if path.is_file()] == [drop_in]
     assert "systemctl --user disable --now memoryd.socket memoryd.service" in programs.calls
     assert (home / ".claude").is_dir()
