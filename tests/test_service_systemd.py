@@ -223,7 +223,8 @@ def installed(manager: UserManager) -> UserManager:
     """The service as its user installed it, fences proven; one for all tests that it survives."""
     done = manager.run(MEMORYD, "install", "--service", "--json", "--writable", f"{HOME}/src")
     assert done.returncode == 0, done.stderr
-    fences = {fence["name"]: fence["verdict"] for fence in json.loads(done.stdout)["fences"]}
+    report = json.loads(done.stdout)["service"]
+    fences = {fence["name"]: fence["verdict"] for fence in report["fences"]}
     assert "down" not in fences.values(), fences
     assert fences["keys and logins are hidden"] == "up"
     return manager
