@@ -7,6 +7,7 @@
 - Whatever leaves here for a model is masked and free of invisible characters.
 """
 
+import errno
 import os
 import stat
 import time
@@ -19,7 +20,7 @@ from typing import Final
 import msgspec
 
 from memoryd import reach
-from memoryd.errors import Conflict, MemorydError, NotFound, Refused
+from memoryd.errors import Conflict, MemorydError, NotFound, StorageError
 from memoryd.files import DEEPEST, Folder, open_beneath, version_of
 from memoryd.invisible import strip_invisible
 from memoryd.masking import mask
@@ -32,6 +33,8 @@ WALK_DEPTH: Final = 32
 WALK_ENTRIES: Final = 100_000
 WALK_SECONDS: Final = 3.5
 
+_OF_THE_NAME: Final = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ})
+_OF_THE_FILE: Final = frozenset({errno.EACCES, errno.EPERM, errno.ENXIO, errno.ELOOP})
 _FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -239,10 +242,12 @@ def _denied(error: OSError | MemorydError) -> Denied:
             return Denied("no-file", "there is no such file")
         case Conflict():
             return Denied("changed", "it has changed since you read it; Read it again")
-        case Refused() | OSError():
-            return Denied("not-plain", "it is no plain file that can be reached without a link")
-        case _:
+        case StorageError() | OSError() if error.errno in _OF_THE_NAME:
+            return Denied("bad-path", "that cannot be the name of a file")
+        case StorageError() if error.errno not in _OF_THE_FILE:
             return Denied("storage", "the disk does not let it be done now; go on without it")
+        case _:
+            return Denied("not-plain", "it is no plain file that can be reached without a link")
 
 
 def _real_root(directory: MemoryDirectory) -> str:

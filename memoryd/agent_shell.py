@@ -10,7 +10,7 @@
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -67,8 +67,7 @@ def _list(view: View, command: Simple, paths: Sequence[str]) -> str:
     names = [_shown_path(view, one) for one in sighted]
     arguments = [*names, *after] if command.name == "find" else [*command.options, "--", *names]
     with ExitStack() as opened:
-        roots = [root for root in view.roots if root.kind != "closed" and Path(root.path).is_dir()]
-        handles = [opened.enter_context(view.folder(root, "")).handle for root in roots]
+        handles = list(_handles(view, opened))
         fence = opened.enter_context(_fence(handles))
         finished = run_child(
             [_program(command.name), *arguments],
@@ -78,6 +77,14 @@ def _list(view: View, command: Simple, paths: Sequence[str]) -> str:
             output_limit_bytes=OUTPUT_LIMIT_BYTES,
         )
     return _cut(_said(command, finished, "") or "nothing fits")
+
+
+def _handles(view: View, opened: ExitStack) -> Iterator[int]:
+    """Of the roots that are there and can be opened."""
+    for root in view.roots:
+        if root.kind != "closed":
+            with suppress(Denied):
+                yield opened.enter_context(view.folder(root, "")).handle
 
 
 def _check_open_below(view: View, sighted: Sequence[Sighted]) -> None:

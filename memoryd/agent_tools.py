@@ -83,7 +83,7 @@ class AgentTools:
     async def _answer(self, arguments: msgspec.Struct, meter: Meter) -> str:
         match arguments:
             case Read():
-                return await self._looked_up(partial(self._read, arguments), meter)
+                return await self._read(arguments, meter)
             case Grep():
                 search = partial(
                     grep, self._view, arguments.pattern, arguments.path, arguments.glob
@@ -116,10 +116,12 @@ class AgentTools:
         masked = "; what looked like a secret in it was masked" * (stored.text != change.text)
         return f"saved {stored.path}{masked}"
 
-    def _read(self, arguments: Read) -> str:
-        page = self._view.page(arguments.file_path)
+    async def _read(self, arguments: Read, meter: Meter) -> str:
+        page = await anyio.to_thread.run_sync(self._view.page, arguments.file_path)
+        text = numbered(page.text, arguments.offset or 1, arguments.limit or READ_LINES)
+        meter.charge_read(len(text.encode()))
         self._writer.saw(page)
-        return numbered(page.text, arguments.offset or 1, arguments.limit or READ_LINES)
+        return text
 
     def _record(self, outcome: Outcome) -> None:
         self.outcomes.append(outcome)
@@ -129,7 +131,8 @@ class AgentTools:
 
 def numbered(text: str, first: int, count: int) -> str:
     """At most `count` lines with their numbers, from `first` on; says so when that is not all."""
-    lines = text.removesuffix("\n").split("\n") if text else []
+    plain = text.replace("\r\n", "\n").removesuffix("\n")
+    lines = plain.split("\n") if text else []
     parts: list[str] = []
     room = READ_LIMIT_CHARACTERS
     for number, line in enumerate(lines[first - 1 : first - 1 + count], start=first):

@@ -20,7 +20,7 @@ import msgspec
 from memoryd import reach, topics
 from memoryd.agent_files import Page, View, in_words, shown
 from memoryd.agent_inputs import Edit, Write
-from memoryd.errors import InvalidInput, NotFound, Refused
+from memoryd.errors import InvalidInput, NotFound, Refused, StorageError
 from memoryd.fence import Fence, run_fenced
 from memoryd.files import Folder
 from memoryd.history import Cause
@@ -117,6 +117,10 @@ class Writer:
 
 def replaced(text: str, edit: Edit) -> str:
     """The text after the edit; Denied when it is not clear what to replace."""
+    if "\r\n" in text:
+        # Read does not show which line ends a file has, so the model cannot give them.
+        old, new = _with_crlf(edit.old_string), _with_crlf(edit.new_string)
+        edit = msgspec.structs.replace(edit, old_string=old, new_string=new)
     count = text.count(edit.old_string) if edit.old_string else 0
     if count == 0:
         raise Denied("no-match", "old_string is not in the file; copy it exactly as Read shows it")
@@ -130,6 +134,10 @@ def replaced(text: str, edit: Edit) -> str:
     if len(text) + count * (len(edit.new_string) - len(edit.old_string)) > TOPIC_LIMIT_BYTES:
         raise _too_large()
     return text.replace(edit.old_string, edit.new_string)
+
+
+def _with_crlf(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\n", "\r\n")
 
 
 def _check_memory(text: str) -> None:
@@ -171,3 +179,6 @@ def _in_words_of_writing(change: Change) -> Iterator[None]:
             raise
         words = "a new file is named in lower-case letters, digits, - and _, and ends in .md"
         raise Denied("bad-name", words) from error
+    except StorageError as error:
+        words = "the disk does not let it be written now; go on without it"
+        raise Denied("storage", words) from error

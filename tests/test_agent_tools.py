@@ -1,6 +1,7 @@
 """The tools of an agent do what they are for, and nothing else whatever the model asks."""
 
 import ctypes
+import errno
 import os
 import re
 import socket
@@ -612,6 +613,22 @@ async def test_an_edit_that_is_not_clear_is_refused_in_words(box: Sandbox) -> No
     assert "there is no such memory" in gone
 
 
+async def test_a_file_keeps_its_own_line_ends(box: Sandbox) -> None:
+    place = box.remember("a.md", "")
+    place.write_bytes(memory_text("One.\nTwo.\nThree.").replace("\n", "\r\n").encode())
+    assert "\r" not in await box.call("Read", file_path="a.md")
+    await box.call("Edit", file_path="a.md", old_string="One.\nTwo.", new_string="1.\n2.")
+    assert place.read_bytes().endswith(b"---\r\n\r\n1.\r\n2.\r\nThree.\r\n")
+
+
+async def test_what_the_budget_kept_from_the_model_was_not_read(tmp_path: Path) -> None:
+    with sandbox(tmp_path, RunLimits(read_bytes=10)) as box:
+        box.remember("a.md", "Old.")
+        assert "may not read" in await box.said("Read", file_path="a.md")
+        said = await box.said("Edit", file_path="a.md", old_string="Old.", new_string="New.")
+        assert "Read it first" in said
+
+
 async def test_an_edit_that_would_grow_without_end_is_refused_before_it_does(box: Sandbox) -> None:
     box.remember("a.md", "a" * 200_000)
     await box.call("Read", file_path="a.md")
@@ -705,6 +722,25 @@ def swapping(one: Path, other: Path) -> Iterator[None]:
     finally:
         done.set()
         swapper.join()
+
+
+async def test_only_a_disk_that_fails_is_called_one(
+    box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long, new = "a" * 300 + ".md", memory_text("x")
+    await box.said("Read", file_path=long)
+    await box.said("Write", file_path=long, content=new)
+    await box.said("Write", file_path="a/" * 60 + "b.md", content=new)
+    box.put("plain/a.md", "x")
+    await box.said("Read", file_path=str(box.project / "plain/a.md/b.md"))
+    assert "storage" not in {one.reason for one in box.tools.outcomes}
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(os, "write", full)
+    await box.said("Write", file_path="a.md", content=new)
+    assert box.last_reason == "storage"
 
 
 @pytest.mark.skipif(not landlock_abi(), reason="this kernel has no Landlock")
