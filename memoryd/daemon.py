@@ -22,7 +22,9 @@ import structlog
 from anyio.abc import SocketListener, TaskGroup, TaskStatus
 
 from memoryd import config_file, events, journal, paths
+from memoryd.backfill import Backfill
 from memoryd.config import Settings
+from memoryd.cursors import Cursors
 from memoryd.errors import ConfigError, MemorydError
 from memoryd.history import History
 from memoryd.hub import Hub
@@ -30,11 +32,17 @@ from memoryd.instance import BoundSocket, InstanceLock
 from memoryd.memories import Memories
 from memoryd.methods import Methods
 from memoryd.paths import Places
+from memoryd.reading import Reader
 from memoryd.rpc import Server
 from memoryd.scopes import Scopes
+from memoryd.sessions import Sessions
+from memoryd.spending import price_of
 from memoryd.state import State
 from memoryd.store import Change, Store
 from memoryd.supervisor import Supervisor
+from memoryd.tail import Tail
+from memoryd.transcript_methods import TranscriptMethods
+from memoryd.turn_queue import TurnQueue
 from memoryd.versions import Versions
 
 GRACE_SECONDS: Final = 4.0
@@ -104,11 +112,14 @@ async def serve(world: World, stack: ExitStack) -> None:
     )
     errors = [f"state.db was damaged; it is now {state.put_aside}"] if state.put_aside else []
     memories = Memories(scopes, store, time.time)
+    following = Following(world, state, scopes, hub)
+    await following.tail.begin()
     methods = Methods(
         version=world.version,
         scopes=scopes,
         memories=memories,
         versions=Versions(scopes, memories, store, history),
+        transcripts=following.methods,
         log_path=world.places.log_file,
         socket_path=world.places.socket,
         errors=errors,
@@ -120,6 +131,8 @@ async def serve(world: World, stack: ExitStack) -> None:
         async with anyio.create_task_group() as tasks:
             await tasks.start(_stop_on_signal, stop)
             await door.open(server, tasks)
+            tasks.start_soon(following.tail.run)
+            tasks.start_soon(following.backfill.run)
             tasks.start_soon(_give_signs_of_life, world.supervisor)
             world.supervisor.ready("serving")
             log.info("started", version=world.version, socket=world.places.socket)
@@ -131,6 +144,36 @@ async def serve(world: World, stack: ExitStack) -> None:
                 await server.drain()
             log.info("stopped", in_time=not grace.cancelled_caught)
             tasks.cancel_scope.cancel()
+
+
+class Following:
+    """The parts that follow transcripts, put together."""
+
+    def __init__(self, world: World, state: State, scopes: Scopes, hub: Hub) -> None:
+        root = f"{world.places.claude_dir}/projects"
+        cursors, queue = Cursors(state), TurnQueue(state)
+        model = world.settings.model.extraction
+        self.tail = Tail(
+            root=root,
+            cursors=cursors,
+            reader=Reader(root, cursors, queue, scopes.root, time.time),
+            publish=hub.publish,
+            sweep_seconds=world.settings.transcripts.sweep_seconds,
+        )
+        self.backfill = Backfill(
+            root=root,
+            state=state,
+            cursors=cursors,
+            queue=queue,
+            scopes=scopes,
+            model=model,
+            price=price_of(model, world.settings.prices),
+            publish=hub.publish,
+            on_change=lambda: None,
+        )
+        self.methods = TranscriptMethods(
+            self.tail, queue, Sessions(root, scopes.root), self.backfill
+        )
 
 
 class Door:

@@ -26,6 +26,53 @@ class MemoryForgotten(Event, frozen=True, kw_only=True, tag="memory/forgotten"):
     cause: str
 
 
+class TurnSeen(Event, frozen=True, kw_only=True, tag="transcript/turn"):
+    """A turn that ended and is stored; `continues` names the turn that it goes on with."""
+
+    session_id: str
+    turn_id: str
+    ending: str
+    continues: str = ""
+    prompts: int = 0
+    tool_calls: int = 0
+    context_tokens: int = 0
+    output_tokens: int = 0
+
+
+class SessionCompacted(Event, frozen=True, kw_only=True, tag="transcript/compacted"):
+    session_id: str
+    trigger: str
+    tokens_before: int
+    tokens_after: int
+
+
+class ImportProgress(Event, frozen=True, kw_only=True, tag="import/progress"):
+    files_done: int
+    files_total: int
+    turns: int
+
+
+class ImportFinished(Event, frozen=True, kw_only=True, tag="import/finished"):
+    """`complete` is false where it was stopped; what was done then stays."""
+
+    files_done: int
+    files_total: int
+    turns: int
+    complete: bool
+
+
+class ExtractionFinished(Event, frozen=True, kw_only=True, tag="extraction/finished"):
+    """One run over some turns of a session; `files` are the names of what it saved."""
+
+    session_id: str
+    verdict: str
+    reason: str
+    files: list[str]
+    tokens: int
+    usd: float
+    ms: int
+
+
 class DaemonStopping(Event, frozen=True, kw_only=True, tag="daemon/stopping"):
     pass
 

@@ -14,7 +14,9 @@ from memoryd import wire
 from memoryd.errors import InvalidInput
 from memoryd.memories import Memories, Saved
 from memoryd.scopes import Scopes
+from memoryd.tail import Lag
 from memoryd.topics import Topic, iso_time
+from memoryd.transcript_methods import TranscriptMethods
 from memoryd.versions import Versions
 
 P = ParamSpec("P")
@@ -87,6 +89,7 @@ class Methods:
         scopes: Scopes,
         memories: Memories,
         versions: Versions,
+        transcripts: TranscriptMethods,
         log_path: str,
         socket_path: str,
         errors: list[str],
@@ -96,6 +99,7 @@ class Methods:
         self._scopes = scopes
         self._memories = memories
         self._versions = versions
+        self._transcripts = transcripts
         self._log_path = log_path
         self._socket_path = socket_path
         self._errors = errors
@@ -103,7 +107,7 @@ class Methods:
         self._started = time.time()
         self._started_monotonic = time.monotonic()
 
-    async def answer(  # noqa: C901 - one case for each method there is, and nothing else
+    async def answer(  # noqa: C901, PLR0912 - one case for each method there is, and nothing else
         self, params: wire.Params
     ) -> object:
         match params:
@@ -111,7 +115,8 @@ class Methods:
                 uptime = time.monotonic() - self._started_monotonic
                 return Pong(self._version, os.getpid(), round(uptime, 3))
             case wire.Status():
-                return await in_thread(self._status, params.cwd)
+                lag = await self._transcripts.lag()
+                return await in_thread(self._status, params.cwd, lag)
             case wire.Shutdown():
                 self._stop()
                 return {"stopping": True}
@@ -140,6 +145,14 @@ class Methods:
             case wire.Switch():
                 self._scopes.switch(params.cwd, enabled=params.enabled)
                 return {"enabled": params.enabled}
+            case (
+                wire.TurnEnded()
+                | wire.SessionList()
+                | wire.SessionShow()
+                | wire.ImportStart()
+                | wire.ImportStop()
+            ):
+                return await self._transcripts.answer(params)
             case wire.Subscribe():
                 raise AssertionError("a subscription belongs to its connection")
             case _:
@@ -170,20 +183,20 @@ class Methods:
             text = self._versions.text(params.cwd, params.path, params.version)
         return HistoryAnswer(found, text)
 
-    def _status(self, cwd: str | None) -> StatusReport:
+    def _status(self, cwd: str | None, lag: Lag) -> StatusReport:
         switch = self._scopes.project(cwd or "/").switch
         return StatusReport(
             version=self._version,
             pid=os.getpid(),
             started=iso_time(self._started),
             provider="embedded",
-            transcripts=TranscriptsStatus(),
-            queue=QueueStatus(),
+            transcripts=TranscriptsStatus(lag.watched, lag.behind),
+            queue=QueueStatus(waiting=self._transcripts.waiting(lag)),
             spending=SpendingStatus(),
             memory=MemoryStatus(switch.enabled, switch.reason),
             log=self._log_path,
             socket=self._socket_path,
-            errors=list(self._errors),
+            errors=[*self._errors, *self._transcripts.problems],
         )
 
 

@@ -57,6 +57,9 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         deaths integer not null default 0,      -- of the daemon, in the middle of it
         first_began real not null
     ) without rowid;
+    create table last_words (   -- of the assistant, in the last turn that was extracted
+        session_id text primary key, text text not null, at real not null
+    ) without rowid;
     """,
     """
     create table session_notes (
@@ -65,6 +68,40 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         noted_tokens integer,                   -- null: no notes yet
         noted_tool_calls integer not null default 0,
         covered text not null default ''        -- the end of the last turn they tell of
+    ) without rowid;
+    """,
+    """
+    create table first_start (at real not null);    -- what existed then counts as read
+    create table transcripts (
+        number integer primary key,
+        path text not null,                         -- folder/session.jsonl
+        device integer not null, inode integer not null,
+        size integer not null, mtime_ns integer not null, ctime_ns integer not null,
+        head_bytes integer not null, head blob not null, tail blob not null,
+        offset integer not null,
+        old_until integer not null,                 -- what stands before was there at first
+        is_learned integer not null default 0,      -- the turns before old_until are in turns
+        is_settled integer not null,
+        lost_at real,                               -- null: the file is in its place
+        snapshot blob not null                      -- what the parser knows at this offset
+    );
+    create table turns (
+        number integer primary key,                 -- the order in which they were seen
+        id text not null unique,
+        project text not null default '', session_id text not null, path text not null,
+        started text not null, ended text not null, ending text not null,
+        state text not null, reason text not null default '',
+        imported integer not null default 0,
+        at real not null,
+        packed blob                                 -- the turn, while it is pending
+    );
+    create index turns_pending on turns (project, imported, number) where state = 'pending';
+    create table imports (                          -- how far those got that are not finished
+        project text not null, since text not null, -- as they were asked for
+        since_at real not null,
+        done_mtime real not null, done_path text not null,
+        turns integer not null,
+        primary key (project, since)
     ) without rowid;
     """,
 )

@@ -24,7 +24,6 @@ The tree
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from pathlib import PurePosixPath
 
 import msgspec
 
@@ -48,8 +47,14 @@ FIRST_PROMPT_CHARS_MAX = 200
 
 def is_session_transcript(relative_path: str) -> bool:
     """Whether this file, named from the projects folder, is a session's and no sub-agent's."""
-    path = PurePosixPath(relative_path)
-    return len(path.parts) == 2 and path.suffix == ".jsonl" and not path.name.startswith("agent-")
+    folder, _, name = relative_path.partition("/")
+    return (
+        bool(folder)
+        and len(name) > len(".jsonl")
+        and name.endswith(".jsonl")
+        and "/" not in name
+        and not name.startswith("agent-")
+    )
 
 
 class Progress(msgspec.Struct, omit_defaults=True):
@@ -226,6 +231,11 @@ class Follower:
     @property
     def next_offset(self) -> int:
         return self._splitter.next_offset
+
+    @property
+    def stored_offset(self) -> int:
+        """The byte that a follower which is restored from the `snapshot` begins with."""
+        return self._splitter.position.offset
 
     @property
     def bad_lines(self) -> int:

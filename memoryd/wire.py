@@ -5,7 +5,7 @@ the method's own type in `METHODS`. Params ignore unknown keys and every new fie
 that clients and daemons of different versions understand each other.
 """
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -154,6 +154,36 @@ class Switch(msgspec.Struct, frozen=True):
     cwd: str | None = None
 
 
+class TurnEnded(msgspec.Struct, frozen=True):
+    session_id: str
+    transcript_path: str
+
+
+class SessionList(msgspec.Struct, frozen=True):
+    cwd: str
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 50
+
+
+class SessionShow(msgspec.Struct, frozen=True):
+    """`session_id` may be cut short, as long as it fits one session."""
+
+    session_id: str
+
+
+class ImportStart(msgspec.Struct, frozen=True):
+    """Without a `cwd`, every project; `since` is a date or a length of time such as 30d."""
+
+    since: str
+    cwd: str | None = None
+    dry_run: bool = False
+
+
+class ImportStop(msgspec.Struct, frozen=True):
+    pass
+
+
+TranscriptParams = TurnEnded | SessionList | SessionShow | ImportStart | ImportStop
+
 # Everything that can be asked; `methods` matches it in one place and forgets none.
 Params = (
     Ping
@@ -167,6 +197,7 @@ Params = (
     | MemoryHistory
     | MemoryRestore
     | Switch
+    | TranscriptParams
 )
 
 METHODS: Final[dict[str, type[Params]]] = {
@@ -181,6 +212,11 @@ METHODS: Final[dict[str, type[Params]]] = {
     "memory/history": MemoryHistory,
     "memory/restore": MemoryRestore,
     "switch": Switch,
+    "turn/ended": TurnEnded,
+    "session/list": SessionList,
+    "session/show": SessionShow,
+    "import/start": ImportStart,
+    "import/stop": ImportStop,
 }
 
 

@@ -1,0 +1,58 @@
+"""Which transcripts are to be looked at next: now or later, each by one worker at a time."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from heapq import heappop, heappush
+from math import inf
+
+import anyio
+
+
+class Agenda:
+    """First come, first served. What is added while it is being worked on comes up once more."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, None] = {}
+        self._later: list[tuple[float, str]] = []
+        self._busy: set[str] = set()
+        self._added = anyio.Event()
+
+    @property
+    def busy(self) -> frozenset[str]:
+        return frozenset(self._busy)
+
+    def add(self, path: str) -> None:
+        self._waiting.setdefault(path)
+        self._added.set()
+
+    def add_later(self, path: str, delay_seconds: float) -> None:
+        heappush(self._later, (anyio.current_time() + delay_seconds, path))
+        self._added.set()
+
+    @contextmanager
+    def working_on(self, path: str) -> Iterator[None]:
+        """Around the work on a path that `next` gave."""
+        try:
+            yield
+        finally:
+            self._busy.discard(path)
+            self._added.set()
+
+    async def next(self) -> str:
+        """Waits for something to do; nobody else gets the same until the work on it is over."""
+        while True:
+            self._ripen()
+            for path in self._waiting:
+                if path not in self._busy:
+                    del self._waiting[path]
+                    self._busy.add(path)
+                    return path
+            if self._added.is_set():
+                self._added = anyio.Event()  # one for all workers: whoever comes next wakes them
+            next_at = self._later[0][0] if self._later else inf
+            with anyio.CancelScope(deadline=next_at):
+                await self._added.wait()
+
+    def _ripen(self) -> None:
+        while self._later and self._later[0][0] <= anyio.current_time():
+            self._waiting.setdefault(heappop(self._later)[1])

@@ -1,0 +1,50 @@
+"""The requests that are about transcripts: the agent's word of a turn's end, sessions, imports."""
+
+from typing import assert_never
+
+import anyio.to_thread
+
+from memoryd import wire
+from memoryd.backfill import Backfill
+from memoryd.sessions import Sessions
+from memoryd.tail import Lag, Tail
+from memoryd.turn_queue import TurnQueue
+
+
+class TranscriptMethods:
+    def __init__(
+        self, tail: Tail, queue: TurnQueue, sessions: Sessions, backfill: Backfill
+    ) -> None:
+        self._tail = tail
+        self._queue = queue
+        self._sessions = sessions
+        self._backfill = backfill
+
+    async def answer(self, params: wire.TranscriptParams) -> object:
+        match params:
+            case wire.TurnEnded():
+                return {"queued": await self._tail.turn_ended(params.transcript_path)}
+            case wire.SessionList():
+                found = await anyio.to_thread.run_sync(
+                    self._sessions.of_project, params.cwd, params.limit
+                )
+                return {"sessions": found}
+            case wire.SessionShow():
+                return await anyio.to_thread.run_sync(self._sessions.show, params.session_id)
+            case wire.ImportStart():
+                return await self._backfill.start(params.cwd, params.since, dry_run=params.dry_run)
+            case wire.ImportStop():
+                return {"stopping": self._backfill.stop()}
+            case _:
+                assert_never(params)
+
+    async def lag(self) -> Lag:
+        return await self._tail.lag()
+
+    @property
+    def problems(self) -> list[str]:
+        return self._tail.problems
+
+    def waiting(self, lag: Lag) -> int:
+        """Turns that have ended and that nobody has worked on yet."""
+        return self._queue.waiting() + lag.settling
