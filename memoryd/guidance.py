@@ -99,7 +99,7 @@ NOT_TO_SAVE: Final = """\
 Not even when asked:
 - what the code shows: structure, conventions, names, where things are;
 - what git knows: who changed what, and when;
-- how a bug was fixed: the fix is in the code;
+- how a bug was fixed: the code has it now;
 - what a CLAUDE.md says already;
 - the state of the task at hand.
 
