@@ -74,7 +74,8 @@ class _Child:
         self._failures: list[BaseException] = []
         self.is_late = False
         if hasattr(resource, "prlimit"):
-            with suppress(ProcessLookupError):
+            # It may have ended already, or a filter may forbid to ask.
+            with suppress(OSError):
                 allowed = int(seconds) + 1
                 resource.prlimit(process.pid, resource.RLIMIT_CPU, (allowed, allowed))
         self._timer = threading.Timer(seconds, self._is_over)

@@ -1,12 +1,16 @@
 """A run of an agent's tools on a small project, called as the loop calls them."""
 
+import ctypes
 import os
+import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from memoryd.agent import arguments_of
 from memoryd.agent_files import View
@@ -128,3 +132,78 @@ HOSTILE_PATHS = [
     "a|b.md", "a b.md", "Ünïcode.md", "e\u0301.md", "a\u200bb.md", "\u202egnp.md", "x.txt",
     "x", "x.md.sh", "x.py", "a/b/c/d/e/f.md", "a//b.md", os.devnull,
 ]  # fmt: skip
+
+ATTACKS = [
+    "ls; touch pwned", "ls && touch pwned", "ls & touch pwned", "ls | tee pwned", "ls > pwned",
+    "ls >> pwned", "cat < /etc/passwd", "cat << x", "ls $(touch pwned)", "ls `touch pwned`",
+    'ls "$(touch pwned)"', 'ls "`touch pwned`"', "ls ${HOME}", "ls $HOME", 'ls "$HOME"', "(ls)",
+    "{ ls; }", "ls\ntouch pwned", "ls\r\ntouch pwned", "ls \\\ntouch pwned", "ls #x", "ls ~",
+    "ls ~root", "ls *", "ls ?", "ls [a-z]*", "cat /etc/passwd", "cat ../outside/canary.md",
+    "cat ../../../../../../etc/passwd", "cat -- /etc/passwd", "cat src/../../outside/canary.md",
+    "head -c 100 /etc/passwd", "tail -f a.txt", "tail -F a.txt", "tail --follow a.txt",
+    "tail --pid=1 a.txt", "tail -n 1 -f a.txt", "tail -qf a.txt", "wc --files0-from=/etc/passwd",
+    "wc /etc/passwd", "stat /etc/passwd", "stat -L a.txt", "stat -f /", "ls /", "ls -L /etc",
+    "ls ..", "ls -la /root", "find / -name passwd", "find .. -name '*.md'", "find -L . -name x",
+    "find . -exec touch pwned ;", "find . -exec touch pwned \\;", "find . -execdir touch pwned +",
+    "find . -ok touch pwned", "find . -delete", "find . -name a.txt -delete",
+    "find . -fprint pwned", "find . -fprintf pwned %p", "find . -fls pwned",
+    "find . -fprint0 pwned", "find . -printf %p",
+    "find . -newer /etc/passwd", "find . -files0-from /etc/passwd", "find . -type f,d -exec x",
+    "grep -r canary /", "grep -r canary ..", "grep -R canary .", "grep --include=* -r x .",
+    "grep -f /etc/passwd a.txt", "grep --file=/etc/passwd a.txt", "grep root /etc/passwd",
+    "grep -P x a.txt", "grep -d recurse x .", "grep --devices=read x /dev/zero", "grep x /dev/zero",
+    "rm a.txt", "touch pwned", "tee pwned", "sh -c 'touch pwned'", "bash", "env ls", "xargs ls",
+    "command ls", "exec ls", "eval ls", "sudo ls", "/bin/ls", "./ls", "../../bin/ls", "LS", "ｌｓ",
+    "PATH=. ls", "LD_PRELOAD=./x.so ls", "cat", "grep x", "cat -", "", " ", "'", '"ls', "ls '",
+    "cat .env", "cat ./.env", "cat src/../.env", "head .env", "grep x .env", "wc -c .env",
+    "cat a.txt\0", "cat \u202ea.txt", "ls；touch pwned", "ls ｜ tee pwned", "ls\u2028touch pwned",
+    "ls -la --color=always", "ls --hyperlink", "cat " + "a.txt " * 21, "cat " + "x" * 3000,
+    "python3 -c 'open(1)'", "git log", "curl http://127.0.0.1", "find . -name", "find . -size x;y",
+]  # fmt: skip
+
+
+def make_kinds(box: Sandbox, folder: Path) -> list[str]:
+    """One of each kind of file that is no plain text file with a single name."""
+    target = box.outside / "canary.md"
+    (folder / "link.md").symlink_to(target)
+    (folder / "dangling.md").symlink_to(box.outside / "none.md")
+    (folder / "loop.md").symlink_to("loop.md")
+    (folder / "linked").symlink_to(box.outside)
+    os.link(target, folder / "hard.md")
+    os.mkfifo(folder / "fifo.md")
+    (folder / "folder.md").mkdir()
+    (folder / "device.md").symlink_to("/dev/zero")
+    (folder / "stdin.md").symlink_to("/proc/self/fd/0")
+    (folder / "environ.md").symlink_to("/proc/self/environ")
+    here = Path.cwd()
+    os.chdir(folder)  # the path of a socket is short
+    try:
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind("socket.md")
+    finally:
+        os.chdir(here)
+    return [
+        "link.md", "dangling.md", "loop.md", "linked/canary.md", "linked/new.md", "hard.md",
+        "fifo.md", "folder.md", "device.md", "stdin.md", "environ.md", "socket.md",
+    ]  # fmt: skip
+
+
+@contextmanager
+def swapping(one: Path, other: Path) -> Iterator[None]:
+    """Exchanges the two names all the while."""
+    libc = ctypes.CDLL(None)
+    if not hasattr(libc, "renameat2"):
+        pytest.skip("no call that exchanges two names at once")
+    done = threading.Event()
+
+    def swap() -> None:
+        while not done.wait(0.0002):
+            libc.renameat2(-100, bytes(one), -100, bytes(other), 2)
+
+    swapper = threading.Thread(target=swap)
+    swapper.start()
+    try:
+        yield
+    finally:
+        done.set()
+        swapper.join()

@@ -35,11 +35,15 @@ def test_it_has_no_input_and_no_environment_unless_given(monkeypatch: pytest.Mon
 
 
 def test_it_is_killed_at_its_deadline_with_all_it_started() -> None:
-    program = "import os, time\nos.fork()\nprint(os.getpid(), flush=True)\ntime.sleep(600)"
-    # Reading ends when the last of them is gone: each holds the pipe open.
-    finished = run(program, seconds=1.0)
-    assert (finished.ended, finished.status) == ("deadline", -9)
-    assert len(finished.output.split()) == 2
+    finished = run_child(
+        ["/bin/sh", "-c", "sleep 600 & echo started; sleep 600"],
+        fence=Fence(),
+        cwd="/",
+        seconds=1.0,
+        output_limit_bytes=100,
+    )
+    # Reading ended, so both are gone: each held the pipe open.
+    assert finished == Finished(b"started\n", -9, "deadline")
 
 
 def test_it_is_killed_when_it_says_too_much_and_that_is_not_kept() -> None:
