@@ -137,8 +137,10 @@ class Folder:
         except NotFound:
             return None
 
-    def write(self, relative: str, data: bytes, *, over: str | None) -> str:
-        """Puts `data` there for good and returns its version.
+    def write(
+        self, relative: str, data: bytes, *, over: str | None, modified: float | None = None
+    ) -> str:
+        """Puts `data` there for good, as of `modified` or now, and returns its version.
 
         `over` is the version that the caller has seen, None for no file. Whatever else is found
         there is left as it is, and Conflict raised.
@@ -148,7 +150,7 @@ class Folder:
         try:
             mode, seen = self._expect(relative, over)
             with _deeds(self._joined(relative), "write"):
-                temporary = _written_aside(folder, data, mode)
+                temporary = _written_aside(folder, data, mode, modified)
                 try:
                     self._put_in_place(folder, temporary, name, seen)
                 except BaseException:
@@ -306,7 +308,7 @@ def _probe_openat2() -> bool:
 _has_openat2 = _probe_openat2()
 
 
-def _written_aside(folder: int, data: bytes, mode: int) -> str:
+def _written_aside(folder: int, data: bytes, mode: int, modified: float | None) -> str:
     """A temporary file in the folder that holds the data durably; nothing is left on failure."""
     name = f".memoryd-{secrets.token_hex(8)}.tmp"
     handle = os.open(name, _CREATE_FLAGS, FILE_MODE, dir_fd=folder)
@@ -314,6 +316,8 @@ def _written_aside(folder: int, data: bytes, mode: int) -> str:
         try:
             _write_all(handle, data)
             os.fchmod(handle, mode)
+            if modified is not None:
+                os.utime(handle, (modified, modified))
             os.fsync(handle)
         finally:
             os.close(handle)

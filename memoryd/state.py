@@ -104,6 +104,31 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         primary key (project, since)
     ) without rowid;
     """,
+    """
+    create table surfaced (
+        session_id text not null, path text not null, bytes integer not null, at real not null,
+        primary key (session_id, path)
+    ) without rowid;
+    """,
+    """
+    create table dreams (
+        id integer primary key,
+        directory text not null, project text not null,
+        cause text not null, state text not null, reason text not null default '',
+        started real not null, finished real,
+        pid integer not null,
+        lock blob not null,     -- the lock file as it was before
+        summary blob
+    );
+    create index dreams_by_directory on dreams (directory, id);
+    create table dream_files (  -- what undoes a dream
+        dream integer not null, file text not null,
+        before blob,            -- null: there was no such file
+        modified real not null,
+        after text,             -- its version then; null: the dream removed it
+        primary key (dream, file)
+    ) without rowid;
+    """,
 )
 
 

@@ -11,7 +11,7 @@
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 import msgspec
@@ -26,7 +26,7 @@ from memoryd.errors import (
     Refused,
     StorageError,
 )
-from memoryd.files import Content, Folder
+from memoryd.files import Content, Folder, version_of
 from memoryd.history import Cause, History
 from memoryd.invisible import strip_invisible
 from memoryd.markdown_files import NEVER_TOPICS, markdown_files
@@ -136,10 +136,9 @@ class Store:
 
     def scan_at(self, directory: MemoryDirectory, at: float) -> list[Listed]:
         """A directory's memories as they were believed at a moment, by the history."""
-        texts = self._history.as_of(directory.path, at)
         found = [
-            Listed(directory, file, topics.parse(data.decode("utf-8", "replace")), at, len(data))
-            for file, data in sorted(texts.items())
+            Listed(directory, one.file, one.topic, at, len(one.data))
+            for one in self.read_all_at(directory, at)
         ]
         return _with_retired(found, topics.iso_time(at)[:10])
 
@@ -149,6 +148,22 @@ class Store:
             content = folder.read(file)
         text = _text(content)
         return Stored(directory, file, text, content.version, content.modified, content.data)
+
+    def read_all(self, directory: MemoryDirectory) -> list[Stored]:
+        """Every topic file whole; one that vanishes or is no plain file is passed over."""
+        found = []
+        for one in self.scan(directory):
+            with suppress(MemorydError):
+                found.append(self.read(directory, one.file))
+        return found
+
+    def read_all_at(self, directory: MemoryDirectory, at: float) -> list[Stored]:
+        """Every topic file as it was at a moment, by the history."""
+        texts = self._history.as_of(directory.path, at)
+        return [
+            Stored(directory, file, data.decode("utf-8", "replace"), version_of(data), at, data)
+            for file, data in sorted(texts.items())
+        ]
 
     def recorded(self, directory: MemoryDirectory, file: str) -> Stored:
         """As `read`, with the version's number in the history; one made outside gets its own."""
@@ -242,6 +257,34 @@ class Store:
                 self._index(folder, directory, {})
         self._tell(Change(directory, file, "", cause, session_id))
         return number
+
+    def put_back(
+        self,
+        directory: MemoryDirectory,
+        file: str,
+        data: bytes | None,
+        *,
+        over: str | None,
+        cause: Cause,
+        modified: float | None = None,
+    ) -> None:
+        """Exactly these bytes (None: no file) over a version that was seen, as of that time.
+
+        Nothing is masked and the index does not follow: it may itself be what is put back.
+        """
+        with self._locked(directory), self._folder(directory, create=True) as folder:
+            before = folder.current(file)
+            if before is not None:
+                self._record(directory, file, before.data, "outside", "")
+            if data is not None:
+                folder.write(file, data, over=over, modified=modified)
+            elif over is not None:
+                folder.remove(file, over=over)
+            with _left_for_repair(directory, file):
+                self._record(directory, file, data, cause, "")
+        if file != INDEX_FILE:
+            version = "" if data is None else version_of(data)
+            self._tell(Change(directory, file, version, cause))
 
     def notice(self, directory: MemoryDirectory) -> list[Change]:
         """Finds what others changed since the last look; each becomes a version and is told."""
