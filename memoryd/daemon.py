@@ -4,49 +4,59 @@ Everything lives in one exit stack and one task group. A signal, a `shutdown` ca
 only sets an event; what follows is always the same: stop accepting, let answers finish, go.
 """
 
-import asyncio
 import os
 import resource
 import signal
-import socket
 import sys
 import time
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final
 
 import anyio
 import msgspec
 import structlog
-from anyio.abc import SocketListener, TaskGroup, TaskStatus
+from anyio.abc import TaskStatus
 
 from memoryd import config_file, events, journal, paths
 from memoryd.backfill import Backfill
+from memoryd.checkpoints import Checkpoints
 from memoryd.config import Settings
+from memoryd.context import Context, StoredApprovals
 from memoryd.cursors import Cursors
+from memoryd.door import Door
+from memoryd.errands import Errands
 from memoryd.errors import ConfigError, MemorydError
 from memoryd.history import History
+from memoryd.hooks import Hooks
 from memoryd.hub import Hub
-from memoryd.instance import BoundSocket, InstanceLock
+from memoryd.instance import InstanceLock
+from memoryd.instruction_files import InstructionDisk
 from memoryd.memories import Memories
 from memoryd.methods import Methods
 from memoryd.paths import Places
 from memoryd.reading import Reader
+from memoryd.recall_methods import RecallMethods
 from memoryd.rpc import Server
 from memoryd.scopes import Scopes
+from memoryd.session_methods import SessionMethods
+from memoryd.session_notes import SessionNotes
 from memoryd.sessions import Sessions
 from memoryd.spending import price_of
 from memoryd.state import State
-from memoryd.store import Change, Store
+from memoryd.store import Store
 from memoryd.supervisor import Supervisor
-from memoryd.tail import Tail
+from memoryd.tail import Listener, Tail
+from memoryd.telling import Ears, Telling
 from memoryd.transcript_methods import TranscriptMethods
 from memoryd.turn_queue import TurnQueue
 from memoryd.versions import Versions
 
+if TYPE_CHECKING:
+    from memoryd.recall import Recall
+
 GRACE_SECONDS: Final = 4.0
-SOCKET_CHECK_SECONDS: Final = 20.0
 EX_CONFIG: Final = 78  # the unit does not start us again until somebody has mended the settings
 
 log = structlog.get_logger(__name__)
@@ -104,22 +114,32 @@ async def serve(world: World, stack: ExitStack) -> None:
     hub = Hub()
     scopes = Scopes(world.places, world.env, state)
     history = History(state)
+    told = Telling(hub, scopes)
     store = Store(
         history,
         now=time.time,
         skip_index=world.settings.index.skip,
-        tell=_teller(hub, scopes),
+        tell=told.tell,
     )
+    recall = RecallMethods(lambda: _load_recall(world, scopes, store, state))
+    told.listeners.append(recall.changed)
     errors = [f"state.db was damaged; it is now {state.put_aside}"] if state.put_aside else []
     memories = Memories(scopes, store, time.time)
-    following = Following(world, state, scopes, hub)
+    ears = Ears()
+    following = Following(world, state, scopes, hub, ears)
     await following.tail.begin()
+    errands = Errands()
+    session = _session_methods(world, state, scopes, store, recall, following.tail, errands)
+    ears.of_turns.append(session.turn_ended)
+    ears.of_compactions.append(session.compacted)
     methods = Methods(
         version=world.version,
         scopes=scopes,
         memories=memories,
         versions=Versions(scopes, memories, store, history),
         transcripts=following.methods,
+        recall=recall,
+        sessions=session,
         log_path=world.places.log_file,
         socket_path=world.places.socket,
         errors=errors,
@@ -132,6 +152,8 @@ async def serve(world: World, stack: ExitStack) -> None:
             await tasks.start(_stop_on_signal, stop)
             await door.open(server, tasks)
             tasks.start_soon(following.tail.run)
+            tasks.start_soon(recall.run)
+            tasks.start_soon(errands.run)
             tasks.start_soon(following.backfill.run)
             tasks.start_soon(_give_signs_of_life, world.supervisor)
             world.supervisor.ready("serving")
@@ -149,7 +171,9 @@ async def serve(world: World, stack: ExitStack) -> None:
 class Following:
     """The parts that follow transcripts, put together."""
 
-    def __init__(self, world: World, state: State, scopes: Scopes, hub: Hub) -> None:
+    def __init__(
+        self, world: World, state: State, scopes: Scopes, hub: Hub, listener: Listener
+    ) -> None:
         root = f"{world.places.claude_dir}/projects"
         cursors, queue = Cursors(state), TurnQueue(state)
         model = world.settings.model.extraction
@@ -159,6 +183,7 @@ class Following:
             reader=Reader(root, cursors, queue, scopes.root, time.time),
             publish=hub.publish,
             sweep_seconds=world.settings.transcripts.sweep_seconds,
+            listener=listener,
         )
         self.backfill = Backfill(
             root=root,
@@ -176,74 +201,64 @@ class Following:
         )
 
 
-class Door:
-    """Our sockets: handed over by a supervisor, or bound by ourselves and kept in place."""
-
-    def __init__(self, path: str, handed_over: list[socket.socket]) -> None:
-        self._handed_over = handed_over
-        self._bound = None if handed_over else BoundSocket(path)
-        self._accepting = anyio.CancelScope()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    async def open(self, server: Server, tasks: TaskGroup) -> None:
-        """From here on clients are answered."""
-        for one in self._handed_over:
-            await self._listen(one, server, tasks)
-        if self._bound is not None:
-            await self._listen(self._bound.listening, server, tasks)
-            tasks.start_soon(self._stay_in_place, server, tasks)
-
-    def close(self) -> None:
-        self._accepting.cancel()
-        if self._bound is not None:
-            self._bound.remove()
-
-    async def _listen(self, one: socket.socket, server: Server, tasks: TaskGroup) -> None:
-        tasks.start_soon(self._accept, await SocketListener.from_socket(one), server, tasks)
-
-    async def _accept(self, listener: SocketListener, server: Server, tasks: TaskGroup) -> None:
-        with self._accepting:
-            await server.accept(listener, tasks)
-
-    async def _stay_in_place(self, server: Server, tasks: TaskGroup) -> None:
-        """A cleaner of temporary files may take our socket away; we put it back."""
-        while True:
-            await anyio.sleep(SOCKET_CHECK_SECONDS)
-            if self._bound is not None and not self._bound.is_in_place():
-                log.warning("socket-lost", path=self._bound.path)
-                self._bound = BoundSocket(self._bound.path)
-                await self._listen(self._bound.listening, server, tasks)
+def _session_methods(
+    world: World,
+    state: State,
+    scopes: Scopes,
+    store: Store,
+    recall: RecallMethods,
+    tail: Tail,
+    errands: Errands,
+) -> SessionMethods:
+    context = Context(
+        places=world.places,
+        scopes=scopes,
+        store=store,
+        settings=world.settings,
+        approvals=StoredApprovals(state),
+        files=InstructionDisk(),
+    )
+    notes = SessionNotes(world.places, state, None, time.time)
+    hooks = Hooks(
+        places=world.places,
+        scopes=scopes,
+        recall=recall,
+        context=context,
+        session_notes=notes,
+        tail=tail,
+        errands=errands,
+        now=time.time,
+    )
+    return SessionMethods(
+        scopes=scopes,
+        hooks=hooks,
+        context=context,
+        notes=notes,
+        checkpoints=Checkpoints(world.places),
+        recall=recall,
+        errands=errands,
+    )
 
 
-def _teller(hub: Hub, scopes: Scopes) -> Callable[[Change], None]:
-    """Turns the store's notices, which come from any thread, into events on the loop."""
-    loop = asyncio.get_running_loop()
+def _load_recall(world: World, scopes: Scopes, store: Store, state: State) -> "Recall":
+    """Imports and opens what recall needs; for a thread, after the daemon answers."""
+    from memoryd.recall import Recall  # noqa: PLC0415 - arrays take a while to load
+    from memoryd.shelves import Meaning  # noqa: PLC0415
 
-    def tell(change: Change) -> None:
-        scope, path = change.directory.scope, f"{change.directory.path}/{change.file}"
-        project = scopes.owner(change.directory)
-        event: events.Event
-        if change.version:
-            event = events.MemorySaved(
-                project=project,
-                path=path,
-                type=change.type or "",
-                scope=scope,
-                cause=change.cause,
-                session_id=change.session_id,
-            )
-        else:
-            event = events.MemoryForgotten(
-                project=project, path=path, scope=scope, cause=change.cause
-            )
-        loop.call_soon_threadsafe(hub.publish, event)
-
-    return tell
+    wanted = world.settings.recall
+    folder = wanted.model_dir and paths.expand_home(wanted.model_dir, world.places.home)
+    meaning = Meaning(folder, f"{world.places.state_dir}/vectors")
+    meaning.load()
+    return Recall(
+        places=world.places,
+        scopes=scopes,
+        store=store,
+        state=state,
+        meaning=meaning,
+        selector=None,
+        deadline_ms=wanted.deadline_ms,
+        now=time.time,
+    )
 
 
 async def _stop_on_signal(stop: anyio.Event, *, task_status: TaskStatus[None]) -> None:

@@ -121,6 +121,20 @@ class History:
         )
         return {str(file): zlib.decompress(packed) for file, packed in rows if _is_blob(packed)}
 
+    def made_by(
+        self, folder: str, *, cause: Cause, session_id: str, since: float
+    ) -> dict[str, int]:
+        """The files that a session changed since a moment, each with its first such version."""
+        rows = self._state.run(
+            "select file, min(id) from versions where folder = ? and cause = ? and session_id = ?"
+            " and at >= ? and sha256 is not null group by file order by min(id)",
+            folder,
+            cause,
+            session_id,
+            since,
+        )
+        return dict(msgspec.convert(rows, list[tuple[str, int]]))
+
     def attribute(self, folder: str, file: str, *, cause: Cause, session_id: str) -> None:
         """Says who made the newest version, once that is known of one found from outside."""
         self._state.run(

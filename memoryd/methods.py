@@ -3,7 +3,6 @@
 import os
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import ParamSpec, TypeVar, assert_never
 
 import anyio
@@ -11,9 +10,11 @@ import anyio.to_thread
 import msgspec
 
 from memoryd import wire
-from memoryd.errors import InvalidInput
 from memoryd.memories import Memories, Saved
+from memoryd.moments import moment
+from memoryd.recall_methods import RecallMethods
 from memoryd.scopes import Scopes
+from memoryd.session_methods import SessionMethods
 from memoryd.tail import Lag
 from memoryd.topics import Topic, iso_time
 from memoryd.transcript_methods import TranscriptMethods
@@ -90,6 +91,8 @@ class Methods:
         memories: Memories,
         versions: Versions,
         transcripts: TranscriptMethods,
+        recall: RecallMethods,
+        sessions: SessionMethods,
         log_path: str,
         socket_path: str,
         errors: list[str],
@@ -100,6 +103,8 @@ class Methods:
         self._memories = memories
         self._versions = versions
         self._transcripts = transcripts
+        self._recall = recall
+        self._sessions = sessions
         self._log_path = log_path
         self._socket_path = socket_path
         self._errors = errors
@@ -142,6 +147,19 @@ class Methods:
                 return await in_thread(
                     self._versions.restore, params.cwd, params.path, params.version
                 )
+            case (
+                wire.Hook()
+                | wire.Context()
+                | wire.ContextApprove()
+                | wire.SessionNotes()
+                | wire.CheckpointSave()
+                | wire.CheckpointList()
+                | wire.CheckpointGet()
+                | wire.CheckpointRemove()
+            ):
+                return await self._sessions.answer(params)
+            case wire.Recall():
+                return await self._recall.answer(params)
             case wire.Switch():
                 self._scopes.switch(params.cwd, enabled=params.enabled)
                 return {"enabled": params.enabled}
@@ -198,19 +216,6 @@ class Methods:
             socket=self._socket_path,
             errors=[*self._errors, *self._transcripts.problems],
         )
-
-
-def moment(text: str) -> float:
-    """A date or time in ISO form as seconds; a day means its end, in UTC."""
-    try:
-        if len(text) == 10:
-            text += "T23:59:59"
-        found = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise InvalidInput(
-            f"{text!r} is no date", hint="write it like 2026-03-30 or 2026-03-30T12:00:00Z"
-        ) from error
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
 async def in_thread(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

@@ -28,10 +28,17 @@ class RealFiles:
         return os.path.realpath(path)
 
     def is_dir(self, path: str) -> bool:
-        return Path(path).is_dir()
+        return stat.S_ISDIR(self._mode(path))
 
     def is_file(self, path: str) -> bool:
-        return Path(path).is_file()
+        return stat.S_ISREG(self._mode(path))
+
+    def _mode(self, path: str) -> int:
+        """0 for what cannot be looked at: a name too long, a folder that is closed to us."""
+        try:
+            return Path(path).stat().st_mode
+        except (OSError, ValueError):
+            return 0
 
     def read_text(self, path: str, limit_bytes: int) -> str | None:
         """A regular file whole, or None: a FIFO is not waited for, a huge file not read."""

@@ -24,12 +24,12 @@ from memoryd.dialogue import (
     UserTurn,
 )
 from memoryd.errors import InvalidInput, NotFound
+from memoryd.extract_messages import messages
 from memoryd.files import Folder
 from memoryd.guards import DEADLINE_SECONDS
 from memoryd.llm import Provider
 from memoryd.masking import mask
 from memoryd.paths import Places
-from memoryd.rendering import messages_of
 from memoryd.state import State
 from memoryd.topics import iso_time
 from memoryd.transcript_turns import Turn
@@ -47,6 +47,7 @@ class NotesAnswer(msgspec.Struct, frozen=True):
     text: str
     updated: str
     session_id: str = ""
+    modified: float = 0.0
 
 
 class Writer(msgspec.Struct, frozen=True):
@@ -61,6 +62,7 @@ class SessionNotes:
     def __init__(
         self, places: Places, state: State, writer: Writer | None, now: Callable[[], float]
     ) -> None:
+        self.root = f"{places.claude_dir}/projects"
         self._places = places
         self._state = state
         self._writer = writer
@@ -93,16 +95,24 @@ class SessionNotes:
 
     def serve(self, session_id: str) -> NotesAnswer:
         """The notes of a session; one too short to have any gets them now, as excerpts."""
+        kept = self.written(session_id)
+        if kept is not None:
+            return kept
         transcript = self.transcript_of(session_id)
-        path = Path(paths.session_notes(transcript))
-        if path.is_file():
-            text = path.read_text(encoding="utf-8", errors="replace")
-            return NotesAnswer(text, iso_time(path.stat().st_mtime), session_id)
         turns = turns_in(transcript)
         if not turns:
             raise NotFound(f"session {session_id} has said nothing yet")
         text = mask(notes_extract.extracted(turns, self._template()))
-        return NotesAnswer(text, iso_time(self._now()), session_id)
+        return NotesAnswer(text, iso_time(self._now()), session_id, self._now())
+
+    def written(self, session_id: str) -> NotesAnswer | None:
+        """The notes that were written of a session, if any were."""
+        path = Path(paths.session_notes(self.transcript_of(session_id)))
+        if not path.is_file():
+            return None
+        text = path.read_text(encoding="utf-8", errors="replace")
+        modified = path.stat().st_mtime
+        return NotesAnswer(text, iso_time(modified), session_id, modified)
 
     def latest(self, folders: Iterable[str], *, but: str = "") -> NotesAnswer | None:
         """The newest notes among the sessions in these transcript folders, other than one."""
@@ -116,13 +126,20 @@ class SessionNotes:
             return None
         modified, path = max(found)
         text = path.read_text(encoding="utf-8", errors="replace")
-        return NotesAnswer(text, iso_time(modified), path.parent.parent.name)
+        return NotesAnswer(text, iso_time(modified), path.parent.parent.name, modified)
+
+    def newest_session(self, cwd: str) -> str:
+        """The session that was active last in a directory."""
+        folder = Path(paths.project_folder(self._places, cwd))
+        found = [(path.stat().st_mtime, path.stem) for path in folder.glob("*.jsonl")]
+        if not found:
+            raise NotFound(f"no session was seen in {cwd}", hint="memoryd sessions lists them")
+        return max(found)[1]
 
     def transcript_of(self, session_id: str) -> str:
         if not paths.name_is_plain(session_id):
             raise InvalidInput("a session id is one plain word")
-        projects = Path(self._places.claude_dir) / "projects"
-        for found in projects.glob(f"*/{session_id}.jsonl"):
+        for found in Path(self.root).glob(f"*/{session_id}.jsonl"):
             return str(found)
         raise NotFound(f"there is no session {session_id}", hint="memoryd sessions lists them")
 
@@ -172,7 +189,7 @@ class SessionNotes:
         opening = prompts.session_notes_opening(
             template,
             current,
-            [message for turn in fresh for message in messages_of(turn)],
+            [message for turn in fresh for message in messages(turn)],
             prompts.NotesLimits(notes.SECTION_TOKENS, notes.TOTAL_TOKENS),
             self._own_text("prompt.md"),
         )

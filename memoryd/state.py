@@ -129,6 +129,11 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         primary key (dream, file)
     ) without rowid;
     """,
+    """
+    create table approved_imports (
+        project text not null, path text not null, primary key (project, path)
+    ) without rowid;
+    """,
 )
 
 

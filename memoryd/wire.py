@@ -154,6 +154,80 @@ class Switch(msgspec.Struct, frozen=True):
     cwd: str | None = None
 
 
+class Recall(msgspec.Struct, frozen=True):
+    """Without a deadline the answer waits for the index; with one, it is made of what is there."""
+
+    query: str
+    cwd: str
+    session_id: str | None = None
+    recent_tools: list[str] | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=50)] = 5
+    deadline_ms: Annotated[float, msgspec.Meta(ge=0, le=60_000)] | None = None
+    agent: str | None = None
+    as_of: str | None = None
+
+
+class Hook(msgspec.Struct, frozen=True):
+    """The agent's own JSON as it is; what is not named here is passed over."""
+
+    hook_event_name: str
+    cwd: str = ""
+    session_id: str = ""
+    transcript_path: str = ""
+    source: str = ""
+    prompt: str = ""
+
+
+class Context(msgspec.Struct, frozen=True):
+    cwd: str
+    session_id: str | None = None
+    source: str | None = None
+    path: str | None = None
+    agent: str | None = None
+
+
+class ContextApprove(msgspec.Struct, frozen=True):
+    cwd: str
+    path: str
+
+
+class SessionNotes(msgspec.Struct, frozen=True):
+    session_id: str
+    cwd: str = ""
+
+
+class CheckpointSave(msgspec.Struct, frozen=True):
+    cwd: str
+    name: str
+    session_id: str | None = None
+
+
+class CheckpointList(msgspec.Struct, frozen=True):
+    cwd: str
+
+
+class CheckpointGet(msgspec.Struct, frozen=True):
+    cwd: str
+    name: str
+
+
+class CheckpointRemove(msgspec.Struct, frozen=True):
+    cwd: str
+    name: str
+
+
+BlockingSessionParams = (
+    Context
+    | ContextApprove
+    | SessionNotes
+    | CheckpointSave
+    | CheckpointList
+    | CheckpointGet
+    | CheckpointRemove
+)
+SessionParams = Hook | BlockingSessionParams
+
+
 class TurnEnded(msgspec.Struct, frozen=True):
     session_id: str
     transcript_path: str
@@ -197,6 +271,8 @@ Params = (
     | MemoryHistory
     | MemoryRestore
     | Switch
+    | Recall
+    | SessionParams
     | TranscriptParams
 )
 
@@ -212,6 +288,15 @@ METHODS: Final[dict[str, type[Params]]] = {
     "memory/history": MemoryHistory,
     "memory/restore": MemoryRestore,
     "switch": Switch,
+    "recall": Recall,
+    "hook": Hook,
+    "context": Context,
+    "context/approve": ContextApprove,
+    "session/notes": SessionNotes,
+    "checkpoint/save": CheckpointSave,
+    "checkpoint/list": CheckpointList,
+    "checkpoint/get": CheckpointGet,
+    "checkpoint/remove": CheckpointRemove,
     "turn/ended": TurnEnded,
     "session/list": SessionList,
     "session/show": SessionShow,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 # Lowest row first. A module may import what stands in a lower row, or to its left in its own row.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "events", "wire", "config", "config_file"),
+    ("errors", "events", "wire", "config", "config_file", "moments"),
     (
         "invisible",
         "masking_values",
@@ -20,17 +20,29 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "headers",
         "topics",
         "index",
+        "globs",
+        "reach",
+        "shell_words",
         "transcript_lines",
         "transcript_entries",
         "transcript_turns",
         "transcripts",
+        "instruction_text",
+        "rule_globs",
         "whereabouts",
         "instructions",
         "guidance",
+        "notes",
+        "notes_extract",
         "coalesce",
         "dream_gates",
         "words",
+        "postings",
+        "vectors",
+        "relevance",
+        "ranking_index",
         "ranking",
+        "recall_text",
         "prose",
         "date_forms",
         "dates",
@@ -48,6 +60,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     (
         "files",
         "fence",
+        "children",
         "lock",
         "instance",
         "supervisor",
@@ -58,10 +71,12 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "markdown_files",
         "store",
         "scopes",
+        "instruction_files",
         "sweep",
         "transcript_file",
         "old_turns",
         "watch",
+        "encoder",
         "meaning",
         "llm",
         "guards",
@@ -70,17 +85,26 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "providers",
         "journal",
         "hub",
+        "errands",
     ),
     (
         "memories",
         "versions",
+        "shelves",
+        "recall_model",
+        "recall",
         "agenda",
         "reading",
         "sweeper",
         "tail",
         "sessions",
         "backfill",
+        "agent_inputs",
+        "agent_matcher",
+        "agent_files",
         "agent_search",
+        "agent_shell",
+        "agent_writing",
         "agent_tools",
         "agent",
         "extraction",
@@ -89,18 +113,26 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "extract_model",
         "extract",
         "session_notes",
-        "recall",
+        "checkpoints",
         "dream",
         "context",
-        "agent_memory",
-        "team_memory",
     ),
-    ("rpc", "transcript_methods", "methods", "daemon"),
+    (
+        "recall_methods",
+        "transcript_methods",
+        "hooks",
+        "session_methods",
+        "rpc",
+        "door",
+        "telling",
+        "methods",
+        "daemon",
+    ),
 )
 
-# A foreign package has one importer, so that replacing it is one file. These three are the ground
-# that every async or data-bearing module stands on.
-GROUND = frozenset({"anyio", "msgspec", "structlog"})
+# A foreign package has one importer, so that replacing it is one file. These four are the ground
+# that every async, data-bearing or counting module stands on.
+GROUND = frozenset({"anyio", "msgspec", "numpy", "structlog"})
 
 CLIENT = "memoryd_client"
 DAEMON = "memoryd"

@@ -1,0 +1,90 @@
+"""The requests that a session makes of its own accord: hooks, context, notes, checkpoints."""
+
+from typing import assert_never
+
+import anyio.to_thread
+import msgspec
+
+from memoryd import wire
+from memoryd.checkpoints import Checkpoint, Checkpoints
+from memoryd.context import Context
+from memoryd.errands import Errands
+from memoryd.hooks import Hooks
+from memoryd.recall_methods import RecallMethods
+from memoryd.scopes import Scopes
+from memoryd.session_notes import SessionNotes
+from memoryd.transcript_turns import Compacted
+from memoryd.turn_queue import Filed
+
+
+class CheckpointText(Checkpoint, frozen=True):
+    text: str = ""
+
+
+class SessionMethods:
+    def __init__(
+        self,
+        *,
+        scopes: Scopes,
+        hooks: Hooks,
+        context: Context,
+        notes: SessionNotes,
+        checkpoints: Checkpoints,
+        recall: RecallMethods,
+        errands: Errands,
+    ) -> None:
+        self._scopes = scopes
+        self._hooks = hooks
+        self._context = context
+        self._notes = notes
+        self._checkpoints = checkpoints
+        self._recall = recall
+        self._errands = errands
+
+    def turn_ended(self, filed: Filed) -> None:
+        """The tail's word that a turn is complete: the notes may be due."""
+        transcript = f"{self._notes.root}/{filed.path}"
+        self._errands.soon("notes", lambda: self._notes.turn_ended(filed.turn, transcript))
+
+    def compacted(self, compacted: Compacted) -> None:
+        """The session lost what it was given: it may be given again."""
+        self._recall.forget_session(compacted.session_id)
+        self._context.forget()
+
+    async def answer(self, params: wire.SessionParams) -> object:
+        if isinstance(params, wire.Hook):
+            return {"stdout": await self._hooks.stdout(params)}
+        return await anyio.to_thread.run_sync(self._answer, params)
+
+    def _answer(self, params: wire.BlockingSessionParams) -> object:
+        match params:
+            case wire.Context():
+                return self._context.assemble(
+                    params.cwd,
+                    session_id=params.session_id,
+                    source=params.source,
+                    path=params.path,
+                    agent=params.agent,
+                )
+            case wire.ContextApprove():
+                return {"approved": self._context.approve(params.cwd, params.path)}
+            case wire.SessionNotes():
+                return self._notes.serve(params.session_id)
+            case wire.CheckpointSave():
+                return self._save(params)
+            case wire.CheckpointList():
+                return {"checkpoints": self._checkpoints.list(self._scopes.root(params.cwd))}
+            case wire.CheckpointGet():
+                kept, text = self._checkpoints.get(self._scopes.root(params.cwd), params.name)
+                return CheckpointText(**msgspec.structs.asdict(kept), text=text)
+            case wire.CheckpointRemove():
+                self._checkpoints.remove(self._scopes.root(params.cwd), params.name)
+                return {"removed": params.name}
+            case _:
+                assert_never(params)
+
+    def _save(self, params: wire.CheckpointSave) -> Checkpoint:
+        """A copy of the session's notes; without a session, of the newest one in the project."""
+        session = params.session_id or self._notes.newest_session(params.cwd)
+        text = self._notes.serve(session).text
+        return self._checkpoints.save(self._scopes.root(params.cwd), params.name, text)
