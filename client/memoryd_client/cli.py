@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from memoryd_client import __version__, cli_daemon, cli_install, cli_memories, hook, mcp
-from memoryd_client.commands import Arguments, Command, add_to, width_of_help
+from memoryd_client.commands import Argument, Arguments, Command, add_to, width_of_help
 from memoryd_client.failures import Failure, LocalFailure
 from memoryd_client.render import one_line, paint
 
@@ -46,12 +46,49 @@ MCP = Command(
     asks_daemon=False,
 )
 
+
+def print_manual(_arguments: Arguments) -> int:
+    """Print the manual page of all commands."""
+    from memoryd_client import manual  # noqa: PLC0415 - no other command pays for it
+
+    print(manual.page(COMMANDS), end="")
+    return 0
+
+
+MANUAL = Command(
+    "manual",
+    "print the manual page, in the form that man reads",
+    "memoryd manual | man -l -",
+    print_manual,
+    asks_daemon=False,
+)
+
+
+def print_completions(arguments: Arguments) -> int:
+    """Print what teaches a shell to complete our commands."""
+    from memoryd_client import completions  # noqa: PLC0415 - no other command pays for it
+
+    print(completions.SHELLS[arguments.shell](COMMANDS), end="")
+    return 0
+
+
+COMPLETIONS = Command(
+    "completions",
+    "print what teaches a shell to complete these commands",
+    "source <(memoryd completions bash)",
+    print_completions,
+    (Argument(("shell",), "which shell", "SHELL", choices=("bash", "zsh", "fish")),),
+    asks_daemon=False,
+)
+
 COMMANDS: tuple[Command, ...] = (
     *cli_daemon.COMMANDS,
     *cli_memories.COMMANDS,
     *cli_install.COMMANDS,
     HOOK,
     MCP,
+    MANUAL,
+    COMPLETIONS,
 )
 
 
