@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
 
-.PHONY: help setup test lint types unit run bench clean
+.PHONY: help setup test lint types unit run demo bench manual clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -32,6 +32,9 @@ unit: setup  ## the tests alone
 
 run: setup  ## serve in the foreground, with whatever key there is
 	$(BIN)/memoryd serve
+
+manual: setup  ## write docs/memoryd.1 from the table of commands
+	$(BIN)/memoryd manual > docs/memoryd.1
 
 bench: setup  ## figures beside baselines, in one run
 	$(BIN)/python benchmarks/run.py
