@@ -2,7 +2,7 @@
 
 Rules:
 - The phrase is replaced, not annotated: "friday next week" is a lie a week later. A day becomes
-  `2026-03-05`, a month `2026-03`, a quarter `2026-Q3`, a year `2026`, a week `week of 2026-03-02`.
+  `2026-03-05`, a month `2026-03`, a quarter `2026-Q3`, a year `2026`, a week `the week of` a day.
 - "friday" is the coming one, never today; "next friday" is in the next calendar week (in English;
   other languages mean the coming one); "last friday" is behind us. After "since" it is a past day.
 - A month and day without a year is the nearest to come, or just past (90 days at most).
@@ -211,7 +211,7 @@ def _span(match: re.Match[str], today: date) -> Answer:
     span = forms.SPANS[match["span"]]
     start = _span_shifted(span, today, _shift_of(match))
     if span == "week":
-        return f"week of {start.isoformat()}", start
+        return f"the week of {start.isoformat()}", start
     if span == "month":
         return _month(start.year, start.month)
     if span == "quarter":

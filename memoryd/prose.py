@@ -24,7 +24,7 @@ _FENCE = re.compile(
     r"^[ \t]*(```|~~~)[^\n]*\n?.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL
 )
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_TAG_PAIR = re.compile(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?>.{0,2000}?</\1\s*>", re.DOTALL)
+_TAG_PAIR = re.compile(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?>.{0,4000}?</\1\s*>", re.DOTALL)
 _MACHINE_TAG = re.compile(
     r"<(?:system|command|local-command|tool|task|user-prompt|function)[\w-]*>.*", re.DOTALL
 )
@@ -84,22 +84,29 @@ _SENTENCE_END = re.compile(
     r"(?<=[.!?…])[\"')\]*_]*\s+|(?<=[。！？])|\s*\n\s*|;\s+|(?<=\w)\s+(?=[-–—]{2}\s)"
 )
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:e\.?g|i\.?e|vs|z\.?b|bzw|ca|approx|no|nr|dr|mr|mrs|st|resp|incl|eq|fig|p\.?ex"
+    r"(?:^|[\s(])(?:e\.?g|i\.?e|vs|z\.?b|bzw|ca|approx|nr|dr|mr|mrs|st|resp|incl|eq|fig|p\.?ex"
     r"|ej|cf|al|\d{1,2})\.$"
 )
-# Where a new thought starts in mid-sentence: an aside, or the turn from telling to asking.
-_TURNS = re.compile(
+# Where a new thought starts in mid-sentence: an aside, somebody new, the turn to asking, "also".
+_TO_AN_ASIDE = (
     r"(?:[,;)]|\s[-–—]|(?=\s(?:and|oh|also|but)\s))\s*(?=(?:(?:and|oh|also|but)\s)*(?:btw|fyi"
     r"|by the way|for the record|heads up|por cierto|ubrigens|au fait|a proposito|trouwens"
-    r"|кстати)\b[,:]?\s\S+\s\S)|[,;]?\s+(?=(?:and |but |so |now |ok |anyway,? "
-    r"|(?:with )?that said,? )(?:can|could|would|will) (?:you|u)\b)|,\s+(?=(?:can|could|would"
-    r"|will) (?:you|u)\b)|[,;]\s+(?=(?:kannst du|konntest du|tu peux|peux[- ]tu|pouvez|puedes"
-    r"|podrias|puoi|kun je|mozesz)\b)|,\s+(?=and (?:the|we|we're|were|my|our|im|i'm|i|all|fyi"
-    r"|please|pls|never|always|dont|don't) )|,\s+(?=(?:where|how|what|why) (?:do|does|should|can"
-    r"|is|would|did) )|,\s+(?=i(?:'m|m| am) (?:an?|the|our|not an?|new to)\b)"
-    r"|,?\s+(?=(?:and )?also,? (?:the|we|i|im|i'm|my|our|dont|don't|never|always|remember|please"
-    r"|pls|all|no)\b)"
+    r"|кстати)\b[,:]?\s\S+\s\S)"
 )
+_TO_A_QUESTION = (
+    r"[,;]?(?<!\bwith)\s+(?=(?:and |but |so |now |ok |anyway,? |(?:with )?that said,? )"
+    r"(?:can|could|would|will) (?:you|u)\b)|,\s+(?=(?:can|could|would|will) (?:you|u)\b)"
+    r"|,\s+(?=(?:where|how|what|why) (?:do|does|should|can|is|would|did) )"
+    r"|[,;]\s+(?=(?:kannst du|konntest du|tu peux|peux[- ]tu|pouvez|puedes|podrias|puoi|kun je"
+    r"|mozesz)\b)"
+)
+_TO_ANOTHER_MATTER = (
+    r",\s+(?=i(?:'m|m| am) (?:an?|the|our|not an?|new to)\b)"
+    r"|,\s+(?=and (?:the|we|we're|were|my|our|im|i'm|i|all|fyi|please|pls|never|always|dont"
+    r"|don't) )|,?\s+(?=(?:and )?also,? (?:the|we|i|im|i'm|my|our|dont|don't|never|always"
+    r"|remember|please|pls|all|no)\b)"
+)
+_TURNS = re.compile(f"{_TO_AN_ASIDE}|{_TO_A_QUESTION}|{_TO_ANOTHER_MATTER}")
 
 
 class Sentence(msgspec.Struct, frozen=True):
@@ -120,7 +127,8 @@ def own_words(message: str) -> str:
     if _OVERRIDE.search(message):
         return ""
     text = _COMMENT.sub("\n", _FENCE.sub("\n\n", message.replace("\r\n", "\n")))
-    lines = _MACHINE_TAG.sub("\n", _TAG_PAIR.sub("\n", text)).split("\n")
+    text = _TAG_PAIR.sub("\n", text) if "</" in text else text
+    lines = _MACHINE_TAG.sub("\n", text).split("\n")
     lines = lines[: _paste_starts_at(lines)]
     is_diff = bool(_DIFF_MARK.search(text))
     return "\n".join(_undictated(line) for line in lines if not _is_pasted(line, is_diff=is_diff))

@@ -50,7 +50,8 @@ _ASKING = phrases(r"""
 """)
 QUESTION = any_of(
     r"[?？](?:\W*|\s.{0,20})$",
-    rf"^(?:(?:{FILLER}|hm+|then|now|wait|sorry|quick question|anyway)[,:]?\s+)*{_ASKING}",
+    rf"^(?:(?:{FILLER}|hm+|then|now|wait|sorry|quick question|anyway|first|next"
+    rf"|(?:with )?that said)[,:]?\s+)*{_ASKING}",
     r"^(?:なぜ|どう|为什么|怎么)|ですか|ますか|でしょう$|吗$|呢$",
 )
 # Questions only by their grammar.
@@ -137,9 +138,9 @@ ABOUT_A_TEXT = any_of(
 )
 IN_THE_RULES_FILE = re.compile(r"\b(?:claude|agents)\.md\b")
 REQUEST = re.compile(
-    rf"^(?:(?:{FILLER}|now|then|first|next|great|nice|perfect|thanks|lets|let us|can you|could you"
-    rf"|i want you to"
-    r"|i need you to|we need to|you can)[,:]?\s+)*"
+    rf"^(?:(?:{FILLER}|now|then|first|next|great|nice|perfect|thanks|lets|let us|anyway"
+    r"|(?:with )?that said|can you|could you|i want you to|i need you to|we need to|you can)"
+    r"[,:]?\s+)*"
     + phrases(r"""
     fix; add; remove; rename; re-?run; run; write; make; create; update; change; move; delete
     refactor; check; look; show; explain; tell; find; help; give; put; set; install; open; load
@@ -268,12 +269,12 @@ REASON_BEHIND_COMMA = re.compile(
     r"|chokes?)) )"
 )
 LEAD_IN = re.compile(
-    r"(?:(?:please|pls|plz|hey|hi|ok|okay|ugh|oh|just|and|but|so|also|btw|fyi|note|heads up"
+    r"(?:(?:please|pls|plz|hey|hi|ok|okay|ugh|oh|and|but|so|also|btw|fyi|note|heads up"
     r"|remember(?: that)?|keep in mind(?: that)?|note (?:that|for later)|bear in mind(?: that)?"
     r"|don'?t forget(?: that)?|save this|for context|for the record|just so you know|one thing"
-    r"|one rule|two things|add to memory|merk dir|denk dran|recuerda(?: que)?|retiens(?: que)?"
-    r"|ricorda(?: che)?|lembra(?: que)?|onthoud(?: dat)?|запомни|by the way|quick intro"
-    r"|actually)\b[,:!.]*\s*)+"
+    r"|one rule|two things|add to memory|for later|for future ref(?:erence)?|merk dir|denk dran"
+    r"|recuerda(?: que)?|retiens(?: que)?|ricorda(?: che)?|lembra(?: que)?|onthoud(?: dat)?|запомни"
+    r"|by the way|quick intro|actually|por cierto|au fait|ubrigens)\b[,:!.]*\s*)+"
 )
 SMALL_WORDS = words("""
     a an the this that these those it its is are was were be been being am im ive i me my we us
@@ -285,5 +286,7 @@ SMALL_WORDS = words("""
     die das und ist ein eine le la les un une et el los las y de del que en o os as um uma il
     lo gli e di het een van
 """)
+# A title without them would say the opposite.
+NEGATIONS = words("not no dont never without cant wont isnt arent")
 # They say that there is a rule, not what it is about.
 RULE_WORDS = words("always never from use using dont stop prefer make sure want like said")

@@ -23,7 +23,7 @@ from memoryd import statement_forms as forms
 from memoryd import statement_reference as reference
 from memoryd.dates import dates_in
 from memoryd.prose import plain
-from memoryd.statement_kinds import Heard, Kind, MemoryType, hear, is_meant, is_rule
+from memoryd.statement_kinds import MASK, Heard, Kind, MemoryType, hear, is_meant, is_rule
 
 
 class Passage(msgspec.Struct, frozen=True):
@@ -139,12 +139,14 @@ def _grouped(heard: Sequence[Heard]) -> list[Passage]:
             if is_open and _is_task(found[-1], one):
                 del found[-1:]
             before, is_open = [], False
+        elif memory_type is None and " " not in one.said and one.said.isascii():
+            continue
         elif memory_type is None and not is_open:
             before.append(one)
         elif memory_type is None or (is_open and _continues(found[-1], one)):
             found[-1] = msgspec.structs.replace(found[-1], around=(*found[-1].around, one))
         else:
-            leading = (said for said in before[-2:] if len(said.said.split()) > 4)
+            leading = (said for said in before[-2:] if _is_context(said))
             found.append(Passage(memory_type, one, tuple(leading)))
             before, is_open = [], True
     return found
@@ -156,6 +158,10 @@ def _memory_type(kind: Kind) -> MemoryType | None:
             return kind
         case _:
             return None
+
+
+def _is_context(one: Heard) -> bool:
+    return len(one.said.split()) > 4 and not MASK.search(one.said)
 
 
 def _is_task(passage: Passage, behind: Heard) -> bool:

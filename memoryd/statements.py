@@ -17,11 +17,12 @@ from typing import Literal
 
 import msgspec
 
+from memoryd import statement_feedback as feedback
 from memoryd import statement_forms as forms
 from memoryd.dates import with_absolute_dates
 from memoryd.masking import mask
 from memoryd.prose import matchable, own_words, plain, sentences
-from memoryd.statement_kinds import MASK, MemoryType, hear
+from memoryd.statement_kinds import MASK, Heard, MemoryType, hear
 from memoryd.statement_passages import Passage, passages_in, topic_words
 
 __all__ = ["Statement", "likeness", "statements_in", "topic_words"]
@@ -66,29 +67,58 @@ def statements_in(
 
 def _written(passage: Passage, previous_assistant: str, said_at: datetime) -> Statement:
     told = (passage.head, *passage.around)
-    head, *rest = [_tidy(with_absolute_dates(one.sentence.text, said_at)) for one in told]
-    is_praise = passage.head.is_praise
-    rule, why = _rule_and_reason(head) if passage.head.is_rule else (head, "")
-    whole = " ".join(map(_as_sentence, (head, *rest)))
-    praised = _praised_deed(previous_assistant) if is_praise else ""
+    texts = [_tidy(with_absolute_dates(one.sentence.text, said_at)) for one in told]
+    whole = " ".join(map(_as_sentence, texts))
+    rule, why = _rule_and_reason(passage, texts)
+    praised = _praised_deed(previous_assistant) if passage.head.is_praise else ""
     return Statement(
         type=passage.type,
-        name=_name(rule) if len(topic_words(rule)) > 1 and not is_praise else _name(whole),
+        name=_name(rule if len(topic_words(rule)) > 1 else whole),
         description=_cut(whole, DESCRIPTION_CHARACTERS),
-        body=_body(passage.type, rule, [why, *rest], praised),
+        body=_body(passage.type, rule, why, praised),
         corrects=any(forms.CORRECTS.search(one.said) for one in told),
     )
 
 
-def _body(kind: MemoryType, rule: str, reasons: Sequence[str], praised: str) -> str:
-    why = " ".join(_as_sentence(reason) for reason in reasons if reason)
+def _rule_and_reason(passage: Passage, texts: Sequence[str]) -> tuple[str, str]:
+    """The rule or fact, and the reasons that were given for it."""
+    rule, why = _cut_at_reason(texts[0]) if passage.head.is_rule else (texts[0], "")
+    rules, reasons = [rule], [why]
+    for one, text in zip(passage.around, texts[1:], strict=True):
+        (reasons if _is_reason(passage, one) else rules).append(text)
+    return (
+        " ".join(map(_as_sentence, rules)),
+        " ".join(_as_sentence(reason) for reason in reasons if reason),
+    )
+
+
+def _is_reason(passage: Passage, one: Heard) -> bool:
+    if passage.head.is_praise:
+        return not feedback.ENDORSES.search(one.said) and not feedback.LASTING_PRAISE.search(
+            one.said
+        )
+    if passage.type == "feedback":
+        return not one.is_rule
+    return bool(forms.GIVES_REASON.search(one.said) or feedback.HARM.search(one.said))
+
+
+def _cut_at_reason(head: str) -> tuple[str, str]:
+    """A sentence cut where it goes on to say why, if it does."""
+    match = forms.REASON.search(plain(head)) or forms.REASON_BEHIND_COMMA.search(plain(head))
+    if match and len(head[: match.start()].split()) > 2:
+        return head[: match.start()], head[match.end() :].strip(" ,")
+    return head, ""
+
+
+def _body(kind: MemoryType, rule: str, why: str, praised: str) -> str:
     if kind in {"user", "reference"}:
-        return f"{_as_sentence(rule)} {why}".strip() + "\n"
-    parts = [_as_sentence(rule)]
-    if why:
-        parts.append(f"**Why:** {why}")
-    parts.append(f"**How to apply:** {_how_to_apply(kind, praised)}")
-    return "\n\n".join(parts) + "\n"
+        return f"{rule} {why}".strip() + "\n"
+    parts = [
+        rule,
+        f"**Why:** {why}" if why else "",
+        f"**How to apply:** {_how_to_apply(kind, praised)}",
+    ]
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _how_to_apply(kind: MemoryType, praised: str) -> str:
@@ -101,14 +131,6 @@ def _how_to_apply(kind: MemoryType, praised: str) -> str:
     )
 
 
-def _rule_and_reason(head: str) -> tuple[str, str]:
-    """A rule and the reason given in the same sentence, if one was."""
-    match = forms.REASON.search(plain(head)) or forms.REASON_BEHIND_COMMA.search(plain(head))
-    if match and len(head[: match.start()].split()) > 2:
-        return head[: match.start()], head[match.end() :].strip(" ,")
-    return head, ""
-
-
 def _praised_deed(previous_assistant: str) -> str:
     """What the assistant said it had done, in its own first-person words."""
     own = sentences(own_words(mask(previous_assistant[:PROSE_CHARACTERS])))
@@ -118,6 +140,8 @@ def _praised_deed(previous_assistant: str) -> str:
 
 def _tidy(text: str) -> str:
     """The sentence without the small words that led up to it."""
+    if text.startswith("(") and text.endswith(")"):
+        text = text[1:-1]
     lead = forms.LEAD_IN.match(plain(text))
     return text[lead.end() if lead else 0 :].strip(" \t,;:-") or text
 
@@ -125,7 +149,9 @@ def _tidy(text: str) -> str:
 def _as_sentence(text: str) -> str:
     text = text.strip()
     ended = text if text.endswith((".", "!", "?", "…", "。")) else f"{text}."
-    return ended[:1].upper() + ended[1:]
+    # A name ("iOS", "grafana.corp/d/x") keeps its spelling.
+    is_word = re.match(r"[a-z]+(?:'[a-z]+)?(?:[\s,.]\s*|$)", ended)
+    return ended[:1].upper() + ended[1:] if is_word else ended
 
 
 def _cut(text: str, characters: int) -> str:
@@ -138,7 +164,8 @@ def _cut(text: str, characters: int) -> str:
 def _name(rule: str) -> str:
     """A short title: the words of the rule that carry it."""
     words = [word.strip(".,;:!?()\"'") for word in rule.split()]
-    telling = [word for word in words if word and matchable(word) not in forms.SMALL_WORDS]
+    small = forms.SMALL_WORDS - forms.NEGATIONS
+    telling = [word for word in words if word and matchable(word) not in small]
     title = ""
     for word in telling or words:
         if len(title) + len(word) + 1 > NAME_CHARACTERS or title.count(" ") == 7:

@@ -41,7 +41,7 @@ def absolute(text: str, said_at: datetime = TUESDAY) -> str:
         ("end of next month", "2026-04-30"),
         ("end of the week", "2026-03-06"),
         ("beginning of next month", "2026-04-01"),
-        ("next week", "week of 2026-03-09"),
+        ("next week", "the week of 2026-03-09"),
         ("next month", "2026-04"),
         ("next year", "2027"),
         ("by Q3", "by 2026-Q3"),
