@@ -10,7 +10,16 @@ import os
 import sys
 from collections.abc import Sequence
 
-from memoryd_client import __version__, cli_daemon, cli_install, cli_memories, hook, mcp
+from memoryd_client import (
+    __version__,
+    cli_daemon,
+    cli_install,
+    cli_memories,
+    cli_notes,
+    cli_recall,
+    hook,
+    mcp,
+)
 from memoryd_client.commands import Argument, Arguments, Command, add_to, width_of_help
 from memoryd_client.failures import Failure, LocalFailure
 from memoryd_client.render import one_line, paint
@@ -84,6 +93,8 @@ COMPLETIONS = Command(
 COMMANDS: tuple[Command, ...] = (
     *cli_daemon.COMMANDS,
     *cli_memories.COMMANDS,
+    *cli_recall.COMMANDS,
+    *cli_notes.COMMANDS,
     *cli_install.COMMANDS,
     HOOK,
     MCP,

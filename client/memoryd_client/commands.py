@@ -25,6 +25,7 @@ class Argument(NamedTuple):
     is_switch: bool = False
     is_repeated: bool = False
     is_number: bool = False
+    is_optional: bool = False
 
 
 class Command(NamedTuple):
@@ -71,9 +72,16 @@ def add_to(parser: argparse.ArgumentParser, argument: Argument) -> None:
         choices=argument.choices,
         default=argument.default,
         type=number if argument.is_number else str,
-        nargs="+" if is_word and argument.is_repeated else None,
+        nargs=count_of(argument) if is_word else None,
         action="append" if argument.is_repeated and not is_word else "store",
     )
+
+
+def count_of(argument: Argument) -> str | None:
+    """How many words an argument takes, as argparse writes it."""
+    if argument.is_repeated:
+        return "+"
+    return "?" if argument.is_optional else None
 
 
 def number(text: str) -> int:
