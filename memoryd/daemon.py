@@ -28,6 +28,7 @@ from memoryd.cursors import Cursors
 from memoryd.door import Door
 from memoryd.errands import Errands
 from memoryd.errors import ConfigError, MemorydError
+from memoryd.health import Health
 from memoryd.history import History
 from memoryd.hooks import Hooks
 from memoryd.hub import Hub
@@ -139,6 +140,7 @@ async def serve(world: World, stack: ExitStack) -> None:
         versions=Versions(scopes, memories, store, history),
         transcripts=following.methods,
         recall=recall,
+        health=Health(scopes, store, history, TurnQueue(state)),
         sessions=session,
         log_path=world.places.log_file,
         socket_path=world.places.socket,

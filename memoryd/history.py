@@ -28,6 +28,16 @@ class Version(msgspec.Struct, frozen=True):
     bytes: int
 
 
+class Latest(msgspec.Struct, frozen=True):
+    """The newest version of a file that is still there."""
+
+    folder: str
+    file: str
+    at: float
+    cause: str
+    text: str
+
+
 class History:
     def __init__(self, state: State) -> None:
         self._state = state
@@ -109,6 +119,21 @@ class History:
         """Every file that ever was in the folder, as far as the history goes back."""
         rows = self._state.run("select distinct file from versions where folder = ?", folder)
         return [str(row[0]) for row in rows]
+
+    def latest(self, limit: int) -> list[Latest]:
+        """The files that were written last, in all folders, newest first."""
+        rows = self._state.run(
+            "select folder, file, at, cause, packed from versions join blobs using (sha256)"
+            " where id in (select max(id) from versions where cause != 'refused'"
+            " group by folder, file) order by id desc limit ?",
+            limit,
+        )
+        return [
+            Latest(folder, file, at, cause, zlib.decompress(packed).decode("utf-8", "replace"))
+            for folder, file, at, cause, packed in msgspec.convert(
+                rows, list[tuple[str, str, float, str, bytes]]
+            )
+        ]
 
     def as_of(self, folder: str, at: float) -> dict[str, bytes]:
         """The folder's files as they were at a moment, by name."""

@@ -10,6 +10,8 @@ import anyio.to_thread
 import msgspec
 
 from memoryd import wire
+from memoryd.fence import Fences, fences
+from memoryd.health import Health, Recent
 from memoryd.memories import Memories, Saved
 from memoryd.moments import moment
 from memoryd.recall_methods import RecallMethods
@@ -64,6 +66,8 @@ class StatusReport(msgspec.Struct, frozen=True, kw_only=True):
     memory: MemoryStatus
     log: str
     socket: str
+    fences: Fences
+    recent: list[Recent]
     dreams: list[msgspec.Raw] = []
     errors: list[str] = []
 
@@ -91,6 +95,7 @@ class Methods:
         memories: Memories,
         versions: Versions,
         transcripts: TranscriptMethods,
+        health: Health,
         recall: RecallMethods,
         sessions: SessionMethods,
         log_path: str,
@@ -103,6 +108,7 @@ class Methods:
         self._memories = memories
         self._versions = versions
         self._transcripts = transcripts
+        self._health = health
         self._recall = recall
         self._sessions = sessions
         self._log_path = log_path
@@ -122,6 +128,8 @@ class Methods:
             case wire.Status():
                 lag = await self._transcripts.lag()
                 return await in_thread(self._status, params.cwd, lag)
+            case wire.Health():
+                return {"findings": await in_thread(self._health.findings, params.cwd)}
             case wire.Shutdown():
                 self._stop()
                 return {"stopping": True}
@@ -214,6 +222,8 @@ class Methods:
             memory=MemoryStatus(switch.enabled, switch.reason),
             log=self._log_path,
             socket=self._socket_path,
+            fences=fences(),
+            recent=self._health.recent(),
             errors=[*self._errors, *self._transcripts.problems],
         )
 

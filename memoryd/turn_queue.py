@@ -82,6 +82,11 @@ class TurnQueue:
         rows = self._state.run(sql, session_id)
         return msgspec.convert(rows, list[tuple[str]])[0][0] if rows else ""
 
+    def projects(self) -> list[str]:
+        """The roots of all projects that a turn was ever seen of."""
+        rows = self._state.run("select distinct project from turns where project != ''")
+        return [root for (root,) in msgspec.convert(rows, list[tuple[str]])]
+
     def states(self, ids: Sequence[str]) -> dict[str, TurnState]:
         """Of those among these turns that were seen."""
         sql = "select id, state from turns where id = ?"

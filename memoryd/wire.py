@@ -98,6 +98,10 @@ class Status(msgspec.Struct, frozen=True):
     cwd: str | None = None
 
 
+class Health(msgspec.Struct, frozen=True):
+    cwd: str
+
+
 class Shutdown(msgspec.Struct, frozen=True):
     pass
 
@@ -262,6 +266,7 @@ TranscriptParams = TurnEnded | SessionList | SessionShow | ImportStart | ImportS
 Params = (
     Ping
     | Status
+    | Health
     | Shutdown
     | Subscribe
     | MemoryList
@@ -279,6 +284,7 @@ Params = (
 METHODS: Final[dict[str, type[Params]]] = {
     "ping": Ping,
     "status": Status,
+    "health": Health,
     "shutdown": Shutdown,
     "events/subscribe": Subscribe,
     "memory/list": MemoryList,

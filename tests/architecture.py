@@ -89,6 +89,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ),
     (
         "memories",
+        "health",
         "versions",
         "shelves",
         "recall_model",

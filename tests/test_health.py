@@ -1,0 +1,108 @@
+"""What the daemon finds out about its own health, asked over its socket."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoryd import paths
+from memoryd.health import shared_folder_finding
+from tests.running import Daemon, Peer
+from tests.session_script import SessionScript
+
+WELL = "---\nname: Tabs\ndescription: tabs in Makefiles\ntype: feedback\n---\n\nUse tabs.\n"
+
+
+@pytest.fixture
+def daemon(home: Path) -> Iterator[Daemon]:
+    one = Daemon(home).start()
+    yield one
+    one.end()
+
+
+@pytest.fixture
+def peer(daemon: Daemon) -> Iterator[Peer]:
+    with daemon.peer() as peer:
+        yield peer
+
+
+def folder_of(home: Path, root: str) -> Path:
+    return home / ".claude/projects" / paths.slug(root)
+
+
+def memory_folder(home: Path, root: str) -> Path:
+    folder = folder_of(home, root) / "memory"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def found(peer: Peer, cwd: str) -> dict[str, Any]:
+    return {one["check"]: one for one in peer.call("health", cwd=cwd)["findings"]}
+
+
+def test_an_empty_project_is_healthy(peer: Peer, tmp_path: Path) -> None:
+    verdicts = {name: one["verdict"] for name, one in found(peer, str(tmp_path)).items()}
+    assert verdicts == {"index": "ok", "memories": "ok", "shared folder": "ok"}
+
+
+def test_a_header_that_says_nothing_is_named(peer: Peer, home: Path, tmp_path: Path) -> None:
+    folder = memory_folder(home, str(tmp_path))
+    (folder / "well.md").write_text(WELL)
+    (folder / "odd.md").write_text("---\nname: [\n---\nno\n")
+    (folder / "typeless.md").write_text("---\nname: x\ntype: nonsense\n---\nno\n")
+    one = found(peer, str(tmp_path))["memories"]
+    assert one["verdict"] == "warn"
+    assert f"{folder}/odd.md" in one["reason"]
+    assert f"{folder}/typeless.md" in one["reason"]
+    assert "well.md" not in one["reason"]
+
+
+def test_an_index_over_its_limits_is_named(peer: Peer, home: Path, tmp_path: Path) -> None:
+    folder = memory_folder(home, str(tmp_path))
+    (folder / "MEMORY.md").write_text("- a line that a person made\n" * 201)
+    one = found(peer, str(tmp_path))["index"]
+    assert (one["verdict"], one["mend"]) == ("warn", "memoryd dream --now")
+    assert f"{folder}/MEMORY.md" in one["reason"]
+
+
+def test_two_projects_in_one_folder_are_named_while_both_are_there(
+    daemon: Daemon, home: Path, tmp_path: Path
+) -> None:
+    dotted, dashed = tmp_path / "my.app", tmp_path / "my-app"
+    for root in (dotted, dashed):
+        root.mkdir()
+        script = SessionScript(session_id=root.name, cwd=str(root))
+        script.turn("What is this?", "An app.")
+        folder = folder_of(home, str(root))
+        folder.mkdir(parents=True, exist_ok=True)
+        with daemon.peer() as peer:
+            peer.call("events/subscribe", kinds=["transcript/turn"])
+            (folder / f"{root.name}.jsonl").write_bytes(script.data)
+            assert peer.next_event()["project"] == str(root)
+    with daemon.peer() as peer:
+        one = found(peer, "/")["shared folder"]
+        assert one["verdict"] == "warn"
+        assert f"{dashed} and {dotted} share the folder" in one["reason"]
+        dotted.rmdir()
+        assert found(peer, "/")["shared folder"]["verdict"] == "ok"
+
+
+def test_paths_without_a_slug_in_common_share_nothing() -> None:
+    assert shared_folder_finding(["/a/b", "/a/b", "/a/c"], lambda _: True).verdict == "ok"
+
+
+def test_status_names_what_was_saved_last_and_not_what_was_forgotten(
+    peer: Peer, tmp_path: Path
+) -> None:
+    for name in ("First", "Second", "Third"):
+        given = {"name": name, "description": name, "type": "feedback", "body": name}
+        path = peer.call("memory/save", cwd=str(tmp_path), **given)["path"]
+    peer.call("memory/forget", cwd=str(tmp_path), path=path)
+    recent = peer.call("status", cwd=str(tmp_path))["recent"]
+    assert [one["name"] for one in recent] == ["Second", "First"]
+    assert {(one["project"], one["cause"]) for one in recent} == {(str(tmp_path), "user")}
+
+
+def test_status_says_which_fences_are_up(peer: Peer) -> None:
+    assert set(peer.call("status")["fences"]) == {"openat2", "landlock"}
