@@ -95,7 +95,7 @@ RULE = any_of(
     you (?:keep|always|constantly|tend to) \w+\b[^.?]*\b(?:stop|dont|please|pls|enough|annoying|
         instead)
     stay like (?:that|this); (?:keep|carry on) doing (?:that|this|it)
-    whatever you do,? (?:dont|never); i dont (?:want|need) (?:any|more|new|to see|you to)
+    whatever you do,? (?:dont|never); i dont (?:want|need) (?:any|more|new|to see|you to|\w+ that)
     (?:every|each) (?:single )?time you \w+
     (?:here|in this team|on this team|in our team),? we (?:always|never|only|dont)
     """),

@@ -106,7 +106,7 @@ MOTIVE = any_of(
     {_OFFICE} (?:\w+ )?{_RULES}; {_AUTHORITY} (?:\w+ )?{_WANTS}
     {_CLIENT} (?:\w+ )?{_WANTS}\b[^.?]*\b{_FOR_GOOD}
     the (?:deal|story|thing) (?:with|behind)\b[^.?]{{0,40}}:[^.?]*
-    the (?:real |main |whole |only )?(?:reason|motivation|driver|why) (?:we|for|behind|
+    the (?:real |main |whole |only )?(?:reason|motivation|driver|why) (?:we|there|for|behind|
         this)\b[^.?]*\b(?:is|are|was|were)
     the (?:whole )?point of\b[^.?]*\b(?:is|was); exists? because
     thats the (?:whole |main |entire )?point(?: of)?
@@ -193,7 +193,7 @@ EVENT = any_of(
 PERSONAL = re.compile(r"\b(?:i have|ill|i will|i need|im going|i go|my exam|wish me)\b")
 # How a screen behaves is a task, whoever wants it.
 SCREEN = re.compile(
-    r"\b(?:buttons?|forms?|modals?|pages?|dialogs?|spinner|panel|menu|tabs?|inputs?|checkbox"
+    r"\b(?:ui|buttons?|forms?|modals?|pages?|dialogs?|spinner|panel|menu|tabs?|inputs?|checkbox"
     r"|dropdown|icons?|screens?|cursor|mouse|logos?|header|footer|css|div|banner|sidebar|tooltip"
     r"|px|toast)\b"
 )
