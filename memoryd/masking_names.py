@@ -59,6 +59,8 @@ _ASSIGNMENT = re.compile(
       | >(?=[^\s<]{1,200}</)""",
     re.VERBOSE,
 )
+# Bare words without a digit are never judged to be secrets; most names stand before such words.
+_BESIDE = re.compile(r"[ \t]++(?=[brfu]?\\{0,3}[\"'`]|\S{0,60}[0-9!#$%&*+?@^|~])")
 _SENTENCE = re.compile(
     r"""(?P<words>(?:[ ]++[^\s;:=!?"']{1,40}+){0,6}?)
         (?: [ ]++(?:is|was|be|are|ist|war|lautet|est|es|é|è|это|=|(?P<to>to))
@@ -73,6 +75,8 @@ _VALUE = re.compile(
       | (?P<bare>[^\s"'`<>\\]{1,200})""",
     re.VERBOSE,
 )
+# Not the semicolon between the pairs of a connection string.
+_ENDS_AN_ARGUMENT = re.compile(r"[),}]|;(?![A-Za-z])")
 _REST = re.compile(r"[\w+/=.~%-]*", re.ASCII)
 # A name inside a value is judged by itself; a chain of them must not be read again for each.
 _INNER_NAME = re.compile(
@@ -136,8 +140,8 @@ class _Name(msgspec.Struct, frozen=True):
 
     @property
     def is_in_a_mask(self) -> bool:
-        _, opened, inside = f"{self.left}{self.word}".rpartition("[secret")
-        return bool(opened) and "]" not in inside
+        _, opened, inside = self.left.rpartition("[")
+        return bool(opened) and "]" not in inside and f"{inside}{self.word}".startswith("secret")
 
     def belongs_to(self, owners: tuple[str, ...]) -> bool:
         return self.left.rstrip("_-. ").endswith(owners)
@@ -187,9 +191,9 @@ def _value_of(name: _Name, text: str, lowered: str) -> tuple[int, int] | None:
         )
     if name.word == "pass":
         return None  # without an assignment, the verb
-    if lowered.startswith((" ", "\t"), name.end):
+    if beside := _BESIDE.match(lowered, name.end):
         manner: Manner = "assigned" if name.owner.startswith("-") else "beside"
-        if span := _judged(name, text, name.end + 1, manner):
+        if span := _judged(name, text, beside.end(), manner):
             return span
     sentence = _SENTENCE.match(lowered, name.end)
     if sentence and (sentence["to"] is None or _GIVEN_TO.match(sentence["words"])):
@@ -205,7 +209,8 @@ def _judged(name: _Name, text: str, start: int, manner: Manner) -> tuple[int, in
     value = match["quoted"] if quoted else _trimmed(match["bare"])
     begin = match.start("quoted" if quoted else "bare")
     end = begin + len(value)
-    if not quoted and (values.is_code(match["bare"]) or _is_an_argument(text, value, end)):
+    is_argument = manner == "assigned" and _ENDS_AN_ARGUMENT.match(text, end) is not None
+    if not quoted and values.is_code(match["bare"], is_argument=is_argument):
         return None
     if not _is_secret(name, value, manner, quoted=quoted):
         return None
@@ -216,10 +221,6 @@ def _judged(name: _Name, text: str, start: int, manner: Manner) -> tuple[int, in
 def _trimmed(bare: str) -> str:
     cut = _BARE_END.search(bare)
     return (bare[: cut.start()] if cut else bare).rstrip(".,;:)]}*")
-
-
-def _is_an_argument(text: str, value: str, end: int) -> bool:
-    return text[end : end + 1] in {")", ",", ";", "}"} and values.is_identifier(value)
 
 
 def _is_secret(name: _Name, value: str, manner: Manner, *, quoted: bool) -> bool:

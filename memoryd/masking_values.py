@@ -49,7 +49,7 @@ _FILE = re.compile(
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|[\w-]+(?:\.[\w-]+)+:[0-9]{2,5}")
 _MEMBER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)+[;,)]*")
 _CALL = re.compile(r"[*&]?[A-Za-z_$][\w$.:>-]*[(\[]")
-_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
+_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*[;,)}\]]*")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 _PIECES = re.compile(r"[A-Za-z0-9]+")
@@ -91,15 +91,17 @@ def is_uuid(value: str) -> bool:
     return _UUID.fullmatch(value) is not None
 
 
-def is_code(value: str) -> bool:
-    """Whether an unquoted value reads as an expression: a call, an index, a member."""
-    return _CALL.match(value) is not None or (
-        _MEMBER.fullmatch(value) is not None and not is_random(value)
-    )
+def is_code(value: str, *, is_argument: bool) -> bool:
+    """Whether an unquoted value reads as an expression: a call, an index, a member.
 
-
-def is_identifier(value: str) -> bool:
-    return _IDENTIFIER.fullmatch(value) is not None and not is_random(value)
+    A single identifier is one where an argument may stand; elsewhere, or with a number as nobody
+    gives to variables, it may be a password.
+    """
+    if _CALL.match(value):
+        return True
+    is_variable = is_argument and len(_DIGIT.findall(value)) < 3
+    is_name = _MEMBER.fullmatch(value) or (is_variable and _IDENTIFIER.fullmatch(value))
+    return bool(is_name) and not is_random(value)
 
 
 def is_password(value: str, *, in_prose: bool = False) -> bool:
@@ -180,6 +182,7 @@ def _readable_share(value: str) -> float:
     readable = sum(
         len(word)
         for word in _WORD.findall(value)
-        if len(word) < 3 or (_VOWEL.search(word) and not _TONGUE_TWISTER.search(word))
+        if len(word) < 3
+        or (len(_VOWEL.findall(word)) * 6 >= len(word) and not _TONGUE_TWISTER.search(word))
     )
     return readable / max(1, sum(map(len, _PIECES.findall(value))))

@@ -46,7 +46,7 @@ class Draw:
         return word + self.of(DIGITS, 3) + self.one("", "!", "#", "_x", "&q", "%")
 
     def token(self) -> str:
-        return self.of(ALNUM, self.rng.randint(24, 48))
+        return self.of(ALNUM, self.rng.randint(23, 47)) + self.of(DIGITS, 1)
 
 
 def encoded(data: object) -> str:
@@ -169,7 +169,7 @@ KINDS: dict[str, Callable[[Draw], Sample]] = {
     ),
     "vercel": either(
         shaped("vcp" + "_", ALNUM, 56),
-        within(lambda d: d.of(ALNUM, 24), "VERCEL_TOKEN=@@", "vercel deploy --token @@"),
+        within(Draw.token, "VERCEL_TOKEN=@@", "vercel deploy --token @@"),
     ),
     "netlify": shaped("nfp" + "_", ALNUM, 36),
     "fly": either(shaped("fo1" + "_", URL64, 43), shaped("fm2" + "_", BASE64, 200)),
@@ -182,7 +182,7 @@ KINDS: dict[str, Callable[[Draw], Sample]] = {
     ),
     "bitbucket": either(
         shaped("AT" + "BB", ALNUM, 32),
-        within(lambda d: d.of(ALNUM, 20), "BITBUCKET_APP_PASSWORD=@@"),
+        within(Draw.token, "BITBUCKET_APP_PASSWORD=@@"),
     ),
     "slack token": itself(
         lambda d: (
