@@ -1,6 +1,6 @@
 """Imports turns from before the first start, when somebody asks for it: estimate first, then a job.
 
-- Only old parts are read: what came after the first start has been seen already.
+- Only what was there at the first start is read; all that came later has been seen.
 - A file's turns and the note that it is done are stored together. So an import that was stopped, or
   killed, goes on where it was when the same is asked for again.
 - One at a time. It stops between two files; what it has done stays.
@@ -18,7 +18,7 @@ import structlog
 
 from memoryd import events
 from memoryd.config import Price
-from memoryd.cursors import Cursors, OldPart
+from memoryd.cursors import Cursors
 from memoryd.errors import Conflict
 from memoryd.extract_messages import size_of, skip_reason
 from memoryd.import_rules import Estimate, estimate_of_session, seconds_of, since_moment
@@ -28,6 +28,7 @@ from memoryd.state import State
 from memoryd.topics import iso_time
 from memoryd.transcript_turns import Abandoned, Turn
 from memoryd.turn_queue import Filed, TurnQueue, root_named
+from memoryd.whereabouts import Cursor
 
 OPEN_TURN_SECONDS: Final = 600.0  # a session that was written to since may still be going on
 PROGRESS_SECONDS: Final = 0.1
@@ -131,10 +132,10 @@ class Backfill:
             self._stopping.set()
 
     async def _import(self, job: Job) -> None:
-        parts = await anyio.to_thread.run_sync(self._parts, job)
+        files = await anyio.to_thread.run_sync(self._files, job)
         told_at, done = anyio.current_time(), 0
-        for part in parts:
-            after = await anyio.to_thread.run_sync(self._import_file, job, part)
+        for cursor in files:
+            after = await anyio.to_thread.run_sync(self._import_file, job, cursor)
             if after is None:
                 break
             if after.turns > job.turns:
@@ -146,11 +147,11 @@ class Backfill:
                     events.ImportProgress(
                         project=job.project,
                         files_done=done,
-                        files_total=len(parts),
+                        files_total=len(files),
                         turns=job.turns,
                     )
                 )
-        await self._end(job, done, len(parts))
+        await self._end(job, done, len(files))
 
     async def _end(self, job: Job, done: int, total: int) -> None:
         if done == total:
@@ -167,34 +168,34 @@ class Backfill:
             )
         )
 
-    def _parts(self, job: Job) -> list[OldPart]:
+    def _files(self, job: Job) -> list[Cursor]:
         done = (job.done_mtime, job.done_path)
         return [
-            part
-            for part in self._cursors.old_parts()
-            if part.mtime >= job.since_at and (part.mtime, part.path) > done
+            cursor
+            for cursor in self._cursors.with_old_part()
+            if cursor.mtime >= job.since_at and (cursor.mtime, cursor.path) > done
         ]
 
-    def _import_file(self, job: Job, part: OldPart) -> Job | None:
+    def _import_file(self, job: Job, cursor: Cursor) -> Job | None:
         """The job with this file done; None where it was stopped, and then nothing is changed."""
-        filed = self._unseen(job, part)
+        filed = self._unseen(job, cursor)
         if self._stopping.is_set():
             return None
         with self._state.transaction():
             added = self._queue.add_imported(filed, at=self._now())
             after = msgspec.structs.replace(
-                job, done_mtime=part.mtime, done_path=part.path, turns=job.turns + len(added)
+                job, done_mtime=cursor.mtime, done_path=cursor.path, turns=job.turns + len(added)
             )
             self._save(after)
         return after
 
-    def _unseen(self, job: Job, part: OldPart) -> list[Filed]:
+    def _unseen(self, job: Job, cursor: Cursor) -> list[Filed]:
         """The living turns of a file that were asked for and that nobody has worked on."""
         found: dict[str, Turn] = {}
-        is_at_rest = self._now() - part.mtime > OPEN_TURN_SECONDS
+        is_at_rest = self._now() - cursor.mtime > OPEN_TURN_SECONDS
         try:
             for event in old_turns(
-                self._root, part, with_open=is_at_rest, is_stopping=self._stopping.is_set
+                self._root, cursor, with_open=is_at_rest, is_stopping=self._stopping.is_set
             ):
                 match event:
                     case Turn():
@@ -202,22 +203,22 @@ class Backfill:
                     case Abandoned():
                         found.pop(event.turn_id, None)
         except OSError as error:
-            log.warning("import-passed-over", path=part.path, error=error.strerror)
+            log.warning("import-passed-over", path=cursor.path, error=error.strerror)
             return []
         seen = {one for one, state in self._queue.states(list(found)).items() if state != "old"}
         return [
-            Filed(turn, project, part.path)
+            Filed(turn, project, cursor.path)
             for turn in found.values()
             if turn.id not in seen
-            and (seconds_of(turn.ended) or part.mtime) >= job.since_at
+            and (seconds_of(turn.ended) or cursor.mtime) >= job.since_at
             and (project := root_named(turn.cwd, self._scopes.root))
             and job.project in {"", project}
         ]
 
     def _estimate(self, job: Job) -> Estimate:
         total = Estimate()
-        for part in self._parts(job):
-            chars = [size_of(one.turn) for one in self._unseen(job, part) if self._is_worth(one)]
+        for cursor in self._files(job):
+            chars = [size_of(one.turn) for one in self._unseen(job, cursor) if self._is_worth(one)]
             total += estimate_of_session(chars, self._price)
         return total
 

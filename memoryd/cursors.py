@@ -21,15 +21,6 @@ _COLUMNS = (
 _Row = tuple[int, str, int, int, int, int, int, int, bytes, bytes, int, int, int]
 
 
-class OldPart(msgspec.Struct, frozen=True):
-    """The beginning of a transcript that was there at the first start."""
-
-    number: int
-    path: str
-    until: int
-    mtime: float
-
-
 class Cursors:
     def __init__(self, state: State) -> None:
         self._state = state
@@ -50,15 +41,7 @@ class Cursors:
 
     def load(self) -> tuple[list[Cursor], list[Cursor]]:
         """All cursors: those whose file was in its place, and the lost ones."""
-        rows = self._state.run(
-            "select number, path, device, inode, size, mtime_ns, ctime_ns, head_bytes, head, tail,"
-            " offset, old_until, is_settled, lost_at is null from transcripts order by number"
-        )
-        here: list[Cursor] = []
-        lost: list[Cursor] = []
-        for *cells, is_here in rows:
-            (here if is_here else lost).append(_cursor(cells))
-        return here, lost
+        return self._select("lost_at is null"), self._select("lost_at is not null")
 
     def save(self, cursor: Cursor, snapshot: bytes) -> Cursor:
         """The cursor with the number of its row, which it keeps."""
@@ -96,28 +79,24 @@ class Cursors:
         rows = msgspec.convert(self._state.run(sql, before), list[tuple[int]])
         return {number for (number,) in rows}
 
-    def old_parts(self) -> list[OldPart]:
-        """Of transcripts in place, oldest first."""
-        return self._old_parts("")
+    def with_old_part(self) -> list[Cursor]:
+        """Of transcripts in place that were there at the first start, oldest first."""
+        return self._select("old_until > 0 and lost_at is null")
 
-    def unlearned_parts(self) -> list[OldPart]:
-        """Those whose turns nobody has noted down yet."""
-        return self._old_parts("and not is_learned")
+    def unlearned(self) -> list[Cursor]:
+        """Those, lost ones too, whose old turns nobody has noted down yet."""
+        return self._select("old_until > 0 and not is_learned")
 
-    def mark_learned(self, part: OldPart) -> None:
-        self._state.run("update transcripts set is_learned = 1 where number = ?", part.number)
+    def mark_learned(self, cursor: Cursor) -> None:
+        self._state.run("update transcripts set is_learned = 1 where number = ?", cursor.number)
 
-    def _old_parts(self, condition: str) -> list[OldPart]:
+    def _select(self, condition: str) -> list[Cursor]:
         rows = self._state.run(
-            "select number, path, old_until, mtime_ns from transcripts"  # noqa: S608 - fixed words
-            f" where old_until > 0 and lost_at is null {condition} order by mtime_ns, path"
+            "select number, path, device, inode, size, mtime_ns, ctime_ns, head_bytes, head, tail,"  # noqa: S608 - fixed words
+            f" offset, old_until, is_settled from transcripts where {condition}"
+            " order by mtime_ns, path"
         )
-        return [
-            OldPart(number, path, until, mtime_ns / 1e9)
-            for number, path, until, mtime_ns in msgspec.convert(
-                rows, list[tuple[int, str, int, int]]
-            )
-        ]
+        return [_cursor(cells) for cells in rows]
 
 
 def _cells(cursor: Cursor) -> tuple[Cell, ...]:

@@ -22,7 +22,7 @@ from typing import Final
 
 import msgspec
 
-from memoryd.cursors import Cursors, OldPart
+from memoryd.cursors import Cursors
 from memoryd.import_rules import seconds_of
 from memoryd.old_turns import old_turns
 from memoryd.sweep import Sweep
@@ -73,6 +73,7 @@ class Reader:
         self._followers: OrderedDict[int, Follower] = OrderedDict()
         self._followers_lock = threading.Lock()
         self._learning = threading.Lock()
+        self._may_be_unlearned = True
         self._stopping = threading.Event()
         self._begun_at = cursors.begun_at()
 
@@ -160,19 +161,21 @@ class Reader:
         if oldest >= (self._begun_at or 0.0):
             return
         with self._learning:
-            for part in self._cursors.unlearned_parts():
-                if part.mtime >= oldest:
-                    self._learn(part)
+            unlearned = self._cursors.unlearned() if self._may_be_unlearned else []
+            self._may_be_unlearned = bool(unlearned)
+            for cursor in unlearned:
+                if cursor.mtime >= oldest:
+                    self._learn(cursor)
 
-    def _learn(self, part: OldPart) -> None:
-        found = old_turns(self._root, part, with_open=True, is_stopping=self._stopping.is_set)
+    def _learn(self, cursor: Cursor) -> None:
+        found = old_turns(self._root, cursor, with_open=True, is_stopping=self._stopping.is_set)
         with suppress(FileNotFoundError, PermissionError):
             turns = [event for event in found if isinstance(event, Turn)]
             if self._stopping.is_set():  # half of the ids is as good as none: leave it all undone
                 raise InterruptedError
             with self._cursors.transaction():
-                self._queue.add_old(turns, part.path, at=self._now())
-                self._cursors.mark_learned(part)
+                self._queue.add_old(turns, cursor.path, at=self._now())
+                self._cursors.mark_learned(cursor)
 
     def _as_read(self, path: str, facts: Facts) -> tuple[Cursor, bytes]:
         """A cursor at the end of a file; one that cannot be opened is believed to be like that."""

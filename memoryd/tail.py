@@ -10,6 +10,7 @@ now; the truth is the file beside its cursor, and a sweep by stat finds every di
 - What cannot be read is mentioned once and tried again at each sweep.
 """
 
+import errno
 import os
 from collections.abc import Callable
 from typing import Final
@@ -38,6 +39,9 @@ STORAGE_RETRY_SECONDS: Final = 5.0
 # The Stop hook runs before the last lines are on disk; they come about 100 ms later.
 AFTER_TURN_SECONDS: Final = (0.0, 0.05, 0.1, 0.2, 0.4)
 EVENTS_AT_ONCE: Final = 16
+IT_IS_NO_FILE: Final = frozenset(
+    {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO, errno.EINVAL}
+)
 
 log = structlog.get_logger(__name__)
 
@@ -175,19 +179,25 @@ class Tail:
         quiet_seconds = now - self._quiet_since.get(path, now)
         try:
             reading = await anyio.to_thread.run_sync(self._reader.read, cursor, quiet_seconds)
-        except (Doubt, FileNotFoundError):
-            self._quiet_since.pop(path, None)
-            self._sweeper.want()
+        except Doubt:
+            self._doubt(path)
         except StorageError as error:
             self._storage_problem = error.message
             self._agenda.add_later(path, STORAGE_RETRY_SECONDS)
         except OSError as error:
-            self._mentions.add(path, error.strerror or type(error).__name__)
+            if error.errno in IT_IS_NO_FILE:
+                self._doubt(path)
+            else:
+                self._mentions.add(path, error.strerror or type(error).__name__)
         else:
             self._storage_problem = ""
             self._sweeper.known[path] = reading.cursor
             self._go_on(path, reading)
             await self._tell(path, reading)
+
+    def _doubt(self, path: str) -> None:
+        self._quiet_since.pop(path, None)
+        self._sweeper.want()
 
     def _go_on(self, path: str, reading: Reading) -> None:
         """When to look again, if nothing else happens."""

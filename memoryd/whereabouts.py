@@ -63,6 +63,10 @@ class Cursor(msgspec.Struct, frozen=True, gc=False):
     is_settled: bool = True
     number: int = 0
 
+    @property
+    def mtime(self) -> float:
+        return self.facts.mtime_ns / 1e9
+
     def started_over(self) -> "Cursor":
         """The same place, for other content."""
         fresh = Facts(self.facts.device, self.facts.inode)
