@@ -20,6 +20,7 @@ import structlog
 from anyio.abc import TaskStatus
 
 from memoryd import config_file, events, journal, paths
+from memoryd.agent_tools import AgentTools
 from memoryd.backfill import Backfill
 from memoryd.checkpoints import Checkpoints
 from memoryd.config import Settings
@@ -34,15 +35,19 @@ from memoryd.hooks import Hooks
 from memoryd.hub import Hub
 from memoryd.instance import InstanceLock
 from memoryd.instruction_files import InstructionDisk
+from memoryd.ledger import StateLedger
 from memoryd.memories import Memories
+from memoryd.memory_watch import MemoryWatch
 from memoryd.methods import Methods
 from memoryd.paths import Places
+from memoryd.providers import ModelServer, model_server
 from memoryd.reading import Reader
 from memoryd.recall_methods import RecallMethods
+from memoryd.recall_model import ModelSelector
 from memoryd.rpc import Server
 from memoryd.scopes import Scopes
 from memoryd.session_methods import SessionMethods
-from memoryd.session_notes import SessionNotes
+from memoryd.session_notes import SessionNotes, Writer
 from memoryd.sessions import Sessions
 from memoryd.spending import price_of
 from memoryd.state import State
@@ -122,7 +127,8 @@ async def serve(world: World, stack: ExitStack) -> None:
         skip_index=world.settings.index.skip,
         tell=told.tell,
     )
-    recall = RecallMethods(lambda: _load_recall(world, scopes, store, state))
+    models = model_server(world.settings, StateLedger(state), world.places.home)
+    recall = RecallMethods(lambda: _load_recall(world, scopes, store, state, models))
     told.listeners.append(recall.changed)
     errors = [f"state.db was damaged; it is now {state.put_aside}"] if state.put_aside else []
     memories = Memories(scopes, store, time.time)
@@ -130,7 +136,7 @@ async def serve(world: World, stack: ExitStack) -> None:
     following = Following(world, state, scopes, hub, ears)
     await following.tail.begin()
     errands = Errands()
-    session = _session_methods(world, state, scopes, store, recall, following.tail, errands)
+    session = _session_methods(world, state, scopes, store, recall, following.tail, errands, models)
     ears.of_turns.append(session.turn_ended)
     ears.of_compactions.append(session.compacted)
     methods = Methods(
@@ -139,8 +145,8 @@ async def serve(world: World, stack: ExitStack) -> None:
         memories=memories,
         versions=Versions(scopes, memories, store, history),
         transcripts=following.methods,
-        recall=recall,
         health=Health(scopes, store, history, TurnQueue(state)),
+        recall=recall,
         sessions=session,
         log_path=world.places.log_file,
         socket_path=world.places.socket,
@@ -155,6 +161,7 @@ async def serve(world: World, stack: ExitStack) -> None:
             await door.open(server, tasks)
             tasks.start_soon(following.tail.run)
             tasks.start_soon(recall.run)
+            tasks.start_soon(MemoryWatch(world.places, scopes, store).run)
             tasks.start_soon(errands.run)
             tasks.start_soon(following.backfill.run)
             tasks.start_soon(_give_signs_of_life, world.supervisor)
@@ -211,6 +218,7 @@ def _session_methods(
     recall: RecallMethods,
     tail: Tail,
     errands: Errands,
+    models: ModelServer | None,
 ) -> SessionMethods:
     context = Context(
         places=world.places,
@@ -220,7 +228,9 @@ def _session_methods(
         approvals=StoredApprovals(state),
         files=InstructionDisk(),
     )
-    notes = SessionNotes(world.places, state, None, time.time)
+    names = world.settings.model
+    writer = Writer(models.patient, names.notes, AgentTools.definitions) if models else None
+    notes = SessionNotes(world.places, state, writer, time.time)
     hooks = Hooks(
         places=world.places,
         scopes=scopes,
@@ -242,7 +252,9 @@ def _session_methods(
     )
 
 
-def _load_recall(world: World, scopes: Scopes, store: Store, state: State) -> "Recall":
+def _load_recall(
+    world: World, scopes: Scopes, store: Store, state: State, models: ModelServer | None
+) -> "Recall":
     """Imports and opens what recall needs; for a thread, after the daemon answers."""
     from memoryd.recall import Recall  # noqa: PLC0415 - arrays take a while to load
     from memoryd.shelves import Meaning  # noqa: PLC0415
@@ -257,7 +269,7 @@ def _load_recall(world: World, scopes: Scopes, store: Store, state: State) -> "R
         store=store,
         state=state,
         meaning=meaning,
-        selector=None,
+        selector=ModelSelector(models.metered, world.settings.model.recall) if models else None,
         deadline_ms=wanted.deadline_ms,
         now=time.time,
     )

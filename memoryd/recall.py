@@ -104,9 +104,8 @@ class Recall:
         if asked.session_id:
             self._surface(asked.session_id, served.memories)
         left_out = [LeftOut(path, budget) for path, budget in served.left_out]
-        answer = self._answered(
-            served.memories, hits, chosen_by, began, spent + served.spent_bytes, left_out
-        )
+        total = spent + served.spent_bytes if asked.session_id else 0
+        answer = self._answered(served.memories, hits, chosen_by, began, total, left_out)
         log.info(
             "recall",
             memories=len(answer.memories),

@@ -119,6 +119,10 @@ class Scopes:
         """The root of the project that a memory directory was found for, if it belongs to one."""
         return self._owners.get(directory.path, "")
 
+    def memory_paths(self) -> set[str]:
+        """The project directories that were asked for, wherever settings have put them."""
+        return {project.memory.path for _, project in list(self._known.values())}
+
     def switch(self, cwd: str | None, *, enabled: bool) -> None:
         """The runtime switch, for one project or (None) for all of them."""
         project = self.root(cwd) if cwd is not None else ""

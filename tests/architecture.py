@@ -91,6 +91,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "memories",
         "health",
         "versions",
+        "memory_watch",
         "shelves",
         "recall_model",
         "recall",
