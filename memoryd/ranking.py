@@ -32,7 +32,7 @@ from memoryd.vectors import ABSENT, Vector, Vectors, common_part
 from memoryd.words import near_misses, spoken_words, term_of, terms_of
 
 PASSAGE_WEIGHT = 0.5
-LIKENESS_WEIGHT = {Likeness.WORDS: 0.5, Likeness.SENTENCES: 0.7}
+LIKENESS_WEIGHT = {Likeness.WORDS: 0.5, Likeness.SENTENCES: 0.8}
 SLIP_WEIGHT = 0.8
 # Many a rare word is one slip from another that has nothing to do with it.
 SLIP_EVIDENCE = 0.4
