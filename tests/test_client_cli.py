@@ -36,16 +36,6 @@ HEADER = {
     "stale": True,
     "a field of a newer daemon": 1,
 }
-STATUS = {
-    "version": __version__,
-    "provider": "embedded",
-    "transcripts": {"watched": 12, "behind": 300},
-    "queue": {"waiting": 1, "running": 2},
-    "dreams": [],
-    "spending": {"today_usd": 0.257, "month_usd": 3.0, "paused": True},
-    "memory": {"enabled": False, "reason": "switched off here"},
-    "errors": ["the disk is full"],
-}
 
 
 @pytest.fixture
@@ -63,35 +53,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def serving(path: Path, answers: Mapping[str, Answer]) -> ScriptedDaemon:
     return ScriptedDaemon(path, {"ping": PING, **answers})
-
-
-def test_status_tells_the_state_in_a_few_lines(
-    path: Path, project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with serving(path, {"status": Result(STATUS)}) as daemon:
-        assert cli.main(["status"]) == 0
-    assert capsys.readouterr().out.splitlines() == [
-        f"memoryd      {__version__}, process 4242, up 2 hours",
-        f"project      {project}",
-        "memory       off: switched off here",
-        "provider     embedded",
-        "transcripts  12 watched, 300 bytes behind",
-        "queue        1 waiting, 2 running",
-        "spending     $0.26 today, $3.00 this month, paused: the cap is reached",
-        "error        the disk is full",
-    ]
-    assert daemon.asked("status") == [{"cwd": str(project)}]
-
-
-def test_status_of_a_terse_daemon_leaves_lines_out(
-    path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with serving(path, {"status": Result({"version": __version__, "memory": 3})}):
-        assert cli.main(["status"]) == 0
-    assert [row.split()[0] for row in capsys.readouterr().out.splitlines()] == [
-        "memoryd",
-        "project",
-    ]
 
 
 def test_list_shows_a_line_a_memory(
@@ -300,7 +261,6 @@ def test_a_refusal_is_code_1_with_the_daemons_hint(
 
 
 WRONG_USAGE = [
-    [],
     ["no-such-command"],
     ["show"],
     ["list", "--type", "nonsense"],

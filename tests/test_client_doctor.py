@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryd_client import __version__, cli, doctor
+from memoryd_client import __version__, claude_code, cli, doctor
 from memoryd_client.doctor import Finding
 from memoryd_client.locations import locations
 from tests.fake_programs import SYSTEMCTL, FakePrograms
@@ -19,6 +19,10 @@ STATUS: dict[str, object] = {
     "spending": {"today_usd": 0.5, "month_usd": 2.0, "paused": False},
     "errors": [],
 }
+HEALTH = [
+    {"check": "index", "verdict": "ok", "reason": "whole"},
+    {"check": "memories", "verdict": "ok", "reason": "all can be read"},
+]
 RUNNING = {"is-system-running": (0, "running"), "is-active": (0, "active")}
 
 
@@ -33,6 +37,7 @@ def well(home: Path) -> Path:
     places = locations()
     places.state.mkdir(mode=0o700)
     places.log.touch(0o600)
+    claude_code.install_hooks(places)
     return home
 
 
@@ -40,7 +45,8 @@ def examined(status: dict[str, object] | None = None) -> dict[str, Finding]:
     """The findings by name, of a daemon with this status or of none."""
     if status is None:
         return {finding.check: finding for finding in doctor.examine("/project")}
-    with ScriptedDaemon(locations().socket, {"status": Result(status)}):
+    answers = {"status": Result(status), "health": Result({"findings": HEALTH})}
+    with ScriptedDaemon(locations().socket, answers):
         return {finding.check: finding for finding in doctor.examine("/project")}
 
 
@@ -194,6 +200,64 @@ def test_settings_that_are_a_folder_are_a_failure(tmp_path: Path) -> None:
 
 def test_an_agent_that_never_ran_is_a_warning(tmp_path: Path) -> None:
     assert doctor.agent_folder_finding(tmp_path).verdict == "warn"
+
+
+def test_what_the_daemon_finds_itself_is_told(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ill = {"check": "index", "verdict": "warn", "reason": "cut", "mend": "memoryd dream --now"}
+    monkeypatch.setattr("tests.test_client_doctor.HEALTH", [ill])
+    assert examined(STATUS)["index"] == Finding("index", "warn", "cut", "memoryd dream --now")
+
+
+def test_a_daemon_that_cannot_look_at_itself_is_no_failure(well: Path) -> None:
+    with ScriptedDaemon(locations().socket, {"status": Result(STATUS)}):
+        found = {finding.check: finding for finding in doctor.examine("/project")}
+    assert found["health"].verdict == "skipped"
+
+
+def test_hooks_of_another_memoryd_are_a_warning(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = locations()
+    mend = "memoryd install --hooks claude-code"
+    assert (doctor.hooks_finding(places).verdict, doctor.hooks_finding(places).mend) == (
+        "warn",
+        mend,
+    )
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr("sys.executable", "/old/bin/python")
+        claude_code.install_hooks(places)
+    found = doctor.hooks_finding(places)
+    assert (found.verdict, found.mend) == ("warn", mend)
+    assert "/old/bin/python" in found.reason
+    claude_code.install_hooks(places)
+    assert doctor.hooks_finding(places).verdict == "ok"
+
+
+def test_an_event_without_our_hook_is_a_warning(home: Path) -> None:
+    places = locations()
+    claude_code.install_hooks(places)
+    path = claude_code.settings_file(places)
+    settings = json.loads(path.read_bytes())
+    del settings["hooks"]["PreCompact"]
+    path.write_text(json.dumps(settings))
+    assert doctor.hooks_finding(places).reason == "5 of 6 events have our hook"
+
+
+@pytest.mark.parametrize(
+    ("limit", "verdict"), [("100", "ok"), ("6", "warn"), ("none", "skipped"), (None, "skipped")]
+)
+def test_too_few_watches_are_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str | None, verdict: str
+) -> None:
+    file = tmp_path / "limit"
+    if limit is not None:
+        file.write_text(limit)
+    monkeypatch.setattr("memoryd_client.doctor.WATCH_LIMIT", file)
+    for name in ("a", "b"):
+        (tmp_path / "projects" / name).mkdir(parents=True)
+    found = doctor.watch_finding(tmp_path / "projects")
+    assert found.verdict == verdict
+    assert bool(found.mend) == (verdict == "warn")
 
 
 def test_what_the_daemon_suffers_from_is_told(well: Path) -> None:

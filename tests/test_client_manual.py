@@ -64,6 +64,7 @@ def test_what_roff_would_obey_is_shown_instead() -> None:
     [
         (Argument(("memory",), "h", "NAME"), "NAME", "NAME"),
         (Argument(("text",), "h", is_repeated=True), "TEXT ...", "TEXT"),
+        (Argument(("session",), "h", is_optional=True), "[SESSION]", "SESSION"),
         (Argument(("--json",), "h", is_switch=True), "[--json]", "--json"),
         (Argument(("-n", "--lines"), "h", "N"), "[-n N]", "-n, --lines N"),
         (Argument(("--dir",), "h", is_repeated=True), "[--dir DIR]...", "--dir DIR"),

@@ -17,6 +17,7 @@ from memoryd_client import (
     cli_memories,
     cli_notes,
     cli_recall,
+    cli_status,
     hook,
     mcp,
 )
@@ -91,6 +92,7 @@ COMPLETIONS = Command(
 )
 
 COMMANDS: tuple[Command, ...] = (
+    *cli_status.COMMANDS,
     *cli_daemon.COMMANDS,
     *cli_memories.COMMANDS,
     *cli_recall.COMMANDS,
@@ -119,7 +121,7 @@ def parser() -> argparse.ArgumentParser:
         one = commands.add_parser(
             command.name,
             help=command.help,
-            description=command.help.capitalize() + ".",
+            description=f"{command.help[:1].upper()}{command.help[1:]}.",
             epilog=f"example: {command.example}",
             formatter_class=help_formatter,
             allow_abbrev=False,
@@ -139,7 +141,7 @@ def main(words: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a letter is no failure
-    arguments = parser().parse_args(words)
+    arguments = parser().parse_args(words or ["status"])
     try:
         code = run(arguments.row, arguments)
         sys.stdout.flush()

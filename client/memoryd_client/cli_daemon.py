@@ -1,24 +1,16 @@
-"""The commands about the daemon itself: status, logs, doctor, on, off, stop, serve."""
+"""The commands about the daemon itself: serve, doctor, logs, on, off, stop."""
 
 import contextlib
 import sys
 import time
 
 from memoryd_client import __version__, logs
-from memoryd_client.answers import (
-    Json,
-    is_true_at,
-    items_at,
-    number_at,
-    object_at,
-    sentence_of,
-    text_at,
-)
+from memoryd_client.answers import text_at
 from memoryd_client.call import call
 from memoryd_client.commands import JSON, PROJECT, Argument, Arguments, Command, project_of
 from memoryd_client.failures import DaemonError, LocalFailure
 from memoryd_client.locations import locations, restart_hint
-from memoryd_client.render import Colour, one_line, paint, print_json, table, wrapped
+from memoryd_client.render import Colour, one_line, paint, print_json, wrapped
 
 VERDICT_COLOURS: dict[str, Colour] = {
     "ok": "green",
@@ -26,52 +18,6 @@ VERDICT_COLOURS: dict[str, Colour] = {
     "fail": "red",
     "skipped": "dim",
 }
-
-
-def status(arguments: Arguments) -> int:
-    """Print what the daemon does at the moment."""
-    answer = call("status", {"cwd": project_of(arguments)})
-    if arguments.json:
-        print_json(answer)
-        return 0
-    rows = status_rows(answer, call("ping"), project_of(arguments))
-    for line in table([row for row in rows if row[1]]):
-        print(line)
-    return 0
-
-
-def status_rows(answer: Json, ping: Json, project: str) -> list[tuple[str, str]]:
-    """What a person wants to see first, by name; what the daemon does not say is empty."""
-    memory, spending = object_at(answer, "memory"), object_at(answer, "spending")
-    transcripts, queue = object_at(answer, "transcripts"), object_at(answer, "queue")
-    uptime = duration(number_at(ping, "uptime_seconds"))
-    switched = "on" if is_true_at(memory, "enabled") else f"off: {text_at(memory, 'reason')}"
-    watched, behind = number_at(transcripts, "watched"), number_at(transcripts, "behind")
-    today, month = number_at(spending, "today_usd"), number_at(spending, "month_usd")
-    paused = ", paused: the cap is reached" if is_true_at(spending, "paused") else ""
-    return [
-        ("memoryd", f"{text_at(answer, 'version')}, process {ping.get('pid')}, up {uptime}"),
-        ("project", project),
-        ("memory", switched if memory else ""),
-        ("provider", text_at(answer, "provider")),
-        ("transcripts", f"{watched:.0f} watched, {behind:.0f} bytes behind" if transcripts else ""),
-        ("queue", queue_words(queue) if queue else ""),
-        ("spending", f"${today:.2f} today, ${month:.2f} this month{paused}" if spending else ""),
-        *(("dream", sentence_of(dream)) for dream in items_at(answer, "dreams")),
-        *(("error", sentence_of(error)) for error in items_at(answer, "errors")),
-    ]
-
-
-def queue_words(queue: Json) -> str:
-    return f"{number_at(queue, 'waiting'):.0f} waiting, {number_at(queue, 'running'):.0f} running"
-
-
-def duration(seconds: float) -> str:
-    """A length of time in the unit that fits it."""
-    for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} seconds"
 
 
 def show_logs(arguments: Arguments) -> int:
@@ -169,13 +115,6 @@ ALL = Argument(("--all",), "for every project", is_switch=True)
 
 COMMANDS = (
     Command("serve", "be the daemon, in this terminal", "memoryd serve", serve, asks_daemon=False),
-    Command(
-        "status",
-        "show what the daemon does",
-        "memoryd status --json",
-        status,
-        (PROJECT, JSON),
-    ),
     Command(
         "doctor",
         "look for what is wrong and say how to mend it",

@@ -16,13 +16,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from memoryd_client import __version__, service_launchd, service_systemd
+from memoryd_client import __version__, claude_code, service_launchd, service_systemd
 from memoryd_client.answers import (
     Json,
     is_true_at,
     items_at,
     number_at,
     object_at,
+    objects_at,
     sentence_of,
     text_at,
 )
@@ -32,6 +33,7 @@ from memoryd_client.locations import Locations, locations, restart_hint
 from memoryd_client.programs import run
 
 USUAL_RUNTIME = "/run/user"
+WATCH_LIMIT = Path("/proc/sys/fs/inotify/max_user_watches")
 
 Verdict = Literal["ok", "warn", "fail", "skipped"]
 
@@ -61,8 +63,11 @@ def examine(cwd: str) -> list[Finding]:
         runtime_finding(),
         folder_finding("state folder", places.state),
         agent_folder_finding(places.claude),
+        watch_finding(places.claude / "projects"),
+        hooks_finding(places),
         config_finding(places.config),
         *(inner_findings(status) if status is not None else unasked_findings()),
+        *(health_findings(cwd) if status is not None else ()),
     ]
 
 
@@ -182,6 +187,36 @@ def agent_folder_finding(claude: Path) -> Finding:
     return Finding("transcripts", "ok", str(projects))
 
 
+def watch_finding(projects: Path) -> Finding:
+    """Whether the system allows as many watches as there are folders to watch."""
+    try:
+        allowed = int(WATCH_LIMIT.read_text("ascii"))
+    except (OSError, ValueError):
+        return Finding("watches", "skipped", "this system has no such limit")
+    # Each project's folder and the memory in it; others on this machine need some too.
+    wanted = 2 * sum(1 for _ in projects.glob("*/")) + 1
+    reason = f"{wanted} needed, {allowed} allowed for all your programs"
+    if wanted <= allowed / 2:
+        return Finding("watches", "ok", reason)
+    mend = f"sudo sysctl fs.inotify.max_user_watches={max(524_288, 4 * wanted)}"
+    return Finding("watches", "warn", f"{reason}; what is not watched is found later", mend)
+
+
+def hooks_finding(places: Locations) -> Finding:
+    """Whether the agent runs the hook of this very memoryd, for every event."""
+    installed, mend = claude_code.installed_commands(places), "memoryd install --hooks claude-code"
+    if not installed:
+        reason = "Claude Code has no hooks of memoryd, so no session is told what is remembered"
+        return Finding("hooks", "warn", reason, mend)
+    others = sorted(set(installed) - {claude_code.hook_command()})
+    if others:
+        return Finding("hooks", "warn", f"they run another memoryd: {others[0]}", mend)
+    if len(installed) < len(claude_code.EVENTS):
+        reason = f"{len(installed)} of {len(claude_code.EVENTS)} events have our hook"
+        return Finding("hooks", "warn", reason, mend)
+    return Finding("hooks", "ok", f"in {claude_code.settings_file(places)}")
+
+
 def config_finding(path: Path) -> Finding:
     """Whether the settings can be read at all; which keys there are is the daemon's business."""
     try:
@@ -217,6 +252,18 @@ def inner_findings(status: Json) -> Iterator[Finding]:
         yield Finding("errors", "warn", reason, "memoryd logs --level warning")
     else:
         yield Finding("errors", "ok", "none lately")
+
+
+def health_findings(cwd: str) -> Iterator[Finding]:
+    """What the daemon found out about itself when it was asked to look."""
+    try:
+        answer = call("health", {"cwd": cwd}, timeout_seconds=30)
+    except Failure as failure:
+        yield Finding("health", "skipped", failure.message)
+        return
+    for one in objects_at(answer, "findings"):
+        verdict: Verdict = "ok" if text_at(one, "verdict") == "ok" else "warn"
+        yield Finding(text_at(one, "check"), verdict, text_at(one, "reason"), text_at(one, "mend"))
 
 
 def memory_finding(memory: Json) -> Finding:

@@ -103,7 +103,7 @@ def usage(command: Command) -> str:
 def use_of(argument: Argument) -> str:
     name, value = argument.names[0], value_of(argument)
     if is_word(argument):
-        return f"{value} ..." if argument.is_repeated else value
+        return f"[{value}]" if argument.is_optional else value + " ..." * argument.is_repeated
     again = "]..." if argument.is_repeated else "]"
     return f"[{name}{again}" if argument.is_switch else f"[{name} {value}{again}"
 
