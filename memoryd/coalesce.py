@@ -7,7 +7,7 @@ Rules
 - A project has one run at a time. What comes meanwhile waits, and the next run covers all of it.
   Different projects run side by side, as many as `parallel` says, the longest waiting first.
 - A run is about one session: its waiting turns up to the last complete one, oldest first, as many
-  as fit into `batch_bytes` (one always does).
+  as fit together (one always does).
 - Only a complete turn starts a run, and only when `every_turns` of them wait in the project. A turn
   that was cut short goes along with the next complete one of its session.
 - A failed batch is tried again as a whole, whatever came in addition with it. After the second
@@ -17,10 +17,11 @@ Rules
   alone, a while after the start, and after ten deaths a turn is parked.
 - Between failures a project rests 5 seconds, then 10. A pause of all projects (money, a provider
   that asks for it) counts as nothing. A clock set back before its beginning ends any pause.
+- A pause is tested every ten minutes: money that another job had reserved may be free again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import accumulate, groupby
 
 import msgspec
 
@@ -30,16 +31,16 @@ DEATHS_TO_SPLIT = 2
 DEATHS_TO_PARK = 10
 FIRST_REST_SECONDS = 5.0
 LONGEST_REST_SECONDS = 600.0
+PAUSE_TEST_SECONDS = 600.0
 
 
 class Waiting(msgspec.Struct, frozen=True):
-    """A turn that is not extracted yet; `bytes` is what its messages will take."""
+    """A turn that is not extracted yet."""
 
     turn_id: str
     project: str
     session_id: str
     complete: bool
-    bytes: int = 0
     failures: int = 0
     deaths: int = 0
 
@@ -55,7 +56,7 @@ class Waiting(msgspec.Struct, frozen=True):
 class Limits(msgspec.Struct, frozen=True):
     every_turns: int = 1
     parallel: int = 2
-    batch_bytes: int = 120_000
+    batch_chars: int = 120_000
 
 
 class Pause(msgspec.Struct, frozen=True):
@@ -65,8 +66,15 @@ class Pause(msgspec.Struct, frozen=True):
     since: float
     until: float
 
+    @property
+    def test_at(self) -> float:
+        return min(self.until, self.since + PAUSE_TEST_SECONDS)
+
     def is_over(self, now: float) -> bool:
         return not self.since <= now < self.until
+
+    def may_be_tested(self, now: float) -> bool:
+        return self.is_over(now) or now >= self.test_at
 
 
 class Moment(msgspec.Struct, frozen=True):
@@ -105,14 +113,14 @@ class Setback(msgspec.Struct, frozen=True):
 
 def decide(waiting: Sequence[Waiting], moment: Moment, limits: Limits) -> Decision:
     """What to run; `waiting` holds no turn that is running already, the oldest first."""
-    if moment.pause is not None and not moment.pause.is_over(moment.now):
-        return Decision(wake_at=moment.pause.until)
+    if moment.pause is not None and not moment.pause.may_be_tested(moment.now):
+        return Decision(wake_at=moment.pause.test_at)
     batches: list[Batch] = []
     wakes: list[float] = []
     for project, turns in _by_project(waiting):
         if project in moment.running:
             continue
-        batch = _next_batch(due(turns, limits), limits)
+        batch = _next_batch(due(turns, limits))
         if batch is None:
             continue
         rests = _rests(batch, moment)
@@ -148,6 +156,12 @@ def after_failure(batch: Batch, now: float) -> Setback:
     return Setback(parked, rest)
 
 
+def fitting(sizes_chars: Sequence[int], limits: Limits) -> int:
+    """How many turns of these sizes, from the first on, one run can take."""
+    totals = accumulate(sizes_chars)
+    return max(1, sum(total <= limits.batch_chars for total in totals))
+
+
 def rest_seconds(times: int) -> float:
     """How long to wait after something went wrong so many times in a row."""
     return min(FIRST_REST_SECONDS * 2 ** (times - 1), LONGEST_REST_SECONDS) if times > 0 else 0.0
@@ -160,7 +174,7 @@ def _by_project(waiting: Sequence[Waiting]) -> Iterator[tuple[str, list[Waiting]
     return ((name, list(turns)) for name, turns in groupby(ranked, lambda turn: turn.project))
 
 
-def _next_batch(turns: Sequence[Waiting], limits: Limits) -> Batch | None:
+def _next_batch(turns: Sequence[Waiting]) -> Batch | None:
     """What a project runs next, unless it rests."""
     if not turns:
         return None
@@ -168,7 +182,7 @@ def _next_batch(turns: Sequence[Waiting], limits: Limits) -> Batch | None:
     if first.is_suspect:
         return _batch([min(turns, key=lambda turn: turn.deaths)])
     same = [turn for turn in turns if turn.session_id == first.session_id and not turn.is_suspect]
-    return _batch(_fitting(same, limits.batch_bytes))
+    return _batch(same)
 
 
 def _rests(batch: Batch, moment: Moment) -> list[Pause]:
@@ -177,17 +191,6 @@ def _rests(batch: Batch, moment: Moment) -> list[Pause]:
     after_deaths = Pause("died", moment.began, moment.began + rest_seconds(deaths - 1))
     rests = (moment.rests.get(batch.project), after_deaths)
     return [rest for rest in rests if rest is not None and not rest.is_over(moment.now)]
-
-
-def _fitting(turns: Sequence[Waiting], batch_bytes: int) -> list[Waiting]:
-    fitting = list(turns[:1])
-    size_bytes = turns[0].bytes
-    for turn in turns[1:]:
-        size_bytes += turn.bytes
-        if size_bytes > batch_bytes:
-            break
-        fitting.append(turn)
-    return fitting
 
 
 def _batch(turns: Sequence[Waiting]) -> Batch:

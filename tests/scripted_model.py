@@ -82,7 +82,14 @@ class Hang(msgspec.Struct, frozen=True):
     """Nothing comes until the server is closed."""
 
 
-Reply = Message | Body | CutBody | Stream | Status | Reset | Hang
+class Held(msgspec.Struct, frozen=True):
+    """A reply that `hold` keeps back, for as long as it does not return."""
+
+    hold: Callable[[], object]
+    reply: "Reply"
+
+
+Reply = Message | Body | CutBody | Stream | Status | Reset | Hang | Held
 Script = Iterable[Reply] | Callable[[SeenRequest], Reply]
 
 _ids = count(1)
@@ -268,6 +275,9 @@ class _Handler(BaseHTTPRequestHandler):
             case Hang():
                 self.scripted.closing.wait()
                 self.close_connection = True
+            case Held():
+                reply.hold()
+                self._give(reply.reply, model, usage)
 
     def _sent_key(self) -> str:
         """Echoed in every error, as careless servers do."""

@@ -18,6 +18,7 @@ from memoryd.coalesce import (
     after_failure,
     decide,
     due_count,
+    fitting,
 )
 
 NOW = 1_000_000.0
@@ -25,10 +26,8 @@ MOMENT = Moment(NOW, began=NOW)
 LIMITS = Limits()
 
 
-def turn(
-    name: str, project: str = "/p", session: str = "s", *, complete: bool = True, size: int = 0
-) -> Waiting:
-    return Waiting(name, project, session, complete, size)
+def turn(name: str, project: str = "/p", session: str = "s", *, complete: bool = True) -> Waiting:
+    return Waiting(name, project, session, complete)
 
 
 def started(
@@ -83,11 +82,11 @@ def test_a_turn_cut_short_waits_for_the_next_complete_one_of_its_session() -> No
     assert started([cut, turn("2"), turn("3", complete=False)]) == [("1", "2")]
 
 
-def test_a_batch_has_a_size_and_one_turn_always_fits() -> None:
-    limits = Limits(batch_bytes=100)
-    waiting = [turn("1", size=60), turn("2", size=60), turn("3", size=10)]
-    assert started(waiting, limits=limits) == [("1",)]
-    assert started([turn("1", size=999), turn("2")], limits=limits) == [("1",)]
+def test_a_run_has_a_size_and_one_turn_always_fits() -> None:
+    limits = Limits(batch_chars=100)
+    assert fitting([60, 40, 1], limits) == 2
+    assert fitting([101, 0], limits) == 1
+    assert fitting([0], limits) == 1
 
 
 def test_a_batch_that_failed_twice_is_taken_apart_behind_the_others() -> None:
@@ -118,11 +117,18 @@ def test_a_resting_project_says_when_to_look_again() -> None:
 
 
 def test_a_pause_stops_everything_and_ends_by_itself() -> None:
-    pause = Pause("day-cap", NOW, NOW + 3600)
+    pause = Pause("breaker-open", NOW, NOW + 300)
     paused = decide([turn("1")], Moment(NOW + 10, NOW, pause=pause), LIMITS)
     assert paused.batches == ()
-    assert paused.wake_at == NOW + 3600
-    assert started([turn("1")], Moment(NOW + 3600, NOW, pause=pause)) == [("1",)]
+    assert paused.wake_at == NOW + 300
+    assert started([turn("1")], Moment(NOW + 300, NOW, pause=pause)) == [("1",)]
+
+
+def test_a_long_pause_is_tested_now_and_then() -> None:
+    pause = Pause("day-cap", NOW, NOW + 36_000)
+    assert decide([turn("1")], Moment(NOW, NOW, pause=pause), LIMITS).wake_at == NOW + 600
+    assert started([turn("1")], Moment(NOW + 600, NOW, pause=pause)) == [("1",)]
+    assert not pause.is_over(NOW + 600)
 
 
 def test_a_clock_set_back_ends_a_pause() -> None:
@@ -152,7 +158,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.limits = Limits(every_turns=2, parallel=2, batch_bytes=100)
+        self.limits = Limits(every_turns=2, parallel=2)
         self.now = self.began = NOW
         self.table: dict[str, Waiting] = {}
         self.running: dict[str, Batch] = {}
@@ -171,15 +177,12 @@ class QueueMachine(RuleBasedStateMachine):
         project=st.sampled_from(PROJECTS),
         session=st.sampled_from(SESSIONS),
         complete=st.booleans(),
-        size=st.integers(0, 150),
         is_poison=st.sampled_from([False, False, False, True]),
     )
-    def a_turn_arrives(
-        self, project: str, session: str, complete: bool, size: int, is_poison: bool
-    ) -> None:
+    def a_turn_arrives(self, project: str, session: str, complete: bool, is_poison: bool) -> None:
         self.count += 1
         name = str(self.count)
-        self.table[name] = Waiting(name, project, session, complete, size)
+        self.table[name] = Waiting(name, project, session, complete)
         if is_poison:
             self.poison.add(name)
 

@@ -1,0 +1,262 @@
+"""The worker between finished turns and saved memories.
+
+Every look begins with the table of turns, and `coalesce` says what to run; an event only makes the
+worker look sooner. A turn leaves the table after its memories are on the disk and not before. So
+whatever ends a run (a crash, a stop, a full disk, an empty purse), its turns are found again.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+import anyio
+import anyio.to_thread
+import msgspec
+import structlog
+from anyio.abc import TaskGroup
+
+from memoryd import coalesce
+from memoryd.backlog import Backlog
+from memoryd.coalesce import Batch, Limits, Moment, Pause, Waiting
+from memoryd.errors import StorageError
+from memoryd.events import Event, ExtractionFinished
+from memoryd.extract_messages import size_of, skip_reason
+from memoryd.extraction import Extractor, Outcome, Task
+from memoryd.scopes import Project, Scopes
+from memoryd.transcript_turns import Turn
+
+# A clock may jump and a machine may sleep: no wait is longer, and each ends with a look.
+LONGEST_WAIT_SECONDS: Final = 60.0
+DISK_REST_SECONDS: Final = 15.0
+
+log = structlog.get_logger(__name__)
+
+
+class QueueReport(msgspec.Struct, frozen=True):
+    """`waiting` turns wait for nothing but their time, `held` ones for another turn."""
+
+    waiting: int
+    running: int
+    held: int
+    parked: int
+    pause: Pause | None
+    problems: tuple[str, ...] = ()
+
+
+class ExtractWorker:
+    def __init__(
+        self,
+        backlog: Backlog,
+        scopes: Scopes,
+        extractor: Extractor,
+        limits: Limits,
+        *,
+        tell: Callable[[Event], None],
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._backlog = backlog
+        self._scopes = scopes
+        self._extractor = extractor
+        self._limits = limits
+        self._tell = tell
+        self._now = now
+        self._began = now()
+        self._running: dict[str, Batch] = {}
+        self._rests: dict[str, Pause] = {}
+        self._pause: Pause | None = None
+        self._problems: dict[str, str] = {}
+        self._woken = anyio.Event()
+
+    def wake(self) -> None:
+        """Look at once; to be called on the event loop's thread."""
+        self._woken.set()
+
+    async def serve(self) -> None:
+        """Works until it is cancelled, which loses nothing."""
+        async with anyio.create_task_group() as runs:
+            while True:
+                self._woken = anyio.Event()
+                wake_at = await self._look(runs)
+                seconds = LONGEST_WAIT_SECONDS if wake_at is None else wake_at - self._now()
+                with anyio.move_on_after(min(max(seconds, 0.0), LONGEST_WAIT_SECONDS)):
+                    await self._woken.wait()
+
+    async def retry_parked(self) -> int:
+        """Tries every parked turn again from the beginning; how many there are."""
+        count = await anyio.to_thread.run_sync(self._backlog.retry_parked)
+        self.wake()
+        return count
+
+    def report(self) -> QueueReport:
+        """How it stands; blocking, safe from any thread."""
+        waiting = self._waiting()
+        due, pause = coalesce.due_count(waiting, self._limits), self._pause
+        return QueueReport(
+            waiting=due,
+            running=len(self._running),
+            held=len(waiting) - due,
+            parked=len(self._backlog.parked()),
+            pause=None if pause is None or pause.is_over(self._now()) else pause,
+            problems=tuple(self._problems.values()),
+        )
+
+    def _waiting(self) -> list[Waiting]:
+        busy = {name for batch in list(self._running.values()) for name in batch.turn_ids}
+        return [turn for turn in self._backlog.waiting() if turn.turn_id not in busy]
+
+    async def _look(self, runs: TaskGroup) -> float | None:
+        """Starts what is due; when to look again if nothing happens until then."""
+        try:
+            waiting = await anyio.to_thread.run_sync(self._without_hopeless)
+        except StorageError as error:
+            log.warning("queue-unreadable", error=error.message)
+            return self._now() + DISK_REST_SECONDS
+        moment = Moment(
+            self._now(), self._began, frozenset(self._running), self._rests, self._pause
+        )
+        decision = coalesce.decide(waiting, moment, self._limits)
+        for batch in decision.batches:
+            self._running[batch.project] = batch
+            runs.start_soon(self._run, batch)
+        return decision.wake_at
+
+    def _without_hopeless(self) -> list[Waiting]:
+        waiting = self._waiting()
+        hopeless = [turn.turn_id for turn in waiting if turn.is_hopeless]
+        if hopeless:
+            log.error("turns-parked", reason="daemon-died", turns=hopeless)
+            self._backlog.park(hopeless, "memoryd died in the middle of it, again and again")
+        return [turn for turn in waiting if not turn.is_hopeless]
+
+    async def _run(self, batch: Batch) -> None:
+        try:
+            await self._work(batch)
+        except StorageError as error:
+            self._rest_for_disk(batch.project, error.message)
+        except Exception:
+            log.exception("extraction-broke", project=batch.project)
+            with suppress(StorageError):
+                await anyio.to_thread.run_sync(self._fail, batch, "a fault of memoryd; see its log")
+        finally:
+            del self._running[batch.project]
+            self.wake()
+
+    async def _work(self, batch: Batch) -> None:
+        project = await anyio.to_thread.run_sync(self._scopes.project, batch.project)
+        turns = await anyio.to_thread.run_sync(self._worth_extracting, batch, project)
+        if not turns:
+            return
+        taken = {turn.id for turn in turns}
+        batch = Batch(
+            batch.project,
+            batch.session_id,
+            tuple(turn for turn in batch.turns if turn.turn_id in taken),
+        )
+        task = await anyio.to_thread.run_sync(self._begin, batch, project, turns)
+        started = time.monotonic()
+        outcome = await self._extract(batch, task)
+        # A stop that comes now must not make a turn that is done look undone.
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(self._conclude, batch, task, outcome)
+        self._tell_of(task, outcome, round((time.monotonic() - started) * 1000))
+
+    def _worth_extracting(self, batch: Batch, project: Project) -> list[Turn]:
+        """The turns that one run can take; those that are not worth one leave the table."""
+        turns = self._backlog.turns(batch.turn_ids)
+        given = [directory.path for directory in project.directories]
+        directories = [*given, *map(os.path.realpath, given)]
+        kept: list[Turn] = []
+        for turn in turns:
+            off = "" if project.switch.enabled else f"memory off: {project.switch.reason}"
+            reason = off or skip_reason(turn, directories)
+            if not reason:
+                kept.append(turn)
+                continue
+            self._backlog.skip([turn], reason, self._now())
+            log.info("extraction-skipped", project=project.root, turn=turn.id, reason=reason)
+        return kept[: coalesce.fitting([size_of(turn) for turn in kept], self._limits)]
+
+    def _begin(self, batch: Batch, project: Project, turns: list[Turn]) -> Task:
+        now = self._now()
+        before = self._backlog.begin(batch.turn_ids, now)
+        return Task(
+            project=project,
+            session_id=batch.session_id,
+            turns=tuple(turns),
+            began=now if before is None else before,
+            is_repeated=before is not None,
+            earlier=self._backlog.last_words(batch.session_id),
+        )
+
+    async def _extract(self, batch: Batch, task: Task) -> Outcome:
+        try:
+            return await self._extractor.extract(task)
+        except StorageError as error:
+            return Outcome("disk", "disk", error.message)
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True), suppress(StorageError):
+                await anyio.to_thread.run_sync(self._backlog.let_go, batch.turn_ids)
+            raise
+
+    def _conclude(self, batch: Batch, task: Task, outcome: Outcome) -> None:
+        match outcome.verdict:
+            case "done":
+                self._backlog.finish(task.turns, outcome.reason, self._now())
+                self._problems.pop(batch.project, None)
+                self._pause = None
+            case "failed":
+                self._fail(batch, outcome.words or outcome.reason)
+            case "paused":
+                self._backlog.let_go(batch.turn_ids)
+                self._pause = outcome.pause
+            case "disk":
+                self._rest_for_disk(batch.project, outcome.words)
+                self._backlog.let_go(batch.turn_ids)
+
+    def _fail(self, batch: Batch, reason: str) -> None:
+        now = self._now()
+        setback = coalesce.after_failure(batch, now)
+        self._rests[batch.project] = setback.rest
+        self._backlog.fail(batch.turn_ids, setback.parked, reason, now)
+        if setback.parked:
+            log.error("turns-parked", reason=reason, turns=setback.parked)
+
+    def _rest_for_disk(self, project: str, words: str) -> None:
+        now = self._now()
+        self._rests[project] = Pause("disk", now, now + DISK_REST_SECONDS)
+        self._problems[project] = f"degraded: {words}" if words else "degraded: the disk said no"
+        log.warning("extraction-waits-for-disk", project=project, error=words)
+
+    def _tell_of(self, task: Task, outcome: Outcome, milliseconds: int) -> None:
+        usage = outcome.usage
+        log.info(
+            "extraction",
+            project=task.project.root,
+            session_id=task.session_id,
+            verdict=outcome.verdict,
+            reason=outcome.reason,
+            turns=len(task.turns),
+            messages=sum(len(turn.parts) for turn in task.turns),
+            files=outcome.files,
+            model_turns=outcome.model_turns,
+            input_tokens=usage.prompt_tokens,
+            output_tokens=usage.output_tokens,
+            cached_tokens=usage.cache_read_tokens,
+            cache_hit_percent=round(usage.cache_hit_percent, 1),
+            usd=round(outcome.usd, 6),
+            ms=milliseconds,
+        )
+        self._tell(
+            ExtractionFinished(
+                project=task.project.root,
+                session_id=task.session_id,
+                verdict=outcome.verdict,
+                reason=outcome.reason,
+                files=list(outcome.files),
+                tokens=usage.prompt_tokens + usage.output_tokens,
+                usd=round(outcome.usd, 6),
+                ms=milliseconds,
+            )
+        )
