@@ -59,7 +59,7 @@ _ASSIGNMENT = re.compile(
       | >(?=[^\s<]{1,200}</)""",
     re.VERBOSE,
 )
-# Bare words without a digit are never judged to be secrets; most names stand before such words.
+# Most names stand before a plain word of a sentence, which is no secret without a digit or a sign.
 _BESIDE = re.compile(r"[ \t]++(?=[brfu]?\\{0,3}[\"'`]|\S{0,60}[0-9!#$%&*+?@^|~])")
 _SENTENCE = re.compile(
     r"""(?P<words>(?:[ ]++[^\s;:=!?"']{1,40}+){0,6}?)

@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from memoryd.masking_values import is_password, is_placeholder, is_token
 
 _KEY_MARK = re.compile(r"-----(?P<side>BEGIN|END) (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_CHUNK = re.compile(r"[A-Za-z0-9+/=]{16}")
+_PUTTY_HEADING = re.compile("Private-Lines:")
+_KEY_CHUNK = re.compile(r"[A-Za-z0-9+/=]{16,}")
 # Lines of a key, with the line numbers, quotes and escapes that a tool may have put between them.
 _KEY_LINES = re.compile(
     r"""(?> (?: \\[nrt] | [^A-Za-z0-9+/=] | [0-9]{1,6}(?=[^A-Za-z0-9+/=])
@@ -86,19 +87,24 @@ def _matches(
 
 def _private_keys(text: str) -> Iterator[tuple[str, int, int]]:
     begun: re.Match[str] | None = None
+    done = 0
     for mark in _KEY_MARK.finditer(text):
-        if mark["side"] == "BEGIN":
-            yield from _cut_key(text, begun)
-            begun = mark
-        elif begun and mark.start() - begun.end() <= _KEY_MAX:
-            if _KEY_CHUNK.search(text, begun.end(), mark.start()):
-                yield "private-key", begun.start(), mark.end()
-            begun = None
+        if mark["side"] == "END" and begun and _is_mostly_key(text[begun.end() : mark.start()]):
+            yield "private-key", begun.start(), mark.end()
         else:
-            yield from _beheaded_key(text, mark)
+            yield from _cut_key(text, begun)
+            if mark["side"] == "END":
+                yield from _beheaded_key(text, done, mark)
+        begun = mark if mark["side"] == "BEGIN" else None
+        done = mark.end()
     yield from _cut_key(text, begun)
-    for match in _matches(text, text, "Private-Lines:", re.compile("Private-Lines:")):
-        yield from _cut_key(text, match)
+    for heading in _PUTTY_HEADING.finditer(text):
+        yield from _cut_key(text, heading)
+
+
+def _is_mostly_key(body: str) -> bool:
+    """Whether key lines fill the space between the marks; code that names both has other words."""
+    return len(body) <= _KEY_MAX and 2 * sum(map(len, _KEY_CHUNK.findall(body))) >= len(body)
 
 
 def _cut_key(text: str, begun: re.Match[str] | None) -> Iterator[tuple[str, int, int]]:
@@ -106,10 +112,9 @@ def _cut_key(text: str, begun: re.Match[str] | None) -> Iterator[tuple[str, int,
         yield "private-key", begun.start(), lines.end()
 
 
-def _beheaded_key(text: str, end: re.Match[str]) -> Iterator[tuple[str, int, int]]:
-    backwards = text[max(0, end.start() - _KEY_MAX) : end.start()][::-1]
-    lines = _KEY_LINES_BACKWARDS.match(backwards)
-    if lines:
+def _beheaded_key(text: str, since: int, end: re.Match[str]) -> Iterator[tuple[str, int, int]]:
+    backwards = text[max(since, end.start() - _KEY_MAX) : end.start()][::-1]
+    if lines := _KEY_LINES_BACKWARDS.match(backwards):
         yield "private-key", end.start() - lines.end(), end.end()
 
 
