@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
 
-.PHONY: help setup test lint types unit run demo bench manual clean
+.PHONY: help setup test test-client lint types unit run demo bench manual clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -26,6 +26,9 @@ lint: setup  ## ruff, all rules
 
 types: setup  ## mypy, strict, over both packages, the tests and the benchmarks
 	$(BIN)/mypy
+
+test-client: setup  ## memoryd inside the real Claude Code (needs its command: CLAUDE=...)
+	$(BIN)/python -m tests.real_client
 
 unit: setup  ## the tests alone
 	$(BIN)/python -m pytest

@@ -175,7 +175,9 @@ def _blocks_in_order(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield from body.get("tools", ())
     yield from body.get("system", ())
     for message in body["messages"]:
-        for block in message["content"]:
+        content = message["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        for block in blocks:
             yield {"role": message["role"], **block}
 
 
