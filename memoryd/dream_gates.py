@@ -3,10 +3,14 @@
 The gates, cheapest first; the first closed one decides, and the dearer facts behind it need not
 even be looked up:
 
-1. memory and dreams are on
+1. memory and dreams are on, and there is a memory directory
 2. at least `min_hours` since the last dream, by the lock file's time and by real time
-3. at least `min_sessions` other sessions touched since then
-4. nobody else holds the lock
+3. a dream that came to nothing is not tried again at once: after a failure an hour, twice as long
+   after each further one, up to a day; after one that the guard refused or a person stopped, as
+   long as after a dream
+4. at least `min_sessions` other sessions touched since then; in log mode, where a session hardly
+   ever ends, a daily log that was written since then
+5. nobody else holds the lock
 
 A time stamp from the future does not stop dreams for ever: it is not believed, and our own record
 or nothing takes its place. A clock that leaps ahead does not allow a second dream: real time, which
@@ -17,9 +21,10 @@ from typing import Literal
 
 import msgspec
 
-GateName = Literal["switch", "hours", "sessions", "lock"]
+GateName = Literal["switch", "memories", "hours", "rest", "sessions", "logs", "lock"]
 
 SECONDS_AN_HOUR = 3600.0
+LONGEST_REST_HOURS = 24.0
 SCAN_SECONDS = 600.0
 
 
@@ -60,6 +65,28 @@ def hours_gate(clock: Clock, min_hours: float) -> Gate:
     if last is None or clock.now - last >= wanted:
         return Gate("hours", True, "no dream yet" if last is None else "long enough ago")
     return Gate("hours", False, _too_soon(clock.now - last), last + wanted)
+
+
+def memories_gate(*, are_there: bool) -> Gate:
+    return Gate("memories", are_there, "" if are_there else "there are no memories yet")
+
+
+def rest_gate(
+    now: float, min_hours: float, failures: int, last_failure: float | None, *, was_meant: bool
+) -> Gate:
+    """`failures` in a row, the last of them at `last_failure` and, if so, wanted by somebody."""
+    if not failures or last_failure is None or last_failure > now:
+        return Gate("rest", True, "")
+    hours = min_hours if was_meant else min(2.0 ** (failures - 1), LONGEST_REST_HOURS)
+    opens_at = last_failure + hours * SECONDS_AN_HOUR
+    if now >= opens_at:
+        return Gate("rest", True, "")
+    words = "the last dream was not applied" if was_meant else "the last dream failed"
+    return Gate("rest", False, f"{words}; memoryd dream log says why", opens_at)
+
+
+def logs_gate(touched: int) -> Gate:
+    return Gate("logs", touched > 0, f"{touched} daily logs since the last dream")
 
 
 def sessions_gate(touched: int, min_sessions: int) -> Gate:

@@ -73,6 +73,53 @@ class ExtractionFinished(Event, frozen=True, kw_only=True, tag="extraction/finis
     ms: int
 
 
+class DreamStarted(Event, frozen=True, kw_only=True, tag="dream/started"):
+    """`how` is model or embedded; `cause` is schedule, asked or dry-run."""
+
+    dream: int
+    how: str
+    cause: str
+    memories: int
+
+
+class DreamPhase(Event, frozen=True, kw_only=True, tag="dream/phase"):
+    dream: int
+    phase: str
+    files: int
+    model_turns: int
+    tokens: int
+    usd: float
+    seconds: float
+
+
+class DreamFile(Event, frozen=True, kw_only=True, tag="dream/file"):
+    """A file changed in the copy that the dream works on; the memory itself is still as it was."""
+
+    dream: int
+    file: str
+    files: int
+    usd: float
+    seconds: float
+
+
+class DreamFinished(Event, frozen=True, kw_only=True, tag="dream/finished"):
+    """The counts are of files; `left_alone` were changed by somebody else meanwhile."""
+
+    dream: int
+    state: str
+    reason: str
+    new: int
+    changed: int
+    retired: int
+    removed: int
+    left_alone: int
+    flagged: int
+    model_turns: int
+    tokens: int
+    usd: float
+    seconds: float
+
+
 class DaemonStopping(Event, frozen=True, kw_only=True, tag="daemon/stopping"):
     pass
 
