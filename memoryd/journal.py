@@ -21,6 +21,8 @@ from memoryd.files import make_folder
 from memoryd.masking import mask
 
 VALUE_LIMIT_CHARACTERS = 2000
+SHORTEST_SECRET = 11  # shorter ones cannot be told from words
+_OUR_OWN = frozenset({"event", "level", "timestamp", "logger"})
 
 
 class _PrivateRotatingFile(logging.handlers.RotatingFileHandler):
@@ -82,9 +84,9 @@ def _formatter(renderer: Processor) -> logging.Formatter:
 
 
 def _masked(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    """No secret and no long text, whoever put it there."""
+    """No secret and no long text, whoever put it there; our own words need no look."""
     for key, value in event.items():
-        if isinstance(value, str):
+        if isinstance(value, str) and len(value) > SHORTEST_SECRET and key not in _OUR_OWN:
             event[key] = mask(value[:VALUE_LIMIT_CHARACTERS])
     return event
 
