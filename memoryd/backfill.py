@@ -9,6 +9,7 @@
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 import anyio
@@ -19,7 +20,7 @@ import structlog
 from memoryd import events
 from memoryd.config import Price
 from memoryd.cursors import Cursors
-from memoryd.errors import Conflict
+from memoryd.errors import Conflict, StorageError
 from memoryd.extract_messages import size_of, skip_reason
 from memoryd.import_rules import Estimate, estimate_of_session, seconds_of, since_moment
 from memoryd.old_turns import old_turns
@@ -36,17 +37,18 @@ PROGRESS_SECONDS: Final = 0.1
 log = structlog.get_logger(__name__)
 
 
-class ImportAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """`resumes` says that an earlier import of the same is taken up where it was left."""
+class ImportEstimate(Estimate, frozen=True, kw_only=True):
+    """`resumes` says that an earlier import of the same goes on where it was left."""
 
-    sessions: int
-    turns: int
-    tokens: int
-    usd: float
     model: str
     since: str
     resumes: bool
+
+
+class ImportJob(msgspec.Struct, frozen=True, kw_only=True):
     started: bool
+    since: str
+    resumes: bool
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -85,77 +87,76 @@ class Backfill:
         self._publish = publish
         self._on_change = on_change
         self._now = now
-        self._stopping = threading.Event()
+        self._stop_wanted = threading.Event()
+        self._ending = threading.Event()
         self._job: Job | None = None
         self._wanted = anyio.Event()
 
-    async def start(self, cwd: str | None, since: str, *, dry_run: bool) -> ImportAnswer:
-        """What it would take; and unless that was all that was asked for, it begins."""
-        since_at = since_moment(since, self._now())
-        project = "" if cwd is None else await anyio.to_thread.run_sync(self._scopes.root, cwd)
-        if self._job is not None and not dry_run:
-            raise Conflict("an import is running", hint="wait for it: memoryd status")
-        job = await anyio.to_thread.run_sync(self._load, Job(project, since.strip(), since_at))
+    async def estimate(self, cwd: str | None, since: str) -> ImportEstimate:
+        """What it would take; nothing is changed."""
+        job = await anyio.to_thread.run_sync(self._asked_for, cwd, since)
         estimate = await anyio.to_thread.run_sync(self._estimate, job)
-        if not dry_run:
-            self._begin(job)
-        return ImportAnswer(
+        return ImportEstimate(
             **msgspec.structs.asdict(estimate),
             model=self._model,
             since=iso_time(job.since_at),
             resumes=bool(job.done_path),
-            started=not dry_run,
         )
 
-    def _begin(self, job: Job) -> None:
+    async def start(self, cwd: str | None, since: str) -> ImportJob:
+        """Begins; events tell how it goes on."""
+        job = await anyio.to_thread.run_sync(self._asked_for, cwd, since)
         if self._job is not None:
-            raise Conflict("another import has just been started")
-        self._stopping.clear()
+            raise Conflict("an import is running already", hint="wait until it has finished")
+        self._stop_wanted.clear()
         self._job = job
         self._wanted.set()
+        return ImportJob(started=True, since=iso_time(job.since_at), resumes=bool(job.done_path))
 
     def stop(self) -> bool:
         """Whether there was one to stop."""
-        self._stopping.set()
+        self._stop_wanted.set()
         return self._job is not None
 
     async def run(self) -> None:
         """Does what is asked for, until cancelled."""
-        try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._tell_threads_at_the_end)
             while True:
                 await self._wanted.wait()
                 self._wanted = anyio.Event()
                 if self._job is not None:
                     await self._import(self._job)
-                self._job = None
+
+    async def _tell_threads_at_the_end(self) -> None:
+        """Threads cannot be cancelled, only asked."""
+        try:
+            await anyio.sleep_forever()
         finally:
-            self._stopping.set()
+            self._ending.set()
 
     async def _import(self, job: Job) -> None:
-        files = await anyio.to_thread.run_sync(self._files, job)
-        told_at, done = anyio.current_time(), 0
-        for cursor in files:
-            after = await anyio.to_thread.run_sync(self._import_file, job, cursor)
-            if after is None:
-                break
-            if after.turns > job.turns:
-                self._on_change()
-            job, done = after, done + 1
-            if anyio.current_time() - told_at > PROGRESS_SECONDS:
-                told_at = anyio.current_time()
-                self._publish(
-                    events.ImportProgress(
-                        project=job.project,
-                        files_done=done,
-                        files_total=len(files),
-                        turns=job.turns,
-                    )
-                )
-        await self._end(job, done, len(files))
+        files: list[Cursor] | None = None
+        done, told_at = 0, anyio.current_time()
+        try:
+            files = await anyio.to_thread.run_sync(self._files, job)
+            while done < len(files) and not self._is_stopping():
+                after = await anyio.to_thread.run_sync(self._import_file, job, files[done])
+                if after.turns > job.turns:
+                    self._on_change()
+                job, done = after, done + 1
+                if anyio.current_time() - told_at > PROGRESS_SECONDS:
+                    told_at = anyio.current_time()
+                    self._tell_progress(job, done, len(files))
+        except (StorageError, InterruptedError) as error:
+            log.warning("import-broken-off", error=str(error))
+        total = 0 if files is None else len(files)
+        await self._end(job, done, total, complete=files is not None and done == total)
 
-    async def _end(self, job: Job, done: int, total: int) -> None:
-        if done == total:
-            await anyio.to_thread.run_sync(self._forget, job)
+    async def _end(self, job: Job, done: int, total: int, *, complete: bool) -> None:
+        if complete:
+            with suppress(StorageError):
+                await anyio.to_thread.run_sync(self._forget, job)
         self._job = None
         log.info("import", project=job.project, files=done, of=total, turns=job.turns)
         self._publish(
@@ -164,7 +165,14 @@ class Backfill:
                 files_done=done,
                 files_total=total,
                 turns=job.turns,
-                complete=done == total,
+                complete=complete,
+            )
+        )
+
+    def _tell_progress(self, job: Job, done: int, total: int) -> None:
+        self._publish(
+            events.ImportProgress(
+                project=job.project, files_done=done, files_total=total, turns=job.turns
             )
         )
 
@@ -176,18 +184,24 @@ class Backfill:
             if cursor.mtime >= job.since_at and (cursor.mtime, cursor.path) > done
         ]
 
-    def _import_file(self, job: Job, cursor: Cursor) -> Job | None:
-        """The job with this file done; None where it was stopped, and then nothing is changed."""
+    def _import_file(self, job: Job, cursor: Cursor) -> Job:
+        """The job with this file done."""
         filed = self._unseen(job, cursor)
-        if self._stopping.is_set():
-            return None
+        if self._ending.is_set():  # half a file is as good as none
+            raise InterruptedError("the daemon ends")
         with self._state.transaction():
             added = self._queue.add_imported(filed, at=self._now())
             after = msgspec.structs.replace(
-                job, done_mtime=cursor.mtime, done_path=cursor.path, turns=job.turns + len(added)
+                job,
+                done_mtime=cursor.mtime,
+                done_path=cursor.path,
+                turns=job.turns + len(added),
             )
             self._save(after)
         return after
+
+    def _is_stopping(self) -> bool:
+        return self._ending.is_set() or self._stop_wanted.is_set()
 
     def _unseen(self, job: Job, cursor: Cursor) -> list[Filed]:
         """The living turns of a file that were asked for and that nobody has worked on."""
@@ -195,7 +209,7 @@ class Backfill:
         is_at_rest = self._now() - cursor.mtime > OPEN_TURN_SECONDS
         try:
             for event in old_turns(
-                self._root, cursor, with_open=is_at_rest, is_stopping=self._stopping.is_set
+                self._root, cursor, with_open=is_at_rest, is_stopping=self._ending.is_set
             ):
                 match event:
                     case Turn():
@@ -226,16 +240,18 @@ class Backfill:
         project = self._scopes.project(one.project)
         return not skip_reason(one.turn, [folder.path for folder in project.directories])
 
-    def _load(self, asked: Job) -> Job:
-        """The one that was begun for the same, if it is unfinished."""
+    def _asked_for(self, cwd: str | None, since: str) -> Job:
+        """The one that was begun for the same, if it is unfinished, or a new one."""
+        since_at = since_moment(since, self._now())
+        project = "" if cwd is None else self._scopes.root(cwd)
         rows = self._state.run(
             "select project, since, since_at, done_mtime, done_path, turns from imports"
             " where project = ? and since = ?",
-            asked.project,
-            asked.since,
+            project,
+            since,
         )
         found = msgspec.convert(rows, list[tuple[str, str, float, float, str, int]])
-        return Job(*found[0]) if found else asked
+        return Job(*found[0]) if found else Job(project, since, since_at)
 
     def _save(self, job: Job) -> None:
         self._state.run(

@@ -28,7 +28,7 @@ _SPAN = re.compile(r"(\d{1,6})\s*([mhdw])")
 _SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
-class Estimate(msgspec.Struct, frozen=True):
+class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     sessions: int = 0
     turns: int = 0
     tokens: int = 0
@@ -36,10 +36,10 @@ class Estimate(msgspec.Struct, frozen=True):
 
     def __add__(self, other: "Estimate") -> "Estimate":
         return Estimate(
-            self.sessions + other.sessions,
-            self.turns + other.turns,
-            self.tokens + other.tokens,
-            self.usd + other.usd,
+            sessions=self.sessions + other.sessions,
+            turns=self.turns + other.turns,
+            tokens=self.tokens + other.tokens,
+            usd=self.usd + other.usd,
         )
 
 
@@ -74,4 +74,9 @@ def estimate_of_session(turn_chars: list[int], price: Price) -> Estimate:
     per_call = OWN_TOKENS_PER_CALL + round(sum(turn_chars) / CHARS_PER_TOKEN / runs)
     usage = Usage(input_tokens=per_call, output_tokens=ANSWER_TOKENS_PER_CALL)
     calls = runs * CALLS_PER_RUN
-    return Estimate(1, len(turn_chars), calls * per_call, calls * cost_usd(usage, price))
+    return Estimate(
+        sessions=1,
+        turns=len(turn_chars),
+        tokens=calls * per_call,
+        usd=calls * cost_usd(usage, price),
+    )

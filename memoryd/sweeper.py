@@ -16,6 +16,7 @@ import structlog
 
 from memoryd.agenda import Agenda
 from memoryd.cursors import Cursors
+from memoryd.errors import StorageError
 from memoryd.sweep import Sweep, sweep
 from memoryd.whereabouts import (
     LOST_SECONDS,
@@ -119,11 +120,11 @@ class Sweeper:
             return
         for oddity in found.oddities:
             self._mentions.add(oddity.path, oddity.reason)
+        behind_bytes = 0
         if self._beginner.has_begun:
             behind_bytes = bytes_behind(self.known, differing.changed)
             await self._act_on(differing)
         else:
-            behind_bytes = 0
             await self._begin(found)
         self.health = Health(
             began_at=began_at,
@@ -170,14 +171,18 @@ class Sweeper:
 
     async def _store_losses(self, lost: tuple[Cursor, ...]) -> None:
         now = self._now()
-        if lost:
-            await anyio.to_thread.run_sync(self._cursors.lose, lost, now)
-        if self._lost and abs(now - self._pruned_at) > PRUNE_SECONDS:
-            self._pruned_at = now
-            forgotten = await anyio.to_thread.run_sync(
-                self._cursors.forget_lost, now - LOST_SECONDS
-            )
-            self._lost = {p: c for p, c in self._lost.items() if c.number not in forgotten}
+        is_time_to_prune = self._lost and abs(now - self._pruned_at) > PRUNE_SECONDS
+        try:
+            if lost:
+                await anyio.to_thread.run_sync(self._cursors.lose, lost, now)
+            if is_time_to_prune:
+                self._pruned_at = now
+                forgotten = await anyio.to_thread.run_sync(
+                    self._cursors.forget_lost, now - LOST_SECONDS
+                )
+                self._lost = {p: c for p, c in self._lost.items() if c.number not in forgotten}
+        except StorageError as error:  # a loss that is not stored is found again at the next start
+            log.warning("losses-not-stored", error=error.message)
 
 
 def _compared(root: str, known: dict[str, Cursor]) -> tuple[Sweep, Differences]:

@@ -31,8 +31,10 @@ class TranscriptMethods:
                 return {"sessions": found}
             case wire.SessionShow():
                 return await anyio.to_thread.run_sync(self._sessions.show, params.session_id)
+            case wire.ImportStart(dry_run=True):
+                return await self._backfill.estimate(params.cwd, params.since)
             case wire.ImportStart():
-                return await self._backfill.start(params.cwd, params.since, dry_run=params.dry_run)
+                return await self._backfill.start(params.cwd, params.since)
             case wire.ImportStop():
                 return {"stopping": self._backfill.stop()}
             case _:
