@@ -22,13 +22,21 @@ from anyio.abc import TaskStatus
 from memoryd import config_file, events, journal, paths
 from memoryd.agent_tools import AgentTools
 from memoryd.backfill import Backfill
+from memoryd.backlog import Backlog
 from memoryd.checkpoints import Checkpoints
+from memoryd.coalesce import Limits
 from memoryd.config import Settings
 from memoryd.context import Context, StoredApprovals
 from memoryd.cursors import Cursors
 from memoryd.door import Door
 from memoryd.errands import Errands
 from memoryd.errors import ConfigError, MemorydError
+from memoryd.extract import ExtractWorker
+from memoryd.extract_embedded import EmbeddedExtractor
+from memoryd.extract_methods import ExtractMethods
+from memoryd.extract_model import ModelExtractor
+from memoryd.extract_review import Reviewer
+from memoryd.extraction import Extractor
 from memoryd.health import Health
 from memoryd.history import History
 from memoryd.hooks import Hooks
@@ -127,7 +135,8 @@ async def serve(world: World, stack: ExitStack) -> None:
         skip_index=world.settings.index.skip,
         tell=told.tell,
     )
-    models = model_server(world.settings, StateLedger(state), world.places.home)
+    ledger = StateLedger(state)
+    models = model_server(world.settings, ledger, world.places.home)
     recall = RecallMethods(lambda: _load_recall(world, scopes, store, state, models))
     told.listeners.append(recall.changed)
     errors = [f"state.db was damaged; it is now {state.put_aside}"] if state.put_aside else []
@@ -139,6 +148,14 @@ async def serve(world: World, stack: ExitStack) -> None:
     session = _session_methods(world, state, scopes, store, recall, following.tail, errands, models)
     ears.of_turns.append(session.turn_ended)
     ears.of_compactions.append(session.compacted)
+    worker = ExtractWorker(
+        Backlog(state),
+        scopes,
+        _extractor(world, store, history, models),
+        Limits(world.settings.extraction.every_turns, world.settings.extraction.parallel),
+        tell=hub.publish,
+    )
+    ears.of_changes.append(worker.wake)
     methods = Methods(
         version=world.version,
         scopes=scopes,
@@ -148,6 +165,7 @@ async def serve(world: World, stack: ExitStack) -> None:
         health=Health(scopes, store, history, TurnQueue(state)),
         recall=recall,
         sessions=session,
+        extraction=ExtractMethods(worker, ledger, world.settings, models),
         log_path=world.places.log_file,
         socket_path=world.places.socket,
         errors=errors,
@@ -160,6 +178,7 @@ async def serve(world: World, stack: ExitStack) -> None:
             await tasks.start(_stop_on_signal, stop)
             await door.open(server, tasks)
             tasks.start_soon(following.tail.run)
+            tasks.start_soon(worker.serve)
             tasks.start_soon(recall.run)
             tasks.start_soon(MemoryWatch(world.places, scopes, store).run)
             tasks.start_soon(errands.run)
@@ -203,11 +222,26 @@ class Following:
             model=model,
             price=price_of(model, world.settings.prices),
             publish=hub.publish,
-            on_change=lambda: None,
+            on_change=listener.on_change,
         )
         self.methods = TranscriptMethods(
             self.tail, queue, Sessions(root, scopes.root), self.backfill
         )
+
+
+def _extractor(
+    world: World, store: Store, history: History, models: ModelServer | None
+) -> Extractor:
+    if models is None:
+        return EmbeddedExtractor(store)
+    return ModelExtractor(
+        models.patient,
+        world.settings.model.extraction,
+        store,
+        Reviewer(store, history),
+        state_folder=world.places.state_dir,
+        closed=(world.places.claude_dir, world.places.state_dir),
+    )
 
 
 def _session_methods(

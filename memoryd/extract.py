@@ -30,6 +30,7 @@ from memoryd.transcript_turns import Turn
 # A clock may jump and a machine may sleep: no wait is longer, and each ends with a look.
 LONGEST_WAIT_SECONDS: Final = 60.0
 DISK_REST_SECONDS: Final = 15.0
+EVERYWHERE: Final = ""
 
 log = structlog.get_logger(__name__)
 
@@ -41,7 +42,7 @@ class QueueReport(msgspec.Struct, frozen=True):
     running: int
     held: int
     parked: int
-    pause: Pause | None
+    parked_reason: str
     problems: tuple[str, ...] = ()
 
 
@@ -89,16 +90,22 @@ class ExtractWorker:
         self.wake()
         return count
 
+    @property
+    def pause(self) -> Pause | None:
+        """Why and until when nothing runs; None when something may."""
+        pause = self._pause
+        return None if pause is None or pause.is_over(self._now()) else pause
+
     def report(self) -> QueueReport:
         """How it stands; blocking, safe from any thread."""
         waiting = self._waiting()
-        due, pause = coalesce.due_count(waiting, self._limits), self._pause
+        due, parked = coalesce.due_count(waiting, self._limits), self._backlog.parked()
         return QueueReport(
             waiting=due,
             running=len(self._running),
             held=len(waiting) - due,
-            parked=len(self._backlog.parked()),
-            pause=None if pause is None or pause.is_over(self._now()) else pause,
+            parked=len(parked),
+            parked_reason=parked[0].reason if parked else "",
             problems=tuple(self._problems.values()),
         )
 
@@ -205,12 +212,14 @@ class ExtractWorker:
             case "done":
                 self._backlog.finish(task.turns, outcome.reason, self._now())
                 self._problems.pop(batch.project, None)
+                self._problems.pop(EVERYWHERE, None)
                 self._pause = None
             case "failed":
                 self._fail(batch, outcome.words or outcome.reason)
             case "paused":
-                self._backlog.let_go(batch.turn_ids)
                 self._pause = outcome.pause
+                self._problems[EVERYWHERE] = outcome.words
+                self._backlog.let_go(batch.turn_ids)
             case "disk":
                 self._rest_for_disk(batch.project, outcome.words)
                 self._backlog.let_go(batch.turn_ids)

@@ -10,6 +10,7 @@ import anyio.to_thread
 import msgspec
 
 from memoryd import wire
+from memoryd.extract_methods import ExtractMethods, QueueStatus, SpendingStatus
 from memoryd.fence import Fences, fences
 from memoryd.health import Health, Recent
 from memoryd.memories import Memories, Saved
@@ -39,17 +40,6 @@ class TranscriptsStatus(msgspec.Struct, frozen=True):
     behind: int = 0
 
 
-class QueueStatus(msgspec.Struct, frozen=True):
-    waiting: int = 0
-    running: int = 0
-
-
-class SpendingStatus(msgspec.Struct, frozen=True):
-    today_usd: float = 0.0
-    month_usd: float = 0.0
-    paused: bool = False
-
-
 class MemoryStatus(msgspec.Struct, frozen=True):
     enabled: bool
     reason: str
@@ -60,6 +50,8 @@ class StatusReport(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     started: str
     provider: str
+    model: str
+    model_host: str
     transcripts: TranscriptsStatus
     queue: QueueStatus
     spending: SpendingStatus
@@ -98,6 +90,7 @@ class Methods:
         health: Health,
         recall: RecallMethods,
         sessions: SessionMethods,
+        extraction: ExtractMethods,
         log_path: str,
         socket_path: str,
         errors: list[str],
@@ -111,6 +104,7 @@ class Methods:
         self._health = health
         self._recall = recall
         self._sessions = sessions
+        self._extraction = extraction
         self._log_path = log_path
         self._socket_path = socket_path
         self._errors = errors
@@ -179,6 +173,8 @@ class Methods:
                 | wire.ImportStop()
             ):
                 return await self._transcripts.answer(params)
+            case wire.Cost() | wire.QueueRetry():
+                return await self._extraction.answer(params)
             case wire.Subscribe():
                 raise AssertionError("a subscription belongs to its connection")
             case _:
@@ -211,20 +207,23 @@ class Methods:
 
     def _status(self, cwd: str | None, lag: Lag) -> StatusReport:
         switch = self._scopes.project(cwd or "/").switch
+        queue, queue_problems = self._extraction.queue(lag.settling)
         return StatusReport(
             version=self._version,
             pid=os.getpid(),
             started=iso_time(self._started),
-            provider="embedded",
+            provider=self._extraction.provider,
+            model=self._extraction.model,
+            model_host=self._extraction.model_host,
             transcripts=TranscriptsStatus(lag.watched, lag.behind),
-            queue=QueueStatus(waiting=self._transcripts.waiting(lag)),
-            spending=SpendingStatus(),
+            queue=queue,
+            spending=self._extraction.spending(),
             memory=MemoryStatus(switch.enabled, switch.reason),
             log=self._log_path,
             socket=self._socket_path,
             fences=fences(),
             recent=self._health.recent(),
-            errors=[*self._errors, *self._transcripts.problems],
+            errors=[*self._errors, *self._transcripts.problems, *queue_problems],
         )
 
 

@@ -262,6 +262,17 @@ class ImportStop(msgspec.Struct, frozen=True):
 
 TranscriptParams = TurnEnded | SessionList | SessionShow | ImportStart | ImportStop
 
+
+class Cost(msgspec.Struct, frozen=True):
+    days: Annotated[int, msgspec.Meta(ge=1, le=3660)] = 30
+
+
+class QueueRetry(msgspec.Struct, frozen=True):
+    """Tries every turn again that was parked after too many failures."""
+
+
+ExtractParams = Cost | QueueRetry
+
 # Everything that can be asked; `methods` matches it in one place and forgets none.
 Params = (
     Ping
@@ -279,6 +290,7 @@ Params = (
     | Recall
     | SessionParams
     | TranscriptParams
+    | ExtractParams
 )
 
 METHODS: Final[dict[str, type[Params]]] = {
@@ -308,6 +320,8 @@ METHODS: Final[dict[str, type[Params]]] = {
     "session/show": SessionShow,
     "import/start": ImportStart,
     "import/stop": ImportStop,
+    "cost": Cost,
+    "queue/retry": QueueRetry,
 }
 
 

@@ -411,14 +411,15 @@ async def test_at_the_cap_turns_wait_and_go_on_by_themselves(home: Path) -> None
                 here.add(script)
                 await here.runs(len(here.finished) + 1)
             asked = len(model.requests)
-            report = here.worker.report()
+            report, pause = here.worker.report(), here.worker.pause
             assert here.finished[-1].reason == "budget"
-            assert report.pause is not None
-            assert report.pause.reason == "day-cap"
+            assert pause is not None
+            assert pause.reason == "day-cap"
+            assert "budget of the day" in report.problems[0]
             assert (report.waiting, report.parked) == (1, 0)
             spent = await here.ledger.spent(here.today())
             assert 0 < spent.today_usd <= 0.0055
-            here.step(report.pause.until - here.clock)
+            here.step(pause.until - here.clock)
             await here.runs(len(here.finished) + 1)
         assert asked > 1
         assert len(model.requests) == asked + 1
@@ -440,7 +441,7 @@ async def test_neither_an_endless_caller_nor_a_broken_server_gets_past_the_cap(
             for number in range(40):
                 here.say("go", session=f"s{number}", project=f"p{number % 4}")
             with anyio.fail_after(30):
-                while (pause := here.worker.report().pause) is None or pause.reason != "day-cap":
+                while (pause := here.worker.pause) is None or pause.reason != "day-cap":
                     here.step(pause.until - here.clock if pause else 5)
                     await anyio.sleep(0.01)
         spent = await here.ledger.spent(here.today())
@@ -455,10 +456,11 @@ async def test_a_key_that_does_not_work_makes_turns_wait_and_parks_none(home: Pa
             for count in range(1, 5):
                 (*_, run) = await here.runs(count)
                 assert (run.verdict, run.reason) == ("paused", "provider-refused")
-                report = here.worker.report()
-                assert report.pause is not None
+                report, pause = here.worker.report(), here.worker.pause
+                assert pause is not None
                 assert (report.waiting, report.parked) == (1, 0)
-                here.step(report.pause.until - here.clock)
+                assert "check the key" in report.problems[0]
+                here.step(pause.until - here.clock)
         assert len(model.requests) >= 4
 
 
