@@ -224,9 +224,7 @@ class Following:
             publish=hub.publish,
             on_change=listener.on_change,
         )
-        self.methods = TranscriptMethods(
-            self.tail, queue, Sessions(root, scopes.root), self.backfill
-        )
+        self.methods = TranscriptMethods(self.tail, Sessions(root, scopes.root), self.backfill)
 
 
 def _extractor(

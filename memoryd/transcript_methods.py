@@ -8,15 +8,11 @@ from memoryd import wire
 from memoryd.backfill import Backfill
 from memoryd.sessions import Sessions
 from memoryd.tail import Lag, Tail
-from memoryd.turn_queue import TurnQueue
 
 
 class TranscriptMethods:
-    def __init__(
-        self, tail: Tail, queue: TurnQueue, sessions: Sessions, backfill: Backfill
-    ) -> None:
+    def __init__(self, tail: Tail, sessions: Sessions, backfill: Backfill) -> None:
         self._tail = tail
-        self._queue = queue
         self._sessions = sessions
         self._backfill = backfill
 
@@ -46,7 +42,3 @@ class TranscriptMethods:
     @property
     def problems(self) -> list[str]:
         return self._tail.problems
-
-    def waiting(self, lag: Lag) -> int:
-        """Turns that have ended and that nobody has worked on yet."""
-        return self._queue.waiting() + lag.settling
