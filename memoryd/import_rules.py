@@ -70,7 +70,7 @@ def estimate_of_session(turn_chars: list[int], price: Price) -> Estimate:
     """For turns of one session, each of so many characters as they would be sent."""
     if not turn_chars:
         return Estimate()
-    runs = -(-sum(turn_chars) // RUN_CHARS)
+    runs = max(1, -(-sum(turn_chars) // RUN_CHARS))
     per_call = OWN_TOKENS_PER_CALL + round(sum(turn_chars) / CHARS_PER_TOKEN / runs)
     usage = Usage(input_tokens=per_call, output_tokens=ANSWER_TOKENS_PER_CALL)
     calls = runs * CALLS_PER_RUN

@@ -93,14 +93,6 @@ class TurnQueue:
         rows = [row for turn_id in ids for row in self._state.run(sql, turn_id)]
         return dict(msgspec.convert(rows, list[tuple[str, TurnState]]))
 
-    def counts(self) -> dict[TurnState, int]:
-        rows = self._state.run("select state, count(*) from turns group by state")
-        return dict(msgspec.convert(rows, list[tuple[TurnState, int]]))
-
-    def waiting(self) -> int:
-        rows = self._state.run("select count(*) from turns where state = 'pending'")
-        return msgspec.convert(rows, list[tuple[int]])[0][0]
-
     def _insert(self, one: Filed, at: float, *, imported: bool = False) -> bool:
         turn = one.turn
         state = "pending" if one.project else "skipped"

@@ -90,6 +90,10 @@ def print_part(kind: str, text: str, at: str) -> None:
 
 def import_old(arguments: Arguments) -> int:
     """Say what an import of old sessions takes, ask, and follow it to its end."""
+    if arguments.retry_parked:
+        answer = call("queue/retry")
+        print(f"{number_at(answer, 'retried'):.0f} turns that had been set aside are tried again")
+        return 0
     params = {"since": arguments.since}
     if arguments.project:
         params["cwd"] = project_of(arguments)
@@ -233,6 +237,11 @@ COMMANDS = (
             Argument(("--project",), "only this project (all, if not given)", "PATH"),
             Argument(("--dry-run",), "only say what it would take", is_switch=True),
             Argument(("--yes",), "do not ask", is_switch=True),
+            Argument(
+                ("--retry-parked",),
+                "instead, try again the turns that could not be worked on",
+                is_switch=True,
+            ),
             JSON,
         ),
     ),
