@@ -3,6 +3,7 @@
 Size: parts are cut by their reader; over TURN_CHARS_MAX or PARTS_MAX the oldest go, tool parts
 first, never the opening or the newest. So the state of a turn is bounded, whatever it did.
 The last LINES_REMEMBERED lines are known; an older rewind or repetition is not recognised.
+Secrets are masked as parts are added: turns and drafts are kept in state.db until they are done.
 """
 
 from hashlib import blake2b
@@ -10,6 +11,7 @@ from typing import Literal, get_args
 
 import msgspec
 
+from memoryd.masking import mask
 from memoryd.transcript_entries import Block, Entry, Source
 
 LINES_REMEMBERED = 2048
@@ -177,8 +179,9 @@ class Draft(msgspec.Struct, omit_defaults=True):
     def add(self, entry: Entry, *parts: Part) -> None:
         self.ended = entry.place.at or self.ended
         self.last_offset = entry.place.end
-        self.parts += parts
-        self.chars += sum(len(part.text) for part in parts)
+        clean = [_masked(part) for part in parts]
+        self.parts += clean
+        self.chars += sum(len(part.text) for part in clean)
         if self.chars > TURN_CHARS_MAX or len(self.parts) > PARTS_MAX:
             self._shrink(TOOL_KINDS)
             self._shrink(get_args(PartKind))
@@ -280,6 +283,13 @@ class Tree(msgspec.Struct, omit_defaults=True):
 def _key(uuid: str) -> int:
     """Eight bytes stand for a uuid: uuids are whatever the file says, of any length."""
     return int.from_bytes(blake2b(uuid.encode("utf-8", "replace"), digest_size=8).digest())
+
+
+def _masked(part: Part) -> Part:
+    text, gist = mask(part.text), mask(part.gist)
+    if (text, gist) == (part.text, part.gist):
+        return part
+    return msgspec.structs.replace(part, text=text, gist=gist)
 
 
 def _part(block: Block, at: str) -> Part:

@@ -1,6 +1,7 @@
 """Entries to turns: when a turn ends, what belongs to it, and which branch is alive."""
 
 import json
+import random
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ from memoryd.transcript_turns import (
     Turn,
 )
 from memoryd.transcripts import Follower
+from tests.secret_samples import ALNUM, Draw
 from tests.session_script import SessionScript
 
 TASK_DONE: dict[str, Any] = {"promptSource": "system", "origin": {"kind": "task-notification"}}
@@ -541,3 +543,19 @@ def test_a_snapshot_of_another_kind_is_refused() -> None:
     for snapshot in (b"", b"\xff\xff", msgspec.msgpack.encode([1, 2]), json.dumps({}).encode()):
         with pytest.raises(msgspec.DecodeError):
             Follower.restore(snapshot)
+
+
+def test_a_secret_is_masked_before_a_turn_or_a_snapshot_can_be_stored(
+    script: SessionScript, tail: Tail
+) -> None:
+    secret = "ghp_" + Draw(random.Random(7)).of(ALNUM, 36)
+    script.prompt(f"The token is {secret}")
+    call = script.call("Bash", {"command": f"curl -H 'Authorization: token {secret}' x"})
+    script.result(call, f"you sent {secret}")
+    tail.read()
+    assert secret.encode() not in tail.follower.snapshot()
+    script.answer(f"I used {secret}.")
+    (turn,) = tail.finish()
+    assert isinstance(turn, Turn)
+    assert secret not in repr(turn)
+    assert turn.parts[0].text == "The token is [secret: github-token]"
