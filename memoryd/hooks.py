@@ -17,7 +17,7 @@ import anyio.to_thread
 import structlog
 
 from memoryd import notes, paths, wire
-from memoryd.context import LOADED_BY_THE_CLIENT, Context
+from memoryd.context import LOADED_BY_THE_CLIENT, Context, Kind
 from memoryd.errands import Errands
 from memoryd.errors import MemorydError
 from memoryd.paths import Places
@@ -103,7 +103,7 @@ class Hooks:
         return within(f"{head}\n\n{kept.text}")
 
     def _fresh_start(self, hook: wire.Hook, project: Project) -> str:
-        without = LOADED_BY_THE_CLIENT | {"guidance"}
+        without: frozenset[Kind] = LOADED_BY_THE_CLIENT | {"guidance"}
         loaded = self._context.assemble(
             hook.cwd, session_id=hook.session_id, source=hook.source, without=without
         )

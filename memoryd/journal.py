@@ -30,7 +30,7 @@ class _PrivateRotatingFile(logging.handlers.RotatingFileHandler):
 
     def _open(self) -> TextIOWrapper:
         handle = os.open(self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        return os.fdopen(handle, self.mode, encoding="utf-8", errors="replace")
+        return TextIOWrapper(os.fdopen(handle, "ab"), encoding="utf-8", errors="replace")
 
 
 def start(
