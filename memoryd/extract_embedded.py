@@ -4,10 +4,8 @@ Rules
 - Only a person's own words are listened to; what the assistant said before them is context.
 - What a memory says already, word for word, is not saved again. So a turn that is done a second
   time, after a crash, changes nothing.
-- A statement close to an existing memory of its type adds to that memory what is new in it, and
-  nothing when no word of it is new.
-- A statement that takes something back, says the opposite or gives another number becomes a memory
-  of its own that supersedes the old one.
+- A statement on the subject of an existing memory of its type adds to it what is new, and nothing
+  when no word is new. One that reverses it becomes a memory of its own that supersedes the old one.
 """
 
 import re
@@ -21,23 +19,17 @@ from memoryd import topics
 from memoryd.errors import MemorydError
 from memoryd.extract_messages import SPOKEN_SOURCES, said_at
 from memoryd.extraction import Outcome, Task
-from memoryd.statements import Statement, likeness, statements_in, topic_words
+from memoryd.restatement import Relation, relation_of
+from memoryd.statements import Statement, statements_in
 from memoryd.store import MemoryDirectory, Store, Stored
 from memoryd.topics import Topic
 from memoryd.transcript_turns import Turn
 
-NEAR_LIKENESS = 0.75
-CORRECTED_LIKENESS = 0.5
-# A short statement has all its words in a long enough text about something else.
+# Beyond this a memory is about more than one thing, and no statement restates it.
 COMPARED_CHARS = 600
 
 _HOW = "**How to apply:**"
-_NEGATED = re.compile(
-    r"\b(?:not|never|no|don'?t|doesn'?t|stop|avoid|without|nie|nicht|kein\w*|jamais|pas|nunca|não|mai|non"
-    r"|niet|nooit|никогда|не)\b",
-    re.IGNORECASE,
-)
-_NUMBER = re.compile(r"\d+(?:[.:-]\d+)*")
+_STAMP = re.compile(r"Said on \d{4}-\d\d-\d\d at \d\d:\d\d:\d\d:")
 
 
 class Heard(msgspec.Struct, frozen=True):
@@ -64,9 +56,9 @@ class Note(msgspec.Struct, frozen=True):
     topic: Topic
     retired: bool
 
-    def likeness_to(self, statement: Statement) -> float:
-        topic = self.topic
-        return likeness(statement, topic.name, topic.description, topic.body[:COMPARED_CHARS])
+    @property
+    def lead(self) -> str:
+        return lead_of(self.topic.body)
 
 
 def heard_in(turns: Sequence[Turn], earlier: str) -> Iterator[Heard]:
@@ -83,7 +75,7 @@ def heard_in(turns: Sequence[Turn], earlier: str) -> Iterator[Heard]:
 
 def lead_of(body: str) -> str:
     """What a memory says, without the standing words on how to apply it; on one line."""
-    return " ".join(body.partition(_HOW)[0].replace("**Why:**", "").split())
+    return " ".join(_STAMP.sub("", body.partition(_HOW)[0].replace("**Why:**", "")).split())
 
 
 class Keeper:
@@ -102,31 +94,31 @@ class Keeper:
         """The memory that now says it; None when one said it already."""
         if any(self._is_told_by(note, heard) for note in self._notes):
             return None
-        old = self._nearest(heard.statement)
+        relation, old = self._nearest(heard)
         if old is None:
             return self._save(heard)
-        if heard.statement.corrects or contradicts(heard.lead, lead_of(old.topic.body)):
+        if relation == "reverses":
             return self._save(heard, supersedes=old)
-        if topic_words(heard.lead) <= topic_words(f"{old.topic.description} {old.topic.body}"):
-            return None
-        return self._add(heard, old)
+        return self._add(heard, old) if relation == "adds" else None
 
     def _is_told_by(self, note: Note, heard: Heard) -> bool:
-        if heard.lead not in lead_of(note.topic.body):
+        if heard.lead not in note.lead:
             return False
         # A turn that is done again meets its own memory, retired by what was said later in it.
         own = note.topic.created == heard.created or heard.stamp in note.topic.body
         return not note.retired or (self._again and own)
 
-    def _nearest(self, statement: Statement) -> Note | None:
-        enough = CORRECTED_LIKENESS if statement.corrects else NEAR_LIKENESS
-        near = [
-            (note.likeness_to(statement), note)
-            for note in self._notes
-            if not note.retired and note.topic.type == statement.type
-        ]
-        best = max(near, key=lambda one: one[0], default=None)
-        return best[1] if best and best[0] >= enough else None
+    def _nearest(self, heard: Heard) -> tuple[Relation, Note | None]:
+        """The memory that the statement is about, the newest if there are several."""
+        statement = heard.statement
+        for note in reversed(self._notes):
+            if note.retired or note.topic.type != statement.type:
+                continue
+            old = note.lead[:COMPARED_CHARS]
+            relation = relation_of(heard.lead, old, takes_back=statement.corrects)
+            if relation != "other":
+                return relation, note
+        return "other", None
 
     def _save(self, heard: Heard, supersedes: Note | None = None) -> Stored:
         statement = heard.statement
@@ -164,7 +156,8 @@ class Keeper:
         self._notes[self._notes.index(old)] = new
 
     def _existing(self) -> Iterator[Note]:
-        for one in self._store.scan(self._directory):
+        """The oldest first, as those that are saved now go to the end."""
+        for one in reversed(self._store.scan(self._directory)):
             try:
                 stored = self._store.read(self._directory, one.file)
             except MemorydError:  # gone since it was listed, or no plain file
@@ -176,13 +169,6 @@ def with_addition(text: str, sentence: str) -> str:
     """The memory with one more paragraph, above how to apply it where that is said."""
     head, how, rest = text.rstrip("\n").partition(f"\n{_HOW}")
     return f"{head.rstrip()}\n\n{sentence}\n" + (f"\n{_HOW}{rest}\n" if how else "")
-
-
-def contradicts(new: str, old: str) -> bool:
-    """Whether, of two statements on one subject, the new one forbids or counts otherwise."""
-    numbers, known = set(_NUMBER.findall(new)), set(_NUMBER.findall(old))
-    counts_otherwise = not (known <= numbers or numbers <= known)
-    return counts_otherwise or bool(_NEGATED.search(new)) != bool(_NEGATED.search(old))
 
 
 class EmbeddedExtractor:

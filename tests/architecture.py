@@ -57,6 +57,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "statement_kinds",
         "statement_passages",
         "statements",
+        "restatement",
         "dialogue",
         "spending",
         "meter",

@@ -9,9 +9,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from memoryd import paths
-from memoryd.extract_embedded import EmbeddedExtractor, contradicts, with_addition
+from memoryd.extract_embedded import EmbeddedExtractor, with_addition
 from memoryd.extraction import Task
 from memoryd.history import History
+from memoryd.restatement import relation_of
 from memoryd.scopes import Scopes
 from memoryd.state import State
 from memoryd.store import Listed, Store
@@ -148,11 +149,29 @@ async def test_a_secret_in_a_statement_is_not_saved(world: World) -> None:
     assert all(token not in world.text(one.file) for one in world.alive())
 
 
-def test_a_number_that_changed_is_a_contradiction_and_one_that_was_added_is_not() -> None:
-    assert contradicts("The freeze is on 2026-03-13.", "The freeze is on 2026-03-06.")
-    assert not contradicts("The freeze is on 2026-03-06 at 14:00.", "The freeze is on 2026-03-06.")
-    assert not contradicts("The freeze is soon.", "The freeze is on 2026-03-06.")
-    assert contradicts("Never mock the clock.", "Always mock the clock.")
+@pytest.mark.parametrize(
+    ("new", "old", "relation"),
+    [
+        ("The freeze is on 2026-03-13.", "The freeze is on 2026-03-06.", "reverses"),
+        ("The freeze is on 2026-03-06 at 14:00.", "The freeze is on 2026-03-06.", "adds"),
+        ("The freeze starts.", "The freeze starts on 2026-03-06.", "told"),
+        ("Never mock the clock.", "Always mock the clock.", "reverses"),
+        ("Please mock clocks!", "Always mock the clock.", "told"),
+        ("Mock the clock and the network.", "Always mock the clock.", "adds"),
+        ("Always lint lexer modules.", "Always lint parser modules.", "other"),
+        ("Never lint lexer modules.", "Always lint parser modules.", "other"),
+        ("Tabs of the sidebar remember where they were scrolled to.", "Use tabs.", "other"),
+        ("", "Use tabs.", "other"),
+    ],
+)
+def test_how_statements_stand_to_each_other(new: str, old: str, relation: str) -> None:
+    assert relation_of(new, old) == relation
+
+
+def test_who_takes_something_back_need_not_repeat_it_all() -> None:
+    new, old = "Scratch that, we deploy on Fridays.", "Never deploy on Fridays before a holiday."
+    assert relation_of(new, old) == "other"
+    assert relation_of(new, old, takes_back=True) == "reverses"
 
 
 def test_an_addition_stands_above_how_to_apply() -> None:

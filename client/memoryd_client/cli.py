@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from memoryd_client import (
     __version__,
+    cli_cost,
     cli_daemon,
     cli_install,
     cli_memories,
@@ -58,6 +59,23 @@ MCP = Command(
 )
 
 
+def play_demo(arguments: Arguments) -> int:
+    """Show the whole life of a memory on sample sessions."""
+    from memoryd_client import demo  # noqa: PLC0415 - no other command pays for it
+
+    return demo.demo(arguments)
+
+
+DEMO = Command(
+    "demo",
+    "show the whole life of a memory, offline, in a throwaway home",
+    "memoryd demo",
+    play_demo,
+    (Argument(("--keep",), "leave the throwaway home, for a look at its files", is_switch=True),),
+    asks_daemon=False,
+)
+
+
 def print_manual(_arguments: Arguments) -> int:
     """Print the manual page of all commands."""
     from memoryd_client import manual  # noqa: PLC0415 - no other command pays for it
@@ -99,7 +117,9 @@ COMMANDS: tuple[Command, ...] = (
     *cli_recall.COMMANDS,
     *cli_notes.COMMANDS,
     *cli_sessions.COMMANDS,
+    *cli_cost.COMMANDS,
     *cli_install.COMMANDS,
+    DEMO,
     HOOK,
     MCP,
     MANUAL,
