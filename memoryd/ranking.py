@@ -2,8 +2,7 @@
 
 - Words: BM25 over name, description and body in one, the name counting double. A word is worth
   the more the fewer memories hold it. The score is the share that a memory earns of what the
-  query's words are worth together: it says how much of the query was answered. The best passage
-  of a memory counts beside the whole.
+  query's words are worth together: it says how much of the query was answered.
 - A word that no memory holds may be mistyped: the commonest word one slip away stands in for it,
   at a discount.
 - Meaning: the likeness of query and memory beyond what all memories have in common, by word
@@ -31,7 +30,6 @@ from memoryd.relevance import Evidence, Likeness, is_relevant, rarity
 from memoryd.vectors import ABSENT, Vector, Vectors, common_part
 from memoryd.words import near_misses, spoken_words, term_of, terms_of
 
-PASSAGE_WEIGHT = 0.5
 LIKENESS_WEIGHT = {Likeness.WORDS: 0.5, Likeness.SENTENCES: 0.8}
 SLIP_WEIGHT = 0.8
 # Many a rare word is one slip from another that has nothing to do with it.
@@ -115,8 +113,7 @@ class _Wording:
     def __init__(self, parts: Sequence[Index], text: str) -> None:
         self._parts = parts
         self.memories = sum(map(len, parts))
-        self.document_length = _mean_length([part.documents for part in parts])
-        self.passage_length = _mean_length([part.passages for part in parts])
+        self._mean_length = _mean_length([part.documents for part in parts])
         counts = Counter(terms_of(text))
         holders = {term: self._holders_of(term) for term in counts}
         self.whole_worth = sum(n * self._worth(holders[term]) for term, n in counts.items())
@@ -132,13 +129,12 @@ class _Wording:
 
     def scores(self, part: Index) -> Scores:
         """The share of the query's worth that each memory earns, 0 to 1."""
-        whole = part.documents.scores(self.worths, self.document_length)
-        passages = part.passages.scores(self.worths, self.passage_length)
-        best = part.with_best_passages(whole, passages)
-        return (whole + PASSAGE_WEIGHT * best) / ((1 + PASSAGE_WEIGHT) * self.whole_worth)
+        return part.documents.scores(self.worths, self._mean_length) / self.whole_worth
 
     def earned(self, part: Index, entry: Entry) -> Mapping[str, float]:
-        return dict(part.documents.shares(entry.slot, self.worths, self.document_length))
+        """What each word of the query brought to one memory; the sum is its score."""
+        shares = part.documents.shares(entry.slot, self.worths, self._mean_length)
+        return {term: share / self.whole_worth for term, share in shares}
 
     def covered(self, terms: Mapping[str, float]) -> float:
         """The share of the query that a memory with these terms holds."""
@@ -239,10 +235,7 @@ def _evidence_for(
 
 
 def _hit_of(one: _Candidate, earned: Mapping[str, float], now: float) -> Hit:
-    # Passages blur what each word brought; it is told as its share of the whole text.
-    scale = one.words / sum(earned.values()) if earned else 0.0
-    shares = [Share(term, share * scale) for term, share in earned.items()]
-    shares.sort(key=lambda share: -share.share)
+    shares = sorted((Share(*each) for each in earned.items()), key=lambda share: -share.share)
     score = one.score * (1 + _bonus(one.entry, now))
     return Hit(one.entry.key, score, one.words, one.meaning, tuple(shares))
 

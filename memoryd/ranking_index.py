@@ -1,20 +1,19 @@
 """The memories of one directory, held in memory so that ranking can ask about them.
 
-One document comes, changes or goes at a time, and only what is its own is touched: its terms, the
-terms of its passages, and its vectors. Those are made elsewhere and may come late: `put` gives a
-ticket, and vectors handed in with the ticket of an older content are ignored.
+One document comes, changes or goes at a time, and only what is its own is touched: its terms and
+its vectors. Vectors are made elsewhere, by worker threads, and may come late: `put` gives a ticket,
+and those handed in with the ticket of an older content are ignored.
 
 The daemon calls everything here from its event loop; nothing is locked.
 """
 
-from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 import numpy as np
 
-from memoryd.postings import Postings, Scores
+from memoryd.postings import Postings
 from memoryd.vectors import Matrix, Vector, Vectors
 from memoryd.words import passages_of, terms_of
 
@@ -37,7 +36,6 @@ class Entry(msgspec.Struct, frozen=True):
     key: str
     ticket: int
     slot: int
-    passages: tuple[int, ...]
     type: str
     modified_at: float
 
@@ -45,12 +43,10 @@ class Entry(msgspec.Struct, frozen=True):
 class Index:
     def __init__(self) -> None:
         self.documents = Postings()
-        self.passages = Postings()
         self.word_vectors = Vectors()
         self.sentence_vectors = Vectors()
         self._entries: dict[str, Entry] = {}
         self._by_slot: list[Entry | None] = []
-        self._passage_owners = array("i")
         self._tickets = 0
 
     def __len__(self) -> int:
@@ -68,7 +64,6 @@ class Index:
             key=document.key,
             ticket=self._tickets,
             slot=slot,
-            passages=tuple(self._put_passages(document, slot)),
             type=document.type,
             modified_at=document.modified_at,
         )
@@ -84,8 +79,6 @@ class Index:
             return
         self._by_slot[entry.slot] = None
         self.documents.drop(entry.slot)
-        for passage in entry.passages:
-            self.passages.drop(passage)
         self.word_vectors.drop(entry.slot)
         self.sentence_vectors.drop(entry.slot)
 
@@ -105,23 +98,6 @@ class Index:
 
     def slots_of(self, keys: Iterable[str]) -> list[int]:
         return [self._entries[key].slot for key in keys if key in self._entries]
-
-    def with_best_passages(self, documents: Scores, passages: Scores) -> Scores:
-        """For each document the better of its own score and its best passage's."""
-        if not self.passages.size:
-            return documents
-        best = documents.copy()
-        np.maximum.at(best, np.frombuffer(self._passage_owners, np.intc), passages)
-        return best
-
-    def _put_passages(self, document: Document, owner: int) -> Iterator[int]:
-        """A body of one passage is the document itself and is not held twice."""
-        texts = passages_of(document.body, PASSAGE_CHARS)
-        for text in texts if len(texts) > 1 else ():
-            slot = self.passages.add(Counter(terms_of(f"{document.name}\n{text}")))
-            self._passage_owners.extend([owner] * (slot + 1 - len(self._passage_owners)))
-            self._passage_owners[slot] = owner
-            yield slot
 
 
 def sentence_passages(document: Document) -> list[str]:

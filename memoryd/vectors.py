@@ -21,7 +21,7 @@ Matrix = NDArray[np.float32]
 ABSENT = -2.0  # below every cosine: the document has no vector yet
 NOBODY = -1
 # Larger products are spread over threads that spin, which costs 20 ms where a core is busy.
-_BLOCK_ROWS = 512
+_BLOCK_ROWS = 1024
 # The common part of a handful of documents is not known yet and is taken off only in part.
 _COMMON_PRIOR = 10
 
@@ -32,6 +32,7 @@ class Vectors:
         self._owners = np.zeros(0, np.intp)
         self._rows_of: dict[int, list[int]] = {}
         self._free: list[int] = []
+        self._used = 0
         self.total: Vector = np.zeros(0, np.float32)
         self.count = 0
 
@@ -40,9 +41,7 @@ class Vectors:
         self.drop(owner)
         if self.count == 0:
             self._start_with(rows.shape[1])
-        while len(self._free) < len(rows):
-            self._grow()
-        places = [self._free.pop() for _ in rows]
+        places = [self._free.pop() if self._free else self._next_place() for _ in rows]
         self._rows[places] = rows
         self._owners[places] = owner
         self._rows_of[owner] = places
@@ -66,11 +65,12 @@ class Vectors:
         best = np.full(capacity + 1, ABSENT)
         if self.fits(query):
             asked = unit(query - common)
+            owners = self._owners[: self._used]
             likeness = self._dots(asked) - float(common @ asked)
             if self.count == len(self._rows_of):  # a row each: no best to look for
-                best[self._owners] = likeness
+                best[owners] = likeness
             else:
-                np.maximum.at(best, self._owners, likeness)
+                np.maximum.at(best, owners, likeness)
         return best[:-1]
 
     def cosine(self, owner: int, query: Vector) -> float:
@@ -81,9 +81,9 @@ class Vectors:
         return max(float(self._rows[place] @ query) for place in places)
 
     def _dots(self, query: Vector) -> Vector:
-        dots = np.empty(len(self._rows), np.float32)
-        for start in range(0, len(dots), _BLOCK_ROWS):
-            block = slice(start, start + _BLOCK_ROWS)
+        dots = np.empty(self._used, np.float32)
+        for start in range(0, self._used, _BLOCK_ROWS):
+            block = slice(start, min(start + _BLOCK_ROWS, self._used))
             np.dot(self._rows[block], query, out=dots[block])
         return dots
 
@@ -91,16 +91,17 @@ class Vectors:
         self._rows = np.zeros((0, dimensions), np.float32)
         self._owners = np.zeros(0, np.intp)
         self._free.clear()
+        self._used = 0
         self.total = np.zeros(dimensions, np.float32)
 
-    def _grow(self) -> None:
-        before = len(self._rows)
-        added = max(before, 64)
-        self._rows = np.concatenate(
-            [self._rows, np.zeros((added, self._rows.shape[1]), np.float32)]
-        )
-        self._owners = np.concatenate([self._owners, np.full(added, NOBODY)])
-        self._free += range(before + added - 1, before - 1, -1)
+    def _next_place(self) -> int:
+        if self._used == len(self._rows):
+            added = max(self._used, 64)
+            empty = np.zeros((added, self._rows.shape[1]), np.float32)
+            self._rows = np.concatenate([self._rows, empty])
+            self._owners = np.concatenate([self._owners, np.full(added, NOBODY)])
+        self._used += 1
+        return self._used - 1
 
 
 def unit(vector: Vector) -> Vector:
