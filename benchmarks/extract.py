@@ -1,0 +1,140 @@
+"""What a turn costs to extract, beside sending the whole conversation; and how soon it is begun.
+
+The daemon is the real one and so is the SDK; the model is scripted, on loopback, and counts a token
+for every four characters. Every turn has some talk and a few tools that print at length.
+"""
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from memoryd.transcript_turns import Turn
+from memoryd.transcripts import living_history, read_entries
+from tests.running import Daemon, make_home
+from tests.scripted_model import Reply, ScriptedModel, SeenRequest, asks, says
+from tests.test_extract_daemon import TABS, Session, wait_until_idle, with_model
+
+TURNS = 30
+CHARACTERS_PER_TOKEN = 4
+OUTPUT_LINES = 80
+
+
+@contextmanager
+def running(model: ScriptedModel | None = None) -> Iterator[tuple[Daemon, Path]]:
+    with tempfile.TemporaryDirectory(prefix="memoryd-bench-") as folder:
+        home = make_home(Path(folder))
+        daemon = Daemon(home)
+        if model is not None:
+            with_model(daemon, model)
+        daemon.start()
+        try:
+            yield daemon, home
+        finally:
+            daemon.end()
+
+
+def work_on(session: Session, number: int) -> None:
+    """One turn as a person and an agent have it."""
+    session.prompt(f"The import of part {number} fails on the second run; please find out why.")
+    for tool, given in (
+        ("Grep", {"pattern": f"def load_part_{number}"}),
+        ("Read", {"file_path": f"src/part_{number}.py"}),
+        ("Bash", {"command": f"make test PART={number}"}),
+    ):
+        lines = (f"{n:5} value_{number}_{n} = compute(part[{n}])" for n in range(OUTPUT_LINES))
+        session.result(session.call(tool, given), "\n".join(lines))
+    session.answer(f"Part {number} kept its lock file. It is removed now, and the tests pass.")
+    session.system("turn_duration", durationMs=1000)
+
+
+def tokens_of_whole(session: Session) -> list[int]:
+    """How much each turn's request would be if it held the conversation up to there."""
+    history = living_history(read_entries([session.data]))
+    sizes = [
+        sum(len(part.text) for part in event.parts) for event in history if isinstance(event, Turn)
+    ]
+    return [sum(sizes[: end + 1]) // CHARACTERS_PER_TOKEN for end in range(len(sizes))]
+
+
+def measure_cost() -> None:
+    asked_at: list[float] = []
+
+    def script(request: SeenRequest) -> Reply:
+        if len(request.body["messages"]) > 1:
+            return says("Saved.")
+        asked_at.append(time.perf_counter())
+        # The first turn is worth a note, as in most sessions; the others are worth nothing.
+        return asks(TABS) if len(asked_at) == 1 else says("Nothing worth keeping.")
+
+    with ScriptedModel(script) as model, running(model) as (daemon, home):
+        session = Session(home)
+        waited: list[float] = []
+        with daemon.peer() as peer:
+            for number in range(TURNS):
+                work_on(session, number)
+                said_at = time.perf_counter()
+                peer.call("turn/ended", session_id="s", transcript_path=str(session.path))
+                wait_for_run(peer_count=number + 1, asked_at=asked_at, daemon=daemon)
+                waited.append(asked_at[number] - said_at)
+        runs = [line for line in daemon.lines() if line["event"] == "extraction"]
+    assert len(runs) == TURNS
+    sent = [run["input_tokens"] / run["model_turns"] for run in runs]
+    paid = [run["input_tokens"] - 0.9 * run["cached_tokens"] for run in runs]
+    whole = tokens_of_whole(session)
+    print(f"\n{TURNS} turns of one session, tokens of the prompt in each request")
+    print(f"  {'':34}{'mean':>8}{'last turn':>11}")
+    print(f"  {'as memoryd sends it':34}{statistics.mean(sent):8.0f}{sent[-1]:11.0f}")
+    print(f"  {'the whole conversation instead':34}{statistics.mean(whole):8.0f}{whole[-1]:11.0f}")
+    print(f"  {'paid for, the cache counted':34}{statistics.mean(paid):8.0f}{paid[-1]:11.0f}")
+    share = sum(run["cached_tokens"] for run in runs) / sum(run["input_tokens"] for run in runs)
+    print(f"  cache-hit share: {share:.0%} of all prompt tokens, {usd_of(runs)}")
+    print_times("from the turn's last line to the request", waited[1:])
+
+
+def usd_of(runs: Sequence[dict[str, float]]) -> str:
+    mean = statistics.mean(run["usd"] for run in runs)
+    return f"${mean:.6f} a turn, so ${mean * 50 * 22:.2f} for 22 days of 50 turns"
+
+
+def wait_for_run(peer_count: int, asked_at: Sequence[float], daemon: Daemon) -> None:
+    while len(asked_at) < peer_count:
+        time.sleep(0.001)
+    wait_until_idle(daemon)
+
+
+def measure_embedded() -> None:
+    with running() as (daemon, home):
+        waited: list[float] = []
+        with daemon.peer() as peer, daemon.peer() as other:
+            peer.call("events/subscribe", kinds=["memory/saved"])
+            for number in range(TURNS):
+                session = Session(home, f"s{number}", project=f"p{number}")
+                session.prompt("From now on always use tabs here, because make insists on them.")
+                session.answer("Understood.")
+                session.system("turn_duration", durationMs=1000)
+                said_at = time.perf_counter()
+                other.call(
+                    "turn/ended", session_id=session.session_id, transcript_path=str(session.path)
+                )
+                peer.next_event()
+                waited.append(time.perf_counter() - said_at)
+    print("\nwithout a model")
+    print_times("from the turn's last line to the saved memory", waited[1:])
+
+
+def print_times(name: str, seconds: Sequence[float]) -> None:
+    late = statistics.quantiles(seconds, n=10)[-1]
+    print(f"  {name}: p50 {statistics.median(seconds) * 1000:.0f} ms, p90 {late * 1000:.0f} ms")
+
+
+def main() -> None:
+    parts: tuple[Callable[[], None], ...] = (measure_cost, measure_embedded)
+    for part in parts:
+        part()
+
+
+if __name__ == "__main__":
+    main()
