@@ -36,6 +36,9 @@ unit: setup  ## the tests alone
 run: setup  ## serve in the foreground, with whatever key there is
 	$(BIN)/memoryd serve
 
+demo: setup  ## the whole life of a memory, offline, in a throwaway home
+	$(BIN)/memoryd demo
+
 manual: setup  ## write docs/memoryd.1 from the table of commands
 	$(BIN)/memoryd manual > docs/memoryd.1
 
