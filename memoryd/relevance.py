@@ -54,7 +54,7 @@ class _Weights(msgspec.Struct, frozen=True):
 
 
 _WEIGHTS = {
-    Likeness.NONE: _Weights(covered=5.5, known=6.5, cosine=0.0, crowd=0.53, bar=0.1),
+    Likeness.NONE: _Weights(covered=5.5, known=6.5, cosine=0.0, crowd=0.53, bar=0.4),
     Likeness.WORDS: _Weights(covered=3.1, known=4.6, cosine=12.2, crowd=0.76, bar=1.7),
     Likeness.SENTENCES: _Weights(covered=2.1, known=4.5, cosine=14.5, crowd=0.63, bar=3.7),
 }
