@@ -26,6 +26,7 @@ from memoryd.errors import StorageError
 from memoryd.files import make_folder
 
 STALE_SECONDS: Final = 3600.0
+WRITING_SECONDS: Final = 0.2
 TRIES: Final = 10
 
 
@@ -92,8 +93,7 @@ class ConsolidateLock:
         handle = os.open(path, flags, 0o600)
         try:
             if not _locked(handle):
-                # One of ours has it. If it froze long ago, its file is taken from under it.
-                if not before.existed or now - before.modified < STALE_SECONDS:
+                if not _is_frozen(path, before, now):
                     return None
                 Path(path).unlink(missing_ok=True)
                 return False
@@ -199,6 +199,17 @@ def _locked(handle: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _is_frozen(path: str, before: Before, now: float) -> bool:
+    """Whether one of ours, who has the OS lock, took it so long ago that it is given up.
+
+    Between taking and writing its number, a taker looks just like that: it gets a moment to write.
+    """
+    if not before.existed or now - before.modified < STALE_SECONDS:
+        return False
+    time.sleep(WRITING_SECONDS)
+    return look(path) == before
 
 
 def _is_in_place(path: str, handle: int) -> bool:

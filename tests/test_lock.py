@@ -120,7 +120,7 @@ def test_of_twenty_at_once_exactly_one_gets_it_in_every_one_of_sixty_rounds(
     paths = [str(tmp_path / f"m{number}/.consolidate-lock") for number in range(60)]
     for number, path in enumerate(paths):
         if number % 2:
-            written(path, "999999999", NOW - 90_000)
+            written(path, "999999999", time.time() - 90_000)
     command = [sys.executable, "-c", TAKER, *paths]
     pipe = subprocess.PIPE
     takers = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _ in range(20)]
