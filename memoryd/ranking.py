@@ -97,7 +97,7 @@ def search(
         return []
     senses = list(_senses_of(parts, question))
     found = [one for part in parts for one in _best_of(part, wording, senses, limit, excluded)]
-    found.sort(key=lambda one: one.score * (1 + _bonus(one.entry, now)), reverse=True)
+    found.sort(key=lambda one: (-one.score * (1 + _bonus(one.entry, now)), one.entry.key))
     earnings = ((one, wording.earned(one.part, one.entry)) for one in found[:limit])
     relevant = (
         _hit_of(one, earned, now)
@@ -147,12 +147,12 @@ class _Wording:
         return math.log1p((self.memories - holders + 0.5) / (holders + 0.5))
 
     def _add_stand_ins(self, unknown: AbstractSet[str], text: str) -> None:
-        words = {word for word in spoken_words(text) if _may_be_mistyped(word)}
+        words = dict.fromkeys(filter(_may_be_mistyped, spoken_words(text)))
         for word in islice((word for word in words if term_of(word) in unknown), MOST_SLIPS):
             slips = near_misses(word) - self.worths.keys()
             held = (term for part in self._parts for term in part.documents.held_among(slips))
-            if term := max(held, key=self._holders_of, default=""):
-                holders = self._holders_of(term)
+            holders, term = max(((self._holders_of(term), term) for term in held), default=(0, ""))
+            if holders:
                 self.worths[term] = SLIP_WEIGHT * self._worth(holders)
                 self._rarities[term] = SLIP_EVIDENCE * rarity(holders, self.memories)
 
