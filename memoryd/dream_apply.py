@@ -18,7 +18,7 @@ from memoryd.dream_book import Dream, DreamBook, Undoable
 from memoryd.dream_review import in_safe_order, takes_words_away
 from memoryd.dream_stage import Files
 from memoryd.errors import Conflict, MemorydError, NotFound, Unavailable
-from memoryd.files import version_of
+from memoryd.files import Folder, version_of
 from memoryd.lock import bring_back, look
 from memoryd.store import MemoryDirectory, Store
 from memoryd.topics import INDEX_FILE
@@ -138,7 +138,7 @@ class Applier:
                 cause="restore",
                 modified=one.modified,
             )
-        if left:
+        if left or INDEX_FILE not in {one.file for one in files}:
             self._store.repair(directory)
         return left
 
@@ -148,6 +148,8 @@ class Applier:
         for dream in self._book.unfinished():
             try:
                 if dream.state == "applying":
+                    with Folder.open(dream.directory) as folder:
+                        folder.remove_temporaries()
                     self.take_back(dream.id, MemoryDirectory(dream.directory, "project"))
                     self._book.note_taken_back(dream.id)
                 if dream.cause != "dry-run":

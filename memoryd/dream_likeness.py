@@ -66,7 +66,7 @@ _DAYS: Final = (
     "monday tuesday wednesday thursday friday saturday sunday january february march april may june"
     " july august september october november december"
 )
-_COUNTS: Final = "one two three four five six seven eight nine ten eleven twelve"
+_COUNTS: Final = "two three four five six seven eight nine ten eleven twelve"
 _DAYS_AND_COUNTS: Final = frozenset(
     [*_DAYS.split(), *(f"{day}s" for day in _DAYS.split()), *_COUNTS.split()]
 )

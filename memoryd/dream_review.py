@@ -65,7 +65,7 @@ def loss(before: Texts, after: Texts, today: str) -> Loss:
     """Of the memories believed before, those that the dream would lose."""
     believed_before, believed_after = believed(before, today), believed(after, today)
     changed = {file for file, text in after.items() if before.get(file) != text}
-    moved = frozenset[str]().union(*(_words(after[file]) for file in changed - {INDEX_FILE}))
+    moved = frozenset[str]().union(*(_words(after[file]) for file in changed & believed_after))
     lost = [
         file
         for file in sorted(believed_before)

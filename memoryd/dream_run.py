@@ -21,6 +21,7 @@ import msgspec
 import structlog
 
 from memoryd import dream_plan, dream_review, paths
+from memoryd.agent_files import shown
 from memoryd.dream_apply import Applier
 from memoryd.dream_book import DreamBook, DreamCause, DreamState, Summary
 from memoryd.dream_likeness import Similarity
@@ -315,4 +316,5 @@ def sweep_copies(means: Means) -> None:
 
 
 def _texts(files: Files) -> dict[str, str]:
-    return {file: stored.text for file, stored in files.items()}
+    """As they may be shown; a secret that was masked on the way is no loss, and in no diff."""
+    return {file: shown(stored.text) for file, stored in files.items()}

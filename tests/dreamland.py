@@ -2,12 +2,14 @@
 
 import hashlib
 import os
+import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import msgspec
 
 from memoryd.config import Dream as DreamSettings
@@ -46,13 +48,15 @@ class Dreamland:
         mind: Mind | None = None,
         dream: DreamSettings | None = None,
         mode: str = "topics",
+        now: float = NOW,
+        state_home: str = ".local/state",
     ) -> None:
         self.home = home
-        self.now = NOW
+        self.now = now
         self.real = 1000.0
         self.project = home / "work/app"
         self.project.mkdir(parents=True, exist_ok=True)
-        env = {"HOME": str(home)}
+        env = {"HOME": str(home), "XDG_STATE_HOME": str(home / state_home)}
         self.places = places(env, "linux", os.getuid(), str(home))
         self.state = State.open(self.places.state_db)
         self.history = History(self.state)
@@ -60,6 +64,7 @@ class Dreamland:
         self.scopes = Scopes(self.places, env, self.state, monotonic=lambda: self.real)
         self.book = DreamBook(self.state)
         self.events: list[Event] = []
+        self.has_dreamt = threading.Event()
         self.means = Means(
             store=self.store,
             history=self.history,
@@ -68,7 +73,7 @@ class Dreamland:
             dreams_folder=f"{self.places.state_dir}/dreams",
             max_loss_percent=(dream or DreamSettings()).max_loss_percent,
             now=lambda: self.now,
-            tell=self.events.append,
+            tell=self._hear,
             mind=mind,
         )
         root = str(self.project)
@@ -82,6 +87,11 @@ class Dreamland:
         self.directory = self.scopes.project(root).memory
         self.memory = Path(self.directory.path)
         self.lock = self.memory / ".consolidate-lock"
+
+    def _hear(self, event: Event) -> None:
+        self.events.append(event)
+        if kind_of(event) == "dream/finished":
+            self.has_dreamt.set()
 
     @property
     def root(self) -> str:
@@ -101,7 +111,7 @@ class Dreamland:
         path = self.memory / file
         path.parent.mkdir(exist_ok=True)
         path.write_text(memory_text(body, **fields))
-        os.utime(path, (NOW - age_days * DAY, NOW - age_days * DAY))
+        os.utime(path, (self.now - age_days * DAY,) * 2)
         return path
 
     def have_sessions(self, count: int, *, hours_ago: float = 1.0) -> None:
@@ -120,6 +130,11 @@ class Dreamland:
 
     def tree(self) -> str:
         return tree_hash(self.memory)
+
+    def copies(self) -> list[str]:
+        """What is left of the copies that dreams worked on."""
+        folder = Path(self.means.dreams_folder)
+        return sorted(str(path) for path in folder.iterdir()) if folder.exists() else []
 
     def kinds(self) -> list[str]:
         return [kind_of(event) for event in self.events]
@@ -145,6 +160,14 @@ class Dreamland:
             tasks.cancel_scope.cancel()
 
 
+def two_of_a_kind(land: Dreamland) -> None:
+    """Two memories that say the same, and one that does not."""
+    land.remember("a.md", "Use pnpm for installs.\n\n**Why:** one lock file.", age_days=9)
+    land.remember("b.md", "Always use pnpm for installs!", age_days=3)
+    land.remember("c.md", "Never deploy on Fridays.", name="Deploys", age_days=5)
+    land.store.repair(land.directory)
+
+
 def tree_hash(folder: Path) -> str:
     """Of every name and byte below the folder, but for the lock and what lies beside the files."""
     seen = hashlib.sha256()
@@ -157,6 +180,11 @@ def tree_hash(folder: Path) -> str:
 
 def stamps(folder: Path) -> dict[str, float]:
     return {path.name: path.stat().st_mtime for path in folder.glob("*.md")}
+
+
+async def until(event: threading.Event) -> None:
+    """Waits for what happens in another thread."""
+    assert await anyio.to_thread.run_sync(event.wait, 30)
 
 
 def data_of(events: Sequence[Event], kind: str) -> list[dict[str, Any]]:

@@ -351,7 +351,7 @@ def test_untouched_memories_are_not_lost() -> None:
         ({"m0": text_of("x" * 60), "n": text_of("Fact 0: the alpha service belongs to team")}, []),
         ({"n": text_of("junk", supersedes="m0.md, m1.md")}, ["m0.md", "m1.md"]),
         ({"n": text_of("Fact 0: alpha service, team alpha", supersedes="m0.md")}, []),
-        ({"m0": BEFORE["m0.md"].replace("name:", "valid_until: 2001-01-01\nname:")}, []),
+        ({"m0": BEFORE["m0.md"].replace("name:", "valid_until: 2001-01-01\nname:")}, ["m0.md"]),
     ],
 )
 def test_what_counts_as_lost(new: dict[str, str | None], lost: list[str]) -> None:
