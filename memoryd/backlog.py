@@ -49,14 +49,13 @@ class Backlog:
             for row in msgspec.convert(rows, list[tuple[str, str, str, int, int, int]])
         ]
 
-    def turns(self, ids: Sequence[str]) -> list[Turn]:
-        """The content of those that still wait, in the order given."""
-        sql = "select packed from turns where id = ? and state = 'pending'"
-        found = [row for turn_id in ids for row in self._state.run(sql, turn_id)]
-        return [
-            _decode(zlib.decompress(packed))
-            for (packed,) in msgspec.convert(found, list[tuple[bytes]])
-        ]
+    def turn(self, turn_id: str) -> Turn | None:
+        """The content of one that still waits."""
+        rows = self._state.run(
+            "select packed from turns where id = ? and state = 'pending'", turn_id
+        )
+        found = msgspec.convert(rows, list[tuple[bytes]])
+        return _decode(zlib.decompress(found[0][0])) if found else None
 
     def begin(self, ids: Sequence[str], at: float) -> float | None:
         """Notes that these are being worked on; when they were first, if this is not the first."""
@@ -95,9 +94,9 @@ class Backlog:
         """These are extracted: now, and not before, the cursor has passed them."""
         self._end(turns, "done", reason, at)
 
-    def skip(self, turns: Sequence[Turn], reason: str, at: float) -> None:
-        """These are not worth extracting; what was said in them may still be answered to."""
-        self._end(turns, "skipped", reason, at)
+    def skip(self, turn: Turn, reason: str, at: float) -> None:
+        """It is not worth extracting; what was said in it may still be answered to."""
+        self._end([turn], "skipped", reason, at)
 
     def last_words(self, session_id: str) -> str:
         rows = self._state.run("select text from last_words where session_id = ?", session_id)

@@ -7,7 +7,7 @@ Rules
 - A project has one run at a time. What comes meanwhile waits, and the next run covers all of it.
   Different projects run side by side, as many as `parallel` says, the longest waiting first.
 - A run is about one session: its waiting turns up to the last complete one, oldest first, as many
-  as fit together (one always does).
+  as fit into `batch_chars` (one always does).
 - Only a complete turn starts a run, and only when `every_turns` of them wait in the project. A turn
   that was cut short goes along with the next complete one of its session.
 - A failed batch is tried again as a whole, whatever came in addition with it. After the second
@@ -21,7 +21,7 @@ Rules
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, groupby
+from itertools import groupby
 
 import msgspec
 
@@ -154,12 +154,6 @@ def after_failure(batch: Batch, now: float) -> Setback:
     tried_again = [turn.failures for turn in failed if not turn.is_hopeless]
     rest = Pause("failed", now, now + rest_seconds(max(tried_again, default=0)))
     return Setback(parked, rest)
-
-
-def fitting(sizes_chars: Sequence[int], limits: Limits) -> int:
-    """How many turns of these sizes, from the first on, one run can take."""
-    totals = accumulate(sizes_chars)
-    return max(1, sum(total <= limits.batch_chars for total in totals))
 
 
 def rest_seconds(times: int) -> float:

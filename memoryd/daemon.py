@@ -20,6 +20,7 @@ import structlog
 from anyio.abc import TaskStatus
 
 from memoryd import config_file, events, journal, paths
+from memoryd.agent_credit import AgentCredit
 from memoryd.agent_tools import AgentTools
 from memoryd.backfill import Backfill
 from memoryd.backlog import Backlog
@@ -151,6 +152,7 @@ async def serve(world: World, stack: ExitStack) -> None:
     worker = ExtractWorker(
         Backlog(state),
         scopes,
+        AgentCredit(store, history),
         _extractor(world, store, history, models),
         Limits(world.settings.extraction.every_turns, world.settings.extraction.parallel),
         tell=hub.publish,

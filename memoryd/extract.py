@@ -5,7 +5,6 @@ worker look sooner. A turn leaves the table after its memories are on the disk a
 whatever ends a run (a crash, a stop, a full disk, an empty purse), its turns are found again.
 """
 
-import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,9 +17,10 @@ import structlog
 from anyio.abc import TaskGroup
 
 from memoryd import coalesce
+from memoryd.agent_credit import AgentCredit, memory_folders
 from memoryd.backlog import Backlog
 from memoryd.coalesce import Batch, Limits, Moment, Pause, Waiting
-from memoryd.errors import StorageError
+from memoryd.errors import MemorydError, StorageError
 from memoryd.events import Event, ExtractionFinished
 from memoryd.extract_messages import size_of, skip_reason
 from memoryd.extraction import Extractor, Outcome, Task
@@ -51,6 +51,7 @@ class ExtractWorker:
         self,
         backlog: Backlog,
         scopes: Scopes,
+        credit: AgentCredit,
         extractor: Extractor,
         limits: Limits,
         *,
@@ -59,6 +60,7 @@ class ExtractWorker:
     ) -> None:
         self._backlog = backlog
         self._scopes = scopes
+        self._credit = credit
         self._extractor = extractor
         self._limits = limits
         self._tell = tell
@@ -171,19 +173,29 @@ class ExtractWorker:
 
     def _worth_extracting(self, batch: Batch, project: Project) -> list[Turn]:
         """The turns that one run can take; those that are not worth one leave the table."""
-        turns = self._backlog.turns(batch.turn_ids)
-        given = [directory.path for directory in project.directories]
-        directories = [*given, *map(os.path.realpath, given)]
         kept: list[Turn] = []
-        for turn in turns:
-            off = "" if project.switch.enabled else f"memory off: {project.switch.reason}"
-            reason = off or skip_reason(turn, directories)
-            if not reason:
-                kept.append(turn)
+        taken_chars = 0
+        # One by one: an import may bring thousands, and only a few fit.
+        for turn in map(self._backlog.turn, batch.turn_ids):
+            if turn is None:
                 continue
-            self._backlog.skip([turn], reason, self._now())
-            log.info("extraction-skipped", project=project.root, turn=turn.id, reason=reason)
-        return kept[: coalesce.fitting([size_of(turn) for turn in kept], self._limits)]
+            if reason := self._skip_reason(project, turn):
+                self._backlog.skip(turn, reason, self._now())
+                log.info("extraction-skipped", project=project.root, turn=turn.id, reason=reason)
+                continue
+            taken_chars += size_of(turn)
+            if kept and taken_chars > self._limits.batch_chars:
+                break
+            kept.append(turn)
+        return kept
+
+    def _skip_reason(self, project: Project, turn: Turn) -> str:
+        if not project.switch.enabled:
+            return f"memory off: {project.switch.reason}"
+        reason = skip_reason(turn, memory_folders(project))
+        if reason == "agent-wrote-memory":
+            self._credit.give(project, turn)
+        return reason
 
     def _begin(self, batch: Batch, project: Project, turns: list[Turn]) -> Task:
         now = self._now()
@@ -202,6 +214,8 @@ class ExtractWorker:
             return await self._extractor.extract(task)
         except StorageError as error:
             return Outcome("disk", "disk", error.message)
+        except MemorydError as error:
+            return Outcome("failed", error.kind, error.message)
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True), suppress(StorageError):
                 await anyio.to_thread.run_sync(self._backlog.let_go, batch.turn_ids)

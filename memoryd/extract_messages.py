@@ -16,6 +16,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import Literal
 
 import msgspec
 
@@ -24,6 +25,8 @@ from memoryd.masking import mask
 from memoryd.prompts import quoted
 from memoryd.transcript_entries import GIST_CHARS_MAX, cut
 from memoryd.transcript_turns import Part, Turn
+
+SkipReason = Literal["", "no-prose", "agent-wrote-memory"]
 
 SPOKEN_SOURCES = frozenset({"typed", "sdk", "unmarked", "queued"})
 PERSON_CHARS_MAX = 8000
@@ -45,14 +48,19 @@ class Voices(msgspec.Struct, frozen=True):
     printed: frozenset[str]
 
 
-def skip_reason(turn: Turn, memory_dirs: Sequence[str]) -> str:
+def skip_reason(turn: Turn, memory_dirs: Sequence[str]) -> SkipReason:
     """Why a turn is not extracted; empty when it is."""
     if not any(part.text.strip() for part in (*spoken(turn), *turn.prose)):
         return "no-prose"
-    written = (posixpath.normpath(posixpath.join(turn.cwd, file)) for file in turn.files_written)
-    if any(file.startswith(f"{folder}/") for file in written for folder in memory_dirs):
+    if any(files_beneath(folder, turn) for folder in memory_dirs):
         return "agent-wrote-memory"
     return ""
+
+
+def files_beneath(folder: str, turn: Turn) -> list[str]:
+    """What the turn wrote in a folder, by its name there."""
+    written = (posixpath.normpath(posixpath.join(turn.cwd, file)) for file in turn.files_written)
+    return [file.removeprefix(f"{folder}/") for file in written if file.startswith(f"{folder}/")]
 
 
 def spoken(turn: Turn) -> tuple[Part, ...]:

@@ -121,6 +121,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "agent_writing",
         "agent_tools",
         "agent",
+        "agent_credit",
         "extraction",
         "extract_embedded",
         "extract_review",

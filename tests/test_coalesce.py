@@ -18,7 +18,6 @@ from memoryd.coalesce import (
     after_failure,
     decide,
     due_count,
-    fitting,
 )
 
 NOW = 1_000_000.0
@@ -80,13 +79,6 @@ def test_a_turn_cut_short_waits_for_the_next_complete_one_of_its_session() -> No
     assert due_count([cut], LIMITS) == 0
     assert started([cut, turn("2", session="other")]) == [("2",)]
     assert started([cut, turn("2"), turn("3", complete=False)]) == [("1", "2")]
-
-
-def test_a_run_has_a_size_and_one_turn_always_fits() -> None:
-    limits = Limits(batch_chars=100)
-    assert fitting([60, 40, 1], limits) == 2
-    assert fitting([101, 0], limits) == 1
-    assert fitting([0], limits) == 1
 
 
 def test_a_batch_that_failed_twice_is_taken_apart_behind_the_others() -> None:

@@ -241,27 +241,43 @@ async def test_an_evil_model_reaches_nothing(home: Path) -> None:
 
 async def test_skips_have_reasons_and_the_cursor_passes_them(home: Path) -> None:
     async with shop(home, nothing) as (here, model):
-        memory = here.project().memory.path
         silent = here.session("silent")
-        silent.user("<bash-input>ls</bash-input>")
-        silent.user("<bash-stdout>a</bash-stdout>")
-        silent.system("turn_duration")
+        silent.user("<command-name>/model</command-name>")
+        silent.user("<local-command-stdout>set</local-command-stdout>")
+        memory = here.project().memory
         busy = here.session("busy")
         busy.prompt("remember tabs")
-        busy.result(busy.call("Write", {"file_path": f"{memory}/x.md", "content": "x"}), "ok")
+        given = {"file_path": f"{memory.path}/tabs.md", "content": "x"}
+        busy.result(busy.call("Write", given), "ok")
         busy.answer("Saved.")
-        ids = [*here.add(silent), *here.add(busy)]
+        write_outside(Path(memory.path) / "tabs.md")
         here.scopes.switch(str(here.home / "off"), enabled=False)
-        ids += here.say("hello", session="off", project="off")
+        ids = [*here.add(silent), *here.add(busy), *here.say("hi", session="o", project="off")]
         async with here.working():
             await here.idle()
-        rows = here.state.run("select id, state, reason from turns order by number")
-        held = [row for row in rows if row[1] == "pending"]
-        assert [row[1:] for row in rows if row not in held] == [
-            ("skipped", "agent-wrote-memory"),
-            ("skipped", "memory off: switched off for this project"),
-        ] or [row[1] for row in rows if row not in held] == ["skipped"] * (len(ids) - len(held))
+        rows = here.state.run("select id, reason from turns where state = 'skipped'")
+        reasons = {turn: str(reason).partition(":")[0] for turn, reason in rows}
+        assert [reasons[turn] for turn in ids] == [
+            "no-prose",
+            "agent-wrote-memory",
+            "memory off",
+        ]
         assert model.requests == []
+        (version,) = here.history.versions(memory.path, "tabs.md")
+        assert (version.cause, version.session_id) == ("agent", "busy")
+
+
+def write_outside(path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    path.write_text(memory_text("Tabs"))
+
+
+async def test_a_long_session_is_taken_in_pieces(home: Path) -> None:
+    async with shop(home, nothing, Limits(batch_chars=20_000)) as (here, model):
+        here.say(*("word " * 1500 for _ in range(5)))
+        async with here.working():
+            await here.runs(3)
+        assert [messages_in(request).count("@person") for request in model.requests] == [2, 2, 1]
 
 
 # --- the queue --------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from memoryd.extract_messages import (
     OUTPUT_CHARS_MAX,
+    files_beneath,
     is_printed_matter,
     messages,
     size_of,
@@ -120,18 +121,21 @@ def test_a_turn_in_which_nobody_says_anything_is_passed_over() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "reason"),
+    ("written", "beneath"),
     [
-        (f"{MEMORY}/feedback_tabs.md", "agent-wrote-memory"),
-        (f"{MEMORY}/sub/../x.md", "agent-wrote-memory"),
-        (f"{MEMORY}/../notes.md", ""),
-        (f"{MEMORY}2/x.md", ""),
-        ("src/app.py", ""),
+        (f"{MEMORY}/feedback_tabs.md", ["feedback_tabs.md"]),
+        (f"{MEMORY}/sub/../x.md", ["x.md"]),
+        (f"{MEMORY}/sub/x.md", ["sub/x.md"]),
+        (f"{MEMORY}/../notes.md", []),
+        (f"{MEMORY}2/x.md", []),
+        ("src/app.py", []),
+        (f"../../../..{MEMORY}/x.md", ["x.md"]),
     ],
 )
-def test_where_the_agent_wrote_memory_itself_nothing_is_added(written: str, reason: str) -> None:
+def test_what_the_agent_wrote_into_a_folder_is_known(written: str, beneath: list[str]) -> None:
     turn = made(Part("prompt", "remember it", source="typed"), files_written=(written,))
-    assert skip_reason(turn, [MEMORY]) == reason
+    assert files_beneath(MEMORY, turn) == beneath
+    assert skip_reason(turn, ["/other", MEMORY]) == ("agent-wrote-memory" if beneath else "")
 
 
 def test_a_failed_write_of_the_agent_is_no_write() -> None:
@@ -140,7 +144,7 @@ def test_a_failed_write_of_the_agent_is_no_write() -> None:
     call = script.call("Write", {"file_path": f"{MEMORY}/tabs.md", "content": "x"})
     script.result(call, "denied", is_error=True)
     script.answer("I could not.")
-    assert skip_reason(turn_of(script), [MEMORY]) == ""
+    assert files_beneath(MEMORY, turn_of(script)) == []
 
 
 def poisoned() -> list[Turn]:

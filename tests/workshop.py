@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 
 from memoryd import events, paths
+from memoryd.agent_credit import AgentCredit
 from memoryd.backlog import Backlog
 from memoryd.coalesce import Limits
 from memoryd.config import Budget, Credentials, Secret, Settings
@@ -110,6 +111,7 @@ class Workshop:
         self.worker = ExtractWorker(
             self.backlog,
             self.scopes,
+            AgentCredit(self.store, self.history),
             self._extractor(base_url),
             limits or Limits(),
             tell=self._tell,
