@@ -2,7 +2,8 @@
 
 Rules
 - A finding is `ok`, or `warn` with a reason and with what mends it, in words to type or to do.
-- Looking is cheap: headers and indexes, no bodies, nothing that is sent anywhere.
+- Looking is cheap: headers and indexes, no bodies, nothing that is sent anywhere. Only who asks
+  for it has the provider tried: one call of a few tokens, paid for like every other.
 - Two projects whose paths differ only in signs share one slug, hence one memory directory. A
   project that is no longer there cannot mix its memories with anybody's.
 """
@@ -14,8 +15,10 @@ from typing import Literal
 import msgspec
 
 from memoryd import index, paths, topics
+from memoryd.dialogue import ModelRequest, Text, UserTurn
 from memoryd.errors import MemorydError
 from memoryd.history import History
+from memoryd.providers import ModelServer
 from memoryd.scopes import Project, RealFiles, Scopes
 from memoryd.store import Listed, MemoryDirectory, Store
 from memoryd.topics import INDEX_FILE
@@ -24,7 +27,9 @@ from memoryd.turn_queue import TurnQueue
 NAMED = 3
 RECENT = 5
 
-Check = Literal["index", "memories", "shared folder"]
+CHECK_SECONDS = 20.0
+
+Check = Literal["index", "memories", "shared folder", "model server"]
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -45,11 +50,22 @@ class Recent(msgspec.Struct, frozen=True):
 
 
 class Health:
-    def __init__(self, scopes: Scopes, store: Store, history: History, queue: TurnQueue) -> None:
+    def __init__(
+        self,
+        *,
+        scopes: Scopes,
+        store: Store,
+        history: History,
+        queue: TurnQueue,
+        models: ModelServer | None,
+        model: str,
+    ) -> None:
         self._scopes = scopes
         self._store = store
         self._history = history
         self._queue = queue
+        self._models = models
+        self._model = model
 
     def findings(self, cwd: str) -> list[Finding]:
         """What can be said about a project and its neighbours; blocking."""
@@ -59,6 +75,28 @@ class Health:
             headers_finding(self._listed(project)),
             shared_folder_finding([project.root, *self._queue.projects()], RealFiles().is_dir),
         ]
+
+    async def provider_finding(self) -> Finding:
+        """Whether the model server answers, takes the key and knows the model."""
+        if self._models is None:
+            return Finding("model server", "ok", "none is asked: the built-in rules do the work")
+        host = self._models.endpoint.host
+        request = ModelRequest(
+            job="check",
+            project="",
+            model=self._model,
+            max_tokens=1,
+            system=(),
+            turns=(UserTurn((Text("Are you there?"),)),),
+            thinks=False,
+        )
+        try:
+            answer = await self._models.metered.complete(request, CHECK_SECONDS)
+        except MemorydError as error:
+            return Finding("model server", "warn", f"{host}: {error.message}", error.hint)
+        return Finding(
+            "model server", "ok", f"{host} answers with {self._model}, for ${answer.usd:.6f}"
+        )
 
     def recent(self) -> list[Recent]:
         """The memories that were saved last, in all projects, newest first."""

@@ -123,7 +123,10 @@ class Methods:
                 lag = await self._transcripts.lag()
                 return await in_thread(self._status, params.cwd, lag)
             case wire.Health():
-                return {"findings": await in_thread(self._health.findings, params.cwd)}
+                findings = await in_thread(self._health.findings, params.cwd)
+                if params.provider:
+                    findings.append(await self._health.provider_finding())
+                return {"findings": findings}
             case wire.Shutdown():
                 self._stop()
                 return {"stopping": True}

@@ -99,7 +99,10 @@ class Status(msgspec.Struct, frozen=True):
 
 
 class Health(msgspec.Struct, frozen=True):
+    """`provider` asks for one small call to the model server, which costs what it costs."""
+
     cwd: str
+    provider: bool = False
 
 
 class Shutdown(msgspec.Struct, frozen=True):

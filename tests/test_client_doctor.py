@@ -208,6 +208,14 @@ def test_what_the_daemon_finds_itself_is_told(well: Path, monkeypatch: pytest.Mo
     assert examined(STATUS)["index"] == Finding("index", "warn", "cut", "memoryd dream --now")
 
 
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_the_provider_is_tried_only_when_asked_for(well: Path, is_asked: bool) -> None:
+    answers = {"status": Result(STATUS), "health": Result({"findings": []})}
+    with ScriptedDaemon(locations().socket, answers) as daemon:
+        cli.main(["doctor", "--project", "/p", *(["--provider"] if is_asked else [])])
+    assert daemon.asked("health") == [{"cwd": "/p", "provider": is_asked}]
+
+
 def test_a_daemon_that_cannot_look_at_itself_is_no_failure(well: Path) -> None:
     with ScriptedDaemon(locations().socket, {"status": Result(STATUS)}):
         found = {finding.check: finding for finding in doctor.examine("/project")}

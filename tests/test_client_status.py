@@ -102,6 +102,31 @@ def test_a_pause_says_until_when() -> None:
     assert f"paused until {tomorrow:%Y-%m-%d %H:%M}: " in words
 
 
+def test_a_model_is_named_with_the_place_it_is_asked_at() -> None:
+    answer = {"provider": "anthropic", "model": "claude-x", "model_host": "api.example.com"}
+    assert cli_status.provider_words(answer) == "anthropic, claude-x at api.example.com"
+    assert cli_status.provider_words({"provider": "anthropic"}) == "anthropic"
+
+
+@pytest.mark.parametrize(
+    ("dream", "words"),
+    [
+        ({"is_open": True}, "~/src/app: may dream at any time"),
+        ({"is_open": False, "reason": "2 of 5 sessions"}, "~/src/app: not yet (2 of 5 sessions)"),
+        ({"running": {"phase": "gather"}}, "~/src/app: dreams now, gather"),
+    ],
+)
+def test_dreams_say_what_they_wait_for(project: Path, dream: dict[str, object], words: str) -> None:
+    assert cli_status.dream_words({"project": str(project)} | dream) == words
+
+
+def test_a_dream_says_when_it_may_begin(project: Path) -> None:
+    tomorrow = datetime.now().astimezone() + timedelta(days=1)
+    gate = {"project": str(project), "opens_at": tomorrow.isoformat(), "reason": "too soon"}
+    when = tomorrow.strftime("%Y-%m-%d %H:%M")
+    assert cli_status.dream_words(gate) == f"~/src/app: not before {when} (too soon)"
+
+
 def test_nothing_to_do_is_an_empty_queue_and_all_read() -> None:
     assert cli_status.queue_words({"waiting": 0, "running": 0}) == "empty"
     assert cli_status.transcript_words({"watched": 3, "behind": 0}) == "3 followed, all read"

@@ -9,6 +9,7 @@ import pytest
 from memoryd import paths
 from memoryd.health import shared_folder_finding
 from tests.running import Daemon, Peer
+from tests.scripted_model import ScriptedModel, SeenRequest, Status, says
 from tests.session_script import SessionScript
 
 WELL = "---\nname: Tabs\ndescription: tabs in Makefiles\ntype: feedback\n---\n\nUse tabs.\n"
@@ -102,6 +103,42 @@ def test_status_names_what_was_saved_last_and_not_what_was_forgotten(
     recent = peer.call("status", cwd=str(tmp_path))["recent"]
     assert [one["name"] for one in recent] == ["Second", "First"]
     assert {(one["project"], one["cause"]) for one in recent} == {(str(tmp_path), "user")}
+
+
+def test_without_a_model_there_is_no_server_to_try(peer: Peer) -> None:
+    findings = peer.call("health", cwd="/", provider=True)["findings"]
+    assert findings[-1]["check"] == "model server"
+    assert findings[-1]["verdict"] == "ok"
+
+
+def asked_with(home: Path, script: list[Any]) -> tuple[dict[str, Any], list[SeenRequest]]:
+    """What is found of a model server that answers like this, and what it was asked."""
+    with ScriptedModel(script) as server:
+        key = {"ANTHROPIC_API_KEY": "for-the-test", "ANTHROPIC_BASE_URL": server.base_url}
+        daemon = Daemon(home, **key).start()
+        try:
+            with daemon.peer() as peer:
+                peer.call("health", cwd="/")
+                assert server.requests == []
+                found = peer.call("health", cwd="/", provider=True)["findings"][-1]
+        finally:
+            daemon.end()
+        return found, list(server.requests)
+
+
+def test_the_provider_is_tried_only_when_asked_for_and_by_one_small_call(home: Path) -> None:
+    found, requests = asked_with(home, [says("yes")])
+    assert (found["check"], found["verdict"]) == ("model server", "ok")
+    assert "claude-haiku-5-5" in found["reason"]
+    (request,) = requests
+    assert request.body["max_tokens"] == 1
+
+
+def test_a_provider_that_refuses_the_key_is_a_warning(home: Path) -> None:
+    found, _ = asked_with(home, [Status(401)])
+    assert found["verdict"] == "warn"
+    assert found["reason"].startswith("127.0.0.1: ")
+    assert found["mend"]
 
 
 def test_status_says_which_fences_are_up(peer: Peer) -> None:

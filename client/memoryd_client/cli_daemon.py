@@ -43,7 +43,7 @@ def examine(arguments: Arguments) -> int:
     """Print the doctor's findings; a failure among them makes the exit code 1."""
     from memoryd_client import doctor  # noqa: PLC0415 - loads what no other command needs
 
-    findings = doctor.examine(project_of(arguments))
+    findings = doctor.examine(project_of(arguments), try_provider=arguments.provider)
     if arguments.json:
         print_json([finding._asdict() for finding in findings])
     else:
@@ -120,7 +120,11 @@ COMMANDS = (
         "look for what is wrong and say how to mend it",
         "memoryd doctor",
         examine,
-        (PROJECT, JSON),
+        (
+            PROJECT,
+            Argument(("--provider",), "also ask the model for one token", is_switch=True),
+            JSON,
+        ),
         asks_daemon=False,
     ),
     Command(

@@ -40,6 +40,9 @@ PAUSES = {
     "day-cap": "the cap of the day is reached",
     "month-cap": "the cap of the month is reached",
     "breaker-open": "the provider fails again and again",
+    "provider-down": "the provider does not answer",
+    "provider-paused": "the provider asked for a pause",
+    "provider-refused": "the provider refuses the key or the model",
 }
 
 
@@ -87,8 +90,8 @@ def rows(answer: Json, ping: Json, project: str) -> Iterator[tuple[str, str]]:
     yield "project", tilde(project)
     if memory := object_at(answer, "memory"):
         yield "memory", memory_words(memory)
-    if provider := text_at(answer, "provider"):
-        yield "provider", provider_words(provider)
+    if text_at(answer, "provider"):
+        yield "provider", provider_words(answer)
     if spending := object_at(answer, "spending"):
         yield "spending", spending_words(spending)
     if transcripts := object_at(answer, "transcripts"):
@@ -112,10 +115,13 @@ def memory_words(memory: Json) -> str:
     return f"off: {text_at(memory, 'reason')}; memoryd on turns it on"
 
 
-def provider_words(provider: str) -> str:
+def provider_words(answer: Json) -> str:
+    """Who does the thinking, and where what is sent goes."""
+    provider, model = text_at(answer, "provider"), text_at(answer, "model")
     if provider == "embedded":
         return "embedded: no model is asked, the built-in rules do the work"
-    return provider
+    host = text_at(answer, "model_host")
+    return f"{provider}{f', {model}' if model else ''}{f' at {host}' if host else ''}"
 
 
 def spending_words(spending: Json) -> str:
@@ -124,9 +130,10 @@ def spending_words(spending: Json) -> str:
     words = f"{today} today, {month} this month"
     if not is_true_at(spending, "paused"):
         return words
-    reason = PAUSES.get(text_at(spending, "reason"), "the cap is reached")
+    reason = text_at(spending, "reason")
+    words_for_it = PAUSES.get(reason, reason or "the cap is reached")
     until = moment_of(spending.get("until"))
-    return f"{words}; paused{f' until {clock(until)}' if until else ''}: {reason}"
+    return f"{words}; paused{f' until {clock(until)}' if until else ''}: {words_for_it}"
 
 
 def against(usd: float, cap_usd: float) -> str:
@@ -158,12 +165,13 @@ def recent_words(memory: Json) -> str:
 
 def dream_words(dream: Json) -> str:
     """A project's dreams: one that runs, or the gate that is closed and when it may open."""
-    gate = object_at(dream, "gate")
     project = tilde(text_at(dream, "project")) or "a project"
-    reason = text_at(gate, "reason")
-    if is_true_at(gate, "is_open"):
-        return f"{project}: may dream now"
-    opens = moment_of(gate.get("opens_at"))
+    running = object_at(dream, "running")
+    if running:
+        return f"{project}: dreams now, {text_at(running, 'phase') or 'just begun'}"
+    if is_true_at(dream, "is_open"):
+        return f"{project}: may dream at any time"
+    opens, reason = moment_of(dream.get("opens_at")), text_at(dream, "reason")
     when = f"not before {clock(opens)}" if opens else "not yet"
     return f"{project}: {when}{f' ({reason})' if reason else ''}"
 

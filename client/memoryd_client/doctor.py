@@ -45,7 +45,7 @@ class Finding(NamedTuple):
     mend: str = ""
 
 
-def examine(cwd: str) -> list[Finding]:
+def examine(cwd: str, *, try_provider: bool = False) -> list[Finding]:
     """Every finding, in the order in which a person would look."""
     places = locations()
     status: Json | None = None
@@ -67,7 +67,7 @@ def examine(cwd: str) -> list[Finding]:
         hooks_finding(places),
         config_finding(places.config),
         *(inner_findings(status) if status is not None else unasked_findings()),
-        *(health_findings(cwd) if status is not None else ()),
+        *(health_findings(cwd, try_provider) if status is not None else ()),
     ]
 
 
@@ -254,10 +254,10 @@ def inner_findings(status: Json) -> Iterator[Finding]:
         yield Finding("errors", "ok", "none lately")
 
 
-def health_findings(cwd: str) -> Iterator[Finding]:
+def health_findings(cwd: str, try_provider: bool) -> Iterator[Finding]:
     """What the daemon found out about itself when it was asked to look."""
     try:
-        answer = call("health", {"cwd": cwd}, timeout_seconds=30)
+        answer = call("health", {"cwd": cwd, "provider": try_provider}, timeout_seconds=30)
     except Failure as failure:
         yield Finding("health", "skipped", failure.message)
         return
