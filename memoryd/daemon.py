@@ -30,6 +30,12 @@ from memoryd.config import Settings
 from memoryd.context import Context, StoredApprovals
 from memoryd.cursors import Cursors
 from memoryd.door import Door
+from memoryd.dream import Dreamer
+from memoryd.dream_book import DreamBook
+from memoryd.dream_methods import DreamMethods
+from memoryd.dream_run import Means
+from memoryd.dream_sessions import ProjectSessions
+from memoryd.dream_work import Mind, word_similarity
 from memoryd.errands import Errands
 from memoryd.errors import ConfigError, MemorydError
 from memoryd.extract import ExtractWorker
@@ -158,6 +164,7 @@ async def serve(world: World, stack: ExitStack) -> None:
         tell=hub.publish,
     )
     ears.of_changes.append(worker.wake)
+    dreamer = _dreamer(world, state, scopes, store, history, told, ears, models)
     methods = Methods(
         version=world.version,
         scopes=scopes,
@@ -175,6 +182,7 @@ async def serve(world: World, stack: ExitStack) -> None:
         recall=recall,
         sessions=session,
         extraction=ExtractMethods(worker, ledger, world.settings, models),
+        dreams=DreamMethods(dreamer),
         log_path=world.places.log_file,
         socket_path=world.places.socket,
         errors=errors,
@@ -185,6 +193,7 @@ async def serve(world: World, stack: ExitStack) -> None:
     with Door(world.places.socket, world.supervisor.sockets()) as door:
         async with anyio.create_task_group() as tasks:
             await tasks.start(_stop_on_signal, stop)
+            await tasks.start(dreamer.run)
             await door.open(server, tasks)
             tasks.start_soon(following.tail.run)
             tasks.start_soon(worker.serve)
@@ -249,6 +258,36 @@ def _extractor(
         state_folder=world.places.state_dir,
         closed=(world.places.claude_dir, world.places.state_dir),
     )
+
+
+def _dreamer(
+    world: World,
+    state: State,
+    scopes: Scopes,
+    store: Store,
+    history: History,
+    told: Telling,
+    ears: Ears,
+    models: ModelServer | None,
+) -> Dreamer:
+    places, settings = world.places, world.settings
+    means = Means(
+        store=store,
+        history=history,
+        book=DreamBook(state),
+        sessions=ProjectSessions(places, state),
+        dreams_folder=f"{places.state_dir}/dreams",
+        max_loss_percent=settings.dream.max_loss_percent,
+        now=time.time,
+        tell=told.publish,
+        mind=Mind(models.patient, settings.model.dream) if models else None,
+        similarity=word_similarity,
+        closed=(places.claude_dir, places.state_dir),
+        skip_index=settings.index.skip,
+    )
+    dreamer = Dreamer(means, scopes, settings)
+    ears.of_turns.append(lambda filed: dreamer.turn_ended(filed.project))
+    return dreamer
 
 
 def _session_methods(

@@ -171,7 +171,7 @@ class DreamRun:
         means, progress, source = self._means, self._running, self.project.memory
         if means.mind is None:
             await anyio.to_thread.run_sync(
-                dream_by_rules, stage, source, means.history, means.similarity(), progress
+                lambda: dream_by_rules(stage, source, means.history, self._similarity(), progress)
             )
             return
         await anyio.to_thread.run_sync(settle_dates, stage, source, means.history)
@@ -190,6 +190,13 @@ class DreamRun:
         )
         self._add(said=said_at_the_end(report))
         await anyio.to_thread.run_sync(tidy_up, stage, progress)
+
+    def _similarity(self) -> Similarity | None:
+        try:
+            return self._means.similarity()
+        except Unavailable as error:
+            log.warning("dream-without-vectors", dream=self.id, error=error.message)
+            return None
 
     def _conclude(self, stage: Stage) -> None:
         """Judges the copy, and applies it or not."""

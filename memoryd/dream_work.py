@@ -14,6 +14,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Final, Literal, TypeAlias, get_args
 
 import anyio
@@ -166,6 +167,23 @@ def dream_by_rules(
     progress.enter("consolidate")
     write_notes(stage, plan.changed)
     tidy_up(stage, progress)
+
+
+@cache
+def word_similarity() -> Similarity | None:
+    """How close two texts are by the recall's word vectors; None where none are installed."""
+    from memoryd.meaning import WordVectors, installed_folder  # noqa: PLC0415 - arrays load slowly
+
+    folder = installed_folder()
+    if folder is None:
+        return None
+    vectors = WordVectors.open(folder)
+
+    def similarity(one: str, other: str) -> float | None:
+        first, second = vectors.vector_of(one), vectors.vector_of(other)
+        return None if first is None or second is None else float(first @ second)
+
+    return similarity
 
 
 def settle_dates(stage: Stage, source: MemoryDirectory, history: History) -> None:

@@ -10,6 +10,8 @@ import anyio.to_thread
 import msgspec
 
 from memoryd import wire
+from memoryd.dream import DreamStatus
+from memoryd.dream_methods import DreamMethods
 from memoryd.extract_methods import ExtractMethods, QueueStatus, SpendingStatus
 from memoryd.fence import Fences, fences
 from memoryd.health import Health, Recent
@@ -60,7 +62,7 @@ class StatusReport(msgspec.Struct, frozen=True, kw_only=True):
     socket: str
     fences: Fences
     recent: list[Recent]
-    dreams: list[msgspec.Raw] = []
+    dreams: list[DreamStatus] = []
     errors: list[str] = []
 
 
@@ -91,6 +93,7 @@ class Methods:
         recall: RecallMethods,
         sessions: SessionMethods,
         extraction: ExtractMethods,
+        dreams: DreamMethods,
         log_path: str,
         socket_path: str,
         errors: list[str],
@@ -105,6 +108,7 @@ class Methods:
         self._recall = recall
         self._sessions = sessions
         self._extraction = extraction
+        self._dreams = dreams
         self._log_path = log_path
         self._socket_path = socket_path
         self._errors = errors
@@ -178,6 +182,14 @@ class Methods:
                 return await self._transcripts.answer(params)
             case wire.Cost() | wire.QueueRetry():
                 return await self._extraction.answer(params)
+            case (
+                wire.DreamStart()
+                | wire.DreamStop()
+                | wire.DreamUndo()
+                | wire.DreamStatus()
+                | wire.DreamLog()
+            ):
+                return await self._dreams.answer(params)
             case wire.Subscribe():
                 raise AssertionError("a subscription belongs to its connection")
             case _:
@@ -226,6 +238,7 @@ class Methods:
             socket=self._socket_path,
             fences=fences(),
             recent=self._health.recent(),
+            dreams=self._dreams.statuses(),
             errors=[*self._errors, *self._transcripts.problems, *queue_problems],
         )
 

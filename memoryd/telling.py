@@ -42,6 +42,10 @@ class Telling:
         self._scopes = scopes
         self._loop = asyncio.get_running_loop()
 
+    def publish(self, event: events.Event) -> None:
+        """From any thread, in order."""
+        self._loop.call_soon_threadsafe(self._hub.publish, event)
+
     def tell(self, change: Change) -> None:
         self._loop.call_soon_threadsafe(self._told, change)
 

@@ -276,6 +276,37 @@ class QueueRetry(msgspec.Struct, frozen=True):
 
 ExtractParams = Cost | QueueRetry
 
+
+class DreamStart(msgspec.Struct, frozen=True):
+    """`force` passes the gates of time and sessions; `dry_run` changes nothing."""
+
+    cwd: str
+    force: bool = False
+    dry_run: bool = False
+
+
+class DreamStop(msgspec.Struct, frozen=True):
+    cwd: str
+
+
+class DreamUndo(msgspec.Struct, frozen=True):
+    cwd: str
+
+
+class DreamStatus(msgspec.Struct, frozen=True):
+    cwd: str
+
+
+class DreamLog(msgspec.Struct, frozen=True):
+    """Past dreams, newest first; with `dream`, that one alone and its diffs."""
+
+    cwd: str
+    limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 20
+    dream: int | None = None
+
+
+DreamParams = DreamStart | DreamStop | DreamUndo | DreamStatus | DreamLog
+
 # Everything that can be asked; `methods` matches it in one place and forgets none.
 Params = (
     Ping
@@ -294,6 +325,7 @@ Params = (
     | SessionParams
     | TranscriptParams
     | ExtractParams
+    | DreamParams
 )
 
 METHODS: Final[dict[str, type[Params]]] = {
@@ -325,6 +357,11 @@ METHODS: Final[dict[str, type[Params]]] = {
     "import/stop": ImportStop,
     "cost": Cost,
     "queue/retry": QueueRetry,
+    "dream/start": DreamStart,
+    "dream/stop": DreamStop,
+    "dream/undo": DreamUndo,
+    "dream/status": DreamStatus,
+    "dream/log": DreamLog,
 }
 
 
