@@ -96,7 +96,7 @@ def test_the_secret_is_in_the_agents_transcript_alone(told: Told) -> None:
         path for path in told.home.rglob("*") if path.is_file() and secret in path.read_bytes()
     ]
     assert [path.suffix for path in holders] == [".jsonl"]
-    assert "[secret: github-token]" in told.step("A secret is masked")
+    assert "[secret: github-token]" in told.step("First session, later: a secret is masked")
 
 
 def test_the_correction_supersedes_what_it_says_was_retired(told: Told) -> None:
@@ -125,6 +125,24 @@ def test_the_notes_are_those_that_the_session_got_back(told: Told) -> None:
     quoted = [line[4:] for line in shown.splitlines() if line.startswith("  |")]
     lines = notes.read_text(encoding="utf-8").splitlines()
     assert quoted[: demo.NOTES_SHOWN] == lines[: demo.NOTES_SHOWN]
+
+
+def test_the_dream_merged_two_notes_as_its_diff_says_and_was_undone(told: Told) -> None:
+    first, second = told.all(r"saved by hand: (.+)$")
+    step = told.step("A dream merges two notes that say the same")
+    (kept,) = re.findall(r"^  changed: (\S+\.md)$", step, re.MULTILINE)
+    (retired,) = re.findall(r"^  retired: (\S+\.md)$", step, re.MULTILINE)
+    names = {
+        topics.parse((told.memory / file).read_text(encoding="utf-8")).name
+        for file in (kept, retired)
+    }
+    assert names == {first, second}
+    assert f"  | +supersedes: {retired}" in step.splitlines()
+    undone = told.step("And is undone")
+    assert kept in undone.partition("brought back: ")[2].splitlines()[0]
+    assert "supersedes" not in (told.memory / kept).read_text(encoding="utf-8")
+    count = len(list(told.memory.glob("*.md")))
+    assert f"all {count} files are as they were before the dream" in undone
 
 
 def is_running(pid: int) -> bool:

@@ -14,7 +14,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from memoryd_client.answers import Json, is_true_at, number_at, objects_at, text_at
+from memoryd_client.answers import (
+    Json,
+    is_true_at,
+    items_at,
+    number_at,
+    object_at,
+    objects_at,
+    text_at,
+)
 from memoryd_client.call import call
 from memoryd_client.commands import Arguments
 from memoryd_client.demo_home import ThrowawayHome, throwaway_home
@@ -26,6 +34,19 @@ WAIT_SECONDS = 20.0
 LOOK_SECONDS = 0.05
 NOTES_SHOWN = 14
 PERSON = "  you: "
+
+TWO_NOTES = (
+    (
+        "Shop deploys on Tuesdays",
+        "Deploys of the shop go out on Tuesdays, from the main branch.",
+        "**How to apply:** Have it merged the day before.",
+    ),
+    (
+        "Tuesday deploys of the shop",
+        "Deploys of the shop always go out on Tuesdays, from the main branch.",
+        "**Why:** Mira watches the error rates on Tuesdays.",
+    ),
+)
 
 Seen = TypeVar("Seen")
 
@@ -60,6 +81,8 @@ class Story:
     def __init__(self, home: ThrowawayHome) -> None:
         self.home = home
         self.cwd = str(home.project)
+        self.first, self.second, self.third = (Session(home.claude, home.project) for _ in range(3))
+        self.before_dream: dict[str, bytes] = {}
 
     # --- the steps ------------------------------------------------------------------------------
 
@@ -71,17 +94,15 @@ class Story:
         tell(f"its provider: {text_at(status, 'provider')}")
 
     def save(self) -> None:
-        session = Session(self.home.claude, self.home.project)
-        saved = self._said(session, "Please always run make check before you commit.")
+        saved = self._said(self.first, "Please always run make check before you commit.")
         self._show(saved)
 
     def mask(self) -> None:
         # Made up on the spot: a program that is searched for secrets must not contain one.
         letters = string.ascii_letters + string.digits
         token = "ghp_" + "".join(secrets.choice(letters) for _ in range(36))
-        session = Session(self.home.claude, self.home.project)
         where = "bugs are tracked in the board SHOP at https://bugs.example.net"
-        saved = self._said(session, f"Remember that {where}, and the API token is {token}.")
+        saved = self._said(self.first, f"Remember that {where}, and the API token is {token}.")
         self._show(saved)
         written = self.home.files_written()
         leaks = [path for path in written if token.encode() in path.read_bytes()]
@@ -90,9 +111,8 @@ class Story:
         tell(f"the token itself is in none of the {len(written)} files that memoryd wrote")
 
     def correct(self) -> None:
-        session = Session(self.home.claude, self.home.project)
         saved = self._said(
-            session, "From now on, run make verify before you commit, not make check."
+            self.second, "From now on, run make verify before you commit, not make check."
         )
         self._show(saved)
         every = self._memories()
@@ -115,7 +135,7 @@ class Story:
             raise NotSeen("the rule that holds now did not come first")
 
     def take_notes(self) -> None:
-        session = Session(self.home.claude, self.home.project)
+        session = self.third
         long_session(session)
         notes = session.path.with_suffix("") / "session-memory" / "summary.md"
         until(notes.is_file, f"notes in {notes}")
@@ -129,11 +149,46 @@ class Story:
         tell(f"what the session gets back from the hook: {len(given)} characters, in them")
         quote(notes.read_text("utf-8").splitlines()[:NOTES_SHOWN])
 
+    def dream(self) -> None:
+        for name, fact, more in TWO_NOTES:
+            about = {"name": name, "description": fact, "type": "project"}
+            call("memory/save", {"cwd": self.cwd, **about, "body": f"{fact}\n\n{more}"})
+            tell(f"saved by hand: {name}")
+        self.before_dream = self._texts()
+        number = call("dream/start", {"cwd": self.cwd, "force": True}, WAIT_SECONDS)["dream"]
+        (dream,) = until(lambda: self._ended(number), "the end of the dream")
+        summary = object_at(dream, "summary")
+        files = list(objects_at(summary, "files"))
+        seconds = number_at(summary, "seconds")
+        tell(f"the dream is {text_at(dream, 'state')}, in {seconds:.1f} s; it touched")
+        for file in files:
+            tell(f"{text_at(file, 'deed')}: {text_at(file, 'file')}")
+            quote(text_at(file, "diff").splitlines())
+        if not any(text_at(file, "deed") == "retired" for file in files):
+            raise NotSeen("the two notes were not merged")
+
+    def undo(self) -> None:
+        answer = call("dream/undo", {"cwd": self.cwd}, WAIT_SECONDS)
+        tell(f"brought back: {', '.join(map(str, items_at(answer, 'restored')))}")
+        changed = {name for name, text in self._texts().items() if self.before_dream[name] != text}
+        if changed or self._texts().keys() != self.before_dream.keys():
+            raise NotSeen(f"not as before: {', '.join(changed) or 'a file is missing'}")
+        tell(f"all {len(self.before_dream)} files are as they were before the dream, byte for byte")
+
     # --- what they are made of ------------------------------------------------------------------
 
     def _memories(self) -> dict[str, Json]:
         answer = call("memory/list", {"cwd": self.cwd, "retired": True})
         return {text_at(one, "file"): one for one in objects_at(answer, "memories")}
+
+    def _texts(self) -> dict[str, bytes]:
+        """The memories and their index, as they are on disk."""
+        folders = self.home.claude.glob("projects/*/memory")
+        return {path.name: path.read_bytes() for folder in folders for path in folder.glob("*.md")}
+
+    def _ended(self, dream: object) -> list[Json]:
+        answer = call("dream/log", {"cwd": self.cwd, "dream": dream})
+        return [one for one in objects_at(answer, "dreams") if text_at(one, "finished")]
 
     def _said(self, session: Session, text: str) -> str:
         """A turn in which this is said; the file that it became a memory in."""
@@ -169,11 +224,13 @@ def long_session(session: Session) -> None:
 
 STEPS: tuple[tuple[str, Callable[[Story], None]], ...] = (
     ("The daemon starts", Story.start),
-    ("A memory is saved from what somebody says", Story.save),
-    ("A secret is masked", Story.mask),
-    ("A correction takes the place of an old fact", Story.correct),
+    ("First session: a memory is saved from what somebody says", Story.save),
+    ("First session, later: a secret is masked", Story.mask),
+    ("Second session: a correction takes the place of an old fact", Story.correct),
     ("Recall answers with what holds now", Story.recall),
-    ("A long session gets its notes back after a compaction", Story.take_notes),
+    ("Third session: long, compacted, and given its notes back", Story.take_notes),
+    ("A dream merges two notes that say the same", Story.dream),
+    ("And is undone", Story.undo),
 )
 
 
