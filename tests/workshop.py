@@ -91,10 +91,11 @@ class Workshop:
         base_url: str = "",
         limits: Limits | None = None,
         budget: Budget | None = None,
+        state_type: type[State] = State,
     ) -> None:
         self.home = home
         self.clock = START
-        self.state = State.open(str(home / ".local/state/memoryd/state.db"))
+        self.state = state_type.open(str(home / ".local/state/memoryd/state.db"))
         self.scopes = Scopes(paths.places(environment(home), "linux", 0, str(home)), {}, self.state)
         self.history = History(self.state)
         self.store = Store(self.history, now=self.now)
