@@ -6,7 +6,7 @@ or an editor is one more place where a secret should not stand.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import msgspec
@@ -23,6 +23,8 @@ from memoryd.turn_queue import root_named
 from memoryd.whereabouts import Facts
 
 PEEK_BYTES: Final = 256 * 1024
+MASKED_CHARS: Final = 4000
+FIRST_WORDS_CHARS: Final = 200
 SHOWN_CHARS_MAX: Final = 4 * 1024 * 1024
 KEPT: Final = 5000
 
@@ -164,13 +166,12 @@ class Sessions:
         summary = summarize(history)
         if summary is None:
             return None
-        told = msgspec.structs.asdict(summary)
         own = {
             "session_id": _id_of(path),
             "path": f"{self._root}/{path}",
-            "first_prompt": _clean(summary.first_prompt),
+            "first_prompt": _first_words(history),
         }
-        return Session(**(told | own))
+        return Session(**(msgspec.structs.asdict(summary) | own))
 
 
 def _id_of(path: str) -> str:
@@ -185,6 +186,12 @@ def _newest(parts: list[Part]) -> Iterator[Part]:
         if chars > SHOWN_CHARS_MAX:
             return
         yield part
+
+
+def _first_words(history: Iterable[Turn | Compacted]) -> str:
+    """Masked before they are cut: a secret that a cut went through is not recognised."""
+    prompts = (part.text for event in history if isinstance(event, Turn) for part in event.prompts)
+    return _clean(next(prompts, "")[:MASKED_CHARS])[:FIRST_WORDS_CHARS]
 
 
 def _clean(text: str) -> str:

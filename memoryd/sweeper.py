@@ -109,7 +109,10 @@ class Sweeper:
         return self.health
 
     async def _sweep(self) -> None:
-        self.wanted = anyio.Event()
+        if (
+            self.wanted.is_set()
+        ):  # whoever waits for it has been woken; nobody waits for the new one
+            self.wanted = anyio.Event()
         began_at = anyio.current_time()
         try:
             found, differing = await anyio.to_thread.run_sync(

@@ -35,7 +35,7 @@ from memoryd.watch import Watcher
 READERS: Final = 3
 ROOT_MISSING_SECONDS: Final = 1.0
 UNWATCHED_SECONDS: Final = 2.0
-STORAGE_RETRY_SECONDS: Final = 5.0
+RETRY_SECONDS: Final = 5.0
 # The Stop hook runs before the last lines are on disk; they come about 100 ms later.
 AFTER_TURN_SECONDS: Final = (0.0, 0.05, 0.1, 0.2, 0.4)
 EVENTS_AT_ONCE: Final = 16
@@ -183,12 +183,14 @@ class Tail:
             self._doubt(path)
         except StorageError as error:
             self._storage_problem = error.message
-            self._agenda.add_later(path, STORAGE_RETRY_SECONDS)
+            self._agenda.add_later(path, RETRY_SECONDS)
         except OSError as error:
             if error.errno in IT_IS_NO_FILE:
                 self._doubt(path)
             else:
                 self._mentions.add(path, error.strerror or type(error).__name__)
+                if path in self._quiet_since:
+                    self._agenda.add_later(path, RETRY_SECONDS)
         else:
             self._storage_problem = ""
             self._sweeper.known[path] = reading.cursor

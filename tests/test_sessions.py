@@ -102,13 +102,25 @@ def test_what_grew_since_the_last_list_is_seen(daemon: Daemon, home: Path, work:
 
 
 def test_no_secret_is_shown(daemon: Daemon, home: Path, work: Path) -> None:
-    token = "ghp_" + "x9Y8" * 9
+    token = "ghp_" + "k3Jf8sLq0ZpX7vRt2WmB5nYc9HdG1aUe4TiO"
     write(home, scripted("s", work, f"my token is {token}"))
     daemon.start()
     with daemon.peer() as peer:
         told = json.dumps([sessions_in(peer, work), peer.call("session/show", session_id="s")])
     assert token not in told
     assert "[secret: " in told
+
+
+def test_no_secret_shows_where_the_first_words_are_cut(
+    daemon: Daemon, home: Path, work: Path
+) -> None:
+    token = "ghp_" + "k3Jf8sLq0ZpX7vRt2WmB5nYc9HdG1aUe4TiO"
+    for number in range(4):
+        write(home, scripted(f"s{number}", work, "a" * (140 + 20 * number) + f" {token} end"))
+    daemon.start()
+    with daemon.peer() as peer:
+        told = [one["first_prompt"] for one in sessions_in(peer, work)]
+    assert all(token[:8] not in text and len(text) <= 200 for text in told)
 
 
 def test_a_session_is_shown_as_a_person_reads_it(daemon: Daemon, home: Path) -> None:

@@ -13,7 +13,7 @@ from memoryd import events, tail
 from memoryd.agenda import Agenda
 from memoryd.cursors import Cursors
 from memoryd.errors import Refused, StorageError
-from memoryd.whereabouts import Cursor
+from memoryd.whereabouts import LOST_SECONDS, Cursor
 from tests.session_script import SessionScript
 from tests.tailing import (
     FOLDER,
@@ -278,11 +278,64 @@ async def test_a_turn_of_our_own_is_nobody_s_turn(home: Path) -> None:
         assert await run.rows() == [("one", "pending")]
 
 
+async def test_a_question_about_the_lag_takes_no_doubt_away(home: Path) -> None:
+    """A sweep that somebody asked for must not leave the next doubt unheard."""
+    await begin_empty(home)
+    async with following(home) as run:
+        for number in range(4):
+            await run.tail.lag()
+            await run.tail.lag()
+            write(home, session(f"s{number}", "hello"), folder=f"-p-{number}")
+            await run.heard.wait_for_turns(number + 1)
+
+
+async def test_a_snapshot_of_another_version_costs_a_second_reading_and_no_turn(
+    home: Path,
+) -> None:
+    old = session("old", "before")
+    path = write(home, old)
+    await begin_empty(home)
+    script = session("s", "one")
+    script.prompt("half")
+    new = write(home, script)
+    async with following(home) as run:
+        assert await run.rows() == [("one", "pending")]
+        run.state.run("update transcripts set snapshot = x'c1'")
+    for grown, text in ((old, "after"), (script, "")):
+        seen = len(grown.data)
+        if text:
+            grown.turn(text, "done")
+        else:
+            grown.answer("whole")
+        append(path if text else new, grown.data[seen:])
+        age(path if text else new)
+    async with following(home) as run:
+        assert sorted(await run.rows()) == [
+            ("after", "pending"),
+            ("half", "pending"),
+            ("one", "pending"),
+        ]
+
+
+async def test_a_transcript_that_is_gone_for_long_is_forgotten(home: Path) -> None:
+    path = write(home, session("s", "one"))
+    async with following(home) as run:
+        await run.caught_up()
+    path.unlink()
+    async with following(home) as run:
+        assert (await run.tail.lag()).watched == 0
+        assert run.state.run("select lost_at is null from transcripts") == [(0,)]
+        run.state.run("update transcripts set lost_at = lost_at - ?", LOST_SECONDS + 1)
+    async with following(home) as run:
+        await run.caught_up()
+        assert run.state.run("select count(*) from transcripts") == [(0,)]
+
+
 async def test_a_full_disk_delays_and_loses_nothing(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await begin_empty(home)
-    monkeypatch.setattr(tail, "STORAGE_RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(tail, "RETRY_SECONDS", 0.0)
     real_save, failures = Cursors.save, 3
 
     def save(self: Cursors, cursor: Cursor, snapshot: bytes) -> Cursor:
