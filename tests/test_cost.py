@@ -1,15 +1,11 @@
 """`memoryd cost`: the bill as a table with bars, and what is still allowed."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from memoryd_client import __version__, cli, cli_cost
-from tests.running import Daemon
 from tests.scripted_daemon import Result, ScriptedDaemon
-from tests.scripted_model import ScriptedModel, says
-from tests.test_extract_daemon import Session, finished_run, with_model
 
 PING = Result({"version": __version__, "pid": 1, "uptime_seconds": 1.0})
 TOTAL = {
@@ -90,21 +86,3 @@ def test_bars_are_plain_where_blocks_cannot_be_shown(
 
     monkeypatch.setattr("sys.stdout", Plain())
     assert cli_cost.bar_sign() == "#"
-
-
-def test_the_real_daemon_tells_what_a_real_run_cost(home: Path) -> None:
-    daemon = Daemon(home)
-    with ScriptedModel(lambda _: says("Nothing.")) as model:
-        with_model(daemon, model).start()
-        try:
-            finished_run(daemon, lambda: Session(home).turn("Use tabs", "Fine."))
-            done = daemon.run("cost", "--json")
-        finally:
-            daemon.end()
-    answer = json.loads(done.stdout)
-    assert [total["name"] for total in answer["jobs"]] == ["extraction"]
-    assert [total["name"] for total in answer["projects"]] == [str(home / "app")]
-    assert 0 < answer["spending"]["today_usd"] < 0.01
-    assert answer["spending"]["usd_per_day"] == 1.0
-    assert answer["jobs"][0]["calls"] == 1
-    assert answer["jobs"][0]["open_calls"] == 0

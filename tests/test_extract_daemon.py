@@ -4,6 +4,7 @@ import json
 import random
 import signal
 import sqlite3
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -104,11 +105,20 @@ def test_without_a_model_a_statement_is_kept_as_soon_as_its_turn_ends(
     assert finished["files"][0] in (session.memory / "MEMORY.md").read_text()
 
 
+def say_as_ourselves(home: Path) -> None:
+    """What a run of our own would leave behind if it ever ran inside the client."""
+    Session(home, "own").turn("<memoryd-run> always use tabs", "Saved.")
+    marked = Session(home, "marked")
+    marked.prompt("always use tabs", entrypoint="memoryd")
+    marked.answer("Saved.", entrypoint="memoryd")
+
+
 def test_with_a_model_the_turn_is_sent_once_and_what_it_writes_is_kept(
     daemon: Daemon, home: Path
 ) -> None:
     with ScriptedModel(writes_once(TABS)) as model:
         with_model(daemon, model).start()
+        say_as_ourselves(home)
         session = Session(home)
         event = finished_run(daemon, lambda: session.turn(f"Use tabs, {TOKEN}", "Fine."))
         assert event["files"] == ["feedback_tabs.md"]
@@ -118,11 +128,16 @@ def test_with_a_model_the_turn_is_sent_once_and_what_it_writes_is_kept(
         assert (status["provider"], status["model_host"]) == ("anthropic", "127.0.0.1")
         assert status["spending"]["today_usd"] > 0
         assert not status["spending"]["paused"]
+        bill = json.loads(daemon.run("cost", "--json").stdout)
         daemon.stop()
     sent = json.dumps([request.body for request in model.requests])
-    assert len(model.requests) == 2
+    assert len(model.requests) == 2, "our own runs are never learned from"
     assert TOKEN not in sent
-    left = [path for path in home.rglob("*") if path.is_file() and path != session.path]
+    assert [total["name"] for total in bill["jobs"]] == ["extraction"]
+    assert [total["name"] for total in bill["projects"]] == [session.cwd]
+    assert (bill["jobs"][0]["calls"], bill["jobs"][0]["open_calls"]) == (2, 0)
+    assert bill["spending"] == status["spending"]
+    left = [path for path in home.rglob("*") if path.is_file() and path.suffix != ".jsonl"]
     assert len(left) > 4
     assert not [path for path in left if TOKEN.encode() in path.read_bytes()]
     assert not [path for path in left if b"sk-ant-scripted" in path.read_bytes()]
@@ -132,12 +147,16 @@ def test_a_kill_in_the_middle_of_a_run_loses_nothing_and_doubles_nothing(
     daemon: Daemon, home: Path
 ) -> None:
     is_second_life = False
+    is_thinking = threading.Event()
 
     def script(request: SeenRequest) -> Reply:
         """The first daemon writes, and dies while the model thinks about its last words."""
         if len(request.body["messages"]) == 1:
             return asks(TABS)
-        return says("Done.") if is_second_life else Hang()
+        if is_second_life:
+            return says("Done.")
+        is_thinking.set()
+        return Hang()
 
     with ScriptedModel(script) as model:
         with_model(daemon, model).start()
@@ -146,8 +165,7 @@ def test_a_kill_in_the_middle_of_a_run_loses_nothing_and_doubles_nothing(
             peer.call("events/subscribe", kinds=["memory/saved"])
             turn = session.turn("Use tabs", "Fine.")
             assert peer.next_event()["path"].endswith("feedback_tabs.md")
-        while len(model.requests) < 2:
-            model.asked.wait(1)
+        assert is_thinking.wait(20)
         daemon.stop(signal.SIGKILL)
         assert states(home)[turn][0] == "pending"
         is_second_life = True
@@ -162,18 +180,21 @@ def test_a_kill_in_the_middle_of_a_run_loses_nothing_and_doubles_nothing(
 
 
 def test_a_stop_does_not_wait_for_the_model(daemon: Daemon, home: Path) -> None:
+    (home / "key").write_text("sk-from-file\n")
     with ScriptedModel(lambda _: Hang()) as model:
-        with_model(daemon, model).start()
+        configure(home, f"[model]\nkey_file = '~/key'\nbase_url = '{model.base_url}'\n")
+        daemon.start()
         turn = Session(home).turn("Use tabs", "Fine.")
         assert model.asked.wait(20)
         assert daemon.stop() == 0
         assert states(home)[turn][0] == "pending"
         assert daemon.lines()[-1]["in_time"]
+        assert model.requests[0].headers["x-api-key"] == "sk-from-file"
 
 
 def test_random_kills_lose_no_statement_and_save_none_twice(daemon: Daemon, home: Path) -> None:
     chance = random.Random(11)
-    animals = ["badger", "otter", "heron", "lynx", "newt", "raven", "stoat", "vole"]
+    animals = ["badger", "otter", "heron", "lynx", "newt"]
     sessions = [Session(home, animal, project=f"p{n % 3}") for n, animal in enumerate(animals)]
     daemon.start()
     for session in sessions:
@@ -190,21 +211,6 @@ def test_random_kills_lose_no_statement_and_save_none_twice(daemon: Daemon, home
     saved = [text for number in range(3) for text in sessions[number].files().values()]
     assert len(saved) == len(animals)
     assert all(sum(f"lint {animal}" in text for text in saved) == 1 for animal in animals)
-
-
-def test_our_own_runs_are_never_learned_from(daemon: Daemon, home: Path) -> None:
-    with ScriptedModel(lambda _: says("Nothing.")) as model:
-        with_model(daemon, model).start()
-        own = Session(home, "own")
-        own.turn("<memoryd-run> always use tabs", "Saved.")
-        marked = Session(home, "marked")
-        marked.prompt("always use tabs", entrypoint="memoryd")
-        marked.answer("Saved.", entrypoint="memoryd")
-        person = Session(home, "person")
-        finished_run(daemon, lambda: person.turn("hello", "hi"))
-        wait_until_idle(daemon)
-        assert len(model.requests) == 1
-        assert "| hello" in json.dumps(model.requests[0].body)
 
 
 def test_where_memory_is_off_a_turn_is_passed_and_nothing_is_asked(
@@ -251,12 +257,3 @@ def test_a_provider_that_cannot_be_used_stops_the_start(
     configure(home, f"[model]\n{settings}\n")
     daemon.env.pop("ANTHROPIC_API_KEY", None)
     assert words in daemon.fails_to_start(78)
-
-
-def test_a_key_file_makes_it_ask_the_model(daemon: Daemon, home: Path) -> None:
-    (home / "key").write_text("sk-from-file\n")
-    with ScriptedModel(lambda _: says("Nothing.")) as model:
-        configure(home, f"[model]\nkey_file = '~/key'\nbase_url = '{model.base_url}'\n")
-        daemon.start()
-        finished_run(daemon, lambda: Session(home).turn("Use tabs", "Fine."))
-        assert model.requests[0].headers["x-api-key"] == "sk-from-file"
