@@ -44,7 +44,7 @@ _NOT: Final = (
     " non mai senza não sem niet geen nooit zonder bez nigdy не нет никогда без"
 )
 _OTHER_SIGNS: Final = (
-    "before after above below under up down until till more less most least off out all any some"
+    "before after above below under up down until till more less most least off out some"
     " same other another only first last earlier later than between against while again too both"
     " either once twice he she his her him hers yet still already anymore longer"
 )
@@ -58,8 +58,8 @@ _SIGNS: Final = (
 # Words that make a rule of a statement, or politer, and change nothing about what it says.
 _LIGHT: Final = (
     "always use using must should please prefer preferred prefers want wants wanted need needs"
-    " needed make makes sure ensure every each remember keep note like likes really very whenever"
-    " user team project repo repository just"
+    " needed make makes sure ensure every each all any remember keep note like likes really very"
+    " whenever project repo repository just"
 )
 _NO_CONTENT: Final = frozenset(_SIGNS) | frozenset(terms_of(f"{' '.join(_SIGNS)} {_LIGHT}"))
 _DAYS: Final = (

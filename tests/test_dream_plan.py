@@ -77,6 +77,7 @@ DIFFERENT = [
     ("Am Freitag deployen wir.", "Am Freitag deployen wir nicht."),
     ("Nous déployons le vendredi.", "Nous ne déployons pas le vendredi."),
     ("Use black.", "Use ruff."),
+    ("The user prefers tabs to spaces.", "The team prefers tabs to spaces."),
     ("Keep answers short.", "Keep functions short."),
     (
         "Wait for the pipeline.\n\n**How to apply:** give it 10 minutes.",
