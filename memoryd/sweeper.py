@@ -84,7 +84,7 @@ class Sweeper:
         self._agenda = agenda
         self._mentions = mentions
         self._now = now
-        self._lost: dict[str, Cursor] = {}
+        self._lost: dict[int, Cursor] = {}
         self._one_at_a_time = anyio.Lock()
         self._pruned_at = 0.0
         self.known: dict[str, Cursor] = {}
@@ -94,7 +94,9 @@ class Sweeper:
     async def load(self) -> None:
         here, lost = await anyio.to_thread.run_sync(self._cursors.load)
         self.known = {cursor.path: cursor for cursor in here}
-        self._lost = {cursor.path: cursor for cursor in lost}
+        # After a death in the midst of a move, two may claim one name: the files will tell.
+        beaten = [cursor for cursor in here if self.known[cursor.path] is not cursor]
+        self._lost = {cursor.number: cursor for cursor in (*lost, *beaten)}
 
     def want(self) -> None:
         """Something may have happened that nobody told us."""
@@ -158,17 +160,17 @@ class Sweeper:
         gone = [path for path in differing.gone if path in self.known and path not in busy]
         if len(changed) + len(gone) < len(differing.changed) + len(differing.gone):
             self.want()
-        what = plan(self.known, self._lost, changed, gone)
+        what = plan(self.known, self._lost.values(), changed, gone)
         self._apply(what, gone)
         await self._store_losses(what.lost)
 
     def _apply(self, what: Plan, gone: Iterable[str]) -> None:
         for path in gone:
             del self.known[path]
-        self._lost |= {cursor.path: cursor for cursor in what.lost if cursor.number}
-        self.known |= {cursor.path: cursor for cursor in what.placed}
-        found_again = {cursor.number for cursor in what.placed}
-        self._lost = {p: c for p, c in self._lost.items() if c.number not in found_again}
+        self._lost |= {cursor.number: cursor for cursor in what.lost if cursor.number}
+        for cursor in what.placed:
+            self.known[cursor.path] = cursor
+            self._lost.pop(cursor.number, None)
         for path in (*what.look, *(cursor.path for cursor in what.placed)):
             self._agenda.add(path)
 
@@ -183,7 +185,8 @@ class Sweeper:
                 forgotten = await anyio.to_thread.run_sync(
                     self._cursors.forget_lost, now - LOST_SECONDS
                 )
-                self._lost = {p: c for p, c in self._lost.items() if c.number not in forgotten}
+                for number in forgotten:
+                    self._lost.pop(number, None)
         except StorageError as error:  # a loss that is not stored is found again at the next start
             log.warning("losses-not-stored", error=error.message)
 

@@ -233,7 +233,13 @@ class Tail:
 
     def _tell_turn(self, filed: Filed) -> None:
         turn = filed.turn
-        log.info("turn", session_id=turn.session_id, turn_id=turn.id, ending=turn.ending)
+        log.info(
+            "turn",
+            project=filed.project,
+            session_id=turn.session_id,
+            turn_id=turn.id,
+            ending=turn.ending,
+        )
         self._publish(
             events.TurnSeen(
                 project=filed.project,

@@ -109,18 +109,19 @@ def differences(
 
 def plan(
     known: Mapping[str, Cursor],
-    lost: Mapping[str, Cursor],
+    lost: Collection[Cursor],
     changed: Mapping[str, Facts],
     gone: Collection[str],
 ) -> Plan:
     """What to do about files that differ from their cursors, and cursors without a file."""
     strange = {p: facts for p, facts in changed.items() if not _is_in_place(known.get(p), facts)}
     homeless = {path: known[path] for path in (*gone, *strange) if path in known}
-    moved = _moves([*homeless.values(), *lost.values()], strange)
+    last_seen_at = {cursor.path: cursor for cursor in lost}
+    moved = _moves([*homeless.values(), *lost], strange)
     taken = {id(cursor) for cursor in moved.values()}
     placed: list[Cursor] = []
     for path, facts in strange.items():
-        here = homeless.get(path) or lost.get(path)
+        here = homeless.get(path) or last_seen_at.get(path)
         cursor = moved.get(path) or (here if id(here) not in taken else None)
         placed.append(_put(cursor or Cursor(path), path, facts))
     kept = {cursor.number for cursor in placed if cursor.number}

@@ -190,7 +190,7 @@ def read_everything(home: Path, state: State) -> None:
     known = {cursor.path: cursor for cursor in cursors.load()[0]}
     found = sweep(str(projects(home)))
     differing = differences(known, found.sighted, found.unread)
-    what = plan(known, {}, differing.changed, differing.gone)
+    what = plan(known, (), differing.changed, differing.gone)
     for cursor in (*(known[path] for path in what.look), *what.placed):
         _read_whole(reader, cursor)
 

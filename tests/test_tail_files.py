@@ -109,6 +109,22 @@ async def test_a_rename_while_nobody_runs_is_recognised(home: Path) -> None:
         assert await run.rows() == [("new", "pending"), ("newer", "pending")]
 
 
+async def test_a_death_in_the_midst_of_a_move_confuses_nobody(home: Path) -> None:
+    """The cursor of the moved file still has its old name, which a new file has taken."""
+    script = session("s", "old")
+    path = write(home, script)
+    await begin_empty(home)
+    there = path.with_name("moved.jsonl")
+    path.rename(there)
+    other = write(home, session("s", "other"))
+    async with following(home) as run:
+        assert await run.rows() == [("other", "pending")]
+        run.state.run("update transcripts set path = ?", f"{FOLDER}/{other.name}")
+    grow(there, script, "new")
+    async with following(home) as run:
+        assert await run.rows() == [("other", "pending"), ("new", "pending")]
+
+
 async def test_a_superseded_transcript_does_not_confuse_the_one_that_took_its_name(
     home: Path,
 ) -> None:

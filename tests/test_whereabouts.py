@@ -46,36 +46,36 @@ def test_of_a_folder_that_could_not_be_read_nothing_is_gone() -> None:
 
 
 def test_a_grown_file_is_looked_at_where_it_is() -> None:
-    what = plan(known(cursor("p/a", 1)), {}, {"p/a": sight(1, 200)}, [])
+    what = plan(known(cursor("p/a", 1)), (), {"p/a": sight(1, 200)}, [])
     assert (what.look, what.placed, what.lost) == (("p/a",), (), ())
 
 
 def test_an_unknown_file_begins_at_its_beginning() -> None:
-    [placed] = plan({}, {}, {"p/a": sight(1)}, []).placed
+    [placed] = plan({}, (), {"p/a": sight(1)}, []).placed
     assert placed == Cursor("p/a", Facts(1, 1))
 
 
 def test_a_moved_file_takes_its_cursor_along() -> None:
-    what = plan(known(cursor("p/a", 1)), {}, {"q/a": sight(1)}, ["p/a"])
+    what = plan(known(cursor("p/a", 1)), (), {"q/a": sight(1)}, ["p/a"])
     assert [(one.path, one.number) for one in what.placed] == [("q/a", 1)]
     assert what.lost == ()
 
 
 def test_another_file_under_a_known_name_gets_the_cursor_of_the_name() -> None:
     """Only what it holds can say if it is the same, copied back."""
-    [placed] = plan(known(cursor("p/a", 1)), {}, {"p/a": sight(9)}, []).placed
+    [placed] = plan(known(cursor("p/a", 1)), (), {"p/a": sight(9)}, []).placed
     assert (placed.number, placed.facts.identity) == (1, (1, 9))
 
 
 def test_a_cursor_whose_name_was_taken_by_a_moved_one_is_lost() -> None:
-    what = plan(known(cursor("p/a", 1), cursor("q/a", 2)), {}, {"q/a": sight(1, 150)}, ["p/a"])
+    what = plan(known(cursor("p/a", 1), cursor("q/a", 2)), (), {"q/a": sight(1, 150)}, ["p/a"])
     assert [(one.path, one.number) for one in what.placed] == [("q/a", 1)]
     assert [one.number for one in what.lost] == [2]
 
 
 def test_two_swapped_names_swap_their_cursors() -> None:
     what = plan(
-        known(cursor("p/a", 1), cursor("p/b", 2)), {}, {"p/a": sight(2), "p/b": sight(1)}, []
+        known(cursor("p/a", 1), cursor("p/b", 2)), (), {"p/a": sight(2), "p/b": sight(1)}, []
     )
     assert {one.path: one.number for one in what.placed} == {"p/a": 2, "p/b": 1}
     assert what.lost == ()
@@ -83,13 +83,13 @@ def test_two_swapped_names_swap_their_cursors() -> None:
 
 def test_a_lost_cursor_is_taken_up_by_identity_or_by_name() -> None:
     lost = known(cursor("p/a", 1))
-    [moved] = plan({}, lost, {"q/z": sight(1)}, []).placed
-    [back] = plan({}, lost, {"p/a": sight(7)}, []).placed
+    [moved] = plan({}, lost.values(), {"q/z": sight(1)}, []).placed
+    [back] = plan({}, lost.values(), {"p/a": sight(7)}, []).placed
     assert (moved.number, back.number) == (1, 1)
 
 
 def test_of_two_names_for_one_file_the_known_one_keeps_the_cursor() -> None:
-    what = plan(known(cursor("p/a", 1)), {}, {"p/b": sight(1)}, [])
+    what = plan(known(cursor("p/a", 1)), (), {"p/b": sight(1)}, [])
     assert [one.number for one in what.placed] == [0]
 
 
@@ -123,7 +123,7 @@ def test_no_cursor_serves_two_files_and_none_vanishes(
     }
     sighted = {path: sight(inode) for path, inode in after.items()}
     found = differences(here, sighted, ())
-    what = plan(here, lost, found.changed, found.gone)
+    what = plan(here, lost.values(), found.changed, found.gone)
     assert {one.path for one in what.placed} | set(what.look) == found.changed.keys()
     moved_or_kept = [one.number for one in what.placed if one.number]
     unmoved = [one.number for path, one in here.items() if path not in found.changed]
