@@ -1,0 +1,196 @@
+"""What the pages say is so: settings, methods, events, commands, links, layers, prices."""
+
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import msgspec
+import pytest
+from msgspec import inspect
+
+from memoryd import config, config_file, errors, events, wire
+from memoryd_client import cli
+from tests.running import ROOT, Daemon
+
+DOCS = ROOT / "docs"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md")])
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def rows(text: str, cells: int) -> list[list[str]]:
+    """The rows of all tables with so many columns, without their heads."""
+    found = []
+    for line in text.splitlines():
+        row = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if len(row) == cells and not set(row[0]) <= set("-: ") and row[0].startswith("`"):
+            found.append(row)
+    return found
+
+
+def names_in(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+# --- settings -----------------------------------------------------------------------------------
+
+
+def shown(default: object) -> str:
+    """A default as the page shows it."""
+    if default is msgspec.NODEFAULT:
+        return "required"
+    if default is None:
+        return "none"
+    return f"`{msgspec.json.encode(default).decode()}`"
+
+
+def facts_of(section: type[msgspec.Struct], prefix: str) -> dict[str, tuple[str, str]]:
+    return {
+        f"{prefix}{field.name}": (
+            shown(field.default),
+            config_file.expected(inspect.type_info(field.type)),
+        )
+        for field in msgspec.structs.fields(section)
+    }
+
+
+def test_every_setting_is_told_with_its_default_and_its_values() -> None:
+    expected = facts_of(config.Price, "") | facts_of(config.Project, "")
+    for name, section in config_file.SECTIONS.items():
+        expected |= facts_of(section, f"{name}.")
+    told = {
+        names_in(key)[0]: (default, values)
+        for key, default, values, _ in rows(text_of("docs/settings.md"), 4)
+        if not key.startswith("`claude-") and key != "`unknown`"
+    }
+    assert told == expected
+
+
+def test_the_prices_are_those_that_are_built_in() -> None:
+    table = text_of("docs/settings.md").partition("What is built in:")[2].partition("\n## ")[0]
+    told = {names_in(row[0])[0]: (row[1], row[2], row[3]) for row in rows(table, 4)}
+
+    def long_of(price: config.Price) -> str:
+        if price.long_above_tokens is None:
+            return ""
+        long = f"${price.long_input_usd:.2f} and ${price.long_output_usd:.2f}"
+        return f"over {price.long_above_tokens:,} tokens: {long}"
+
+    assert told == {
+        model: (f"${price.input_usd:.2f}", f"${price.output_usd:.2f}", long_of(price))
+        for model, price in config.DEFAULT_PRICES.items()
+    }
+
+
+def test_the_example_of_settings_is_valid() -> None:
+    (example,) = re.findall(r"```toml\n(.*?)```", text_of("docs/settings.md"), re.DOTALL)
+    assert config_file.load_settings(example, {}).budget.usd_per_day == 0.25
+
+
+# --- the socket ---------------------------------------------------------------------------------
+
+
+def params_of(kind: type[msgspec.Struct]) -> list[str]:
+    return [
+        field.name if field.required else f"{field.name}?" for field in msgspec.structs.fields(kind)
+    ]
+
+
+def test_every_method_is_told_with_its_params() -> None:
+    table = text_of("docs/socket.md").partition("## Methods")[2].partition("\n## ")[0]
+    told = {names_in(row[0])[0]: names_in(row[1]) for row in rows(table, 3)}
+    assert told == {name: params_of(kind) for name, kind in wire.METHODS.items()}
+
+
+def test_every_event_is_told_with_its_data() -> None:
+    table = text_of("docs/socket.md").partition("## Events")[2].partition("\n## ")[0]
+    told = {names_in(row[0])[0]: names_in(row[1]) for row in rows(table, 2)}
+    assert told == {
+        str(kind.__struct_config__.tag): [
+            name for name in kind.__struct_fields__ if name != "project"
+        ]
+        for kind in events.Event.__subclasses__()
+    }
+
+
+def test_every_error_is_told_with_its_code() -> None:
+    table = text_of("docs/socket.md").partition("## Errors")[2].partition("\n## ")[0]
+    told = {
+        (int(code), kind)
+        for code, kinds in re.findall(r"^\| (-\d+) \| (.+?) \|", table, re.MULTILINE)
+        for kind in names_in(kinds)
+    }
+    kinds_of_ours = errors.MemorydError.__subclasses__()
+    own = {(one.code, one.kind) for one in kinds_of_ours if one.__module__ == errors.__name__}
+    assert own <= told
+    assert {code for code, _ in told - own} == {-32700, -32600, -32601, -32602, -32603}
+
+
+ASKED: dict[str, dict[str, Any]] = {
+    "ping": {},
+    "status": {},
+    "health": {},
+    "recall": {"query": "anything"},
+    "context": {},
+    "memory/list": {},
+    "session/list": {},
+    "checkpoint/list": {},
+    "cost": {},
+    "dream/log": {},
+    "queue/retry": {},
+    "switch": {"enabled": True},
+    "hook": {"hook_event_name": "Stop"},
+    "shutdown": {},
+}
+
+
+def test_the_answers_have_the_fields_that_are_told(home: Path, tmp_path: Path) -> None:
+    table = text_of("docs/socket.md").partition("## Methods")[2].partition("\n## ")[0]
+    told = {names_in(row[0])[0]: row[2] for row in rows(table, 3)}
+    daemon = Daemon(home).start()
+    try:
+        with daemon.peer() as peer:
+            for method, params in ASKED.items():
+                answer = peer.call(method, cwd=str(tmp_path), **params)
+                named = names_in(re.sub(r"\(.*?\)", "", told[method].partition(";")[0]))
+                assert sorted(answer) == sorted(name for name in named if ":" not in name), method
+    finally:
+        daemon.end()
+
+
+# --- all pages ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(
+        r"\]\(([^)\s]+)\)|<img [^>]*src=\"([^\"]+)\"", page.read_text("utf-8")
+    ):
+        link = (target[0] or target[1]).partition("#")[0]
+        if link and "://" not in link and link != "file.md":
+            assert (page.parent / link).exists(), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_that_is_named_exists(page: Path) -> None:
+    known = {command.name: command for command in cli.COMMANDS}
+    for line in re.findall(r"(?:^\$ |`)memoryd ([^`\n]+)", page.read_text("utf-8"), re.MULTILINE):
+        name, *rest = line.split()
+        if name.startswith("-"):
+            continue
+        assert name in known, line
+        flags = {flag for argument in known[name].arguments for flag in argument.names}
+        for word in rest:
+            if word.startswith("--"):
+                assert word.partition("=")[0].rstrip(".,;:)") in flags | {"--help"}, line
+
+
+def test_the_picture_is_whole_and_loads_nothing() -> None:
+    picture = DOCS / "life-of-a-memory.svg"
+    assert ET.parse(picture).getroot().tag.endswith("svg")  # noqa: S314 - our own file
+    source = picture.read_text(encoding="utf-8")
+    assert "href" not in source
+    assert "script" not in source.lower().replace("transcript", "").replace("description", "")
