@@ -232,7 +232,7 @@ class ExtractWorker:
                 self._fail(batch, outcome.words or outcome.reason)
             case "paused":
                 self._pause = outcome.pause
-                self._problems[EVERYWHERE] = outcome.words
+                self._problems[EVERYWHERE] = f"{outcome.words}; {outcome.hint}"
                 self._backlog.let_go(batch.turn_ids)
             case "disk":
                 self._rest_for_disk(batch.project, outcome.words)

@@ -94,9 +94,10 @@ class ExtractMethods:
         report = self._worker.report()
         problems = list(report.problems)
         if report.parked:
+            counted = "1 turn" if report.parked == 1 else f"{report.parked} turns"
             problems.append(
-                f"{report.parked} turns could not be extracted ({report.parked_reason}) and are"
-                " set aside; memoryd import --retry-parked tries them again"
+                f"{counted} could not be extracted and set aside ({report.parked_reason});"
+                " memoryd import --retry-parked tries again"
             )
         status = QueueStatus(report.waiting + settling, report.running, report.held, report.parked)
         return status, problems

@@ -130,7 +130,8 @@ def _outcome(
     return Outcome(
         verdict=verdict,
         reason=report.ended,
-        words=f"{report.error.message}; {report.error.hint}" if report.error else "",
+        words=report.error.message if report.error else "",
+        hint=report.error.hint if report.error else "",
         pause=pause,
         files=files,
         model_turns=report.model_turns,

@@ -29,11 +29,15 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """`reason` is one word for the log, `words` are for people, `pause` is asked of all runs."""
+    """`reason` is one word for the log; `words` and `hint` are for people, what is and what to do.
+
+    `pause` is asked of all runs.
+    """
 
     verdict: Verdict
     reason: str
     words: str = ""
+    hint: str = ""
     pause: Pause | None = None
     files: tuple[str, ...] = ()
     model_turns: int = 0
