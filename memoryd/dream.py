@@ -101,7 +101,12 @@ class Dreamer:
     async def _tick(self) -> None:
         await self._pause(FIRST_LOOK_SECONDS)
         while True:
-            for root in await anyio.to_thread.run_sync(self._schedule.known):
+            try:
+                roots = await anyio.to_thread.run_sync(self._schedule.known)
+            except MemorydError as error:
+                log.warning("dreams-not-considered", error=error.message)
+                roots = []
+            for root in roots:
                 await self._consider(root)
             await self._pause(TICK_SECONDS)
 
@@ -128,6 +133,8 @@ class Dreamer:
                     await run.ended.wait()
         except MemorydError as error:
             log.warning("dream-not-begun", project=root, error=error.message)
+        except Exception:
+            log.exception("dream-not-begun", project=root)
         finally:
             self._considered.discard(root)
 

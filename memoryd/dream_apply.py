@@ -157,7 +157,7 @@ class Applier:
             except (MemorydError, OSError) as error:
                 log.warning("dream-not-recovered", dream=dream.id, error=str(error))
                 continue
-            reason = "the daemon was killed; everything is as it was before"
+            reason = "it was cut short; everything is as it was before"
             self._book.end(dream.id, "failed", at=self._now(), reason=reason, summary=dream.summary)
             recovered.append(dream)
         return recovered

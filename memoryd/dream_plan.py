@@ -3,7 +3,8 @@
 Only what can be done surely, so that a second dream right after changes nothing:
 
 - Relative dates in `project` memories become dates, counted from the day their line was first seen.
-  What stands in quotation marks or code is nobody's date.
+  A line that is older than what is known of its memory, and younger than the memory, stays: nobody
+  can tell its day. What stands in quotation marks or code is nobody's date.
 - Memories that say the same become one. The richer keeps (what a person said before what an agent
   concluded, then the newer), lines that only the other has are added at its end, and it supersedes
   the other, which stays on disk and can be restored. Nothing is erased.
@@ -29,6 +30,7 @@ from memoryd.topics import RECALL_LIMIT_BYTES, Topic
 
 Concern = Literal["empty", "too long for recall", "without a type", "index is cut"]
 
+SURE_SECONDS: Final = 86_400.0
 LONGEST_LINE: Final = index.HOOK_LINE_CHARACTERS + 20
 
 _QUOTED = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”", re.DOTALL)
@@ -102,23 +104,25 @@ def _dated(text: str, note: Note, from_: int = 0) -> str:
 
 
 def _dated_line(line: str, hidden: str, note: Note) -> str:
+    said_at = _said_at(line, note)
     pieces, position = [], 0
-    for mention in dates_in(hidden, _said_at(line, note)):
+    for mention in dates_in(hidden, said_at) if said_at is not None else []:
         pieces += [line[position : mention.start], mention.iso]
         position = mention.end
     return "".join([*pieces, line[position:]])
 
 
-def _said_at(line: str, note: Note) -> datetime:
+def _said_at(line: str, note: Note) -> datetime | None:
     """The day from which a line counts: when it was first there, or when the memory was made."""
-    first = next((n for n, past in enumerate(note.past) if line and line in past.text), 0)
+    first = next((n for n, past in enumerate(note.past) if line in past.text), 0)
     if first > 0:
         return _moment(note.past[first].at)
+    earliest = min([note.modified, *(past.at for past in note.past[:1])])
     try:
-        return datetime.fromisoformat(note.topic.created).astimezone()
+        created = datetime.fromisoformat(note.topic.created).astimezone()
     except ValueError:
-        known = [note.modified, *(past.at for past in note.past[:1])]
-        return _moment(min(known))
+        return _moment(earliest)
+    return created if abs(earliest - created.timestamp()) <= SURE_SECONDS else None
 
 
 def _moment(at: float) -> datetime:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from memoryd import topics
-from memoryd.errors import MemorydError
+from memoryd.errors import MemorydError, StorageError
 from memoryd.files import Folder, make_folder
 from memoryd.history import History
 from memoryd.state import State
@@ -77,9 +77,12 @@ class Stage:
 
     def _put(self, file: str, data: bytes, modified: float) -> None:
         path = Path(self.directory.path, file)
-        path.parent.mkdir(0o700, parents=True, exist_ok=True)
-        path.write_bytes(data)
-        os.utime(path, (modified, modified))
+        try:
+            path.parent.mkdir(0o700, parents=True, exist_ok=True)
+            path.write_bytes(data)
+            os.utime(path, (modified, modified))
+        except OSError as error:
+            raise StorageError(str(path), "write", error) from error
 
     def _copy_logs(self, directory: MemoryDirectory) -> int:
         names = sorted(Path(directory.path).glob("logs/[0-9]*/[0-9]*/*.md"), reverse=True)

@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.dream_gates import Clock, hours_gate, last_dream, scan_is_due, sessions_gate
+from memoryd.dream_gates import (
+    Clock,
+    hours_gate,
+    last_dream,
+    logs_gate,
+    rest_gate,
+    scan_is_due,
+    sessions_gate,
+)
 
 NOW = 1_800_000_000.0
 HOUR = 3600.0
@@ -47,6 +55,28 @@ def test_a_stamp_of_zero_is_long_ago() -> None:
 def test_sessions_are_counted() -> None:
     assert sessions_gate(5, 5).is_open
     assert sessions_gate(4, 5).reason == "4 of 5 sessions since the last dream"
+
+
+def test_in_log_mode_logs_are_counted() -> None:
+    assert logs_gate(1).is_open
+    assert logs_gate(0).reason == "0 daily logs since the last dream"
+
+
+def test_after_failures_the_rest_grows_to_a_day() -> None:
+    hours = [1, 2, 4, 8, 16, 24, 24]
+    for failures, rest in enumerate(hours, start=1):
+        gate = rest_gate(NOW, 24, failures, NOW, was_meant=False)
+        assert gate.opens_at == NOW + rest * HOUR
+    assert rest_gate(NOW, 24, 1, NOW - HOUR, was_meant=False).is_open
+    assert rest_gate(NOW, 24, 0, None, was_meant=False).is_open
+
+
+def test_what_somebody_meant_to_end_rests_as_long_as_a_dream() -> None:
+    assert rest_gate(NOW, 24, 1, NOW, was_meant=True).opens_at == NOW + DAY
+
+
+def test_a_failure_in_the_future_stops_nothing() -> None:
+    assert rest_gate(NOW, 24, 9, NOW + 400 * DAY, was_meant=False).is_open
 
 
 def test_sessions_are_looked_through_at_most_every_ten_minutes() -> None:

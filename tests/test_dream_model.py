@@ -122,6 +122,17 @@ async def test_a_model_dreams_in_the_copy_and_the_result_is_applied(home: Path) 
         assert land.tree() == before
 
 
+async def test_a_new_memory_of_a_dream_goes_when_it_is_undone(home: Path) -> None:
+    script = [asks(write("fresh.md", "A new fact.", name="Fresh")), says("One new.")]
+    async with dreaming(home, script) as (land, _server), land.awake():
+        six_facts(land)
+        before = land.tree()
+        await land.dream()
+        assert "fresh.md" in stamps(land.memory)
+        assert land.dreamer.undo(land.root).restored == ["MEMORY.md", "fresh.md"]
+        assert land.tree() == before
+
+
 async def test_the_real_memory_is_closed_to_the_dreaming_model(home: Path) -> None:
     memory = Dreamland(home).memory
     script = [asks(read(f"{memory}/m0.md"), write(f"{memory}/m9.md", "x")), says("Done.")]
