@@ -19,6 +19,10 @@ NOT_A_COMMAND = words("""
 """)
 COMMANDS_ALL_THE_SAME = words("alias embed feed seed proceed shed need ping bring")
 ADVERB_RULE = re.compile(rf"{CLAUSE}(?:always|never(?: ever)?|only ever) (?P<verb>[\w-]+)")
+# Verbs of those who write programs: "always use X" says how to work, without a word about work.
+CRAFT = words("use prefer write")
+CRAFT_WORDS_MAX = 12
+CRAFT_OF_THE_MOMENT = re.compile(r"\bthen\b|\bth(?:is|ese) (?!repo|project|codebase|team|org)")
 SUBJECT_RULE = re.compile(
     rf"(?:{CLAUSE}(?:we|you (?:should|must|have to|need to)|make sure (?:you|to)|be sure to"
     r"|i want you to)|(?:when|whenever|before|after|if|once) (?:you|u"

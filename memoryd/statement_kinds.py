@@ -114,7 +114,7 @@ def _is_project_fact(said: str, *, has_date: bool) -> bool:
 
 def is_rule(said: str, reason: str = "") -> bool:
     """Whether a sentence states a way of working; a likely one needs people or process in it."""
-    if feedback.RULE.search(said):
+    if feedback.RULE.search(said) or _is_craft(said):
         return True
     about = (feedback.WORKING, forms.REASON)
     if not any(form.search(said) for form in about) and not feedback.HARM.search(reason):
@@ -123,6 +123,15 @@ def is_rule(said: str, reason: str = "") -> bool:
         return True
     commands = [*feedback.ADVERB_RULE.finditer(said), *feedback.SUBJECT_RULE.finditer(said)]
     return any(_is_a_command(match["verb"]) and not _is_specified(match) for match in commands)
+
+
+def _is_craft(said: str) -> bool:
+    """Whether a short sentence of its own says what the person wants used, always or never."""
+    match = feedback.ADVERB_RULE.match(said)
+    if match is None or len(said.split()) > feedback.CRAFT_WORDS_MAX:
+        return False
+    is_passing = forms.REQUEST.search(said) or feedback.CRAFT_OF_THE_MOMENT.search(said)
+    return match["verb"] in feedback.CRAFT and not is_passing
 
 
 def _is_specified(match: re.Match[str]) -> bool:

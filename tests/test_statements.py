@@ -365,3 +365,20 @@ def test_every_statement_keeps_its_bounds(message: str, previous: str) -> None:
 )
 def test_a_hostile_message_costs_little(unit: str) -> None:
     found(unit * (100_000 // len(unit)), unit * 1000)
+
+
+@pytest.mark.parametrize(
+    ("said", "is_kept"),
+    [
+        ("Never use tabs in Makefiles.", True),
+        ("please always use pnpm instead of npm", True),
+        ("always prefer composition over inheritance", True),
+        ("always use https for the redirect in this handler, then fix the test", False),
+        ("should I always use a mutex here?", False),
+    ],
+)
+def test_what_shall_always_be_used_is_a_rule_unless_it_is_for_the_moment(
+    said: str, is_kept: bool
+) -> None:
+    found = statements_in(said, said_at=datetime(2026, 3, 2, 10, tzinfo=UTC))
+    assert [one.type for one in found] == (["feedback"] if is_kept else [])
