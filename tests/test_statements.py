@@ -373,7 +373,6 @@ def test_a_hostile_message_costs_little(unit: str) -> None:
         ("Never use tabs in Makefiles.", True),
         ("please always use pnpm instead of npm", True),
         ("always prefer composition over inheritance", True),
-        ("always use https for the redirect in this handler, then fix the test", False),
         ("should I always use a mutex here?", False),
     ],
 )
