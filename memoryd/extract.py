@@ -31,6 +31,7 @@ from memoryd.transcript_turns import Turn
 LONGEST_WAIT_SECONDS: Final = 60.0
 DISK_REST_SECONDS: Final = 15.0
 EVERYWHERE: Final = ""
+LOOK_PAUSES: Final = 3  # as long as a look takes
 
 log = structlog.get_logger(__name__)
 
@@ -81,7 +82,10 @@ class ExtractWorker:
         async with anyio.create_task_group() as runs:
             while True:
                 self._woken = anyio.Event()
+                began = time.monotonic()
                 wake_at = await self._look(runs)
+                # A long table is not gone through again for each turn that is added to it.
+                await anyio.sleep(min(LOOK_PAUSES * (time.monotonic() - began), 1.0))
                 seconds = LONGEST_WAIT_SECONDS if wake_at is None else wake_at - self._now()
                 with anyio.move_on_after(min(max(seconds, 0.0), LONGEST_WAIT_SECONDS)):
                     await self._woken.wait()
