@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from memoryd.transcript_turns import Turn
 from memoryd.transcripts import living_history, read_entries
+from memoryd.transcripts.turns import Turn
 from tests.running import Daemon, make_home
 from tests.scripted_model import Reply, ScriptedModel, SeenRequest, asks, says
 from tests.test_extract_daemon import TABS, Session, wait_until_idle, with_model

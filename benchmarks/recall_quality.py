@@ -23,12 +23,12 @@ from typing import TypeVar
 
 import msgspec
 
-from memoryd import ranking
 from memoryd.encoder import SentenceEncoder
 from memoryd.meaning import WordVectors, installed_folder
-from memoryd.ranking import Question
-from memoryd.ranking_index import Document, Index, sentence_passages
-from memoryd.relevance import surplus
+from memoryd.ranking import search as ranking
+from memoryd.ranking.index import Document, Index, sentence_passages
+from memoryd.ranking.relevance import surplus
+from memoryd.ranking.search import Question
 
 NOW = 1_800_000_000.0
 TYPES = ("user", "feedback", "project", "reference")

@@ -21,13 +21,13 @@ from memoryd import events
 from memoryd.config import Price
 from memoryd.cursors import Cursors
 from memoryd.errors import Conflict, StorageError
-from memoryd.extract_messages import size_of, skip_reason
+from memoryd.extract.messages import size_of, skip_reason
 from memoryd.import_rules import Estimate, estimate_of_session, seconds_of, since_moment
 from memoryd.old_turns import old_turns
 from memoryd.scopes import Scopes
 from memoryd.state import State
 from memoryd.topics import iso_time
-from memoryd.transcript_turns import Abandoned, Turn
+from memoryd.transcripts.turns import Abandoned, Turn
 from memoryd.turn_queue import Filed, TurnQueue, root_named
 from memoryd.whereabouts import Cursor
 

@@ -16,7 +16,7 @@ import msgspec
 from memoryd.coalesce import Waiting
 from memoryd.masking import mask
 from memoryd.state import State
-from memoryd.transcript_turns import Turn
+from memoryd.transcripts.turns import Turn
 from memoryd.turn_queue import EndState
 
 LAST_WORDS_CHARS = 4000

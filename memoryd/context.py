@@ -25,9 +25,9 @@ from memoryd.config import Settings
 from memoryd.errors import InvalidInput, MemorydError, NotFound, Refused
 from memoryd.files import Folder
 from memoryd.guidance import Folders, guidance
-from memoryd.instruction_files import InstructionDisk
-from memoryd.instruction_text import without_comments
 from memoryd.instructions import Instruction
+from memoryd.instructions.files import InstructionDisk
+from memoryd.instructions.text import without_comments
 from memoryd.invisible import strip_invisible
 from memoryd.masking import mask
 from memoryd.paths import AgentScope, Places

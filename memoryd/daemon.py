@@ -20,8 +20,8 @@ import structlog
 from anyio.abc import TaskStatus
 
 from memoryd import config_file, events, journal, paths
-from memoryd.agent_credit import AgentCredit
-from memoryd.agent_tools import AgentTools
+from memoryd.agent.credit import AgentCredit
+from memoryd.agent.tools import AgentTools
 from memoryd.backfill import Backfill
 from memoryd.backlog import Backlog
 from memoryd.checkpoints import Checkpoints
@@ -30,26 +30,26 @@ from memoryd.config import Settings
 from memoryd.context import Context, StoredApprovals
 from memoryd.cursors import Cursors
 from memoryd.door import Door
-from memoryd.dream import Dreamer
-from memoryd.dream_book import DreamBook
-from memoryd.dream_methods import DreamMethods
-from memoryd.dream_run import Means
-from memoryd.dream_sessions import ProjectSessions
-from memoryd.dream_work import Mind, word_similarity
+from memoryd.dream.book import DreamBook
+from memoryd.dream.dreamer import Dreamer
+from memoryd.dream.methods import DreamMethods
+from memoryd.dream.run import Means
+from memoryd.dream.sessions import ProjectSessions
+from memoryd.dream.work import Mind, word_similarity
 from memoryd.errands import Errands
 from memoryd.errors import ConfigError, MemorydError
-from memoryd.extract import ExtractWorker
-from memoryd.extract_embedded import EmbeddedExtractor
-from memoryd.extract_methods import ExtractMethods
-from memoryd.extract_model import ModelExtractor
-from memoryd.extract_review import Reviewer
-from memoryd.extraction import Extractor
+from memoryd.extract.embedded import EmbeddedExtractor
+from memoryd.extract.methods import ExtractMethods
+from memoryd.extract.model import ModelExtractor
+from memoryd.extract.review import Reviewer
+from memoryd.extract.task import Extractor
+from memoryd.extract.worker import ExtractWorker
 from memoryd.health import Health
 from memoryd.history import History
 from memoryd.hooks import Hooks
 from memoryd.hub import Hub
 from memoryd.instance import InstanceLock
-from memoryd.instruction_files import InstructionDisk
+from memoryd.instructions.files import InstructionDisk
 from memoryd.ledger import StateLedger
 from memoryd.memories import Memories
 from memoryd.memory_watch import MemoryWatch
@@ -57,8 +57,8 @@ from memoryd.methods import Methods
 from memoryd.paths import Places
 from memoryd.providers import ModelServer, model_server
 from memoryd.reading import Reader
-from memoryd.recall_methods import RecallMethods
-from memoryd.recall_model import ModelSelector
+from memoryd.recall.methods import RecallMethods
+from memoryd.recall.model import ModelSelector
 from memoryd.rpc import Server
 from memoryd.scopes import Scopes
 from memoryd.session_methods import SessionMethods
@@ -75,7 +75,7 @@ from memoryd.turn_queue import TurnQueue
 from memoryd.versions import Versions
 
 if TYPE_CHECKING:
-    from memoryd.recall import Recall
+    from memoryd.recall.answer import Recall
 
 GRACE_SECONDS: Final = 4.0
 EX_CONFIG: Final = 78  # the unit does not start us again until somebody has mended the settings
@@ -336,8 +336,8 @@ def _load_recall(
     world: World, scopes: Scopes, store: Store, state: State, models: ModelServer | None
 ) -> "Recall":
     """Imports and opens what recall needs; for a thread, after the daemon answers."""
-    from memoryd.recall import Recall  # noqa: PLC0415 - arrays take a while to load
-    from memoryd.shelves import Meaning  # noqa: PLC0415
+    from memoryd.recall.answer import Recall  # noqa: PLC0415 - arrays take a while to load
+    from memoryd.recall.shelves import Meaning  # noqa: PLC0415
 
     wanted = world.settings.recall
     folder = wanted.model_dir and paths.expand_home(wanted.model_dir, world.places.home)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryd.errors import Unavailable
-from memoryd.vectors import Matrix, Vector
+from memoryd.ranking.vectors import Matrix, Vector
 
 _MODEL_FILES = (
     "model_quantized.onnx",

@@ -21,7 +21,7 @@ from memoryd.context import LOADED_BY_THE_CLIENT, Context, Kind
 from memoryd.errands import Errands
 from memoryd.errors import MemorydError
 from memoryd.paths import Places
-from memoryd.recall_methods import RecallMethods
+from memoryd.recall.methods import RecallMethods
 from memoryd.scopes import Project, Scopes
 from memoryd.session_notes import NotesAnswer, SessionNotes
 from memoryd.tail import Tail

@@ -19,8 +19,8 @@ import msgspec
 import numpy as np
 
 from memoryd.errors import Unavailable
-from memoryd.vectors import Matrix, Vector, unit
-from memoryd.words import spoken_words
+from memoryd.ranking.vectors import Matrix, Vector, unit
+from memoryd.ranking.words import spoken_words
 
 _PACKAGE = "wordllama"
 _TABLE_FILE = "weights/l2_supercat_256.safetensors"

@@ -10,14 +10,14 @@ import anyio.to_thread
 import msgspec
 
 from memoryd import wire
-from memoryd.dream import DreamStatus
-from memoryd.dream_methods import DreamMethods
-from memoryd.extract_methods import ExtractMethods, QueueStatus, SpendingStatus
+from memoryd.dream.dreamer import DreamStatus
+from memoryd.dream.methods import DreamMethods
+from memoryd.extract.methods import ExtractMethods, QueueStatus, SpendingStatus
 from memoryd.fence import Fences, fences
 from memoryd.health import Health, Recent
 from memoryd.memories import Memories, Saved
 from memoryd.moments import moment
-from memoryd.recall_methods import RecallMethods
+from memoryd.recall.methods import RecallMethods
 from memoryd.scopes import Scopes
 from memoryd.session_methods import SessionMethods
 from memoryd.tail import Lag

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from memoryd.notes import SECTIONS, Section, render, titles_of
-from memoryd.transcript_turns import Part, Turn
+from memoryd.transcripts.turns import Part, Turn
 
 PREFACE: Final = (
     "_Taken from the transcript without a model: excerpts, not a summary. What was meant has to be "

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from memoryd.transcript_file import open_transcript
-from memoryd.transcript_turns import Abandoned, Turn
 from memoryd.transcripts import Follower
+from memoryd.transcripts.turns import Abandoned, Turn
 from memoryd.whereabouts import Cursor
 
 ALL_BYTES: Final = 1 << 62

@@ -27,8 +27,8 @@ from memoryd.import_rules import seconds_of
 from memoryd.old_turns import old_turns
 from memoryd.sweep import Sweep
 from memoryd.transcript_file import TranscriptFile, open_transcript
-from memoryd.transcript_turns import Abandoned, Compacted, Event, Turn
 from memoryd.transcripts import SETTLE_SECONDS, Follower
+from memoryd.transcripts.turns import Abandoned, Compacted, Event, Turn
 from memoryd.turn_queue import Filed, TurnQueue, root_named
 from memoryd.whereabouts import Cursor, Facts, Fingerprint
 

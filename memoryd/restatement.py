@@ -12,7 +12,7 @@ Rules
 import re
 from typing import Literal
 
-from memoryd.words import terms_of
+from memoryd.ranking.words import terms_of
 
 Relation = Literal["other", "told", "adds", "reverses"]
 

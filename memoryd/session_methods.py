@@ -10,10 +10,10 @@ from memoryd.checkpoints import Checkpoint, Checkpoints
 from memoryd.context import Context
 from memoryd.errands import Errands
 from memoryd.hooks import Hooks
-from memoryd.recall_methods import RecallMethods
+from memoryd.recall.methods import RecallMethods
 from memoryd.scopes import Scopes
 from memoryd.session_notes import SessionNotes
-from memoryd.transcript_turns import Compacted
+from memoryd.transcripts.turns import Compacted
 from memoryd.turn_queue import Filed
 
 

@@ -24,7 +24,7 @@ from memoryd.dialogue import (
     UserTurn,
 )
 from memoryd.errors import InvalidInput, NotFound
-from memoryd.extract_messages import messages
+from memoryd.extract.messages import messages
 from memoryd.files import Folder
 from memoryd.guards import DEADLINE_SECONDS
 from memoryd.llm import Provider
@@ -32,8 +32,8 @@ from memoryd.masking import mask
 from memoryd.paths import Places
 from memoryd.state import State
 from memoryd.topics import iso_time
-from memoryd.transcript_turns import Turn
 from memoryd.transcripts import living_history, read_entries
+from memoryd.transcripts.turns import Turn
 
 CHUNK_BYTES: Final = 1 << 20
 OWN_TEXT_BYTES: Final = 64 * 1024

@@ -17,8 +17,8 @@ from memoryd.masking import mask
 from memoryd.old_turns import ALL_BYTES
 from memoryd.sweep import sweep
 from memoryd.transcript_file import open_transcript
-from memoryd.transcript_turns import Compacted, Part, Turn
 from memoryd.transcripts import conversation, living_history, read_entries, summarize
+from memoryd.transcripts.turns import Compacted, Part, Turn
 from memoryd.turn_queue import root_named
 from memoryd.whereabouts import Facts
 

@@ -27,8 +27,8 @@ from memoryd.cursors import Cursors
 from memoryd.errors import Refused, StorageError
 from memoryd.reading import Doubt, Reader, Reading
 from memoryd.sweeper import Mentions, Sweeper
-from memoryd.transcript_turns import Compacted
 from memoryd.transcripts import SETTLE_SECONDS, is_session_transcript
+from memoryd.transcripts.turns import Compacted
 from memoryd.turn_queue import Filed
 from memoryd.watch import Watcher
 

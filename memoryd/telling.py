@@ -8,7 +8,7 @@ from memoryd.hub import Hub
 from memoryd.scopes import Scopes
 from memoryd.store import Change
 from memoryd.tail import Listener
-from memoryd.transcript_turns import Compacted
+from memoryd.transcripts.turns import Compacted
 from memoryd.turn_queue import Filed
 
 

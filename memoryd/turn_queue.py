@@ -18,7 +18,7 @@ import msgspec
 
 from memoryd.errors import InvalidInput
 from memoryd.state import State
-from memoryd.transcript_turns import Turn
+from memoryd.transcripts.turns import Turn
 
 EndState = Literal["done", "skipped", "parked", "abandoned"]
 TurnState = EndState | Literal["pending", "old"]

@@ -2,17 +2,17 @@
 
 import ast
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 # Lowest row first. A module may import what stands in a lower row, or to its left in its own row.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "events", "wire", "config", "config_file", "moments"),
     (
         "invisible",
-        "masking_values",
-        "masking_names",
-        "masking_shapes",
-        "masking_places",
+        "masking.values",
+        "masking.names",
+        "masking.shapes",
+        "masking.places",
         "masking",
         "paths",
         "projects",
@@ -23,46 +23,46 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "globs",
         "reach",
         "shell_words",
-        "transcript_lines",
-        "transcript_entries",
-        "transcript_turns",
+        "transcripts.lines",
+        "transcripts.entries",
+        "transcripts.turns",
         "transcripts",
-        "instruction_text",
-        "rule_globs",
+        "instructions.text",
+        "instructions.globs",
         "whereabouts",
         "instructions",
         "guidance",
         "notes",
         "notes_extract",
         "coalesce",
-        "dream_gates",
-        "words",
-        "postings",
-        "vectors",
-        "relevance",
-        "ranking_index",
-        "ranking",
-        "recall_text",
+        "dream.gates",
+        "ranking.words",
+        "ranking.postings",
+        "ranking.vectors",
+        "ranking.relevance",
+        "ranking.index",
+        "ranking.search",
+        "recall.text",
         "prose",
         "date_forms",
         "dates",
-        "dream_likeness",
-        "dream_plan",
-        "dream_review",
-        "statement_forms",
-        "statement_feedback",
-        "statement_user",
-        "statement_reference",
-        "statement_project",
-        "statement_kinds",
-        "statement_passages",
+        "dream.likeness",
+        "dream.plan",
+        "dream.review",
+        "statements.forms",
+        "statements.feedback",
+        "statements.user",
+        "statements.reference",
+        "statements.project",
+        "statements.kinds",
+        "statements.passages",
         "statements",
         "restatement",
         "dialogue",
         "spending",
         "meter",
         "prompts",
-        "extract_messages",
+        "extract.messages",
         "import_rules",
         "framing",
     ),
@@ -80,10 +80,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "markdown_files",
         "store",
         "scopes",
-        "dream_book",
-        "dream_sessions",
-        "dream_stage",
-        "instruction_files",
+        "dream.book",
+        "dream.sessions",
+        "dream.stage",
+        "instructions.files",
         "sweep",
         "transcript_file",
         "old_turns",
@@ -104,43 +104,43 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "health",
         "versions",
         "memory_watch",
-        "shelves",
-        "recall_model",
-        "recall",
+        "recall.shelves",
+        "recall.model",
+        "recall.answer",
         "agenda",
         "reading",
         "sweeper",
         "tail",
         "sessions",
         "backfill",
-        "agent_inputs",
-        "agent_matcher",
-        "agent_files",
-        "agent_search",
-        "agent_shell",
-        "agent_writing",
-        "agent_tools",
-        "agent",
-        "agent_credit",
-        "extraction",
-        "extract_embedded",
-        "extract_review",
-        "extract_model",
-        "extract",
+        "agent.inputs",
+        "agent.matcher",
+        "agent.files",
+        "agent.search",
+        "agent.shell",
+        "agent.writing",
+        "agent.tools",
+        "agent.loop",
+        "agent.credit",
+        "extract.task",
+        "extract.embedded",
+        "extract.review",
+        "extract.model",
+        "extract.worker",
         "session_notes",
         "checkpoints",
-        "dream_apply",
-        "dream_work",
-        "dream_run",
-        "dream_schedule",
-        "dream",
+        "dream.apply",
+        "dream.work",
+        "dream.run",
+        "dream.schedule",
+        "dream.dreamer",
         "context",
     ),
     (
-        "recall_methods",
+        "recall.methods",
         "transcript_methods",
-        "extract_methods",
-        "dream_methods",
+        "extract.methods",
+        "dream.methods",
         "hooks",
         "session_methods",
         "rpc",
@@ -169,10 +169,19 @@ def imported_modules(source: str, package: str) -> Iterator[str]:
             base = node.module or ""
             if node.level:
                 base = f"{package}.{base}".rstrip(".")
-            if base == package:
-                yield from (f"{package}.{alias.name}" for alias in node.names)
+            if base == package or base.startswith(f"{package}."):
+                yield from (f"{base}.{alias.name}" for alias in node.names)
             else:
                 yield base
+
+
+def module_in(name: str, known: Collection[str]) -> str:
+    """The module that a dotted name leads to: the longest beginning of it that is one."""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        if ".".join(parts[:length]) in known:
+            return ".".join(parts[:length])
+    return parts[0]
 
 
 def place_of(module: str, layers: Sequence[Sequence[str]]) -> tuple[int, int] | None:
@@ -185,10 +194,10 @@ def place_of(module: str, layers: Sequence[Sequence[str]]) -> tuple[int, int] | 
 def verdict_on(module: str, name: str, layers: Sequence[Sequence[str]]) -> str | None:
     """What is wrong with `module` importing `name` of our own code, if anything is."""
     top, _, rest = name.partition(".")
-    target = rest.partition(".")[0]
-    if top == CLIENT and target:
+    if top == CLIENT and rest:
         return f"{module} reaches into the client"
-    if top == DAEMON and target:
+    if top == DAEMON and rest:
+        target = module_in(rest, [known for row in layers for known in row])
         place, other = place_of(module, layers), place_of(target, layers)
         if place is None or other is None or other >= place:
             return f"{module} may not import {target}"
@@ -234,7 +243,7 @@ def cycles(sources: Mapping[str, str], package: str) -> list[str]:
     """Chains of modules that import each other, each named once."""
     graph = {
         module: {
-            name.removeprefix(f"{package}.").partition(".")[0]
+            module_in(name.removeprefix(f"{package}."), sources.keys())
             for name in imported_modules(source, package)
             if name.startswith(f"{package}.")
         }

@@ -15,11 +15,11 @@ import msgspec
 from memoryd.config import Dream as DreamSettings
 from memoryd.config import Project as ProjectSettings
 from memoryd.config import Settings
-from memoryd.dream import Dreamer
-from memoryd.dream_book import Dream, DreamBook
-from memoryd.dream_run import Means
-from memoryd.dream_sessions import ProjectSessions
-from memoryd.dream_work import Mind
+from memoryd.dream.book import Dream, DreamBook
+from memoryd.dream.dreamer import Dreamer
+from memoryd.dream.run import Means
+from memoryd.dream.sessions import ProjectSessions
+from memoryd.dream.work import Mind
 from memoryd.events import Event, kind_of
 from memoryd.history import History
 from memoryd.paths import places

@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from memoryd.agent import arguments_of
-from memoryd.agent_files import View
-from memoryd.agent_tools import AgentTools
+from memoryd.agent.files import View
+from memoryd.agent.loop import arguments_of
+from memoryd.agent.tools import AgentTools
 from memoryd.errors import ToolError
 from memoryd.history import History
 from memoryd.meter import Meter, RunLimits

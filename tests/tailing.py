@@ -16,7 +16,7 @@ from memoryd.errors import InvalidInput
 from memoryd.reading import Reader
 from memoryd.state import State
 from memoryd.tail import Listener, Tail
-from memoryd.transcript_turns import Compacted, Turn
+from memoryd.transcripts.turns import Compacted, Turn
 from memoryd.turn_queue import Filed, TurnQueue
 from tests.session_script import SessionScript
 

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
-from memoryd.agent import AgentJob, AgentReport, Ended, run, with_cache_marks
+from memoryd.agent.loop import AgentJob, AgentReport, Ended, run, with_cache_marks
 from memoryd.config import Budget, Credentials, Price, Secret
 from memoryd.dialogue import AssistantTurn, Text, ToolDefinition, UserTurn
 from memoryd.errors import ToolError

@@ -8,9 +8,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from memoryd import agent_search
-from memoryd.agent_files import View
-from memoryd.agent_tools import AgentTools, numbered
+from memoryd.agent import search as agent_search
+from memoryd.agent.files import View
+from memoryd.agent.tools import AgentTools, numbered
 from tests.sandbox import CANARY, HOSTILE_PATHS, Sandbox, memory_text, sandbox, swapping
 
 TOKEN = "ghp_" + "x7Kq2mVb9RtY4wZp1LsN8dHf3GjC6aEu0oTi"

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryd.agent import AgentJob, Toolbox, run
-from memoryd.agent_inputs import DEFINITIONS
-from memoryd.agent_tools import Outcome
+from memoryd.agent.inputs import DEFINITIONS
+from memoryd.agent.loop import AgentJob, Toolbox, run
+from memoryd.agent.tools import Outcome
 from memoryd.config import Credentials
 from memoryd.dialogue import Text, schema_of
 from memoryd.errors import ToolError

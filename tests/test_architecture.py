@@ -1,20 +1,25 @@
 """Imports point one way, foreign packages have one importer, and the client stands alone."""
 
+import ast
 from pathlib import Path
 
 import pytest
 
-from tests.architecture import CLIENT, DAEMON, client_violations, cycles, violations
+from tests.architecture import CLIENT, DAEMON, LAYERS, client_violations, cycles, violations
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
 def sources(folder: Path) -> dict[str, str]:
-    return {
-        path.stem: path.read_text(encoding="utf-8")
-        for path in folder.glob("*.py")
-        if path.stem != "__init__"
-    }
+    """Every module with code in it, by its dotted name; a folder's own words are no module."""
+    found: dict[str, str] = {}
+    for path in folder.rglob("*.py"):
+        parts = path.relative_to(folder).with_suffix("").parts
+        name = ".".join(part for part in parts if part != "__init__")
+        text = path.read_text(encoding="utf-8")
+        if name and (path.stem != "__init__" or len(ast.parse(text).body) > 1):
+            found[name] = text
+    return found
 
 
 def daemon_sources() -> dict[str, str]:
@@ -29,6 +34,11 @@ def test_every_daemon_module_keeps_to_its_layer() -> None:
     assert violations(daemon_sources()) == []
 
 
+def test_every_place_in_the_plan_is_lived_in() -> None:
+    planned = {name for row in LAYERS for name in row}
+    assert sorted(planned - daemon_sources().keys()) == []
+
+
 def test_the_client_needs_the_standard_library_alone() -> None:
     assert client_violations(client_sources()) == []
 
@@ -40,7 +50,8 @@ def test_no_modules_import_each_other() -> None:
 
 def test_no_module_is_a_drawer_for_anything() -> None:
     drawers = {"utils", "helpers", "manager", "common", "models", "types"}
-    assert drawers.isdisjoint(daemon_sources() | client_sources())
+    rooms = {name for module in daemon_sources() | client_sources() for name in module.split(".")}
+    assert drawers.isdisjoint(rooms)
 
 
 PLAN = (("low",), ("left", "right"), ("high",))
@@ -57,6 +68,7 @@ PLANTED = [
         "httpx2 has more than one importer: left, right",
     ),
     ({"low": "from memoryd_client.call import x"}, "low reaches into the client"),
+    ({"left": "from memoryd.right import deep"}, "left may not import right"),
 ]
 
 

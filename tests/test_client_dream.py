@@ -292,7 +292,7 @@ def test_from_the_first_note_to_the_undo(daemon: Daemon, home: Path, project: Pa
 def test_a_killed_daemon_starts_again_with_the_dream_taken_back(
     daemon: Daemon, home: Path, project: Path
 ) -> None:
-    from memoryd.dream_book import DreamBook, Undoable
+    from memoryd.dream.book import DreamBook, Undoable
     from memoryd.files import version_of
     from memoryd.lock import NOTHING
     from memoryd.state import State

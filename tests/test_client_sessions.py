@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from memoryd_client import __version__, cli, cli_sessions
+from memoryd_client import __version__, cli
+from memoryd_client.cli import sessions as cli_sessions
 from tests.running import COMMAND, Daemon
 from tests.scripted_daemon import Answer, Fault, Raw, Result, ScriptedDaemon, Stream
 from tests.session_script import SessionScript

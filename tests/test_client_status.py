@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from memoryd_client import __version__, cli, cli_status
+from memoryd_client import __version__, cli
+from memoryd_client.cli import status as cli_status
 from tests.scripted_daemon import Result, ScriptedDaemon
 
 PING = {"version": __version__, "pid": 4242, "uptime_seconds": 7300.5}

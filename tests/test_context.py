@@ -20,7 +20,7 @@ from memoryd.context import (
 )
 from memoryd.errors import InvalidInput, NotFound, Refused
 from memoryd.history import History
-from memoryd.instruction_files import InstructionDisk
+from memoryd.instructions.files import InstructionDisk
 from memoryd.paths import Places
 from memoryd.scopes import Scopes
 from memoryd.state import State

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from memoryd_client import __version__, cli, cli_cost
+from memoryd_client import __version__, cli
+from memoryd_client.cli import cost as cli_cost
 from tests.scripted_daemon import Result, ScriptedDaemon
 
 PING = Result({"version": __version__, "pid": 1, "uptime_seconds": 1.0})

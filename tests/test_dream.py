@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from memoryd import dream_run, topics
+from memoryd import topics
+from memoryd.dream import run as dream_run
 from memoryd.errors import NotFound
 from tests.dreamland import DAY, NOW, Dreamland, data_of, memory_text, stamps, two_of_a_kind
 

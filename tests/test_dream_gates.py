@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.dream_gates import (
+from memoryd.dream.gates import (
     Clock,
     hours_gate,
     last_dream,

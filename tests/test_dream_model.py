@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from memoryd.config import Budget, Credentials, Price, Secret
-from memoryd.dream_work import Mind
+from memoryd.dream.work import Mind
 from memoryd.errors import NotFound, Unavailable
 from memoryd.guards import MeteredProvider
 from memoryd.llm import AnthropicProvider, endpoint_at

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoryd import index, topics
-from memoryd.dream_likeness import Reading, are_same
-from memoryd.dream_plan import Flag, Note, Past, flags, plan, tidy_index, unite, with_dates
-from memoryd.dream_review import believed, diffs, in_safe_order, loss
+from memoryd.dream.likeness import Reading, are_same
+from memoryd.dream.plan import Flag, Note, Past, flags, plan, tidy_index, unite, with_dates
+from memoryd.dream.review import believed, diffs, in_safe_order, loss
 from memoryd.topics import Topic, TopicType
 
 MONDAY = datetime(2026, 3, 2, 12, tzinfo=UTC).timestamp()

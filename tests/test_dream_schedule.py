@@ -9,10 +9,11 @@ from typing import Any
 import anyio
 import pytest
 
-from memoryd import dream_run, topics
+from memoryd import topics
 from memoryd.config import Dream as DreamSettings
-from memoryd.dream_apply import Applier
-from memoryd.dream_book import DreamCause, DreamState, Summary
+from memoryd.dream import run as dream_run
+from memoryd.dream.apply import Applier
+from memoryd.dream.book import DreamCause, DreamState, Summary
 from memoryd.errors import Refused, StorageError, Unavailable
 from memoryd.lock import NOTHING, ConsolidateLock
 from tests.dreamland import DAY, HOUR, NOW, Dreamland, data_of, two_of_a_kind, until

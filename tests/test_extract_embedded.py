@@ -9,15 +9,15 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from memoryd import paths
-from memoryd.extract_embedded import EmbeddedExtractor, with_addition
-from memoryd.extraction import Task
+from memoryd.extract.embedded import EmbeddedExtractor, with_addition
+from memoryd.extract.task import Task
 from memoryd.history import History
 from memoryd.restatement import relation_of
 from memoryd.scopes import Scopes
 from memoryd.state import State
 from memoryd.store import Listed, Store
-from memoryd.transcript_turns import Turn
 from memoryd.transcripts import living_history, read_entries
+from memoryd.transcripts.turns import Turn
 from tests.running import environment
 from tests.session_script import SessionScript
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.extract_messages import (
+from memoryd.extract.messages import (
     OUTPUT_CHARS_MAX,
     files_beneath,
     is_printed_matter,
@@ -15,8 +15,8 @@ from memoryd.extract_messages import (
     skip_reason,
     voices,
 )
-from memoryd.transcript_turns import Part, Turn
 from memoryd.transcripts import living_history, read_entries
+from memoryd.transcripts.turns import Part, Turn
 from tests.session_script import SessionScript
 
 MEMORY = "/home/dev/.claude/projects/-home-dev-work-app/memory"

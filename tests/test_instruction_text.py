@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.instruction_text import IMPORTS_LIMIT, taken_apart, without_comments
+from memoryd.instructions.text import IMPORTS_LIMIT, taken_apart, without_comments
 
 IMPORTS = [
     ("See @README for more", ["README"]),

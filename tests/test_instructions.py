@@ -12,9 +12,9 @@ from msgspec import structs
 
 from memoryd import paths
 from memoryd.errors import InvalidInput
-from memoryd.instruction_files import InstructionDisk
-from memoryd.instruction_text import Document
 from memoryd.instructions import LONG_CHARACTERS, READ_LIMIT_BYTES, Loaded, is_inside, load
+from memoryd.instructions.files import InstructionDisk
+from memoryd.instructions.text import Document
 from memoryd.paths import Places
 
 

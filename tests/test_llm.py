@@ -414,7 +414,7 @@ def test_an_endpoint_does_not_print_its_key() -> None:
 
 def test_the_sdk_is_not_imported_before_it_is_used() -> None:
     program = (
-        "import sys, memoryd.agent; print('anthropic' in sys.modules, 'httpx2' in sys.modules)"
+        "import sys, memoryd.agent.loop; print('anthropic' in sys.modules, 'httpx2' in sys.modules)"
     )
     told = subprocess.run(
         [sys.executable, "-c", program],

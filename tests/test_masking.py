@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoryd.masking import Finding, find_secrets, mask
-from memoryd.masking_shapes import SHAPES
+from memoryd.masking.shapes import SHAPES
 from tests.secret_samples import KINDS, Draw, Sample, clean_texts, draws
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "data/claude-code").rglob("*.jsonl"))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from memoryd import notes
 from memoryd.notes import Progress, Section, notes_are_due
 from memoryd.notes_extract import NOT_WITHOUT_A_MODEL, extracted
-from memoryd.transcript_turns import Turn
 from memoryd.transcripts import living_history, read_entries
+from memoryd.transcripts.turns import Turn
 
 FIXTURES = Path(__file__).parent / "data/claude-code"
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.postings import Postings
-from memoryd.ranking import Hit, Question, search
-from memoryd.ranking_index import Document, Index, sentence_passages
-from memoryd.relevance import Evidence, Likeness, is_relevant, surplus
-from memoryd.vectors import ABSENT, Vector, Vectors, common_part, unit
+from memoryd.ranking.index import Document, Index, sentence_passages
+from memoryd.ranking.postings import Postings
+from memoryd.ranking.relevance import Evidence, Likeness, is_relevant, surplus
+from memoryd.ranking.search import Hit, Question, search
+from memoryd.ranking.vectors import ABSENT, Vector, Vectors, common_part, unit
 
 NOW = 1_800_000_000.0
 DAY = 86_400.0

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd import recall_text
-from memoryd.recall_text import Recalled
+from memoryd.recall import text as recall_text
+from memoryd.recall.text import Recalled
 from tests.running import Daemon, Peer, make_home
 from tests.scripted_model import Hang, ScriptedModel, SeenRequest, Status, says
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.rule_globs import Globs, TooInvolved
+from memoryd.instructions.globs import Globs, TooInvolved
 
 FILES = [
     "main.ts",

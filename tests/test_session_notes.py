@@ -15,7 +15,7 @@ from memoryd.llm import AnthropicProvider, endpoint_at
 from memoryd.paths import Places, places
 from memoryd.session_notes import SessionNotes, Writer, turns_in
 from memoryd.state import State
-from memoryd.transcript_turns import Turn
+from memoryd.transcripts.turns import Turn
 from tests.scripted_model import Script, ScriptedModel, Status, says
 from tests.session_script import SessionScript
 

@@ -18,8 +18,8 @@ from memoryd.cursors import Cursors
 from memoryd.reading import Reader
 from memoryd.state import Cell, State
 from memoryd.sweep import sweep
-from memoryd.transcript_turns import Turn
 from memoryd.transcripts import Follower
+from memoryd.transcripts.turns import Turn
 from memoryd.whereabouts import differences, plan
 from tests.running import Daemon
 from tests.tailing import (

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryd.transcript_entries import (
+from memoryd.transcripts import Follower
+from memoryd.transcripts.entries import (
     OWN_ENTRYPOINT,
     OWN_RUN_MARKER,
     PROSE_CHARS_MAX,
@@ -16,9 +17,8 @@ from memoryd.transcript_entries import (
     cut,
     read_entry,
 )
-from memoryd.transcript_lines import Line
-from memoryd.transcript_turns import Turn
-from memoryd.transcripts import Follower
+from memoryd.transcripts.lines import Line
+from memoryd.transcripts.turns import Turn
 from tests.session_script import SessionScript
 
 

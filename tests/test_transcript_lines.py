@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryd.transcript_lines import LINE_BYTES_MAX, Line, LinePosition, LineSplitter
+from memoryd.transcripts.lines import LINE_BYTES_MAX, Line, LinePosition, LineSplitter
 
 LIMIT_BYTES = 8
 

@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from memoryd.transcript_entries import OWN_ENTRYPOINT, OWN_RUN_MARKER
-from memoryd.transcript_turns import (
+from memoryd.transcripts import Follower
+from memoryd.transcripts.entries import OWN_ENTRYPOINT, OWN_RUN_MARKER
+from memoryd.transcripts.turns import (
     LINES_REMEMBERED,
     PARTS_MAX,
     TURN_CHARS_MAX,
@@ -16,7 +17,6 @@ from memoryd.transcript_turns import (
     Event,
     Turn,
 )
-from memoryd.transcripts import Follower
 from tests.secret_samples import ALNUM, Draw
 from tests.session_script import SessionScript
 

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryd.transcript_turns import Abandoned, Compacted, Event, Part, Turn
 from memoryd.transcripts import (
     Follower,
     conversation,
@@ -17,6 +16,7 @@ from memoryd.transcripts import (
     read_entries,
     summarize,
 )
+from memoryd.transcripts.turns import Abandoned, Compacted, Event, Part, Turn
 
 CASES = Path(__file__).parent / "data" / "claude-code"
 

@@ -8,8 +8,8 @@ import pytest
 
 from memoryd.errors import InvalidInput
 from memoryd.state import State
-from memoryd.transcript_turns import Turn
 from memoryd.transcripts import Follower
+from memoryd.transcripts.turns import Turn
 from memoryd.turn_queue import Filed, TurnQueue, root_named
 from tests.tailing import database, rows, session, turns
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.words import (
+from memoryd.ranking.words import (
     LONGEST_TERM,
     STOP_WORDS,
     near_misses,

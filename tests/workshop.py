@@ -10,23 +10,23 @@ from typing import Any
 import anyio
 
 from memoryd import events, paths
-from memoryd.agent_credit import AgentCredit
+from memoryd.agent.credit import AgentCredit
 from memoryd.backlog import Backlog
 from memoryd.coalesce import Limits
 from memoryd.config import Budget, Credentials, Secret, Settings
-from memoryd.extract import ExtractWorker
-from memoryd.extract_embedded import EmbeddedExtractor
-from memoryd.extract_model import ModelExtractor
-from memoryd.extract_review import Reviewer
-from memoryd.extraction import Extractor
+from memoryd.extract.embedded import EmbeddedExtractor
+from memoryd.extract.model import ModelExtractor
+from memoryd.extract.review import Reviewer
+from memoryd.extract.task import Extractor
+from memoryd.extract.worker import ExtractWorker
 from memoryd.history import History
 from memoryd.ledger import StateLedger
 from memoryd.providers import ModelServer, model_server
 from memoryd.scopes import Project, Scopes
 from memoryd.state import State
 from memoryd.store import Store
-from memoryd.transcript_turns import Turn
 from memoryd.transcripts import living_history, read_entries
+from memoryd.transcripts.turns import Turn
 from memoryd.turn_queue import Filed, TurnQueue
 from tests.running import environment
 from tests.scripted_model import Held, Message, Reply, SeenRequest, asks, says

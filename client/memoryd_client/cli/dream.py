@@ -1,0 +1,254 @@
+"""The command about dreams: when the next may come, begin one, watch it, stop it, take it back."""
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+
+from memoryd_client.answers import Json, items_at, number_at, object_at, objects_at, text_at
+from memoryd_client.call import Conversation, call
+from memoryd_client.cli.sessions import moment, short
+from memoryd_client.commands import JSON, PROJECT, Argument, Arguments, Command, project_of
+from memoryd_client.dream_view import View, view_for
+from memoryd_client.failures import LocalFailure, UsageError
+from memoryd_client.render import Colour, one_line, paint, print_json, printable, table, wrapped
+
+KINDS = ("dream/started", "dream/phase", "dream/file", "dream/finished")
+GOOD_ENDS = frozenset({"done", "previewed"})
+INTERRUPTED = 130
+STATE_COLOURS: dict[str, Colour] = {"done": "green", "refused": "yellow", "failed": "red"}
+
+
+def dream(arguments: Arguments) -> int:
+    """Do what was asked for, or say how things stand."""
+    deeds = {"stop": stop, "undo": undo, "log": show_log}
+    if arguments.deed:
+        if arguments.deed not in deeds:
+            choices = ", ".join(deeds)
+            raise UsageError(f"there is no memoryd dream {arguments.deed}; there are: {choices}")
+        return deeds[arguments.deed](arguments)
+    if arguments.now or arguments.dry_run or arguments.follow:
+        return begin_or_watch(arguments)
+    return show_status(arguments)
+
+
+def show_status(arguments: Arguments) -> int:
+    answer = call("dream/status", {"cwd": project_of(arguments)})
+    if arguments.json:
+        print_json(answer)
+        return 0
+    print(wrapped(one_line(text_at(answer, "message"))))
+    if last := moment(text_at(answer, "last")):
+        print(f"last dream: {last}; memoryd dream log tells more")
+    return 0
+
+
+def stop(arguments: Arguments) -> int:
+    answer = call("dream/stop", {"cwd": project_of(arguments)}, timeout_seconds=60)
+    if arguments.json:
+        print_json(answer)
+    elif text_at(answer, "state") == "stopped":
+        print(f"dream {number_at(answer, 'dream'):.0f} is stopped; nothing was changed")
+    else:
+        print(f"too late: dream {number_at(answer, 'dream'):.0f} is {text_at(answer, 'state')}")
+    return 0
+
+
+def undo(arguments: Arguments) -> int:
+    """Take the last dream back; what somebody changed since makes the exit code 1."""
+    answer = call("dream/undo", {"cwd": project_of(arguments)}, timeout_seconds=60)
+    left = [str(file) for file in items_at(answer, "left")]
+    if arguments.json:
+        print_json(answer)
+        return int(bool(left))
+    restored = len(items_at(answer, "restored"))
+    print(f"dream {number_at(answer, 'dream'):.0f} is undone: {restored} files are as before")
+    for file in left:
+        print(f"  {one_line(file)} was changed since, and is left as it is")
+    return int(bool(left))
+
+
+def show_log(arguments: Arguments) -> int:
+    """Past dreams in a row each, or one with all it did."""
+    params: dict[str, object] = {"cwd": project_of(arguments)}
+    if arguments.number:
+        params["dream"] = arguments.number
+    answer = call("dream/log", params)
+    dreams = list(objects_at(answer, "dreams"))
+    if arguments.json:
+        print_json(answer)
+    elif arguments.number:
+        for one in dreams:
+            print_outcome(one, with_diffs=True)
+    else:
+        for line in table([row_of(one) for one in dreams]):
+            print(line)
+        if not dreams:
+            print("No dreams here yet. To have one: memoryd dream --now --follow")
+    return 0
+
+
+def row_of(one: Json) -> tuple[str, ...]:
+    summary = object_at(one, "summary")
+    return (
+        f"{number_at(one, 'dream'):.0f}",
+        moment(text_at(one, "started")),
+        text_at(one, "state"),
+        text_at(summary, "how"),
+        f"${number_at(summary, 'usd'):.2f}",
+        text_at(one, "reason") or counts_of(summary) or "nothing to do",
+    )
+
+
+def begin_or_watch(arguments: Arguments) -> int:
+    """Begins a dream if asked to, and shows it to its end if asked to."""
+    project = project_of(arguments)
+    starts = arguments.now or arguments.dry_run
+    params = {"cwd": project, "force": arguments.now, "dry_run": arguments.dry_run}
+    if starts and not (arguments.follow or arguments.dry_run):
+        answer = call("dream/start", params, timeout_seconds=60)
+        if arguments.json:
+            print_json(answer)
+        else:
+            number = number_at(answer, "dream")
+            print(f"dream {number:.0f} has begun; watch it with: memoryd dream --follow")
+        return 0
+    with Conversation(time.monotonic() + 10.0) as talk:
+        # First the ears, then the dream: a short one is over before a second call gets through.
+        talk.ask("events/subscribe", {"kinds": list(KINDS), "cwd": project})
+        talk.wait_for_ever()
+        if starts:
+            number = int(number_at(call("dream/start", params, timeout_seconds=60), "dream"))
+        else:
+            status = call("dream/status", {"cwd": project})
+            number = int(number_at(object_at(status, "running"), "dream"))
+            if not number:
+                return show_status(arguments)
+        return watch(talk, number, arguments)
+
+
+def watch(talk: Conversation, number: int, arguments: Arguments) -> int:
+    is_shown = arguments.follow and not arguments.json
+    try:
+        with view_for(number, is_shown=is_shown) as view:
+            follow(talk, number, view, arguments)
+    except KeyboardInterrupt:
+        print("the dream goes on; memoryd dream stop ends it", file=sys.stderr)
+        return INTERRUPTED
+    answer = call("dream/log", {"cwd": project_of(arguments), "dream": number})
+    one = next(objects_at(answer, "dreams"), {})
+    if arguments.json:
+        print(json.dumps(one) if arguments.follow else json.dumps(one, indent=2))
+    else:
+        print_outcome(one, with_diffs=arguments.dry_run)
+    return int(text_at(one, "state") not in GOOD_ENDS)
+
+
+def follow(talk: Conversation, number: int, view: View, arguments: Arguments) -> None:
+    for message in talk.messages():
+        event = object_at(message, "params")
+        if number_at(event, "dream") != number:
+            continue
+        if arguments.json and arguments.follow:
+            print(json.dumps(event), flush=True)
+        view.hear(event)
+        if text_at(event, "kind") == "dream/finished":
+            return
+    raise LocalFailure("the daemon ended during the dream", "it takes the dream back by itself")
+
+
+def print_outcome(one: Json, *, with_diffs: bool) -> None:
+    """What came of a dream, as a person wants to read it."""
+    summary, state = object_at(one, "summary"), text_at(one, "state")
+    number, counts = number_at(one, "dream"), counts_of(summary) or "nothing to do"
+    head = f"dream {number:.0f} {'is ' * (state != 'failed')}{state}"
+    print(f"{paint(head, STATE_COLOURS.get(state, 'bold'))}: {counts}{bill_of(summary)}")
+    if reason := text_at(one, "reason"):
+        print(wrapped(one_line(reason)))
+    for line in table([file_row(file) for file in objects_at(summary, "files")]):
+        print(f"  {line}")
+    for line in remarks(summary):
+        print(f"  {wrapped(one_line(line), 2)}")
+    if said := text_at(summary, "said"):
+        print(wrapped(one_line(said)))
+    if with_diffs:
+        for file in objects_at(summary, "files"):
+            print_diff(text_at(file, "diff"))
+    if after := what_next(one, state):
+        print(paint(after, "dim"))
+
+
+def file_row(file: Json) -> tuple[str, ...]:
+    added, removed = number_at(file, "added"), number_at(file, "removed")
+    change = f"+{added:.0f} -{removed:.0f}" if added or removed else ""
+    return (text_at(file, "file"), text_at(file, "deed"), change)
+
+
+def remarks(summary: Json) -> Iterator[str]:
+    for file in items_at(summary, "left_alone"):
+        yield f"{file} was changed by somebody else meanwhile, and is left as it is"
+    for flag in objects_at(summary, "flags"):
+        yield f"{text_at(flag, 'file')}: {text_at(flag, 'concern')}"
+    if lost := [str(file) for file in items_at(summary, "lost")]:
+        yield f"lost: {', '.join(lost)}"
+
+
+def counts_of(summary: Json) -> str:
+    deeds = [text_at(file, "deed") for file in objects_at(summary, "files")]
+    counted = ((deed, deeds.count(deed)) for deed in ("new", "changed", "retired", "removed"))
+    words = [f"{count} {deed}" for deed, count in counted if count]
+    return ", ".join(words or ["index tidied"] * ("index" in deeds))
+
+
+def bill_of(summary: Json) -> str:
+    if text_at(summary, "how") != "model":
+        return f" ({number_at(summary, 'seconds'):.1f} s)"
+    tokens = number_at(summary, "input_tokens") + number_at(summary, "output_tokens")
+    return (
+        f" ({number_at(summary, 'seconds'):.1f} s, {short(tokens)} tokens,"
+        f" ${number_at(summary, 'usd'):.4f})"
+    )
+
+
+def what_next(one: Json, state: str) -> str:
+    if state == "done" and items_at(object_at(one, "summary"), "files"):
+        return "memoryd dream undo takes all of it back"
+    if state == "previewed":
+        return "nothing was changed; memoryd dream --now does it"
+    if state == "refused":
+        place = one_line(text_at(object_at(one, "summary"), "kept_at"))
+        return f"for review it is kept in {place}; dream.max_loss_percent sets the limit"
+    return ""
+
+
+def print_diff(diff: str) -> None:
+    if not diff:
+        return
+    print()
+    for line in printable(diff).splitlines():
+        colour: Colour = "bold" if line.startswith(("---", "+++")) else "dim"
+        if not line.startswith(("---", "+++")) and line[:1] in {"+", "-"}:
+            colour = "green" if line[0] == "+" else "red"
+        print(paint(line, colour) if line[:1] in {"+", "-", "@"} else line)
+
+
+COMMANDS = (
+    Command(
+        "dream",
+        "show when the next dream may come; begin, watch, stop or undo one",
+        "memoryd dream --now --follow",
+        dream,
+        (
+            Argument(("deed",), "stop, undo, or log: the dreams so far", "DEED", is_optional=True),
+            Argument(
+                ("number",), "a dream that log shows, with its diffs", "N", None, None,
+                is_number=True, is_optional=True,
+            ),
+            Argument(("--now",), "do not wait for hours and sessions", is_switch=True),
+            Argument(("--dry-run",), "show what would change, and change nothing", is_switch=True),
+            Argument(("--follow",), "watch it to its end", is_switch=True),
+            PROJECT,
+            JSON,
+        ),
+    ),
+)  # fmt: skip

@@ -1,0 +1,183 @@
+"""Grep and Glob: searching what a run may see, within bounds of time, depth and size.
+
+- Files are walked and opened here, by handles. The pattern of a Grep runs in a child process that
+  is fed with their text, since a pattern can be made to run for ever.
+- Beneath the transcripts only narrow excerpts are shown.
+- What looks like credentials is not searched; its name may be listed.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from itertools import groupby, islice
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import msgspec
+
+from memoryd import reach
+from memoryd.agent.files import (
+    BINARY_PROBE_BYTES,
+    WALK_SECONDS,
+    Sighted,
+    View,
+    Walk,
+    Walked,
+    is_binary,
+    open_plain,
+    shown,
+)
+from memoryd.agent.matcher import Answer, Question, frame
+from memoryd.children import run_child
+from memoryd.fence import Fence
+from memoryd.globs import Glob, TooManyAlternatives, fixed_part
+from memoryd.reach import Denied
+
+PATTERN_LIMIT_CHARACTERS: Final = 1000
+MATCHES_LIMIT: Final = 100
+NAMES_LIMIT: Final = 300
+LINE_CHARACTERS: Final = 500
+TRANSCRIPT_CHARACTERS: Final = 300
+PIECE_BYTES: Final = 1024 * 1024
+OVERLAP_BYTES: Final = 16 * 1024
+FILE_LIMIT_BYTES: Final = 4 * 1024 * 1024
+SEARCH_LIMIT_BYTES: Final = 256 * 1024 * 1024
+SEARCH_SECONDS: Final = 5.0
+ANSWER_LIMIT_BYTES: Final = 1024 * 1024
+
+# By its path, since no setting of the environment reaches an isolated interpreter.
+_PROGRAM: Final = "import sys; sys.path.insert(0, sys.argv[1]); \
+from memoryd.agent.matcher import main; main()"
+_MATCHER: Final = (sys.executable, "-IB", "-c", _PROGRAM, str(Path(__file__).parents[2]))
+
+
+def grep(view: View, pattern: str, path: str | None, name_pattern: str | None) -> str:
+    """The lines that fit a regular expression, below the files they are in."""
+    if not pattern or len(pattern) > PATTERN_LIMIT_CHARACTERS:
+        raise Denied("bad-pattern", f"a pattern has 1 to {PATTERN_LIMIT_CHARACTERS} characters")
+    start = view.start(path or None)
+    search = _Search(view, start, glob_of(name_pattern) if name_pattern else None)
+    width = TRANSCRIPT_CHARACTERS if start.root.kind == "transcripts" else LINE_CHARACTERS
+    answer = search.ask(Question(pattern, width, MATCHES_LIMIT))
+    lines = [
+        text
+        for file, matches in groupby(answer.matches, key=lambda match: match.file)
+        for text in (search.paths[file], *(f"{one.line}: {one.text}" for one in matches))
+    ]
+    is_cut = answer.is_cut or search.is_cut
+    return shown("\n".join([*(lines or ["nothing fits"]), *_cut_note(is_cut=is_cut)]))
+
+
+def glob(view: View, pattern: str, path: str | None) -> str:
+    """The files whose path fits, one a line, below the folder they are in."""
+    fixed, rest = fixed_part(pattern)
+    if path and not fixed.startswith("/"):
+        fixed = f"{path}/{fixed}"
+    start = view.start(fixed or None)
+    wanted = glob_of(rest)
+    bounds = Walk(time.monotonic() + WALK_SECONDS)
+    fitting = (one.relative for one in view.walk(start, bounds) if wanted.fits(one.relative))
+    names = list(islice(fitting, NAMES_LIMIT + 1))
+    is_cut = bounds.is_cut or len(names) > NAMES_LIMIT
+    lines = [f"in {start.path}:", *names[:NAMES_LIMIT]] if names else ["nothing fits"]
+    return shown("\n".join([*lines, *_cut_note(is_cut=is_cut)]))
+
+
+def glob_of(pattern: str) -> Glob:
+    try:
+        return Glob(pattern)
+    except TooManyAlternatives:
+        raise Denied("bad-pattern", "that pattern has too many alternatives or steps") from None
+
+
+class _Search:
+    """One question to the matcher, and the files that it was asked about, by number."""
+
+    def __init__(self, view: View, start: Sighted, glob: Glob | None) -> None:
+        self._view = view
+        self._start = start
+        self._glob = glob
+        self._left_bytes = SEARCH_LIMIT_BYTES
+        # The matcher needs time to answer after the last file.
+        self._bounds = Walk(time.monotonic() + WALK_SECONDS)
+        self.paths: list[str] = []
+
+    @property
+    def is_cut(self) -> bool:
+        return self._bounds.is_cut
+
+    def ask(self, question: Question) -> Answer:
+        finished = run_child(
+            _MATCHER,
+            fence=Fence(),
+            cwd="/",
+            seconds=SEARCH_SECONDS,
+            output_limit_bytes=ANSWER_LIMIT_BYTES,
+            feed=self._frames(question),
+        )
+        if finished.ended == "deadline":
+            raise Denied(
+                "too-slow", "the search took too long; use a simpler pattern or a narrower path"
+            )
+        answer = msgspec.json.decode(finished.output, type=Answer)
+        if not answer.is_pattern:
+            raise Denied("bad-pattern", "that is no regular expression; escape what is meant as is")
+        return answer
+
+    def _frames(self, question: Question) -> Iterator[bytes]:
+        yield frame(msgspec.json.encode(question))
+        for path, handle in self._files():
+            number = len(self.paths)
+            self.paths.append(path)
+            with os.fdopen(handle, "rb") as file:
+                for line, piece in _pieces(file):
+                    yield frame(piece, number, line)
+                    self._left_bytes -= len(piece)
+                    if self._left_bytes <= 0 or not self._bounds.may_go_on():
+                        self._bounds.is_cut = True
+                        return
+
+    def _files(self) -> Iterator[tuple[str, int]]:
+        """Handles of the texts to search; one that cannot be opened is passed over."""
+        for walked in self._view.walk(self._start, self._bounds):
+            if self._glob is None or self._glob.fits(walked.relative):
+                handle = _searchable(walked)
+                if handle is not None:
+                    yield walked.path, handle
+
+
+def _searchable(walked: Walked) -> int | None:
+    """A handle on a file that may be searched and is worth it."""
+    if reach.looks_secret(walked.below_root, walked.root.kind):
+        return None
+    try:
+        handle = open_plain(walked.folder, walked.name)
+    except (Denied, OSError):
+        return None
+    is_huge = os.fstat(handle).st_size > FILE_LIMIT_BYTES and walked.root.kind != "transcripts"
+    if is_huge or is_binary(os.pread(handle, BINARY_PROBE_BYTES, 0)):
+        os.close(handle)
+        return None
+    return handle
+
+
+def _pieces(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Whole lines with the number of the first; a line too long for that in overlapping parts."""
+    line, rest = 1, b""
+    while data := file.read(PIECE_BYTES):
+        data = rest + data
+        end = data.rfind(b"\n")
+        if end < 0:
+            yield line, data
+            rest = data[-OVERLAP_BYTES:]
+        else:
+            yield line, data[:end]
+            line += data.count(b"\n")
+            rest = data[end + 1 :]
+    if rest:
+        yield line, rest
+
+
+def _cut_note(*, is_cut: bool) -> list[str]:
+    return ["[cut: there is more; ask for less with a narrower pattern or path]"] if is_cut else []

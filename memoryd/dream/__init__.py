@@ -1,0 +1,1 @@
+"""Dreams: when, over what, with which result, and how to take one back."""

@@ -1,0 +1,287 @@
+"""The dreamer: decides when a project dreams, runs one dream at a time, and answers for them all.
+
+- Gates are looked at when a turn ends, and every hour of real time, sleep of the machine included;
+  ticks that were missed are not made up for, one look is enough.
+- A person who asks with force passes the gates of time, rest and sessions; the switch and the lock
+  hold for everybody. A dry run changes nothing and takes no lock.
+"""
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import anyio
+import anyio.to_thread
+import msgspec
+import structlog
+from anyio.abc import TaskGroup, TaskStatus
+
+from memoryd.config import Settings
+from memoryd.dream.book import Dream, DreamCause
+from memoryd.dream.gates import Gate
+from memoryd.dream.run import DreamRun, Means, sweep_copies
+from memoryd.dream.schedule import Schedule
+from memoryd.errors import MemorydError, NotFound, Refused, Unavailable
+from memoryd.lock import Before
+from memoryd.scopes import Project, Scopes
+from memoryd.topics import iso_time
+
+TICK_SECONDS: Final = 3600.0
+FIRST_LOOK_SECONDS: Final = 120.0
+STEP_SECONDS: Final = 60.0
+
+log = structlog.get_logger(__name__)
+
+
+class Running(msgspec.Struct, frozen=True):
+    dream: int
+    phase: str
+    files: int
+    usd: float
+    seconds: float
+
+
+class DreamStatus(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Whether a project may dream; the first closed gate says why not, and until when."""
+
+    project: str
+    message: str
+    is_open: bool
+    gate: str = ""
+    reason: str = ""
+    opens_at: str = ""
+    last: str = ""
+    running: Running | None = None
+
+
+class Undone(msgspec.Struct, frozen=True):
+    """`left` were changed by somebody since the dream, and stay as they are."""
+
+    dream: int
+    restored: list[str]
+    left: list[str]
+
+
+def real_seconds() -> float:
+    """Time that nobody can set, and that passes while the machine sleeps where it can be asked."""
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.monotonic()
+
+
+class Dreamer:
+    def __init__(
+        self,
+        means: Means,
+        scopes: Scopes,
+        settings: Settings,
+        *,
+        real: Callable[[], float] = real_seconds,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+    ) -> None:
+        self._means = means
+        self._scopes = scopes
+        self._schedule = Schedule(means, settings, real)
+        self._real = real
+        self._sleep = sleep
+        self._tasks: TaskGroup | None = None
+        self._current: DreamRun | None = None
+        self._considered: set[str] = set()
+
+    # --- life ---------------------------------------------------------------------------------
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Takes back what a kill left, then dreams when it is time, until cancelled."""
+        await anyio.to_thread.run_sync(self._recover)
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            task_status.started()
+            await self._tick()
+
+    async def _tick(self) -> None:
+        await self._pause(FIRST_LOOK_SECONDS)
+        while True:
+            try:
+                roots = await anyio.to_thread.run_sync(self._schedule.known)
+            except MemorydError as error:
+                log.warning("dreams-not-considered", error=error.message)
+                roots = []
+            for root in roots:
+                await self._consider(root)
+            await self._pause(TICK_SECONDS)
+
+    async def _pause(self, seconds: float) -> None:
+        """In steps, since a timer may stand still while the machine sleeps."""
+        due = self._real() + seconds
+        while (left := due - self._real()) > 0:
+            await self._sleep(min(left, STEP_SECONDS))
+
+    def turn_ended(self, root: str) -> None:
+        """Looks at the gates of a project in which something happened."""
+        if self._tasks is not None and root and root not in self._considered:
+            self._considered.add(root)
+            self._tasks.start_soon(self._consider, root)
+
+    async def _consider(self, root: str) -> None:
+        """Dreams if all gates are open, and waits for the end of it."""
+        try:
+            project = await anyio.to_thread.run_sync(self._scopes.project, root)
+            gates = await anyio.to_thread.run_sync(lambda: list(self._schedule.gates(project)))
+            if gates[-1].is_open and self._current is None:
+                run = await self._begin(project, "schedule", is_forced=False)
+                if run is not None:
+                    await run.ended.wait()
+        except MemorydError as error:
+            log.warning("dream-not-begun", project=root, error=error.message)
+        except Exception:
+            log.exception("dream-not-begun", project=root)
+        finally:
+            self._considered.discard(root)
+
+    # --- requests -----------------------------------------------------------------------------
+
+    async def start(self, cwd: str, *, force: bool, dry_run: bool) -> int:
+        """Begins a dream and returns its number; Refused by a closed gate."""
+        project = await anyio.to_thread.run_sync(self._scopes.project, cwd)
+        if self._current is not None:
+            raise Unavailable(
+                f"dream {self._current.id} is running already",
+                hint="watch it with: memoryd dream --follow",
+            )
+        gates = await anyio.to_thread.run_sync(
+            lambda: list(self._schedule.gates(project, is_forced=force or dry_run))
+        )
+        if not gates[-1].is_open:
+            raise Refused(f"no dream now: {gates[-1].reason}", hint=_way_past(gates[-1]))
+        cause: DreamCause = "dry-run" if dry_run else "asked"
+        run = await self._begin(project, cause, is_forced=force or dry_run)
+        if run is None:
+            raise Refused("no dream now: somebody else has just dreamt")
+        return run.id
+
+    async def stop(self, cwd: str) -> Dream:
+        """Ends the running dream with nothing applied; one that is being applied is finished."""
+        project = await anyio.to_thread.run_sync(self._scopes.project, cwd)
+        run = self._current
+        if run is None or run.project.root != project.root:
+            raise NotFound("no dream is running here", hint="memoryd dream log shows past ones")
+        run.scope.cancel()
+        await run.ended.wait()
+        return self._found(run.id, project)
+
+    def undo(self, cwd: str) -> Undone:
+        project = self._scopes.project(cwd)
+        if self._current is not None and self._current.project.root == project.root:
+            raise Unavailable("a dream is running", hint="stop it first: memoryd dream stop")
+        dream = self._means.book.newest_undoable(project.memory.path)
+        if dream is None:
+            raise NotFound("there is no dream to undo", hint="memoryd dream log shows past ones")
+        restored, left = self._means.applier.undo(dream)
+        log.info("dream-undone", dream=dream.id, restored=len(restored), left=len(left))
+        return Undone(dream.id, restored, left)
+
+    def status(self, cwd: str) -> DreamStatus:
+        return self._status(self._scopes.project(cwd))
+
+    def statuses(self) -> list[DreamStatus]:
+        """Of all projects that are known by their root."""
+        return [self._status(self._scopes.project(root)) for root in self._schedule.known()]
+
+    def past(self, cwd: str, limit: int) -> list[Dream]:
+        """Newest first, without the diffs."""
+        found = self._means.book.past(self._scopes.project(cwd).memory.path, limit)
+        return [_without_diffs(dream) for dream in found]
+
+    def one(self, cwd: str, dream: int) -> Dream:
+        return self._found(dream, self._scopes.project(cwd))
+
+    def _found(self, number: int, project: Project) -> Dream:
+        dream = self._means.book.dream(number)
+        if dream is None or dream.directory != project.memory.path:
+            raise NotFound(f"there is no dream {number} here", hint="memoryd dream log lists them")
+        return dream
+
+    # --- one dream ----------------------------------------------------------------------------
+
+    async def _begin(
+        self, project: Project, cause: DreamCause, *, is_forced: bool
+    ) -> DreamRun | None:
+        """Takes the lock and sets the dream going; None when the lock's time forbids it now."""
+        if self._tasks is None or self._current is not None:
+            raise Unavailable("memoryd cannot dream at this moment", hint="try again")
+        run = self._current = DreamRun(self._means, project, cause)
+        schedule = self._schedule
+
+        def may_go_on(before: Before) -> bool:
+            return is_forced or schedule.hours(project, before).is_open
+
+        try:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(self._recover)
+                since = await anyio.to_thread.run_sync(schedule.last, project)
+                is_begun = await anyio.to_thread.run_sync(run.begin, may_go_on, since or 0.0)
+        except BaseException:
+            self._current = None
+            raise
+        if not is_begun:
+            self._current = None
+            return None
+        self._tasks.start_soon(self._go, run)
+        return run
+
+    async def _go(self, run: DreamRun) -> None:
+        try:
+            await run.run()
+        finally:
+            self._current = None
+            self._schedule.note_end(run.project, has_dreamt=run.state == "done")
+
+    def _recover(self) -> None:
+        for dream in self._means.applier.recover():
+            log.warning("dream-recovered", dream=dream.id, project=dream.project)
+        sweep_copies(self._means)
+
+    def _status(self, project: Project) -> DreamStatus:
+        run, last = self._current, self._schedule.last(project)
+        *_, gate = self._schedule.gates(project)
+        running = _running(run) if run is not None and run.project.root == project.root else None
+        opens_at = iso_time(gate.opens_at) if gate.opens_at is not None else ""
+        return DreamStatus(
+            project=project.root,
+            message=f"{project.root}: {_words(gate, running, opens_at)}",
+            is_open=gate.is_open,
+            gate="" if gate.is_open else gate.name,
+            reason="" if gate.is_open else gate.reason,
+            opens_at=opens_at,
+            last=iso_time(last) if last else "",
+            running=running,
+        )
+
+
+def _running(run: DreamRun) -> Running | None:
+    progress = run.progress
+    if progress is None:
+        return None
+    return Running(
+        run.id, progress.phase or "", len(progress.files), progress.usd, progress.seconds
+    )
+
+
+def _words(gate: Gate, running: Running | None, opens_at: str) -> str:
+    if running is not None:
+        return f"dream {running.dream} is running ({running.phase or 'it begins'})"
+    if gate.is_open:
+        return "will dream soon"
+    return f"not now: {gate.reason}" + (f"; may dream after {opens_at}" if opens_at else "")
+
+
+def _way_past(gate: Gate) -> str:
+    if gate.name in {"hours", "rest", "sessions", "logs"}:
+        return "memoryd dream --now does not wait"
+    return "memoryd on turns memory on" if gate.name == "switch" else ""
+
+
+def _without_diffs(dream: Dream) -> Dream:
+    files = tuple(msgspec.structs.replace(one, diff="") for one in dream.summary.files)
+    summary = msgspec.structs.replace(dream.summary, files=files)
+    return msgspec.structs.replace(dream, summary=summary)

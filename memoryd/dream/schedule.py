@@ -1,0 +1,115 @@
+"""Looks up what the gates want to know, the cheapest first and no more than it takes.
+
+The time of the last dream is known three ways: by the lock file, which the agent shares; by our own
+book; and by real time, as long as this process lives. `dream_gates` says what each is worth.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from memoryd import paths
+from memoryd.config import Settings
+from memoryd.dream import gates as dream_gates
+from memoryd.dream.gates import Clock, Gate
+from memoryd.dream.run import Means
+from memoryd.lock import Before, holder_is_stale, holder_named, look
+from memoryd.scopes import Project
+
+MOST_PROJECTS: Final = 50
+
+
+class Schedule:
+    """Blocking work; `real` is time that nobody can set."""
+
+    def __init__(self, means: Means, settings: Settings, real: Callable[[], float]) -> None:
+        self._means = means
+        self._settings = settings
+        self._real = real
+        self._dreamt_at: dict[str, float] = {}
+        self._scans: dict[str, tuple[float, int]] = {}
+
+    def gates(self, project: Project, *, is_forced: bool = False) -> Iterator[Gate]:
+        """The gates as far as the first closed one; what lies behind it is not even looked up."""
+        for look_at in self._lookups(project, is_forced=is_forced):
+            gate = look_at()
+            yield gate
+            if not gate.is_open:
+                return
+
+    def _lookups(self, project: Project, *, is_forced: bool) -> list[Callable[[], Gate]]:
+        switch, folder = project.dream_switch, project.memory.path
+        first: list[Callable[[], Gate]] = [
+            lambda: dream_gates.switch_gate(enabled=switch.enabled, reason=switch.reason),
+            lambda: dream_gates.memories_gate(are_there=Path(folder).is_dir()),
+        ]
+        timed: list[Callable[[], Gate]] = [
+            lambda: self.hours(project, look(paths.consolidate_lock(folder))),
+            lambda: self._rest(project),
+            lambda: self._touched(project),
+        ]
+        return [*first, *([] if is_forced else timed), lambda: self._lock(project)]
+
+    def hours(self, project: Project, stamp: Before) -> Gate:
+        return dream_gates.hours_gate(self._clock(project, stamp), self._settings.dream.min_hours)
+
+    def _rest(self, project: Project) -> Gate:
+        failures = self._means.book.failures_since_success(project.memory.path)
+        last = failures[0] if failures else None
+        return dream_gates.rest_gate(
+            self._means.now(),
+            self._settings.dream.min_hours,
+            len(failures),
+            last.finished if last else None,
+            was_meant=last is not None and last.state != "failed",
+        )
+
+    def _touched(self, project: Project) -> Gate:
+        """Looked through at most every ten minutes; until then the last count holds."""
+        is_log_mode = self._settings.mode_of(project.root) == "log"
+        scanned_at, count = self._scans.get(project.root, (None, 0))
+        if dream_gates.scan_is_due(scanned_at, self._real()):
+            since = self.last(project) or 0.0
+            count = _logs_since(project, since) if is_log_mode else self._sessions(project, since)
+            self._scans[project.root] = (self._real(), count)
+        if is_log_mode:
+            return dream_gates.logs_gate(count)
+        return dream_gates.sessions_gate(count, self._settings.dream.min_sessions)
+
+    def _sessions(self, project: Project, since: float) -> int:
+        return len(self._means.sessions.touched(project.root, since, self._means.now()))
+
+    def _lock(self, project: Project) -> Gate:
+        before = look(paths.consolidate_lock(project.memory.path))
+        holder = holder_named(before.body)
+        is_held = holder is not None and not holder_is_stale(before, holder, self._means.now())
+        return dream_gates.lock_gate(is_held=is_held)
+
+    def _clock(self, project: Project, stamp: Before) -> Clock:
+        folder = project.memory.path
+        dreamt_at = self._dreamt_at.get(folder)
+        return Clock(
+            now=self._means.now(),
+            stamped=stamp.modified if stamp.existed else None,
+            recorded=self._means.book.last_success(folder),
+            real_seconds_since=None if dreamt_at is None else self._real() - dreamt_at,
+        )
+
+    def last(self, project: Project) -> float | None:
+        stamp = look(paths.consolidate_lock(project.memory.path))
+        return dream_gates.last_dream(self._clock(project, stamp))
+
+    def note_end(self, project: Project, *, has_dreamt: bool) -> None:
+        self._scans.pop(project.root, None)
+        if has_dreamt:
+            self._dreamt_at[project.memory.path] = self._real()
+
+    def known(self) -> list[str]:
+        """Roots of projects that had turns or dreams, and are still there."""
+        roots = dict.fromkeys([*self._means.sessions.projects(), *self._means.book.projects()])
+        return [root for root in roots if Path(root).is_dir()][:MOST_PROJECTS]
+
+
+def _logs_since(project: Project, since: float) -> int:
+    logs = Path(project.memory.path).glob("logs/[0-9]*/[0-9]*/*.md")
+    return sum(path.stat().st_mtime > since for path in logs)

@@ -1,0 +1,317 @@
+"""What a dream does with its copy, by rules or with a model, and what it tells meanwhile.
+
+- Four phases, in this order: orient, gather, consolidate, prune and index. Without a model they are
+  ours. A model says itself which one it is in, and never goes back; what it forgets to say shows
+  by what it does: whoever writes has begun to consolidate.
+- A model gets the same sandbox as in every other job, with the copy as its memory directory. The
+  real one is closed to it, and transcripts can only be searched.
+- A run that ended by itself or at a limit counts: what it wrote is whole, and is judged. One that
+  was cut off, refused or late has failed, and so has one that nobody could pay for.
+- Relative dates are settled by rules before a model sees them: it counts weekdays wrongly.
+"""
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Final, Literal, TypeAlias, get_args
+
+import anyio
+import anyio.to_thread
+import msgspec
+import structlog
+
+from memoryd import index, prompts, topics
+from memoryd.agent import loop as agent
+from memoryd.agent.files import View
+from memoryd.agent.loop import AgentJob, AgentReport
+from memoryd.agent.tools import AgentTools
+from memoryd.dialogue import ModelAnswer, ModelRequest, Text, Usage
+from memoryd.dream import plan as dream_plan
+from memoryd.dream.likeness import Similarity
+from memoryd.dream.plan import Note, Past
+from memoryd.dream.sessions import TouchedSession
+from memoryd.dream.stage import Stage
+from memoryd.errors import MemorydError, Unavailable
+from memoryd.events import DreamFile, DreamPhase, Event
+from memoryd.history import History
+from memoryd.llm import Provider
+from memoryd.masking import mask
+from memoryd.meter import RunLimits
+from memoryd.scopes import Project
+from memoryd.store import Change, Listed, MemoryDirectory
+from memoryd.topics import INDEX_FILE, MANIFEST_LIMIT
+
+Phase: TypeAlias = Literal["orient", "gather", "consolidate", "prune and index"]
+
+PHASES: Final[tuple[Phase, ...]] = get_args(Phase)
+LIMITS: Final = RunLimits(
+    model_turns=20,
+    tool_calls=200,
+    read_bytes=4_000_000,
+    written_bytes=1_000_000,
+    wall_seconds=900,
+    usd=0.50,
+)
+LISTED_SESSIONS: Final = 30
+SAID_CHARACTERS: Final = 2000
+
+_SAYS_PHASE = re.compile(
+    r"^\W{0,8}phase:?\W{0,4}(orient|gather|consolidate|prune)", re.IGNORECASE | re.MULTILINE
+)
+
+log = structlog.get_logger(__name__)
+
+
+class Progress:
+    """How far one dream is; tells whoever listens, from any thread."""
+
+    def __init__(self, dream: int, project: str, tell: Callable[[Event], None]) -> None:
+        self.dream = dream
+        self.project = project
+        self.phase: Phase | None = None
+        self.files: set[str] = set()
+        self.model_turns = 0
+        self.usage = Usage()
+        self.usd = 0.0
+        self._tell = tell
+        self._began = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return round(time.monotonic() - self._began, 3)
+
+    @property
+    def tokens(self) -> int:
+        return self.usage.prompt_tokens + self.usage.output_tokens
+
+    def enter(self, phase: Phase) -> None:
+        """Phases only go forward; one that is over is not told again."""
+        if self.phase is not None and PHASES.index(phase) <= PHASES.index(self.phase):
+            return
+        self.phase = phase
+        log.info("dream-phase", dream=self.dream, phase=phase, files=len(self.files))
+        self._tell(
+            DreamPhase(
+                project=self.project,
+                dream=self.dream,
+                phase=phase,
+                files=len(self.files),
+                model_turns=self.model_turns,
+                tokens=self.tokens,
+                usd=self.usd,
+                seconds=self.seconds,
+            )
+        )
+
+    def wrote(self, change: Change) -> None:
+        """The copy's store tells of a change."""
+        if self.phase is not None:  # dates are settled before the first
+            self.enter("consolidate")
+        self.files.add(change.file)
+        log.info("dream-file", dream=self.dream, file=change.file)
+        self._tell(
+            DreamFile(
+                project=self.project,
+                dream=self.dream,
+                file=change.file,
+                files=len(self.files),
+                usd=self.usd,
+                seconds=self.seconds,
+            )
+        )
+
+    def answered(self, answer: ModelAnswer) -> None:
+        self.model_turns += 1
+        self.usage += answer.usage
+        self.usd += answer.usd
+        for said in _SAYS_PHASE.findall(answer.text):
+            self.enter(next(phase for phase in PHASES if phase.startswith(said.lower())))
+
+
+class Listening:
+    """A provider whose answers are also heard by the dream's progress."""
+
+    def __init__(self, provider: Provider, progress: Progress) -> None:
+        self._provider = provider
+        self._progress = progress
+
+    async def complete(self, request: ModelRequest, deadline_seconds: float) -> ModelAnswer:
+        answer = await self._provider.complete(request, deadline_seconds)
+        self._progress.answered(answer)
+        return answer
+
+
+class Mind(msgspec.Struct, frozen=True):
+    """Who dreams when there is a model."""
+
+    provider: Provider
+    model: str
+    limits: RunLimits = LIMITS
+
+
+# --- by rules -----------------------------------------------------------------------------------
+
+
+def dream_by_rules(
+    stage: Stage,
+    source: MemoryDirectory,
+    history: History,
+    similarity: Similarity | None,
+    progress: Progress,
+) -> None:
+    """Blocking: what can be done surely."""
+    progress.enter("orient")
+    notes = believed_notes(stage)
+    progress.enter("gather")
+    plan = dream_plan.plan(with_pasts(notes, source, history), similarity)
+    progress.enter("consolidate")
+    write_notes(stage, plan.changed)
+    tidy_up(stage, progress)
+
+
+@cache
+def word_similarity() -> Similarity | None:
+    """How close two texts are by the recall's word vectors; None where none are installed."""
+    from memoryd.meaning import WordVectors, installed_folder  # noqa: PLC0415 - arrays load slowly
+
+    folder = installed_folder()
+    if folder is None:
+        return None
+    vectors = WordVectors.open(folder)
+
+    def similarity(one: str, other: str) -> float | None:
+        first, second = vectors.vector_of(one), vectors.vector_of(other)
+        return None if first is None or second is None else float(first @ second)
+
+    return similarity
+
+
+def settle_dates(stage: Stage, source: MemoryDirectory, history: History) -> None:
+    notes = with_pasts(believed_notes(stage), source, history)
+    old = {note.file: note.text for note in notes}
+    dated = [dream_plan.with_dates(note) for note in notes]
+    write_notes(stage, [note for note in dated if note.text != old[note.file]])
+
+
+def tidy_up(stage: Stage, progress: Progress) -> None:
+    """The last phase, whoever dreamt: the index true, short and within its limits."""
+    progress.enter("prune and index")
+    stage.store.repair(stage.directory)
+    try:
+        stored = stage.store.read(stage.directory, INDEX_FILE)
+    except MemorydError:  # no memories, or no index wanted
+        return
+    alive = [one for one in stage.store.scan(stage.directory) if not one.retired]
+    pointers = {
+        one.file: index.pointer(
+            topics.title_of(one.topic, one.file), one.file, one.topic.description
+        )
+        for one in alive
+    }
+    text = dream_plan.tidy_index(stored.text, pointers, [one.file for one in alive])
+    if text != stored.text:
+        stage.store.put_back(
+            stage.directory, INDEX_FILE, text.encode(), over=stored.version, cause="dream"
+        )
+
+
+def believed_notes(stage: Stage) -> list[Note]:
+    scanned = {one.file: one for one in stage.store.scan(stage.directory)}
+    return [
+        Note(file, stored.text, stored.modified)
+        for file, stored in stage.after().items()
+        if file in scanned and not scanned[file].retired
+    ]
+
+
+def with_pasts(notes: Sequence[Note], source: MemoryDirectory, history: History) -> list[Note]:
+    """The notes, each that speaks of relative dates with all that it said before."""
+    return [
+        msgspec.structs.replace(note, past=_past(note.file, source, history))
+        if note.topic.type == "project" and dream_plan.has_relative_dates(note.text)
+        else note
+        for note in notes
+    ]
+
+
+def _past(file: str, source: MemoryDirectory, history: History) -> tuple[Past, ...]:
+    versions = [one for one in history.versions(source.path, file) if one.sha256]
+    return tuple(
+        Past(one.at, history.content(source.path, file, one.version).decode("utf-8", "replace"))
+        for one in reversed(versions)
+        if one.cause != "refused"
+    )
+
+
+def write_notes(stage: Stage, notes: Sequence[Note]) -> None:
+    """New texts in the copy, as of the time that each is from."""
+    for note in notes:
+        over = stage.store.read(stage.directory, note.file).version
+        stage.store.write(stage.directory, note.file, note.text, over=over, cause="dream")
+        stage.backdate(note.file, note.modified)
+
+
+# --- with a model -------------------------------------------------------------------------------
+
+
+async def dream_with_model(
+    mind: Mind,
+    stage: Stage,
+    project: Project,
+    progress: Progress,
+    *,
+    transcripts: str,
+    sessions: Sequence[TouchedSession],
+    closed: tuple[str, ...],
+    now: float,
+) -> AgentReport:
+    """The model's run over the copy; Unavailable when it came to nothing."""
+    progress.enter("orient")
+    view = View(
+        project.root,
+        stage.directory,
+        others=(project.user, project.team),
+        transcripts=transcripts,
+        closed=(*closed, project.memory.path),
+    )
+    tools = AgentTools(view, stage.store, cause="dream", session_id="", state_folder=stage.folder)
+    notes = await anyio.to_thread.run_sync(stage.store.scan, stage.directory)
+    opening = prompts.dream_opening(
+        prompts.Place(stage.directory.path, project.root, transcripts),
+        [_manifest_line(one) for one in notes if not one.retired][:MANIFEST_LIMIT],
+        prompts.IndexLimits(),
+        datetime.fromtimestamp(now).astimezone().date(),
+    )
+    job = AgentJob(
+        "dream",
+        project.root,
+        mind.model,
+        prompts.system_blocks(),
+        (*opening, Text(_sessions_told(sessions))),
+    )
+    report = await agent.run(job, Listening(mind.provider, progress), tools, mind.limits)
+    if report.ended not in {"done", "turn-limit", "tool-limit", "money-limit"}:
+        words = report.error.message if report.error else f"the model's answer was {report.ended}"
+        raise Unavailable(f"the model could not dream: {words}")
+    return report
+
+
+def said_at_the_end(report: AgentReport) -> str:
+    return mask(report.final_text)[:SAID_CHARACTERS]
+
+
+def _pointer(one: Listed) -> str:
+    return index.pointer(topics.title_of(one.topic, one.file), one.file, one.topic.description)
+
+
+def _manifest_line(one: Listed) -> str:
+    return mask(topics.manifest_line(one.file, one.topic, one.modified))
+
+
+def _sessions_told(sessions: Sequence[TouchedSession]) -> str:
+    lines = [f"- {one.path} ({topics.iso_time(one.modified)})" for one in sessions]
+    more = len(lines) - LISTED_SESSIONS
+    lines = lines[:LISTED_SESSIONS] + ([f"- and {more} older ones"] if more > 0 else [])
+    return "# Sessions since the last time, newest first\n" + ("\n".join(lines) or "(none)")

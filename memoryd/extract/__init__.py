@@ -1,0 +1,1 @@
+"""From finished turns to saved memories, with a model and without."""

@@ -1,0 +1,188 @@
+"""Extraction without a model: what a person stated for keeps is saved, once.
+
+Rules
+- Only a person's own words are listened to; what the assistant said before them is context.
+- What a memory says already, word for word, is not saved again. So a turn that is done a second
+  time, after a crash, changes nothing.
+- A statement on the subject of an existing memory of its type adds to it what is new, and nothing
+  when no word is new. One that reverses it becomes a memory of its own that supersedes the old one.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+import anyio.to_thread
+import msgspec
+
+from memoryd import topics
+from memoryd.errors import MemorydError
+from memoryd.extract.messages import SPOKEN_SOURCES, said_at
+from memoryd.extract.task import Outcome, Task
+from memoryd.restatement import Relation, relation_of
+from memoryd.statements import Statement, statements_in
+from memoryd.store import MemoryDirectory, Store, Stored
+from memoryd.topics import Topic
+from memoryd.transcripts.turns import Turn
+
+# Beyond this a memory is about more than one thing, and no statement restates it.
+COMPARED_CHARS = 600
+
+_HOW = "**How to apply:**"
+_STAMP = re.compile(r"Said on \d{4}-\d\d-\d\d at \d\d:\d\d:\d\d:")
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """A statement and the moment it was made."""
+
+    statement: Statement
+    at: datetime
+
+    @property
+    def lead(self) -> str:
+        return lead_of(self.statement.body)
+
+    @property
+    def created(self) -> str:
+        return topics.iso_time(self.at.timestamp())
+
+    @property
+    def stamp(self) -> str:
+        return f"Said on {self.at:%Y-%m-%d at %H:%M:%S}:"
+
+
+class Note(msgspec.Struct, frozen=True):
+    stored: Stored
+    topic: Topic
+    retired: bool
+
+    @property
+    def lead(self) -> str:
+        return lead_of(self.topic.body)
+
+
+def heard_in(turns: Sequence[Turn], earlier: str) -> Iterator[Heard]:
+    """The statements in some turns of one session; `earlier` is what the assistant said before."""
+    for turn in turns:
+        for part in turn.parts:
+            if part.kind == "assistant":
+                earlier = part.text
+            elif part.kind == "prompt" and part.source in SPOKEN_SOURCES:
+                at = said_at(part) or datetime.now(UTC).astimezone()
+                found = statements_in(part.text, previous_assistant=earlier, said_at=at)
+                yield from (Heard(statement, at) for statement in found)
+
+
+def lead_of(body: str) -> str:
+    """What a memory says, without the standing words on how to apply it; on one line."""
+    return " ".join(_STAMP.sub("", body.partition(_HOW)[0].replace("**Why:**", "")).split())
+
+
+class Keeper:
+    """Saves statements into one memory directory; `again` when these turns were begun before."""
+
+    def __init__(
+        self, store: Store, directory: MemoryDirectory, session_id: str, *, again: bool = False
+    ) -> None:
+        self._store = store
+        self._directory = directory
+        self._session_id = session_id
+        self._again = again
+        self._notes = list(self._existing())
+
+    def keep(self, heard: Heard) -> Stored | None:
+        """The memory that now says it; None when one said it already."""
+        if any(self._is_told_by(note, heard) for note in self._notes):
+            return None
+        relation, old = self._nearest(heard)
+        if old is None:
+            return self._save(heard)
+        if relation == "reverses":
+            return self._save(heard, supersedes=old)
+        return self._add(heard, old) if relation == "adds" else None
+
+    def _is_told_by(self, note: Note, heard: Heard) -> bool:
+        if heard.lead not in note.lead:
+            return False
+        # A turn that is done again meets its own memory, retired by what was said later in it.
+        own = note.topic.created == heard.created or heard.stamp in note.topic.body
+        return not note.retired or (self._again and own)
+
+    def _nearest(self, heard: Heard) -> tuple[Relation, Note | None]:
+        """The memory that the statement is about, the newest if there are several."""
+        statement = heard.statement
+        for note in reversed(self._notes):
+            if note.retired or note.topic.type != statement.type:
+                continue
+            old = note.lead[:COMPARED_CHARS]
+            relation = relation_of(heard.lead, old, takes_back=statement.corrects)
+            if relation != "other":
+                return relation, note
+        return "other", None
+
+    def _save(self, heard: Heard, supersedes: Note | None = None) -> Stored:
+        statement = heard.statement
+        topic = Topic(
+            name=statement.name,
+            description=statement.description,
+            type=statement.type,
+            created=heard.created,
+            source=self._session_id,
+            trust=statement.trust,
+            supersedes=(supersedes.stored.file,) if supersedes else (),
+            body=statement.body,
+        )
+        stored = self._store.save(
+            self._directory, topic, cause="extraction", session_id=self._session_id
+        )
+        if supersedes:
+            self._replace(supersedes, msgspec.structs.replace(supersedes, retired=True))
+        self._notes.append(Note(stored, stored.topic, retired=False))
+        return stored
+
+    def _add(self, heard: Heard, old: Note) -> Stored:
+        stored = self._store.write(
+            self._directory,
+            old.stored.file,
+            with_addition(old.stored.text, f"{heard.stamp} {heard.lead}"),
+            over=old.stored.version,
+            cause="extraction",
+            session_id=self._session_id,
+        )
+        self._replace(old, Note(stored, stored.topic, retired=False))
+        return stored
+
+    def _replace(self, old: Note, new: Note) -> None:
+        self._notes[self._notes.index(old)] = new
+
+    def _existing(self) -> Iterator[Note]:
+        """The oldest first, as those that are saved now go to the end."""
+        for one in reversed(self._store.scan(self._directory)):
+            try:
+                stored = self._store.read(self._directory, one.file)
+            except MemorydError:  # gone since it was listed, or no plain file
+                continue
+            yield Note(stored, stored.topic, one.retired)
+
+
+def with_addition(text: str, sentence: str) -> str:
+    """The memory with one more paragraph, above how to apply it where that is said."""
+    head, how, rest = text.rstrip("\n").partition(f"\n{_HOW}")
+    return f"{head.rstrip()}\n\n{sentence}\n" + (f"\n{_HOW}{rest}\n" if how else "")
+
+
+class EmbeddedExtractor:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def extract(self, task: Task) -> Outcome:
+        files = await anyio.to_thread.run_sync(self._extract, task)
+        return Outcome("done", "done", files=files)
+
+    def _extract(self, task: Task) -> tuple[str, ...]:
+        heard = list(heard_in(task.turns, task.earlier))
+        if not heard:
+            return ()
+        keeper = Keeper(self._store, task.project.memory, task.session_id, again=task.is_repeated)
+        kept = [stored for one in heard if (stored := keeper.keep(one))]
+        return tuple(dict.fromkeys(stored.file for stored in kept))

@@ -1,0 +1,1 @@
+"""The few memories that matter for a query."""

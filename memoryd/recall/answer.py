@@ -1,0 +1,315 @@
+"""Recall: the few memories that matter for a query, within their budgets, in about a millisecond.
+
+The ranking answers by itself. Where there is a model, it may choose in its place, but only until
+the deadline: nobody waits. What a session was given is not given again until it is compacted.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Final, Literal
+
+import anyio
+import anyio.to_thread
+import msgspec
+import structlog
+
+from memoryd import paths, topics
+from memoryd.paths import Places
+from memoryd.ranking import search as ranking
+from memoryd.ranking.index import Index
+from memoryd.ranking.search import Hit
+from memoryd.recall import text as recall_text
+from memoryd.recall.model import MOST_CHOSEN, ModelSelector
+from memoryd.recall.shelves import Meaning, Row, Shelf, Shelves, document_of, row_of
+from memoryd.recall.text import Recalled
+from memoryd.scopes import Project, Scopes
+from memoryd.state import State
+from memoryd.store import Change, MemoryDirectory, Store
+from memoryd.topics import MANIFEST_LIMIT
+
+MOST_MEMORIES: Final = 50
+QUERY_CHARACTERS: Final = 8_000
+
+log = structlog.get_logger(__name__)
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    query: str
+    cwd: str
+    session_id: str = ""
+    recent_tools: Sequence[str] = ()
+    limit: int = 5
+    deadline_ms: float | None = None
+    agent: str = ""
+    as_of: float | None = None
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """Why a memory is in the answer: which words counted how much, and how much its meaning."""
+
+    path: str
+    words: float
+    meaning: float
+    terms: dict[str, float]
+
+
+class LeftOut(msgspec.Struct, frozen=True):
+    path: str
+    budget: str
+
+
+class RecallAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    memories: list[Recalled]
+    text: str
+    selector: Literal["model", "embedded"]
+    elapsed_ms: float
+    session_bytes: int
+    why: list[Reason]
+    left_out: list[LeftOut]
+
+
+class Recall:
+    def __init__(
+        self,
+        *,
+        places: Places,
+        scopes: Scopes,
+        store: Store,
+        state: State,
+        meaning: Meaning,
+        selector: ModelSelector | None,
+        deadline_ms: float,
+        now: Callable[[], float],
+    ) -> None:
+        self._places = places
+        self._scopes = scopes
+        self._store = store
+        self._state = state
+        self._meaning = meaning
+        self._selector = selector
+        self._deadline_ms = deadline_ms
+        self._now = now
+        self._shelves = Shelves(store, meaning)
+
+    async def answer(self, asked: Asked) -> RecallAnswer:
+        began = time.perf_counter()
+        project = self._scopes.project(asked.cwd)
+        spent = self._spent(asked.session_id)
+        if not project.switch.enabled:
+            return self._answered([], [], "embedded", began, spent)
+        if asked.as_of is not None:
+            return await self._answer_then(asked, asked.as_of, project, began)
+        shelves = await self._on_hand(asked, project)
+        hits, chosen_by = await self._chosen(asked, project, shelves)
+        found = [one for hit in hits if (one := self._recalled(hit, shelves))]
+        served = recall_text.within_budgets(found, spent if asked.session_id else 0)
+        if asked.session_id:
+            self._surface(asked.session_id, served.memories)
+        left_out = [LeftOut(path, budget) for path, budget in served.left_out]
+        total = spent + served.spent_bytes if asked.session_id else 0
+        answer = self._answered(served.memories, hits, chosen_by, began, total, left_out)
+        log.info(
+            "recall",
+            memories=len(answer.memories),
+            selector=chosen_by,
+            ms=answer.elapsed_ms,
+            session_id=asked.session_id,
+        )
+        return answer
+
+    async def warm(self, cwd: str) -> None:
+        """Builds what a session in this directory will soon ask for."""
+        await self._shelves.get(self._scopes.project(cwd).directories)
+
+    def forget_session(self, session_id: str) -> None:
+        """After a compaction the session has lost what it was given: it may be given again."""
+        self._state.run("delete from surfaced where session_id = ?", session_id)
+
+    def changed(self, change: Change) -> None:
+        """The store's notice that a file came, changed or went."""
+        self._shelves.update(change.directory, change.file)
+
+    async def _on_hand(self, asked: Asked, project: Project) -> list[Shelf]:
+        """The shelves to search. With a deadline, those that are built by then."""
+        wanted = [*project.directories, *self._agent_directories(asked.agent, project)]
+        if asked.deadline_ms is None:
+            return await self._shelves.get(wanted)
+        with anyio.move_on_after(asked.deadline_ms / 1000):
+            return await self._shelves.get(wanted)
+        return self._shelves.present(wanted)
+
+    def _agent_directories(self, agent: str, project: Project) -> list[MemoryDirectory]:
+        if not agent:
+            return []
+        scopes: tuple[paths.AgentScope, ...] = ("user", "project", "local")
+        return [
+            MemoryDirectory(
+                paths.agent_memory(self._places, project.root, agent, scope),
+                "agent",
+                beneath=None if scope == "user" else project.root,
+            )
+            for scope in scopes
+        ]
+
+    async def _chosen(
+        self, asked: Asked, project: Project, shelves: Sequence[Shelf]
+    ) -> tuple[list[Hit], Literal["model", "embedded"]]:
+        today = topics.iso_time(self._now())[:10]
+        excluded = self._surfaced(asked.session_id)
+        for shelf in shelves:
+            excluded |= shelf.retired(today)
+        query = asked.query[:QUERY_CHARACTERS]
+        question = await self._question(query)
+        parts = [shelf.index for shelf in shelves]
+        limit = max(1, min(asked.limit, MOST_MEMORIES))
+        if self._selector is not None and any(shelf.rows for shelf in shelves):
+            best = ranking.search(
+                parts, question, limit=MANIFEST_LIMIT // 2, now=self._now(), excluded=excluded
+            )
+            chosen = await self._by_model(self._selector, asked, project, shelves, best, excluded)
+            if chosen is not None:
+                return chosen[:limit], "model"
+        hits = ranking.search(parts, question, limit=limit, now=self._now(), excluded=excluded)
+        return hits, "embedded"
+
+    async def _question(self, query: str) -> ranking.Question:
+        if self._meaning.encoder is None:
+            return self._meaning.question(query)
+        return await anyio.to_thread.run_sync(self._meaning.question, query)
+
+    async def _by_model(
+        self,
+        selector: ModelSelector,
+        asked: Asked,
+        project: Project,
+        shelves: Sequence[Shelf],
+        best: Sequence[Hit],
+        excluded: set[str],
+    ) -> list[Hit] | None:
+        rows = {key: row for shelf in shelves for key, row in shelf.rows.items()}
+        candidates = _candidates(rows, best, excluded)
+        names = {_listed_name(row): key for key, row in candidates.items()}
+        deadline = asked.deadline_ms if asked.deadline_ms is not None else self._deadline_ms
+        chosen = await selector.choose(
+            asked.query[:QUERY_CHARACTERS],
+            [
+                topics.manifest_line(name, rows[key].topic, rows[key].modified)
+                for name, key in names.items()
+            ],
+            recent_tools=asked.recent_tools,
+            session_id=asked.session_id,
+            project=project.root,
+            deadline_seconds=deadline / 1000,
+        )
+        if chosen is None:
+            return None
+        scores = {hit.key: hit for hit in best}
+        known = [names[name] for name in chosen if name in names][:MOST_CHOSEN]
+        return [scores.get(key) or Hit(key, 0.0, 0.0, 0.0, ()) for key in known]
+
+    async def _answer_then(
+        self, asked: Asked, at: float, project: Project, began: float
+    ) -> RecallAnswer:
+        """What would have been answered from what was believed at that moment, by words alone."""
+        index, texts = Index(), {}
+        for directory in project.directories:
+            stored = await anyio.to_thread.run_sync(self._store.read_all_at, directory, at)
+            retired = {one.file for one in self._store.scan_at(directory, at) if one.retired}
+            for one in stored:
+                if one.file not in retired:
+                    index.put(document_of(one))
+                    texts[one.path] = one
+        limit = max(1, min(asked.limit, MOST_MEMORIES))
+        hits = ranking.search([index], ranking.Question(asked.query), limit=limit, now=at)
+        found = [self._shown(hit, row_of(then)) for hit in hits if (then := texts.get(hit.key))]
+        return self._answered(found, hits, "embedded", began, 0)
+
+    def _recalled(self, hit: Hit, shelves: Sequence[Shelf]) -> Recalled | None:
+        """The memory as it is on disk now; None when it is gone."""
+        for shelf in shelves:
+            if hit.key in shelf.rows:
+                row = self._shelves.fresh_row(shelf, hit.key)
+                return None if row is None else self._shown(hit, row)
+        return None
+
+    def _shown(self, hit: Hit, row: Row) -> Recalled:
+        return Recalled(
+            path=row.path,
+            name=topics.title_of(row.topic, row.file),
+            description=row.topic.description,
+            type=row.topic.type,
+            scope=row.directory.scope,
+            score=round(hit.score, 4),
+            age=topics.age_in_words(row.modified, self._now()),
+            stale=topics.is_stale(row.modified, self._now()),
+            content=row.content,
+            truncated=row.truncated,
+            modified=row.modified,
+        )
+
+    def _answered(
+        self,
+        memories: list[Recalled],
+        hits: Sequence[Hit],
+        selector: Literal["model", "embedded"],
+        began: float,
+        session_bytes: int,
+        left_out: list[LeftOut] | None = None,
+    ) -> RecallAnswer:
+        why = [
+            Reason(
+                hit.key,
+                round(hit.words, 4),
+                round(hit.meaning, 4),
+                {share.term: round(share.share, 4) for share in hit.terms},
+            )
+            for hit in hits
+        ]
+        return RecallAnswer(
+            memories=memories,
+            text=recall_text.text_of(memories, self._now()),
+            selector=selector,
+            elapsed_ms=round((time.perf_counter() - began) * 1000, 3),
+            session_bytes=session_bytes,
+            why=why,
+            left_out=left_out or [],
+        )
+
+    def _surfaced(self, session_id: str) -> set[str]:
+        if not session_id:
+            return set()
+        rows = self._state.run("select path from surfaced where session_id = ?", session_id)
+        return {str(row[0]) for row in rows}
+
+    def _spent(self, session_id: str) -> int:
+        if not session_id:
+            return 0
+        rows = self._state.run(
+            "select coalesce(sum(bytes), 0) from surfaced where session_id = ?", session_id
+        )
+        return int(str(rows[0][0]))
+
+    def _surface(self, session_id: str, memories: Sequence[Recalled]) -> None:
+        if memories:
+            self._state.run_many(
+                "insert or replace into surfaced values (?, ?, ?, ?)",
+                [
+                    (session_id, one.path, len(one.content.encode("utf-8", "replace")), self._now())
+                    for one in memories
+                ],
+            )
+
+
+def _candidates(rows: dict[str, Row], best: Sequence[Hit], excluded: set[str]) -> dict[str, Row]:
+    """All memories when a manifest holds them, else the best and then the newest."""
+    open_ = {key: row for key, row in rows.items() if key not in excluded}
+    newest = sorted(open_, key=lambda key: -open_[key].modified)
+    if len(open_) > MANIFEST_LIMIT:
+        ranked = [hit.key for hit in best if hit.key in open_]
+        newest = list(dict.fromkeys([*ranked, *newest]))[:MANIFEST_LIMIT]
+    return {key: open_[key] for key in newest}
+
+
+def _listed_name(row: Row) -> str:
+    """The file's name, which a model can repeat; with its scope where that is not the project's."""
+    return row.file if row.directory.scope == "project" else f"{row.directory.scope}/{row.file}"

@@ -1,0 +1,76 @@
+"""The requests for recall, and its start: the ranking is loaded in the background, once.
+
+Arrays and vectors take longer to import than everything else together. So the daemon answers before
+they are there; whoever asks for recall meanwhile waits for them, or until its own deadline.
+"""
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+import structlog
+
+from memoryd import wire
+from memoryd.moments import moment
+from memoryd.recall import text as recall_text
+from memoryd.store import Change
+
+if TYPE_CHECKING:
+    from memoryd.recall.answer import Recall, RecallAnswer
+
+log = structlog.get_logger(__name__)
+
+
+class RecallMethods:
+    def __init__(self, load: "Callable[[], Recall]") -> None:
+        self._load = load
+        self._recall: Recall | None = None
+        self._is_loaded = anyio.Event()
+
+    async def run(self) -> None:
+        """Loads, in a thread, what recall needs."""
+        self._recall = await anyio.to_thread.run_sync(self._load, abandon_on_cancel=True)
+        self._is_loaded.set()
+        log.info("recall-ready")
+
+    async def answer(self, params: wire.Recall) -> "RecallAnswer":
+        from memoryd.recall.answer import Asked  # noqa: PLC0415 - loaded by now, in the background
+
+        recall = await self._ready()
+        return await recall.answer(
+            Asked(
+                query=params.query,
+                cwd=params.cwd,
+                session_id=params.session_id or "",
+                recent_tools=tuple(params.recent_tools or ()),
+                limit=params.limit,
+                deadline_ms=params.deadline_ms,
+                agent=params.agent or "",
+                as_of=moment(params.as_of) if params.as_of else None,
+            )
+        )
+
+    async def for_hook(self, params: wire.Recall, limit_units: int) -> str:
+        """The memories as a hook may inject them; empty until the ranking is loaded."""
+        if self._recall is None:
+            return ""
+        answer = await self.answer(params)
+        return recall_text.hook_text(answer.memories, time.time(), limit_units)
+
+    async def warm(self, cwd: str) -> None:
+        await (await self._ready()).warm(cwd)
+
+    def changed(self, change: Change) -> None:
+        if self._recall is not None:
+            self._recall.changed(change)
+
+    def forget_session(self, session_id: str) -> None:
+        if self._recall is not None:
+            self._recall.forget_session(session_id)
+
+    async def _ready(self) -> "Recall":
+        while self._recall is None:
+            await self._is_loaded.wait()
+        return self._recall

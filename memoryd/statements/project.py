@@ -1,0 +1,199 @@
+"""How people tell facts, decisions, dates and motives of a project, as data.
+
+The tables work as in `statement_forms`. What the code says of itself is no fact of this kind:
+somebody outside it has to want, decide or forbid something, or a day has to come.
+"""
+
+import re
+
+from memoryd.statements.forms import any_of, phrases
+
+_CODE_NOUN = (
+    r"(?! (?:page|module|table|object|entity|list|banner|logos?|button|field|column|row|ids?|api"
+    r"|endpoint|model|class|form|view|screen|data|records?|enum|tests?|service|type|flow|stage"
+    r"|state|component|widget|app|name|email|address|tax|in [a-z]+|of the|for the (?:function"
+    r"|method|class))\b)"
+)
+# Those who set policy, and those who come with wishes.
+_AUTHORITY = (
+    r"(?:legal|compliance|finance|procurement|management|leadership|security|infosec|hr|accounting"
+    r"|the (?:board|cto|ceo|cfo|ciso|regulator|auditor|ministry|hospital|bank|carrier|union|city"
+    r"|university|journal|insurer|landlord|government|dpo|works council|committee"
+    r"|steering committee)s?|auditors?|regulators?|referees|upper management|corporate"
+    r"|headquarters)"
+    rf"{_CODE_NOUN}"
+)
+_CLIENT = (
+    r"(?:marketing|sales|product(?:ion)?|ops|the (?:po|pm|customer|client|vendor|partner|publisher"
+    r"|sponsor|supplier|investor)s?|(?:our|one|a|an|one big|big|main|biggest"
+    r"|largest) (?:\w+ )?(?:customer|client|vendor|partner|supplier|tenant|investor)s?"
+    rf"|customers|clients|stakeholders|investors){_CODE_NOUN}"
+)
+_OFFICE = rf"(?:{_AUTHORITY}|{_CLIENT})"
+_WANTS = r"(?:wants?|wanted|needs?|asked|expects?|says?|said|told us|requested)"
+_RULES = (
+    r"(?:requires?|required|flagged|insists?|insisted|demands?|demanded|mandated?|pins|wont|agreed"
+    r"|decided|approved|signed|clears?|pulled|blocked|driving|drives?|pays?|cant|vetoed|rejected"
+    r"|killed|audits?|certified|still (?:uses?|runs?|needs?|posts?)|(?:is|are) (?:driving|blocking"
+    r"|forcing|stuck|not renewing|isnt renewing|pushing|paying))"
+)
+_FOR_GOOD = (
+    r"(?:every|all|any|no|never|always|until|only|nothing|by contract|before|as long as|to see)"
+)
+DECIDED = any_of(
+    phrases(r"""
+    (?:we|they|team|leads|management|leadership|the board)(?: have| ve| has|
+        had)?(?: \w+)? (?:decided|agreed|committed|chose|settled|promised|signed|voted|resolved|
+        ruled out|gave up on|opted|bought|dropped|ditched|postponed|froze|moved the|pushed the)
+    weve (?:\w+ )?(?:decided|agreed|committed|chosen|settled|promised|signed|dropped)
+    (?:we|they) (?:picked|went with|selected)
+    (?:was|been|its|is|thats|were|got|gets) (?:all |already |now |finally )?(?:decided|agreed|
+        signed off|approved|final|settled|called off|cancell?ed|postponed|shelved|parked|descoped|
+        deprioriti[sz]ed|on hold|on ice|out of scope|cut (?:from|for)|pushed (?:back|to)|moved to|
+        delayed|scrapped|sunset|discontinued|phased out|killed|axed|vetoed|acquired)
+    (?:we|were|we are) (?:\w+ )?(?:not|deliberately|intentionally|explicitly|
+        definitely)(?: not)? (?:moving|migrating|switching|dropping|upgrading|supporting|adopting|
+        going|changing|replacing|rewriting|using|doing|shipping|adding|touching)
+    (?:we|were|we are) (?:moving|migrating|switching|dropping|sunsetting|deprecating|freezing|
+        retiring|replacing|porting|rewriting|rebuilding|hiring|phasing out|consolidating|
+        outsourcing|launching|shipping|releasing|going live|in the middle of|halfway through|
+        mid-?migration)
+    we (?:stay|stick|remain|are staying|are sticking|are stuck|are locked|ship|launch|release|
+        freeze|go live|wont|will not|cannot|cant|are not allowed to|arent allowed to) (?:on|with|
+        to|in|support|until|ship|move|upgrade|change|use|store|touch|be)
+    (?:stays?|remains?|capped|pinned|frozen|locked|stuck|pins|pinning|supported) [^,.]{0,40}\buntil
+    stays? off\b[^,.]*
+    (?:moved|pushed|postponed|delayed|rescheduled|slipped|brought forward) (?:to|until|by|from)
+    we sunset; maintenance (?:mode|window); life support; feature freeze; code freeze
+    merge freeze; end of life; eol; going away; shut(?:s|ting)? down; turned off; switched off
+    lights out; stopgap; being built by; until 20\d\d
+    (?:was|were|got|been) (?:bought|acquired) by; (?:kept|only) alive (?:for|until|because)
+    (?:not|isnt|arent) allowed to; forbids?; forbidden; prohibit\w*; banned
+    has the (?:final|last) (?:say|word)
+    (?:decides|signs off|approves) (?:on )?(?:everything|all|every|any)\w*; when i say \w+ i mean
+    we have (?:about |around |over |roughly |only )?\d+ (?:\w+ )?(?:customers|users|tenants|
+        clients|sites|stores|clinics|players|devices|subscribers)
+    (?:were|we are) a (?:\w+ )?(?:team|company|startup|lab|group|agency|nonprofit) (?:of|with|that)
+    (?:thats|which is) why (?:everything|we|the whole|all|every|nobody|there|no)
+    there wont be an?; (?:no|out of) budget
+    being (?:ported|replaced|rewritten|phased out|retired|rebuilt|shut down|decommissioned|
+        migrated|audited)
+    deprecated; decommissioned; no-?go; on (?:parental |sick |annual |maternity |paternity )?leave
+    on vacation; on holiday; left the company; (?:quit|resigned),? so; (?:has|have) no owner
+    nobody owns; decision (?:from|of|in|is|was)
+    (?:were|we are) (?:only |just )?(?:two|three|four|five|\d+) (?:people|devs|engineers|of us)
+    takes over; is the new (?:\w+ )?lead; has no capacity; owned by
+    belongs to (?:the|another) (?:\w+ )?team; (?:not our|not my|their) (?:call|decision)
+    \w+s decision; dont be surprised; the plan is (?:to|that)
+    (?:is|are|was|were) (?:there )?(?:on purpose|intentional|deliberate|by design|a deliberate \w+)
+    by contract; contractually
+    """),
+    phrases(r"""
+    wir haben (?:uns )?(?:\w+ ){0,4}(?:entschieden|beschlossen|vereinbart); beschlossen
+    verschoben; eingestellt; abgeschaltet; code ?freeze; wird (?:ersetzt|abgelost|eingestellt)
+    on a decide; nous avons decide; cest decide; a ete (?:decide|reporte|annule); on gele
+    on abandonne; on arrete; reportee? a; hemos decidido; se decidio; decidimos; se ha decidido
+    acordamos; se pospuso; se aplazo; congelamos; fecha fija; por contrato; foi decidido
+    ficou decidido; foi adiado; combinamos; vamos abandonar; abbiamo deciso
+    e stato (?:deciso|spostato|rimandato|annullato); si e deciso; we hebben besloten; is besloten
+    is uitgesteld; afgesproken; zdecydowalismy; ustalilismy; przelozon\w+; zamrazamy; решили
+    перенесли; договорились; отменили
+    """),
+    r"заморозк|決定しました|決めました|延期|中止|决定|推迟|封版",
+)
+MOTIVE = any_of(
+    phrases(rf"""
+    {_OFFICE} (?:\w+ )?{_RULES}; {_AUTHORITY} (?:\w+ )?{_WANTS}
+    {_CLIENT} (?:\w+ )?{_WANTS}\b[^.?]*\b{_FOR_GOOD}
+    the (?:deal|story|thing) (?:with|behind)\b[^.?]{{0,40}}:[^.?]*
+    the (?:real |main |whole |only )?(?:reason|motivation|driver|why) (?:we|there|for|behind|
+        this)\b[^.?]*\b(?:is|are|was|were)
+    the (?:whole )?point of\b[^.?]*\b(?:is|was); exists? because
+    thats the (?:whole |main |entire )?point(?: of)?
+    (?:driven|forced|required|mandated|demanded|requested|pushed|vetoed) by (?:the )?\w+
+    its {_OFFICE} (?:driving|who|that)
+    (?:for|due to|because of) (?:\w+ )?(?:gdpr|hipaa|pci|sox|legal|compliance|contractual|
+        regulatory|licen[cs]ing|audit|iso|export control|tax|safety|union)(?: reasons?)?
+    (?:contract|sla|audit|regulation|licen[cs]e|certification|cert|warranty|nda|
+        subscription)\b{_CODE_NOUN}[^.?]*\b(?:requires?|pins|until|says|forbids?|expires?|runs out|
+        ends?|not renewing|renewed|lapses?)
+    (?:since|after|because of|thanks to) (?:the|last \w+s|that|our) (?:\w+ )?(?:incident|outage|
+        breach|leak|audit|postmortem|recall|lawsuit|acquisition|merger|reorg)
+    (?:most of )?(?:our|the) (?:users|customers|clients|players|readers|operators|patients|
+        drivers) (?:are|have|run|use|sit|work|still)
+    """)
+)
+# Who bears on the work from outside it, and words that bind.
+_OUTSIDE = (
+    phrases(r"""
+    accounting; payroll; support (?:is|team|does|cant|has); qa; nda; press; vendors?; partners?
+    suppliers?; legal; compliance; sales; marketing; finance; procurement; management; ceo; cto
+    cfo; boss; bosses; professor; supervisor; landlord; auditors?; reviewers?; investors?
+    (?:team|office|people|guys|colleagues) in \w+
+    (?:downstream|upstream|other|sister|platform|data|infra|core|security) team; regulators?
+    banks?; hospitals?; unions?; contracts?; deal; budget; sla; licen[cs]es?; hiring; headcount
+    app store; enterprise; factory; ministry; government; council; sponsor; grant; consortium
+    committee; shareholders?; insurance; warranty; gdpr; hipaa; cliente; clientes; kunden?
+    vertrag; contrat; contrato; contratto; klant; klient; заказчик; behorde; datenschutz; thesis
+    """)
+    + _CODE_NOUN
+)
+_PUBLIC = (
+    phrases(r"""
+    customers?; clients?; users; drivers; players; nurses; operators; patients; students; tenants?
+    """)
+    + _CODE_NOUN
+)
+_BINDS_ALL = phrases(r"""
+    until; non-? ?negotiable; embargo; may not; must not; not allowed; allowed; no longer; wont
+    frozen; freeze; priority; scheduled; promised; got cut; was cut; cut in half; is why
+    on purpose; in writing; insists?; refuses?; vetoed; depends? on; relies on; stuck (?:on|with)
+    pays? (?:for|extra); banned; only (?:allows?|accepts?|takes?|pays?|reads?|until); lost; wollte
+    dropped
+""")
+_BINDS = phrases(r"""
+    has to; have to; had to; must; allows; gets? no; cannot; required; invite only; gone by
+    stays? (?:in|on|with); ended; expired; ran out; lapsed; closes; killed; axed; pulled
+    cant (?!see|find|figure|reproduce|tell|get|log|load|open)\w+; muss; mussen; darf; doit
+    doivent; debe; tiene que; tem que; so aceita; solo acepta; deve; moet; musi; должен; должны
+    bis; hasta; fino a
+""")
+BOUND = any_of(
+    rf"{_OUTSIDE}.*(?:{_BINDS}|{_BINDS_ALL})|(?:{_BINDS}|{_BINDS_ALL}).*{_OUTSIDE}",
+    rf"{_PUBLIC}.*{_BINDS_ALL}|{_BINDS_ALL}.*{_PUBLIC}",
+)
+RELEASE_FACT = any_of(
+    r"\b(?:v\d[\w.]*|versions? \d[\w.]*|beta|release|launch|rollout|roadmap|pilot)\b[^.?]*"
+    + phrases(r"""
+    scheduled; promised; frozen; gets? no; no (?:new )?features; postponed; slipped; invite only
+    on hold; cancelled; moved
+    """)
+)
+EVENT = any_of(
+    phrases(r"""
+    beta; embargo; freez\w*; frozen; releas\w+; launch\w*; deadline; due; demo; cut-?over
+    cut-?off; migration; audit; contract; ends?; expires?; runs? out; go(?:es|ing)? live; go-live
+    ships?; shipping; shuts?; turns? off; switch(?:es|ed)? off; sunset\w*; eol; submission
+    submits?; conference; exam; review; inspection; (?:maintenance|outage) window; kick-?off
+    handover; hand-?off; rollout; roll out; cert\w*; milestone; trial; pilot; workshop; onsite
+    leaves?; vacation; holiday; starts?; starting; moves?; moved; stops?; retires?; retired
+    deprecat\w+; drops?; livre; livrons; delivery; deliver\w*; lands?; kicks? in; takes? effect
+    effective; fair; trade show; board meeting; renewal; renew\w*; tournament; playtest
+    gold master; closes?; opens?; promised; comes? out; takes? over; pentest; visits?; arrives?
+    switchover; away; out of office; ooo; unavailable; offline; joins?; gone; presentation
+    defen[cs]e; hearing; election; season; go dark; downtime; merging; merges?; messe; abgabe
+    frist; auslieferung; vorfuhrung; abnahme; lauft aus; endet; beginnt; umzug; wartung; livraison
+    gel; mise en prod\w*; deploiements?; echeance; demenagement; sortie; entrega; lanzamiento
+    plazo; cierre; vence; termina; acaba; corte; lancamento; prazo; contrato; congel\w+; rilascio
+    consegna; scadenza; scade; lancio; fiera; chiusura; oplevering; gaat uit; stopt; livegang
+    vervalt; wydanie; termin; premiera; koniec; релиз\w*; дедлайн; срок; запуск
+    """),
+    r"リリース|締め切り|締切|納期|凍結|发布|上线|截止|审计|封版",
+)
+PERSONAL = re.compile(r"\b(?:i have|ill|i will|i need|im going|i go|my exam|wish me)\b")
+# How a screen behaves is a task, whoever wants it.
+SCREEN = re.compile(
+    r"\b(?:ui|buttons?|forms?|modals?|pages?|dialogs?|spinner|panel|menu|tabs?|inputs?|checkbox"
+    r"|dropdown|icons?|screens?|cursor|mouse|logos?|header|footer|css|div|banner|sidebar|tooltip"
+    r"|px|toast)\b"
+)
