@@ -220,6 +220,23 @@ async def test_a_model_that_is_away_changes_nothing_and_is_not_asked_all_day(hom
         assert land.dreamer.status(land.root).gate == "rest"
 
 
+async def test_a_model_is_not_asked_again_when_the_lock_is_lost(home: Path) -> None:
+    land_of: list[Dreamland] = []
+
+    def script(_request: SeenRequest) -> Reply:
+        land_of[0].lock.unlink(missing_ok=True)
+        return asks(write("new.md", "half a dream"))
+
+    async with dreaming(home, script) as (land, server), land.awake():
+        land_of.append(land)
+        six_facts(land)
+        before = land.tree()
+        dream = await land.dream()
+        assert (dream.state, len(server.requests)) == ("failed", 1)
+        assert "took over" in dream.reason
+        assert land.tree() == before
+
+
 async def test_stop_ends_a_dream_with_nothing_applied(home: Path) -> None:
     script = Hanging([asks(write("new.md", "half a dream"))])
     async with dreaming(home, script) as (land, _server), land.awake():

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -221,10 +221,16 @@ async def test_one_who_dreamt_between_the_look_and_the_lock_counts(
     assert land.book.past(land.directory.path, 9) == []
 
 
+def stale_pointer(land: Dreamland) -> None:
+    land.remember("a.md", "Use tabs.")
+    (land.memory / "MEMORY.md").write_text("- [Gone](gone.md)\n")
+
+
+@pytest.mark.parametrize("prepare", [two_of_a_kind, stale_pointer])
 async def test_a_frozen_dream_that_lost_the_lock_applies_nothing(
-    land: Dreamland, monkeypatch: pytest.MonkeyPatch
+    land: Dreamland, monkeypatch: pytest.MonkeyPatch, prepare: Callable[[Dreamland], None]
 ) -> None:
-    two_of_a_kind(land)
+    prepare(land)
     before = land.tree()
     conclude = dream_run.DreamRun._conclude
     successors = []

@@ -26,6 +26,13 @@ from memoryd.topics import INDEX_FILE
 log = structlog.get_logger(__name__)
 
 
+class LostLock(Unavailable):
+    """The dream was held up for so long that another one took its place."""
+
+    def __init__(self) -> None:
+        super().__init__("another dream took over while this one was held up")
+
+
 class Applier:
     """Blocking work, safe from any thread."""
 
@@ -66,7 +73,7 @@ class Applier:
         changed = changed_files(before, after)
         for file in in_safe_order(texts, [one for one in changed if one != INDEX_FILE], new_texts):
             if not is_still_ours():
-                raise Unavailable("another dream took over while this one was held up")
+                raise LostLock
             takes_away = takes_words_away(texts.get(file), new_texts.get(file))
             if (left and takes_away) or not self._write(directory, file, before, after):
                 left.append(file)

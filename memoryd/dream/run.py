@@ -24,7 +24,7 @@ from memoryd import paths
 from memoryd.agent.files import shown
 from memoryd.dream import plan as dream_plan
 from memoryd.dream import review as dream_review
-from memoryd.dream.apply import Applier
+from memoryd.dream.apply import Applier, LostLock
 from memoryd.dream.book import DreamBook, DreamCause, DreamState, Summary
 from memoryd.dream.likeness import Similarity
 from memoryd.dream.sessions import ProjectSessions
@@ -188,6 +188,7 @@ class DreamRun:
             transcripts=means.sessions.folder(self.project.root),
             sessions=sessions,
             closed=means.closed,
+            is_still_ours=self._is_ours,
             now=means.now(),
         )
         self._add(said=said_at_the_end(report))
@@ -227,7 +228,7 @@ class DreamRun:
     def _apply(self, stage: Stage, after: Files) -> None:
         applier, directory = self._means.applier, self.project.memory
         if not self._is_ours():
-            raise Unavailable("another dream took over while this one was held up")
+            raise LostLock
         left = applier.apply(self.id, directory, stage.before, after, self._is_ours)
         self._add(left_alone=left)
         try:
@@ -239,7 +240,8 @@ class DreamRun:
         self._let_go(dreamt_at=self._means.now())
 
     def _is_ours(self) -> bool:
-        return self._lock is not None and self._lock.is_ours()
+        """A dry run changes nothing and needs no lock."""
+        return self.cause == "dry-run" if self._lock is None else self._lock.is_ours()
 
     def _let_go(self, dreamt_at: float | None = None) -> None:
         """Of the lock, whose time then says when the dream was, or what it said before."""

@@ -29,6 +29,7 @@ from memoryd.agent.loop import AgentJob, AgentReport
 from memoryd.agent.tools import AgentTools
 from memoryd.dialogue import ModelAnswer, ModelRequest, Text, Usage
 from memoryd.dream import plan as dream_plan
+from memoryd.dream.apply import LostLock
 from memoryd.dream.likeness import Similarity
 from memoryd.dream.plan import Note, Past
 from memoryd.dream.sessions import TouchedSession
@@ -131,13 +132,21 @@ class Progress:
 
 
 class Listening:
-    """A provider whose answers are also heard by the dream's progress."""
+    """A provider whose answers are also heard by the dream's progress.
 
-    def __init__(self, provider: Provider, progress: Progress) -> None:
+    It is not asked any more once the dream has lost the lock.
+    """
+
+    def __init__(
+        self, provider: Provider, progress: Progress, is_still_ours: Callable[[], bool]
+    ) -> None:
         self._provider = provider
         self._progress = progress
+        self._is_still_ours = is_still_ours
 
     async def complete(self, request: ModelRequest, deadline_seconds: float) -> ModelAnswer:
+        if not self._is_still_ours():
+            raise LostLock
         answer = await self._provider.complete(request, deadline_seconds)
         self._progress.answered(answer)
         return answer
@@ -265,6 +274,7 @@ async def dream_with_model(
     transcripts: str,
     sessions: Sequence[TouchedSession],
     closed: tuple[str, ...],
+    is_still_ours: Callable[[], bool],
     now: float,
 ) -> AgentReport:
     """The model's run over the copy; Unavailable when it came to nothing."""
@@ -291,7 +301,8 @@ async def dream_with_model(
         prompts.system_blocks(),
         (*opening, Text(_sessions_told(sessions))),
     )
-    report = await agent.run(job, Listening(mind.provider, progress), tools, mind.limits)
+    listening = Listening(mind.provider, progress, is_still_ours)
+    report = await agent.run(job, listening, tools, mind.limits)
     if report.ended not in {"done", "turn-limit", "tool-limit", "money-limit"}:
         words = report.error.message if report.error else f"the model's answer was {report.ended}"
         raise Unavailable(f"the model could not dream: {words}")
