@@ -12,7 +12,8 @@ from memoryd import topics
 from memoryd.history import History
 from memoryd.masking import mask
 from memoryd.state import State
-from memoryd.store import MemoryDirectory, Store
+from memoryd.store import Store
+from memoryd.stored import MemoryDirectory
 from memoryd.topics import Topic
 
 SIZES = (200, 2_000, 10_000)

@@ -33,7 +33,8 @@ from memoryd.masking import mask
 from memoryd.paths import AgentScope, Places
 from memoryd.scopes import Project, Scopes
 from memoryd.state import State
-from memoryd.store import MemoryDirectory, Store
+from memoryd.store import Store
+from memoryd.stored import MemoryDirectory
 from memoryd.topics import INDEX_FILE, Scope
 
 Kind = Literal[

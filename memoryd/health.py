@@ -20,7 +20,8 @@ from memoryd.errors import MemorydError
 from memoryd.history import History
 from memoryd.providers import ModelServer
 from memoryd.scopes import Project, RealFiles, Scopes
-from memoryd.store import Listed, MemoryDirectory, Store
+from memoryd.store import Store
+from memoryd.stored import Listed, MemoryDirectory
 from memoryd.topics import INDEX_FILE
 from memoryd.turn_queue import TurnQueue
 

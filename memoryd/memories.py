@@ -9,7 +9,8 @@ from memoryd import topics
 from memoryd.errors import InvalidInput, NotFound
 from memoryd.invisible import strip_invisible
 from memoryd.scopes import Project, Scopes
-from memoryd.store import Listed, MemoryDirectory, Store
+from memoryd.store import Store
+from memoryd.stored import Listed, MemoryDirectory
 from memoryd.topics import INDEX_FILE, Scope, Topic, TopicType
 
 

@@ -19,7 +19,8 @@ import structlog
 from memoryd.errors import MemorydError
 from memoryd.paths import Places, team_memory, user_memory
 from memoryd.scopes import Scopes
-from memoryd.store import MemoryDirectory, Store
+from memoryd.store import Store
+from memoryd.stored import MemoryDirectory
 from memoryd.watch import Watcher
 from memoryd.whereabouts import Identity
 

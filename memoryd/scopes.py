@@ -14,7 +14,7 @@ from memoryd.claude_settings import ClaudeSettings, Switch
 from memoryd.errors import InvalidInput
 from memoryd.paths import Places
 from memoryd.state import State
-from memoryd.store import MemoryDirectory
+from memoryd.stored import MemoryDirectory
 from memoryd.topics import Scope
 
 FRESH_SECONDS: Final = 2.0

@@ -31,7 +31,8 @@ from memoryd.history import Cause, History
 from memoryd.invisible import strip_invisible
 from memoryd.markdown_files import NEVER_TOPICS, markdown_files
 from memoryd.masking import mask
-from memoryd.topics import INDEX_FILE, Scope, Topic, TopicType
+from memoryd.stored import Change, Listed, MemoryDirectory, Stored
+from memoryd.topics import INDEX_FILE, Topic
 
 TOPIC_LIMIT_BYTES: Final = 256 * 1024
 INDEX_TRIES: Final = 5
@@ -39,64 +40,6 @@ INDEX_TRIES: Final = 5
 log = structlog.get_logger(__name__)
 
 _NEW_NAME = re.compile(r"(?:[a-z0-9][a-z0-9_-]{0,63}/){0,3}[a-z0-9][a-z0-9_-]{0,63}\.md")
-
-
-class MemoryDirectory(msgspec.Struct, frozen=True):
-    """Where the memories of one scope lie.
-
-    `beneath` is set for folders inside a repository: below it no link is followed.
-    """
-
-    path: str
-    scope: Scope
-    beneath: str | None = None
-
-
-class Listed(msgspec.Struct, frozen=True):
-    """A memory as a scan sees it: its header, not its body."""
-
-    directory: MemoryDirectory
-    file: str
-    topic: Topic
-    modified: float
-    bytes: int
-    retired: bool = False
-
-    @property
-    def path(self) -> str:
-        return f"{self.directory.path}/{self.file}"
-
-
-class Stored(msgspec.Struct, frozen=True):
-    """A memory as it is on disk: the whole text and the version that names it."""
-
-    directory: MemoryDirectory
-    file: str
-    text: str
-    version: str
-    modified: float
-    data: bytes = b""
-    number: int = 0
-    """The version's number in the history, 0 where it has none yet."""
-
-    @property
-    def path(self) -> str:
-        return f"{self.directory.path}/{self.file}"
-
-    @property
-    def topic(self) -> Topic:
-        return topics.parse(self.text)
-
-
-class Change(msgspec.Struct, frozen=True):
-    """Told to whoever keeps something true by the store; `version` is empty after a removal."""
-
-    directory: MemoryDirectory
-    file: str
-    version: str
-    cause: Cause
-    session_id: str = ""
-    type: TopicType | None = None
 
 
 class _Head(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from memoryd import events
 from memoryd.hub import Hub
 from memoryd.scopes import Scopes
-from memoryd.store import Change
+from memoryd.stored import Change
 from memoryd.tail import Listener
 from memoryd.transcripts.turns import Compacted
 from memoryd.turn_queue import Filed

@@ -9,7 +9,8 @@ from memoryd.errors import InvalidInput, NotFound
 from memoryd.history import History, Version
 from memoryd.memories import Memories, Saved
 from memoryd.scopes import Scopes
-from memoryd.store import Listed, MemoryDirectory, Store
+from memoryd.store import Store
+from memoryd.stored import Listed, MemoryDirectory
 
 
 class Place(msgspec.Struct, frozen=True):

@@ -78,6 +78,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "cursors",
         "history",
         "markdown_files",
+        "stored",
         "store",
         "scopes",
         "dream.book",

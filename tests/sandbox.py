@@ -19,7 +19,8 @@ from memoryd.errors import ToolError
 from memoryd.history import History
 from memoryd.meter import Meter, RunLimits
 from memoryd.state import State
-from memoryd.store import MemoryDirectory, Store
+from memoryd.store import Store
+from memoryd.stored import MemoryDirectory
 
 CANARY = "the-canary-sings"
 NOW = 1_800_000_000.0

@@ -22,7 +22,8 @@ from memoryd.history import History
 from memoryd.llm import AnthropicProvider, endpoint_at
 from memoryd.meter import RunLimits
 from memoryd.reach import file_to_write
-from memoryd.store import MemoryDirectory, Store, Stored
+from memoryd.store import Store
+from memoryd.stored import MemoryDirectory, Stored
 from tests.sandbox import (
     ATTACKS,
     CANARY,

@@ -9,8 +9,9 @@ import msgspec
 import pytest
 from msgspec import inspect
 
-from memoryd import config, config_file, errors, events, wire
+from memoryd import config, config_file, errors, events, index, wire
 from memoryd_client import cli
+from tests.architecture import LAYERS
 from tests.running import ROOT, Daemon
 
 DOCS = ROOT / "docs"
@@ -159,6 +160,39 @@ def test_the_answers_have_the_fields_that_are_told(home: Path, tmp_path: Path) -
                 assert sorted(answer) == sorted(name for name in named if ":" not in name), method
     finally:
         daemon.end()
+
+
+# --- the README ---------------------------------------------------------------------------------
+
+
+def test_the_worked_example_adds_up() -> None:
+    part = text_of("README.md").partition("## What it costs")[2].partition("\n## ")[0]
+    table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in part.splitlines()]
+    jobs = [row for row in table if len(row) == 5 and row[1].startswith("`")]
+    day = 0.0
+    for _, model, tokens_in, tokens_out, told in jobs:
+        price = config.DEFAULT_PRICES[model.strip("`")]
+        sent, received = (int(cell.replace(",", "")) for cell in (tokens_in, tokens_out))
+        usd = (sent * price.input_usd + received * price.output_usd) / 1e6
+        assert usd == pytest.approx(float(told), abs=0.0001)
+        day += usd
+    sums = [float(row[4].strip("*")) for row in table if len(row) == 5 and row[0].startswith("**")]
+    assert len(jobs) == 4
+    assert sums == [round(day, 4), round(22 * day, 2)]
+    caps = config.Budget()
+    assert f"{caps.usd_per_day:.0f} US dollar a day and {caps.usd_per_month:.0f} a month" in part
+
+
+def test_the_layers_are_those_that_a_test_holds() -> None:
+    picture = re.findall(r"^(\d)  (\w+) +(.+?) {3,}", text_of("README.md"), re.MULTILINE)
+    assert [int(row) for row, _, _ in picture] == [5, 4, 3, 2, 1]
+    for row, _, modules in picture:
+        assert set(modules.split()) <= set(LAYERS[int(row) - 1]), row
+
+
+def test_the_limits_are_those_of_the_index() -> None:
+    told = f"over {index.LINE_LIMIT} lines or {index.BYTE_LIMIT:,} bytes"
+    assert told in text_of("README.md")
 
 
 # --- all pages ----------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ from memoryd.history import History
 from memoryd.restatement import relation_of
 from memoryd.scopes import Scopes
 from memoryd.state import State
-from memoryd.store import Listed, Store
+from memoryd.store import Store
+from memoryd.stored import Listed
 from memoryd.transcripts import living_history, read_entries
 from memoryd.transcripts.turns import Turn
 from tests.running import environment

@@ -14,7 +14,8 @@ from memoryd import fence
 from memoryd.fence import Fence, Fences, landlock_abi, run_fenced
 from memoryd.history import History
 from memoryd.state import State
-from memoryd.store import MemoryDirectory, Store
+from memoryd.store import Store
+from memoryd.stored import MemoryDirectory
 from memoryd.topics import Topic
 
 needs_landlock = pytest.mark.skipif(landlock_abi() < 4, reason="this kernel has no such Landlock")

@@ -15,7 +15,8 @@ from memoryd import index, topics
 from memoryd.errors import Conflict, InvalidInput, MemorydError, NotFound, Refused, StorageError
 from memoryd.history import History
 from memoryd.state import State
-from memoryd.store import Change, MemoryDirectory, Store
+from memoryd.store import Store
+from memoryd.stored import Change, MemoryDirectory
 from memoryd.topics import Topic
 from tests.faults import FULL_AND_BROKEN, count_calls, failing_at, killed_at
 

@@ -7,7 +7,8 @@ from memoryd.errors import MemorydError
 from memoryd.extract.messages import files_beneath
 from memoryd.history import History
 from memoryd.scopes import Project
-from memoryd.store import MemoryDirectory, Store
+from memoryd.store import Store
+from memoryd.stored import MemoryDirectory
 from memoryd.transcripts.turns import Turn
 
 

@@ -25,7 +25,7 @@ from memoryd.files import DEEPEST, Folder, open_beneath, version_of
 from memoryd.invisible import strip_invisible
 from memoryd.masking import mask
 from memoryd.reach import Denied, Root
-from memoryd.store import MemoryDirectory
+from memoryd.stored import MemoryDirectory
 
 TEXT_LIMIT_BYTES: Final = 1024 * 1024
 BINARY_PROBE_BYTES: Final = 8192

@@ -26,7 +26,8 @@ from memoryd.errors import ToolError
 from memoryd.history import Cause
 from memoryd.meter import Meter
 from memoryd.reach import Denied, Reason
-from memoryd.store import Store, Stored
+from memoryd.store import Store
+from memoryd.stored import Stored
 
 READ_LINES: Final = 2000
 READ_LIMIT_CHARACTERS: Final = 50_000

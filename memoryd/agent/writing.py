@@ -26,7 +26,8 @@ from memoryd.files import Folder
 from memoryd.history import Cause
 from memoryd.invisible import strip_invisible
 from memoryd.reach import Denied
-from memoryd.store import TOPIC_LIMIT_BYTES, Store, Stored
+from memoryd.store import TOPIC_LIMIT_BYTES, Store
+from memoryd.stored import Stored
 
 
 class Change(msgspec.Struct, frozen=True):

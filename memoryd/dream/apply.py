@@ -20,7 +20,8 @@ from memoryd.dream.stage import Files
 from memoryd.errors import Conflict, MemorydError, NotFound, Unavailable
 from memoryd.files import Folder, version_of
 from memoryd.lock import bring_back, look
-from memoryd.store import MemoryDirectory, Store
+from memoryd.store import Store
+from memoryd.stored import MemoryDirectory
 from memoryd.topics import INDEX_FILE
 
 log = structlog.get_logger(__name__)

@@ -16,7 +16,8 @@ from memoryd.errors import MemorydError, StorageError
 from memoryd.files import Folder, make_folder
 from memoryd.history import History
 from memoryd.state import State
-from memoryd.store import Change, MemoryDirectory, Store, Stored
+from memoryd.store import Store
+from memoryd.stored import Change, MemoryDirectory, Stored
 from memoryd.topics import INDEX_FILE
 
 DAILY_LOGS: Final = 60

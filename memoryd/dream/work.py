@@ -41,7 +41,7 @@ from memoryd.llm import Provider
 from memoryd.masking import mask
 from memoryd.meter import RunLimits
 from memoryd.scopes import Project
-from memoryd.store import Change, Listed, MemoryDirectory
+from memoryd.stored import Change, Listed, MemoryDirectory
 from memoryd.topics import INDEX_FILE, MANIFEST_LIMIT
 
 Phase: TypeAlias = Literal["orient", "gather", "consolidate", "prune and index"]

@@ -21,7 +21,8 @@ from memoryd.extract.messages import SPOKEN_SOURCES, said_at
 from memoryd.extract.task import Outcome, Task
 from memoryd.restatement import Relation, relation_of
 from memoryd.statements import Statement, statements_in
-from memoryd.store import MemoryDirectory, Store, Stored
+from memoryd.store import Store
+from memoryd.stored import MemoryDirectory, Stored
 from memoryd.topics import Topic
 from memoryd.transcripts.turns import Turn
 

@@ -32,7 +32,8 @@ from memoryd.meter import RunLimits
 from memoryd.prompts import Place, extraction_opening, quoted, system_blocks
 from memoryd.scopes import Project
 from memoryd.spending import LONGEST_PAUSE_SECONDS, PROBE_SECONDS
-from memoryd.store import MemoryDirectory, Store
+from memoryd.store import Store
+from memoryd.stored import MemoryDirectory
 from memoryd.topics import MANIFEST_LIMIT
 
 JOB = "extraction"

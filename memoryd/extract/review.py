@@ -18,7 +18,8 @@ from memoryd.errors import MemorydError, NotFound
 from memoryd.extract.messages import Voices, is_printed_matter, voices
 from memoryd.extract.task import Task
 from memoryd.history import History
-from memoryd.store import Store, Stored
+from memoryd.store import Store
+from memoryd.stored import Stored
 from memoryd.topics import Trust
 
 GUARDED_TYPES = frozenset({"user", "feedback"})

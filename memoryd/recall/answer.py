@@ -24,7 +24,8 @@ from memoryd.recall.shelves import Meaning, Row, Shelf, Shelves, document_of, ro
 from memoryd.recall.text import Recalled
 from memoryd.scopes import Project, Scopes
 from memoryd.state import State
-from memoryd.store import Change, MemoryDirectory, Store
+from memoryd.store import Store
+from memoryd.stored import Change, MemoryDirectory
 from memoryd.topics import MANIFEST_LIMIT
 
 MOST_MEMORIES: Final = 50

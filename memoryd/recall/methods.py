@@ -15,7 +15,7 @@ import structlog
 from memoryd import wire
 from memoryd.moments import moment
 from memoryd.recall import text as recall_text
-from memoryd.store import Change
+from memoryd.stored import Change
 
 if TYPE_CHECKING:
     from memoryd.recall.answer import Recall, RecallAnswer

@@ -22,7 +22,8 @@ from memoryd.invisible import strip_invisible
 from memoryd.meaning import WordVectors, installed_folder
 from memoryd.ranking.index import Document, Index, sentence_passages
 from memoryd.ranking.search import Question
-from memoryd.store import MemoryDirectory, Store, Stored
+from memoryd.store import Store
+from memoryd.stored import MemoryDirectory, Stored
 from memoryd.topics import Topic, cut_for_recall, is_retired, title_of
 
 MOST_SHELVES: Final = 64
