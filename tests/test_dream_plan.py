@@ -127,7 +127,7 @@ def test_vectors_can_forbid_and_can_allow_more_words_beside() -> None:
 def test_a_merge_keeps_every_line_retires_the_other_and_makes_nothing_younger() -> None:
     one = note("a.md", "Use pnpm.\n\n**Why:** the lock file.", modified=MONDAY - 9 * DAY)
     other = note("b.md", "Use pnpm!\n\n**How to apply:** also in CI.", modified=MONDAY - 4 * DAY)
-    (kept,) = plan([one, other]).changed
+    (kept,) = plan([one, other])
     both = kept.topic.body
     assert "**Why:** the lock file." in both
     assert "**How to apply:** also in CI." in both
@@ -144,25 +144,22 @@ def test_the_richer_keeps_and_what_it_superseded_before_stays_superseded() -> No
         modified=MONDAY - 30 * DAY,
         supersedes="older.md",
     )
-    result = plan([poor, rich])
-    assert [one.file for one in result.changed] == ["old.md"]
-    assert result.changed[0].topic.supersedes == ("older.md", "new.md")
-    assert result.merged == {"old.md": ("new.md",)}
+    (kept,) = plan([poor, rich])
+    assert (kept.file, kept.topic.supersedes) == ("old.md", ("older.md", "new.md"))
 
 
 def test_of_many_alike_one_is_left() -> None:
     notes = [note(f"n{number}.md", "Use pnpm for all installs.") for number in range(7)]
-    result = plan(notes)
-    assert len(result.changed) == 1
-    assert len(result.changed[0].topic.supersedes) == 6
+    (kept,) = plan(notes)
+    assert len(kept.topic.supersedes) == 6
 
 
 def test_what_an_agent_concluded_does_not_pass_for_what_a_person_said() -> None:
     said = note("a.md", "Use pnpm here.", trust="user-said")
     concluded = note("b.md", "Use pnpm here.\n\nAlso yarn is banned.", trust="agent-concluded")
-    assert plan([said, concluded]).changed == ()
+    assert plan([said, concluded]) == []
     same = note("c.md", "Use pnpm here.", trust="agent-concluded", modified=MONDAY + DAY)
-    (kept,) = plan([said, same]).changed
+    (kept,) = plan([said, same])
     assert (kept.file, kept.topic.trust) == ("a.md", "user-said")
 
 
@@ -245,7 +242,7 @@ def notes_of(words: Sequence[str]) -> st.SearchStrategy[list[Note]]:
 
 def after(notes: list[Note]) -> list[Note]:
     """What is believed when the plan is carried out."""
-    changed = {one.file: one for one in plan(notes).changed}
+    changed = {one.file: one for one in plan(notes)}
     merged = [changed.get(one.file, one) for one in notes]
     alive = believed({one.file: one.text for one in merged}, TODAY)
     return [one for one in merged if one.file in alive]
@@ -254,14 +251,14 @@ def after(notes: list[Note]) -> list[Note]:
 @settings(max_examples=150)
 @given(notes_of((*TIMELESS, "tomorrow", "friday")))
 def test_a_second_dream_right_after_changes_nothing(notes: list[Note]) -> None:
-    assert plan(after(notes)).changed == ()
+    assert plan(after(notes)) == []
 
 
 @settings(max_examples=150)
 @given(notes_of(TIMELESS))
 def test_a_dream_by_rules_never_comes_near_the_guard(notes: list[Note]) -> None:
     before = {one.file: one.text for one in notes}
-    changed = {one.file: one.text for one in plan(notes).changed}
+    changed = {one.file: one.text for one in plan(notes)}
     assert loss(before, before | changed, TODAY).lost == ()
 
 
@@ -274,7 +271,7 @@ def test_two_thousand_memories_are_compared_in_bearable_time() -> None:
     ]
     notes += [Note(f"again_{one.file}", one.text, one.modified) for one in notes[:200]]
     began = time.monotonic()
-    assert sum(len(files) for files in plan(notes).merged.values()) == 200
+    assert sum(len(one.topic.supersedes) for one in plan(notes)) == 200
     assert time.monotonic() - began < 30
 
 

@@ -62,20 +62,11 @@ class Flag(msgspec.Struct, frozen=True):
     concern: Concern
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """The new texts, and which files each of those that keep took in."""
-
-    changed: tuple[Note, ...]
-    merged: Mapping[str, tuple[str, ...]]
-
-
-def plan(notes: Sequence[Note], similarity: Similarity | None = None) -> Plan:
+def plan(notes: Sequence[Note], similarity: Similarity | None = None) -> list[Note]:
     """The new texts of what a dream changes among these memories, none of which is retired."""
-    dated = {note.file: with_dates(note) for note in notes}
-    kept, merged = merge_all(list(dated.values()), similarity)
     old = {note.file: note.text for note in notes}
-    changed = tuple(note for note in kept if note.text != old[note.file])
-    return Plan(changed, merged)
+    kept = merge_all([with_dates(note) for note in notes], similarity)
+    return [note for note in kept if note.text != old[note.file]]
 
 
 # --- dates --------------------------------------------------------------------------------------
@@ -144,16 +135,13 @@ def _body_start(text: str) -> int:
 # --- merging ------------------------------------------------------------------------------------
 
 
-def merge_all(
-    notes: Sequence[Note], similarity: Similarity | None
-) -> tuple[list[Note], dict[str, tuple[str, ...]]]:
-    """The notes that are left when all that say the same are one, and what each took in.
+def merge_all(notes: Sequence[Note], similarity: Similarity | None) -> list[Note]:
+    """The notes that are left when all that say the same are one.
 
     One that took something in may now fit a third: it goes on until nothing fits any more.
     """
     left = {note.file: note for note in notes}
     readings = {note.file: Reading(note.file, note.topic) for note in notes if note.topic.type}
-    taken: dict[str, tuple[str, ...]] = {}
     is_settled = False
     while not is_settled:
         is_settled = True
@@ -168,9 +156,7 @@ def merge_all(
             left[keeper.file] = united
             readings[keeper.file] = Reading(keeper.file, united.topic)
             del left[retired.file], readings[retired.file]
-            moved = (retired.file, *taken.pop(retired.file, ()))
-            taken[keeper.file] = taken.get(keeper.file, ()) + moved
-    return list(left.values()), taken
+    return list(left.values())
 
 
 def _candidates(readings: Sequence[Reading]) -> list[tuple[Reading, Reading]]:

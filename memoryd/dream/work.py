@@ -174,9 +174,9 @@ def dream_by_rules(
     progress.enter("orient")
     notes = believed_notes(stage)
     progress.enter("gather")
-    plan = dream_plan.plan(with_pasts(notes, source, history), similarity)
+    changed = dream_plan.plan(with_pasts(notes, source, history), similarity)
     progress.enter("consolidate")
-    write_notes(stage, plan.changed)
+    write_notes(stage, changed)
     tidy_up(stage, progress)
 
 
