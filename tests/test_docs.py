@@ -233,10 +233,6 @@ def test_the_picture_is_whole_and_loads_nothing() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_file_of_ours_that_is_named_exists(page: Path) -> None:
-    named = re.findall(
-        r"\b(?:memoryd|client|tests|docs|benchmarks)/[\w./-]*\w", page.read_text("utf-8")
-    )
-    for name in named:
-        inside = name.startswith(("memoryd/", "tests/", "client/")) and "sock" not in name
-        if inside and not re.search(r"memoryd/(config\.toml|state\.db|memoryd\.log|key)", name):
-            assert (ROOT / name).exists(), name
+    ours = r"`((?:memoryd|client|tests|docs)/[\w/]+\.(?:py|md))`"
+    for name in re.findall(ours, page.read_text("utf-8")):
+        assert (ROOT / name).exists(), name
