@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from anyio import from_thread
 from structlog.testing import capture_logs
 
 from memoryd import topics
 from memoryd.dream import run as dream_run
+from memoryd.dream import work
 from memoryd.errors import NotFound
 from tests.dreamland import DAY, NOW, Dreamland, data_of, memory_text, stamps, two_of_a_kind
 
@@ -226,6 +228,28 @@ async def test_a_memory_saved_during_the_dream_keeps_its_place_in_the_index(
         assert land.dreamer.undo(land.root).left == []
     assert "user_fresh.md" in land.index()
     assert "b.md" in land.index()
+
+
+async def test_a_dream_by_rules_can_be_stopped_too(
+    land: Dreamland, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two_of_a_kind(land)
+    land.remember("d.md", "The demo is tomorrow.", type="project")
+    before = land.tree()
+    wrote = work.Progress.wrote
+
+    def then_stop(progress: work.Progress, change: Any) -> None:
+        wrote(progress, change)
+        run = land.dreamer._current
+        assert run is not None
+        from_thread.run_sync(run.stop)
+
+    monkeypatch.setattr(work.Progress, "wrote", then_stop)
+    async with land.awake():
+        dream = await land.dream()
+    assert (dream.state, land.tree()) == ("stopped", before)
+    assert [event["file"] for event in data_of(land.events, "dream/file")] == ["a.md"]
+    assert not land.lock.exists()
 
 
 # --- what is told -------------------------------------------------------------------------------

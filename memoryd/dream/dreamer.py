@@ -96,7 +96,11 @@ class Dreamer:
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             task_status.started()
-            await self._tick()
+            try:
+                await self._tick()
+            finally:
+                if self._current is not None:
+                    self._current.cut_short()
 
     async def _tick(self) -> None:
         await self._pause(FIRST_LOOK_SECONDS)
@@ -165,7 +169,7 @@ class Dreamer:
         run = self._current
         if run is None or run.project.root != project.root:
             raise NotFound("no dream is running here", hint="memoryd dream log shows past ones")
-        run.scope.cancel()
+        run.stop()
         await run.ended.wait()
         return self._found(run.id, project)
 

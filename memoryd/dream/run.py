@@ -30,6 +30,7 @@ from memoryd.dream.likeness import Similarity
 from memoryd.dream.sessions import ProjectSessions
 from memoryd.dream.stage import Files, Stage, remove_stage
 from memoryd.dream.work import (
+    CutShort,
     Mind,
     Progress,
     believed_notes,
@@ -48,6 +49,7 @@ from memoryd.store import Store
 from memoryd.topics import INDEX_FILE, iso_time
 
 REFUSED_COPIES_KEPT: Final = 5
+STOPPED: Final = "it was stopped; everything is as it was before"
 
 log = structlog.get_logger(__name__)
 
@@ -80,7 +82,7 @@ class DreamRun:
         self.id = 0
         self.state: DreamState = "running"
         self.progress: Progress | None = None
-        self.scope = anyio.CancelScope()
+        self._scope = anyio.CancelScope()
         self.ended = anyio.Event()
         self._means = means
         self._since = 0.0
@@ -120,20 +122,33 @@ class DreamRun:
         means.book.drop(self.id)
         return False
 
+    def stop(self) -> None:
+        """A person wants no more of it; what is being applied already is finished."""
+        self.cut_short()
+        self._scope.cancel()
+
+    def cut_short(self) -> None:
+        """The daemon ends; a thread that works on the copy is told so, the rest is cancelled."""
+        if self.progress is not None:
+            self.progress.is_cut_short = True
+
     async def run(self) -> None:
         """Dreams to the end, whatever that is; only a cancellation is raised."""
         try:
-            with self.scope:
+            with self._scope:
                 await self._dream()
                 return
-            await self._give_up("stopped", "stopped by memoryd dream stop")
+            await self._give_up("stopped", STOPPED)
         except MemorydError as error:
-            await self._give_up("failed", error.message)
+            if isinstance(error, CutShort) and self._scope.cancel_called:
+                await self._give_up("stopped", STOPPED)
+            else:
+                await self._give_up("failed", error.message)
         except Exception:
             log.exception("dream-broke", dream=self.id)
             await self._give_up("failed", "memoryd made a mistake; memoryd logs shows it")
         except BaseException:
-            await self._give_up("failed", "the daemon stopped; everything is as it was before")
+            await self._give_up("failed", "the daemon ended; everything is as it was before")
             raise
         finally:
             self.ended.set()

@@ -65,6 +65,13 @@ _SAYS_PHASE = re.compile(
 log = structlog.get_logger(__name__)
 
 
+class CutShort(Unavailable):
+    """Somebody wants the dream to end while a thread, which cannot be cancelled, works on it."""
+
+    def __init__(self) -> None:
+        super().__init__("it was cut short; everything is as it was before")
+
+
 class Progress:
     """How far one dream is; tells whoever listens, from any thread."""
 
@@ -76,6 +83,7 @@ class Progress:
         self.model_turns = 0
         self.usage = Usage()
         self.usd = 0.0
+        self.is_cut_short = False
         self._tell = tell
         self._began = time.monotonic()
 
@@ -107,7 +115,9 @@ class Progress:
         )
 
     def wrote(self, change: Change) -> None:
-        """The copy's store tells of a change."""
+        """The copy's store tells of a change; CutShort when there should be no more."""
+        if self.is_cut_short:
+            raise CutShort
         if self.phase is not None:  # dates are settled before the first
             self.enter("consolidate")
         self.files.add(change.file)
