@@ -76,6 +76,7 @@ from memoryd.versions import Versions
 
 if TYPE_CHECKING:
     from memoryd.recall.answer import Recall
+    from memoryd.recall.shelves import Soon
 
 GRACE_SECONDS: Final = 4.0
 EX_CONFIG: Final = 78  # the unit does not start us again until somebody has mended the settings
@@ -144,14 +145,14 @@ async def serve(world: World, stack: ExitStack) -> None:
     )
     ledger = StateLedger(state)
     models = model_server(world.settings, ledger, world.places.home)
-    recall = RecallMethods(lambda: _load_recall(world, scopes, store, state, models))
+    errands = Errands()
+    recall = RecallMethods(lambda: _load_recall(world, scopes, store, state, models, errands.soon))
     told.listeners.append(recall.changed)
     errors = [f"state.db was damaged; it is now {state.put_aside}"] if state.put_aside else []
     memories = Memories(scopes, store, time.time)
     ears = Ears()
     following = Following(world, state, scopes, hub, ears)
     await following.tail.begin()
-    errands = Errands()
     session = _session_methods(world, state, scopes, store, recall, following.tail, errands, models)
     ears.of_turns.append(session.turn_ended)
     ears.of_compactions.append(session.compacted)
@@ -333,11 +334,16 @@ def _session_methods(
 
 
 def _load_recall(
-    world: World, scopes: Scopes, store: Store, state: State, models: ModelServer | None
+    world: World,
+    scopes: Scopes,
+    store: Store,
+    state: State,
+    models: ModelServer | None,
+    soon: "Soon",
 ) -> "Recall":
     """Imports and opens what recall needs; for a thread, after the daemon answers."""
     from memoryd.recall.answer import Recall  # noqa: PLC0415 - arrays take a while to load
-    from memoryd.recall.shelves import Meaning  # noqa: PLC0415
+    from memoryd.recall.senses import Meaning  # noqa: PLC0415
 
     wanted = world.settings.recall
     folder = wanted.model_dir and paths.expand_home(wanted.model_dir, world.places.home)
@@ -351,6 +357,7 @@ def _load_recall(
         meaning=meaning,
         selector=ModelSelector(models.metered, world.settings.model.recall) if models else None,
         deadline_ms=wanted.deadline_ms,
+        soon=soon,
         now=time.time,
     )
 

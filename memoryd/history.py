@@ -6,6 +6,7 @@ the newest of each memory stay whatever their age.
 """
 
 import zlib
+from contextlib import AbstractContextManager
 from typing import Literal, TypeGuard
 
 import msgspec
@@ -41,6 +42,10 @@ class Latest(msgspec.Struct, frozen=True):
 class History:
     def __init__(self, state: State) -> None:
         self._state = state
+
+    def together(self) -> AbstractContextManager[None]:
+        """Makes one commit of the records inside; nobody else writes meanwhile, so be quick."""
+        return self._state.transaction()
 
     def record(
         self,

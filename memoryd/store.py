@@ -36,6 +36,7 @@ from memoryd.topics import INDEX_FILE, Topic
 
 TOPIC_LIMIT_BYTES: Final = 256 * 1024
 INDEX_TRIES: Final = 5
+NOTICED_AT_ONCE: Final = 50
 
 log = structlog.get_logger(__name__)
 
@@ -238,7 +239,12 @@ class Store:
             marks = {file: heads[file].facts for file in files}
             self._noticed[directory.path] = marks
             touched = [file for file, mark in marks.items() if known.get(file) != mark]
-            changes = [change for file in touched if (change := self._noticed_one(directory, file))]
+            changes: list[Change] = []
+            for start in range(0, len(touched), NOTICED_AT_ONCE):
+                some = touched[start : start + NOTICED_AT_ONCE]
+                with self._history.together():
+                    found = [self._noticed_one(directory, file) for file in some]
+                changes += [change for change in found if change]
             gone = known.keys() - files.keys()
             changes += [Change(directory, file, "", "outside") for file in sorted(gone)]
             for file in gone:

@@ -105,6 +105,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "health",
         "versions",
         "memory_watch",
+        "recall.senses",
         "recall.shelves",
         "recall.model",
         "recall.answer",

@@ -20,7 +20,8 @@ from memoryd.ranking.index import Index
 from memoryd.ranking.search import Hit
 from memoryd.recall import text as recall_text
 from memoryd.recall.model import MOST_CHOSEN, ModelSelector
-from memoryd.recall.shelves import Meaning, Row, Shelf, Shelves, document_of, row_of
+from memoryd.recall.senses import Meaning
+from memoryd.recall.shelves import Row, Shelf, Shelves, Soon, document_of, row_of
 from memoryd.recall.text import Recalled
 from memoryd.scopes import Project, Scopes
 from memoryd.state import State
@@ -80,6 +81,7 @@ class Recall:
         meaning: Meaning,
         selector: ModelSelector | None,
         deadline_ms: float,
+        soon: Soon,
         now: Callable[[], float],
     ) -> None:
         self._places = places
@@ -90,7 +92,7 @@ class Recall:
         self._selector = selector
         self._deadline_ms = deadline_ms
         self._now = now
-        self._shelves = Shelves(store, meaning)
+        self._shelves = Shelves(store, meaning, soon)
 
     async def answer(self, asked: Asked) -> RecallAnswer:
         began = time.perf_counter()
@@ -218,11 +220,15 @@ class Recall:
             retired = {one.file for one in self._store.scan_at(directory, at) if one.retired}
             for one in stored:
                 if one.file not in retired:
-                    index.put(document_of(one))
+                    index.put(document_of(one, one.topic))
                     texts[one.path] = one
         limit = max(1, min(asked.limit, MOST_MEMORIES))
         hits = ranking.search([index], ranking.Question(asked.query), limit=limit, now=at)
-        found = [self._shown(hit, row_of(then)) for hit in hits if (then := texts.get(hit.key))]
+        found = [
+            self._shown(hit, row_of(then, then.topic))
+            for hit in hits
+            if (then := texts.get(hit.key))
+        ]
         return self._answered(found, hits, "embedded", began, 0)
 
     def _recalled(self, hit: Hit, shelves: Sequence[Shelf]) -> Recalled | None:

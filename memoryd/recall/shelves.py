@@ -1,13 +1,14 @@
 """The memories of each directory as recall searches them, kept true as files come and go.
 
 A shelf is built in a worker thread and then belongs to the event loop. One changed file touches
-what is its own and nothing else.
+what is its own and nothing else. A large shelf is there by its words first; what costs more, the
+vectors of its memories, is made in the background while it answers.
 """
 
-import hashlib
+import itertools
 import os
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from typing import Final
 
 import anyio
@@ -15,18 +16,19 @@ import anyio.to_thread
 import msgspec
 import structlog
 
-from memoryd.encoder import SentenceEncoder
-from memoryd.errors import MemorydError, Unavailable
-from memoryd.files import make_folder
+from memoryd.errors import MemorydError
 from memoryd.invisible import strip_invisible
-from memoryd.meaning import WordVectors, installed_folder
-from memoryd.ranking.index import Document, Index, sentence_passages
-from memoryd.ranking.search import Question
+from memoryd.ranking.index import Document, Index
+from memoryd.recall.senses import MadeVectors, Meaning
 from memoryd.store import Store
 from memoryd.stored import MemoryDirectory, Stored
 from memoryd.topics import Topic, cut_for_recall, is_retired, title_of
 
 MOST_SHELVES: Final = 64
+VECTORS_AT_ONCE: Final = 2_000
+VECTORS_IN_A_GO: Final = 64
+
+Soon = Callable[[str, Callable[[], Awaitable[object]]], None]
 
 log = structlog.get_logger(__name__)
 
@@ -46,80 +48,6 @@ class Row(msgspec.Struct, frozen=True):
         return f"{self.directory.path}/{self.file}"
 
 
-class FileVectors:
-    """Vectors kept on disk by content, a small file each; they can be made again at any time."""
-
-    def __init__(self, folder: str) -> None:
-        self._folder = Path(folder)
-
-    def get(self, key: bytes) -> bytes | None:
-        try:
-            return self._path(key).read_bytes()
-        except OSError:
-            return None
-
-    def put(self, key: bytes, value: bytes) -> None:
-        path = self._path(key)
-        try:
-            make_folder(str(path.parent))
-            aside = path.with_suffix(f".{os.getpid()}")
-            aside.write_bytes(value)
-            aside.replace(path)
-        except (OSError, MemorydError):
-            return
-
-    def _path(self, key: bytes) -> Path:
-        name = hashlib.sha256(key).hexdigest()
-        return self._folder / name[:2] / name
-
-
-class Meaning:
-    """What there is to compare meaning by: word vectors, a sentence encoder, both or neither."""
-
-    def __init__(self, model_dir: str | None, cache_folder: str) -> None:
-        self.words: WordVectors | None = None
-        self.encoder: SentenceEncoder | None = None
-        self.problems: list[str] = []
-        self._model_dir = model_dir
-        self._cache = FileVectors(cache_folder)
-
-    def load(self) -> None:
-        """Some hundred milliseconds of work, for a thread."""
-        folder = installed_folder()
-        for what, open_it in (
-            ("words", lambda: WordVectors.open(folder) if folder else None),
-            ("encoder", self._open_encoder),
-        ):
-            try:
-                setattr(self, what, open_it())
-            except Unavailable as error:
-                self.problems.append(f"{error.message}; {error.hint}")
-
-    def question(self, text: str) -> Question:
-        """The query with its vectors; with an encoder some milliseconds of work."""
-        encoder = self.encoder
-        return Question(
-            text=text,
-            word_vector=self.words.vector_of(text) if self.words else None,
-            sentence_vector=encoder.encode_query(text) if encoder else None,
-            unrelated_cosine=encoder.unrelated_cosine if encoder else 0.0,
-        )
-
-    def give(self, index: Index, document: Document, ticket: int) -> None:
-        """Hands a document's vectors to the index that it was put into."""
-        if self.words is not None:
-            text = f"{document.name}\n{document.description}\n{document.body}"
-            vector = self.words.vector_of(text)
-            if vector is not None:
-                index.give_word_vector(document.key, ticket, vector)
-        if self.encoder is not None:
-            rows = self.encoder.encode(sentence_passages(document), self._cache)
-            index.give_sentence_vectors(document.key, ticket, rows)
-
-    def _open_encoder(self) -> SentenceEncoder | None:
-        return SentenceEncoder.open(Path(self._model_dir)) if self._model_dir else None
-
-
 class Shelf:
     """The searchable memories of one directory."""
 
@@ -127,13 +55,21 @@ class Shelf:
         self.directory = directory
         self.index = Index()
         self.rows: dict[str, Row] = {}
+        self.without_vectors: dict[str, int] = {}
+        self.is_enriched = False
         self._superseded: frozenset[str] | None = None
         self._dated: list[str] = []
 
-    def put(self, stored: Stored, meaning: Meaning) -> None:
-        document = document_of(stored)
-        meaning.give(self.index, document, self.index.put(document))
-        self.rows[stored.path] = row_of(stored)
+    def put(self, stored: Stored, meaning: Meaning, *, vectors_later: bool) -> None:
+        """Makes a memory findable: by words at once, by meaning at once or a little later."""
+        topic = stored.topic
+        document = document_of(stored, topic)
+        ticket = self.index.put(document)
+        if not vectors_later:
+            meaning.by_words(document, ticket).give_to(self.index)
+        if vectors_later or meaning.encoder is not None:
+            self.without_vectors[stored.path] = ticket
+        self.rows[stored.path] = row_of(stored, topic)
         self._superseded = None
 
     def remove(self, file: str) -> None:
@@ -161,9 +97,10 @@ class Shelf:
 class Shelves:
     """All shelves in use. Everything here but the building runs on the event loop."""
 
-    def __init__(self, store: Store, meaning: Meaning) -> None:
+    def __init__(self, store: Store, meaning: Meaning, soon: Soon) -> None:
         self._store = store
         self._meaning = meaning
+        self._soon = soon
         self._shelves: dict[str, Shelf] = {}
         self._building: dict[str, anyio.Event] = {}
 
@@ -204,9 +141,10 @@ class Shelves:
         if shelf is None:
             return
         try:
-            shelf.put(self._store.read(directory, file), self._meaning)
+            shelf.put(self._store.read(directory, file), self._meaning, vectors_later=False)
         except MemorydError:
             shelf.remove(file)
+        self._enrich_soon(shelf)
 
     async def _built(self, directory: MemoryDirectory) -> Shelf:
         """Builds a shelf once, however many wait for it."""
@@ -220,6 +158,7 @@ class Shelves:
             if len(self._shelves) >= MOST_SHELVES:
                 self._shelves.pop(next(iter(self._shelves)))
             self._shelves[directory.path] = shelf
+            self._enrich_soon(shelf)
         finally:
             del self._building[directory.path]
             done.set()
@@ -228,21 +167,47 @@ class Shelves:
     def _build(self, directory: MemoryDirectory) -> Shelf:
         shelf = Shelf(directory)
         stored = self._store.read_all(directory)
+        is_large = len(stored) > VECTORS_AT_ONCE
         for one in stored:
-            shelf.put(one, self._meaning)
+            shelf.put(one, self._meaning, vectors_later=is_large)
         log.debug("shelf-built", folder=directory.path, memories=len(stored))
         return shelf
 
+    def _enrich_soon(self, shelf: Shelf) -> None:
+        if shelf.without_vectors and not shelf.is_enriched:
+            shelf.is_enriched = True
+            self._soon("vectors", lambda: self._enrich(shelf))
 
-def row_of(stored: Stored) -> Row:
-    topic = stored.topic
+    async def _enrich(self, shelf: Shelf) -> None:
+        """Makes the vectors that are missing, some at a time, while the shelf goes on answering."""
+        try:
+            while shelf.without_vectors:
+                some = dict(itertools.islice(shelf.without_vectors.items(), VECTORS_IN_A_GO))
+                made = await anyio.to_thread.run_sync(self._made, shelf.directory, some)
+                for one in made:
+                    one.give_to(shelf.index)
+                for key, ticket in some.items():
+                    if shelf.without_vectors.get(key) == ticket:
+                        del shelf.without_vectors[key]
+        finally:
+            shelf.is_enriched = False
+
+    def _made(self, directory: MemoryDirectory, some: dict[str, int]) -> list[MadeVectors]:
+        made = []
+        for key, ticket in some.items():
+            with suppress(MemorydError):  # gone meanwhile: its ticket is worth nothing anyway
+                stored = self._store.read(directory, key.removeprefix(f"{directory.path}/"))
+                made.append(self._meaning.by_all(document_of(stored, stored.topic), ticket))
+        return made
+
+
+def row_of(stored: Stored, topic: Topic) -> Row:
     content, truncated = cut_for_recall(strip_invisible(topic.body), stored.path)
     lean = msgspec.structs.replace(topic, body="")
     return Row(stored.directory, stored.file, lean, stored.modified, content, truncated)
 
 
-def document_of(stored: Stored) -> Document:
-    topic = stored.topic
+def document_of(stored: Stored, topic: Topic) -> Document:
     return Document(
         key=stored.path,
         name=title_of(topic, stored.file),

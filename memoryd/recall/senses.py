@@ -1,0 +1,107 @@
+"""What there is to compare meaning by, and the vectors of memories that were made before."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import msgspec
+
+from memoryd.encoder import SentenceEncoder
+from memoryd.errors import MemorydError, Unavailable
+from memoryd.files import make_folder
+from memoryd.meaning import WordVectors, installed_folder
+from memoryd.ranking.index import Document, Index, sentence_passages
+from memoryd.ranking.search import Question
+from memoryd.ranking.vectors import Matrix, Vector
+
+
+class FileVectors:
+    """Vectors kept on disk by content, a small file each; they can be made again at any time."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = Path(folder)
+
+    def get(self, key: bytes) -> bytes | None:
+        try:
+            return self._path(key).read_bytes()
+        except OSError:
+            return None
+
+    def put(self, key: bytes, value: bytes) -> None:
+        path = self._path(key)
+        try:
+            make_folder(str(path.parent))
+            aside = path.with_suffix(f".{os.getpid()}")
+            aside.write_bytes(value)
+            aside.replace(path)
+        except (OSError, MemorydError):
+            return
+
+    def _path(self, key: bytes) -> Path:
+        name = hashlib.sha256(key).hexdigest()
+        return self._folder / name[:2] / name
+
+
+class MadeVectors(msgspec.Struct, frozen=True):
+    """The vectors of one document, with the ticket to hand them in by."""
+
+    key: str
+    ticket: int
+    words: Vector | None
+    sentences: Matrix | None
+
+    def give_to(self, index: Index) -> None:
+        if self.words is not None:
+            index.give_word_vector(self.key, self.ticket, self.words)
+        if self.sentences is not None:
+            index.give_sentence_vectors(self.key, self.ticket, self.sentences)
+
+
+class Meaning:
+    """Word vectors, a sentence encoder, both or neither."""
+
+    def __init__(self, model_dir: str | None, cache_folder: str) -> None:
+        self.words: WordVectors | None = None
+        self.encoder: SentenceEncoder | None = None
+        self.problems: list[str] = []
+        self._model_dir = model_dir
+        self._cache = FileVectors(cache_folder)
+
+    def load(self) -> None:
+        """Some hundred milliseconds of work, for a thread."""
+        folder = installed_folder()
+        for what, open_it in (
+            ("words", lambda: WordVectors.open(folder) if folder else None),
+            ("encoder", self._open_encoder),
+        ):
+            try:
+                setattr(self, what, open_it())
+            except Unavailable as error:
+                self.problems.append(f"{error.message}; {error.hint}")
+
+    def question(self, text: str) -> Question:
+        """The query with its vectors; with an encoder some milliseconds of work."""
+        encoder = self.encoder
+        return Question(
+            text=text,
+            word_vector=self.words.vector_of(text) if self.words else None,
+            sentence_vector=encoder.encode_query(text) if encoder else None,
+            unrelated_cosine=encoder.unrelated_cosine if encoder else 0.0,
+        )
+
+    def by_words(self, document: Document, ticket: int) -> MadeVectors:
+        """A fraction of a millisecond of work."""
+        text = f"{document.name}\n{document.description}\n{document.body}"
+        vector = self.words.vector_of(text) if self.words else None
+        return MadeVectors(document.key, ticket, vector, None)
+
+    def by_all(self, document: Document, ticket: int) -> MadeVectors:
+        """With an encoder many milliseconds of work, unless its vectors are in the cache."""
+        made = self.by_words(document, ticket)
+        if self.encoder is None:
+            return made
+        rows = self.encoder.encode(sentence_passages(document), self._cache)
+        return msgspec.structs.replace(made, sentences=rows)
+
+    def _open_encoder(self) -> SentenceEncoder | None:
+        return SentenceEncoder.open(Path(self._model_dir)) if self._model_dir else None
