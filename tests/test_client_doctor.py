@@ -194,6 +194,16 @@ def test_settings_must_be_readable(tmp_path: Path, content: bytes | None, verdic
     assert doctor.config_finding(path).verdict == verdict
 
 
+def test_a_key_that_the_daemon_does_not_know_is_named(home: Path) -> None:
+    path = locations().config
+    path.parent.mkdir(parents=True)
+    path.write_text("[budget]\nusd_per_dya = 1\n")
+    found = doctor.config_finding(path)
+    assert found.verdict == "fail"
+    assert "did you mean budget.usd_per_day?" in found.reason
+    assert found.mend
+
+
 def test_settings_that_are_a_folder_are_a_failure(tmp_path: Path) -> None:
     assert doctor.config_finding(tmp_path).verdict == "fail"
 

@@ -31,6 +31,7 @@ from memoryd_client.call import call
 from memoryd_client.failures import Failure
 from memoryd_client.locations import Locations, locations, restart_hint
 from memoryd_client.programs import run
+from memoryd_client.serve import complaint_about_settings
 
 USUAL_RUNTIME = "/run/user"
 WATCH_LIMIT = Path("/proc/sys/fs/inotify/max_user_watches")
@@ -218,16 +219,21 @@ def hooks_finding(places: Locations) -> Finding:
 
 
 def config_finding(path: Path) -> Finding:
-    """Whether the settings can be read at all; which keys there are is the daemon's business."""
+    """Whether the settings can be read, and a daemon that starts now would take them."""
     try:
         tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        return Finding("settings", "ok", f"{path} is not there: the defaults hold")
+        return started_finding(f"{path} is not there: the defaults hold")
     except OSError as error:
         return Finding("settings", "fail", f"{path}: {error.strerror}", f"chmod 600 {quoted(path)}")
     except ValueError as error:
         return Finding("settings", "fail", f"{path} is not TOML: {error}", "mend that line")
-    return Finding("settings", "ok", str(path))
+    return started_finding(str(path))
+
+
+def started_finding(reason: str) -> Finding:
+    complaint, hint = complaint_about_settings()
+    return Finding("settings", "fail" if complaint else "ok", complaint or reason, hint)
 
 
 INNER_CHECKS = ("provider", "memory", "spending", "fences", "errors")

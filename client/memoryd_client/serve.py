@@ -1,5 +1,7 @@
 """The one door to the daemon's own package: everything else here is the standard library alone."""
 
+import os
+
 from memoryd_client import __version__
 from memoryd_client.failures import LocalFailure
 
@@ -14,3 +16,16 @@ def run() -> int:
             "install memoryd again, with pip, pipx or uv",
         ) from error
     return main(__version__)
+
+
+def complaint_about_settings() -> tuple[str, str]:
+    """What a daemon that starts now would say of its settings, with its hint; empty for nothing."""
+    try:
+        from memoryd.daemon import look_around  # noqa: PLC0415 - loaded when it is asked for only
+
+        look_around(dict(os.environ), __version__)
+    except ModuleNotFoundError:
+        return "", ""
+    except Exception as error:  # noqa: BLE001 - the daemon's kinds of errors are not known on this side
+        return str(error), str(getattr(error, "hint", ""))
+    return "", ""
