@@ -1,6 +1,7 @@
 """Recall through the socket: the right few, within budgets, once a session, in their frame."""
 
 import json
+import random
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from memoryd.recall import text as recall_text
 from memoryd.recall.text import Recalled
 from tests.running import Daemon, Peer, make_home
 from tests.scripted_model import Hang, ScriptedModel, SeenRequest, Status, says
+from tests.secret_samples import ALNUM, Draw
 
 NOW = 1_800_000_000.0
 FACTS = {
@@ -148,6 +150,23 @@ def test_memory_that_is_off_recalls_nothing(daemon: Daemon, cwd: str) -> None:
         peer.call("switch", cwd=cwd, enabled=False)
         assert peer.call("recall", query="crash reports", cwd=cwd)["memories"] == []
         peer.call("switch", cwd=cwd, enabled=True)
+
+
+def test_a_secret_that_somebody_wrote_into_a_file_is_not_handed_on(
+    daemon: Daemon, cwd: str
+) -> None:
+    secret = "ghp_" + Draw(random.Random(3)).of(ALNUM, 36)
+    head = f"name: Door code\ndescription: opened by {secret}\ntype: reference"
+    text = f"---\n{head}\n---\n\nThe warehouse door is opened by {secret}.\n"
+    with daemon.peer() as peer:
+        fill(peer, cwd)
+        folder = Path(peer.call("memory/list", cwd=cwd)["memories"][0]["path"]).parent
+        (folder / "door.md").write_text(text, encoding="utf-8")
+        peer.call("memory/list", cwd=cwd)
+        answer = peer.call("recall", query="what opens the warehouse door?", cwd=cwd)
+    assert names(answer)[0] == "Door code"
+    assert secret not in json.dumps(answer)
+    assert "[secret: github-token]" in answer["text"]
 
 
 # --- the model ----------------------------------------------------------------------------------
