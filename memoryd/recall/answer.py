@@ -14,7 +14,6 @@ import msgspec
 import structlog
 
 from memoryd import paths, topics
-from memoryd.masking import mask
 from memoryd.paths import Places
 from memoryd.ranking import search as ranking
 from memoryd.ranking.index import Index
@@ -197,7 +196,7 @@ class Recall:
         chosen = await selector.choose(
             asked.query[:QUERY_CHARACTERS],
             [
-                mask(topics.manifest_line(name, rows[key].topic, rows[key].modified))
+                topics.manifest_line(name, rows[key].topic, rows[key].modified)
                 for name, key in names.items()
             ],
             recent_tools=asked.recent_tools,
@@ -241,17 +240,16 @@ class Recall:
         return None
 
     def _shown(self, hit: Hit, row: Row) -> Recalled:
-        """As a model may see it: what people and agents write into files is masked here."""
         return Recalled(
             path=row.path,
-            name=mask(topics.title_of(row.topic, row.file)),
-            description=mask(row.topic.description),
+            name=topics.title_of(row.topic, row.file),
+            description=row.topic.description,
             type=row.topic.type,
             scope=row.directory.scope,
             score=round(hit.score, 4),
             age=topics.age_in_words(row.modified, self._now()),
             stale=topics.is_stale(row.modified, self._now()),
-            content=mask(row.content),
+            content=row.content,
             truncated=row.truncated,
             modified=row.modified,
         )

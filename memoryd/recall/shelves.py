@@ -18,6 +18,7 @@ import structlog
 
 from memoryd.errors import MemorydError
 from memoryd.invisible import strip_invisible
+from memoryd.masking import mask
 from memoryd.ranking.index import Document, Index
 from memoryd.recall.senses import MadeVectors, Meaning
 from memoryd.store import Store
@@ -34,7 +35,7 @@ log = structlog.get_logger(__name__)
 
 
 class Row(msgspec.Struct, frozen=True):
-    """What recall needs of a memory beside the index; `content` is cut as it will be served."""
+    """What recall needs of a memory beside the index, as it will be served: masked and cut."""
 
     directory: MemoryDirectory
     file: str
@@ -202,8 +203,10 @@ class Shelves:
 
 
 def row_of(stored: Stored, topic: Topic) -> Row:
-    content, truncated = cut_for_recall(strip_invisible(topic.body), stored.path)
-    lean = msgspec.structs.replace(topic, body="")
+    # People and agents write files too. A model sees these, and an answer has no time for masks.
+    content, truncated = cut_for_recall(mask(strip_invisible(topic.body)), stored.path)
+    name, description = mask(topic.name), mask(topic.description)
+    lean = msgspec.structs.replace(topic, name=name, description=description, body="")
     return Row(stored.directory, stored.file, lean, stored.modified, content, truncated)
 
 
