@@ -135,7 +135,7 @@ async def serve(world: World, stack: ExitStack) -> None:
     stop = anyio.Event()
     hub = Hub()
     scopes = Scopes(world.places, world.env, state)
-    history = History(state)
+    history = History(state, world.settings.history)
     told = Telling(hub, scopes)
     store = Store(
         history,
@@ -356,6 +356,7 @@ def _load_recall(
         state=state,
         meaning=meaning,
         selector=ModelSelector(models.metered, world.settings.model.recall) if models else None,
+        limit=wanted.limit,
         deadline_ms=wanted.deadline_ms,
         soon=soon,
         now=time.time,

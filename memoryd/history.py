@@ -7,13 +7,17 @@ the newest of each memory stay whatever their age.
 
 import zlib
 from contextlib import AbstractContextManager
+from math import inf
 from typing import Literal, TypeGuard
 
 import msgspec
 
+from memoryd import config
 from memoryd.errors import NotFound
 from memoryd.files import version_of
 from memoryd.state import State
+
+SECONDS_A_DAY = 86_400.0
 
 Cause = Literal["extraction", "dream", "user", "agent", "sync", "outside", "restore", "refused"]
 
@@ -40,8 +44,10 @@ class Latest(msgspec.Struct, frozen=True):
 
 
 class History:
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, keep: config.History | None = None) -> None:
         self._state = state
+        self._keep = keep or config.History()
+        self._thinned_at = -inf
 
     def together(self) -> AbstractContextManager[None]:
         """Makes one commit of the records inside; nobody else writes meanwhile, so be quick."""
@@ -83,6 +89,7 @@ class History:
                 cause,
                 session_id,
             )
+        self._thin_out_once_a_day(at)
         return int(str(number))
 
     def versions(self, folder: str, file: str) -> list[Version]:
@@ -176,6 +183,13 @@ class History:
             file,
         )
 
+    def _thin_out_once_a_day(self, now: float) -> None:
+        if now - self._thinned_at >= SECONDS_A_DAY:
+            self._thinned_at = now
+            self.thin_out(
+                now=now, keep_days=self._keep.keep_days, keep_versions=self._keep.keep_versions
+            )
+
     def thin_out(self, *, now: float, keep_days: int, keep_versions: int) -> int:
         """Drops versions older than `keep_days` beyond the newest ones of each memory."""
         with self._state.transaction():
@@ -184,7 +198,7 @@ class History:
                 " select id from (select id, row_number() over"
                 " (partition by folder, file order by id desc) as place from versions)"
                 " where place <= ?) returning id",
-                now - keep_days * 86_400,
+                now - keep_days * SECONDS_A_DAY,
                 keep_versions,
             )
             if gone:

@@ -168,7 +168,7 @@ class Recall(msgspec.Struct, frozen=True):
     cwd: str
     session_id: str | None = None
     recent_tools: list[str] | None = None
-    limit: Annotated[int, msgspec.Meta(ge=1, le=50)] = 5
+    limit: Annotated[int, msgspec.Meta(ge=1, le=50)] | None = None
     deadline_ms: Annotated[float, msgspec.Meta(ge=0, le=60_000)] | None = None
     agent: str | None = None
     as_of: str | None = None

@@ -169,6 +169,21 @@ def test_a_secret_that_somebody_wrote_into_a_file_is_not_handed_on(
     assert "[secret: github-token]" in answer["text"]
 
 
+def test_how_many_come_is_a_setting_that_a_request_can_override(home: Path, cwd: str) -> None:
+    settings = home / ".config/memoryd/config.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text("[recall]\nlimit = 1\n")
+    running = Daemon(home).start()
+    try:
+        with running.peer() as peer:
+            fill(peer, cwd, {f"Deploy {n}": f"We deploy part {n} on Tuesdays." for n in range(4)})
+            asked = {"query": "when do we deploy?", "cwd": cwd}
+            assert len(names(peer.call("recall", **asked))) == 1
+            assert len(names(peer.call("recall", **asked, limit=3))) == 3
+    finally:
+        running.end()
+
+
 # --- the model ----------------------------------------------------------------------------------
 
 

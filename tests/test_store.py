@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryd import index, topics
+from memoryd import config, index, topics
 from memoryd.errors import Conflict, InvalidInput, MemorydError, NotFound, Refused, StorageError
 from memoryd.history import History
 from memoryd.state import State
@@ -195,6 +195,16 @@ def test_a_stale_write_is_refused_and_both_versions_are_kept(
     }
     assert causes["refused"] == b"ours"
     assert causes["outside"] == b"theirs"
+
+
+def test_old_versions_go_but_the_newest_stay_whatever_their_age(state: State) -> None:
+    day, keep = 86_400.0, config.History(keep_days=10, keep_versions=2)
+    history = History(state, keep)
+    for number in range(5):
+        history.record("/m", "a.md", b"%d" % number, at=NOW + number * day, cause="user")
+    history.record("/m", "other.md", b"new", at=NOW + 100 * day, cause="user")
+    kept = [history.content("/m", "a.md", one.version) for one in history.versions("/m", "a.md")]
+    assert kept == [b"4", b"3"]
 
 
 @pytest.mark.parametrize(

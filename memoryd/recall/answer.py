@@ -40,7 +40,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str
     session_id: str = ""
     recent_tools: Sequence[str] = ()
-    limit: int = 5
+    limit: int | None = None
     deadline_ms: float | None = None
     agent: str = ""
     as_of: float | None = None
@@ -80,6 +80,7 @@ class Recall:
         state: State,
         meaning: Meaning,
         selector: ModelSelector | None,
+        limit: int,
         deadline_ms: float,
         soon: Soon,
         now: Callable[[], float],
@@ -90,6 +91,7 @@ class Recall:
         self._state = state
         self._meaning = meaning
         self._selector = selector
+        self._limit = limit
         self._deadline_ms = deadline_ms
         self._now = now
         self._shelves = Shelves(store, meaning, soon)
@@ -164,7 +166,7 @@ class Recall:
         query = asked.query[:QUERY_CHARACTERS]
         question = await self._question(query)
         parts = [shelf.index for shelf in shelves]
-        limit = max(1, min(asked.limit, MOST_MEMORIES))
+        limit = max(1, min(asked.limit or self._limit, MOST_MEMORIES))
         if self._selector is not None and any(shelf.rows for shelf in shelves):
             best = ranking.search(
                 parts, question, limit=MANIFEST_LIMIT // 2, now=self._now(), excluded=excluded
@@ -222,7 +224,7 @@ class Recall:
                 if one.file not in retired:
                     index.put(document_of(one, one.topic))
                     texts[one.path] = one
-        limit = max(1, min(asked.limit, MOST_MEMORIES))
+        limit = max(1, min(asked.limit or self._limit, MOST_MEMORIES))
         hits = ranking.search([index], ranking.Question(asked.query), limit=limit, now=at)
         found = [
             self._shown(hit, row_of(then, then.topic))

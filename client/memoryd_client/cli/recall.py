@@ -13,8 +13,9 @@ def recall(arguments: Arguments) -> int:
     params: dict[str, object] = {
         "query": " ".join(arguments.query),
         "cwd": project_of(arguments),
-        "limit": arguments.limit,
     }
+    if arguments.limit is not None:
+        params["limit"] = arguments.limit
     if arguments.as_of:
         params["as_of"] = arguments.as_of
     answer = call("recall", params, WAIT_SECONDS)
@@ -66,7 +67,7 @@ COMMANDS = (
         (
             Argument(("query",), "the question, in your own words", "QUERY", is_repeated=True),
             Argument(("--why",), "which words and how much meaning matched", is_switch=True),
-            Argument(("--limit",), "how many at the most", "N", default=5, is_number=True),
+            Argument(("--limit",), "how many at the most", "N", is_number=True),
             Argument(("--as-of",), "what was believed at a date (2026-03-30)", "DATE"),
             PROJECT,
             JSON,
