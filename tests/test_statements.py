@@ -1,5 +1,6 @@
 """What a person stated for keeps is found; questions, tasks, pastes and passing states are not."""
 
+import random
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.statements import Statement, likeness, statements_in, topic_words
+from tests.secret_samples import ALNUM, Draw
 
 TUESDAY = datetime(2026, 3, 3, 10, tzinfo=UTC)
 CASES = Path(__file__).parent / "data" / "statements.jsonl"
@@ -115,6 +117,13 @@ def test_the_name_is_short_and_tells_something() -> None:
     statement = only("please always run the formatter before you commit, the reviewers insist")
     assert statement.name == "Always run formatter before commit"
     assert len(statement.description) <= 150
+
+
+def test_a_name_says_nothing_of_the_secret_that_was_masked() -> None:
+    token = "ghp_" + Draw(random.Random(5)).of(ALNUM, 36)
+    statement = only(f"remember: staging is at https://staging.example.net, token {token}")
+    assert statement.name == "Staging https://staging.example.net token"
+    assert "[secret: github-token]" in statement.description
 
 
 def test_several_statements_give_several_memories() -> None:

@@ -162,7 +162,7 @@ def _cut(text: str, characters: int) -> str:
 
 def _name(rule: str) -> str:
     """A short title: the words of the rule that carry it."""
-    words = [word.strip(".,;:!?()\"'") for word in rule.split()]
+    words = [word.strip(".,;:!?()\"'") for word in MASK.sub(" ", rule).split()]
     small = forms.SMALL_WORDS - forms.NEGATIONS
     telling = [word for word in words if word and matchable(word) not in small]
     title = ""
