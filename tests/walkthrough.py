@@ -163,6 +163,7 @@ VARYING = (
     (r"\b(just now|\d+ seconds ago)", "AGO"),
     (r"\b(seconds|ms)=[\d.]+", r"\1=N"),
     (r"\b[\d.]+ (ms|s|bytes|characters)\b", r"N \1"),
+    (r"\b[\d.]+k tokens\b", "N tokens"),
     (r"\b\d\.\d\d\b", "N"),
     (r"\bmemoryd \d+\.\d+\.\d+", "memoryd VERSION"),
 )

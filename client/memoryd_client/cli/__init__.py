@@ -132,7 +132,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="memoryd",
         description="A memory for coding agents.",
-        epilog="memoryd COMMAND --help says more about each.",
+        epilog="Begin with memoryd demo. memoryd COMMAND --help says more about each.",
         formatter_class=help_formatter,
     )
     top.add_argument("--version", action="version", version=f"memoryd {__version__}")

@@ -50,7 +50,7 @@ def row_of(session: Json) -> tuple[str, ...]:
     return (
         text_at(session, "session_id")[:ID_CHARACTERS],
         moment(text_at(session, "last_activity")),
-        f"{turns:.0f} turn{'' if turns == 1 else 's'}",
+        counted(turns, "turn"),
         f"{short(tokens)} tokens",
         text_at(session, "git_branch") or "-",
         text_at(session, "first_prompt"),
@@ -110,6 +110,10 @@ def import_old(arguments: Arguments) -> int:
     return follow(params, arguments)
 
 
+def counted(count: float, thing: str) -> str:
+    return f"{count:.0f} {thing}{'' if count == 1 else 's'}"
+
+
 def estimate_words(estimate: Json) -> str:
     turns, usd = number_at(estimate, "turns"), number_at(estimate, "usd")
     since = moment(text_at(estimate, "since"))
@@ -117,7 +121,8 @@ def estimate_words(estimate: Json) -> str:
         return f"No turn since {since} is left to import."
     resumed = "An earlier import goes on. " if is_true_at(estimate, "resumes") else ""
     return (
-        f"{resumed}{turns:.0f} turns in {number_at(estimate, 'sessions'):.0f} sessions"
+        f"{resumed}{counted(turns, 'turn')}"
+        f" in {counted(number_at(estimate, 'sessions'), 'session')}"
         f" since {since}: about {short(number_at(estimate, 'tokens'))} tokens,"
         f" at most ${usd:.2f} with {one_line(text_at(estimate, 'model'))}"
         " (nothing without a key for it)."
