@@ -1,12 +1,17 @@
 """Every test lives in a home of its own, on asyncio, without a network or a real model."""
 
 import os
+import signal
 from pathlib import Path
 
 import hypothesis
 import pytest
 
 from tests.running import environment, make_home
+
+# A shell starts its background jobs deaf to Ctrl-C, and our children would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is no bug: how long an example takes is for `make bench` to say.
 hypothesis.settings.register_profile("house", deadline=None)
