@@ -295,6 +295,15 @@ def test_what_the_daemon_suffers_from_is_told(well: Path) -> None:
     assert found["fences"].reason == "up: openat2; down: landlock"
 
 
+def test_fences_that_a_system_cannot_have_are_no_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    down = {"landlock": 0, "openat2": False}
+    monkeypatch.setattr("sys.platform", "linux")
+    assert doctor.fences_finding(down).verdict == "warn"
+    assert doctor.fences_finding(down).mend
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert doctor.fences_finding(down).verdict == "skipped"
+
+
 @pytest.mark.parametrize("status", [{}, {"memory": 1, "spending": [], "errors": {}, "fences": 3}])
 def test_a_daemon_of_another_age_breaks_nothing(well: Path, status: dict[str, object]) -> None:
     assert {"daemon", *doctor.INNER_CHECKS} <= set(examined(status))

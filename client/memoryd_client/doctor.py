@@ -296,8 +296,11 @@ def fences_finding(fences: Json) -> Finding:
     up = [name for name, is_up in fences.items() if is_up]
     down = [name for name, is_up in fences.items() if not is_up]
     reason = f"up: {', '.join(up) or 'none'}"
+    if down and sys.platform != "linux":
+        return Finding("fences", "skipped", "only Linux has them; memoryd checks every path itself")
     if down:
-        return Finding("fences", "warn", f"{reason}; down: {', '.join(down)}")
+        mend = "run it on Linux 5.13 or newer, outside a container that forbids them"
+        return Finding("fences", "warn", f"{reason}; down: {', '.join(down)}", mend)
     return Finding("fences", "ok", reason)
 
 
