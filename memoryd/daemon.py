@@ -4,6 +4,7 @@ Everything lives in one exit stack and one task group. A signal, a `shutdown` ca
 only sets an event; what follows is always the same: stop accepting, let answers finish, go.
 """
 
+import importlib
 import os
 import resource
 import signal
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import anyio
+import anyio.to_thread
 import msgspec
 import structlog
 from anyio.abc import TaskStatus
@@ -104,6 +106,7 @@ def main(version: str) -> int:
             stack.callback(lock.release)
             _start_log(world)
             stack.callback(journal.stop)
+            _raise_handle_limit()
             anyio.run(serve, world, stack)
     except MemorydError as error:
         sys.stderr.write(f"memoryd: {error.message}\n")
@@ -190,7 +193,6 @@ async def serve(world: World, stack: ExitStack) -> None:
         stop=stop.set,
     )
     server = Server(methods.answer, hub, scopes.root)
-    _raise_handle_limit()
     with Door(world.places.socket, world.supervisor.sockets()) as door:
         async with anyio.create_task_group() as tasks:
             await tasks.start(_stop_on_signal, stop)
@@ -203,6 +205,7 @@ async def serve(world: World, stack: ExitStack) -> None:
             tasks.start_soon(errands.run)
             tasks.start_soon(following.backfill.run)
             tasks.start_soon(_give_signs_of_life, world.supervisor)
+            errands.soon("statements", _load_statements)
             world.supervisor.ready("serving")
             log.info("started", version=world.version, socket=world.places.socket)
             await stop.wait()
@@ -330,6 +333,13 @@ def _session_methods(
         checkpoints=Checkpoints(world.places),
         recall=recall,
         errands=errands,
+    )
+
+
+async def _load_statements() -> None:
+    """The patterns of the embedded extractor, before the first turn needs them."""
+    await anyio.to_thread.run_sync(
+        importlib.import_module, "memoryd.statements", abandon_on_cancel=True
     )
 
 

@@ -19,14 +19,16 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
 from memoryd import headers, index, topics
-from memoryd.dates import dates_in
 from memoryd.dream.likeness import Reading, Similarity, are_same, content_terms, meaning_of
 from memoryd.topics import RECALL_LIMIT_BYTES, Topic
+
+if TYPE_CHECKING:
+    from memoryd.dates import DateMention
 
 Concern = Literal["empty", "too long for recall", "without a type", "index is cut"]
 
@@ -84,8 +86,14 @@ def with_dates(note: Note) -> Note:
     return msgspec.structs.replace(note, text=text)
 
 
+def _dates_in(text: str, said_at: datetime) -> "list[DateMention]":
+    from memoryd.dates import dates_in  # noqa: PLC0415 - its patterns take a while
+
+    return dates_in(text, said_at)
+
+
 def has_relative_dates(text: str) -> bool:
-    return bool(dates_in(_without_quoted(text), datetime(2000, 1, 1)))  # noqa: DTZ001 - any day does
+    return bool(_dates_in(_without_quoted(text), datetime(2000, 1, 1)))  # noqa: DTZ001 - any day does
 
 
 def _dated(text: str, note: Note, from_: int = 0) -> str:
@@ -97,7 +105,7 @@ def _dated(text: str, note: Note, from_: int = 0) -> str:
 def _dated_line(line: str, hidden: str, note: Note) -> str:
     said_at = _said_at(line, note)
     pieces, position = [], 0
-    for mention in dates_in(hidden, said_at) if said_at is not None else []:
+    for mention in _dates_in(hidden, said_at) if said_at is not None else []:
         pieces += [line[position : mention.start], mention.iso]
         position = mention.end
     return "".join([*pieces, line[position:]])

@@ -11,6 +11,7 @@ Rules
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 import msgspec
@@ -20,11 +21,13 @@ from memoryd.errors import MemorydError
 from memoryd.extract.messages import SPOKEN_SOURCES, said_at
 from memoryd.extract.task import Outcome, Task
 from memoryd.restatement import Relation, relation_of
-from memoryd.statements import Statement, statements_in
 from memoryd.store import Store
 from memoryd.stored import MemoryDirectory, Stored
 from memoryd.topics import Topic
 from memoryd.transcripts.turns import Turn
+
+if TYPE_CHECKING:
+    from memoryd.statements import Statement
 
 # Beyond this a memory is about more than one thing, and no statement restates it.
 COMPARED_CHARS = 600
@@ -36,7 +39,7 @@ _STAMP = re.compile(r"Said on \d{4}-\d\d-\d\d at \d\d:\d\d:\d\d:")
 class Heard(msgspec.Struct, frozen=True):
     """A statement and the moment it was made."""
 
-    statement: Statement
+    statement: "Statement"
     at: datetime
 
     @property
@@ -64,6 +67,8 @@ class Note(msgspec.Struct, frozen=True):
 
 def heard_in(turns: Sequence[Turn], earlier: str) -> Iterator[Heard]:
     """The statements in some turns of one session; `earlier` is what the assistant said before."""
+    from memoryd.statements import statements_in  # noqa: PLC0415 - its patterns take a while
+
     for turn in turns:
         for part in turn.parts:
             if part.kind == "assistant":
