@@ -24,6 +24,8 @@ from memoryd.stored import MemoryDirectory
 from memoryd.watch import Watcher
 from memoryd.whereabouts import Identity
 
+# The first look reads everything; whoever asks for recall at once must not wait behind it.
+FIRST_LOOK_SECONDS: Final = 3.0
 SWEEP_SECONDS: Final = 30.0
 QUIET_SECONDS: Final = 60.0
 
@@ -42,6 +44,7 @@ class MemoryWatch:
 
     async def run(self) -> None:
         """Looks until cancelled."""
+        await anyio.sleep(FIRST_LOOK_SECONDS)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watcher.run)
             while True:

@@ -204,10 +204,18 @@ class Shelves:
 
 def row_of(stored: Stored, topic: Topic) -> Row:
     # People and agents write files too. A model sees these, and an answer has no time for masks.
-    content, truncated = cut_for_recall(mask(strip_invisible(topic.body)), stored.path)
-    name, description = mask(topic.name), mask(topic.description)
+    name, description, body = masked_parts(
+        " ".join(topic.name.split()), topic.description, strip_invisible(topic.body)
+    )
+    content, truncated = cut_for_recall(body, stored.path)
     lean = msgspec.structs.replace(topic, name=name, description=description, body="")
     return Row(stored.directory, stored.file, lean, stored.modified, content, truncated)
+
+
+def masked_parts(*parts: str) -> list[str]:
+    """Each part masked; in one go where that is possible, since a look costs more than a letter."""
+    masked = mask("\n".join(parts)).split("\n", len(parts) - 1)
+    return masked if len(masked) == len(parts) else [mask(part) for part in parts]
 
 
 def document_of(stored: Stored, topic: Topic) -> Document:
