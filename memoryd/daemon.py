@@ -4,96 +4,58 @@ Everything lives in one exit stack and one task group. A signal, a `shutdown` ca
 only sets an event; what follows is always the same: stop accepting, let answers finish, go.
 """
 
-import importlib
 import os
 import resource
 import signal
 import sys
 import time
-from collections.abc import Mapping, MutableMapping
+from collections.abc import MutableMapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.to_thread
-import msgspec
 import structlog
 from anyio.abc import TaskStatus
 
-from memoryd import config_file, events, journal, paths
+from memoryd import config_file, events, journal, parts, paths
 from memoryd.agent.credit import AgentCredit
-from memoryd.agent.tools import AgentTools
-from memoryd.backfill import Backfill
 from memoryd.backlog import Backlog
-from memoryd.checkpoints import Checkpoints
 from memoryd.coalesce import Limits
-from memoryd.config import Settings
-from memoryd.context import Context, StoredApprovals
-from memoryd.cursors import Cursors
 from memoryd.door import Door
-from memoryd.dream.book import DreamBook
-from memoryd.dream.dreamer import Dreamer
 from memoryd.dream.methods import DreamMethods
-from memoryd.dream.run import Means
-from memoryd.dream.sessions import ProjectSessions
-from memoryd.dream.work import Mind, word_similarity
 from memoryd.errands import Errands
 from memoryd.errors import ConfigError, MemorydError
-from memoryd.extract.embedded import EmbeddedExtractor
 from memoryd.extract.methods import ExtractMethods
-from memoryd.extract.model import ModelExtractor
-from memoryd.extract.review import Reviewer
-from memoryd.extract.task import Extractor
 from memoryd.extract.worker import ExtractWorker
 from memoryd.health import Health
 from memoryd.history import History
-from memoryd.hooks import Hooks
 from memoryd.hub import Hub
 from memoryd.instance import InstanceLock
-from memoryd.instructions.files import InstructionDisk
 from memoryd.ledger import StateLedger
 from memoryd.memories import Memories
 from memoryd.memory_watch import MemoryWatch
 from memoryd.methods import Methods
-from memoryd.paths import Places
-from memoryd.providers import ModelServer, model_server
-from memoryd.reading import Reader
+from memoryd.parts import World
+from memoryd.providers import model_server
 from memoryd.recall.methods import RecallMethods
-from memoryd.recall.model import ModelSelector
 from memoryd.rpc import Server
 from memoryd.scopes import Scopes
-from memoryd.session_methods import SessionMethods
-from memoryd.session_notes import SessionNotes, Writer
-from memoryd.sessions import Sessions
-from memoryd.spending import price_of
 from memoryd.state import State
 from memoryd.store import Store
 from memoryd.supervisor import Supervisor
-from memoryd.tail import Listener, Tail
 from memoryd.telling import Ears, Telling
-from memoryd.transcript_methods import TranscriptMethods
 from memoryd.turn_queue import TurnQueue
 from memoryd.versions import Versions
 
 if TYPE_CHECKING:
-    from memoryd.recall.answer import Recall
-    from memoryd.recall.shelves import Soon
+    pass
 
 GRACE_SECONDS: Final = 4.0
 EX_CONFIG: Final = 78  # the unit does not start us again until somebody has mended the settings
 
 log = structlog.get_logger(__name__)
-
-
-class World(msgspec.Struct, frozen=True):
-    """All that the daemon takes from outside."""
-
-    places: Places
-    settings: Settings
-    env: Mapping[str, str]
-    version: str
-    supervisor: Supervisor
 
 
 def main(version: str) -> int:
@@ -149,26 +111,30 @@ async def serve(world: World, stack: ExitStack) -> None:
     ledger = StateLedger(state)
     models = model_server(world.settings, ledger, world.places.home)
     errands = Errands()
-    recall = RecallMethods(lambda: _load_recall(world, scopes, store, state, models, errands.soon))
+    recall = RecallMethods(
+        lambda: parts.load_recall(world, scopes, store, state, models, errands.soon)
+    )
     told.listeners.append(recall.changed)
     errors = [f"state.db was damaged; it is now {state.put_aside}"] if state.put_aside else []
     memories = Memories(scopes, store, time.time)
     ears = Ears()
-    following = Following(world, state, scopes, hub, ears)
+    following = parts.Following(world, state, scopes, hub, ears)
     await following.tail.begin()
-    session = _session_methods(world, state, scopes, store, recall, following.tail, errands, models)
+    session = parts.session_methods(
+        world, state, scopes, store, recall, following.tail, errands, models
+    )
     ears.of_turns.append(session.turn_ended)
     ears.of_compactions.append(session.compacted)
     worker = ExtractWorker(
         Backlog(state),
         scopes,
         AgentCredit(store, history),
-        _extractor(world, store, history, models),
+        parts.extractor(world, store, history, models),
         Limits(world.settings.extraction.every_turns, world.settings.extraction.parallel),
         tell=hub.publish,
     )
     ears.of_changes.append(worker.wake)
-    dreamer = _dreamer(world, state, scopes, store, history, told, ears, models)
+    dreamer = parts.dreamer(world, state, scopes, store, history, told, ears, models)
     methods = Methods(
         version=world.version,
         scopes=scopes,
@@ -205,7 +171,7 @@ async def serve(world: World, stack: ExitStack) -> None:
             tasks.start_soon(errands.run)
             tasks.start_soon(following.backfill.run)
             tasks.start_soon(_give_signs_of_life, world.supervisor)
-            errands.soon("statements", _load_statements)
+            errands.soon("statements", parts.load_statements)
             world.supervisor.ready("serving")
             log.info("started", version=world.version, socket=world.places.socket)
             await stop.wait()
@@ -216,161 +182,6 @@ async def serve(world: World, stack: ExitStack) -> None:
                 await server.drain()
             log.info("stopped", in_time=not grace.cancelled_caught)
             tasks.cancel_scope.cancel()
-
-
-class Following:
-    """The parts that follow transcripts, put together."""
-
-    def __init__(
-        self, world: World, state: State, scopes: Scopes, hub: Hub, listener: Listener
-    ) -> None:
-        root = f"{world.places.claude_dir}/projects"
-        cursors, queue = Cursors(state), TurnQueue(state)
-        model = world.settings.model.extraction
-        self.tail = Tail(
-            root=root,
-            cursors=cursors,
-            reader=Reader(root, cursors, queue, scopes.root, time.time),
-            publish=hub.publish,
-            sweep_seconds=world.settings.transcripts.sweep_seconds,
-            listener=listener,
-        )
-        self.backfill = Backfill(
-            root=root,
-            state=state,
-            cursors=cursors,
-            queue=queue,
-            scopes=scopes,
-            model=model,
-            price=price_of(model, world.settings.prices),
-            publish=hub.publish,
-            on_change=listener.on_change,
-        )
-        self.methods = TranscriptMethods(self.tail, Sessions(root, scopes.root), self.backfill)
-
-
-def _extractor(
-    world: World, store: Store, history: History, models: ModelServer | None
-) -> Extractor:
-    if models is None:
-        return EmbeddedExtractor(store)
-    return ModelExtractor(
-        models.patient,
-        world.settings.model.extraction,
-        store,
-        Reviewer(store, history),
-        state_folder=world.places.state_dir,
-        closed=(world.places.claude_dir, world.places.state_dir),
-    )
-
-
-def _dreamer(
-    world: World,
-    state: State,
-    scopes: Scopes,
-    store: Store,
-    history: History,
-    told: Telling,
-    ears: Ears,
-    models: ModelServer | None,
-) -> Dreamer:
-    places, settings = world.places, world.settings
-    means = Means(
-        store=store,
-        history=history,
-        book=DreamBook(state),
-        sessions=ProjectSessions(places, state),
-        dreams_folder=f"{places.state_dir}/dreams",
-        max_loss_percent=settings.dream.max_loss_percent,
-        now=time.time,
-        tell=told.publish,
-        mind=Mind(models.patient, settings.model.dream) if models else None,
-        similarity=word_similarity,
-        closed=(places.claude_dir, places.state_dir),
-        skip_index=settings.index.skip,
-    )
-    dreamer = Dreamer(means, scopes, settings)
-    ears.of_turns.append(lambda filed: dreamer.turn_ended(filed.project))
-    return dreamer
-
-
-def _session_methods(
-    world: World,
-    state: State,
-    scopes: Scopes,
-    store: Store,
-    recall: RecallMethods,
-    tail: Tail,
-    errands: Errands,
-    models: ModelServer | None,
-) -> SessionMethods:
-    context = Context(
-        places=world.places,
-        scopes=scopes,
-        store=store,
-        settings=world.settings,
-        approvals=StoredApprovals(state),
-        files=InstructionDisk(),
-    )
-    names = world.settings.model
-    writer = Writer(models.patient, names.notes, AgentTools.definitions) if models else None
-    notes = SessionNotes(world.places, state, writer, time.time)
-    hooks = Hooks(
-        places=world.places,
-        scopes=scopes,
-        recall=recall,
-        context=context,
-        session_notes=notes,
-        tail=tail,
-        errands=errands,
-        now=time.time,
-    )
-    return SessionMethods(
-        scopes=scopes,
-        hooks=hooks,
-        context=context,
-        notes=notes,
-        checkpoints=Checkpoints(world.places),
-        recall=recall,
-        errands=errands,
-    )
-
-
-async def _load_statements() -> None:
-    """The patterns of the embedded extractor, before the first turn needs them."""
-    await anyio.to_thread.run_sync(
-        importlib.import_module, "memoryd.statements", abandon_on_cancel=True
-    )
-
-
-def _load_recall(
-    world: World,
-    scopes: Scopes,
-    store: Store,
-    state: State,
-    models: ModelServer | None,
-    soon: "Soon",
-) -> "Recall":
-    """Imports and opens what recall needs; for a thread, after the daemon answers."""
-    from memoryd.recall.answer import Recall  # noqa: PLC0415 - arrays take a while to load
-    from memoryd.recall.senses import Meaning  # noqa: PLC0415
-
-    wanted = world.settings.recall
-    folder = wanted.model_dir and paths.expand_home(wanted.model_dir, world.places.home)
-    meaning = Meaning(folder, f"{world.places.state_dir}/vectors")
-    meaning.load()
-    return Recall(
-        places=world.places,
-        scopes=scopes,
-        store=store,
-        state=state,
-        meaning=meaning,
-        selector=ModelSelector(models.metered, world.settings.model.recall) if models else None,
-        limit=wanted.limit,
-        deadline_ms=wanted.deadline_ms,
-        soon=soon,
-        now=time.time,
-    )
 
 
 async def _stop_on_signal(stop: anyio.Event, *, task_status: TaskStatus[None]) -> None:

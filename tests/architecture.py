@@ -149,6 +149,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "door",
         "telling",
         "methods",
+        "parts",
         "daemon",
     ),
 )

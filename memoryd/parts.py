@@ -1,0 +1,218 @@
+"""How the parts of the daemon are put together, each from what it stands on."""
+
+import importlib
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from memoryd import paths
+from memoryd.agent.tools import AgentTools
+from memoryd.backfill import Backfill
+from memoryd.checkpoints import Checkpoints
+from memoryd.config import Settings
+from memoryd.context import Context, StoredApprovals
+from memoryd.cursors import Cursors
+from memoryd.dream.book import DreamBook
+from memoryd.dream.dreamer import Dreamer
+from memoryd.dream.run import Means
+from memoryd.dream.sessions import ProjectSessions
+from memoryd.dream.work import Mind, word_similarity
+from memoryd.errands import Errands
+from memoryd.extract.embedded import EmbeddedExtractor
+from memoryd.extract.model import ModelExtractor
+from memoryd.extract.review import Reviewer
+from memoryd.extract.task import Extractor
+from memoryd.history import History
+from memoryd.hooks import Hooks
+from memoryd.hub import Hub
+from memoryd.instructions.files import InstructionDisk
+from memoryd.paths import Places
+from memoryd.providers import ModelServer
+from memoryd.reading import Reader
+from memoryd.recall.methods import RecallMethods
+from memoryd.recall.model import ModelSelector
+from memoryd.scopes import Scopes
+from memoryd.session_methods import SessionMethods
+from memoryd.session_notes import SessionNotes, Writer
+from memoryd.sessions import Sessions
+from memoryd.spending import price_of
+from memoryd.state import State
+from memoryd.store import Store
+from memoryd.supervisor import Supervisor
+from memoryd.tail import Listener, Tail
+from memoryd.telling import Ears, Telling
+from memoryd.transcript_methods import TranscriptMethods
+from memoryd.turn_queue import TurnQueue
+
+if TYPE_CHECKING:
+    from memoryd.recall.answer import Recall
+    from memoryd.recall.shelves import Soon
+
+
+class World(msgspec.Struct, frozen=True):
+    """All that the daemon takes from outside."""
+
+    places: Places
+    settings: Settings
+    env: Mapping[str, str]
+    version: str
+    supervisor: Supervisor
+
+
+class Following:
+    """The parts that follow transcripts, put together."""
+
+    def __init__(
+        self, world: World, state: State, scopes: Scopes, hub: Hub, listener: Listener
+    ) -> None:
+        root = f"{world.places.claude_dir}/projects"
+        cursors, queue = Cursors(state), TurnQueue(state)
+        model = world.settings.model.extraction
+        self.tail = Tail(
+            root=root,
+            cursors=cursors,
+            reader=Reader(root, cursors, queue, scopes.root, time.time),
+            publish=hub.publish,
+            sweep_seconds=world.settings.transcripts.sweep_seconds,
+            listener=listener,
+        )
+        self.backfill = Backfill(
+            root=root,
+            state=state,
+            cursors=cursors,
+            queue=queue,
+            scopes=scopes,
+            model=model,
+            price=price_of(model, world.settings.prices),
+            publish=hub.publish,
+            on_change=listener.on_change,
+        )
+        self.methods = TranscriptMethods(self.tail, Sessions(root, scopes.root), self.backfill)
+
+
+def extractor(
+    world: World, store: Store, history: History, models: ModelServer | None
+) -> Extractor:
+    if models is None:
+        return EmbeddedExtractor(store)
+    return ModelExtractor(
+        models.patient,
+        world.settings.model.extraction,
+        store,
+        Reviewer(store, history),
+        state_folder=world.places.state_dir,
+        closed=(world.places.claude_dir, world.places.state_dir),
+    )
+
+
+def dreamer(
+    world: World,
+    state: State,
+    scopes: Scopes,
+    store: Store,
+    history: History,
+    told: Telling,
+    ears: Ears,
+    models: ModelServer | None,
+) -> Dreamer:
+    places, settings = world.places, world.settings
+    means = Means(
+        store=store,
+        history=history,
+        book=DreamBook(state),
+        sessions=ProjectSessions(places, state),
+        dreams_folder=f"{places.state_dir}/dreams",
+        max_loss_percent=settings.dream.max_loss_percent,
+        now=time.time,
+        tell=told.publish,
+        mind=Mind(models.patient, settings.model.dream) if models else None,
+        similarity=word_similarity,
+        closed=(places.claude_dir, places.state_dir),
+        skip_index=settings.index.skip,
+    )
+    dreamer = Dreamer(means, scopes, settings)
+    ears.of_turns.append(lambda filed: dreamer.turn_ended(filed.project))
+    return dreamer
+
+
+def session_methods(
+    world: World,
+    state: State,
+    scopes: Scopes,
+    store: Store,
+    recall: RecallMethods,
+    tail: Tail,
+    errands: Errands,
+    models: ModelServer | None,
+) -> SessionMethods:
+    context = Context(
+        places=world.places,
+        scopes=scopes,
+        store=store,
+        settings=world.settings,
+        approvals=StoredApprovals(state),
+        files=InstructionDisk(),
+    )
+    names = world.settings.model
+    writer = Writer(models.patient, names.notes, AgentTools.definitions) if models else None
+    notes = SessionNotes(world.places, state, writer, time.time)
+    hooks = Hooks(
+        places=world.places,
+        scopes=scopes,
+        recall=recall,
+        context=context,
+        session_notes=notes,
+        tail=tail,
+        errands=errands,
+        now=time.time,
+    )
+    return SessionMethods(
+        scopes=scopes,
+        hooks=hooks,
+        context=context,
+        notes=notes,
+        checkpoints=Checkpoints(world.places),
+        recall=recall,
+        errands=errands,
+    )
+
+
+async def load_statements() -> None:
+    """The patterns of the embedded extractor, before the first turn needs them."""
+    await anyio.to_thread.run_sync(
+        importlib.import_module, "memoryd.statements", abandon_on_cancel=True
+    )
+
+
+def load_recall(
+    world: World,
+    scopes: Scopes,
+    store: Store,
+    state: State,
+    models: ModelServer | None,
+    soon: "Soon",
+) -> "Recall":
+    """Imports and opens what recall needs; for a thread, after the daemon answers."""
+    from memoryd.recall.answer import Recall  # noqa: PLC0415 - arrays take a while to load
+    from memoryd.recall.senses import Meaning  # noqa: PLC0415
+
+    wanted = world.settings.recall
+    folder = wanted.model_dir and paths.expand_home(wanted.model_dir, world.places.home)
+    meaning = Meaning(folder, f"{world.places.state_dir}/vectors")
+    meaning.load()
+    return Recall(
+        places=world.places,
+        scopes=scopes,
+        store=store,
+        state=state,
+        meaning=meaning,
+        selector=ModelSelector(models.metered, world.settings.model.recall) if models else None,
+        limit=wanted.limit,
+        deadline_ms=wanted.deadline_ms,
+        soon=soon,
+        now=time.time,
+    )
