@@ -177,7 +177,8 @@ class Folder:
         """Clears away what a killed writer left, here and in the folders below; says how many."""
         removed = 0
         for _, folders, files, handle in os.fwalk(dir_fd=self._handle, follow_symlinks=False):
-            folders[:] = [name for name in folders if not name.startswith(".")]
+            # A folder for a team is cleared by itself: somebody may be writing there right now.
+            folders[:] = [name for name in folders if not name.startswith(".") and name != "team"]
             for name in files:
                 if _TEMPORARY.fullmatch(name):
                     with suppress(OSError):
@@ -331,13 +332,21 @@ def _written_aside(folder: int, data: bytes, mode: int, modified: float | None) 
 def _rename_to_nothing(folder: int, temporary: str, name: str) -> None:
     """Moves the file to a name that nobody holds; FileExistsError when somebody was quicker."""
     if not hasattr(_libc, "renameat2"):
-        os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
-        os.unlink(temporary, dir_fd=folder)
+        _link_to_nothing(folder, temporary, name)
         return
     source, target = os.fsencode(temporary), os.fsencode(name)
-    if _libc.renameat2(folder, source, folder, target, ctypes.c_uint(_RENAME_NOREPLACE)) != 0:
-        code = ctypes.get_errno()
+    if _libc.renameat2(folder, source, folder, target, ctypes.c_uint(_RENAME_NOREPLACE)) == 0:
+        return
+    code = ctypes.get_errno()
+    if code in {errno.EINVAL, errno.ENOSYS}:  # a file system, often a network's, without it
+        _link_to_nothing(folder, temporary, name)
+    else:
         raise OSError(code, os.strerror(code), name)
+
+
+def _link_to_nothing(folder: int, temporary: str, name: str) -> None:
+    os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    os.unlink(temporary, dir_fd=folder)
 
 
 def _is_same(before: os.stat_result, now: os.stat_result) -> bool:

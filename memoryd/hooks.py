@@ -89,8 +89,9 @@ class Hooks:
             return ""
         self._errands.soon("warm", lambda: self._recall.warm(hook.cwd))
         if hook.source in {"compact", "resume", "fork"}:
-            self._recall.forget_session(hook.session_id)
-            self._context.forget()
+            if hook.source == "compact":
+                self._recall.forget_session(hook.session_id)
+                self._context.forget()
             return await anyio.to_thread.run_sync(self._own_notes, hook)
         return await anyio.to_thread.run_sync(self._fresh_start, hook, project)
 

@@ -4,7 +4,9 @@ Links, FIFOs, dot files and names that are no text are passed over; nothing here
 """
 
 import os
+import stat
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Final
 
 from memoryd.topics import INDEX_FILE, SCAN_LINES
@@ -18,21 +20,25 @@ def markdown_files(
     handle: int, prefix: str, skipped: frozenset[str]
 ) -> Iterator[tuple[str, os.stat_result, Callable[[], str | None]]]:
     """Every Markdown file below the handle with its facts and a way to read its first lines."""
-    with os.scandir(handle) as entries:
-        for entry in entries:
-            if entry.name.startswith(".") or not _is_readable_name(entry.name):
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name not in skipped and prefix.count("/") < DEEPEST:
-                    yield from _below(handle, entry.name, prefix)
-            elif (
-                entry.name.endswith(".md")
-                and entry.name != INDEX_FILE
-                and entry.is_file(follow_symlinks=False)
-            ):
-                name = entry.name
-                facts = entry.stat(follow_symlinks=False)
-                yield prefix + name, facts, lambda name=name: _head(handle, name)  # type: ignore[misc]
+    for name, facts in _plain_entries(handle):
+        if stat.S_ISDIR(facts.st_mode):
+            if name not in skipped and prefix.count("/") < DEEPEST:
+                yield from _below(handle, name, prefix)
+        elif stat.S_ISREG(facts.st_mode) and name.endswith(".md") and name != INDEX_FILE:
+            yield prefix + name, facts, lambda name=name: _head(handle, name)  # type: ignore[misc]
+
+
+def _plain_entries(handle: int) -> Iterator[tuple[str, os.stat_result]]:
+    """What is in a folder, with its facts; what vanishes meanwhile is passed over."""
+    try:
+        with os.scandir(handle) as entries:
+            listed = [entry for entry in entries if not entry.name.startswith(".")]
+    except OSError:
+        return
+    for entry in listed:
+        if _is_readable_name(entry.name):
+            with suppress(OSError):
+                yield entry.name, entry.stat(follow_symlinks=False)
 
 
 def _below(

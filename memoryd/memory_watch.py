@@ -9,6 +9,7 @@ first and its line a moment later, and must not find its index changed in betwee
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -44,6 +45,7 @@ class MemoryWatch:
 
     async def run(self) -> None:
         """Looks until cancelled."""
+        await anyio.to_thread.run_sync(self._clear_leftovers, abandon_on_cancel=True)
         await anyio.sleep(FIRST_LOOK_SECONDS)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watcher.run)
@@ -88,11 +90,16 @@ class MemoryWatch:
                 self._mend(directory)
         return folders
 
+    def _clear_leftovers(self) -> None:
+        for directory in self._directories():
+            with suppress(MemorydError, OSError):
+                self._store.clear_leftovers(directory)
+
     def _look(self, directory: MemoryDirectory) -> None:
         try:
             changes = self._store.notice(directory)
-        except MemorydError as error:
-            log.warning("memories-unreadable", folder=directory.path, reason=error.message)
+        except (MemorydError, OSError) as error:
+            log.warning("memories-unreadable", folder=directory.path, reason=str(error))
             return
         if changes:
             log.info("changed-outside", folder=directory.path, files=len(changes))
@@ -101,15 +108,24 @@ class MemoryWatch:
         try:
             if self._store.repair(directory):
                 log.info("index-mended", folder=directory.path)
-        except MemorydError as error:
-            log.warning("index-not-mended", folder=directory.path, reason=error.message)
+        except (MemorydError, OSError) as error:
+            log.warning("index-not-mended", folder=directory.path, reason=str(error))
 
     def _directories(self) -> Iterator[MemoryDirectory]:
         """Every memory directory on this machine that we may know of."""
         yield MemoryDirectory(user_memory(self._places), "user")
         found = {str(path) for path in Path(self._places.claude_dir).glob("projects/*/memory")}
-        for path in sorted(found | self._scopes.memory_paths()):
+        for path in sorted(filter(is_text, found | self._scopes.memory_paths())):
             yield MemoryDirectory(path, "project")
             team = team_memory(path)
             if Path(team).is_dir():
                 yield MemoryDirectory(team, "team", beneath=path)
+
+
+def is_text(path: str) -> bool:
+    """Whether a path can be written down; one of bytes that are no UTF-8 cannot."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

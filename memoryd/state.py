@@ -203,6 +203,7 @@ def _connected(path: str) -> sqlite3.Connection:
         connection.execute("pragma synchronous = normal")
         connection.execute("pragma busy_timeout = 2000")
         _migrate(connection, path)
+        _look_into_every_table(connection)
     except BaseException:
         connection.close()
         raise
@@ -222,11 +223,18 @@ def _migrate(connection: sqlite3.Connection, path: str) -> None:
         )
 
 
+def _look_into_every_table(connection: sqlite3.Connection) -> None:
+    """Raises at once for damage that would otherwise end us at every start."""
+    tables = connection.execute("select name from sqlite_master where type = 'table'").fetchall()
+    for (name,) in tables:
+        connection.execute(f'select * from "{name}" limit 1').fetchall()  # noqa: S608 - our own names
+
+
 @contextmanager
 def _storage_errors(path: str) -> Iterator[None]:
     try:
         yield
-    except sqlite3.OperationalError as error:
+    except sqlite3.DatabaseError as error:
         raise _storage_error(path, "use", error) from error
 
 

@@ -24,7 +24,6 @@ from memoryd.errors import (
     MemorydError,
     NotFound,
     Refused,
-    StorageError,
 )
 from memoryd.files import Content, Folder, version_of
 from memoryd.history import Cause, History
@@ -121,6 +120,8 @@ class Store:
     ) -> Stored:
         """A new memory under a new name, with its line in the index."""
         _check_savable(topic)
+        # Before anything is made of it: a file name and an index line are written down as well.
+        topic = _clean(topic)
         with self._locked(directory):
             taken = {one.file for one in self.scan(directory)} | {INDEX_FILE}
             for old in topic.supersedes:
@@ -159,9 +160,9 @@ class Store:
                 f"{file!r} is no name for a memory",
                 hint="use lower-case letters, digits, - and _, and end in .md",
             )
-        clean = mask(strip_invisible(text))
-        if len(clean.encode()) > TOPIC_LIMIT_BYTES:
+        if len(text.encode("utf-8", "replace")) > TOPIC_LIMIT_BYTES:
             raise InvalidInput(f"a memory may have at most {TOPIC_LIMIT_BYTES} bytes")
+        clean = mask(strip_invisible(text))
         with self._locked(directory), self._folder(directory, create=True) as folder:
             before = folder.current(file)
             if before is not None:
@@ -199,6 +200,7 @@ class Store:
             with _left_for_repair(directory, file):
                 self._record(directory, file, None, cause, session_id)
                 self._index(folder, directory, {})
+            self._noticed.get(directory.path, {}).pop(file, None)
         self._tell(Change(directory, file, "", cause, session_id))
         return number
 
@@ -229,6 +231,21 @@ class Store:
         if file != INDEX_FILE:
             version = "" if data is None else version_of(data)
             self._tell(Change(directory, file, version, cause))
+
+    def restore(
+        self, directory: MemoryDirectory, file: str, data: bytes, *, over: str | None
+    ) -> Stored:
+        """Brings a version back byte for byte, under whatever name it had, with its index line."""
+        with self._locked(directory):
+            self.put_back(directory, file, data, over=over, cause="restore")
+            with self._folder(directory) as folder, _left_for_repair(directory, file):
+                self._index(folder, directory, {})
+            return self.recorded(directory, file)
+
+    def clear_leftovers(self, directory: MemoryDirectory) -> None:
+        """Removes what a killed writer left behind; for the start, before anybody writes."""
+        with self._locked(directory), suppress(NotFound), self._folder(directory) as folder:
+            folder.remove_temporaries()
 
     def notice(self, directory: MemoryDirectory) -> list[Change]:
         """Finds what others changed since the last look; each becomes a version and is told."""
@@ -340,10 +357,10 @@ class Store:
 
 @contextmanager
 def _left_for_repair(directory: MemoryDirectory, file: str) -> Iterator[None]:
-    """The file itself is safe: a full disk at its index or history is mended by a later scan."""
+    """The file itself is safe: whatever is wrong with its index or history is mended later."""
     try:
         yield
-    except StorageError as error:
+    except MemorydError as error:
         log.warning("index-or-history-behind", folder=directory.path, file=file, error=str(error))
 
 
@@ -355,6 +372,16 @@ def _with_retired(found: list[Listed], today: str) -> list[Listed]:
         )
         for one in found
     ]
+
+
+def _clean(topic: Topic) -> Topic:
+    """The topic as it may be written: nothing invisible, no secret, in any of its words."""
+    return msgspec.structs.replace(
+        topic,
+        name=mask(strip_invisible(topic.name)),
+        description=mask(strip_invisible(topic.description)),
+        body=mask(strip_invisible(topic.body)),
+    )
 
 
 def _check_savable(topic: Topic) -> None:

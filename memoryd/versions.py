@@ -51,9 +51,9 @@ class Versions:
         if version is None and present is not None and present.retired:
             return self._unretire(place, present)
         chosen = version if version is not None else self._step_back(place, present)
-        text = self._history.content(place.directory.path, place.file, chosen).decode()
+        data = self._history.content(place.directory.path, place.file, chosen)
         over = self._store.read(place.directory, place.file).version if present else None
-        stored = self._store.write(place.directory, place.file, text, over=over, cause="restore")
+        stored = self._store.restore(place.directory, place.file, data, over=over)
         return Saved(stored.path, stored.number)
 
     def _find(self, cwd: str, named: str) -> Place:

@@ -1,9 +1,11 @@
 """Topic files and their index are one thing, whatever happens in between."""
 
+import ctypes
 import errno
 import itertools
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryd import config, index, topics
+from memoryd import config, files, index, topics
 from memoryd.errors import Conflict, InvalidInput, MemorydError, NotFound, Refused, StorageError
 from memoryd.history import History
 from memoryd.state import State
@@ -379,3 +381,89 @@ def test_a_full_or_broken_disk_is_reported_and_tears_nothing(
             left = [one for one in names_in(directory) if one.endswith(".tmp")]
             assert left == [] or error is None
             check_whole(store, directory)
+
+
+# --- what others do meanwhile ---------------------------------------------------------------------
+
+
+def test_a_secret_reaches_neither_the_file_name_nor_the_index(
+    store: Store, directory: MemoryDirectory
+) -> None:
+    token = "ghp_" + "x7Kp2LmQ9vRt4WzB8nYc3HdF6jSg1TaE5uQo"
+    saved = store.save(directory, a_topic(f"The token {token}", description=token), cause="user")
+    assert token[4:14].lower() not in saved.file
+    assert token not in index_of(directory)
+    assert store.read(directory, saved.file).topic.type == "feedback"
+
+
+def test_files_that_vanish_during_a_scan_do_not_end_it(
+    store: Store, directory: MemoryDirectory
+) -> None:
+    root = Path(directory.path)
+    root.mkdir()
+    stop = threading.Event()
+
+    def churn() -> None:
+        while not stop.is_set():
+            for number in range(20):
+                (root / f"n{number}.md").write_text("x")
+            for number in range(20):
+                (root / f"n{number}.md").unlink()
+
+    churner = threading.Thread(target=churn)
+    churner.start()
+    try:
+        for _ in range(100):
+            store.scan(directory)
+            store.notice(directory)
+    finally:
+        stop.set()
+        churner.join()
+
+
+@pytest.mark.parametrize("kind", ["link", "folder", "fifo"])
+def test_a_strange_index_does_not_make_a_saved_memory_a_failure(
+    store: Store, directory: MemoryDirectory, kind: str
+) -> None:
+    root = Path(directory.path)
+    root.mkdir()
+    index_path = root / "MEMORY.md"
+    {"link": lambda: index_path.symlink_to("/etc/hostname"), "folder": index_path.mkdir}.get(
+        kind, lambda: os.mkfifo(index_path)
+    )()
+    assert store.save(directory, a_topic(), cause="user").file == "feedback_use_tabs.md"
+
+
+def test_a_file_system_without_exclusive_renames_still_takes_new_memories(
+    store: Store, directory: MemoryDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Plain:
+        def __getattr__(self, name: str) -> object:
+            return getattr(real, name)
+
+        def renameat2(self, *_: object) -> int:
+            ctypes.set_errno(errno.EINVAL)
+            return -1
+
+    real = files._libc
+    monkeypatch.setattr(files, "_libc", Plain())
+    saved = store.save(directory, a_topic(), cause="user")
+    assert store.read(directory, saved.file).topic.body == "Use tabs."
+    assert names_in(directory) == ["MEMORY.md", "feedback_use_tabs.md"]
+
+
+def test_what_was_forgotten_is_told_once(state: State, directory: MemoryDirectory) -> None:
+    told: list[Change] = []
+    store = Store(History(state), now=lambda: NOW, tell=told.append)
+    saved = store.save(directory, a_topic(), cause="user")
+    store.notice(directory)
+    store.forget(directory, saved.file, cause="user")
+    store.notice(directory)
+    assert [change.cause for change in told] == ["user", "user"]
+
+
+def test_too_long_a_text_is_refused_before_it_is_looked_through(
+    store: Store, directory: MemoryDirectory
+) -> None:
+    with pytest.raises(InvalidInput):
+        store.write(directory, "a.md", "api_key=:_" * 800_000, over=None, cause="user")

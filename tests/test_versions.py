@@ -156,3 +156,18 @@ def test_old_versions_are_thinned_but_the_newest_stay(world: World) -> None:
     kept = world.versions.history(world.cwd, file)
     assert (gone, len(kept)) == (before - 20, 20)
     assert "n30" in world.versions.text(world.cwd, file, kept[0].version)
+
+
+@pytest.mark.parametrize("name", ["Release Notes.md", "ünïcode.md"])
+def test_whatever_its_name_or_bytes_a_forgotten_file_comes_back_exactly(
+    world: World, name: str
+) -> None:
+    data = (
+        "token ghp_x7Kp2LmQ9vRt4WzB8nYc3HdF6jSg1TaE5uQo \u202e".encode() + b"\xff" + b"x" * 300_000
+    )
+    folder = Path(world.directory.path)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(data)
+    world.memories.forget(world.cwd, name)
+    world.versions.restore(world.cwd, name, None)
+    assert (folder / name).read_bytes() == data

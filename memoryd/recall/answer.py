@@ -14,6 +14,7 @@ import msgspec
 import structlog
 
 from memoryd import paths, topics
+from memoryd.errors import StorageError
 from memoryd.paths import Places
 from memoryd.ranking import search as ranking
 from memoryd.ranking.index import Index
@@ -299,14 +300,14 @@ class Recall:
         return int(str(rows[0][0]))
 
     def _surface(self, session_id: str, memories: Sequence[Recalled]) -> None:
-        if memories:
-            self._state.run_many(
-                "insert or replace into surfaced values (?, ?, ?, ?)",
-                [
-                    (session_id, one.path, len(one.content.encode("utf-8", "replace")), self._now())
-                    for one in memories
-                ],
-            )
+        rows = [
+            (session_id, one.path, len(one.content.encode("utf-8", "replace")), self._now())
+            for one in memories
+        ]
+        try:
+            self._state.run_many("insert or replace into surfaced values (?, ?, ?, ?)", rows)
+        except StorageError as error:  # a full disk must not take the answer away
+            log.warning("surfaced-not-noted", reason=error.message)
 
 
 def _candidates(rows: dict[str, Row], best: Sequence[Hit], excluded: set[str]) -> dict[str, Row]:

@@ -104,6 +104,7 @@ class Shelves:
         self._soon = soon
         self._shelves: dict[str, Shelf] = {}
         self._building: dict[str, anyio.Event] = {}
+        self._changed_meanwhile: dict[str, set[str]] = {}
 
     async def get(self, directories: Iterable[MemoryDirectory]) -> list[Shelf]:
         """The shelves of these directories, built where they are not there yet."""
@@ -140,6 +141,9 @@ class Shelves:
         """One file came, changed or went."""
         shelf = self._shelves.get(directory.path)
         if shelf is None:
+            # The shelf may be under way, and may have read this file before it changed.
+            if directory.path in self._building:
+                self._changed_meanwhile.setdefault(directory.path, set()).add(file)
             return
         try:
             shelf.put(self._store.read(directory, file), self._meaning, vectors_later=False)
@@ -159,6 +163,8 @@ class Shelves:
             if len(self._shelves) >= MOST_SHELVES:
                 self._shelves.pop(next(iter(self._shelves)))
             self._shelves[directory.path] = shelf
+            for file in self._changed_meanwhile.pop(directory.path, set()):
+                self.update(directory, file)
             self._enrich_soon(shelf)
         finally:
             del self._building[directory.path]
