@@ -116,10 +116,11 @@ async def test_a_death_in_the_midst_of_a_move_confuses_nobody(home: Path) -> Non
     await begin_empty(home)
     there = path.with_name("moved.jsonl")
     path.rename(there)
-    other = write(home, session("s", "other"))
+    path.write_bytes(session("t", "other").data)  # lines of its own, under the name that is free
+    age(path)
     async with following(home) as run:
         assert await run.rows() == [("other", "pending")]
-        run.state.run("update transcripts set path = ?", f"{FOLDER}/{other.name}")
+        run.state.run("update transcripts set path = ?", f"{FOLDER}/{path.name}")
     grow(there, script, "new")
     async with following(home) as run:
         assert await run.rows() == [("other", "pending"), ("new", "pending")]
