@@ -1,7 +1,9 @@
 """MEMORY.md stays a person's file with our lines in it."""
 
+import time
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memoryd import index
@@ -32,6 +34,12 @@ def test_a_pointer_is_one_short_line() -> None:
         ("  - [a](<b c.md>)", "b c.md"),
         ("- [a](b%20c.md)", "b c.md"),
         ("- [a \\] b](c.md)", "c.md"),
+        ("- [a]( <b.md> )", "b.md"),
+        ("- [a](b.md#part)", "b.md"),
+        ("- [a](C#.md)", "C#.md"),
+        ("- [a](#b.md)", None),
+        ("- [a](~/b.md)", None),
+        ("- [a](%2Fetc/b.md)", None),
         ("- [a](https://x/b.md)", None),
         ("- [a](/etc/b.md)", None),
         ("- [a](b.txt)", None),
@@ -41,6 +49,39 @@ def test_a_pointer_is_one_short_line() -> None:
 )
 def test_only_pointers_to_files_beside_the_index_are_ours(line: str, file: str | None) -> None:
     assert index.pointed_file(line) == file
+
+
+def test_a_line_of_blanks_is_read_at_once() -> None:
+    started = time.process_time()
+    for blanks in ("- [a](" + " " * 20_000 + "x", "- [a](<" + " " * 20_000 + ">", " " * 20_000):
+        assert index.pointed_file(blanks) is None
+    assert time.process_time() - started < 1
+
+
+RELATIVE_NAMES = (
+    st.text(max_size=40)
+    .map(lambda stem: stem + ".md")
+    .filter(lambda name: not name.startswith("/") and ".." not in name.split("/"))
+)
+
+
+@given(st.text(max_size=100), RELATIVE_NAMES, st.text(max_size=200))
+@example("t", "Notes (draft).md", "h")
+@example("", "a<b>[c].md", "")
+@example("<!-- t", "~x.md", "h <!-- -->")
+@example("<\\!--", "#x.md", "")
+@example("t", " 100%20\n.md#x.md", "h")
+@example("t", "./x.md", "h")
+@example("t", "\u3164\u200b.md", "h")
+def test_any_file_name_is_read_back_from_its_pointer(title: str, file: str, hook: str) -> None:
+    line = index.pointer(title, file, hook)
+    assert index.pointed_file(line) == file
+    assert index.repaired(f"{line}\n", {file: line}, [file]) == f"{line}\n"
+
+
+@pytest.mark.parametrize("file", ["a.md", "user_role-2.md", "sub/b.c.md", "größe/日本.md"])
+def test_an_ordinary_name_is_written_as_it_is(file: str) -> None:
+    assert index.pointer("T", file, "") == f"- [T]({file})"
 
 
 def test_a_new_pointer_goes_above_the_others_and_nothing_else_moves() -> None:
@@ -64,6 +105,28 @@ def test_a_repair_mends_what_is_wrong_and_nothing_more() -> None:
     files = {"older.md": "-", "oldest.md": "-", "b.md": "- [B](b.md)", "c.md": "- [C](c.md)"}
     after = index.repaired(text, files, ["c.md", "older.md", "b.md"])
     assert after == HAND_MADE.replace("- [Older]", "- [C](c.md)\n- [B](b.md)\n- [Older]")
+
+
+@pytest.mark.parametrize(
+    "link", ["../README.md", "sub/../../x.md", "%2E%2E/x.md", "team/t.md", "./logs/x.md"]
+)
+def test_a_repair_keeps_pointers_to_where_no_topic_can_be(link: str) -> None:
+    text = f"- [x]({link})\n- [x]({link}) again\n"
+    assert index.repaired(text, {}, []) == text
+
+
+def test_a_link_to_a_part_does_as_a_pointer_and_stays_while_its_file_is_there() -> None:
+    text = "- [one](a.md#one)\n- [two](a.md#two)\n"
+    assert index.repaired(text, {"a.md": "- [A](a.md)"}, ["a.md"]) == text
+    assert index.with_pointer(text, "a.md", "- [A](a.md)") == text
+    assert index.repaired(text, {}, []) == ""
+    assert index.without_pointer(text, "a.md") == ""
+
+
+def test_a_link_to_a_part_takes_no_place_from_the_pointer_to_the_whole() -> None:
+    text = "- [one](a.md#one)\n- [A](a.md)\n"
+    assert index.repaired(text, {"a.md": "-"}, ["a.md"]) == text
+    assert index.with_pointer(text, "a.md", "- [B](a.md)") == text.replace("[A]", "[B]")
 
 
 def test_a_true_index_is_left_byte_for_byte() -> None:
