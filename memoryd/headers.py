@@ -29,7 +29,16 @@ _KEY = re.compile(r"([A-Za-z_][\w.-]{0,63})[ \t]*:(?:[ \t]+(.*))?$", re.DOTALL)
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.*)")
 _FOLDED = re.compile(r"[>|][+-]?\d?$")
 _PLAIN = re.compile(r"[A-Za-z0-9(][^\r\n\t#:\"'\\`{}\[\]&*!|>%@]*(?<! )$")
-_PAIR = re.compile(r"\s*([A-Za-z_][\w.-]{0,63})\s*:\s*(\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^,]*)(?:,|$)")
+# One piece of `{key: value, ...}` with its comma; without a key it is skipped. Possessive, and
+# tried only where a piece begins, so that the time grows with the length alone.
+_PIECE = re.compile(
+    r"""(?:\s*+([A-Za-z_][\w.-]{0,63}+)\s*+:\s*+
+        ("(?:[^"\\]|\\.)*+"(?=\s*+(?:,|\Z)) | '(?:[^']|'')*+'(?=\s*+(?:,|\Z)) | [^,]*+)
+        | [^,]*+)\s*+(?:,|\Z)""",
+    re.VERBOSE,
+)
+# What YAML allows in no text, not even a quoted one.
+_NOT_YAML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 _WORDS_OF_YAML = frozenset({"y", "n", "yes", "no", "true", "false", "on", "off", "null", "none"})
 
 
@@ -80,7 +89,7 @@ class PlainHandler(BaseHandler):
 
     def load(self, fm: str) -> dict[str, object]:
         try:
-            return {entry.key: _value(entry) for entry in _entries(fm)}
+            return dict(_values(fm))
         except BrokenHeaderError:
             return {}
 
@@ -125,9 +134,17 @@ def change(text: str, changes: Mapping[str, str | None]) -> str:
 def scalar(value: str) -> str:
     """The value as one line that every YAML reader takes for this very text."""
     flat = " ".join(value.split())
-    if _PLAIN.match(flat) and flat.lower() not in _WORDS_OF_YAML and not _looks_numeric(flat):
+    if _is_plain(flat):
         return flat
-    return json.dumps(flat, ensure_ascii=False)
+    quoted = json.dumps(flat, ensure_ascii=False)
+    return _NOT_YAML.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
+
+
+def _is_plain(flat: str) -> bool:
+    """Whether YAML reads it as this text without quotes."""
+    if not _PLAIN.match(flat) or _NOT_YAML.search(flat):
+        return False
+    return flat.lower() not in _WORDS_OF_YAML and not _looks_numeric(flat)
 
 
 def _looks_numeric(text: str) -> bool:
@@ -135,11 +152,16 @@ def _looks_numeric(text: str) -> bool:
 
 
 def _is_broken(block: str) -> bool:
+    """Whether `read` finds nothing in it because it breaks the rules."""
     try:
-        _entries(block)
+        _values(block)
     except BrokenHeaderError:
         return True
     return False
+
+
+def _values(block: str) -> dict[str, Value]:
+    return {entry.key: _value(entry) for entry in _entries(block)}
 
 
 def _entries(block: str) -> list[Entry]:
@@ -178,7 +200,8 @@ def _value(entry: Entry) -> Value:
         return joint.join(line.strip() for line in more).strip()
     whole = " ".join([first, *(line.strip() for line in more)]).strip()
     if whole.startswith("{") and whole.endswith("}"):
-        return {match[1]: _unquoted(match[2].strip()) for match in _PAIR.finditer(whole[1:-1])}
+        pieces = _PIECE.finditer(whole[1:-1])
+        return {piece[1]: _unquoted(piece[2].strip()) for piece in pieces if piece[1]}
     return _unquoted(whole)
 
 

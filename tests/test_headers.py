@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memoryd import headers
@@ -53,6 +53,19 @@ def test_one_level_of_nesting_and_lists_are_read() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("{}", {}),
+        ("{a: 'it''s, so' , b: \"x, \\\"y\"}", {"a": "it's, so", "b": 'x, "y'}),
+        ("{a: it's, b: 'c' d, e: \"f}", {"a": "it's", "b": "'c' d", "e": '"f'}),
+        ("{no pair, a : b,, c:}", {"a": "b", "c": ""}),
+    ],
+)
+def test_pairs_in_braces_end_at_commas_outside_quotes(text: str, value: dict[str, str]) -> None:
+    assert headers.read(f"---\nkey: {text}\n---\n")[0] == {"key": value}
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "",
@@ -91,6 +104,12 @@ def bombs() -> Iterator[str]:
     yield 'k: "' + "\\" * 3000 + "\n"
     yield "- " * 2000 + "\n"
     yield ": " * 2000 + "\n"
+    yield "x: {" + " " * 4000 + "}\n"
+    yield "x: {a" + " " * 4000 + "}\n"
+    yield "x: {" + "a" * 4000 + "}\n"
+    yield "x: {" + "a:'," * 1000 + "}\n"
+    yield "x: {" + 'a:"\\",' * 600 + "}\n"
+    yield "x: {" + "a:'''b," * 500 + "}\n"
 
 
 @pytest.mark.parametrize("bomb", list(bombs()), ids=lambda bomb: repr(bomb[:18]))
@@ -123,8 +142,9 @@ def test_a_field_can_be_removed_with_all_its_lines() -> None:
     assert headers.change(text, {"supersedes": None}) == "---\nname: n\ntype: user\n---\nbody\n"
 
 
-def test_a_change_of_a_broken_header_keeps_the_whole_text_as_body() -> None:
-    text = "---\nname: a\nname: b\n---\nbody"
+@pytest.mark.parametrize("block", ["name: a\nname: b", "metadata:\n  a: 1\n  a: 2"])
+def test_a_change_of_a_broken_header_keeps_the_whole_text_as_body(block: str) -> None:
+    text = f"---\n{block}\n---\nbody"
     changed = headers.change(text, {"name": "c"})
     assert headers.read(changed) == ({"name": "c"}, text)
 
@@ -133,6 +153,7 @@ ANY_LINE = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=80)
 
 
 @given(st.dictionaries(st.from_regex(r"[a-z_]{1,12}", fullmatch=True), ANY_LINE, max_size=6))
+@example({"a": "\ufffe", "b": "b\uffff"})
 def test_what_is_rendered_is_read_back_by_us_and_by_yaml(fields: dict[str, str]) -> None:
     flat = {key: " ".join(value.split()) for key, value in fields.items()}
     text = headers.render(fields, "body")
