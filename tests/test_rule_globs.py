@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memoryd.instructions.globs import Globs, TooInvolved
@@ -47,6 +47,7 @@ PATTERNS = [
     ["\\README"],
     ["src/**.ts"],
     ["a/**/b/../c"],
+    ["x[[]1].txt"],
 ]
 
 
@@ -108,6 +109,8 @@ def test_patterns_of_real_projects_are_never_too_involved() -> None:
     st.lists(st.text(alphabet="ab/*?[]!{},\\ #.-", max_size=12), max_size=4),
     st.text(alphabet="ab/.", min_size=1, max_size=30),
 )
+@example(["[[]"], "a")
+@example(["[a--b]", "[a||b]", "[a&&b]", "[a~~b]"], "a")
 @pytest.mark.timeout(60)
 def test_any_pattern_gets_an_answer(patterns: list[str], path: str) -> None:
     with suppress(TooInvolved):

@@ -11,7 +11,9 @@ Rules:
 """
 
 import re
+import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from math import comb, prod
 from typing import Final
 
@@ -47,10 +49,15 @@ class Globs:
 
 def _readable(patterns: Iterable[str]) -> Iterator[GitIgnoreSpecPattern]:
     for pattern in patterns:
-        try:
-            yield GitIgnoreSpecPattern(pattern)
-        except (ValueError, re.error):
-            continue
+        with suppress(ValueError, re.error):
+            yield _compiled(pattern)
+
+
+def _compiled(pattern: str) -> GitIgnoreSpecPattern:
+    # `re` warns of sets like `[[]`, which a later Python may read in another way.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        return GitIgnoreSpecPattern(pattern)
 
 
 def _alternatives(pattern: str) -> list[str]:
