@@ -239,7 +239,12 @@ class Methods:
             fences=fences(),
             recent=self._health.recent(),
             dreams=self._dreams.statuses(),
-            errors=[*self._errors, *self._transcripts.problems, *queue_problems],
+            errors=[
+                *self._errors,
+                *self._transcripts.problems,
+                *queue_problems,
+                *self._recall.problems,
+            ],
         )
 
 

@@ -123,6 +123,10 @@ class Recall:
         )
         return answer
 
+    @property
+    def problems(self) -> list[str]:
+        return self._meaning.problems
+
     async def warm(self, cwd: str) -> None:
         """Builds what a session in this directory will soon ask for."""
         await self._shelves.get(self._scopes.project(cwd).directories)

@@ -59,6 +59,11 @@ class RecallMethods:
         answer = await self.answer(params)
         return recall_text.hook_text(answer.memories, time.time(), limit_units)
 
+    @property
+    def problems(self) -> list[str]:
+        """What a person should know of: vectors or an encoder that cannot be used."""
+        return [] if self._recall is None else self._recall.problems
+
     async def warm(self, cwd: str) -> None:
         await (await self._ready()).warm(cwd)
 
