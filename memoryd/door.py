@@ -7,6 +7,7 @@ import anyio
 import structlog
 from anyio.abc import SocketListener, TaskGroup
 
+from memoryd.errors import MemorydError
 from memoryd.instance import BoundSocket
 from memoryd.rpc import Server
 
@@ -18,10 +19,17 @@ log = structlog.get_logger(__name__)
 class Door:
     """Open from its making until it is closed; what is handed over stays the supervisor's."""
 
-    def __init__(self, path: str, handed_over: list[socket.socket]) -> None:
+    def __init__(
+        self,
+        path: str,
+        handed_over: list[socket.socket],
+        *,
+        check_seconds: float = CHECK_SECONDS,
+    ) -> None:
         self._handed_over = handed_over
+        self._check_seconds = check_seconds
         self._bound = None if handed_over else BoundSocket(path)
-        self._accepting = anyio.CancelScope()
+        self._accepting: list[anyio.CancelScope] = []
 
     def __enter__(self) -> Self:
         return self
@@ -38,22 +46,42 @@ class Door:
             tasks.start_soon(self._stay_in_place, server, tasks)
 
     def close(self) -> None:
-        self._accepting.cancel()
-        if self._bound is not None:
-            self._bound.remove()
+        """Nobody is accepted any more, and nothing is put back in place."""
+        self._stop_accepting()
+        bound, self._bound = self._bound, None
+        if bound is not None:
+            bound.remove()
+
+    def _stop_accepting(self) -> None:
+        for scope in self._accepting:
+            scope.cancel()
+        self._accepting.clear()
 
     async def _listen(self, one: socket.socket, server: Server, tasks: TaskGroup) -> None:
-        tasks.start_soon(self._accept, await SocketListener.from_socket(one), server, tasks)
+        listener = await SocketListener.from_socket(one)
+        scope = anyio.CancelScope()
+        self._accepting.append(scope)
 
-    async def _accept(self, listener: SocketListener, server: Server, tasks: TaskGroup) -> None:
-        with self._accepting:
-            await server.accept(listener, tasks)
+        async def accept() -> None:
+            with one, scope:  # closed only here: the loop must have let go of its handle first
+                await server.accept(listener, tasks)
+
+        tasks.start_soon(accept)
 
     async def _stay_in_place(self, server: Server, tasks: TaskGroup) -> None:
         """A cleaner of temporary files may take our socket away; we put it back."""
-        while True:
-            await anyio.sleep(CHECK_SECONDS)
-            if self._bound is not None and not self._bound.is_in_place():
-                log.warning("socket-lost", path=self._bound.path)
-                self._bound = BoundSocket(self._bound.path)
-                await self._listen(self._bound.listening, server, tasks)
+        while self._bound is not None:
+            await anyio.sleep(self._check_seconds)
+            try:
+                await self._put_back(server, tasks)
+            except (MemorydError, OSError) as error:
+                log.warning("socket-not-put-back", error=str(error))
+
+    async def _put_back(self, server: Server, tasks: TaskGroup) -> None:
+        if self._bound is None or self._bound.is_in_place():
+            return
+        log.warning("socket-lost", path=self._bound.path)
+        # The lost one stays open until then: it keeps its inode from being given to another file.
+        self._bound = BoundSocket(self._bound.path)
+        self._stop_accepting()
+        await self._listen(self._bound.listening, server, tasks)
