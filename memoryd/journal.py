@@ -9,6 +9,7 @@ import logging.handlers
 import os
 from collections.abc import Mapping
 from io import TextIOWrapper
+from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -21,8 +22,11 @@ from memoryd.files import make_folder
 from memoryd.masking import mask
 
 VALUE_LIMIT_CHARACTERS = 2000
+TRACE_LIMIT_CHARACTERS = 10 * VALUE_LIMIT_CHARACTERS
+ITEMS_LIMIT = 100
 SHORTEST_SECRET = 11  # shorter ones cannot be told from words
-_OUR_OWN = frozenset({"event", "level", "timestamp", "logger"})
+_OUR_OWN = frozenset({"event", "level", "timestamp", "logger", "_record"})
+_PLAIN = (int, float, type(None))
 
 
 class _PrivateRotatingFile(logging.handlers.RotatingFileHandler):
@@ -78,7 +82,7 @@ def terminal_for(stream: TextIO) -> TextIO | None:
 
 def _formatter(renderer: Processor) -> logging.Formatter:
     return structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=_SHARED,
+        foreign_pre_chain=[*_SHARED, _masked_words],
         processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
     )
 
@@ -86,9 +90,47 @@ def _formatter(renderer: Processor) -> logging.Formatter:
 def _masked(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     """No secret and no long text, whoever put it there; our own words need no look."""
     for key, value in event.items():
-        if isinstance(value, str) and len(value) > SHORTEST_SECRET and key not in _OUR_OWN:
-            event[key] = mask(value[:VALUE_LIMIT_CHARACTERS])
+        if key == "exception":
+            event[key] = _end_of(str(value))
+        elif key not in _OUR_OWN and not isinstance(value, _PLAIN):
+            event[key] = _clean(value)
     return event
+
+
+def _masked_words(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    """A library's event is a sentence made of anything, where ours is a constant."""
+    event["event"] = _clean(event["event"])
+    return event
+
+
+def _end_of(trace: str) -> str:
+    """The end of a traceback, where it says what was raised; masked before a cut can hide how."""
+    return mask(trace[-TRACE_LIMIT_CHARACTERS:])[-VALUE_LIMIT_CHARACTERS:]
+
+
+def _clean(value: object) -> object:
+    """The value as JSON knows it, with every text in it masked and cut."""
+    if isinstance(value, str):
+        return _clean_text(value)
+    try:
+        return _clean_plain(msgspec.to_builtins(value, str_keys=True, enc_hook=repr))
+    except (TypeError, ValueError, RecursionError):  # a log line never fails its caller
+        return _clean_text(repr(value))
+
+
+def _clean_plain(value: object) -> object:
+    if isinstance(value, str):
+        return _clean_text(value)
+    if isinstance(value, dict):
+        some = islice(value.items(), ITEMS_LIMIT)
+        return {_clean_text(key): _clean_plain(item) for key, item in some}
+    if isinstance(value, list | tuple):
+        return [_clean_plain(item) for item in value[:ITEMS_LIMIT]]
+    return value
+
+
+def _clean_text(text: str) -> str:
+    return mask(text[:VALUE_LIMIT_CHARACTERS]) if len(text) > SHORTEST_SECRET else text
 
 
 def _as_json(event: Mapping[str, Any], **_: object) -> str:
