@@ -24,6 +24,9 @@ class Subscription:
         self._kinds = kinds
         self._project = project
         self._send, self._receive = anyio.create_memory_object_stream[Event](QUEUE_EVENTS)
+        self._on_their_way = 0
+        self._has_all = anyio.Event()
+        self._has_all.set()
 
     def wants(self, event: Event) -> bool:
         if self._kinds is not None and kind_of(event) not in self._kinds:
@@ -37,16 +40,27 @@ class Subscription:
         except (anyio.WouldBlock, anyio.BrokenResourceError, anyio.ClosedResourceError):
             self._send.close()
             return False
+        if self._on_their_way == 0:
+            self._has_all = anyio.Event()
+        self._on_their_way += 1
         return True
+
+    async def drain(self) -> None:
+        """Returns when whoever iterates is done with every event, or has left."""
+        await self._has_all.wait()
 
     async def __aiter__(self) -> AsyncIterator[Event]:
         async with self._receive:
             async for event in self._receive:
                 yield event
+                self._on_their_way -= 1  # the next one is asked for: this one was sent
+                if self._on_their_way == 0:
+                    self._has_all.set()
 
     def close(self) -> None:
         self._send.close()
         self._receive.close()
+        self._has_all.set()
 
 
 class Hub:
@@ -61,6 +75,11 @@ class Hub:
     def leave(self, subscription: Subscription) -> None:
         self._subscriptions.discard(subscription)
         subscription.close()
+
+    async def drain(self) -> None:
+        """Returns when each subscriber that keeps up has what was published."""
+        for subscription in list(self._subscriptions):
+            await subscription.drain()
 
     def publish(self, event: Event) -> None:
         """Must be called on the event loop's thread."""

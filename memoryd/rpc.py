@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Final
 
 import anyio
+import anyio.lowlevel
 import msgspec
 import structlog
 from anyio.abc import SocketAttribute, SocketListener, SocketStream, TaskGroup
@@ -28,6 +29,7 @@ from memoryd.wire import Answer, ErrorAnswer, IdAlone, Params, Request, RequestE
 HALF_MESSAGE_SECONDS: Final = 10
 UNREAD_ANSWER_SECONDS: Final = 10
 READ_BYTES: Final = 65_536
+BATCH_CALLS: Final = 10_000
 _OUT_OF_HANDLES: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 Handler = Callable[[Params], Awaitable[object]]
@@ -61,8 +63,9 @@ class Server:
                 connections.start_soon(self._welcome, stream)
 
     async def drain(self) -> None:
-        """Returns when no request is being answered."""
+        """Returns when no request is being answered and every subscriber has its events."""
         await self._is_idle.wait()
+        await self._hub.drain()
 
     async def _welcome(self, stream: SocketStream) -> None:
         async with stream:
@@ -104,8 +107,14 @@ class Server:
             return _refusal(None, _parse_error())
         if not calls:
             return _refusal(None, _invalid_request("an empty batch"))
-        answers = [await self._answer_one(bytes(call), connection) for call in calls]
-        owed = [answer for answer in answers if answer is not None]
+        if len(calls) > BATCH_CALLS:
+            return _refusal(None, _batch_too_long())
+        owed: list[bytes] = []
+        for call in calls:
+            answer = await self._answer_one(bytes(call), connection)
+            if answer is not None:
+                owed.append(answer)
+            await anyio.lowlevel.checkpoint()  # the others' turn
         return b"[" + b",".join(owed) + b"]" if owed else None
 
     async def _answer_one(self, text: bytes, connection: "Connection") -> bytes | None:
@@ -249,6 +258,11 @@ def _refusal(id_: wire.Id, error: BaseException) -> bytes:
 
 def _parse_error() -> RequestError:
     return RequestError(wire.PARSE_ERROR, "this is not JSON", "parse-error")
+
+
+def _batch_too_long() -> RequestError:
+    words = f"a batch may have at most {BATCH_CALLS} calls"
+    return RequestError(wire.INVALID_REQUEST, words, "invalid-request")
 
 
 def _invalid_request(words: str) -> RequestError:

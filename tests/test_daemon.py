@@ -40,6 +40,16 @@ def test_shutdown_is_answered_before_it_happens(daemon: Daemon) -> None:
     assert not Path(daemon.socket).exists()
 
 
+def test_subscribers_are_told_that_it_stops(daemon: Daemon) -> None:
+    daemon.start()
+    with daemon.peer() as one, daemon.peer("headers") as other:
+        for peer in (one, other):
+            peer.call("events/subscribe", kinds=["daemon/stopping"])
+        assert daemon.stop() == 0
+        assert one.next_event()["kind"] == "daemon/stopping"
+        assert other.next_event()["kind"] == "daemon/stopping"
+
+
 def test_an_idle_client_does_not_hold_up_the_end(daemon: Daemon) -> None:
     daemon.start()
     with daemon.peer() as idle:

@@ -7,12 +7,18 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
+import anyio
 import pytest
 
-from tests.running import Daemon, Peer, make_home
+from memoryd.door import Door
+from memoryd.hub import Hub
+from memoryd.rpc import Server
+from memoryd.wire import Params
+from tests.running import WAIT_SECONDS, Daemon, Peer, make_home
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +115,41 @@ def test_a_batch_of_ten_thousand_is_answered(daemon: Daemon) -> None:
     with daemon.peer() as peer:
         peer.send([{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in range(10_000)])
         assert len(peer.receive()) == 10_000
+
+
+def test_a_longer_batch_is_refused_whole(daemon: Daemon) -> None:
+    with daemon.peer() as peer:
+        peer.send([{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in range(20_000)])
+        error = peer.receive()["error"]
+        assert error["code"] == -32600
+        assert error["message"] == "a batch may have at most 10000 calls"
+        assert peer.call("ping")
+
+
+async def test_a_ping_is_answered_while_another_peers_batch_runs(home: Path) -> None:
+    path = str(home / "run/memoryd.sock")
+    began, answered = anyio.Event(), 0
+
+    async def pong(_: Params) -> object:
+        nonlocal answered
+        answered += 1
+        began.set()
+        return answered
+
+    with Door(path, []) as door:
+        async with anyio.create_task_group() as tasks:
+            await door.open(Server(pong, Hub(), str), tasks)
+            async with (
+                await anyio.connect_unix(path) as busy,
+                await anyio.connect_unix(path) as one,
+            ):
+                ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+                tasks.start_soon(busy.send, json.dumps([ping] * 10_000).encode() + b"\n")
+                with anyio.fail_after(WAIT_SECONDS):
+                    await began.wait()
+                    await one.send(json.dumps(ping).encode() + b"\n")
+                    assert json.loads(await one.receive())["result"] < 10_000
+                tasks.cancel_scope.cancel()
 
 
 def test_memories_can_be_saved_listed_read_and_forgotten(daemon: Daemon, home: Path) -> None:
@@ -260,11 +301,10 @@ def test_there_is_no_door_but_the_socket(daemon: Daemon) -> None:
     if not listening.exists():
         pytest.skip("no /proc to look at")
     assert daemon.process is not None
-    own = {
-        str(handle.readlink())
-        for handle in Path(f"/proc/{daemon.process.pid}/fd").iterdir()
-        if handle.is_symlink()
-    }
+    own = set()
+    for handle in Path(f"/proc/{daemon.process.pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # it may be closed while we look
+            own.add(str(handle.readlink()))
     for table in ("tcp", "tcp6"):
         for row in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
             assert f"socket:[{row.split()[9]}]" not in own
