@@ -4,6 +4,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import frontmatter
@@ -46,8 +47,8 @@ def scans(base: Path, store: Store) -> None:
         for number in range(size):
             (folder / f"m{number:05}.md").write_text(topics.render(a_topic(number)))
         directory = MemoryDirectory(str(folder), "project")
-        first = seconds(lambda where=directory: store.scan(where))  # type: ignore[misc]
-        again = min(seconds(lambda where=directory: store.scan(where)) for _ in range(3))  # type: ignore[misc]
+        first = seconds(partial(store.scan, directory))
+        again = min(seconds(partial(store.scan, directory)) for _ in range(3))
         print(f"{size:<34}{first * 1e3:>10.1f}{again * 1e3:>10.1f}{first / size * 1e6:>11.1f}")
 
 
@@ -63,12 +64,11 @@ def parses() -> None:
 def saves(base: Path, store: Store) -> None:
     directory = MemoryDirectory(str(base / "saved"), "project")
     times = [
-        seconds(lambda n=number: store.save(directory, a_topic(n), cause="user"))  # type: ignore[misc]
+        seconds(partial(store.save, directory, a_topic(number), cause="user"))
         for number in range(200)
     ]
     plain = [
-        seconds(lambda n=number: (base / f"plain{n}.md").write_text(BODY))  # type: ignore[misc]
-        for number in range(200)
+        seconds(partial((base / f"plain{number}.md").write_text, BODY)) for number in range(200)
     ]
     print(f"\n{'save (topic, index, history)':<34}{'p50 ms':>10}{'p99 ms':>10}")
     for name, row in (("write_text, not durable", plain), ("Store.save", times)):

@@ -1,7 +1,7 @@
 """The composition root: builds every part, connects them, and ends them in order.
 
-Everything lives in one exit stack and one task group. A signal, a `shutdown` call or a lost socket
-only sets an event; what follows is always the same: stop accepting, let answers finish, go.
+Everything lives in one exit stack and one task group. A signal or a `shutdown` call only sets
+an event; what follows is always the same: stop accepting, let answers finish, go.
 """
 
 import os

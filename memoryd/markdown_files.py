@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 from memoryd.topics import INDEX_FILE, SCAN_LINES
@@ -25,7 +26,7 @@ def markdown_files(
             if name not in skipped and prefix.count("/") < DEEPEST:
                 yield from _below(handle, name, prefix)
         elif stat.S_ISREG(facts.st_mode) and name.endswith(".md") and name != INDEX_FILE:
-            yield prefix + name, facts, lambda name=name: _head(handle, name)  # type: ignore[misc]
+            yield prefix + name, facts, partial(_head, handle, name)
 
 
 def _plain_entries(handle: int) -> Iterator[tuple[str, os.stat_result]]:

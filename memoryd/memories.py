@@ -8,7 +8,7 @@ import msgspec
 from memoryd import topics
 from memoryd.errors import InvalidInput, NotFound
 from memoryd.invisible import strip_invisible
-from memoryd.scopes import Project, Scopes
+from memoryd.scopes import Scopes
 from memoryd.store import Store
 from memoryd.stored import Listed, MemoryDirectory
 from memoryd.topics import INDEX_FILE, Scope, Topic, TopicType
@@ -116,10 +116,6 @@ class Memories:
         if as_of is None:
             return self._store.scan(directory)
         return self._store.scan_at(directory, as_of)
-
-    def repair(self, project: Project) -> None:
-        for directory in project.directories:
-            self._store.repair(directory)
 
     def _header(self, one: Listed) -> Header:
         now = self._now()
