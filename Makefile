@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
 
-.PHONY: help setup test test-client lint types unit run demo bench soak manual clean
+.PHONY: help setup test test-client lint types unit run demo bench fuzz soak manual clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -44,6 +44,9 @@ manual: setup  ## write docs/memoryd.1 from the table of commands
 
 bench: setup  ## figures beside baselines, in one run
 	$(BIN)/python benchmarks/run.py
+
+fuzz: setup  ## the properties again, with examples that nobody has tried yet
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -m hypothesis --timeout=1200
 
 soak: setup  ## what takes long: 20,001 transcripts that appear while the daemon is frozen
 	PYTHONPATH=.:client $(BIN)/python benchmarks/tail.py --soak

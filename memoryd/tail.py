@@ -119,7 +119,9 @@ class Tail:
     async def lag(self) -> Lag:
         """How far we are behind the disk as it is now."""
         health = await self._sweeper.sweep()
-        return Lag(len(self._sweeper.known), health.behind_bytes, len(self._quiet_since))
+        cursors = self._sweeper.known.values()
+        settling = sum(not cursor.is_settled for cursor in cursors)
+        return Lag(len(cursors), health.behind_bytes, settling)
 
     @property
     def problems(self) -> list[str]:

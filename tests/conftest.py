@@ -13,9 +13,11 @@ from tests.running import environment, make_home
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# A busy machine is no bug: how long an example takes is for `make bench` to say.
-hypothesis.settings.register_profile("house", deadline=None)
-hypothesis.settings.load_profile("house")
+# A busy machine is no bug: how long an example takes is for `make bench` to say. The same tree
+# gets the same examples, so that what passed once passes again; `make fuzz` looks for new ones.
+hypothesis.settings.register_profile("house", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("fuzz", deadline=None, max_examples=1000, print_blob=True)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 
 
 @pytest.fixture

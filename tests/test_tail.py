@@ -17,6 +17,7 @@ from memoryd.whereabouts import LOST_SECONDS, Cursor
 from tests.session_script import SessionScript
 from tests.tailing import (
     FOLDER,
+    Followed,
     age,
     append,
     following,
@@ -107,6 +108,22 @@ async def test_a_kill_between_reading_and_settling_leaves_the_turn_to_the_next_s
     age(path)  # changes nothing that a sweep of sizes would see
     async with following(home) as run:
         assert await run.heard.wait_for_turns(1) == ["one"]
+
+
+async def test_a_turn_that_waits_for_silence_is_counted_before_anybody_looks_at_it(
+    home: Path,
+) -> None:
+    await begin_empty(home)
+    async with following(home) as run:
+        path = projects(home) / "p/s.jsonl"
+        path.parent.mkdir()
+        append(path, session("s", "one").data)
+        while not (await run.tail.lag()).settling:
+            pass
+    reborn = Followed(home, sweep_seconds=3600.0)
+    await reborn.tail.begin()
+    assert (await reborn.tail.lag()).settling + len(rows(reborn.state)) == 1
+    reborn.state.close()
 
 
 async def test_an_ended_turn_waits_for_silence(home: Path) -> None:

@@ -6,7 +6,7 @@ whatever ends a run (a crash, a stop, a full disk, an empty purse), its turns ar
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -104,19 +104,20 @@ class ExtractWorker:
 
     def report(self) -> QueueReport:
         """How it stands; blocking, safe from any thread."""
-        waiting = self._waiting()
+        running = list(self._running.values())
+        waiting = self._waiting_besides(running)
         due, parked = coalesce.due_count(waiting, self._limits), self._backlog.parked()
         return QueueReport(
             waiting=due,
-            running=len(self._running),
+            running=len(running),
             held=len(waiting) - due,
             parked=len(parked),
             parked_reason=parked[0].reason if parked else "",
             problems=tuple(self._problems.values()),
         )
 
-    def _waiting(self) -> list[Waiting]:
-        busy = {name for batch in list(self._running.values()) for name in batch.turn_ids}
+    def _waiting_besides(self, running: Sequence[Batch]) -> list[Waiting]:
+        busy = {name for batch in running for name in batch.turn_ids}
         return [turn for turn in self._backlog.waiting() if turn.turn_id not in busy]
 
     async def _look(self, runs: TaskGroup) -> float | None:
@@ -136,7 +137,7 @@ class ExtractWorker:
         return decision.wake_at
 
     def _without_hopeless(self) -> list[Waiting]:
-        waiting = self._waiting()
+        waiting = self._waiting_besides(list(self._running.values()))
         hopeless = [turn.turn_id for turn in waiting if turn.is_hopeless]
         if hopeless:
             log.error("turns-parked", reason="daemon-died", turns=hopeless)
