@@ -148,7 +148,7 @@ class Dreamland:
     async def end_of_dream(self) -> None:
         run = self.dreamer._current
         if run is not None:
-            with anyio.fail_after(30):
+            with anyio.fail_after(60):
                 await run.ended.wait()
 
     @asynccontextmanager

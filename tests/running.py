@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 ROOT = Path(__file__).resolve().parent.parent
-WAIT_SECONDS = 20
+WAIT_SECONDS = 60
 COMMAND = (
     sys.executable,
     "-c",

@@ -20,7 +20,7 @@ from memoryd.transcripts.turns import Compacted, Turn
 from memoryd.turn_queue import Filed, TurnQueue
 from tests.session_script import SessionScript
 
-WAIT_SECONDS = 20
+WAIT_SECONDS = 60
 FOLDER = "-home-dev-work-app"
 
 

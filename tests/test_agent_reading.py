@@ -232,7 +232,7 @@ async def test_a_pattern_that_never_ends_is_ended(
 ) -> None:
     monkeypatch.setattr(agent_search, "SEARCH_SECONDS", 0.7)
     box.put("a.txt", "x" * 200 + " " + "word " * 40 + "!\n" + "a" * 200 + "\n")
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         said = await box.said("Grep", pattern=pattern, path="a.txt")
     assert "took too long" in said or said == "nothing fits"
 

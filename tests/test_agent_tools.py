@@ -60,7 +60,7 @@ def test_the_tools_have_the_inputs_that_models_know() -> None:
 async def test_other_kinds_of_files_are_neither_read_nor_written(box: Sandbox) -> None:
     names = make_kinds(box, box.memory)
     before = box.everything_outside()
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         for name in names:
             for said in (
                 await box.said("Read", file_path=name),
@@ -350,7 +350,7 @@ async def test_an_evil_model_gets_nothing_through_the_whole_loop(box: Sandbox) -
     job = AgentJob("extraction", "/p", "claude-haiku-5-5", (Text("s"),), (Text("o"),))
     before = box.everything_outside()
     with (
-        anyio.fail_after(30),
+        anyio.fail_after(60),
         ScriptedModel([asks(*evil), asks(honest), says("done")]) as server,
     ):
         provider = AnthropicProvider(endpoint_at(server.base_url, Credentials()))

@@ -383,7 +383,7 @@ def test_following_ends_quietly_with_the_keyboard(home: Path) -> None:
         write_log(home, "second")
         assert "second" in process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 130
+        assert process.wait(60) == 130
         assert (process.stdout.read(), process.stderr.read()) == ("", "")
 
 
@@ -392,7 +392,7 @@ def test_a_reader_that_goes_away_is_no_error(path: Path) -> None:
     os.close(reader)
     with serving(path, {"memory/list": Result({"memories": [HEADER] * 1000})}):
         done = subprocess.run(
-            [*COMMAND, "list"], stdout=writer, stderr=subprocess.PIPE, timeout=20, check=False
+            [*COMMAND, "list"], stdout=writer, stderr=subprocess.PIPE, timeout=60, check=False
         )
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, b"")
@@ -411,7 +411,7 @@ def on_terminal(words: Sequence[str], columns: int, environ: dict[str, str]) -> 
         while chunk := os.read(master, 65536):
             shown += chunk
     except OSError:  # how Linux says that the last writer of a terminal has gone
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
     os.close(master)
     return shown.decode().replace("\r\n", "\n")
 

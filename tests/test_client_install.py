@@ -58,7 +58,7 @@ def test_the_installed_command_runs_and_never_fails(settings: Path) -> None:
         shell=True,
         input=b"{}",
         capture_output=True,
-        timeout=20,
+        timeout=60,
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

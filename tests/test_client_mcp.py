@@ -65,7 +65,7 @@ def talk(env: dict[str, str], *messages: object) -> list[dict[str, Any]]:
         (one if isinstance(one, bytes) else json.dumps(one).encode()) + b"\n" for one in messages
     )
     done = subprocess.run(
-        [*COMMAND, "mcp"], input=raw, env=env, capture_output=True, timeout=30, check=True
+        [*COMMAND, "mcp"], input=raw, env=env, capture_output=True, timeout=60, check=True
     )
     assert done.stderr == b""
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -286,7 +286,7 @@ class Terminal:
         except OSError:  # how Linux says that nobody is at the other end any more
             pass
         os.close(self.ours)
-        return self.process.wait(20)
+        return self.process.wait(60)
 
 
 @pytest.fixture

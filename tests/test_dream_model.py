@@ -244,7 +244,7 @@ async def test_stop_ends_a_dream_with_nothing_applied(home: Path) -> None:
         before = land.tree()
         await land.dreamer.start(land.root, force=True, dry_run=False)
         await until(script.hangs)
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             assert land.dreamer.status(land.root).running is not None
             with pytest.raises(Unavailable):
                 await land.dreamer.start(land.root, force=True, dry_run=False)

@@ -362,7 +362,7 @@ async def test_a_poison_turn_is_parked_and_the_others_are_done(home: Path) -> No
             turn for n in range(5) for turn in here.say("x", session=f"o{n}", project=f"p{n}")
         ]
         async with here.working():
-            with anyio.fail_after(20):
+            with anyio.fail_after(60):
                 while not (await here.now_idle() and here.backlog.parked()):
                     here.step(1)
         states = here.queue.states([*ids, *others])
@@ -406,7 +406,7 @@ async def test_a_bug_in_a_run_parks_its_turn_and_ends_nothing_else(
 
         monkeypatch.setattr(here.scopes, "project", broken)
         async with here.working():
-            with anyio.fail_after(20):
+            with anyio.fail_after(60):
                 while not (await here.now_idle() and here.backlog.parked()):
                     here.step(1)
             monkeypatch.undo()
@@ -456,7 +456,7 @@ async def test_neither_an_endless_caller_nor_a_broken_server_gets_past_the_cap(
         async with here.working():
             for number in range(40):
                 here.say("go", session=f"s{number}", project=f"p{number % 4}")
-            with anyio.fail_after(30):
+            with anyio.fail_after(60):
                 while (pause := here.worker.pause) is None or pause.reason != "day-cap":
                     here.step(pause.until - here.clock if pause else 5)
                     await anyio.sleep(0.01)

@@ -165,7 +165,7 @@ def test_a_kill_in_the_middle_of_a_run_loses_nothing_and_doubles_nothing(
             peer.call("events/subscribe", kinds=["memory/saved"])
             turn = session.turn("Use tabs", "Fine.")
             assert peer.next_event()["path"].endswith("feedback_tabs.md")
-        assert is_thinking.wait(20)
+        assert is_thinking.wait(60)
         daemon.stop(signal.SIGKILL)
         assert states(home)[turn][0] == "pending"
         is_second_life = True
@@ -185,7 +185,7 @@ def test_a_stop_does_not_wait_for_the_model(daemon: Daemon, home: Path) -> None:
         configure(home, f"[model]\nkey_file = '~/key'\nbase_url = '{model.base_url}'\n")
         daemon.start()
         turn = Session(home).turn("Use tabs", "Fine.")
-        assert model.asked.wait(20)
+        assert model.asked.wait(60)
         assert daemon.stop() == 0
         assert states(home)[turn][0] == "pending"
         assert daemon.lines()[-1]["in_time"]

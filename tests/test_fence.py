@@ -120,12 +120,12 @@ def test_the_rest_of_the_process_stays_free(ground: Ground) -> None:
 
     def work() -> None:
         fenced.set()
-        may_end.wait(10)
+        may_end.wait(60)
 
     thread = threading.Thread(target=run_fenced, args=(ground.fence, work))
     thread.start()
     try:
-        assert fenced.wait(10)
+        assert fenced.wait(60)
         (ground.outside / "new.md").write_text("free")
         run_touch(ground.outside / "touched")
     finally:

@@ -43,7 +43,7 @@ def run_hook(daemon: Daemon, payload: dict[str, Any]) -> str:
         input=json.dumps(payload).encode(),
         env=daemon.env,
         capture_output=True,
-        timeout=20,
+        timeout=60,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, b"")

@@ -124,7 +124,7 @@ def test_a_kill_right_after_the_debit_does_not_forget_it(path: Path) -> None:
             [sys.executable, "-c", KILLED, str(path)],
             env={"PYTHONPATH": str(ROOT)},
             check=False,
-            timeout=20,
+            timeout=60,
         )
         assert done.returncode == -9
     state = State.open(str(path))

@@ -87,7 +87,7 @@ async def connect() -> AsyncIterator[Connect]:
 
 
 async def ask(connect: Connect, reply: Reply, **changes: object) -> tuple[object, SeenRequest]:
-    with ScriptedModel([reply]) as server, anyio.fail_after(20):
+    with ScriptedModel([reply]) as server, anyio.fail_after(60):
         answer = await connect(server.base_url).complete(request(**changes), 10.0)
     return answer, server.requests[0]
 
@@ -361,7 +361,7 @@ async def test_a_server_that_is_not_there_cost_nothing(connect: Connect) -> None
 
 
 async def test_a_cancelled_call_ends_at_once(connect: Connect) -> None:
-    with ScriptedModel([Hang()]) as server, anyio.fail_after(20):
+    with ScriptedModel([Hang()]) as server, anyio.fail_after(60):
         provider = connect(server.base_url)
         async with anyio.create_task_group() as group:
             group.start_soon(provider.complete, request(), 600.0)

@@ -174,7 +174,7 @@ class UserManager:
         with suppress(OSError, IndexError):
             os.kill(int(self._first_process()), signal.SIGKILL)
         self._process.kill()
-        self._process.wait(20)
+        self._process.wait(60)
         self._complaints.close()
         deadline = time.monotonic() + 10
         folders = sorted(self._cgroup.rglob("*/"), reverse=True)

@@ -32,7 +32,7 @@ from tests.running import environment
 from tests.scripted_model import Held, Message, Reply, SeenRequest, asks, says
 from tests.session_script import SessionScript
 
-WAIT_SECONDS = 20
+WAIT_SECONDS = 60
 START = 1_794_000_000.0
 
 
