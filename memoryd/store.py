@@ -10,6 +10,7 @@
 
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
@@ -36,14 +37,26 @@ from memoryd.topics import INDEX_FILE, Topic
 TOPIC_LIMIT_BYTES: Final = 256 * 1024
 INDEX_TRIES: Final = 5
 NOTICED_AT_ONCE: Final = 50
+SETTLED_NS: Final = 50_000_000
 
 log = structlog.get_logger(__name__)
 
 _NEW_NAME = re.compile(r"(?:[a-z0-9][a-z0-9_-]{0,63}/){0,3}[a-z0-9][a-z0-9_-]{0,63}\.md")
 
 
+class _Mark(msgspec.Struct, frozen=True):
+    """By what a file is told to be the one that was read; its time of change nobody can set."""
+
+    inode: int
+    size: int
+    modified_ns: int
+    changed_ns: int
+
+
 class _Head(msgspec.Struct, frozen=True):
-    facts: tuple[int, int, int]
+    """`mark` is None where the file was so young that a later change may bear the same times."""
+
+    mark: _Mark | None
     topic: Topic
 
 
@@ -61,7 +74,7 @@ class Store:
         self._skip_index = skip_index
         self._tell = tell
         self._heads: dict[str, dict[str, _Head]] = {}
-        self._noticed: dict[str, dict[str, tuple[int, int, int]]] = {}
+        self._noticed: dict[str, dict[str, _Mark | None]] = {}
         self._locks: dict[str, threading.RLock] = {}
         self._guard = threading.Lock()
 
@@ -253,9 +266,9 @@ class Store:
             known = self._noticed.get(directory.path, {})
             files = {one.file: one for one in self.scan(directory)}
             heads = self._heads.get(directory.path, {})
-            marks = {file: heads[file].facts for file in files}
+            marks = {file: heads[file].mark for file in files}
             self._noticed[directory.path] = marks
-            touched = [file for file, mark in marks.items() if known.get(file) != mark]
+            touched = [file for file, mark in marks.items() if not mark or known.get(file) != mark]
             changes: list[Change] = []
             for start in range(0, len(touched), NOTICED_AT_ONCE):
                 some = touched[start : start + NOTICED_AT_ONCE]
@@ -319,13 +332,15 @@ class Store:
         known = self._heads.get(directory.path, {})
         fresh: dict[str, _Head] = {}
         for file, facts, head in markdown_files(folder.handle, "", skipped):
-            mark = (facts.st_ino, facts.st_size, facts.st_mtime_ns)
+            mark = _Mark(facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
             one = known.get(file)
-            if one is None or one.facts != mark:
+            if one is None or one.mark != mark:
+                is_settled = time.time_ns() - facts.st_ctime_ns > SETTLED_NS
                 text = head()
                 if text is None:
                     continue
-                one = _Head(mark, msgspec.structs.replace(topics.parse(text), body=""))
+                topic = msgspec.structs.replace(topics.parse(text), body="")
+                one = _Head(mark if is_settled else None, topic)
             fresh[file] = one
             yield Listed(directory, file, one.topic, facts.st_mtime, facts.st_size)
         self._heads[directory.path] = fresh

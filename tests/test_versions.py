@@ -1,5 +1,6 @@
 """Whatever was changed, by whomever, can be seen again and brought back."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,20 @@ def test_a_change_by_others_is_noticed_once_and_told(world: World) -> None:
     (Path(world.directory.path) / "theirs.md").unlink()
     (gone,) = world.store.notice(world.directory)
     assert (gone.file, gone.version) == ("theirs.md", "")
+
+
+def test_a_change_that_leaves_size_and_time_as_they_were_is_noticed(world: World) -> None:
+    file = world.save("Database", "sqlite")
+    path = Path(world.directory.path) / file
+    while world.store._heads[world.directory.path][file].mark is None:  # until it is no news
+        world.store.notice(world.directory)
+    for old, new in (("sqlite", "oracle"), ("oracle", "duckdb"), ("duckdb", "sqlite")):
+        times = path.stat()
+        world.edit(file, old, new)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        (change,) = world.store.notice(world.directory)
+        assert (change.file, world.body(file)) == (file, new)
+    assert len(world.versions.history(world.cwd, file)) == 4
 
 
 def test_a_version_from_outside_is_attributed_once_its_author_is_known(world: World) -> None:
