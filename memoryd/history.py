@@ -8,7 +8,7 @@ the newest of each memory stay whatever their age.
 import zlib
 from contextlib import AbstractContextManager
 from math import inf
-from typing import Literal, TypeGuard
+from typing import Literal
 
 import msgspec
 
@@ -31,6 +31,13 @@ class Version(msgspec.Struct, frozen=True):
     session_id: str
     sha256: str
     bytes: int
+
+
+class Then(msgspec.Struct, frozen=True):
+    """What a file said at some moment, and since when."""
+
+    since: float
+    data: bytes
 
 
 class Latest(msgspec.Struct, frozen=True):
@@ -147,16 +154,19 @@ class History:
             )
         ]
 
-    def as_of(self, folder: str, at: float) -> dict[str, bytes]:
+    def as_of(self, folder: str, at: float) -> dict[str, Then]:
         """The folder's files as they were at a moment, by name."""
         rows = self._state.run(
-            "select file, packed from versions join blobs using (sha256) where id in ("
+            "select file, at, packed from versions join blobs using (sha256) where id in ("
             " select max(id) from versions where folder = ? and at <= ? and cause != 'refused'"
             " group by file)",
             folder,
             at,
         )
-        return {str(file): zlib.decompress(packed) for file, packed in rows if _is_blob(packed)}
+        return {
+            file: Then(since, zlib.decompress(packed))
+            for file, since, packed in msgspec.convert(rows, list[tuple[str, float, bytes]])
+        }
 
     def made_by(
         self, folder: str, *, cause: Cause, session_id: str, since: float
@@ -207,10 +217,6 @@ class History:
                     " (select sha256 from versions where sha256 is not null)"
                 )
         return len(gone)
-
-
-def _is_blob(cell: object) -> TypeGuard[bytes]:
-    return isinstance(cell, bytes)
 
 
 def _fields(row: tuple[object, ...]) -> dict[str, object]:

@@ -93,7 +93,7 @@ class Store:
     def scan_at(self, directory: MemoryDirectory, at: float) -> list[Listed]:
         """A directory's memories as they were believed at a moment, by the history."""
         found = [
-            Listed(directory, one.file, one.topic, at, len(one.data))
+            Listed(directory, one.file, one.topic, one.modified, len(one.data))
             for one in self.read_all_at(directory, at)
         ]
         return _with_retired(found, topics.iso_time(at)[:10])
@@ -114,11 +114,18 @@ class Store:
         return found
 
     def read_all_at(self, directory: MemoryDirectory, at: float) -> list[Stored]:
-        """Every topic file as it was at a moment, by the history."""
-        texts = self._history.as_of(directory.path, at)
+        """Every topic file as it was at a moment, by the history; `modified` is since when."""
+        found = self._history.as_of(directory.path, at)
         return [
-            Stored(directory, file, data.decode("utf-8", "replace"), version_of(data), at, data)
-            for file, data in sorted(texts.items())
+            Stored(
+                directory,
+                file,
+                then.data.decode("utf-8", "replace"),
+                version_of(then.data),
+                then.since,
+                then.data,
+            )
+            for file, then in sorted(found.items())
         ]
 
     def recorded(self, directory: MemoryDirectory, file: str) -> Stored:

@@ -75,6 +75,15 @@ def test_an_empty_list_says_how_to_begin(path: Path, capsys: pytest.CaptureFixtu
     assert "memoryd remember" in capsys.readouterr().out
 
 
+def test_a_list_can_be_of_a_date(
+    path: Path, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(path, {"memory/list": Result({"memories": []})}) as daemon:
+        assert cli.main(["list", "--as-of", "2026-03-30"]) == 0
+    assert "believed then" in capsys.readouterr().out
+    assert daemon.asked("memory/list") == [{"cwd": str(project), "as_of": "2026-03-30"}]
+
+
 def test_show_prints_header_and_text_as_they_are(
     path: Path, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

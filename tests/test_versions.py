@@ -12,7 +12,7 @@ from memoryd.paths import places
 from memoryd.scopes import Scopes
 from memoryd.state import State
 from memoryd.store import Store
-from memoryd.topics import Topic
+from memoryd.topics import Topic, iso_time
 from memoryd.versions import Versions
 
 DAY = 86_400.0
@@ -115,7 +115,9 @@ def test_what_was_believed_at_a_date_can_be_listed(world: World) -> None:
     world.memories.forget(world.cwd, old)
 
     def names(at: float) -> list[str]:
-        return [one.file for one in world.memories.list(world.cwd, as_of=at)]
+        found = world.memories.list(world.cwd, as_of=at)
+        assert all(one.modified in {iso_time(began), iso_time(began + DAY)} for one in found)
+        return [one.file for one in found]
 
     assert names(began - 1) == []
     assert names(began + DAY / 2) == [old]

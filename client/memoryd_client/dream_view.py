@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from memoryd_client.answers import Json, number_at, text_at
 from memoryd_client.render import columns, one_line, wants_colour
 
+GOOD_ENDS = frozenset({"done", "previewed"})
 PHASES = ("orient", "gather", "consolidate", "prune and index")
 FILES_SHOWN = 5
 TICK_SECONDS = 1.0
@@ -48,6 +49,7 @@ class Picture(View):
     def __init__(self, number: int) -> None:
         self._number = number
         self._phase = ""
+        self._is_done = False
         self._files: list[str] = []
         self._usd = 0.0
         self._began = time.monotonic()
@@ -62,6 +64,7 @@ class Picture(View):
             self._phase = text_at(event, "phase") or self._phase
             self._usd = number_at(event, "usd") or self._usd
             self._began = min(self._began, time.monotonic() - number_at(event, "seconds"))
+            self._is_done = text_at(event, "state") in GOOD_ENDS
             file = one_line(text_at(event, "file"))
             if file and file not in self._files:
                 self._files.append(file)
@@ -89,6 +92,7 @@ class Picture(View):
         seconds = time.monotonic() - self._began
         elapsed = f"{int(seconds // 60)}:{int(seconds % 60):02}"
         done = PHASES.index(self._phase) if self._phase in PHASES else -1
+        done = len(PHASES) if self._is_done else done
         marks = [
             f"[{'x' if at < done else '>' if at == done else ' '}] {phase}"
             for at, phase in enumerate(PHASES)

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 
 from memoryd_client.answers import Json, items_at, number_at, object_at, objects_at, text_at
 from memoryd_client.call import Conversation, call
-from memoryd_client.cli.sessions import moment, short
+from memoryd_client.cli.sessions import counted, moment, short
 from memoryd_client.commands import JSON, PROJECT, Argument, Arguments, Command, project_of
-from memoryd_client.dream_view import View, view_for
+from memoryd_client.dream_view import GOOD_ENDS, View, view_for
 from memoryd_client.failures import LocalFailure, UsageError
 from memoryd_client.render import Colour, one_line, paint, print_json, printable, table, wrapped
 
 KINDS = ("dream/started", "dream/phase", "dream/file", "dream/finished")
-GOOD_ENDS = frozenset({"done", "previewed"})
 INTERRUPTED = 130
 STATE_COLOURS: dict[str, Colour] = {"done": "green", "refused": "yellow", "failed": "red"}
 
@@ -62,9 +61,12 @@ def undo(arguments: Arguments) -> int:
         print_json(answer)
         return int(bool(left))
     restored = len(items_at(answer, "restored"))
-    print(f"dream {number_at(answer, 'dream'):.0f} is undone: {restored} files are as before")
+    files = f"{counted(restored, 'file')} {'is' if restored == 1 else 'are'} as before"
+    print(f"dream {number_at(answer, 'dream'):.0f} is undone: {files}")
     for file in left:
         print(f"  {one_line(file)} was changed since, and is left as it is")
+    if left:
+        print("  memoryd history shows what each of these said before the dream")
     return int(bool(left))
 
 
@@ -160,9 +162,10 @@ def follow(talk: Conversation, number: int, view: View, arguments: Arguments) ->
 def print_outcome(one: Json, *, with_diffs: bool) -> None:
     """What came of a dream, as a person wants to read it."""
     summary, state = object_at(one, "summary"), text_at(one, "state")
-    number, counts = number_at(one, "dream"), counts_of(summary) or "nothing to do"
-    head = f"dream {number:.0f} {'is ' * (state != 'failed')}{state}"
-    print(f"{paint(head, STATE_COLOURS.get(state, 'bold'))}: {counts}{bill_of(summary)}")
+    counts = counts_of(summary) or "nothing to do" * (state in GOOD_ENDS)
+    head = f"dream {number_at(one, 'dream'):.0f} {'is ' * (state != 'failed')}{state}"
+    told = f": {counts}" * bool(counts)
+    print(f"{paint(head, STATE_COLOURS.get(state, 'bold'))}{told}{bill_of(summary)}")
     if reason := text_at(one, "reason"):
         print(wrapped(one_line(reason)))
     for line in table([file_row(file) for file in objects_at(summary, "files")]):

@@ -22,6 +22,7 @@ def list_memories(arguments: Arguments) -> int:
         scope=arguments.scope,
         type=arguments.type,
         retired=arguments.retired,
+        as_of=arguments.as_of,
     )
     answer = call("memory/list", params)
     if arguments.json:
@@ -30,7 +31,9 @@ def list_memories(arguments: Arguments) -> int:
     memories = [Memory.read(item) for item in objects_at(answer, "memories")]
     for line in table([row_of(memory) for memory in memories]):
         print(line)
-    if not memories:
+    if not memories and arguments.as_of:
+        print("Nothing is known of what was believed then.")
+    elif not memories:
         print(wrapped('No memories here yet. Save one with: memoryd remember "..."'))
     return 0
 
@@ -120,6 +123,7 @@ COMMANDS = (
             SCOPE,
             Argument(("--type",), "only memories of this type", choices=TYPES),
             Argument(("--retired",), "also those that newer ones replaced", is_switch=True),
+            Argument(("--as-of",), "what was believed at a date (2026-03-30)", "DATE"),
             JSON,
         ),
     ),
