@@ -76,6 +76,11 @@ def pointed_file(line: str) -> str | None:
     return None if place is None else place.file
 
 
+def whole_pointers(lines: Sequence[str]) -> dict[int, str]:
+    """The files that lines point to whole, by the number of the line, as a reader sees them."""
+    return {place.at: place.file for place in _pointer_places(lines) if not place.is_part}
+
+
 def with_pointer(text: str, file: str, line: str) -> str:
     """The index with this pointer: in the old one's place, or above all others.
 
@@ -91,15 +96,6 @@ def with_pointer(text: str, file: str, line: str) -> str:
         return text
     at = _place_for_new(lines)
     return _joined([*lines[:at], line, *lines[at:]])
-
-
-def without_pointer(text: str, file: str) -> str:
-    """The index without the lines that point to this file or to a part of it."""
-    lines = _lines(text)
-    gone = {place.at for place in _pointer_places(lines) if place.file == file}
-    if not gone:
-        return text
-    return _joined([line for at, line in enumerate(lines) if at not in gone])
 
 
 def repaired(text: str, files: Mapping[str, str], missing_order: Sequence[str]) -> str:

@@ -295,6 +295,24 @@ def test_a_line_that_grew_too_long_is_cut_back_to_its_header() -> None:
     )
 
 
+def test_long_lines_that_are_a_persons_own_stay_word_for_word() -> None:
+    pointers = {"a.md": index.pointer("A", "a.md", "short")}
+    words = "words of a person " * 20
+    for text in (
+        f"- [the part](a.md#part) {words}\n",
+        f"```\n- [A](a.md) {words}\n```\n{pointers['a.md']}\n",
+        f"<!--\n- [A](a.md) {words}\n-->\n{pointers['a.md']}\n",
+    ):
+        assert tidy_index(text, pointers, ["a.md"]) == text
+
+
+def test_an_order_with_links_to_parts_is_a_persons() -> None:
+    files = [f"n{number}.md" for number in range(250)]
+    pointers = {file: index.pointer(file, file, "") for file in files}
+    text = "\n".join([*pointers.values(), "- [a part](n3.md#part)"]) + "\n"
+    assert tidy_index(text, pointers, files[::-1]) == text
+
+
 def test_the_order_is_only_touched_when_the_index_does_not_fit_and_is_no_ones_work() -> None:
     files = [f"n{number}.md" for number in range(250)]
     pointers = {file: index.pointer(file, file, "") for file in files}

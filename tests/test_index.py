@@ -94,12 +94,6 @@ def test_a_known_pointer_is_changed_in_place() -> None:
     assert after == HAND_MADE.replace("* [Oldest](./oldest.md)", "- [X](oldest.md)")
 
 
-def test_a_pointer_is_removed_alone() -> None:
-    after = index.without_pointer(HAND_MADE, "older.md")
-    assert after == HAND_MADE.replace("- [Older](older.md) — a hook of mine\n", "")
-    assert index.without_pointer(HAND_MADE, "one.md") == HAND_MADE
-
-
 def test_a_repair_mends_what_is_wrong_and_nothing_more() -> None:
     text = HAND_MADE + "- [Again](older.md)\n- [Gone](gone.md)\n"
     files = {"older.md": "-", "oldest.md": "-", "b.md": "- [B](b.md)", "c.md": "- [C](c.md)"}
@@ -120,7 +114,6 @@ def test_a_link_to_a_part_does_as_a_pointer_and_stays_while_its_file_is_there() 
     assert index.repaired(text, {"a.md": "- [A](a.md)"}, ["a.md"]) == text
     assert index.with_pointer(text, "a.md", "- [A](a.md)") == text
     assert index.repaired(text, {}, []) == ""
-    assert index.without_pointer(text, "a.md") == ""
 
 
 def test_a_link_to_a_part_takes_no_place_from_the_pointer_to_the_whole() -> None:

@@ -9,9 +9,10 @@ Only what can be done surely, so that a second dream right after changes nothing
   concluded, then the newer), lines that only the other has are added at its end, and it supersedes
   the other, which stays on disk and can be restored. Nothing is erased.
 - A merge or a date is no new observation: a memory keeps the time of the newest it is made of.
-- Index lines that grew too long are cut back to what their file's header says. The order is only
-  touched where the index does not fit any more and holds nothing but pointers, since it may be a
-  person's; then the newest come first.
+- Index lines that grew too long are cut back to what their file's header says; links to a part of a
+  file and what stands in fences or comments are a person's and stay. The order is only touched
+  where the index does not fit any more and holds nothing but pointers, since it may be a person's;
+  then the newest come first.
 - What only a person or a model can mend (empty, too long, no type) is flagged.
 """
 
@@ -227,21 +228,18 @@ def _lines_missing(body: str, other: str) -> str:
 def tidy_index(text: str, pointers: Mapping[str, str], newest_first: Sequence[str]) -> str:
     """The index with its long lines cut, and in order where it has to be; it is true already."""
     lines = text.split("\n")
-    for at, line in enumerate(lines):
-        own = pointers.get(_target(line), line)
-        if len(line) > LONGEST_LINE and len(own) < len(line):
+    whole = index.whole_pointers(lines)
+    for at, file in whole.items():
+        own = pointers.get(file, lines[at])
+        if len(lines[at]) > LONGEST_LINE and len(own) < len(lines[at]):
             lines[at] = own
     tidied = "\n".join(lines)
-    targets = [_target(line) for line in lines if line]
-    if not index.loaded(tidied).is_cut or set(targets) != set(newest_first):
+    holds_more = any(line for at, line in enumerate(lines) if at not in whole)
+    if not index.loaded(tidied).is_cut or holds_more or set(whole.values()) != set(newest_first):
         return tidied
     place = {file: number for number, file in enumerate(newest_first)}
-    ours = sorted((line for line in lines if line), key=lambda line: place[_target(line)])
-    return "\n".join(ours) + "\n"
-
-
-def _target(line: str) -> str:
-    return index.pointed_file(line) or ""
+    ours = sorted(whole, key=lambda at: place[whole[at]])
+    return "\n".join(lines[at] for at in ours) + "\n"
 
 
 def flags(notes: Sequence[Note], index_text: str) -> tuple[Flag, ...]:
