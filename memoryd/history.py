@@ -6,7 +6,7 @@ the newest of each memory stay whatever their age.
 """
 
 import zlib
-from contextlib import AbstractContextManager
+from collections.abc import Mapping
 from math import inf
 from typing import Literal
 
@@ -33,6 +33,13 @@ class Version(msgspec.Struct, frozen=True):
     bytes: int
 
 
+class Newest(msgspec.Struct, frozen=True):
+    """What names the newest version of a file; no `sha256` where it was removed."""
+
+    version: int
+    sha256: str | None
+
+
 class Then(msgspec.Struct, frozen=True):
     """What a file said at some moment, and since when."""
 
@@ -56,10 +63,6 @@ class History:
         self._keep = keep or config.History()
         self._thinned_at = -inf
 
-    def together(self) -> AbstractContextManager[None]:
-        """Makes one commit of the records inside; nobody else writes meanwhile, so be quick."""
-        return self._state.transaction()
-
     def record(
         self,
         folder: str,
@@ -71,32 +74,67 @@ class History:
         session_id: str = "",
     ) -> int:
         """Adds a version, unless the newest one says the same; returns its number."""
-        sha256 = None if data is None else version_of(data)
+        last = self.newest(folder, file)
+        if cause != "refused" and last is not None and last.sha256 == _hash(data):
+            return last.version
+        packed = None if data is None else zlib.compress(data)
         with self._state.transaction():
-            last = self._state.run(
-                "select id, sha256 from versions where folder = ? and file = ?"
-                " and cause != 'refused' order by id desc limit 1",
-                folder,
-                file,
-            )
-            if cause != "refused" and last and last[0][1] == sha256:
-                return int(str(last[0][0]))
-            if data is not None:
-                self._state.run(
-                    "insert or ignore into blobs values (?, ?)", sha256, zlib.compress(data)
-                )
-            ((number,),) = self._state.run(
-                "insert into versions (folder, file, sha256, bytes, at, cause, session_id)"
-                " values (?, ?, ?, ?, ?, ?, ?) returning id",
-                folder,
-                file,
-                sha256,
-                len(data or b""),
-                at,
-                cause,
-                session_id,
-            )
+            number = self._insert(folder, file, data, packed, at, cause, session_id)
         self._thin_out_once_a_day(at)
+        return number
+
+    def record_found(
+        self, folder: str, found: Mapping[str, bytes | None], *, at: float
+    ) -> list[str]:
+        """Adds what others made of these files (None: gone), in one commit; those that are news."""
+        news = [file for file, data in found.items() if self._is_news(folder, file, data)]
+        # Before the transaction: nobody else can read or write the database during one.
+        packed = {file: zlib.compress(data) for file in news if (data := found[file]) is not None}
+        with self._state.transaction():
+            for file in news:
+                self._insert(folder, file, found[file], packed.get(file), at, "outside", "")
+        if news:
+            self._thin_out_once_a_day(at)
+        return news
+
+    def newest(self, folder: str, file: str) -> Newest | None:
+        """The version that was taken in last; None for a file that is not known."""
+        rows = self._state.run(
+            "select id, sha256 from versions where folder = ? and file = ?"
+            " and cause != 'refused' order by id desc limit 1",
+            folder,
+            file,
+        )
+        return Newest(*msgspec.convert(rows[0], tuple[int, str | None])) if rows else None
+
+    def _is_news(self, folder: str, file: str, data: bytes | None) -> bool:
+        last = self.newest(folder, file)
+        return (last.sha256 if last else None) != _hash(data)
+
+    def _insert(
+        self,
+        folder: str,
+        file: str,
+        data: bytes | None,
+        packed: bytes | None,
+        at: float,
+        cause: Cause,
+        session_id: str,
+    ) -> int:
+        sha256 = _hash(data)
+        if packed is not None:
+            self._state.run("insert or ignore into blobs values (?, ?)", sha256, packed)
+        ((number,),) = self._state.run(
+            "insert into versions (folder, file, sha256, bytes, at, cause, session_id)"
+            " values (?, ?, ?, ?, ?, ?, ?) returning id",
+            folder,
+            file,
+            sha256,
+            len(data or b""),
+            at,
+            cause,
+            session_id,
+        )
         return int(str(number))
 
     def versions(self, folder: str, file: str) -> list[Version]:
@@ -123,16 +161,6 @@ class History:
                 hint=f"memoryd history {file} lists them",
             )
         return zlib.decompress(rows[0][0])
-
-    def is_known(self, folder: str, file: str, sha256: str) -> bool:
-        """Whether the newest version of the file is this one."""
-        rows = self._state.run(
-            "select sha256 from versions where folder = ? and file = ? and cause != 'refused'"
-            " order by id desc limit 1",
-            folder,
-            file,
-        )
-        return bool(rows) and rows[0][0] == sha256
 
     def files(self, folder: str) -> list[str]:
         """Every file that ever was in the folder, as far as the history goes back."""
@@ -217,6 +245,10 @@ class History:
                     " (select sha256 from versions where sha256 is not null)"
                 )
         return len(gone)
+
+
+def _hash(data: bytes | None) -> str | None:
+    return None if data is None else version_of(data)
 
 
 def _fields(row: tuple[object, ...]) -> dict[str, object]:

@@ -5,13 +5,13 @@
 - Nothing unseen is overwritten. A text that was written against an older version is refused; the
   file stays, and the refused text is kept in the history.
 - Whatever is written here is masked and free of invisible characters, and becomes a version in the
-  history. All of it is blocking work, safe from any thread.
+  history. All of it is blocking work, safe from any thread. Writers of a directory wait for each
+  other; who only reads waits for nobody.
 """
 
 import re
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
@@ -19,17 +19,11 @@ import msgspec
 import structlog
 
 from memoryd import index, topics
-from memoryd.errors import (
-    Conflict,
-    InvalidInput,
-    MemorydError,
-    NotFound,
-    Refused,
-)
-from memoryd.files import Content, Folder, version_of
+from memoryd.errors import Conflict, InvalidInput, MemorydError, NotFound, Refused
+from memoryd.files import Content, Folder, Mark, version_of
 from memoryd.history import Cause, History
 from memoryd.invisible import strip_invisible
-from memoryd.markdown_files import NEVER_TOPICS, markdown_files
+from memoryd.listing import Listing, open_folder
 from memoryd.masking import mask
 from memoryd.stored import Change, Listed, MemoryDirectory, Stored
 from memoryd.topics import INDEX_FILE, Topic
@@ -37,27 +31,10 @@ from memoryd.topics import INDEX_FILE, Topic
 TOPIC_LIMIT_BYTES: Final = 256 * 1024
 INDEX_TRIES: Final = 5
 NOTICED_AT_ONCE: Final = 50
-SETTLED_NS: Final = 50_000_000
 
 log = structlog.get_logger(__name__)
 
 _NEW_NAME = re.compile(r"(?:[a-z0-9][a-z0-9_-]{0,63}/){0,3}[a-z0-9][a-z0-9_-]{0,63}\.md")
-
-
-class _Mark(msgspec.Struct, frozen=True):
-    """By what a file is told to be the one that was read; its time of change nobody can set."""
-
-    inode: int
-    size: int
-    modified_ns: int
-    changed_ns: int
-
-
-class _Head(msgspec.Struct, frozen=True):
-    """`mark` is None where the file was so young that a later change may bear the same times."""
-
-    mark: _Mark | None
-    topic: Topic
 
 
 class Store:
@@ -73,20 +50,14 @@ class Store:
         self._now = now
         self._skip_index = skip_index
         self._tell = tell
-        self._heads: dict[str, dict[str, _Head]] = {}
-        self._noticed: dict[str, dict[str, _Mark | None]] = {}
+        self._listing = Listing()
+        self._noticed: dict[str, dict[str, Mark | None]] = {}
         self._locks: dict[str, threading.RLock] = {}
         self._guard = threading.Lock()
 
     def scan(self, directory: MemoryDirectory) -> list[Listed]:
         """All memories of a directory, newest first; an absent directory has none."""
-        with self._locked(directory):
-            try:
-                with self._folder(directory) as folder:
-                    found = list(self._listed(directory, folder))
-            except NotFound:
-                self._heads.pop(directory.path, None)
-                return []
+        found = self._listing.listed(directory)
         marked = _with_retired(found, topics.iso_time(self._now())[:10])
         return sorted(marked, key=lambda one: (-one.modified, one.file))
 
@@ -100,10 +71,17 @@ class Store:
 
     def read(self, directory: MemoryDirectory, file: str) -> Stored:
         """One topic file, or the index, as it is now."""
-        with self._folder(directory) as folder:
+        with open_folder(directory) as folder:
             content = folder.read(file)
-        text = _text(content)
-        return Stored(directory, file, text, content.version, content.modified, content.data)
+        return Stored(
+            directory,
+            file,
+            _text(content),
+            content.version,
+            content.modified,
+            content.data,
+            mark=content.mark,
+        )
 
     def read_all(self, directory: MemoryDirectory) -> list[Stored]:
         """Every topic file whole; one that vanishes or is no plain file is passed over."""
@@ -130,7 +108,11 @@ class Store:
 
     def recorded(self, directory: MemoryDirectory, file: str) -> Stored:
         """As `read`, with the version's number in the history; one made outside gets its own."""
-        with self._locked(directory):
+        stored = self.read(directory, file)
+        newest = self._history.newest(directory.path, file)
+        if newest is not None and newest.sha256 == stored.version:
+            return msgspec.structs.replace(stored, number=newest.version)
+        with self._locked(directory):  # a writer of ours may be between its file and its version
             stored = self.read(directory, file)
             number = self._record(directory, file, stored.data, "outside", "")
         return msgspec.structs.replace(stored, number=number)
@@ -183,7 +165,7 @@ class Store:
         if len(text.encode("utf-8", "replace")) > TOPIC_LIMIT_BYTES:
             raise InvalidInput(f"a memory may have at most {TOPIC_LIMIT_BYTES} bytes")
         clean = mask(strip_invisible(text))
-        with self._locked(directory), self._folder(directory, create=True) as folder:
+        with self._locked(directory), open_folder(directory, create=True) as folder:
             before = folder.current(file)
             if before is not None:
                 # What is about to be replaced must be restorable first, whoever wrote it.
@@ -213,14 +195,13 @@ class Store:
         session_id: str = "",
     ) -> int:
         """Removes a memory and its line; returns the history's number of what was removed."""
-        with self._locked(directory), self._folder(directory) as folder:
+        with self._locked(directory), open_folder(directory) as folder:
             before = folder.read(file)
             number = self._record(directory, file, before.data, "outside", "")
             folder.remove(file, over=over or before.version)
             with _left_for_repair(directory, file):
                 self._record(directory, file, None, cause, session_id)
                 self._index(folder, directory, {})
-            self._noticed.get(directory.path, {}).pop(file, None)
         self._tell(Change(directory, file, "", cause, session_id))
         return number
 
@@ -238,7 +219,7 @@ class Store:
 
         Nothing is masked and the index does not follow: it may itself be what is put back.
         """
-        with self._locked(directory), self._folder(directory, create=True) as folder:
+        with self._locked(directory), open_folder(directory, create=True) as folder:
             before = folder.current(file)
             if before is not None:
                 self._record(directory, file, before.data, "outside", "")
@@ -258,53 +239,62 @@ class Store:
         """Brings a version back byte for byte, under whatever name it had, with its index line."""
         with self._locked(directory):
             self.put_back(directory, file, data, over=over, cause="restore")
-            with self._folder(directory) as folder, _left_for_repair(directory, file):
+            with open_folder(directory) as folder, _left_for_repair(directory, file):
                 self._index(folder, directory, {})
             return self.recorded(directory, file)
 
     def clear_leftovers(self, directory: MemoryDirectory) -> None:
         """Removes what a killed writer left behind; for the start, before anybody writes."""
-        with self._locked(directory), suppress(NotFound), self._folder(directory) as folder:
+        with self._locked(directory), suppress(NotFound), open_folder(directory) as folder:
             folder.remove_temporaries()
 
     def notice(self, directory: MemoryDirectory) -> list[Change]:
         """Finds what others changed since the last look; each becomes a version and is told."""
-        with self._locked(directory):
-            known = self._noticed.get(directory.path, {})
-            files = {one.file: one for one in self.scan(directory)}
-            heads = self._heads.get(directory.path, {})
-            marks = {file: heads[file].mark for file in files}
-            self._noticed[directory.path] = marks
-            touched = [file for file, mark in marks.items() if not mark or known.get(file) != mark]
-            changes: list[Change] = []
-            for start in range(0, len(touched), NOTICED_AT_ONCE):
-                some = touched[start : start + NOTICED_AT_ONCE]
-                with self._history.together():
-                    found = [self._noticed_one(directory, file) for file in some]
-                changes += [change for change in found if change]
-            gone = known.keys() - files.keys()
-            changes += [Change(directory, file, "", "outside") for file in sorted(gone)]
-            for file in gone:
-                self._record(directory, file, None, "outside", "")
-        for change in changes:
-            self._tell(change)
-        return changes
+        return [change for some in self.noticing(directory) for change in some]
 
-    def _noticed_one(self, directory: MemoryDirectory, file: str) -> Change | None:
-        try:
-            stored = self.read(directory, file)
-        except MemorydError:  # gone again, or no plain file: the next look will tell
-            return None
-        if self._history.is_known(directory.path, file, stored.version):
-            return None
-        self._record(directory, file, stored.data, "outside", "")
-        return Change(directory, file, stored.version, "outside", "", stored.topic.type)
+    def noticing(self, directory: MemoryDirectory) -> Iterator[list[Change]]:
+        """As `notice`, some at a time: nobody is held up for long, and a caller can give way."""
+        noticed = self._noticed.setdefault(directory.path, {})
+        known = dict(noticed)
+        marks = {one.file: one.mark for one in self._listing.listed(directory)}
+        touched = [file for file, mark in marks.items() if not mark or known.get(file) != mark]
+        touched += sorted(known.keys() - marks.keys())
+        for start in range(0, len(touched), NOTICED_AT_ONCE):
+            some = touched[start : start + NOTICED_AT_ONCE]
+            # The lock is the writers': what they have not recorded yet is nobody else's.
+            with self._locked(directory):
+                found = self._found(directory, some, marks)
+                news = self._history.record_found(directory.path, found, at=self._now())
+            for file in found:
+                if file in marks:
+                    noticed[file] = marks[file]
+                else:
+                    noticed.pop(file, None)
+            changes = [_found_outside(directory, file, found[file]) for file in news]
+            for change in changes:
+                self._tell(change)
+            yield changes
+
+    def _found(
+        self, directory: MemoryDirectory, files: Iterable[str], listed: Container[str]
+    ) -> dict[str, bytes | None]:
+        """What the files say now, None for those that are gone."""
+        found: dict[str, bytes | None] = {}
+        for file in files:
+            try:
+                found[file] = self.read(directory, file).data
+            except NotFound:
+                found[file] = None
+            except MemorydError:  # no plain file, or the disk says no: a later look may tell
+                if file not in listed:
+                    found[file] = None
+        return found
 
     def repair(self, directory: MemoryDirectory) -> bool:
         """Clears what a crash left and makes the index true; whether anything had to change."""
         with self._locked(directory):
             try:
-                with self._folder(directory) as folder:
+                with open_folder(directory) as folder:
                     leftovers = folder.remove_temporaries()
                     return self._index(folder, directory, {}) or leftovers > 0
             except NotFound:
@@ -334,24 +324,6 @@ class Store:
             return True
         return False
 
-    def _listed(self, directory: MemoryDirectory, folder: Folder) -> Iterator[Listed]:
-        skipped = NEVER_TOPICS | ({"team"} if directory.scope == "project" else frozenset())
-        known = self._heads.get(directory.path, {})
-        fresh: dict[str, _Head] = {}
-        for file, facts, head in markdown_files(folder.handle, "", skipped):
-            mark = _Mark(facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
-            one = known.get(file)
-            if one is None or one.mark != mark:
-                is_settled = time.time_ns() - facts.st_ctime_ns > SETTLED_NS
-                text = head()
-                if text is None:
-                    continue
-                topic = msgspec.structs.replace(topics.parse(text), body="")
-                one = _Head(mark if is_settled else None, topic)
-            fresh[file] = one
-            yield Listed(directory, file, one.topic, facts.st_mtime, facts.st_size)
-        self._heads[directory.path] = fresh
-
     def _record(
         self,
         directory: MemoryDirectory,
@@ -365,9 +337,6 @@ class Store:
         return self._history.record(
             directory.path, file, data, at=self._now(), cause=cause, session_id=session_id
         )
-
-    def _folder(self, directory: MemoryDirectory, *, create: bool = False) -> Folder:
-        return Folder.open(directory.path, beneath=directory.beneath, create=create)
 
     @contextmanager
     def _locked(self, directory: MemoryDirectory) -> Iterator[None]:
@@ -411,6 +380,13 @@ def _check_savable(topic: Topic) -> None:
         raise InvalidInput("a memory needs a name and a body")
     if topic.type is None:
         raise InvalidInput(f"a memory is one of: {', '.join(topics.TYPES)}")
+
+
+def _found_outside(directory: MemoryDirectory, file: str, data: bytes | None) -> Change:
+    if data is None:
+        return Change(directory, file, "", "outside")
+    type_ = topics.parse(data.decode("utf-8", "replace")).type
+    return Change(directory, file, version_of(data), "outside", "", type_)
 
 
 def _text(content: Content) -> str:

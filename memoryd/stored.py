@@ -3,6 +3,7 @@
 import msgspec
 
 from memoryd import topics
+from memoryd.files import Mark
 from memoryd.history import Cause
 from memoryd.topics import Scope, Topic, TopicType
 
@@ -27,6 +28,8 @@ class Listed(msgspec.Struct, frozen=True):
     modified: float
     bytes: int
     retired: bool = False
+    mark: Mark | None = None
+    """None where the file was so young that a later change may bear the same times."""
 
     @property
     def path(self) -> str:
@@ -44,6 +47,8 @@ class Stored(msgspec.Struct, frozen=True):
     data: bytes = b""
     number: int = 0
     """The version's number in the history, 0 where it has none yet."""
+    mark: Mark | None = None
+    """What to know the file again by, None for one of the past."""
 
     @property
     def path(self) -> str:

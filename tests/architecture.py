@@ -79,6 +79,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "history",
         "markdown_files",
         "stored",
+        "listing",
         "store",
         "scopes",
         "dream.book",

@@ -7,8 +7,11 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from stat import S_ISDIR
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,7 +22,7 @@ from memoryd.errors import Conflict, InvalidInput, MemorydError, NotFound, Refus
 from memoryd.history import History
 from memoryd.state import State
 from memoryd.store import Store
-from memoryd.stored import Change, MemoryDirectory
+from memoryd.stored import Change, MemoryDirectory, Stored
 from memoryd.topics import Topic
 from tests.faults import FULL_AND_BROKEN, count_calls, failing_at, killed_at
 
@@ -153,6 +156,56 @@ def test_a_header_beyond_thirty_lines_is_not_read(store: Store, directory: Memor
 def test_an_absent_directory_has_no_memories(store: Store, directory: MemoryDirectory) -> None:
     assert store.scan(directory) == []
     assert not store.repair(directory)
+
+
+@contextmanager
+def saving_meanwhile(
+    store: Store, directory: MemoryDirectory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Future[Stored]]:
+    """A save that has put its file in place, and whose disk does not come to an end of it."""
+    Path(directory.path).mkdir(exist_ok=True)
+    is_at_the_disk, disk_is_done, real = threading.Event(), threading.Event(), os.fsync
+
+    def slow(handle: int) -> None:
+        if S_ISDIR(os.fstat(handle).st_mode):
+            is_at_the_disk.set()
+            assert disk_is_done.wait(60)
+        real(handle)
+
+    with monkeypatch.context() as patched, ThreadPoolExecutor(1) as pool:
+        patched.setattr(os, "fsync", slow)
+        saved = pool.submit(store.save, directory, a_topic("Slow"), cause="user")
+        try:
+            assert is_at_the_disk.wait(60)
+            yield saved
+        finally:
+            disk_is_done.set()
+
+
+def test_readers_do_not_wait_for_the_disk_of_a_writer(
+    store: Store, directory: MemoryDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = store.save(directory, a_topic(), cause="user").file
+    with ThreadPoolExecutor(1) as pool, saving_meanwhile(store, directory, monkeypatch) as saved:
+        assert len(pool.submit(store.scan, directory).result(30)) == 2
+        assert len(pool.submit(store.read_all, directory).result(30)) == 2
+        assert pool.submit(store.recorded, directory, file).result(30).number == 1
+        assert not saved.done()
+
+
+def test_what_a_writer_of_ours_has_not_recorded_yet_is_not_taken_for_anothers(
+    store: Store, state: State, directory: MemoryDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        with saving_meanwhile(store, directory, monkeypatch) as saved:
+            noticed = pool.submit(store.notice, directory)
+            recorded = pool.submit(store.recorded, directory, "feedback_slow.md")
+            both: list[Future[Any]] = [noticed, recorded]
+            wait(both, timeout=0.2)  # time to go wrong; when right, they wait for the writer
+        assert noticed.result(60) == []
+        assert recorded.result(60).number == saved.result(60).number
+    (only,) = History(state).versions(directory.path, "feedback_slow.md")
+    assert only.cause == "user"
 
 
 def test_forgetting_removes_file_and_line_and_can_be_undone(
