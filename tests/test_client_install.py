@@ -2,18 +2,14 @@
 
 import io
 import json
-import os
 import stat
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from memoryd_client import claude_code, cli, settings_json
-from memoryd_client.failures import LocalFailure
+from memoryd_client import claude_code, cli
 from memoryd_client.locations import locations
 
 THEIRS = """{
@@ -153,60 +149,6 @@ def test_step_by_step_each_part_is_shown_and_asked_about(
     assert not (home / ".claude.json").exists()
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=12,
-)
-HOOKS = st.dictionaries(
-    st.sampled_from([*claude_code.EVENTS, "PreToolUse"]),
-    st.lists(
-        st.fixed_dictionaries(
-            {"hooks": st.lists(st.fixed_dictionaries({"command": st.text()}), max_size=2)}
-        ),
-        min_size=1,
-        max_size=2,
-    ),
-)
-
-
-@given(st.dictionaries(st.text(), JSON, max_size=4), HOOKS, st.sampled_from([None, "\t", 2, 4]))
-def test_any_settings_survive_installing_and_uninstalling(
-    tmp_path_factory: pytest.TempPathFactory,
-    theirs: dict[str, Any],
-    hooks: dict[str, Any],
-    indent: Any,
-) -> None:
-    path = tmp_path_factory.mktemp("settings") / "settings.json"
-    before = json.dumps(theirs | {"hooks": hooks, "last": 1}, indent=indent)
-    path.write_text(before)
-    settings_json.change(path, claude_code.add_hooks)
-    changed = json.loads(path.read_text())
-    assert {key: changed[key] for key in theirs if key != "hooks"} == {
-        key: value for key, value in theirs.items() if key != "hooks"
-    }
-    for event, groups in hooks.items():
-        assert changed["hooks"][event][: len(groups)] == groups
-    path.write_text(json.dumps(changed))
-    settings_json.undo(path, claude_code.remove_hooks)
-    left = json.loads(path.read_text())
-    assert left.get("hooks", {}) == hooks
-    assert list(left) == [key for key in json.loads(before) if key != "hooks" or hooks]
-
-
-def test_a_killed_writer_leaves_the_old_settings(
-    settings: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(OSError, match="No space"):
-        settings_json.change(settings, claude_code.add_hooks)
-    assert settings.read_text() == THEIRS
-    assert sorted(path.name for path in settings.parent.iterdir()) == ["projects", "settings.json"]
-
-
 def test_doctor_can_ask_which_hooks_stand_there(settings: Path) -> None:
     assert claude_code.installed_commands(locations()) == []
     cli.main(["install", "--hooks", "claude-code"])
@@ -214,16 +156,3 @@ def test_doctor_can_ask_which_hooks_stand_there(settings: Path) -> None:
     assert found == [claude_code.hook_command()] * 6
     settings.write_text("broken")
     assert claude_code.installed_commands(locations()) == []
-
-
-def test_a_hook_group_of_a_strange_shape_is_left() -> None:
-    for strange in (
-        {"hooks": "x"},
-        {"hooks": {"Stop": "x"}},
-        {"hooks": {"Stop": [1, {"hooks": 2}]}},
-    ):
-        kept = json.loads(json.dumps(strange))
-        claude_code.remove_hooks(kept)
-        assert kept == strange
-    with pytest.raises(LocalFailure):
-        settings_json.parsed(Path("x"), b"[1]")

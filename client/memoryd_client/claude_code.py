@@ -4,29 +4,29 @@ A hook runs at every prompt, so the command in the settings is the interpreter i
 path and without its site: a version manager's shim alone would cost more than all the rest.
 """
 
+import json
 import os
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-from memoryd_client import hook, settings_json
+from memoryd_client import hook, json_text, settings_json
 from memoryd_client.failures import LocalFailure
 from memoryd_client.locations import Locations
 from memoryd_client.service import Report, command_path
-from memoryd_client.settings_json import Settings
 
 EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
-SERVER = "memoryd"
+SERVER = ("mcpServers", "memoryd")
 # More than the hook ever takes; the agent must not wait longer for a machine that hangs.
 TIMEOUT_SECONDS = 5
 
 
 def install_hooks(places: Locations) -> Report:
     path = settings_file(places)
-    changed = settings_json.change(path, add_hooks)
-    note = "every new session of Claude Code is told what is remembered"
-    if not changed:
+    if not settings_json.change(path, add_hooks, remove_hooks):
         return Report(notes=[f"the hooks are in {path} already"])
+    note = "every new session of Claude Code is told what is remembered"
     return Report(written=[path], notes=[note])
 
 
@@ -37,8 +37,7 @@ def uninstall_hooks(places: Locations) -> Report:
 
 def install_mcp(places: Locations) -> Report:
     path = servers_file(places)
-    changed = settings_json.change(path, add_server)
-    if not changed:
+    if not settings_json.change(path, add_server, remove_server):
         return Report(notes=[f"the MCP server is in {path} already"])
     return Report(written=[path], notes=["new sessions have the tools of memoryd"])
 
@@ -64,71 +63,109 @@ def hook_command() -> str:
     return shlex.join(words)
 
 
-def add_hooks(settings: Settings) -> None:
+def add_hooks(text: str) -> str:
     """Our command for each event, once, after whatever else is there."""
-    remove_hooks(settings)
-    hooks = settings.setdefault("hooks", {})
-    if not isinstance(hooks, dict):
-        settings["hooks"] = hooks = {}
     for event in EVENTS:
+        if commands_in(json.loads(text), event) == [hook_command()]:
+            continue
+        text = with_container(without_commands(text, event), ("hooks",), {})
+        text = with_container(text, ("hooks", event), [])
+        groups = value_at(json.loads(text), ("hooks", event))
+        last = len(groups) if isinstance(groups, list) else 0
         entry = {"type": "command", "command": hook_command(), "timeout": TIMEOUT_SECONDS}
-        groups = hooks.setdefault(event, [])
-        if isinstance(groups, list):
-            groups.append({"hooks": [entry]})
+        text = json_text.put(text, ("hooks", event, last), {"hooks": [entry]})
+    return text
 
 
-def remove_hooks(settings: Settings) -> None:
+def remove_hooks(text: str) -> str:
     """Takes out our commands, and what is empty without them."""
-    hooks = settings.get("hooks")
-    if not isinstance(hooks, dict):
-        return
-    for event, groups in list(hooks.items()):
-        if isinstance(groups, list) and any(is_ours(group) for group in groups):
-            kept = [rest for group in groups if (rest := without_ours(group))]
-            if kept:
-                hooks[event] = kept
-            else:
-                del hooks[event]
-    if not hooks:
-        del settings["hooks"]
+    for event in events_in(json.loads(text)):
+        text = without_commands(text, event)
+    return text
 
 
-def is_ours(group: object) -> bool:
-    return any(is_our_command(entry) for entry in entries_of(group))
+def without_commands(text: str, event: str) -> str:
+    """The text without our commands for one event; what was emptied by that goes too."""
+    while path := next(our_places(json.loads(text), event), None):
+        text = json_text.cut(text, path)
+        for container, whole in ((path[:4], path[:3]), (path[:2], path[:2]), (path[:1], path[:1])):
+            if value_at(json.loads(text), container):
+                break
+            text = json_text.cut(text, whole)
+    return text
 
 
-def without_ours(group: object) -> object:
-    """The group with the commands of others; None when there are none."""
-    if not isinstance(group, dict) or not is_ours(group):
-        return group
-    left = [entry for entry in entries_of(group) if not is_our_command(entry)]
-    return {**group, "hooks": left} if left else None
+def with_container(text: str, path: json_text.Path, empty: object) -> str:
+    """The text with an object or a list at a path; raises LocalFailure when something else is."""
+    settings = json.loads(text)
+    if not stands_at(settings, path):
+        return json_text.put(text, path, empty)
+    if type(value_at(settings, path)) is not type(empty):
+        raise LocalFailure(
+            f"{'.'.join(map(str, path))} is not what Claude Code expects there",
+            "mend the file by hand, then try again; it was left as it is",
+        )
+    return text
 
 
-def entries_of(group: object) -> list[object]:
-    entries = group.get("hooks") if isinstance(group, dict) else None
-    return entries if isinstance(entries, list) else []
+def events_in(settings: object) -> list[str]:
+    hooks = value_at(settings, ("hooks",))
+    return list(hooks) if isinstance(hooks, dict) else []
+
+
+def our_places(settings: object, event: str) -> Iterator[json_text.Path]:
+    """Where our commands for an event stand."""
+    for group, inner in enumerate(items(value_at(settings, ("hooks", event)))):
+        for entry, one in enumerate(items(value_at(inner, ("hooks",)))):
+            if is_our_command(one):
+                yield ("hooks", event, group, "hooks", entry)
+
+
+def commands_in(settings: object, event: str) -> list[object]:
+    return [value_at(settings, (*path, "command")) for path in our_places(settings, event)]
 
 
 def is_our_command(entry: object) -> bool:
-    command = entry.get("command") if isinstance(entry, dict) else None
+    command = value_at(entry, ("command",))
     if not isinstance(command, str):
         return False
     return "memoryd_client/hook.py" in command or command.strip().endswith("memoryd hook")
 
 
-def add_server(settings: Settings) -> None:
-    servers = settings.setdefault("mcpServers", {})
-    if isinstance(servers, dict):
-        servers[SERVER] = {"type": "stdio", "command": str(command_path()), "args": ["mcp"]}
+def value_at(value: object, path: json_text.Path) -> object:
+    """What stands at a path; None where the path leads nowhere."""
+    for name in path:
+        if isinstance(value, dict):
+            value = value.get(name)
+        elif isinstance(value, list) and isinstance(name, int) and name < len(value):
+            value = value[name]
+        else:
+            return None
+    return value
 
 
-def remove_server(settings: Settings) -> None:
-    servers = settings.get("mcpServers")
-    if isinstance(servers, dict) and SERVER in servers:
-        del servers[SERVER]
-        if not servers:
-            del settings["mcpServers"]
+def stands_at(settings: object, path: json_text.Path) -> bool:
+    holder = value_at(settings, path[:-1])
+    return isinstance(holder, dict) and path[-1] in holder
+
+
+def items(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def add_server(text: str) -> str:
+    wanted = {"type": "stdio", "command": str(command_path()), "args": ["mcp"]}
+    if value_at(json.loads(text), SERVER) == wanted:
+        return text
+    text = with_container(remove_server(text), SERVER[:1], {})
+    return json_text.put(text, SERVER, wanted)
+
+
+def remove_server(text: str) -> str:
+    if not stands_at(json.loads(text), SERVER):
+        return text
+    text = json_text.cut(text, SERVER)
+    return text if value_at(json.loads(text), SERVER[:1]) else json_text.cut(text, SERVER[:1])
 
 
 def installed_commands(places: Locations) -> list[str]:
@@ -138,12 +175,4 @@ def installed_commands(places: Locations) -> list[str]:
         settings = settings_json.parsed(path, path.read_bytes())
     except (OSError, LocalFailure):
         return []
-    hooks = settings.get("hooks")
-    events = hooks.values() if isinstance(hooks, dict) else []
-    return [
-        str(entry["command"])
-        for groups in events
-        for group in (groups if isinstance(groups, list) else [])
-        for entry in entries_of(group)
-        if isinstance(entry, dict) and is_our_command(entry)
-    ]
+    return [str(one) for event in events_in(settings) for one in commands_in(settings, event)]
