@@ -24,7 +24,6 @@ from memoryd.dream.work import Mind, word_similarity
 from memoryd.errands import Errands
 from memoryd.extract.embedded import EmbeddedExtractor
 from memoryd.extract.model import ModelExtractor
-from memoryd.extract.review import Reviewer
 from memoryd.extract.task import Extractor
 from memoryd.history import History
 from memoryd.hooks import Hooks
@@ -103,7 +102,7 @@ def extractor(
         models.patient,
         world.settings.model.extraction,
         store,
-        Reviewer(store, history),
+        history,
         state_folder=world.places.state_dir,
         closed=(world.places.claude_dir, world.places.state_dir),
     )

@@ -43,6 +43,7 @@ Reason = Literal[
     "bad-name",
     "no-header",
     "empty",
+    "not-the-persons",
     "read-first",
     "changed",
     "no-match",

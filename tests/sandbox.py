@@ -15,6 +15,7 @@ import pytest
 from memoryd.agent.files import View
 from memoryd.agent.loop import arguments_of
 from memoryd.agent.tools import AgentTools
+from memoryd.agent.writing import Writer
 from memoryd.errors import ToolError
 from memoryd.history import History
 from memoryd.meter import Meter, RunLimits
@@ -59,13 +60,12 @@ class Sandbox:
             transcripts=str(self.transcripts) if self.dreams else None,
         )
         self.meter = Meter(self.limits)
-        self.tools = AgentTools(
-            view,
-            self.store,
-            cause="extraction",
-            session_id="s-1",
-            state_folder=str(Path(self.state.path).parent),
-        )
+        self.tools = self.tools_for(view)
+
+    def tools_for(self, view: View) -> AgentTools:
+        folder = str(Path(self.state.path).parent)
+        writer = Writer(view, self.store, cause="extraction", session_id="s-1", state_folder=folder)
+        return AgentTools(view, writer)
 
     async def call(self, name: str, **given: Any) -> str:
         """What the tool says; ToolError when it says no."""

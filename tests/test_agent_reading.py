@@ -10,7 +10,7 @@ import pytest
 
 from memoryd.agent import search as agent_search
 from memoryd.agent.files import View
-from memoryd.agent.tools import AgentTools, numbered
+from memoryd.agent.tools import numbered
 from tests.sandbox import CANARY, HOSTILE_PATHS, Sandbox, memory_text, sandbox, swapping
 
 TOKEN = "ghp_" + "x7Kq2mVb9RtY4wZp1LsN8dHf3GjC6aEu0oTi"
@@ -101,14 +101,7 @@ async def test_a_file_beyond_the_limit_is_searched_and_not_read(box: Sandbox) ->
 
 
 async def test_the_processes_are_closed_even_to_a_project_at_the_root(box: Sandbox) -> None:
-    tools = AgentTools(
-        View("/", box.directory, closed=(str(box.outside),)),
-        box.store,
-        cause="extraction",
-        session_id="",
-        state_folder=str(Path(box.state.path).parent),
-    )
-    box.tools = tools
+    box.tools = box.tools_for(View("/", box.directory, closed=(str(box.outside),)))
     readable = box.put("a.txt", "plain")
     assert "plain" in await box.call("Read", file_path=str(readable))
     for path in ("/proc/self/environ", "/proc/1/cmdline", "/sys/kernel/version", "/dev/null"):

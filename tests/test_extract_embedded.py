@@ -118,6 +118,15 @@ async def test_what_is_new_in_a_restatement_goes_into_the_old_file(world: World)
     assert await world.hear(said(MORE_TABS), again=True) == ()
 
 
+async def test_what_is_added_to_a_file_without_an_origin_leaves_it_with_one(world: World) -> None:
+    bare = f"---\nname: Tabs\ndescription: d\ntype: feedback\n---\n\n{TABS}\n"
+    world.store.write(world.project.memory, "feedback_tabs.md", bare, over=None, cause="user")
+    assert await world.hear(said(MORE_TABS)) == ("feedback_tabs.md",)
+    topic = world.store.read(world.project.memory, "feedback_tabs.md").topic
+    assert (topic.source, topic.trust) == ("session-1", "agent-concluded")
+    assert topic.created
+
+
 async def test_the_opposite_replaces_what_was_said(world: World) -> None:
     (first,) = await world.hear(said(TABS))
     (second,) = await world.hear(said(NO_TABS))

@@ -16,7 +16,6 @@ from memoryd.coalesce import Limits
 from memoryd.config import Budget, Credentials, Secret, Settings
 from memoryd.extract.embedded import EmbeddedExtractor
 from memoryd.extract.model import ModelExtractor
-from memoryd.extract.review import Reviewer
 from memoryd.extract.task import Extractor
 from memoryd.extract.worker import ExtractWorker
 from memoryd.history import History
@@ -139,7 +138,7 @@ class Workshop:
             self.server.patient,
             self.settings.model.extraction,
             self.store,
-            Reviewer(self.store, self.history),
+            self.history,
             state_folder=str(self.home / ".local/state/memoryd"),
             now=self.now,
         )

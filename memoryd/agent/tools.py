@@ -23,10 +23,8 @@ from memoryd.agent.search import glob, grep
 from memoryd.agent.shell import run_command
 from memoryd.agent.writing import Change, Writer
 from memoryd.errors import ToolError
-from memoryd.history import Cause
 from memoryd.meter import Meter
 from memoryd.reach import Denied, Reason
-from memoryd.store import Store
 from memoryd.stored import Stored
 
 READ_LINES: Final = 2000
@@ -49,17 +47,13 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class AgentTools:
-    """What an agent's loop calls. `state_folder` is where the store keeps its history."""
+    """What an agent's loop calls."""
 
     definitions = DEFINITIONS
 
-    def __init__(
-        self, view: View, store: Store, *, cause: Cause, session_id: str, state_folder: str
-    ) -> None:
+    def __init__(self, view: View, writer: Writer) -> None:
         self._view = view
-        self._writer = Writer(
-            view, store, cause=cause, session_id=session_id, state_folder=state_folder
-        )
+        self._writer = writer
         self._writing = anyio.Lock()
         self.outcomes: list[Outcome] = []
         self.written: list[Stored] = []
@@ -106,6 +100,7 @@ class AgentTools:
     async def _looked_up(self, work: Callable[[], str], meter: Meter) -> str:
         text = await anyio.to_thread.run_sync(work)
         meter.charge_read(len(text.encode()))
+        self._writer.was_shown(text)
         return text
 
     async def _changed(self, prepare: Callable[[], Change], meter: Meter) -> str:

@@ -8,12 +8,15 @@ Rules
   neither away.
 - Writing goes through the store, so that it is masked, in the history and in the index. It happens
   behind the kernel's fence, with the folders of the memories and of the history open.
+- Where a run has a notary, nothing is written that it has not seen: it says where a text comes
+  from, and refuses what may not come from there.
 """
 
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from typing import Protocol
 
 import msgspec
 
@@ -38,30 +41,61 @@ class Change(msgspec.Struct, frozen=True):
     over: str | None
 
 
+class Draft(msgspec.Struct, frozen=True):
+    """A memory as the model wants it, and as it is; `before` is None for a new one."""
+
+    file: str
+    text: str
+    before: Stored | None
+
+
+class Notary(Protocol):
+    def was_shown(self, text: str) -> None:
+        """A tool of the run has printed this."""
+
+    def attested(self, draft: Draft) -> str:
+        """The text as it may be written, with its provenance; Denied when it may not."""
+
+
 class Writer:
     """Prepares and makes changes, and knows which versions the run has seen. Blocking."""
 
     def __init__(
-        self, view: View, store: Store, *, cause: Cause, session_id: str, state_folder: str
+        self,
+        view: View,
+        store: Store,
+        *,
+        cause: Cause,
+        session_id: str,
+        state_folder: str,
+        notary: Notary | None = None,
     ) -> None:
         self._view = view
         self._store = store
         self._cause: Cause = cause
         self._session_id = session_id
         self._state_folder = state_folder
+        self._notary = notary
         self._seen: dict[str, str] = {}
 
     def saw(self, page: Page) -> None:
         """From now on the file may be changed, as long as it stays this version."""
         if reach.is_beneath(page.path, self._view.memory_root):
             self._seen[os.path.relpath(page.path, self._view.memory_root)] = page.version
+        else:
+            self.was_shown(page.text)
+
+    def was_shown(self, text: str) -> None:
+        if self._notary is not None:
+            self._notary.was_shown(text)
 
     def whole(self, write: Write) -> Change:
         file = self._file(write.file_path)
         text = strip_invisible(write.content)
         _check_memory(text)
         before = self._current(file)
-        return Change(file, text, self._seen_version(before) if before else None)
+        over = self._seen_version(before) if before else None
+        return Change(file, self._attested(Draft(file, text, before)), over)
 
     def edited(self, edit: Edit) -> Change:
         file = self._file(edit.file_path)
@@ -74,7 +108,7 @@ class Writer:
         text = strip_invisible(replaced(old, edit))
         if _is_memory(old):
             _check_memory(text)
-        return Change(file, text, over)
+        return Change(file, self._attested(Draft(file, text, before)), over)
 
     def put(self, change: Change) -> Stored:
         """Makes the change for good; Denied when somebody else was quicker."""
@@ -96,6 +130,12 @@ class Writer:
             stored = run_fenced(Fence(writable=tuple(one.handle for one in folders)), write)
         self._seen[stored.file] = stored.version
         return stored
+
+    def _attested(self, draft: Draft) -> str:
+        if self._notary is None:
+            return draft.text
+        with in_words():
+            return self._notary.attested(draft)
 
     def _file(self, path: str) -> str:
         return reach.file_to_write(path, (self._view.memory.path, self._view.memory_root))

@@ -27,6 +27,7 @@ from memoryd.agent import loop as agent
 from memoryd.agent.files import View
 from memoryd.agent.loop import AgentJob, AgentReport
 from memoryd.agent.tools import AgentTools
+from memoryd.agent.writing import Writer
 from memoryd.dialogue import ModelAnswer, ModelRequest, Text, Usage
 from memoryd.dream import plan as dream_plan
 from memoryd.dream.apply import LostLock
@@ -296,7 +297,8 @@ async def dream_with_model(
         transcripts=transcripts,
         closed=(*closed, project.memory.path),
     )
-    tools = AgentTools(view, stage.store, cause="dream", session_id="", state_folder=stage.folder)
+    writer = Writer(view, stage.store, cause="dream", session_id="", state_folder=stage.folder)
+    tools = AgentTools(view, writer)
     notes = await anyio.to_thread.run_sync(stage.store.scan, stage.directory)
     opening = prompts.dream_opening(
         prompts.Place(stage.directory.path, project.root, transcripts),

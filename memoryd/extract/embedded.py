@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 import msgspec
 
-from memoryd import topics
+from memoryd import headers, topics
 from memoryd.errors import MemorydError
 from memoryd.extract.messages import SPOKEN_SOURCES, said_at
 from memoryd.extract.task import Outcome, Task
@@ -150,13 +150,25 @@ class Keeper:
         stored = self._store.write(
             self._directory,
             old.stored.file,
-            with_addition(old.stored.text, f"{heard.stamp} {heard.lead}"),
+            with_addition(self._with_origin(old), f"{heard.stamp} {heard.lead}"),
             over=old.stored.version,
             cause="extraction",
             session_id=self._session_id,
         )
         self._replace(old, Note(stored, stored.topic, retired=False))
         return stored
+
+    def _with_origin(self, note: Note) -> str:
+        """The memory with what its header leaves open: nobody knows who said the rest of it."""
+        topic = note.topic
+        known = {"created": topic.created, "source": topic.source, "trust": topic.trust}
+        open_ = {
+            "created": topics.iso_time(note.stored.modified),
+            "source": self._session_id,
+            "trust": "agent-concluded",
+        }
+        missing = {key: value for key, value in open_.items() if not known[key]}
+        return headers.change(note.stored.text, missing) if missing else note.stored.text
 
     def _replace(self, old: Note, new: Note) -> None:
         self._notes[self._notes.index(old)] = new

@@ -13,12 +13,9 @@ Rules
 """
 
 import posixpath
-import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Literal
-
-import msgspec
 
 from memoryd.invisible import strip_invisible
 from memoryd.masking import mask
@@ -29,6 +26,7 @@ from memoryd.transcripts.turns import Part, Turn
 SkipReason = Literal["", "no-prose", "agent-wrote-memory"]
 
 SPOKEN_SOURCES = frozenset({"typed", "sdk", "unmarked", "queued"})
+PRINTED_KINDS = frozenset({"tool_output", "printed", "notice"})
 PERSON_CHARS_MAX = 8000
 ASSISTANT_CHARS_MAX = 3000
 OUTPUT_CHARS_MAX = 500
@@ -36,16 +34,6 @@ NOTICE_CHARS_MAX = 1000
 TOOLS_CHARS_MAX = 6000
 HEAD_CHARS = 40
 SHORT_GIST_CHARS = GIST_CHARS_MAX // 2
-
-_WORD = re.compile(r"[^\W\d_]{4,}")
-
-
-class Voices(msgspec.Struct, frozen=True):
-    """The words that were said or printed in some turns, by who brought them up first."""
-
-    person: frozenset[str]
-    assistant: frozenset[str]
-    printed: frozenset[str]
 
 
 def skip_reason(turn: Turn, memory_dirs: Sequence[str]) -> SkipReason:
@@ -68,6 +56,11 @@ def spoken(turn: Turn) -> tuple[Part, ...]:
     return tuple(part for part in turn.prompts if part.source in SPOKEN_SOURCES)
 
 
+def printed_in(turn: Turn) -> tuple[str, ...]:
+    """What tools, local commands and notices printed."""
+    return tuple(part.text for part in turn.parts if part.kind in PRINTED_KINDS)
+
+
 def messages(turn: Turn) -> list[str]:
     """The turn as framed quotations, in order, each masked and short."""
     return list(_quotations(turn))
@@ -88,33 +81,6 @@ def said_at(part: Part) -> datetime | None:
         return datetime.fromisoformat(part.at).astimezone()
     except (ValueError, OverflowError):
         return None
-
-
-def voices(turns: Sequence[Turn]) -> Voices:
-    """Whose words are whose; a word belongs to the person if the person ever used it."""
-    person = _words(part for turn in turns for part in spoken(turn))
-    assistant = _words(part for turn in turns for part in turn.prose)
-    printed = _words(
-        part
-        for turn in turns
-        for part in turn.parts
-        if part.kind in {"tool_output", "printed", "notice"}
-    )
-    return Voices(person, assistant - person, printed - person - assistant)
-
-
-def is_printed_matter(text: str, heard: Voices) -> bool:
-    """Whether a text says what only tools printed: the person's words are not what it is made of.
-
-    What the assistant said stands on neither side: praise is about its words.
-    """
-    words = {word.casefold() for word in _WORD.findall(text)}
-    printed = len(words & heard.printed)
-    return printed >= 3 and printed > len(words & heard.person)
-
-
-def _words(parts: Iterator[Part]) -> frozenset[str]:
-    return frozenset(word.casefold() for part in parts for word in _WORD.findall(part.text))
 
 
 def _quotations(turn: Turn) -> Iterator[str]:

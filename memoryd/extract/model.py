@@ -20,17 +20,18 @@ from memoryd.agent import loop as agent
 from memoryd.agent.files import View
 from memoryd.agent.loop import AgentJob, AgentReport
 from memoryd.agent.tools import AgentTools
+from memoryd.agent.writing import Writer
 from memoryd.coalesce import Pause
 from memoryd.dialogue import BudgetReached, ProviderPaused, ProviderRefused
 from memoryd.extract.messages import messages
-from memoryd.extract.review import Reviewer
+from memoryd.extract.provenance import Provenance, left_behind
 from memoryd.extract.task import Outcome, Task, Verdict
 from memoryd.files import Folder
+from memoryd.history import History
 from memoryd.llm import Provider
 from memoryd.masking import mask
 from memoryd.meter import RunLimits
 from memoryd.prompts import Place, extraction_opening, quoted, system_blocks
-from memoryd.scopes import Project
 from memoryd.spending import LONGEST_PAUSE_SECONDS, PROBE_SECONDS
 from memoryd.store import Store
 from memoryd.stored import MemoryDirectory
@@ -48,7 +49,7 @@ class ModelExtractor:
         provider: Provider,
         model: str,
         store: Store,
-        reviewer: Reviewer,
+        history: History,
         *,
         state_folder: str,
         closed: tuple[str, ...] = (),
@@ -57,32 +58,40 @@ class ModelExtractor:
         self._provider = provider
         self._model = model
         self._store = store
-        self._reviewer = reviewer
+        self._history = history
         self._state_folder = state_folder
         self._closed = closed
         self._now = now
 
     async def extract(self, task: Task) -> Outcome:
         await anyio.to_thread.run_sync(try_disk, task.project.memory)
-        tools = await anyio.to_thread.run_sync(self._tools, task.project, task.session_id)
+        tools = await anyio.to_thread.run_sync(self._tools, task)
         job = await anyio.to_thread.run_sync(self._job, task)
         report = await agent.run(job, self._provider, tools, RunLimits())
-        files = await anyio.to_thread.run_sync(self._reviewer.review, task)
+        files = await anyio.to_thread.run_sync(self._written, task)
         if any(outcome.reason == "storage" for outcome in tools.outcomes):
             return _outcome("disk", report, files)
         return verdict_on(report, files, self._now())
 
-    def _tools(self, project: Project, session_id: str) -> AgentTools:
+    def _tools(self, task: Task) -> AgentTools:
+        project = task.project
         view = View(
             project.root, project.memory, others=(project.user, project.team), closed=self._closed
         )
-        return AgentTools(
+        writer = Writer(
             view,
             self._store,
             cause="extraction",
-            session_id=session_id,
+            session_id=task.session_id,
             state_folder=self._state_folder,
+            notary=Provenance(self._store, self._history, task, self._now()),
         )
+        return AgentTools(view, writer)
+
+    def _written(self, task: Task) -> tuple[str, ...]:
+        """What this task has saved, an attempt that broke off included."""
+        there = {one.file for one in self._store.scan(task.project.memory)}
+        return tuple(file for file in left_behind(self._history, task) if file in there)
 
     def _job(self, task: Task) -> AgentJob:
         project = task.project
@@ -100,11 +109,11 @@ class ModelExtractor:
 
     def _context(self, task: Task) -> Iterator[str]:
         """What stands before the messages, in lines of our own."""
-        left_behind = self._reviewer.left_behind(task) if task.is_repeated else ()
-        if left_behind:
+        saved = left_behind(self._history, task) if task.is_repeated else ()
+        if saved:
             yield (
                 "@memoryd An attempt at these messages broke off after it had saved"
-                f" {', '.join(left_behind)}. Do not save the same again."
+                f" {', '.join(saved)}. Do not save the same again."
             )
         if task.earlier:
             yield "@memoryd Before these messages, for context only:"
