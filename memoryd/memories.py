@@ -2,6 +2,7 @@
 
 import builtins
 from collections.abc import Callable
+from typing import Literal
 
 import msgspec
 
@@ -12,6 +13,8 @@ from memoryd.scopes import Scopes
 from memoryd.store import Store
 from memoryd.stored import Listed, MemoryDirectory
 from memoryd.topics import INDEX_FILE, Scope, Topic, TopicType
+
+By = Literal["user", "agent"]
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +78,9 @@ class Memories:
         header = msgspec.structs.asdict(self._header(one))
         return Whole(**header, content=strip_invisible(stored.text), version=stored.number)
 
-    def save(self, cwd: str, topic: Topic, *, scope: Scope, supersedes: str | None) -> Saved:
+    def save(
+        self, cwd: str, topic: Topic, *, scope: Scope, supersedes: str | None, by: By = "user"
+    ) -> Saved:
         """A memory that somebody asked for by name."""
         directory = self._scopes.project(cwd).directory(scope)
         if supersedes is not None:
@@ -86,13 +91,13 @@ class Memories:
                     hint=f"save the new one there too: --scope {old.directory.scope}",
                 )
             topic = msgspec.structs.replace(topic, supersedes=(old.file,))
-        stored = self._store.save(directory, topic, cause="user")
+        stored = self._store.save(directory, topic, cause=by)
         return Saved(stored.path, stored.number)
 
-    def forget(self, cwd: str, named: str) -> Saved:
+    def forget(self, cwd: str, named: str, *, by: By = "user") -> Saved:
         """Removes a memory; the version that brings it back."""
         one = self.find(cwd, named)
-        return Saved(one.path, self._store.forget(one.directory, one.file, cause="user"))
+        return Saved(one.path, self._store.forget(one.directory, one.file, cause=by))
 
     def find(self, cwd: str, named: str) -> Listed:
         """The memory that a caller means by a path, a file name or a title.

@@ -149,7 +149,7 @@ class Methods:
             case wire.MemorySave():
                 return await in_thread(self._save, params)
             case wire.MemoryForget():
-                return await in_thread(self._memories.forget, params.cwd, params.path)
+                return await in_thread(self._memories.forget, params.cwd, params.path, by=params.by)
             case wire.MemoryHistory():
                 return await in_thread(self._history, params)
             case wire.MemoryRestore():
@@ -202,10 +202,10 @@ class Methods:
             type=params.type,
             body=params.body,
             created=iso_time(time.time()),
-            trust="user-said",
+            trust="user-said" if params.by == "user" else "agent-concluded",
         )
         return self._memories.save(
-            params.cwd, topic, scope=params.scope, supersedes=params.supersedes
+            params.cwd, topic, scope=params.scope, supersedes=params.supersedes, by=params.by
         )
 
     def _history(self, params: wire.MemoryHistory) -> HistoryAnswer:

@@ -135,11 +135,13 @@ class MemorySave(msgspec.Struct, frozen=True):
     body: str
     scope: Literal["project", "user", "team", "agent"] = "project"
     supersedes: str | None = None
+    by: Literal["user", "agent"] = "user"
 
 
 class MemoryForget(msgspec.Struct, frozen=True):
     cwd: str
     path: str
+    by: Literal["user", "agent"] = "user"
 
 
 class MemoryHistory(msgspec.Struct, frozen=True):

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from mcp import Client, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 
+from memoryd.paths import slug
 from tests.running import COMMAND, Daemon, make_home
 
 
@@ -47,7 +49,12 @@ async def test_the_official_client_uses_every_tool(
             listed = text_of(await client.call_tool("list_memories", {}))
             assert "Deploys happen on Tuesdays only" in listed
             named = {"memory": "project_deploys_happen_on_tuesdays_only.md"}
-            assert "by user" in text_of(await client.call_tool("history", named))
+            past = text_of(await client.call_tool("history", named))
+            assert "by agent" in past
+            assert f"at {time.strftime('%Y-')}" in past
+            topic_file = daemon.home / ".claude/projects" / slug(str(tmp_path)) / "memory"
+            header = (topic_file / named["memory"]).read_text()
+            assert "trust: agent-concluded" in header
             index = await client.read_resource("memory://index")
             assert "Tuesdays" in index.contents[0].text  # type: ignore[union-attr]
             address = "memory://topic/project_deploys_happen_on_tuesdays_only.md"
@@ -92,6 +99,15 @@ def test_a_later_protocol_version_is_refused_with_those_we_speak(daemon: Daemon)
     ("message", "code"),
     [
         (b"{nonsense", -32700),
+        (b"\xff\xfe", -32700),
+        (b'{"jsonrpc": "2.0", "id": NaN, "method": "ping"}', -32700),
+        ({"jsonrpc": "2.0", "id": 1.5, "method": "ping"}, -32600),
+        ({"jsonrpc": "2.0", "id": None, "method": "ping"}, -32600),
+        ({"jsonrpc": "2.0", "id": {"a": 1}, "method": "ping"}, -32600),
+        ([request("ping")], -32600),
+        (request("resources/read", uri="file:///etc/passwd"), -32002),
+        (request("resources/read"), -32002),
+        (b"x" * 9_000_000, -32700),
         (b"[" * 100_000, -32700),
         ([1], -32600),
         ({"jsonrpc": "2.0", "id": 1}, -32600),
@@ -114,12 +130,60 @@ def test_notifications_and_replies_are_taken_in_silence(daemon: Daemon) -> None:
     assert len(talk(daemon.env, note, reply, request("ping"))) == 1
 
 
-@pytest.mark.parametrize(
-    "arguments", [{}, {"query": ""}, {"query": "x", "colour": "blue"}, {"query": 5}]
-)
-def test_wrong_arguments_are_told_to_the_model(daemon: Daemon, arguments: object) -> None:
-    (answer,) = talk(daemon.env, request("tools/call", name="recall", arguments=arguments))
-    assert answer["result"]["isError"] is True
+KEPT = {"text": "Tests are slow.", "type": "project"}
+WRONG: list[tuple[str, object, str]] = [
+    ("recall", {}, "recall needs query"),
+    ("recall", None, "recall needs query"),
+    ("recall", "words", "recall needs query"),
+    ("recall", {"query": " "}, "recall needs query"),
+    ("recall", {"query": 5}, "query must be text"),
+    ("recall", {"query": "x", "colour": "blue"}, "recall has no colour; it has query, limit"),
+    ("recall", {"query": "x", "limit": "5"}, "limit must be a whole number from 1 to 20"),
+    ("recall", {"query": "x", "limit": 0}, "limit must be a whole number from 1 to 20"),
+    ("recall", {"query": "x", "limit": 21}, "limit must be a whole number from 1 to 20"),
+    ("recall", {"query": "x", "limit": True}, "limit must be a whole number from 1 to 20"),
+    ("remember", {"text": "a"}, "remember needs type"),
+    ("remember", {"text": "\n", "type": "user"}, "remember needs text"),
+    ("remember", {"text": 5, "type": "user"}, "text must be text"),
+    ("remember", KEPT | {"type": "x"}, "type must be one of user, feedback, project, reference"),
+    ("remember", KEPT | {"scope": "agent"}, "scope must be one of project, user, team"),
+    ("remember", KEPT | {"supersedes": "none.md"}, "there is no memory 'none.md' here"),
+    ("forget", {"memory": "../../x"}, "there is no memory '../../x' here"),
+    ("forget", {"memory": "MEMORY.md"}, "the index is no memory"),
+    ("list_memories", {"retired": "yes"}, "retired must be true or false"),
+    ("history", {"memory": "none.md"}, "there is no memory 'none.md' here"),
+    ("history", {"memory": "none.md", "version": -1}, "version must be a whole number from 1"),
+]
+
+
+def test_wrong_arguments_are_told_to_the_model_and_end_nothing(daemon: Daemon) -> None:
+    calls = [request("tools/call", name=name, arguments=given) for name, given, _ in WRONG]
+    answers = talk(daemon.env, *calls)
+    assert [answer["result"]["isError"] for answer in answers] == [True] * len(WRONG)
+    texts = [answer["result"]["content"][0]["text"].splitlines()[0] for answer in answers]
+    assert texts == [words for _, _, words in WRONG]
+
+
+def test_what_the_session_was_given_before_is_found_when_asked_for(daemon: Daemon) -> None:
+    env = daemon.env | {"CLAUDE_CODE_SESSION_ID": "one", "CLAUDE_PROJECT_DIR": str(daemon.home)}
+    save = {"text": "The staging server is called beech.", "type": "reference"}
+    ask = request("tools/call", name="recall", arguments={"query": "what is staging called?"})
+    _, *answers = talk(env, request("tools/call", name="remember", arguments=save), ask, ask)
+    assert ["beech" in answer["result"]["content"][0]["text"] for answer in answers] == [True] * 2
+
+
+def test_an_agent_that_went_away_is_no_error(daemon: Daemon) -> None:
+    with subprocess.Popen(
+        [*COMMAND, "mcp"], stdin=-1, stdout=-1, stderr=-1, env=daemon.env
+    ) as bridge:
+        assert bridge.stdin is not None
+        assert bridge.stdout is not None
+        assert bridge.stderr is not None
+        bridge.stdout.close()
+        bridge.stdin.write(json.dumps(request("ping")).encode() + b"\n")
+        bridge.stdin.close()
+        assert bridge.stderr.read() == b""
+    assert bridge.returncode == 0
 
 
 def test_without_a_daemon_the_tools_say_what_to_type(daemon: Daemon, tmp_path: Path) -> None:
@@ -134,7 +198,8 @@ def test_without_a_daemon_the_tools_say_what_to_type(daemon: Daemon, tmp_path: P
 def test_the_bridge_loads_nothing_that_it_does_not_need(daemon: Daemon) -> None:
     program = (
         "import sys; from memoryd_client import mcp\n"
-        "print([m for m in ('argparse', 'subprocess', 'asyncio', 'msgspec') if m in sys.modules])"
+        "slow = ('argparse', 'subprocess', 'asyncio', 'msgspec', 'socket', 'pathlib')\n"
+        "print([module for module in slow if module in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], env=daemon.env, capture_output=True, text=True, check=True

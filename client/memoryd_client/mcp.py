@@ -5,7 +5,9 @@ one without sessions (`server/discover`, 2026-07-28), where every request names 
 keeps no state, so it need not know in which of the two it is. It starts fast: no argparse.
 """
 
+import contextlib
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from typing import BinaryIO
@@ -28,6 +30,7 @@ META = "io.modelcontextprotocol/"
 LINE_BYTES = 8 * 1024 * 1024
 
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601, -32602
+OUR_FAULT = -32603
 UNSUPPORTED_VERSION, NO_RESOURCE = -32022, -32002
 
 INSTRUCTIONS = (
@@ -50,8 +53,11 @@ class Wrong(Exception):
 
 
 def main() -> int:
-    """Answers until standard input ends."""
-    serve(sys.stdin.buffer, sys.stdout.buffer)
+    """Answers until standard input ends, or the agent does."""
+    with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
+        serve(sys.stdin.buffer, sys.stdout.buffer)
+    # What cannot be said any more must not be said by the interpreter at its end either.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
@@ -76,7 +82,7 @@ def bounded_lines(lines: BinaryIO) -> Iterable[bytes]:
 def answer_to(line: bytes) -> dict[str, object] | None:
     """The answer to one message; None for a notification."""
     try:
-        message = json.loads(line)
+        message = json.loads(line, parse_constant=no_constant)
     except (ValueError, RecursionError):
         return error_answer(None, Wrong(PARSE_ERROR, "this is not JSON"))
     if not isinstance(message, dict) or not isinstance(message.get("method"), str):
@@ -84,13 +90,22 @@ def answer_to(line: bytes) -> dict[str, object] | None:
         return None if is_reply else error_answer(None, Wrong(INVALID_REQUEST, "not a request"))
     if "id" not in message:
         return None
+    if not isinstance(message["id"], str | int) or isinstance(message["id"], bool):
+        return error_answer(None, Wrong(INVALID_REQUEST, "an id is text or a whole number"))
     try:
         result = result_of(message["method"], object_at(message, "params"))
     except Wrong as wrong:
         return error_answer(message["id"], wrong)
     except Failure as failure:
         return error_answer(message["id"], Wrong(-32000, said(failure)))
+    except Exception:  # noqa: BLE001 - one bad call must not take the tools from a whole session
+        return error_answer(message["id"], Wrong(OUR_FAULT, "memoryd failed; this is a bug"))
     return {"jsonrpc": "2.0", "id": message["id"], "result": result}
+
+
+def no_constant(name: str) -> None:
+    """NaN and Infinity, which Python would read and write, and nobody else."""
+    raise ValueError(name)
 
 
 def error_answer(id_: object, wrong: Wrong) -> dict[str, object]:

@@ -4,10 +4,19 @@ import os
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from memoryd_client.answers import Json, Memory, number_at, objects_at, text_at
-from memoryd_client.call import call
+from memoryd_client.answers import (
+    Json,
+    Memory,
+    as_object,
+    items_at,
+    number_at,
+    objects_at,
+    text_at,
+)
+from memoryd_client.failures import LocalFailure
 from memoryd_client.naming import SCOPES, TYPES, description_for, name_for
 
+CALL_SECONDS = 10.0
 RECALL_SECONDS = 5.0
 INDEX = "memory://index"
 TOPIC = "memory://topic/"
@@ -33,7 +42,17 @@ def words(description: str, **more: object) -> Schema:
 
 def cwd() -> str:
     """The project that the client works in."""
-    return os.environ.get("CLAUDE_PROJECT_DIR") or str(os.getcwd())  # noqa: PTH109 - pathlib is slow to load
+    try:
+        return os.environ.get("CLAUDE_PROJECT_DIR") or str(os.getcwd())  # noqa: PTH109 - pathlib is slow to load
+    except FileNotFoundError as error:
+        raise LocalFailure("the project's folder is gone", "start the agent again") from error
+
+
+def call(method: str, params: Json, timeout_seconds: float = CALL_SECONDS) -> Json:
+    """The daemon's answer; sockets are loaded for the first one, after the agent was greeted."""
+    from memoryd_client import call as door  # noqa: PLC0415 - see above
+
+    return door.call(method, params, timeout_seconds)
 
 
 def params(**values: object) -> dict[str, object]:
@@ -41,13 +60,17 @@ def params(**values: object) -> dict[str, object]:
 
 
 def recall(arguments: Json) -> str:
-    limit = number_at(arguments, "limit")
+    """What this session has not been given yet; when that is nothing, what it has."""
     asked = params(
         query=text_at(arguments, "query"),
-        limit=int(limit),
-        session_id=os.environ.get("CLAUDE_CODE_SESSION_ID", ""),
+        limit=int(number_at(arguments, "limit")),
     )
-    return text_at(call("recall", asked, RECALL_SECONDS), "text") or "Nothing in memory fits this."
+    session = os.environ.get("CLAUDE_CODE_SESSION_ID", "")
+    new = asked | {"session_id": session} if session else asked
+    found = text_at(call("recall", new, RECALL_SECONDS), "text")
+    if not found and session:
+        found = text_at(call("recall", asked, RECALL_SECONDS), "text")
+    return found or "Nothing in memory fits this."
 
 
 def remember(arguments: Json) -> str:
@@ -59,12 +82,13 @@ def remember(arguments: Json) -> str:
         body=text,
         scope=text_at(arguments, "scope"),
         supersedes=text_at(arguments, "supersedes"),
+        by="agent",
     )
     return f"Saved as {text_at(call('memory/save', asked), 'path')}."
 
 
 def forget(arguments: Json) -> str:
-    answer = call("memory/forget", params(path=text_at(arguments, "memory")))
+    answer = call("memory/forget", params(path=text_at(arguments, "memory"), by="agent"))
     kept = int(number_at(answer, "version"))
     return f"Forgotten. The history keeps it as version {kept}; memoryd restore brings it back."
 
@@ -96,10 +120,8 @@ def history(arguments: Json) -> str:
 def version_line(one: Json) -> str:
     size = int(number_at(one, "bytes"))
     what = f"{size} bytes" if text_at(one, "sha256") else "removed"
-    at = int(number_at(one, "at"))
-    return (
-        f"- version {int(number_at(one, 'version'))}: by {text_at(one, 'cause')}, {what}, at {at}"
-    )
+    number, cause = int(number_at(one, "version")), text_at(one, "cause")
+    return f"- version {number}: by {cause}, {what}, at {text_at(one, 'at')}"
 
 
 MEMORY = words("the memory's file name, or its title")
@@ -204,13 +226,38 @@ def tool_json(tool: Tool) -> Schema:
 
 def wrong_arguments(tool: Tool, arguments: Mapping[str, object]) -> str:
     """What a caller must mend in its arguments; empty when nothing."""
-    missing = [name for name in tool.required if not arguments.get(name)]
     unknown = [name for name in arguments if name not in tool.properties]
+    if unknown:
+        return f"{tool.name} has no {', '.join(unknown)}; it has {', '.join(tool.properties)}"
+    missing = [name for name in tool.required if is_blank(arguments.get(name))]
     if missing:
         return f"{tool.name} needs {', '.join(missing)}"
-    if unknown:
-        return f"{tool.name} has no {', '.join(unknown)}"
-    return ""
+    complaints = (
+        f"{name} must be {wanted}"
+        for name, value in arguments.items()
+        if (wanted := what_is_wanted(as_object(tool.properties[name]), value))
+    )
+    return "; ".join(complaints)
+
+
+def is_blank(value: object) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def what_is_wanted(schema: Json, value: object) -> str:
+    """What a value of this schema is, for one that is not; empty where it is."""
+    kind, choices = text_at(schema, "type"), items_at(schema, "enum")
+    if kind == "boolean":
+        return "" if isinstance(value, bool) else "true or false"
+    if kind == "integer":
+        least, most = number_at(schema, "minimum"), number_at(schema, "maximum")
+        fits = isinstance(value, int) and not isinstance(value, bool) and value >= least
+        if fits and not (most and isinstance(value, int) and value > most):
+            return ""
+        return f"a whole number from {least}" + (f" to {most}" if most else "")
+    if choices:
+        return "" if value in choices else f"one of {', '.join(map(str, choices))}"
+    return "" if isinstance(value, str) else "text"
 
 
 def resources() -> list[Schema]:
@@ -237,4 +284,6 @@ def resource_text(uri: str) -> str:
     """The text behind a resource's address; the daemon says when there is none."""
     if uri == INDEX:
         return list_memories({})
+    if not uri.startswith(TOPIC):
+        raise LocalFailure(f"there is no resource {uri!r}", "resources/list shows them")
     return text_at(call("memory/get", params(path=uri.removeprefix(TOPIC))), "content")
