@@ -74,9 +74,13 @@ class ExtractionFinished(Event, frozen=True, kw_only=True, tag="extraction/finis
 
 
 class DreamStarted(Event, frozen=True, kw_only=True, tag="dream/started"):
-    """`how` is model or embedded; `cause` is schedule, asked or dry-run."""
+    """`how` is model or embedded; `cause` is schedule, asked or dry-run.
+
+    In the scope `user` a dream belongs to no project.
+    """
 
     dream: int
+    scope: str
     how: str
     cause: str
     memories: int
@@ -84,6 +88,7 @@ class DreamStarted(Event, frozen=True, kw_only=True, tag="dream/started"):
 
 class DreamPhase(Event, frozen=True, kw_only=True, tag="dream/phase"):
     dream: int
+    scope: str
     phase: str
     files: int
     model_turns: int
@@ -96,6 +101,7 @@ class DreamFile(Event, frozen=True, kw_only=True, tag="dream/file"):
     """A file changed in the copy that the dream works on; the memory itself is still as it was."""
 
     dream: int
+    scope: str
     file: str
     files: int
     usd: float
@@ -106,6 +112,7 @@ class DreamFinished(Event, frozen=True, kw_only=True, tag="dream/finished"):
     """The counts are of files; `left_alone` were changed by somebody else meanwhile."""
 
     dream: int
+    scope: str
     state: str
     reason: str
     new: int

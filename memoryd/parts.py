@@ -123,7 +123,7 @@ def dreamer(
         store=store,
         history=history,
         book=DreamBook(state),
-        sessions=ProjectSessions(places, state),
+        sessions=ProjectSessions(places, state, scopes.memory_is_on),
         dreams_folder=f"{places.state_dir}/dreams",
         max_loss_percent=settings.dream.max_loss_percent,
         now=time.time,

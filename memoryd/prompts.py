@@ -164,6 +164,10 @@ Answer with the file names as they stand in the list.
 """
 
 _NO_NOTES = "(none yet)"
+_NO_PROJECT = (
+    "(none: these notes follow the person into every project, so add nothing here that holds for"
+    " one project alone)"
+)
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -205,7 +209,7 @@ def dream_opening(
     """The first user message of a dream."""
     job = _DREAM.format(
         memory_dir=place.memory_dir,
-        project_dir=place.project_dir,
+        project_dir=place.project_dir or _NO_PROJECT,
         transcript_dir=place.transcript_dir,
         index_lines=limits.lines,
         index_bytes=limits.size_bytes,

@@ -81,6 +81,13 @@ class Project(msgspec.Struct, frozen=True):
                 raise InvalidInput("the agent scope needs an agent's name")
 
 
+class Person(msgspec.Struct, frozen=True):
+    """What holds for whoever works here, in whatever project."""
+
+    memory: MemoryDirectory
+    dream_switch: Switch
+
+
 class Scopes:
     """Answers by working directory; an answer is at most two seconds old."""
 
@@ -111,6 +118,18 @@ class Scopes:
             self._known.clear()
         self._known[cwd] = (now + FRESH_SECONDS, project)
         return project
+
+    def memory_is_on(self, root: str) -> bool:
+        return self.project(root).switch.enabled
+
+    def person(self) -> Person:
+        """By the machine's and the user's settings alone: no repository speaks for a person."""
+        settings = self._settings(None)
+        switch = claude_settings.memory_switch(self._env, settings, off_everywhere=self._is_off(""))
+        return Person(
+            MemoryDirectory(paths.user_memory(self._places), "user"),
+            claude_settings.dream_switch(switch, settings),
+        )
 
     def root(self, cwd: str) -> str:
         return self.project(cwd).root
@@ -155,10 +174,12 @@ class Scopes:
             dream_switch=claude_settings.dream_switch(switch, settings),
         )
 
-    def _settings(self, root: str) -> ClaudeSettings:
+    def _settings(self, root: str | None) -> ClaudeSettings:
+        """Without a root, what holds in every project."""
         texts = (
             (source, self._files.read_text(path, SETTINGS_LIMIT_BYTES))
-            for source, path in claude_settings.settings_paths(self._places, root)
+            for source, path in claude_settings.settings_paths(self._places, root or "")
+            if root is not None or source in {"managed", "user"}
         )
         return claude_settings.claude_settings(
             (source, text) for source, text in texts if text is not None

@@ -134,6 +134,9 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         project text not null, path text not null, primary key (project, path)
     ) without rowid;
     """,
+    """
+    alter table dreams add column scope text not null default 'project';
+    """,
 )
 
 

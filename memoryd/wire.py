@@ -279,30 +279,35 @@ class QueueRetry(msgspec.Struct, frozen=True):
 ExtractParams = Cost | QueueRetry
 
 
-class DreamStart(msgspec.Struct, frozen=True):
-    """`force` passes the gates of time and sessions; `dry_run` changes nothing."""
+class AboutDreams(msgspec.Struct, frozen=True):
+    """Over the memory of the project that `cwd` is in, or over the person's own."""
 
     cwd: str
+    scope: Literal["project", "user"] = "project"
+
+
+class DreamStart(AboutDreams, frozen=True):
+    """`force` passes the gates of time and sessions; `dry_run` changes nothing."""
+
     force: bool = False
     dry_run: bool = False
 
 
-class DreamStop(msgspec.Struct, frozen=True):
-    cwd: str
+class DreamStop(AboutDreams, frozen=True):
+    pass
 
 
-class DreamUndo(msgspec.Struct, frozen=True):
-    cwd: str
+class DreamUndo(AboutDreams, frozen=True):
+    pass
 
 
-class DreamStatus(msgspec.Struct, frozen=True):
-    cwd: str
+class DreamStatus(AboutDreams, frozen=True):
+    pass
 
 
-class DreamLog(msgspec.Struct, frozen=True):
+class DreamLog(AboutDreams, frozen=True):
     """Past dreams, newest first; with `dream`, that one alone and its diffs."""
 
-    cwd: str
     limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 20
     dream: int | None = None
 

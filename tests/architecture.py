@@ -85,6 +85,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "scopes",
         "dream.book",
         "dream.sessions",
+        "dream.ground",
         "dream.stage",
         "instructions.files",
         "sweep",

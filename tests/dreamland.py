@@ -17,6 +17,7 @@ from memoryd.config import Project as ProjectSettings
 from memoryd.config import Settings
 from memoryd.dream.book import Dream, DreamBook
 from memoryd.dream.dreamer import Dreamer
+from memoryd.dream.ground import DreamScope
 from memoryd.dream.run import Means
 from memoryd.dream.sessions import ProjectSessions
 from memoryd.dream.work import Mind
@@ -69,7 +70,7 @@ class Dreamland:
             store=self.store,
             history=self.history,
             book=self.book,
-            sessions=ProjectSessions(self.places, self.state),
+            sessions=ProjectSessions(self.places, self.state, self.scopes.memory_is_on),
             dreams_folder=f"{self.places.state_dir}/dreams",
             max_loss_percent=(dream or DreamSettings()).max_loss_percent,
             now=lambda: self.now,
@@ -87,6 +88,7 @@ class Dreamland:
         self.directory = self.scopes.project(root).memory
         self.memory = Path(self.directory.path)
         self.lock = self.memory / ".consolidate-lock"
+        self.own = Path(self.scopes.person().memory.path)
 
     def _hear(self, event: Event) -> None:
         self.events.append(event)
@@ -105,17 +107,26 @@ class Dreamland:
         self.now += seconds
         self.real += seconds
 
-    def remember(self, file: str, body: str, *, age_days: float = 10, **fields: str) -> Path:
+    def remember(
+        self,
+        file: str,
+        body: str,
+        *,
+        age_days: float = 10,
+        folder: Path | None = None,
+        **fields: str,
+    ) -> Path:
         """A memory as somebody else would have written it, some days ago."""
-        self.memory.mkdir(parents=True, exist_ok=True)
-        path = self.memory / file
+        folder = folder or self.memory
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / file
         path.parent.mkdir(exist_ok=True)
         path.write_text(memory_text(body, **fields))
         os.utime(path, (self.now - age_days * DAY,) * 2)
         return path
 
-    def have_sessions(self, count: int, *, hours_ago: float = 1.0) -> None:
-        folder = Path(self.means.sessions.folder(self.root))
+    def have_sessions(self, count: int, *, hours_ago: float = 1.0, root: str = "") -> None:
+        folder = Path(self.means.sessions.folder(root or self.root))
         folder.mkdir(parents=True, exist_ok=True)
         for number in range(count):
             path = folder / f"{number:08}-0000-4000-8000-000000000000.jsonl"
@@ -139,11 +150,24 @@ class Dreamland:
     def kinds(self) -> list[str]:
         return [kind_of(event) for event in self.events]
 
-    async def dream(self, *, force: bool = True, dry_run: bool = False) -> Dream:
+    def have_turn(self, root: str) -> None:
+        """From now on the project is one that had turns."""
+        self.state.run(
+            "insert into turns (id, project, session_id, path, started, ended, ending, state, at)"
+            " values (?, ?, '', ?, '', '', '', 'done', ?)",
+            root,
+            root,
+            f"{Path(self.means.sessions.folder(root)).name}/{root.replace('/', '')}.jsonl",
+            self.now,
+        )
+
+    async def dream(
+        self, *, force: bool = True, dry_run: bool = False, scope: DreamScope = "project"
+    ) -> Dream:
         """One dream from start to end."""
-        number = await self.dreamer.start(self.root, force=force, dry_run=dry_run)
+        number = await self.dreamer.start(self.root, force=force, dry_run=dry_run, scope=scope)
         await self.end_of_dream()
-        return self.dreamer.one(self.root, number)
+        return self.dreamer.one(self.root, number, scope)
 
     async def end_of_dream(self) -> None:
         run = self.dreamer._current

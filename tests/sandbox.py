@@ -57,7 +57,7 @@ class Sandbox:
         view = View(
             str(self.project),
             self.directory,
-            transcripts=str(self.transcripts) if self.dreams else None,
+            transcripts=(str(self.transcripts),) if self.dreams else (),
         )
         self.meter = Meter(self.limits)
         self.tools = self.tools_for(view)

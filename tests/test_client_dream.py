@@ -272,7 +272,7 @@ def test_from_the_first_note_to_the_undo(daemon: Daemon, home: Path, project: Pa
     assert "1 changed, 1 retired" in done.stdout
     assert tree_hash(memory) != before
     refused = daemon.run("dream", "--follow", *where)
-    assert "the last dream was 0 hours ago" in refused.stdout
+    assert "the last dream was less than an hour ago" in refused.stdout
     status = json.loads(daemon.run("status", "--json", *where).stdout)
     assert status["dreams"][0]["gate"] == "hours"
     assert daemon.run("dream", "undo", *where).returncode == 0
@@ -290,6 +290,29 @@ def test_from_the_first_note_to_the_undo(daemon: Daemon, home: Path, project: Pa
     assert events.count("dream-finished") == 2
 
 
+def test_ones_own_memories_dream_by_a_scope_of_their_own(
+    daemon: Daemon, home: Path, project: Path
+) -> None:
+    daemon.start()
+    for body in ("Explain in short sentences.", "Explain in short sentences!"):
+        daemon.run("remember", body, "--name", "Style", "--scope", "user", "--type", "user")
+    memory = home / ".claude/memory"
+    before = tree_hash(memory)
+    own = ("--scope", "user")
+    done = daemon.run("dream", "--now", "--follow", *own)
+    assert done.returncode == 0, done.stderr
+    assert "phase: consolidate" in done.stdout
+    assert "memoryd dream undo --scope user takes all of it back" in done.stdout
+    assert tree_hash(memory) != before
+    status = daemon.run("status").stdout
+    assert re.search(r"~/\.claude/memory: not before .* \(the last dream was less than", status)
+    assert "No dreams here yet" in daemon.run("dream", "log").stdout
+    assert "1 changed, 1 retired" in daemon.run("dream", "log", *own).stdout
+    assert daemon.run("dream", "undo").returncode == 1
+    assert daemon.run("dream", "undo", *own).returncode == 0
+    assert tree_hash(memory) == before
+
+
 def test_a_killed_daemon_starts_again_with_the_dream_taken_back(
     daemon: Daemon, home: Path, project: Path
 ) -> None:
@@ -297,6 +320,7 @@ def test_a_killed_daemon_starts_again_with_the_dream_taken_back(
     from memoryd.files import version_of
     from memoryd.lock import NOTHING
     from memoryd.state import State
+    from memoryd.stored import MemoryDirectory
 
     daemon.start()
     daemon.run("remember", "Use pnpm.", "--project", str(project))
@@ -306,7 +330,8 @@ def test_a_killed_daemon_starts_again_with_the_dream_taken_back(
     before, half = file.read_bytes(), memory_text("half a dream").encode()
     state = State.open(str(home / ".local/state/memoryd/state.db"))
     book = DreamBook(state)
-    number = book.begin(str(memory), str(project), cause="schedule", at=0.0, lock=NOTHING)
+    directory = MemoryDirectory(str(memory), "project")
+    number = book.begin(directory, str(project), cause="schedule", at=0.0, lock=NOTHING)
     book.begin_applying(number, [Undoable(file.name, before, 1000.0, version_of(half))])
     state.close()
     file.write_bytes(half)

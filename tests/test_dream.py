@@ -272,13 +272,28 @@ async def test_the_log_of_one_dream_reads_like_a_story_and_quotes_nothing(land: 
         ("dream-phase", "consolidate"),
         ("dream-file", "a.md"),
         ("dream-phase", "prune and index"),
+        ("dream-applied", "a.md"),
+        ("dream-applied", "b.md"),
+        ("dream-applied", "MEMORY.md"),
         ("dream-finished", "done"),
     ]
     first = {key: lines[0][key] for key in ("project", "dream", "how", "cause", "memories")}
     assert list(first.values()) == [land.root, 1, "embedded", "asked", 3]
-    last = lines[-1]
-    assert (last["changed"], last["retired"], last["new"], last["usd"]) == (1, 1, 0, 0.0)
+    deeds = [line["deed"] for line in lines if line["event"] == "dream-applied"]
+    assert deeds == ["changed", "retired", "index"]
+    last = {name for name in lines[-1] if name not in {"event", "log_level", "seconds"}}
+    assert last == {"dream", "project", "state", "changed", "retired"}  # nothing that is 0 or empty
     assert "pnpm" not in json.dumps(lines)
+
+
+async def test_a_dream_that_is_not_applied_names_no_file_as_changed(land: Dreamland) -> None:
+    two_of_a_kind(land)
+    with capture_logs() as lines:
+        async with land.awake():
+            await land.dream(dry_run=True)
+    events = [line["event"] for line in lines]
+    assert "dream-file" in events
+    assert "dream-applied" not in events
 
 
 async def test_the_events_tell_the_same(land: Dreamland) -> None:
@@ -304,4 +319,4 @@ async def test_status_of_all_projects_says_what_is_next(land: Dreamland) -> None
         await land.dream()
         (status,) = land.dreamer.statuses()
     assert status.project == land.root
-    assert "not now: the last dream was 0 hours ago; may dream after" in status.message
+    assert "not now: the last dream was less than an hour ago; may dream after" in status.message

@@ -28,7 +28,7 @@ def land(home: Path) -> Iterator[Dreamland]:
 
 def past_dream(land: Dreamland, state: DreamState, cause: DreamCause = "schedule") -> None:
     """One that ended a moment ago, as far as the book knows."""
-    number = land.book.begin(land.directory.path, land.root, cause=cause, at=land.now, lock=NOTHING)
+    number = land.book.begin(land.directory, land.root, cause=cause, at=land.now, lock=NOTHING)
     land.book.end(number, state, at=land.now, summary=Summary())
 
 

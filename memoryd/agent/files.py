@@ -106,7 +106,7 @@ class View:
         memory: MemoryDirectory,
         *,
         others: tuple[MemoryDirectory, ...] = (),
-        transcripts: str | None = None,
+        transcripts: tuple[str, ...] = (),
         closed: tuple[str, ...] = (),
     ) -> None:
         self.memory = memory
@@ -114,9 +114,9 @@ class View:
         self.memory_root = _real_root(memory)
         self._directories = {_real_root(one): one for one in (memory, *others)}
         self.roots = (
-            Root(self.project_root, "project"),
             *(Root(path, "memory") for path in self._directories),
-            *([Root(os.path.realpath(transcripts), "transcripts")] if transcripts else ()),
+            Root(self.project_root, "project"),  # which may be the memory itself
+            *(Root(os.path.realpath(path), "transcripts") for path in transcripts),
             *(Root(os.path.realpath(path), "closed") for path in closed),
         )
 

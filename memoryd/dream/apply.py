@@ -119,9 +119,8 @@ class Applier:
 
     def undo(self, dream: Dream) -> tuple[list[str], list[str]]:
         """Brings every file back to its bytes before the dream; which were, and which were left."""
-        directory = MemoryDirectory(dream.directory, "project")
         files = [one.file for one in self._book.files(dream.id)]
-        left = self.take_back(dream.id, directory)
+        left = self.take_back(dream.id, dream.place)
         self._book.mark_undone(dream.id)
         restored = [file for file in files if file not in left]
         return restored, [file for file in left if file != INDEX_FILE]
@@ -158,7 +157,7 @@ class Applier:
                 if dream.state == "applying":
                     with Folder.open(dream.directory) as folder:
                         folder.remove_temporaries()
-                    self.take_back(dream.id, MemoryDirectory(dream.directory, "project"))
+                    self.take_back(dream.id, dream.place)
                     self._book.note_taken_back(dream.id)
                 if dream.cause != "dry-run":
                     bring_lock_back(dream)

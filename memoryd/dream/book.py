@@ -16,6 +16,8 @@ from memoryd.dream.plan import Flag
 from memoryd.dream.review import FileDiff
 from memoryd.lock import NOTHING, Before
 from memoryd.state import State
+from memoryd.stored import MemoryDirectory
+from memoryd.topics import Scope
 
 DreamState: TypeAlias = Literal[
     "running", "applying", "done", "previewed", "refused", "stopped", "failed", "undone"
@@ -48,8 +50,11 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Dream(msgspec.Struct, frozen=True):
+    """`project` is the root that the directory belongs to, empty where it is no project's."""
+
     id: int
     directory: str
+    scope: Scope
     project: str
     cause: DreamCause
     state: DreamState
@@ -59,6 +64,10 @@ class Dream(msgspec.Struct, frozen=True):
     pid: int
     lock: Before
     summary: Summary
+
+    @property
+    def place(self) -> MemoryDirectory:
+        return MemoryDirectory(self.directory, self.scope)
 
 
 class Undoable(msgspec.Struct, frozen=True):
@@ -75,12 +84,19 @@ class DreamBook:
         self._state = state
 
     def begin(
-        self, directory: str, project: str, *, cause: DreamCause, at: float, lock: Before
+        self,
+        directory: MemoryDirectory,
+        project: str,
+        *,
+        cause: DreamCause,
+        at: float,
+        lock: Before,
     ) -> int:
         rows = self._state.run(
-            "insert into dreams (directory, project, cause, state, started, pid, lock)"
-            " values (?, ?, ?, 'running', ?, ?, ?) returning id",
-            directory,
+            "insert into dreams (directory, scope, project, cause, state, started, pid, lock)"
+            " values (?, ?, ?, ?, 'running', ?, ?, ?) returning id",
+            directory.path,
+            directory.scope,
             project,
             cause,
             at,
@@ -204,8 +220,8 @@ class DreamBook:
 
     def _dreams(self, condition: str, *values: str | int) -> list[Dream]:
         rows = self._state.run(
-            "select id, directory, project, cause, state, reason, started, finished, pid, lock,"  # noqa: S608 - fixed words
-            f" summary from dreams {condition}",
+            "select id, directory, scope, project, cause, state, reason, started, finished, pid,"  # noqa: S608 - fixed words
+            f" lock, summary from dreams {condition}",
             *values,
         )
         return [_dream(row) for row in rows]

@@ -1,4 +1,6 @@
-"""The dreamer: decides when a project dreams, runs one dream at a time, and answers for them all.
+"""The dreamer: decides when memories are dreamt over, one dream at a time, and answers for all.
+
+- Each project has its dreams, and so has the person: see `ground`.
 
 - Gates are looked at when a turn ends, and every hour of real time, sleep of the machine included;
   ticks that were missed are not made up for, one look is enough.
@@ -8,6 +10,7 @@
 
 import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Final
 
 import anyio
@@ -19,11 +22,12 @@ from anyio.abc import TaskGroup, TaskStatus
 from memoryd.config import Settings
 from memoryd.dream.book import Dream, DreamCause
 from memoryd.dream.gates import Gate
+from memoryd.dream.ground import DreamScope, Ground, ground_of
 from memoryd.dream.run import DreamRun, Means, sweep_copies
 from memoryd.dream.schedule import Schedule
 from memoryd.errors import MemorydError, NotFound, Refused, Unavailable
 from memoryd.lock import Before
-from memoryd.scopes import Project, Scopes
+from memoryd.scopes import Scopes
 from memoryd.topics import iso_time
 
 TICK_SECONDS: Final = 3600.0
@@ -42,11 +46,13 @@ class Running(msgspec.Struct, frozen=True):
 
 
 class DreamStatus(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Whether a project may dream; the first closed gate says why not, and until when."""
+    """Whether there may be a dream; the first closed gate says why not, and until when."""
 
     project: str
+    directory: str
     message: str
     is_open: bool
+    scope: str = "project"
     gate: str = ""
     reason: str = ""
     opens_at: str = ""
@@ -111,7 +117,8 @@ class Dreamer:
                 log.warning("dreams-not-considered", error=error.message)
                 roots = []
             for root in roots:
-                await self._consider(root)
+                await self._consider(root, "project")
+            await self._consider("", "user")
             await self._pause(TICK_SECONDS)
 
     async def _pause(self, seconds: float) -> None:
@@ -121,108 +128,128 @@ class Dreamer:
             await self._sleep(min(left, STEP_SECONDS))
 
     def turn_ended(self, root: str) -> None:
-        """Looks at the gates of a project in which something happened."""
+        """Looks at the gates of a project in which something happened, and at the person's own."""
         if self._tasks is not None and root and root not in self._considered:
             self._considered.add(root)
-            self._tasks.start_soon(self._consider, root)
+            self._tasks.start_soon(self._consider_both, root)
 
-    async def _consider(self, root: str) -> None:
-        """Dreams if all gates are open, and waits for the end of it."""
+    async def _consider_both(self, root: str) -> None:
         try:
-            project = await anyio.to_thread.run_sync(self._scopes.project, root)
-            gates = await anyio.to_thread.run_sync(lambda: list(self._schedule.gates(project)))
-            if gates[-1].is_open and self._current is None:
-                run = await self._begin(project, "schedule", is_forced=False)
-                if run is not None:
-                    await run.ended.wait()
-        except MemorydError as error:
-            log.warning("dream-not-begun", project=root, error=error.message)
-        except Exception:
-            log.exception("dream-not-begun", project=root)
+            await self._consider(root, "project")
+            await self._consider(root, "user")
         finally:
             self._considered.discard(root)
 
+    async def _consider(self, root: str, scope: DreamScope) -> None:
+        """Dreams if all gates are open, and waits for the end of it."""
+        try:
+            ground = await self._ground(root, scope)
+            gates = await anyio.to_thread.run_sync(lambda: list(self._schedule.gates(ground)))
+            if gates[-1].is_open and self._current is None:
+                run = await self._begin(ground, "schedule", is_forced=False)
+                if run is not None:
+                    await run.ended.wait()
+        except MemorydError as error:
+            log.warning("dream-not-begun", project=root, scope=scope, error=error.message)
+        except Exception:
+            log.exception("dream-not-begun", project=root, scope=scope)
+
     # --- requests -----------------------------------------------------------------------------
 
-    async def start(self, cwd: str, *, force: bool, dry_run: bool) -> int:
+    async def _ground(self, cwd: str, scope: DreamScope) -> Ground:
+        return await anyio.to_thread.run_sync(ground_of, self._scopes, cwd, scope)
+
+    async def start(
+        self, cwd: str, *, force: bool, dry_run: bool, scope: DreamScope = "project"
+    ) -> int:
         """Begins a dream and returns its number; Refused by a closed gate."""
-        project = await anyio.to_thread.run_sync(self._scopes.project, cwd)
+        ground = await self._ground(cwd, scope)
         if self._current is not None:
             raise Unavailable(
                 f"dream {self._current.id} is running already",
                 hint="watch it with: memoryd dream --follow",
             )
         gates = await anyio.to_thread.run_sync(
-            lambda: list(self._schedule.gates(project, is_forced=force or dry_run))
+            lambda: list(self._schedule.gates(ground, is_forced=force or dry_run))
         )
         if not gates[-1].is_open:
             raise Refused(f"no dream now: {gates[-1].reason}", hint=_way_past(gates[-1]))
         cause: DreamCause = "dry-run" if dry_run else "asked"
-        run = await self._begin(project, cause, is_forced=force or dry_run)
+        run = await self._begin(ground, cause, is_forced=force or dry_run)
         if run is None:
             raise Refused("no dream now: somebody else has just dreamt")
         return run.id
 
-    async def stop(self, cwd: str) -> Dream:
+    async def stop(self, cwd: str, scope: DreamScope = "project") -> Dream:
         """Ends the running dream with nothing applied; one that is being applied is finished."""
-        project = await anyio.to_thread.run_sync(self._scopes.project, cwd)
-        run = self._current
-        if run is None or run.project.root != project.root:
+        ground = await self._ground(cwd, scope)
+        run = self._running_over(ground)
+        if run is None:
             raise NotFound("no dream is running here", hint="memoryd dream log shows past ones")
         run.stop()
         await run.ended.wait()
-        return self._found(run.id, project)
+        return self._found(run.id, ground)
 
-    def undo(self, cwd: str) -> Undone:
-        project = self._scopes.project(cwd)
-        if self._current is not None and self._current.project.root == project.root:
+    def undo(self, cwd: str, scope: DreamScope = "project") -> Undone:
+        ground = ground_of(self._scopes, cwd, scope)
+        if self._running_over(ground) is not None:
             raise Unavailable("a dream is running", hint="stop it first: memoryd dream stop")
-        dream = self._means.book.newest_undoable(project.memory.path)
+        dream = self._means.book.newest_undoable(ground.directory.path)
         if dream is None:
             raise NotFound("there is no dream to undo", hint="memoryd dream log shows past ones")
         restored, left = self._means.applier.undo(dream)
         log.info("dream-undone", dream=dream.id, restored=len(restored), left=len(left))
         return Undone(dream.id, restored, left)
 
-    def status(self, cwd: str) -> DreamStatus:
-        return self._status(self._scopes.project(cwd))
+    def status(self, cwd: str, scope: DreamScope = "project") -> DreamStatus:
+        return self._status(ground_of(self._scopes, cwd, scope))
 
     def statuses(self) -> list[DreamStatus]:
-        """Of all projects that are known by their root."""
-        return [self._status(self._scopes.project(root)) for root in self._schedule.known()]
+        """Of all projects that are known by their root, and of the person where they have any."""
+        grounds = [ground_of(self._scopes, root, "project") for root in self._schedule.known()]
+        own = ground_of(self._scopes, "", "user")
+        if Path(own.directory.path).is_dir():
+            grounds.append(own)
+        return [self._status(ground) for ground in grounds]
 
-    def past(self, cwd: str, limit: int) -> list[Dream]:
+    def past(self, cwd: str, limit: int, scope: DreamScope = "project") -> list[Dream]:
         """Newest first, without the diffs."""
-        found = self._means.book.past(self._scopes.project(cwd).memory.path, limit)
+        ground = ground_of(self._scopes, cwd, scope)
+        found = self._means.book.past(ground.directory.path, limit)
         return [_without_diffs(dream) for dream in found]
 
-    def one(self, cwd: str, dream: int) -> Dream:
-        return self._found(dream, self._scopes.project(cwd))
+    def one(self, cwd: str, dream: int, scope: DreamScope = "project") -> Dream:
+        return self._found(dream, ground_of(self._scopes, cwd, scope))
 
-    def _found(self, number: int, project: Project) -> Dream:
+    def _found(self, number: int, ground: Ground) -> Dream:
         dream = self._means.book.dream(number)
-        if dream is None or dream.directory != project.memory.path:
+        if dream is None or dream.directory != ground.directory.path:
             raise NotFound(f"there is no dream {number} here", hint="memoryd dream log lists them")
         return dream
+
+    def _running_over(self, ground: Ground) -> DreamRun | None:
+        run = self._current
+        is_here = run is not None and run.ground.directory.path == ground.directory.path
+        return run if is_here else None
 
     # --- one dream ----------------------------------------------------------------------------
 
     async def _begin(
-        self, project: Project, cause: DreamCause, *, is_forced: bool
+        self, ground: Ground, cause: DreamCause, *, is_forced: bool
     ) -> DreamRun | None:
         """Takes the lock and sets the dream going; None when the lock's time forbids it now."""
         if self._tasks is None or self._current is not None:
             raise Unavailable("memoryd cannot dream at this moment", hint="try again")
-        run = self._current = DreamRun(self._means, project, cause)
+        run = self._current = DreamRun(self._means, ground, cause)
         schedule = self._schedule
 
         def may_go_on(before: Before) -> bool:
-            return is_forced or schedule.hours(project, before).is_open
+            return is_forced or schedule.hours(ground, before).is_open
 
         try:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(self._recover)
-                since = await anyio.to_thread.run_sync(schedule.last, project)
+                since = await anyio.to_thread.run_sync(schedule.last, ground)
                 is_begun = await anyio.to_thread.run_sync(run.begin, may_go_on, since or 0.0)
         except BaseException:
             self._current = None
@@ -238,21 +265,25 @@ class Dreamer:
             await run.run()
         finally:
             self._current = None
-            self._schedule.note_end(run.project, has_dreamt=run.state == "done")
+            self._schedule.note_end(run.ground, has_dreamt=run.state == "done")
 
     def _recover(self) -> None:
         for dream in self._means.applier.recover():
-            log.warning("dream-recovered", dream=dream.id, project=dream.project)
+            log.warning("dream-recovered", dream=dream.id, folder=dream.directory)
         sweep_copies(self._means)
 
-    def _status(self, project: Project) -> DreamStatus:
-        run, last = self._current, self._schedule.last(project)
-        *_, gate = self._schedule.gates(project)
-        running = _running(run) if run is not None and run.project.root == project.root else None
+    def _status(self, ground: Ground) -> DreamStatus:
+        run = self._running_over(ground)
+        # While a dream runs, the lock's time is that of its beginning.
+        last = run.since if run is not None else self._schedule.last(ground)
+        *_, gate = self._schedule.gates(ground)
+        running = _running(run) if run is not None else None
         opens_at = iso_time(gate.opens_at) if gate.opens_at is not None else ""
         return DreamStatus(
-            project=project.root,
-            message=f"{project.root}: {_words(gate, running, opens_at)}",
+            project=ground.project,
+            directory=ground.directory.path,
+            scope=ground.directory.scope,
+            message=f"{ground.name}: {_words(gate, running, opens_at)}",
             is_open=gate.is_open,
             gate="" if gate.is_open else gate.name,
             reason="" if gate.is_open else gate.reason,

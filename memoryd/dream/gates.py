@@ -104,4 +104,6 @@ def scan_is_due(last_scan: float | None, now: float) -> bool:
 
 
 def _too_soon(seconds: float) -> str:
-    return f"the last dream was {seconds / SECONDS_AN_HOUR:.0f} hours ago"
+    hours = int(seconds / SECONDS_AN_HOUR)
+    words = {0: "less than an hour", 1: "an hour"}.get(hours, f"{hours} hours")
+    return f"the last dream was {words} ago"

@@ -15,6 +15,7 @@ class DreamLine(msgspec.Struct, frozen=True):
     """A dream as it is told over the wire."""
 
     dream: int
+    scope: str
     project: str
     cause: str
     state: str
@@ -32,14 +33,16 @@ class DreamMethods:
         dreamer = self._dreamer
         match params:
             case wire.DreamStart():
-                number = await dreamer.start(params.cwd, force=params.force, dry_run=params.dry_run)
+                number = await dreamer.start(
+                    params.cwd, force=params.force, dry_run=params.dry_run, scope=params.scope
+                )
                 return {"dream": number}
             case wire.DreamStop():
-                return _line(await dreamer.stop(params.cwd))
+                return _line(await dreamer.stop(params.cwd, params.scope))
             case wire.DreamUndo():
-                return await anyio.to_thread.run_sync(dreamer.undo, params.cwd)
+                return await anyio.to_thread.run_sync(dreamer.undo, params.cwd, params.scope)
             case wire.DreamStatus():
-                return await anyio.to_thread.run_sync(dreamer.status, params.cwd)
+                return await anyio.to_thread.run_sync(dreamer.status, params.cwd, params.scope)
             case wire.DreamLog():
                 return {"dreams": await anyio.to_thread.run_sync(self._log, params)}
             case _:
@@ -50,13 +53,15 @@ class DreamMethods:
 
     def _log(self, params: wire.DreamLog) -> list[DreamLine]:
         if params.dream is not None:
-            return [_line(self._dreamer.one(params.cwd, params.dream))]
-        return [_line(dream) for dream in self._dreamer.past(params.cwd, params.limit)]
+            return [_line(self._dreamer.one(params.cwd, params.dream, params.scope))]
+        found = self._dreamer.past(params.cwd, params.limit, params.scope)
+        return [_line(dream) for dream in found]
 
 
 def _line(dream: Dream) -> DreamLine:
     return DreamLine(
         dream.id,
+        dream.scope,
         dream.project,
         dream.cause,
         dream.state,

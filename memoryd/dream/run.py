@@ -26,6 +26,7 @@ from memoryd.dream import plan as dream_plan
 from memoryd.dream import review as dream_review
 from memoryd.dream.apply import Applier, LostLock
 from memoryd.dream.book import DreamBook, DreamCause, DreamState, Summary
+from memoryd.dream.ground import Ground
 from memoryd.dream.likeness import Similarity
 from memoryd.dream.sessions import ProjectSessions
 from memoryd.dream.stage import Files, Stage, remove_stage
@@ -44,11 +45,11 @@ from memoryd.errors import MemorydError, Unavailable
 from memoryd.events import DreamFinished, DreamStarted, Event
 from memoryd.history import History
 from memoryd.lock import Before, ConsolidateLock, look
-from memoryd.scopes import Project
 from memoryd.store import Store
 from memoryd.topics import INDEX_FILE, iso_time
 
 REFUSED_COPIES_KEPT: Final = 5
+LOGGED_FILES: Final = 100
 STOPPED: Final = "it was stopped; everything is as it was before"
 
 log = structlog.get_logger(__name__)
@@ -76,16 +77,16 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DreamRun:
-    def __init__(self, means: Means, project: Project, cause: DreamCause) -> None:
-        self.project = project
+    def __init__(self, means: Means, ground: Ground, cause: DreamCause) -> None:
+        self.ground = ground
         self.cause: DreamCause = cause
         self.id = 0
         self.state: DreamState = "running"
         self.progress: Progress | None = None
         self._scope = anyio.CancelScope()
         self.ended = anyio.Event()
+        self.since = 0.0
         self._means = means
-        self._since = 0.0
         self._lock: ConsolidateLock | None = None
         self._stage: Stage | None = None
         self._summary = Summary(how="model" if means.mind else "embedded")
@@ -95,13 +96,13 @@ class DreamRun:
 
         Blocking. `since` is when the last dream was. Unavailable when somebody has the lock.
         """
-        self._since = since
-        means, directory = self._means, self.project.memory.path
-        path = paths.consolidate_lock(directory)
+        self.since = since
+        means, ground = self._means, self.ground
+        path = paths.consolidate_lock(ground.directory.path)
         self.id = means.book.begin(
-            directory, self.project.root, cause=self.cause, at=means.now(), lock=look(path)
+            ground.directory, ground.project, cause=self.cause, at=means.now(), lock=look(path)
         )
-        self.progress = Progress(self.id, self.project.root, means.tell)
+        self.progress = Progress(self.id, ground, means.tell)
         if self.cause == "dry-run":
             return True
         self._lock = ConsolidateLock.take(path, means.now())
@@ -164,19 +165,20 @@ class DreamRun:
         stage = Stage.lay_out(
             f"{means.dreams_folder}/{self.id}",
             means.store,
-            self.project.memory,
+            self.ground.directory,
             now=means.now,
             tell=progress.wrote,
             skip_index=means.skip_index,
         )
         memories = len(stage.before.keys() - {INDEX_FILE})
         self._add(memories=memories, daily_logs=stage.daily_logs)
-        told = {"dream": self.id, "how": self._summary.how, "cause": self.cause}
-        log.info("dream-started", project=self.project.root, memories=memories, **told)
+        told = {"how": self._summary.how, "cause": self.cause, "memories": memories}
+        log.info("dream-started", dream=self.id, **self._whose(), **told)
         means.tell(
             DreamStarted(
-                project=self.project.root,
+                project=self.ground.project,
                 dream=self.id,
+                scope=self.ground.directory.scope,
                 how=self._summary.how,
                 cause=self.cause,
                 memories=memories,
@@ -185,7 +187,7 @@ class DreamRun:
         return stage
 
     async def _work(self, stage: Stage) -> None:
-        means, progress, source = self._means, self._running, self.project.memory
+        means, progress, source = self._means, self._running, self.ground.directory
         if means.mind is None:
             await anyio.to_thread.run_sync(
                 lambda: dream_by_rules(stage, source, means.history, self._similarity(), progress)
@@ -193,14 +195,14 @@ class DreamRun:
             return
         await anyio.to_thread.run_sync(settle_dates, stage, source, means.history)
         sessions = await anyio.to_thread.run_sync(
-            means.sessions.touched, self.project.root, self._since, means.now()
+            means.sessions.touched, self.ground.project, self.since, means.now()
         )
         report = await dream_with_model(
             means.mind,
             stage,
-            self.project,
+            self.ground,
             progress,
-            transcripts=means.sessions.folder(self.project.root),
+            transcripts=means.sessions.folders(self.ground.project),
             sessions=sessions,
             closed=means.closed,
             is_still_ours=self._is_ours,
@@ -241,7 +243,7 @@ class DreamRun:
             self._apply(stage, after)
 
     def _apply(self, stage: Stage, after: Files) -> None:
-        applier, directory = self._means.applier, self.project.memory
+        applier, directory = self._means.applier, self.ground.directory
         if not self._is_ours():
             raise LostLock
         left = applier.apply(self.id, directory, stage.before, after, self._is_ours)
@@ -300,8 +302,9 @@ class DreamRun:
         summary = self._summary
         deeds = [one.deed for one in summary.files]
         finished = DreamFinished(
-            project=self.project.root,
+            project=self.ground.project,
             dream=self.id,
+            scope=self.ground.directory.scope,
             state=state,
             reason=reason,
             new=deeds.count("new"),
@@ -316,8 +319,26 @@ class DreamRun:
             seconds=summary.seconds,
         )
         self.state = state
-        log.info("dream-finished", **msgspec.structs.asdict(finished))
+        if state == "done":
+            self._log_files()
+        counts = msgspec.structs.asdict(finished) | {"usd": round(summary.usd, 6)}
+        for name in ("dream", "project", "scope"):
+            del counts[name]
+        said = {name: value for name, value in counts.items() if value or name == "state"}
+        log.info("dream-finished", dream=self.id, **self._whose(), **said)
         self._means.tell(finished)
+
+    def _log_files(self) -> None:
+        """What became of each file; which were only touched in the copy, nobody needs to know."""
+        files = [one for one in self._summary.files if one.file not in self._summary.left_alone]
+        for one in files[:LOGGED_FILES]:
+            lines = {"added": one.added, "removed": one.removed} if one.diff else {}
+            log.info("dream-applied", dream=self.id, file=one.file, deed=one.deed, **lines)
+        if len(files) > LOGGED_FILES:
+            log.info("dream-applied", dream=self.id, more_files=len(files) - LOGGED_FILES)
+
+    def _whose(self) -> dict[str, str]:
+        return {"project": self.ground.project} if self.ground.project else {"scope": "user"}
 
     def _add(self, **fields: object) -> None:
         self._summary = msgspec.structs.replace(self._summary, **fields)

@@ -6,17 +6,15 @@ book; and by real time, as long as this process lives. `dream_gates` says what e
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
 
 from memoryd import paths
 from memoryd.config import Settings
 from memoryd.dream import gates as dream_gates
 from memoryd.dream.gates import Clock, Gate
+from memoryd.dream.ground import Ground
 from memoryd.dream.run import Means
+from memoryd.dream.sessions import MOST_PROJECTS
 from memoryd.lock import Before, holder_is_stale, holder_named, look
-from memoryd.scopes import Project
-
-MOST_PROJECTS: Final = 50
 
 
 class Schedule:
@@ -29,32 +27,32 @@ class Schedule:
         self._dreamt_at: dict[str, float] = {}
         self._scans: dict[str, tuple[float, int]] = {}
 
-    def gates(self, project: Project, *, is_forced: bool = False) -> Iterator[Gate]:
+    def gates(self, ground: Ground, *, is_forced: bool = False) -> Iterator[Gate]:
         """The gates as far as the first closed one; what lies behind it is not even looked up."""
-        for look_at in self._lookups(project, is_forced=is_forced):
+        for look_at in self._lookups(ground, is_forced=is_forced):
             gate = look_at()
             yield gate
             if not gate.is_open:
                 return
 
-    def _lookups(self, project: Project, *, is_forced: bool) -> list[Callable[[], Gate]]:
-        switch, folder = project.dream_switch, project.memory.path
+    def _lookups(self, ground: Ground, *, is_forced: bool) -> list[Callable[[], Gate]]:
+        switch, folder = ground.switch, ground.directory.path
         first: list[Callable[[], Gate]] = [
             lambda: dream_gates.switch_gate(enabled=switch.enabled, reason=switch.reason),
             lambda: dream_gates.memories_gate(are_there=Path(folder).is_dir()),
         ]
         timed: list[Callable[[], Gate]] = [
-            lambda: self.hours(project, look(paths.consolidate_lock(folder))),
-            lambda: self._rest(project),
-            lambda: self._touched(project),
+            lambda: self.hours(ground, look(paths.consolidate_lock(folder))),
+            lambda: self._rest(ground),
+            lambda: self._touched(ground),
         ]
-        return [*first, *([] if is_forced else timed), lambda: self._lock(project)]
+        return [*first, *([] if is_forced else timed), lambda: self._lock(ground)]
 
-    def hours(self, project: Project, stamp: Before) -> Gate:
-        return dream_gates.hours_gate(self._clock(project, stamp), self._settings.dream.min_hours)
+    def hours(self, ground: Ground, stamp: Before) -> Gate:
+        return dream_gates.hours_gate(self._clock(ground, stamp), self._settings.dream.min_hours)
 
-    def _rest(self, project: Project) -> Gate:
-        failures = self._means.book.failures_since_success(project.memory.path)
+    def _rest(self, ground: Ground) -> Gate:
+        failures = self._means.book.failures_since_success(ground.directory.path)
         last = failures[0] if failures else None
         return dream_gates.rest_gate(
             self._means.now(),
@@ -64,29 +62,29 @@ class Schedule:
             was_meant=last is not None and last.state != "failed",
         )
 
-    def _touched(self, project: Project) -> Gate:
+    def _touched(self, ground: Ground) -> Gate:
         """Looked through at most every ten minutes; until then the last count holds."""
-        is_log_mode = self._settings.mode_of(project.root) == "log"
-        scanned_at, count = self._scans.get(project.root, (None, 0))
+        is_log_mode = self._settings.mode_of(ground.project) == "log"
+        scanned_at, count = self._scans.get(ground.name, (None, 0))
         if dream_gates.scan_is_due(scanned_at, self._real()):
-            since = self.last(project) or 0.0
-            count = _logs_since(project, since) if is_log_mode else self._sessions(project, since)
-            self._scans[project.root] = (self._real(), count)
+            since = self.last(ground) or 0.0
+            count = _logs_since(ground, since) if is_log_mode else self._sessions(ground, since)
+            self._scans[ground.name] = (self._real(), count)
         if is_log_mode:
             return dream_gates.logs_gate(count)
         return dream_gates.sessions_gate(count, self._settings.dream.min_sessions)
 
-    def _sessions(self, project: Project, since: float) -> int:
-        return len(self._means.sessions.touched(project.root, since, self._means.now()))
+    def _sessions(self, ground: Ground, since: float) -> int:
+        return len(self._means.sessions.touched(ground.project, since, self._means.now()))
 
-    def _lock(self, project: Project) -> Gate:
-        before = look(paths.consolidate_lock(project.memory.path))
+    def _lock(self, ground: Ground) -> Gate:
+        before = look(paths.consolidate_lock(ground.directory.path))
         holder = holder_named(before.body)
         is_held = holder is not None and not holder_is_stale(before, holder, self._means.now())
         return dream_gates.lock_gate(is_held=is_held)
 
-    def _clock(self, project: Project, stamp: Before) -> Clock:
-        folder = project.memory.path
+    def _clock(self, ground: Ground, stamp: Before) -> Clock:
+        folder = ground.directory.path
         dreamt_at = self._dreamt_at.get(folder)
         return Clock(
             now=self._means.now(),
@@ -95,21 +93,21 @@ class Schedule:
             real_seconds_since=None if dreamt_at is None else self._real() - dreamt_at,
         )
 
-    def last(self, project: Project) -> float | None:
-        stamp = look(paths.consolidate_lock(project.memory.path))
-        return dream_gates.last_dream(self._clock(project, stamp))
+    def last(self, ground: Ground) -> float | None:
+        stamp = look(paths.consolidate_lock(ground.directory.path))
+        return dream_gates.last_dream(self._clock(ground, stamp))
 
-    def note_end(self, project: Project, *, has_dreamt: bool) -> None:
-        self._scans.pop(project.root, None)
+    def note_end(self, ground: Ground, *, has_dreamt: bool) -> None:
+        self._scans.pop(ground.name, None)
         if has_dreamt:
-            self._dreamt_at[project.memory.path] = self._real()
+            self._dreamt_at[ground.directory.path] = self._real()
 
     def known(self) -> list[str]:
         """Roots of projects that had turns or dreams, and are still there."""
         roots = dict.fromkeys([*self._means.sessions.projects(), *self._means.book.projects()])
-        return [root for root in roots if Path(root).is_dir()][:MOST_PROJECTS]
+        return [root for root in roots if root and Path(root).is_dir()][:MOST_PROJECTS]
 
 
-def _logs_since(project: Project, since: float) -> int:
-    logs = Path(project.memory.path).glob("logs/[0-9]*/[0-9]*/*.md")
+def _logs_since(ground: Ground, since: float) -> int:
+    logs = Path(ground.directory.path).glob("logs/[0-9]*/[0-9]*/*.md")
     return sum(path.stat().st_mtime > since for path in logs)

@@ -1,11 +1,14 @@
-"""Which sessions a project had since some moment, told by the times of their transcripts alone.
+"""Which sessions there were since some moment, told by the times of their transcripts alone.
+
+A project's dream asks for the sessions of its root. A person's own dream asks for no root, and gets
+the sessions of every project that had turns and has memory on.
 
 A session that is going on is no other session yet: one that the agent's own registry names with a
 living process, or whose transcript was written to within the last minutes.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +20,7 @@ from memoryd.paths import Places
 from memoryd.state import State
 
 CURRENT_SECONDS: Final = 300.0
+MOST_PROJECTS: Final = 50
 
 
 class TouchedSession(msgspec.Struct, frozen=True):
@@ -31,9 +35,12 @@ class _Registered(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ProjectSessions:
-    def __init__(self, places: Places, state: State) -> None:
+    """`memory_is_on` says of a project's root whether what happens there may be remembered."""
+
+    def __init__(self, places: Places, state: State, memory_is_on: Callable[[str], bool]) -> None:
         self._places = places
         self._state = state
+        self._memory_is_on = memory_is_on
 
     def projects(self) -> list[str]:
         """The roots of all projects that had turns, the last active first."""
@@ -50,13 +57,18 @@ class ProjectSessions:
         current = living_sessions(self._places.claude_dir)
         found = [
             one
-            for folder in self._folders(root)
+            for folder in self.folders(root)
             for one in _transcripts(folder)
             if one.modified > since
             and not 0 <= now - one.modified < CURRENT_SECONDS
             and Path(one.path).stem not in current
         ]
         return sorted(found, key=lambda one: -one.modified)
+
+    def folders(self, root: str) -> list[str]:
+        """Where the transcripts lie, without a root those of all projects."""
+        roots = [root] if root else filter(self._memory_is_on, self.projects()[:MOST_PROJECTS])
+        return sorted({folder for one in roots for folder in self._folders(one)})
 
     def _folders(self, root: str) -> set[str]:
         """Sessions begun below the root, or in a worktree, have folders of their own."""

@@ -18,7 +18,7 @@ from memoryd.history import History
 from memoryd.state import State
 from memoryd.store import Store
 from memoryd.stored import Change, MemoryDirectory, Stored
-from memoryd.topics import INDEX_FILE
+from memoryd.topics import INDEX_FILE, Scope
 
 DAILY_LOGS: Final = 60
 LOG_LIMIT_BYTES: Final = 1024 * 1024
@@ -29,9 +29,11 @@ Files = dict[str, Stored]
 class Stage:
     """`before` is what was copied, by file name, the index included."""
 
-    def __init__(self, folder: str, before: Files, store: Store, state: State) -> None:
+    def __init__(
+        self, folder: str, scope: Scope, before: Files, store: Store, state: State
+    ) -> None:
         self.folder = folder
-        self.directory = MemoryDirectory(f"{folder}/memory", "project")
+        self.directory = MemoryDirectory(f"{folder}/memory", scope)
         self.before = before
         self.store = store
         self.daily_logs = 0
@@ -51,7 +53,7 @@ class Stage:
     ) -> Self:
         state = State.open(":memory:")
         store = Store(History(state), now=now, skip_index=skip_index, tell=tell)
-        stage = cls(folder, all_files(source, directory), store, state)
+        stage = cls(folder, directory.scope, all_files(source, directory), store, state)
         make_folder(stage.directory.path)
         for file, stored in stage.before.items():
             stage._put(file, stored.data, stored.modified)

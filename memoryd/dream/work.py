@@ -31,6 +31,7 @@ from memoryd.agent.writing import Writer
 from memoryd.dialogue import ModelAnswer, ModelRequest, Text, Usage
 from memoryd.dream import plan as dream_plan
 from memoryd.dream.apply import LostLock
+from memoryd.dream.ground import Ground
 from memoryd.dream.likeness import Similarity
 from memoryd.dream.plan import Note, Past
 from memoryd.dream.sessions import TouchedSession
@@ -41,7 +42,6 @@ from memoryd.history import History
 from memoryd.llm import Provider
 from memoryd.masking import mask
 from memoryd.meter import RunLimits
-from memoryd.scopes import Project
 from memoryd.stored import Change, Listed, MemoryDirectory
 from memoryd.topics import INDEX_FILE, MANIFEST_LIMIT
 
@@ -76,9 +76,10 @@ class CutShort(Unavailable):
 class Progress:
     """How far one dream is; tells whoever listens, from any thread."""
 
-    def __init__(self, dream: int, project: str, tell: Callable[[Event], None]) -> None:
+    def __init__(self, dream: int, ground: Ground, tell: Callable[[Event], None]) -> None:
         self.dream = dream
-        self.project = project
+        self.project = ground.project
+        self.scope = ground.directory.scope
         self.phase: Phase | None = None
         self.files: set[str] = set()
         self.model_turns = 0
@@ -101,11 +102,13 @@ class Progress:
         if self.phase is not None and PHASES.index(phase) <= PHASES.index(self.phase):
             return
         self.phase = phase
-        log.info("dream-phase", dream=self.dream, phase=phase, files=len(self.files))
+        step = f"{PHASES.index(phase) + 1} of {len(PHASES)}"
+        log.info("dream-phase", dream=self.dream, phase=phase, step=step)
         self._tell(
             DreamPhase(
                 project=self.project,
                 dream=self.dream,
+                scope=self.scope,
                 phase=phase,
                 files=len(self.files),
                 model_turns=self.model_turns,
@@ -122,11 +125,12 @@ class Progress:
         if self.phase is not None:  # dates are settled before the first
             self.enter("consolidate")
         self.files.add(change.file)
-        log.info("dream-file", dream=self.dream, file=change.file)
+        log.info("dream-file", dream=self.dream, file=change.file, where="copy")
         self._tell(
             DreamFile(
                 project=self.project,
                 dream=self.dream,
+                scope=self.scope,
                 file=change.file,
                 files=len(self.files),
                 usd=self.usd,
@@ -279,10 +283,10 @@ def write_notes(stage: Stage, notes: Sequence[Note]) -> None:
 async def dream_with_model(
     mind: Mind,
     stage: Stage,
-    project: Project,
+    ground: Ground,
     progress: Progress,
     *,
-    transcripts: str,
+    transcripts: Sequence[str],
     sessions: Sequence[TouchedSession],
     closed: tuple[str, ...],
     is_still_ours: Callable[[], bool],
@@ -290,25 +294,27 @@ async def dream_with_model(
 ) -> AgentReport:
     """The model's run over the copy; Unavailable when it came to nothing."""
     progress.enter("orient")
+    # The memories of projects lie among their transcripts.
+    memories = (ground.directory.path, *(f"{folder}/memory" for folder in transcripts))
     view = View(
-        project.root,
+        ground.project or stage.directory.path,
         stage.directory,
-        others=(project.user, project.team),
-        transcripts=transcripts,
-        closed=(*closed, project.memory.path),
+        others=ground.others,
+        transcripts=tuple(transcripts),
+        closed=(*closed, *memories),
     )
     writer = Writer(view, stage.store, cause="dream", session_id="", state_folder=stage.folder)
     tools = AgentTools(view, writer)
     notes = await anyio.to_thread.run_sync(stage.store.scan, stage.directory)
     opening = prompts.dream_opening(
-        prompts.Place(stage.directory.path, project.root, transcripts),
+        prompts.Place(stage.directory.path, ground.project, ", ".join(transcripts)),
         [_manifest_line(one) for one in notes if not one.retired][:MANIFEST_LIMIT],
         prompts.IndexLimits(),
         datetime.fromtimestamp(now).astimezone().date(),
     )
     job = AgentJob(
         "dream",
-        project.root,
+        ground.project,
         mind.model,
         prompts.system_blocks(),
         (*opening, Text(_sessions_told(sessions))),

@@ -31,19 +31,31 @@ def dream(arguments: Arguments) -> int:
     return show_status(arguments)
 
 
+def whose(arguments: Arguments) -> dict[str, object]:
+    """The params that say which memories it is about."""
+    scope = {"scope": arguments.scope} if arguments.scope else {}
+    return {"cwd": project_of(arguments), **scope}
+
+
+def with_scope(command: str, scope: str | None) -> str:
+    """What to type next, about the same memories."""
+    return f"{command} --scope {scope}" if scope == "user" else command
+
+
 def show_status(arguments: Arguments) -> int:
-    answer = call("dream/status", {"cwd": project_of(arguments)})
+    answer = call("dream/status", whose(arguments))
     if arguments.json:
         print_json(answer)
         return 0
     print(wrapped(one_line(text_at(answer, "message"))))
     if last := moment(text_at(answer, "last")):
-        print(f"last dream: {last}; memoryd dream log tells more")
+        telling = with_scope("memoryd dream log", arguments.scope)
+        print(f"last dream: {last}; {telling} tells more")
     return 0
 
 
 def stop(arguments: Arguments) -> int:
-    answer = call("dream/stop", {"cwd": project_of(arguments)}, timeout_seconds=60)
+    answer = call("dream/stop", whose(arguments), timeout_seconds=60)
     if arguments.json:
         print_json(answer)
     elif text_at(answer, "state") == "stopped":
@@ -55,7 +67,7 @@ def stop(arguments: Arguments) -> int:
 
 def undo(arguments: Arguments) -> int:
     """Take the last dream back; what somebody changed since makes the exit code 1."""
-    answer = call("dream/undo", {"cwd": project_of(arguments)}, timeout_seconds=60)
+    answer = call("dream/undo", whose(arguments), timeout_seconds=60)
     left = [str(file) for file in items_at(answer, "left")]
     if arguments.json:
         print_json(answer)
@@ -72,7 +84,7 @@ def undo(arguments: Arguments) -> int:
 
 def show_log(arguments: Arguments) -> int:
     """Past dreams in a row each, or one with all it did."""
-    params: dict[str, object] = {"cwd": project_of(arguments)}
+    params = whose(arguments)
     if arguments.number:
         params["dream"] = arguments.number
     answer = call("dream/log", params)
@@ -86,7 +98,8 @@ def show_log(arguments: Arguments) -> int:
         for line in table([row_of(one) for one in dreams]):
             print(line)
         if not dreams:
-            print("No dreams here yet. To have one: memoryd dream --now --follow")
+            asking = with_scope("memoryd dream --now --follow", arguments.scope)
+            print(f"No dreams here yet. To have one: {asking}")
     return 0
 
 
@@ -104,25 +117,25 @@ def row_of(one: Json) -> tuple[str, ...]:
 
 def begin_or_watch(arguments: Arguments) -> int:
     """Begins a dream if asked to, and shows it to its end if asked to."""
-    project = project_of(arguments)
     starts = arguments.now or arguments.dry_run
-    params = {"cwd": project, "force": arguments.now, "dry_run": arguments.dry_run}
+    params = whose(arguments) | {"force": arguments.now, "dry_run": arguments.dry_run}
     if starts and not (arguments.follow or arguments.dry_run):
         answer = call("dream/start", params, timeout_seconds=60)
         if arguments.json:
             print_json(answer)
         else:
             number = number_at(answer, "dream")
-            print(f"dream {number:.0f} has begun; watch it with: memoryd dream --follow")
+            watching = with_scope("memoryd dream --follow", arguments.scope)
+            print(f"dream {number:.0f} has begun; watch it with: {watching}")
         return 0
     with Conversation(time.monotonic() + 10.0) as talk:
         # First the ears, then the dream: a short one is over before a second call gets through.
-        talk.ask("events/subscribe", {"kinds": list(KINDS), "cwd": project})
+        talk.ask("events/subscribe", {"kinds": list(KINDS), "cwd": project_of(arguments)})
         talk.wait_for_ever()
         if starts:
             number = int(number_at(call("dream/start", params, timeout_seconds=60), "dream"))
         else:
-            status = call("dream/status", {"cwd": project})
+            status = call("dream/status", whose(arguments))
             number = int(number_at(object_at(status, "running"), "dream"))
             if not number:
                 return show_status(arguments)
@@ -135,9 +148,10 @@ def watch(talk: Conversation, number: int, arguments: Arguments) -> int:
         with view_for(number, is_shown=is_shown) as view:
             follow(talk, number, view, arguments)
     except KeyboardInterrupt:
-        print("the dream goes on; memoryd dream stop ends it", file=sys.stderr)
+        stopping = with_scope("memoryd dream stop", arguments.scope)
+        print(f"the dream goes on; {stopping} ends it", file=sys.stderr)
         return INTERRUPTED
-    answer = call("dream/log", {"cwd": project_of(arguments), "dream": number})
+    answer = call("dream/log", whose(arguments) | {"dream": number})
     one = next(objects_at(answer, "dreams"), {})
     if arguments.json:
         print(json.dumps(one) if arguments.follow else json.dumps(one, indent=2))
@@ -214,10 +228,11 @@ def bill_of(summary: Json) -> str:
 
 
 def what_next(one: Json, state: str) -> str:
+    scope = text_at(one, "scope")
     if state == "done" and items_at(object_at(one, "summary"), "files"):
-        return "memoryd dream undo takes all of it back"
+        return f"{with_scope('memoryd dream undo', scope)} takes all of it back"
     if state == "previewed":
-        return "nothing was changed; memoryd dream --now does it"
+        return f"nothing was changed; {with_scope('memoryd dream --now', scope)} does it"
     if state == "refused":
         place = one_line(text_at(object_at(one, "summary"), "kept_at"))
         return f"for review it is kept in {place}; dream.max_loss_percent sets the limit"
@@ -247,6 +262,7 @@ COMMANDS = (
                 ("number",), "a dream that log shows, with its diffs", "N", None, None,
                 is_number=True, is_optional=True,
             ),
+            Argument(("--scope",), "whose memories", choices=("project", "user")),
             Argument(("--now",), "do not wait for hours and sessions", is_switch=True),
             Argument(("--dry-run",), "show what would change, and change nothing", is_switch=True),
             Argument(("--follow",), "watch it to its end", is_switch=True),

@@ -164,8 +164,8 @@ def recent_words(memory: Json) -> str:
 
 
 def dream_words(dream: Json) -> str:
-    """A project's dreams: one that runs, or the gate that is closed and when it may open."""
-    project = tilde(text_at(dream, "project")) or "a project"
+    """The dreams of one memory: one that runs, or the gate that is closed and when it may open."""
+    project = tilde(text_at(dream, "project") or text_at(dream, "directory")) or "a project"
     running = object_at(dream, "running")
     if running:
         return f"{project}: dreams now, {text_at(running, 'phase') or 'just begun'}"
