@@ -259,6 +259,43 @@ def test_without_a_daemon_the_code_is_69_and_the_next_step_is_told(
     assert "memoryd serve" in captured.err
 
 
+WORDS = {"deed": "list", "memory": "x.md", "text": "x", "query": "x"}
+
+
+def words_for(command: Command) -> list[str]:
+    """A command line that makes sense for a command, as short as can be."""
+    words = [argument for argument in command.arguments if not argument.names[0].startswith("-")]
+    return [command.name, *(WORDS[one.names[0]] for one in words if not one.is_optional)]
+
+
+ASKING = [words_for(row) for row in cli.COMMANDS if row.asks_daemon or row.name == "status"]
+
+
+@pytest.mark.parametrize("words", ASKING, ids=" ".join)
+def test_a_failure_is_json_too_for_whoever_asked_for_it(
+    capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert cli.main([*words, "--json"]) == 69
+    captured = capsys.readouterr()
+    answer = json.loads(captured.out)
+    assert (answer["error"]["kind"], answer["exit_code"]) == ("not-running", 69)
+    assert "memoryd serve" in answer["error"]["hint"]
+    assert "memoryd serve" in captured.err
+
+
+def test_a_refusal_is_json_with_the_daemons_kind_and_hint(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fault = Fault(-32001, "no memory is called x", "not-found", "memoryd list shows them")
+    with serving(path, {"memory/get": fault}):
+        assert cli.main(["show", "x", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["error"] == {
+        "kind": "not-found",
+        "message": "no memory is called x",
+        "hint": "memoryd list shows them",
+    }
+
+
 def test_a_refusal_is_code_1_with_the_daemons_hint(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -282,13 +319,27 @@ WRONG_USAGE = [
 
 
 @pytest.mark.parametrize("words", WRONG_USAGE, ids=" ".join)
-def test_wrong_usage_is_code_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    try:
-        code: object = cli.main(words)
-    except SystemExit as leaving:
-        code = leaving.code
-    assert code == 2
-    assert capsys.readouterr().out == ""
+def test_wrong_usage_is_code_2_with_what_to_type(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(words) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "--" in captured.err.splitlines()[-1]
+    assert cli.main([*words, "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["error"]["kind"] == "usage"
+
+
+def test_a_mistyped_command_is_guessed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["recal", "x"]) == 2
+    assert "there is no command recal; did you mean recall?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["help"], ["--help"], ["help", "recall"], ["recall", "-h"]])
+def test_help_is_there_by_every_name(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(words)
+    assert "usage: memoryd" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -165,3 +165,8 @@ def test_following_reads_both_sides_of_a_rotation_in_one_look(log: Path) -> None
 def test_following_starts_over_in_a_truncated_file(log: Path) -> None:
     append(log, line("old" * 100))
     assert followed(log, lambda: log.write_bytes(line("fresh"))) == ["fresh"]
+
+
+def test_for_programs_every_line_is_an_object() -> None:
+    for raw in (b'{"event": "started"}\n', b"Traceback (most recent call last):\n", b"[1]\n"):
+        assert isinstance(json.loads(logs.as_json(logs.parsed(raw))), dict)

@@ -91,6 +91,18 @@ def number(text: str) -> int:
     return int(text)
 
 
+def answer_to(question: str, otherwise: str) -> str:
+    """What a person at the terminal types, in small letters; `otherwise` is for a bare Enter.
+
+    An input that ends (Ctrl-D) is a no.
+    """
+    try:
+        return input(question).strip().lower() or otherwise
+    except EOFError:
+        print()
+        return "n"
+
+
 def width_of_help() -> int:
     """Help is wrapped to the terminal, and never to less than can be read."""
     try:

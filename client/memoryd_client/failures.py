@@ -17,6 +17,7 @@ class Failure(Exception):
     """A command cannot do what was asked; `hint` is what to type or change next."""
 
     exit_code: ClassVar[int] = 1
+    kind: str = "failed"
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -26,30 +27,38 @@ class Failure(Exception):
 
 class NotRunning(Failure):
     exit_code = 69
+    kind = "not-running"
 
 
 class Denied(Failure):
-    pass
+    kind = "denied"
 
 
 class TimedOut(Failure):
-    pass
+    kind = "timed-out"
 
 
 class ProtocolError(Failure):
-    pass
+    kind = "protocol"
 
 
 class DaemonError(Failure):
     def __init__(self, code: int, message: str, kind: str, hint: str) -> None:
         super().__init__(message, hint)
         self.code = code
-        self.kind = kind
+        self.kind = kind or "refused"
 
 
 class LocalFailure(Failure):
-    pass
+    kind = "local"
 
 
 class UsageError(Failure):
     exit_code = 2
+    kind = "usage"
+
+
+def as_json(failure: Failure) -> dict[str, object]:
+    """What a program reads where a person reads the message and the hint."""
+    said = {"kind": failure.kind, "message": failure.message, "hint": failure.hint}
+    return {"error": said, "exit_code": failure.exit_code}

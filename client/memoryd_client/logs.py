@@ -167,6 +167,11 @@ def rendered(line: Line) -> str:
     return "\n".join([" ".join(parts).rstrip(), *blocks])
 
 
+def as_json(line: Line) -> str:
+    """A line for programs: one JSON object, even where the log has something else."""
+    return line.raw if line.fields else json.dumps({"event": "no-json", "text": line.raw})
+
+
 def fits(value: object) -> bool:
     """Whether a value can stand in the line; a traceback cannot."""
     return not (isinstance(value, str) and "\n" in value)

@@ -9,6 +9,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from memoryd_client import __version__, hook, mcp
 from memoryd_client.cli import cost as cli_cost
@@ -22,8 +23,8 @@ from memoryd_client.cli import recall as cli_recall
 from memoryd_client.cli import sessions as cli_sessions
 from memoryd_client.cli import status as cli_status
 from memoryd_client.commands import Argument, Arguments, Command, add_to, width_of_help
-from memoryd_client.failures import Failure, LocalFailure
-from memoryd_client.render import one_line, paint
+from memoryd_client.failures import Failure, LocalFailure, UsageError, as_json
+from memoryd_client.render import one_line, paint, print_json
 
 INTERRUPTED = 130
 NOBODY_READS = 141
@@ -127,9 +128,16 @@ COMMANDS: tuple[Command, ...] = (
 )
 
 
+class Parser(argparse.ArgumentParser):
+    """Wrong usage is a failure like any other: one sentence, and what to type next."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, f"{self.prog} --help says more")
+
+
 def parser() -> argparse.ArgumentParser:
     """The whole command line, built from the table."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="memoryd",
         description="A memory for coding agents.",
         epilog="Begin with memoryd demo. memoryd COMMAND --help says more about each.",
@@ -163,12 +171,12 @@ def main(words: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a letter is no failure
-    arguments = parser().parse_args(words or ["status"])
+    in_json = "--json" in words
     try:
-        code = run(arguments.row, arguments)
+        code = run(words)
         sys.stdout.flush()
     except Failure as failure:
-        return told(failure)
+        return told(failure, in_json=in_json)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -177,18 +185,43 @@ def main(words: Sequence[str]) -> int:
         return NOBODY_READS
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        return told(LocalFailure(f"{error.filename}: {reason}" if error.filename else reason))
+        local = LocalFailure(f"{error.filename}: {reason}" if error.filename else reason)
+        return told(local, in_json=in_json)
     return code
 
 
-def run(command: Command, arguments: Arguments) -> int:
-    if command.asks_daemon:
+def run(words: Sequence[str]) -> int:
+    arguments = understood(words)
+    if arguments.row.asks_daemon:
         cli_daemon.tell_version_difference()
-    return command.run(arguments)
+    return int(arguments.row.run(arguments))
 
 
-def told(failure: Failure) -> int:
+def understood(words: Sequence[str]) -> Arguments:
+    """The command line with its row of the table; raises UsageError when it makes no sense."""
+    first, *others = words or ["status"]
+    if first == "help":
+        first, *others = [*others, "--help"]
+    names = [command.name for command in COMMANDS]
+    if first not in names and not first.startswith("-"):
+        import difflib  # noqa: PLC0415 - only a mistyped command pays for it
+
+        near = difflib.get_close_matches(first, names, n=1)
+        guess = f"; did you mean {near[0]}?" if near else ""
+        raise UsageError(f"there is no command {first}{guess}", "memoryd --help shows them all")
+    arguments, strange = parser().parse_known_args([first, *others])
+    if strange:
+        raise UsageError(
+            f"memoryd {first} does not take {' '.join(strange)}",
+            f"memoryd {first} --help says what it takes",
+        )
+    return arguments
+
+
+def told(failure: Failure, *, in_json: bool) -> int:
     """Say what went wrong and what to type next; the exit code."""
+    if in_json:
+        print_json(as_json(failure))
     print(f"memoryd: {one_line(failure.message)}", file=sys.stderr)
     if failure.hint:
         print(paint(f"  {one_line(failure.hint)}", "bold", sys.stderr), file=sys.stderr)

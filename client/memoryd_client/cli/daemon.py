@@ -36,7 +36,7 @@ def show_logs(arguments: Arguments) -> int:
 
 
 def print_line(line: logs.Line, arguments: Arguments) -> None:
-    print(line.raw if arguments.json else logs.rendered(line), flush=arguments.follow)
+    print(logs.as_json(line) if arguments.json else logs.rendered(line), flush=arguments.follow)
 
 
 def examine(arguments: Arguments) -> int:

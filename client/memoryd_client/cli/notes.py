@@ -3,7 +3,7 @@
 from memoryd_client.answers import items_at, number_at, objects_at, text_at
 from memoryd_client.call import call
 from memoryd_client.commands import JSON, PROJECT, Argument, Arguments, Command, project_of
-from memoryd_client.failures import UsageError
+from memoryd_client.failures import LocalFailure, UsageError
 from memoryd_client.render import one_line, print_json, printable, table, wrapped
 
 WAIT_SECONDS = 30.0
@@ -24,7 +24,10 @@ def newest_session(cwd: str) -> str:
     answer = call("session/list", {"cwd": cwd, "limit": 1}, WAIT_SECONDS)
     for one in objects_at(answer, "sessions"):
         return text_at(one, "session_id")
-    raise UsageError("no session was seen in this project; name one: memoryd notes SESSION")
+    raise LocalFailure(
+        "no session was seen in this project",
+        "memoryd notes SESSION names one; memoryd sessions --project PATH lists those of another",
+    )
 
 
 def checkpoint(arguments: Arguments) -> int:

@@ -6,7 +6,15 @@ from datetime import datetime
 
 from memoryd_client.answers import Json, is_true_at, number_at, object_at, objects_at, text_at
 from memoryd_client.call import Conversation, call
-from memoryd_client.commands import JSON, PROJECT, Argument, Arguments, Command, project_of
+from memoryd_client.commands import (
+    JSON,
+    PROJECT,
+    Argument,
+    Arguments,
+    Command,
+    answer_to,
+    project_of,
+)
 from memoryd_client.failures import LocalFailure, UsageError
 from memoryd_client.render import Colour, columns, one_line, paint, print_json, printable, table
 
@@ -92,6 +100,9 @@ def import_old(arguments: Arguments) -> int:
     """Say what an import of old sessions takes, ask, and follow it to its end."""
     if arguments.retry_parked:
         answer = call("queue/retry")
+        if arguments.json:
+            print_json(answer)
+            return 0
         print(f"{number_at(answer, 'retried'):.0f} turns that had been set aside are tried again")
         return 0
     params = {"since": arguments.since}
@@ -102,11 +113,14 @@ def import_old(arguments: Arguments) -> int:
         print_json(estimate)
         return 0
     print(estimate_words(estimate), file=sys.stderr if arguments.json else sys.stdout)
-    if arguments.dry_run or not number_at(estimate, "turns"):
+    if arguments.dry_run:
         return 0
-    if not arguments.yes and not agrees():
-        print("nothing was imported")
-        return 1
+    if not number_at(estimate, "turns"):
+        if arguments.json:
+            print_json(estimate)
+        return 0
+    if not arguments.yes and not agrees(arguments):
+        raise LocalFailure("nothing was imported")
     return follow(params, arguments)
 
 
@@ -129,11 +143,11 @@ def estimate_words(estimate: Json) -> str:
     )
 
 
-def agrees() -> bool:
+def agrees(arguments: Arguments) -> bool:
     """Asks the person at the terminal; nobody there means that nobody can say yes."""
-    if not sys.stdin.isatty():
-        raise UsageError("nobody is there to ask; say --yes to import")
-    return input("Import them? [y/N] ").strip().lower() in {"y", "yes"}
+    if arguments.json or not sys.stdin.isatty():
+        raise UsageError("nobody is there to ask", "say --yes to import")
+    return answer_to("Import them? [y/N] ", "n") in {"y", "yes"}
 
 
 def follow(params: Json, arguments: Arguments) -> int:
@@ -161,15 +175,14 @@ def follow(params: Json, arguments: Arguments) -> int:
 
 
 def conclude(event: Json, arguments: Arguments) -> int:
+    turns, is_complete = number_at(event, "turns"), is_true_at(event, "complete")
     if arguments.json:
         print_json(event)
-    turns = number_at(event, "turns")
-    if not is_true_at(event, "complete"):
-        print(f"{turns:.0f} turns were imported, then it was stopped. {again(arguments)}")
-        return 1
-    if not arguments.json:
+    elif is_complete:
         print(f"{turns:.0f} turns are queued; memoryd status shows how they are worked on")
-    return 0
+    else:
+        print(f"{turns:.0f} turns were imported, then it was stopped. {again(arguments)}")
+    return 0 if is_complete else 1
 
 
 def again(arguments: Arguments) -> str:
