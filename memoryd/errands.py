@@ -21,12 +21,14 @@ class Errands:
             MOST_WAITING
         )
 
-    def soon(self, name: str, errand: Errand) -> None:
-        """To be called on the event loop. An errand must bear being lost."""
+    def soon(self, name: str, errand: Errand) -> bool:
+        """Whether it will be done; to be called on the event loop."""
         try:
             self._send.send_nowait((name, errand))
         except anyio.WouldBlock:
             log.warning("errand-dropped", errand=name)
+            return False
+        return True
 
     async def run(self) -> None:
         """Does what it is given, side by side, until cancelled."""

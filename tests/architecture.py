@@ -109,6 +109,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "versions",
         "memory_watch",
         "recall.senses",
+        "recall.shelf",
         "recall.shelves",
         "recall.model",
         "recall.answer",

@@ -187,9 +187,9 @@ def test_readers_do_not_wait_for_the_disk_of_a_writer(
 ) -> None:
     file = store.save(directory, a_topic(), cause="user").file
     with ThreadPoolExecutor(1) as pool, saving_meanwhile(store, directory, monkeypatch) as saved:
-        assert len(pool.submit(store.scan, directory).result(30)) == 2
-        assert len(pool.submit(store.read_all, directory).result(30)) == 2
-        assert pool.submit(store.recorded, directory, file).result(30).number == 1
+        assert len(pool.submit(store.scan, directory).result(60)) == 2
+        assert len(pool.submit(store.read_all, directory).result(60)) == 2
+        assert pool.submit(store.recorded, directory, file).result(60).number == 1
         assert not saved.done()
 
 

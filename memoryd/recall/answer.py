@@ -22,7 +22,8 @@ from memoryd.ranking.search import Hit
 from memoryd.recall import text as recall_text
 from memoryd.recall.model import MOST_CHOSEN, ModelSelector
 from memoryd.recall.senses import Meaning
-from memoryd.recall.shelves import Row, Shelf, Shelves, Soon, document_of, row_of
+from memoryd.recall.shelf import Row, Shelf, document_of, row_of, shown_topic
+from memoryd.recall.shelves import Shelves, Soon
 from memoryd.recall.text import Recalled
 from memoryd.scopes import Project, Scopes
 from memoryd.state import State
@@ -137,7 +138,10 @@ class Recall:
 
     def changed(self, change: Change) -> None:
         """The store's notice that a file came, changed or went."""
-        self._shelves.update(change.directory, change.file)
+        if change.cause == "outside":
+            self._shelves.update_soon(change.directory, change.file)
+        else:
+            self._shelves.update(change.directory, change.file)
 
     async def _on_hand(self, asked: Asked, project: Project) -> list[Shelf]:
         """The shelves to search. With a deadline, those that are built by then."""
@@ -221,22 +225,25 @@ class Recall:
         self, asked: Asked, at: float, project: Project, began: float
     ) -> RecallAnswer:
         """What would have been answered from what was believed at that moment, by words alone."""
-        index, texts = Index(), {}
-        for directory in project.directories:
-            stored = await anyio.to_thread.run_sync(self._store.read_all_at, directory, at)
-            retired = {one.file for one in self._store.scan_at(directory, at) if one.retired}
-            for one in stored:
-                if one.file not in retired:
-                    index.put(document_of(one, one.topic))
-                    texts[one.path] = one
         limit = max(1, min(asked.limit or self._limit, MOST_MEMORIES))
-        hits = ranking.search([index], ranking.Question(asked.query), limit=limit, now=at)
-        found = [
-            self._shown(hit, row_of(then, then.topic))
-            for hit in hits
-            if (then := texts.get(hit.key))
-        ]
+        hits, rows = await anyio.to_thread.run_sync(
+            self._found_then, asked.query[:QUERY_CHARACTERS], project, at, limit
+        )
+        found = [self._shown(hit, rows[hit.key]) for hit in hits]
         return self._answered(found, hits, "embedded", began, 0)
+
+    def _found_then(
+        self, query: str, project: Project, at: float, limit: int
+    ) -> tuple[list[Hit], dict[str, Row]]:
+        index, rows = Index(), {}
+        for directory in project.directories:
+            retired = {one.file for one in self._store.scan_at(directory, at) if one.retired}
+            for one in self._store.read_all_at(directory, at):
+                if one.file not in retired:
+                    topic = shown_topic(one)
+                    index.put(document_of(one, topic))
+                    rows[one.path] = row_of(one, topic)
+        return ranking.search([index], ranking.Question(query), limit=limit, now=at), rows
 
     def _recalled(self, hit: Hit, shelves: Sequence[Shelf]) -> Recalled | None:
         """The memory as it is on disk now; None when it is gone."""

@@ -1,8 +1,12 @@
 """The memories of each directory as recall searches them, kept true as files come and go.
 
-A shelf is built in a worker thread and then belongs to the event loop. One changed file touches
-what is its own and nothing else. A large shelf is there by its words first; what costs more, the
-vectors of its memories, is made in the background while it answers.
+- A shelf is built in a worker thread and then belongs to the event loop. One changed file touches
+  what is its own and nothing else.
+- What we write ourselves is on its shelf before the writer is answered. What others write, often
+  thousands of files at once, is prepared in a thread and taken in one by one, and whoever asks
+  meanwhile is answered in between, from what is there.
+- A large shelf is there by its words first; what costs more, the vectors of its memories, is made
+  in the background while it answers.
 """
 
 import itertools
@@ -13,86 +17,27 @@ from typing import Final
 
 import anyio
 import anyio.to_thread
-import msgspec
 import structlog
+from anyio.lowlevel import checkpoint
 
 from memoryd.errors import MemorydError
-from memoryd.invisible import strip_invisible
-from memoryd.masking import mask
-from memoryd.ranking.index import Document, Index
+from memoryd.files import mark_of
 from memoryd.recall.senses import MadeVectors, Meaning
+from memoryd.recall.shelf import Prepared, Row, Shelf, document_of, prepared, shown_topic
 from memoryd.store import Store
-from memoryd.stored import MemoryDirectory, Stored
-from memoryd.topics import Topic, cut_for_recall, is_retired, title_of
+from memoryd.stored import MemoryDirectory
 
 MOST_SHELVES: Final = 64
 VECTORS_AT_ONCE: Final = 2_000
 VECTORS_IN_A_GO: Final = 64
+PREPARED_IN_A_GO: Final = 16
+# So few changes are waited for, a millisecond each; more of them are a flood.
+FEW_CHANGES: Final = 16
+PATIENCE_SECONDS: Final = 2.0
 
-Soon = Callable[[str, Callable[[], Awaitable[object]]], None]
+Soon = Callable[[str, Callable[[], Awaitable[object]]], bool]
 
 log = structlog.get_logger(__name__)
-
-
-class Row(msgspec.Struct, frozen=True):
-    """What recall needs of a memory beside the index, as it will be served: masked and cut."""
-
-    directory: MemoryDirectory
-    file: str
-    topic: Topic
-    modified: float
-    content: str
-    truncated: bool
-
-    @property
-    def path(self) -> str:
-        return f"{self.directory.path}/{self.file}"
-
-
-class Shelf:
-    """The searchable memories of one directory."""
-
-    def __init__(self, directory: MemoryDirectory) -> None:
-        self.directory = directory
-        self.index = Index()
-        self.rows: dict[str, Row] = {}
-        self.without_vectors: dict[str, int] = {}
-        self.is_enriched = False
-        self._superseded: frozenset[str] | None = None
-        self._dated: list[str] = []
-
-    def put(self, stored: Stored, meaning: Meaning, *, vectors_later: bool) -> None:
-        """Makes a memory findable: by words at once, by meaning at once or a little later."""
-        topic = stored.topic
-        document = document_of(stored, topic)
-        ticket = self.index.put(document)
-        if not vectors_later:
-            meaning.by_words(document, ticket).give_to(self.index)
-        if vectors_later or meaning.encoder is not None:
-            self.without_vectors[stored.path] = ticket
-        self.rows[stored.path] = row_of(stored, topic)
-        self._superseded = None
-
-    def remove(self, file: str) -> None:
-        key = f"{self.directory.path}/{file}"
-        self.index.remove(key)
-        self.rows.pop(key, None)
-        self._superseded = None
-
-    def retired(self, today: str) -> set[str]:
-        """Keys of the memories that were replaced or whose time is over."""
-        if self._superseded is None:
-            self._superseded = frozenset(
-                old for row in self.rows.values() for old in row.topic.supersedes
-            )
-            self._dated = [key for key, row in self.rows.items() if row.topic.valid_until]
-        over = {
-            key
-            for key in self._dated
-            if key in self.rows
-            and is_retired(self.rows[key].file, self.rows[key].topic, frozenset(), today)
-        }
-        return over | {f"{self.directory.path}/{file}" for file in self._superseded}
 
 
 class Shelves:
@@ -105,6 +50,10 @@ class Shelves:
         self._shelves: dict[str, Shelf] = {}
         self._building: dict[str, anyio.Event] = {}
         self._changed_meanwhile: dict[str, set[str]] = {}
+        self._waiting: dict[str, set[str]] = {}
+        self._under_way: set[str] = set()
+        self._is_catching_up = False
+        self._caught_up_some = anyio.Event()
 
     async def get(self, directories: Iterable[MemoryDirectory]) -> list[Shelf]:
         """The shelves of these directories, built where they are not there yet."""
@@ -113,6 +62,7 @@ class Shelves:
             shelf = self._shelves.get(directory.path)
             if shelf is None:
                 shelf = await self._built(directory)
+            await self._wait_for_few(directory.path)
             found.append(shelf)
         return found
 
@@ -130,7 +80,7 @@ class Shelves:
         if row is None:
             return None
         try:
-            is_same = os.lstat(row.path).st_mtime == row.modified
+            is_same = mark_of(os.lstat(row.path)) == row.mark
         except OSError:
             is_same = False
         if not is_same:
@@ -138,18 +88,75 @@ class Shelves:
         return shelf.rows.get(key)
 
     def update(self, directory: MemoryDirectory, file: str) -> None:
-        """One file came, changed or went."""
-        shelf = self._shelves.get(directory.path)
-        if shelf is None:
-            # The shelf may be under way, and may have read this file before it changed.
-            if directory.path in self._building:
-                self._changed_meanwhile.setdefault(directory.path, set()).add(file)
+        """One file came, changed or went; the shelf says so at once."""
+        shelf = self._shelf_to_change(directory, file)
+        if shelf is not None:
+            self._under_way.discard(f"{directory.path}/{file}")
+            self._take_in(shelf, file, self._prepared(directory, file))
+
+    def update_soon(self, directory: MemoryDirectory, file: str) -> None:
+        """As `update`, when its turn comes."""
+        if self._shelf_to_change(directory, file) is None:
             return
+        self._waiting.setdefault(directory.path, set()).add(file)
+        if not self._is_catching_up:
+            self._is_catching_up = self._soon("changes", self._catch_up)
+
+    def _shelf_to_change(self, directory: MemoryDirectory, file: str) -> Shelf | None:
+        shelf = self._shelves.get(directory.path)
+        # The shelf may be under way, and may have read this file before it changed.
+        if shelf is None and directory.path in self._building:
+            self._changed_meanwhile.setdefault(directory.path, set()).add(file)
+        return shelf
+
+    def _prepared(self, directory: MemoryDirectory, file: str) -> Prepared | None:
         try:
-            shelf.put(self._store.read(directory, file), self._meaning, vectors_later=False)
+            stored = self._store.read(directory, file)
         except MemorydError:
+            return None
+        return prepared(stored, self._meaning, with_vector=True)
+
+    def _take_in(self, shelf: Shelf, file: str, one: Prepared | None) -> None:
+        if one is None:
             shelf.remove(file)
+        else:
+            shelf.put(one, lacks_vectors=self._meaning.encoder is not None)
         self._enrich_soon(shelf)
+
+    async def _catch_up(self) -> None:
+        """Takes in what waits, some at a time; one that changes again meanwhile waits again."""
+        try:
+            while self._waiting:
+                path = next(iter(self._waiting))
+                some = list(itertools.islice(self._waiting[path], PREPARED_IN_A_GO))
+                shelf = self._shelves.get(path)
+                self._under_way = {f"{path}/{file}" for file in some}
+                self._waiting[path].difference_update(some)
+                if shelf is not None:
+                    await self._take_in_some(shelf, some)
+                if not self._waiting[path]:
+                    del self._waiting[path]
+                self._caught_up_some.set()
+                self._caught_up_some = anyio.Event()
+        finally:
+            self._is_catching_up = False
+
+    async def _take_in_some(self, shelf: Shelf, files: list[str]) -> None:
+        made = await anyio.to_thread.run_sync(
+            lambda: [self._prepared(shelf.directory, file) for file in files]
+        )
+        for file, one in zip(files, made, strict=True):
+            path = shelf.directory.path
+            # Not what was updated since, nor into a shelf that has given way to another.
+            if f"{path}/{file}" in self._under_way and self._shelves.get(path) is shelf:
+                self._take_in(shelf, file, one)
+            await checkpoint()
+
+    async def _wait_for_few(self, path: str) -> None:
+        if path in self._waiting:
+            with anyio.move_on_after(PATIENCE_SECONDS):
+                while path in self._waiting and len(self._waiting[path]) <= FEW_CHANGES:
+                    await self._caught_up_some.wait()
 
     async def _built(self, directory: MemoryDirectory) -> Shelf:
         """Builds a shelf once, however many wait for it."""
@@ -164,7 +171,7 @@ class Shelves:
                 self._shelves.pop(next(iter(self._shelves)))
             self._shelves[directory.path] = shelf
             for file in self._changed_meanwhile.pop(directory.path, set()):
-                self.update(directory, file)
+                self.update_soon(directory, file)
             self._enrich_soon(shelf)
         finally:
             del self._building[directory.path]
@@ -175,15 +182,17 @@ class Shelves:
         shelf = Shelf(directory)
         stored = self._store.read_all(directory)
         is_large = len(stored) > VECTORS_AT_ONCE
+        lacks_vectors = is_large or self._meaning.encoder is not None
         for one in stored:
-            shelf.put(one, self._meaning, vectors_later=is_large)
+            shelf.put(
+                prepared(one, self._meaning, with_vector=not is_large), lacks_vectors=lacks_vectors
+            )
         log.debug("shelf-built", folder=directory.path, memories=len(stored))
         return shelf
 
     def _enrich_soon(self, shelf: Shelf) -> None:
         if shelf.without_vectors and not shelf.is_enriched:
-            shelf.is_enriched = True
-            self._soon("vectors", lambda: self._enrich(shelf))
+            shelf.is_enriched = self._soon("vectors", lambda: self._enrich(shelf))
 
     async def _enrich(self, shelf: Shelf) -> None:
         """Makes the vectors that are missing, some at a time, while the shelf goes on answering."""
@@ -204,32 +213,6 @@ class Shelves:
         for key, ticket in some.items():
             with suppress(MemorydError):  # gone meanwhile: its ticket is worth nothing anyway
                 stored = self._store.read(directory, key.removeprefix(f"{directory.path}/"))
-                made.append(self._meaning.by_all(document_of(stored, stored.topic), ticket))
+                document = document_of(stored, shown_topic(stored))
+                made.append(self._meaning.by_all(document, ticket))
         return made
-
-
-def row_of(stored: Stored, topic: Topic) -> Row:
-    # People and agents write files too. A model sees these, and an answer has no time for masks.
-    name, description, body = masked_parts(
-        " ".join(topic.name.split()), topic.description, strip_invisible(topic.body)
-    )
-    content, truncated = cut_for_recall(body, stored.path)
-    lean = msgspec.structs.replace(topic, name=name, description=description, body="")
-    return Row(stored.directory, stored.file, lean, stored.modified, content, truncated)
-
-
-def masked_parts(*parts: str) -> list[str]:
-    """Each part masked; in one go where that is possible, since a look costs more than a letter."""
-    masked = mask("\n".join(parts)).split("\n", len(parts) - 1)
-    return masked if len(masked) == len(parts) else [mask(part) for part in parts]
-
-
-def document_of(stored: Stored, topic: Topic) -> Document:
-    return Document(
-        key=stored.path,
-        name=title_of(topic, stored.file),
-        description=topic.description,
-        body=topic.body,
-        type=topic.type or "",
-        modified_at=stored.modified,
-    )
