@@ -13,7 +13,8 @@ import socket
 import sys
 from pathlib import Path
 
-LANDLOCK_CREATE_RULESET = 444  # the same number on every architecture
+# The same numbers on every architecture.
+OPENAT2, LANDLOCK_CREATE_RULESET = 437, 444
 LANDLOCK_ASK_VERSION = 1
 WRITES = "memories and state can be written"
 # Of what the unit hides in the home, the first that exists is tried.
@@ -66,6 +67,18 @@ def can_use_landlock() -> bool | None:
     return None if ctypes.get_errno() in {errno.ENOSYS, errno.EOPNOTSUPP} else False
 
 
+def can_use_openat2() -> bool | None:
+    """Whether the filter lets the daemon hold a path beneath its folder; None for an old kernel."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    how = (ctypes.c_uint64 * 3)(os.O_PATH, 0, 0)
+    opened = libc.syscall(OPENAT2, -100, b"/", how, ctypes.sizeof(how))
+    if opened < 0:
+        is_old = os.uname().release.startswith(("3.", "4.", "5.0", "5.1.", "5.2.", "5.3.", "5.4."))
+        return None if is_old else False
+    os.close(opened)
+    return True
+
+
 def is_set(field: str, value: str) -> bool:
     """Whether the kernel's own account of this process has this value."""
     lines = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace").splitlines()
@@ -78,6 +91,7 @@ def verdicts(home: Path, claude: Path, state: Path) -> dict[str, bool | None]:
     return {
         WRITES: can_write(claude) and can_write(state),
         "the daemon can fence itself with Landlock": can_use_landlock(),
+        "the daemon can open paths beneath a folder alone": can_use_openat2(),
         "the rest of the home is read-only": not can_write(home),
         "temporary files of others are read-only": not can_write(Path("/tmp")),  # noqa: S108 - the place is the question
         "keys and logins are hidden": None if keys is None else not keys,
