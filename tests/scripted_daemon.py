@@ -4,6 +4,7 @@ import json
 import socket
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -92,15 +93,10 @@ class ScriptedDaemon:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        # shutdown wakes a thread that waits in accept or recv; close alone would leave it there.
-        for connection in (self._listener, *self._connections):
-            try:
-                connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                continue
-            finally:
-                connection.close()
-        self._acceptor.join(5)
+        _close(self._listener)
+        self._acceptor.join()  # from now on there are no more connections than these
+        for connection in self._connections:
+            _close(connection)
         self.path.unlink(missing_ok=True)
 
     def asked(self, method: str) -> list[object]:
@@ -133,3 +129,10 @@ class ScriptedDaemon:
         answer = self._answers.get(method, Fault(-32601, "no such method"))
         connection.sendall(lines_for(answer, message.get("id")))
         return not isinstance(answer, Raw | Stream)
+
+
+def _close(connection: socket.socket) -> None:
+    """Wakes a thread that waits in accept or recv as well; close alone would leave it there."""
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+    connection.close()
