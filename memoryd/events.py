@@ -74,7 +74,7 @@ class ExtractionFinished(Event, frozen=True, kw_only=True, tag="extraction/finis
 
 
 class DreamStarted(Event, frozen=True, kw_only=True, tag="dream/started"):
-    """`how` is model or embedded; `cause` is schedule, asked or dry-run.
+    """`how` is model or embedded; `cause` is schedule, asked, dry-run or accepted.
 
     In the scope `user` a dream belongs to no project.
     """

@@ -185,6 +185,7 @@ class Methods:
             case (
                 wire.DreamStart()
                 | wire.DreamStop()
+                | wire.DreamAccept()
                 | wire.DreamUndo()
                 | wire.DreamStatus()
                 | wire.DreamLog()

@@ -297,6 +297,12 @@ class DreamStop(AboutDreams, frozen=True):
     pass
 
 
+class DreamAccept(AboutDreams, frozen=True):
+    """A dream that the guard refused; without a number the last one that waits for review."""
+
+    dream: int | None = None
+
+
 class DreamUndo(AboutDreams, frozen=True):
     pass
 
@@ -312,7 +318,7 @@ class DreamLog(AboutDreams, frozen=True):
     dream: int | None = None
 
 
-DreamParams = DreamStart | DreamStop | DreamUndo | DreamStatus | DreamLog
+DreamParams = DreamStart | DreamStop | DreamAccept | DreamUndo | DreamStatus | DreamLog
 
 # Everything that can be asked; `methods` matches it in one place and forgets none.
 Params = (
@@ -366,6 +372,7 @@ METHODS: Final[dict[str, type[Params]]] = {
     "queue/retry": QueueRetry,
     "dream/start": DreamStart,
     "dream/stop": DreamStop,
+    "dream/accept": DreamAccept,
     "dream/undo": DreamUndo,
     "dream/status": DreamStatus,
     "dream/log": DreamLog,

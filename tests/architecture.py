@@ -138,6 +138,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "dream.apply",
         "dream.work",
         "dream.run",
+        "dream.accept",
         "dream.schedule",
         "dream.dreamer",
         "context",

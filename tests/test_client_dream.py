@@ -12,6 +12,7 @@ from memoryd_client import __version__, cli
 from tests.dreamland import memory_text, tree_hash
 from tests.running import Daemon
 from tests.scripted_daemon import Answer, Fault, Result, ScriptedDaemon, Stream
+from tests.scripted_model import Call, ScriptedModel, asks, says
 from tests.test_client_cli import on_terminal
 
 PING = Result({"version": __version__, "pid": 4242, "uptime_seconds": 7300.5})
@@ -214,6 +215,37 @@ def test_the_log_has_a_row_a_dream(path: Path, capsys: pytest.CaptureFixture[str
     assert rows[1].endswith("refused  model  $0.02  it would lose too much")
 
 
+def test_a_review_shows_the_last_that_was_kept_back(
+    path: Path, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dreams = [dream(dream=9), dream("refused", dream=8), dream("refused", dream=7)]
+    with serving(path, dream_log=Result({"dreams": dreams})) as daemon:
+        assert cli.main(["dream", "review"]) == 0
+        cwd = {"cwd": str(project)}
+        assert daemon.asked("dream/log") == [cwd | {"limit": 500}, cwd | {"dream": 8}]
+    out = capsys.readouterr().out
+    assert "+x" in out
+    assert "memoryd dream accept 8 does it all the same" in out
+
+
+def test_without_one_a_review_says_so(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(path) as daemon:
+        assert cli.main(["dream", "review"]) == 0
+        assert len(daemon.asked("dream/log")) == 1
+    assert capsys.readouterr().out == "No dream waits for review.\n"
+
+
+@pytest.mark.parametrize(("state", "code"), [("done", 0), ("failed", 1)])
+def test_what_is_accepted_is_told_like_a_dream(
+    path: Path, project: Path, capsys: pytest.CaptureFixture[str], state: str, code: int
+) -> None:
+    with serving(path, dream_accept=Result(dream(state))) as daemon:
+        assert cli.main(["dream", "accept", "6", "--scope", "user"]) == code
+        params = {"cwd": str(project), "scope": "user", "dream": 6}
+        assert daemon.asked("dream/accept") == [params]
+    assert state in capsys.readouterr().out
+
+
 def test_undo_names_what_it_left(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answer = {"dream": 7, "restored": ["a.md"], "left": ["b.md"]}
     with serving(path, dream_undo=Result(answer)):
@@ -311,6 +343,43 @@ def test_ones_own_memories_dream_by_a_scope_of_their_own(
     assert daemon.run("dream", "undo").returncode == 1
     assert daemon.run("dream", "undo", *own).returncode == 0
     assert tree_hash(memory) == before
+
+
+def test_what_the_guard_kept_back_is_reviewed_accepted_and_undone(
+    home: Path, project: Path
+) -> None:
+    facts = {"alpha": "lives in Kyoto", "beta": "lives in Oslo", "gamma": "lives in Lima"}
+    files = [f"feedback_{name}.md" for name in facts]
+    gone = memory_text("See the wiki.", name="Roster", supersedes=", ".join(files))
+    script = [
+        asks(Call("Write", {"file_path": "roster.md", "content": gone})),
+        says("One roster will do."),
+    ]
+    with ScriptedModel(script) as model:
+        key = {"ANTHROPIC_API_KEY": "made-up", "ANTHROPIC_BASE_URL": model.base_url}
+        daemon = Daemon(home, **key).start()
+        try:
+            for name, fact in facts.items():
+                daemon.run("remember", f"The {name} service {fact}.", "--name", name)
+            (memory,) = (home / ".claude/projects").glob("*/memory")
+            before = tree_hash(memory)
+            refused = daemon.run("dream", "--now", "--follow")
+            assert (refused.returncode, tree_hash(memory)) == (1, before)
+            assert "it would lose 3 of 3 memories" in refused.stdout
+            assert "memoryd dream review 1 shows what it would do" in refused.stdout
+            shown = daemon.run("dream", "review").stdout
+            assert "+supersedes: " + ", ".join(files) in shown
+            accepted = daemon.run("dream", "accept")
+            assert accepted.returncode == 0, accepted.stderr
+            assert "dream 2 is done: 1 new, 3 retired" in accepted.stdout
+            assert "See the wiki." in (memory / "roster.md").read_text()
+            assert daemon.run("dream", "review").stdout == "No dream waits for review.\n"
+            again = daemon.run("dream", "accept", "1")
+            assert (again.returncode, "dream 1 is accepted" in again.stderr) == (1, True)
+            assert daemon.run("dream", "undo").returncode == 0
+            assert tree_hash(memory) == before
+        finally:
+            daemon.end()
 
 
 def test_a_killed_daemon_starts_again_with_the_dream_taken_back(

@@ -52,7 +52,7 @@ class Applier:
     ) -> tuple[str, ...]:
         """Writes what differs, all or nothing; the files that had to be left alone."""
         changed = changed_files(before, after)
-        self._book.begin_applying(dream, [_undoable(file, before, after) for file in changed])
+        self._book.begin_applying(dream, [undoable(file, before, after) for file in changed])
         try:
             return self._write_all(dream, directory, before, after, is_still_ours)
         except BaseException:
@@ -184,7 +184,7 @@ def changed_files(before: Files, after: Files) -> list[str]:
     return [file for file in names if version(before, file) != version(after, file)]
 
 
-def _undoable(file: str, before: Files, after: Files) -> Undoable:
+def undoable(file: str, before: Files, after: Files) -> Undoable:
     old, new = before.get(file), after.get(file)
     return Undoable(
         file,

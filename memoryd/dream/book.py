@@ -20,9 +20,17 @@ from memoryd.stored import MemoryDirectory
 from memoryd.topics import Scope
 
 DreamState: TypeAlias = Literal[
-    "running", "applying", "done", "previewed", "refused", "stopped", "failed", "undone"
+    "running",
+    "applying",
+    "done",
+    "previewed",
+    "refused",
+    "accepted",
+    "stopped",
+    "failed",
+    "undone",
 ]
-DreamCause: TypeAlias = Literal["schedule", "asked", "dry-run"]
+DreamCause: TypeAlias = Literal["schedule", "asked", "dry-run", "accepted"]
 How: TypeAlias = Literal["model", "embedded"]
 
 UNDOABLE_DREAMS: Final = 30
@@ -117,6 +125,13 @@ class DreamBook:
         """From here on files may change; on disk for good before this returns."""
         with self._state.transaction():
             self._state.run("update dreams set state = 'applying' where id = ?", dream)
+            self.note_files(dream, files)
+        # A power cut may take the last commits back, and the files must not be ahead of this one.
+        self._state.run("pragma wal_checkpoint(full)")
+
+    def note_files(self, dream: int, files: Sequence[Undoable]) -> None:
+        """What a dream changes, or would if it were accepted."""
+        with self._state.transaction():
             for one in files:
                 self._state.run(
                     "insert into dream_files values (?, ?, ?, ?, ?)",
@@ -126,8 +141,6 @@ class DreamBook:
                     one.modified,
                     one.after,
                 )
-        # A power cut may take the last commits back, and the files must not be ahead of this one.
-        self._state.run("pragma wal_checkpoint(full)")
 
     def note_applied(self, dream: int, file: str, after: str | None) -> None:
         """What the file became in the end."""
@@ -165,6 +178,16 @@ class DreamBook:
             self._state.run("update dreams set state = 'undone' where id = ?", dream)
             self._state.run("delete from dream_files where dream = ?", dream)
 
+    def mark_accepted(self, dream: int, *, by: int) -> None:
+        """A refused dream that another one has applied."""
+        with self._state.transaction():
+            self._state.run(
+                "update dreams set state = 'accepted', reason = ? where id = ?",
+                f"it was accepted as dream {by}",
+                dream,
+            )
+            self._state.run("delete from dream_files where dream = ?", dream)
+
     def files(self, dream: int) -> list[Undoable]:
         rows = self._state.run(
             "select file, before, modified, after from dream_files where dream = ?", dream
@@ -188,10 +211,18 @@ class DreamBook:
 
     def newest_undoable(self, directory: str) -> Dream | None:
         """The last dream that changed something and still stands."""
+        return self._newest_with_files(directory, "done")
+
+    def newest_refused(self, directory: str) -> Dream | None:
+        """The last dream that waits for somebody to look at it."""
+        return self._newest_with_files(directory, "refused")
+
+    def _newest_with_files(self, directory: str, state: DreamState) -> Dream | None:
         found = self._dreams(
-            "where directory = ? and state = 'done' and id in (select dream from dream_files)"
+            "where directory = ? and state = ? and id in (select dream from dream_files)"
             " order by id desc limit 1",
             directory,
+            state,
         )
         return next(iter(found), None)
 

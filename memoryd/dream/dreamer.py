@@ -20,6 +20,7 @@ import structlog
 from anyio.abc import TaskGroup, TaskStatus
 
 from memoryd.config import Settings
+from memoryd.dream.accept import Acceptance, kept_result
 from memoryd.dream.book import Dream, DreamCause
 from memoryd.dream.gates import Gate
 from memoryd.dream.ground import DreamScope, Ground, ground_of
@@ -146,8 +147,8 @@ class Dreamer:
             ground = await self._ground(root, scope)
             gates = await anyio.to_thread.run_sync(lambda: list(self._schedule.gates(ground)))
             if gates[-1].is_open and self._current is None:
-                run = await self._begin(ground, "schedule", is_forced=False)
-                if run is not None:
+                run = DreamRun(self._means, ground, "schedule")
+                if await self._begin(run, is_forced=False):
                     await run.ended.wait()
         except MemorydError as error:
             log.warning("dream-not-begun", project=root, scope=scope, error=error.message)
@@ -164,21 +165,45 @@ class Dreamer:
     ) -> int:
         """Begins a dream and returns its number; Refused by a closed gate."""
         ground = await self._ground(cwd, scope)
+        cause: DreamCause = "dry-run" if dry_run else "asked"
+        run = DreamRun(self._means, ground, cause)
+        await self._begin_if_allowed(run, is_forced=force or dry_run)
+        return run.id
+
+    async def accept(self, cwd: str, number: int | None, scope: DreamScope = "project") -> Dream:
+        """Applies a dream that the guard refused, the last one if none is named; its own record."""
+        ground = await self._ground(cwd, scope)
+        refused = await anyio.to_thread.run_sync(self._refused, ground, number)
+        run = Acceptance(self._means, ground, refused)
+        await self._begin_if_allowed(run, is_forced=True)
+        await run.ended.wait()
+        return self._found(run.id, ground)
+
+    def _refused(self, ground: Ground, number: int | None) -> Dream:
+        """One that can be accepted as things are now."""
+        if number is not None:
+            dream = self._found(number, ground)
+        else:
+            newest = self._means.book.newest_refused(ground.directory.path)
+            if newest is None:
+                raise NotFound("no dream waits for review", hint="memoryd dream log lists them")
+            dream = newest
+        kept_result(self._means, dream)
+        return dream
+
+    async def _begin_if_allowed(self, run: DreamRun, *, is_forced: bool) -> None:
         if self._current is not None:
             raise Unavailable(
                 f"dream {self._current.id} is running already",
                 hint="watch it with: memoryd dream --follow",
             )
         gates = await anyio.to_thread.run_sync(
-            lambda: list(self._schedule.gates(ground, is_forced=force or dry_run))
+            lambda: list(self._schedule.gates(run.ground, is_forced=is_forced))
         )
         if not gates[-1].is_open:
             raise Refused(f"no dream now: {gates[-1].reason}", hint=_way_past(gates[-1]))
-        cause: DreamCause = "dry-run" if dry_run else "asked"
-        run = await self._begin(ground, cause, is_forced=force or dry_run)
-        if run is None:
+        if not await self._begin(run, is_forced=is_forced):
             raise Refused("no dream now: somebody else has just dreamt")
-        return run.id
 
     async def stop(self, cwd: str, scope: DreamScope = "project") -> Dream:
         """Ends the running dream with nothing applied; one that is being applied is finished."""
@@ -234,14 +259,12 @@ class Dreamer:
 
     # --- one dream ----------------------------------------------------------------------------
 
-    async def _begin(
-        self, ground: Ground, cause: DreamCause, *, is_forced: bool
-    ) -> DreamRun | None:
-        """Takes the lock and sets the dream going; None when the lock's time forbids it now."""
+    async def _begin(self, run: DreamRun, *, is_forced: bool) -> bool:
+        """Takes the lock and sets the dream going; False when the lock's time forbids it now."""
         if self._tasks is None or self._current is not None:
             raise Unavailable("memoryd cannot dream at this moment", hint="try again")
-        run = self._current = DreamRun(self._means, ground, cause)
-        schedule = self._schedule
+        self._current = run
+        schedule, ground = self._schedule, run.ground
 
         def may_go_on(before: Before) -> bool:
             return is_forced or schedule.hours(ground, before).is_open
@@ -254,11 +277,11 @@ class Dreamer:
         except BaseException:
             self._current = None
             raise
-        if not is_begun:
+        if is_begun:
+            self._tasks.start_soon(self._go, run)
+        else:
             self._current = None
-            return None
-        self._tasks.start_soon(self._go, run)
-        return run
+        return is_begun
 
     async def _go(self, run: DreamRun) -> None:
         try:

@@ -39,6 +39,8 @@ class DreamMethods:
                 return {"dream": number}
             case wire.DreamStop():
                 return _line(await dreamer.stop(params.cwd, params.scope))
+            case wire.DreamAccept():
+                return _line(await dreamer.accept(params.cwd, params.dream, params.scope))
             case wire.DreamUndo():
                 return await anyio.to_thread.run_sync(dreamer.undo, params.cwd, params.scope)
             case wire.DreamStatus():

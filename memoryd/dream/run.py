@@ -24,7 +24,7 @@ from memoryd import paths
 from memoryd.agent.files import shown
 from memoryd.dream import plan as dream_plan
 from memoryd.dream import review as dream_review
-from memoryd.dream.apply import Applier, LostLock
+from memoryd.dream.apply import Applier, LostLock, changed_files, undoable
 from memoryd.dream.book import DreamBook, DreamCause, DreamState, Summary
 from memoryd.dream.ground import Ground
 from memoryd.dream.likeness import Similarity
@@ -172,19 +172,23 @@ class DreamRun:
         )
         memories = len(stage.before.keys() - {INDEX_FILE})
         self._add(memories=memories, daily_logs=stage.daily_logs)
-        told = {"how": self._summary.how, "cause": self.cause, "memories": memories}
+        self._tell_start()
+        return stage
+
+    def _tell_start(self) -> None:
+        summary = self._summary
+        told = {"how": summary.how, "cause": self.cause, "memories": summary.memories}
         log.info("dream-started", dream=self.id, **self._whose(), **told)
-        means.tell(
+        self._means.tell(
             DreamStarted(
                 project=self.ground.project,
                 dream=self.id,
                 scope=self.ground.directory.scope,
-                how=self._summary.how,
+                how=summary.how,
                 cause=self.cause,
-                memories=memories,
+                memories=summary.memories,
             )
         )
-        return stage
 
     async def _work(self, stage: Stage) -> None:
         means, progress, source = self._means, self._running, self.ground.directory
@@ -194,15 +198,18 @@ class DreamRun:
             )
             return
         await anyio.to_thread.run_sync(settle_dates, stage, source, means.history)
-        sessions = await anyio.to_thread.run_sync(
-            means.sessions.touched, self.ground.project, self.since, means.now()
+        sessions, folders = await anyio.to_thread.run_sync(
+            lambda: (
+                means.sessions.touched(self.ground.project, self.since, means.now()),
+                means.sessions.folders(self.ground.project),
+            )
         )
         report = await dream_with_model(
             means.mind,
             stage,
             self.ground,
             progress,
-            transcripts=means.sessions.folders(self.ground.project),
+            transcripts=folders,
             sessions=sessions,
             closed=means.closed,
             is_still_ours=self._is_ours,
@@ -232,21 +239,28 @@ class DreamRun:
         if self.cause == "dry-run":
             self._end("previewed")
         elif loss.is_too_much(means.max_loss_percent):
-            self._add(kept_at=stage.directory.path)
-            self._let_go()
+            self._keep_for_review(stage, after)
             self._end(
                 "refused",
                 f"it would lose {len(loss.lost)} of {loss.memories} memories,"
                 f" more than {means.max_loss_percent:g} percent; nothing was changed",
             )
         else:
-            self._apply(stage, after)
+            self._apply(stage.before, after)
 
-    def _apply(self, stage: Stage, after: Files) -> None:
+    def _keep_for_review(self, stage: Stage, after: Files) -> None:
+        """The copy stays, and the book knows what it was made from."""
+        self._let_go()
+        self._add(kept_at=stage.directory.path)
+        files = {one.file for one in self._summary.files} | {*changed_files(stage.before, after)}
+        rows = [undoable(file, stage.before, after) for file in sorted(files)]
+        self._means.book.note_files(self.id, rows)
+
+    def _apply(self, before: Files, after: Files) -> None:
         applier, directory = self._means.applier, self.ground.directory
         if not self._is_ours():
             raise LostLock
-        left = applier.apply(self.id, directory, stage.before, after, self._is_ours)
+        left = applier.apply(self.id, directory, before, after, self._is_ours)
         self._add(left_alone=left)
         try:
             self._end("done")

@@ -20,7 +20,7 @@ STATE_COLOURS: dict[str, Colour] = {"done": "green", "refused": "yellow", "faile
 
 def dream(arguments: Arguments) -> int:
     """Do what was asked for, or say how things stand."""
-    deeds = {"stop": stop, "undo": undo, "log": show_log}
+    deeds = {"stop": stop, "undo": undo, "log": show_log, "review": review, "accept": accept}
     if arguments.deed:
         if arguments.deed not in deeds:
             choices = ", ".join(deeds)
@@ -101,6 +101,29 @@ def show_log(arguments: Arguments) -> int:
             asking = with_scope("memoryd dream --now --follow", arguments.scope)
             print(f"No dreams here yet. To have one: {asking}")
     return 0
+
+
+def review(arguments: Arguments) -> int:
+    """A dream that was kept for review, with all it would do."""
+    if not arguments.number:
+        past = call("dream/log", whose(arguments) | {"limit": 500})
+        waiting = (one for one in objects_at(past, "dreams") if text_at(one, "state") == "refused")
+        arguments.number = int(number_at(next(waiting, {}), "dream"))
+        if not arguments.number:
+            print("No dream waits for review.")
+            return 0
+    return show_log(arguments)
+
+
+def accept(arguments: Arguments) -> int:
+    """Apply a dream that the guard refused; one that came to nothing makes the exit code 1."""
+    params = whose(arguments) | ({"dream": arguments.number} if arguments.number else {})
+    answer = call("dream/accept", params, timeout_seconds=60)
+    if arguments.json:
+        print_json(answer)
+    else:
+        print_outcome(answer, with_diffs=False)
+    return int(text_at(answer, "state") != "done")
 
 
 def row_of(one: Json) -> tuple[str, ...]:
@@ -234,8 +257,10 @@ def what_next(one: Json, state: str) -> str:
     if state == "previewed":
         return f"nothing was changed; {with_scope('memoryd dream --now', scope)} does it"
     if state == "refused":
-        place = one_line(text_at(object_at(one, "summary"), "kept_at"))
-        return f"for review it is kept in {place}; dream.max_loss_percent sets the limit"
+        number = f"{number_at(one, 'dream'):.0f}"
+        looking = with_scope(f"memoryd dream review {number}", scope)
+        taking = with_scope(f"memoryd dream accept {number}", scope)
+        return f"{looking} shows what it would do; {taking} does it all the same"
     return ""
 
 
@@ -253,14 +278,19 @@ def print_diff(diff: str) -> None:
 COMMANDS = (
     Command(
         "dream",
-        "show when the next dream may come; begin, watch, stop or undo one",
+        "show when the next dream may come; begin, watch, stop, undo or review one",
         "memoryd dream --now --follow",
         dream,
         (
-            Argument(("deed",), "stop, undo, or log: the dreams so far", "DEED", is_optional=True),
             Argument(
-                ("number",), "a dream that log shows, with its diffs", "N", None, None,
-                is_number=True, is_optional=True,
+                ("deed",),
+                "stop; undo the last one; log: the dreams so far; review or accept one that was"
+                " kept back because it would lose too much",
+                "DEED", is_optional=True,
+            ),
+            Argument(
+                ("number",), "the dream to log with its diffs, to review or to accept", "N", None,
+                None, is_number=True, is_optional=True,
             ),
             Argument(("--scope",), "whose memories", choices=("project", "user")),
             Argument(("--now",), "do not wait for hours and sessions", is_switch=True),
