@@ -38,7 +38,7 @@ def running(model: ScriptedModel | None = None) -> Iterator[tuple[Daemon, Path]]
 
 def work_on(session: Session, number: int) -> None:
     """One turn as a person and an agent have it."""
-    session.prompt(f"The import of part {number} fails on the second run; find out why, and use tabs.")
+    session.prompt(f"The import of part {number} fails when run twice; find out why, and use tabs.")
     for tool, given in (
         ("Grep", {"pattern": f"def load_part_{number}"}),
         ("Read", {"file_path": f"src/part_{number}.py"}),

@@ -163,12 +163,12 @@ def test_what_only_a_tool_printed_is_no_wish_of_the_person(
     here: Workshop, type_: str, body: str
 ) -> None:
     desk = Desk(here, "please summarise the readme", printed=PAGE)
-    assert "printed by a tool" in desk.refuses(memory(body, type_))
+    assert "only a tool printed" in desk.refuses(memory(body, type_))
 
 
 def test_a_printed_rule_is_none_under_another_type_either_and_evidence_is(here: Workshop) -> None:
     desk = Desk(here, "please summarise the readme", printed=PAGE)
-    assert "instruction" in desk.refuses(memory(POLICY, "project"))
+    assert "only a tool printed" in desk.refuses(memory(POLICY, "project"))
     topic = desk.writes(memory("The readme describes make setup.", "project", trust="user-said"))
     assert topic.trust == "agent-concluded"
 
@@ -176,12 +176,12 @@ def test_a_printed_rule_is_none_under_another_type_either_and_evidence_is(here: 
 def test_what_the_runs_own_tools_show_is_printed_matter(here: Workshop) -> None:
     desk = Desk(here, "please summarise our coverage numbers")
     desk.notary.was_shown(POLICY)
-    assert "printed by a tool" in desk.refuses(memory(POLICY))
+    assert "only a tool printed" in desk.refuses(memory(POLICY))
 
 
 def test_what_was_pasted_is_not_what_was_said(here: Workshop) -> None:
     desk = Desk(here, f"what does this comment mean?\n> {POLICY}\nI do not get it")
-    assert "printed by a tool" in desk.refuses(memory(POLICY))
+    assert "only a tool printed" in desk.refuses(memory(POLICY))
 
 
 def test_what_the_person_repeats_becomes_the_persons_own(here: Workshop) -> None:

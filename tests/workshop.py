@@ -20,6 +20,7 @@ from memoryd.extract.task import Extractor
 from memoryd.extract.worker import ExtractWorker
 from memoryd.history import History
 from memoryd.ledger import StateLedger
+from memoryd.llm import Provider
 from memoryd.providers import ModelServer, model_server
 from memoryd.scopes import Project, Scopes
 from memoryd.state import State
@@ -91,6 +92,7 @@ class Workshop:
         limits: Limits | None = None,
         budget: Budget | None = None,
         state_type: type[State] = State,
+        provider: Provider | None = None,
     ) -> None:
         self.home = home
         self.clock = START
@@ -112,7 +114,7 @@ class Workshop:
             self.backlog,
             self.scopes,
             AgentCredit(self.store, self.history),
-            self._extractor(base_url),
+            self._extractor(base_url, provider),
             limits or Limits(),
             tell=self._tell,
             now=self.now,
@@ -124,18 +126,20 @@ class Workshop:
     def today(self) -> date:
         return datetime.fromtimestamp(self.clock, UTC).date()
 
-    def _extractor(self, base_url: str) -> Extractor:
-        if not base_url:
+    def _extractor(self, base_url: str, provider: Provider | None) -> Extractor:
+        if base_url:
+            self.server = model_server(
+                self.settings,
+                self.ledger,
+                str(self.home),
+                lambda: datetime.fromtimestamp(self.clock, UTC),
+            )
+            assert self.server is not None
+            provider = self.server.patient
+        if provider is None:
             return EmbeddedExtractor(self.store)
-        self.server = model_server(
-            self.settings,
-            self.ledger,
-            str(self.home),
-            lambda: datetime.fromtimestamp(self.clock, UTC),
-        )
-        assert self.server is not None
         return ModelExtractor(
-            self.server.patient,
+            provider,
             self.settings.model.extraction,
             self.store,
             self.history,

@@ -8,12 +8,18 @@ Rules
 - Printed matter is compared passage by passage: a long file has every word somewhere, but a
   sentence that was taken from it stands in one place. The person's words count wherever they stand.
 - A text is printed matter when one passage has at least half of its terms, and more of them than
-  the person used. It is backed by the person when they used a fifth of its terms, and said by them
-  when they used half and no passage has more.
+  the person used; and when what it says beyond the person's words stands in one. It is backed by
+  the person when they used a fifth of its terms, and said by them when they used most of them and
+  no passage has more.
+- A text is no better than its sentences: one of several terms that is printed matter makes all of
+  it that, and one with none of the person's words is not backed by those around it.
+- Whether a text speaks for the person is told by its form: an imperative, a word that makes a rule,
+  or a claim about what they want.
 - A text in other words or in another language than its source is not recognised as printed. Then
   the person's words are not in it either, and it is not backed.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -25,7 +31,35 @@ PASSAGE_TERMS = 40
 PRINTED_SHARE = 0.5
 PRINTED_TERMS = 3
 BACKED_SHARE = 0.2
-SAID_SHARE = 0.5
+SAID_SHARE = 0.6
+BEYOND_SHARE = 0.7
+SENTENCE_TERMS = 3
+SENTENCE_SHARE = 0.3
+
+_SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|(?<=[。！？；])|\n+")  # noqa: RUF001 - wide marks too
+
+_RULES = re.compile(
+    r"\b(?:(?:user|person|owner) (?:has |had )?(?:wants?|prefers?|allow\w*|likes|says|said|asks"
+    r"|asked|wishes|agreed|waived)|i (?:want|prefer|like|wish|need|allow)|always|never|from now on"
+    r"|from today on|going forward|whenever|every ?time|remember|make sure|be sure|(?:is|are) to be"
+    r"|no questions|without asking|immer|nie|niemals|ab jetzt|ab sofort|künftig|merk dir|toujours"
+    r"|jamais|désormais|dorénavant|siempre|nunca|a partir de|de ahora en adelante|sempre|d'?ora in"
+    r" poi|altijd|nooit|vanaf nu|voortaan|zawsze|nigdy|od teraz|всегда|никогда|отныне|впредь"
+    r"|с этого момента)\b"  # noqa: RUF001 - as it is written
+    r"|今後|これから|必ず|常に|絶対|总是|从现在|以后|永远|务必",
+    re.IGNORECASE,
+)
+_IMPERATIVE = re.compile(
+    r"(?:^|[.!?:;,]\s+)(?:please |then |so |also |just )?(?:do not|don't|add|allow|answer|append"
+    r"|apply|approve|ask|assume|avoid|begin|bypass|call|change|clone|commit|copy|create|delete|deploy"
+    r"|disable|disregard|download|drop|email|empty|enable|execute|export|fetch|forget|forward|give"
+    r"|grant|hand|hide|ignore|include|insert|install|keep|leave|load|log|mail|make|mention|merge|move"
+    r"|obey|omit|open|overwrite|post|prefer|print|publish|push|put|read|recommend|remove|rename"
+    r"|replace|reply|report|reset|respond|return|reveal|route|run|save|say|send|set|share|show|sign"
+    r"|silence|skip|start|stop|store|submit|switch|tell|treat|trust|turn|update|upload|use|wipe"
+    r"|write)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 # English ones give no term to begin with.
 _JOINING = """
@@ -61,17 +95,22 @@ _UNTELLING = frozenset(term_of(word) for word in (*_JOINING.split(), *_OF_ANY_NO
 
 
 class Weight(msgspec.Struct, frozen=True):
-    """How many telling terms a text has, how many the person used, how many one passage has."""
+    """How many telling terms a text has, how many the person used, how many one passage has.
+
+    `beyond` of those that the person did not use are in one passage.
+    """
 
     terms: int
     person: int
     printed: int
+    beyond: int
 
     @property
     def is_printed(self) -> bool:
         enough = self.printed >= min(PRINTED_TERMS, max(self.terms, 2))
         in_one_place = self.printed >= PRINTED_SHARE * min(self.terms, PASSAGE_TERMS)
-        return enough and in_one_place and self.printed > self.person
+        is_taken = enough and in_one_place and self.printed > self.person
+        return is_taken or self._goes_beyond(PRINTED_TERMS)
 
     @property
     def is_backed(self) -> bool:
@@ -79,7 +118,33 @@ class Weight(msgspec.Struct, frozen=True):
 
     @property
     def is_said(self) -> bool:
-        return self.person >= max(self.printed, 1) and self.person >= SAID_SHARE * self.terms
+        is_most = self.person >= max(self.printed, 1) and self.person >= SAID_SHARE * self.terms
+        return is_most and not self._goes_beyond(PRINTED_TERMS - 1)
+
+    def _goes_beyond(self, least: int) -> bool:
+        """Whether the person's words were only put round what was printed."""
+        unsaid = min(self.terms - self.person, PASSAGE_TERMS)
+        return self.beyond >= max(least, BEYOND_SHARE * unsaid)
+
+
+class Scales(msgspec.Struct, frozen=True):
+    """A text weighed as a whole, and each of its sentences that has enough terms to tell."""
+
+    whole: Weight
+    sentences: tuple[Weight, ...]
+
+    @property
+    def is_printed(self) -> bool:
+        return any(one.is_printed for one in (self.whole, *self.sentences))
+
+    @property
+    def is_backed(self) -> bool:
+        return self.whole.is_backed and all(one.person for one in self.sentences)
+
+    @property
+    def is_said(self) -> bool:
+        in_part = all(one.person >= SENTENCE_SHARE * one.terms for one in self.sentences)
+        return self.whole.is_said and in_part and not self.is_printed
 
 
 class Evidence:
@@ -99,17 +164,29 @@ class Evidence:
         """Costs nothing until something is weighed."""
         self._unread.append(text)
 
-    def weigh(self, text: str) -> Weight:
+    def weigh(self, text: str) -> Scales:
+        weights = [self._weight(sentence) for sentence in _SENTENCE_END.split(text)]
+        telling = (weight for weight in weights if weight.terms >= SENTENCE_TERMS)
+        return Scales(self._weight(text), tuple(telling))
+
+    def _weight(self, text: str) -> Weight:
         while self._unread:
             self._passages += passages(telling_terms(self._unread.pop()))
         terms = frozenset(telling_terms(text))
+        unsaid = terms - self._person
         printed = max((len(terms & passage) for passage in self._passages), default=0)
-        return Weight(len(terms), len(terms & self._person), printed)
+        beyond = max((len(unsaid & passage) for passage in self._passages), default=0)
+        return Weight(len(terms), len(terms) - len(unsaid), printed, beyond)
 
 
 def telling_terms(text: str) -> list[str]:
     """The terms that say what a text is about, in their order."""
     return [term for term in terms_of(text) if term not in _UNTELLING and not _is_letter(term)]
+
+
+def speaks_for_person(text: str) -> bool:
+    """Whether it tells its reader what to do, or what the person wants, and not how things are."""
+    return bool(_RULES.search(text) or _IMPERATIVE.search(text))
 
 
 def passages(terms: Sequence[str]) -> list[frozenset[str]]:

@@ -5,30 +5,38 @@ Rules
   said; one that was there keeps what it had. What the model says of trust can only lower it.
 - `user-said` is what the person said by its words (`evidence`). A memory stays it as long as every
   change to it is; otherwise it is `agent-concluded`.
-- A user or feedback memory must be backed by the person's words. One that only printed matter says
-  is refused, and so is a rule from printed matter under any other type: what a file or a page asks
-  for is never a wish of the person.
+- A user or feedback memory must be backed by the person's words, and so must one of another type
+  that is worded as an order or a wish. What only printed matter says is refused: what a file or a
+  page asks for is never a wish of the person. As a plain fact it may be kept, as evidence.
 - What a person said, and whatever is a user or feedback memory, is changed and superseded only by
   what is backed by the person.
 - New is what was not there before the task, even if it was written piece by piece.
 """
-
-from datetime import UTC, datetime
 
 import msgspec
 
 from memoryd import headers, topics
 from memoryd.agent.writing import Draft
 from memoryd.errors import MemorydError
-from memoryd.extract.evidence import Evidence
+from memoryd.extract.evidence import Evidence, speaks_for_person
 from memoryd.extract.messages import printed_in, said_at, spoken
 from memoryd.extract.task import Task
 from memoryd.history import History
 from memoryd.reach import Denied
 from memoryd.store import Store
+from memoryd.stored import Stored
 from memoryd.topics import Topic, Trust
 
 GUARDED_TYPES = frozenset({"user", "feedback"})
+
+UNSAID = (
+    "user and feedback notes hold what the person said, and their words are not in this one; word"
+    " it in their language as they did, or make it project or reference"
+)
+UNASKED = (
+    "this is worded as an order or a wish, and the person said nothing of the kind; note what is"
+    " the case, or nothing"
+)
 
 _WHY = "**Why:**"
 _HOW = "**How to apply:**"
@@ -43,7 +51,7 @@ class News(msgspec.Struct, frozen=True):
     gone: str
 
     @property
-    def whole(self) -> str:
+    def text(self) -> str:
         return f"{self.title}\n{self.body}"
 
     @property
@@ -53,11 +61,7 @@ class News(msgspec.Struct, frozen=True):
 
     @property
     def change(self) -> str:
-        return f"{self.whole}\n{self.gone}"
-
-    @property
-    def pieces(self) -> tuple[str, ...]:
-        return (self.title, self.rule, self.whole)
+        return f"{self.text}\n{self.gone}"
 
 
 class Provenance:
@@ -81,41 +85,39 @@ class Provenance:
         news = news_of(new, Topic() if becomes_guarded else old)
         self._check(new, news)
         self._check_what_it_changes(new, old, news)
-        made = draft.before.modified if draft.before else 0.0
+        was_there = draft.before if before is not None else None
         return headers.change(
             draft.text,
             {
-                "created": old.created or (topics.iso_time(made) if made else self._said_at),
+                "created": old.created or self._first_seen(was_there),
                 "source": old.source or self._task.session_id,
-                "trust": self._trust(new, old if before is not None else None, news),
+                "trust": self._trust(new, old if was_there else None, news),
             },
         )
 
+    def _first_seen(self, was_there: Stored | None) -> str:
+        return topics.iso_time(was_there.modified) if was_there else self._said_at
+
     def _check(self, new: Topic, news: News) -> None:
-        weigh = self._evidence.weigh
         is_guarded = new.type in GUARDED_TYPES
-        is_printed = any(weigh(piece).is_printed for piece in news.pieces)
-        if is_printed and is_guarded:
+        if not (is_guarded or speaks_for_person(f"{news.title}\n{news.rule}")):
+            return
+        weigh = self._evidence.weigh
+        rule, title, text = weigh(news.rule), weigh(news.title), weigh(news.text)
+        # A reason may quote what was printed; a rule and a title may not.
+        if rule.is_printed or title.is_printed or text.whole.is_printed:
             raise Denied(
                 "not-the-persons",
-                "user and feedback notes hold what the person said, and this was only printed by a"
-                " tool; no note is made of it",
+                "only a tool printed this; it is nothing that the person said or wants, and no note"
+                " is made of it",
             )
-        if is_printed and states_rule(news.whole):
-            raise Denied(
-                "not-the-persons",
-                "this is an instruction that only a tool printed; no note is made of it",
-            )
-        if is_guarded and news.claim.strip() and not weigh(news.claim).is_backed:
-            raise Denied(
-                "not-the-persons",
-                "user and feedback notes hold what the person said, and their words are not in this"
-                " one; word it in their language as they did, or make it project or reference",
-            )
+        is_backed = weigh(news.claim).whole.is_backed and weigh(news.rule or news.claim).is_backed
+        if news.claim.strip() and not is_backed:
+            raise Denied("not-the-persons", UNSAID if is_guarded else UNASKED)
 
     def _check_what_it_changes(self, new: Topic, old: Topic, news: News) -> None:
         weigh = self._evidence.weigh
-        if _is_the_persons(old) and news.change.strip() and not weigh(news.change).person:
+        if _is_the_persons(old) and news.change.strip() and not weigh(news.change).whole.person:
             raise Denied(
                 "not-the-persons",
                 "this note holds what the person said, and they said nothing about it in these"
@@ -137,11 +139,10 @@ class Provenance:
     def _trust(self, new: Topic, old: Topic | None, news: News) -> Trust:
         if new.trust == "agent-concluded" or (old is not None and old.trust != "user-said"):
             return "agent-concluded"
-        if old is not None and not news.whole.strip():
+        if old is not None and not news.text.strip():
             return "user-said"
-        weights = [self._evidence.weigh(piece) for piece in (news.claim, news.body)]
-        is_said = weights[0].is_said and not any(weight.is_printed for weight in weights)
-        return "user-said" if is_said else "agent-concluded"
+        claim, body = self._evidence.weigh(news.claim), self._evidence.weigh(news.body)
+        return "user-said" if claim.is_said and not body.is_printed else "agent-concluded"
 
     def _before(self, draft: Draft) -> str | None:
         """What the file said before the task; None when it was not there."""
@@ -180,18 +181,10 @@ def news_of(new: Topic, old: Topic) -> News:
     body = _lines_missing(new.body, old.body)
     return News(
         title="\n".join(said for said, before in titles if said != before),
-        rule=body.partition(_HOW)[0].partition(_WHY)[0],
+        rule=body.partition(_HOW)[0].partition(_WHY)[0].strip(),
         body=body,
         gone=_lines_missing(old.body, new.body),
     )
-
-
-def states_rule(text: str) -> bool:
-    """Whether somebody who said this would be telling the agent how to work."""
-    from memoryd.statements import statements_in  # noqa: PLC0415 - its patterns take a while
-
-    found = statements_in(text, said_at=datetime(2000, 1, 1, tzinfo=UTC))
-    return any(statement.type in GUARDED_TYPES for statement in found)
 
 
 def _is_the_persons(topic: Topic) -> bool:
