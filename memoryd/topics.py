@@ -19,6 +19,7 @@ Trust = Literal["user-said", "agent-concluded"]
 
 TYPES: Final[tuple[TopicType, ...]] = get_args(TopicType)
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
+TRUSTS: Final[tuple[Trust, ...]] = get_args(Trust)
 
 INDEX_FILE: Final = "MEMORY.md"
 SCAN_LINES: Final = 30

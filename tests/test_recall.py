@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -257,6 +258,14 @@ def recalled(content: str, number: int = 0, age_days: float = 0.0) -> Recalled:
 def test_an_old_memory_carries_its_caveat() -> None:
     assert "@note" not in recall_text.text_of([recalled("x")], NOW)
     assert "47 days ago" in recall_text.text_of([recalled("x", age_days=47)], NOW)
+
+
+def test_what_an_agent_concluded_is_said_to_be_that() -> None:
+    for trust, is_told in (("agent-concluded", True), ("user-said", False), ("", False)):
+        one = msgspec.structs.replace(recalled("x"), trust=trust)
+        head = recall_text.text_of([one], NOW).splitlines()[2]
+        assert head.startswith("@memory")
+        assert ("concluded by an agent" in head) is is_told
 
 
 HOSTILE = [

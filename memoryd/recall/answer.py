@@ -266,6 +266,7 @@ class Recall:
             content=row.content,
             truncated=row.truncated,
             modified=row.modified,
+            trust=row.topic.trust if row.topic.trust in topics.TRUSTS else "",
         )
 
     def _answered(

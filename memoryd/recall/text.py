@@ -1,6 +1,7 @@
 """What an answer of recall looks like, and how much of it fits.
 
-- A memory is data: each of its lines is marked, so that nothing in it can pass for the frame.
+- A memory is data: each of its lines is marked, so that nothing in it can pass for the frame. One
+  that an agent concluded is said to be that.
 - 4,096 bytes a memory, cut at a line; 20 KB an answer; 60 KB a session. What no longer fits is left
   out by rank, whole.
 - For a hook the client's own limit of 10,000 UTF-16 units holds: whole memories by rank, then the
@@ -41,6 +42,7 @@ class Recalled(msgspec.Struct, frozen=True, kw_only=True):
     content: str
     truncated: bool
     modified: float
+    trust: str = ""
 
 
 class Served(msgspec.Struct, frozen=True):
@@ -96,7 +98,8 @@ def hook_text(memories: Sequence[Recalled], now: float, limit_units: int = HOOK_
 def framed(one: Recalled, now: float) -> str:
     """One memory in a frame that its text cannot leave."""
     kind = f"{one.type}, " if one.type else ""
-    head = f"@memory {_flat(one.name)} ({kind}{one.scope}, {one.age}): {_flat(one.path)}"
+    whose = ", concluded by an agent" if one.trust == "agent-concluded" else ""
+    head = f"@memory {_flat(one.name)} ({kind}{one.scope}, {one.age}{whose}): {_flat(one.path)}"
     caveat = topics.caveat(one.modified, now)
     lines = [f"| {line}" for line in one.content.splitlines()]
     return "\n".join([head, *([f"@note {caveat}"] if caveat else []), *lines])
