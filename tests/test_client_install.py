@@ -11,6 +11,7 @@ import pytest
 
 from memoryd_client import claude_code, cli
 from memoryd_client.locations import locations
+from tests.running import WAIT_SECONDS, Daemon
 
 THEIRS = """{
     "model": "opus",
@@ -129,24 +130,118 @@ def test_without_a_terminal_and_without_words_nothing_is_done(
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO())
     assert cli.main(["install"]) == 2
+    assert cli.main(["install", "--json"]) == 2
     assert "--yes" in capsys.readouterr().err
     assert not (home / ".claude/settings.json").exists()
 
 
-def test_step_by_step_each_part_is_shown_and_asked_about(
+class Terminal(io.StringIO):
+    """A person at the keyboard; after the last answer they press Ctrl-D."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_step_by_step_each_part_is_shown_asked_about_done_and_tried(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    monkeypatch.setattr("sys.stdin", Terminal("n\n\nn\n"))
+    monkeypatch.setattr("sys.stdin", Terminal("n\n\nperhaps\n"))
     assert cli.main(["install"]) == 0
     shown = capsys.readouterr().out
-    assert "install service" in shown
+    assert f"service: {PURPOSE}" in shown
     assert str(home / ".claude/settings.json") in shown
+    assert "tried: the hook ran" in shown
     assert (home / ".claude/settings.json").exists()
     assert not (home / ".claude.json").exists()
+
+
+PURPOSE = "memoryd runs in the background, now and after every login"
+
+
+def test_an_input_that_ends_is_a_no(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+    assert cli.main(["install"]) == 0
+    assert capsys.readouterr().out.count("shall I?") == 3
+    assert not (home / ".claude/settings.json").exists()
+
+
+def test_removal_asks_only_about_what_is_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], settings: Path
+) -> None:
+    cli.main(["install", "--hooks", "claude-code"])
+    capsys.readouterr()
+    monkeypatch.setattr("sys.stdin", Terminal("y\n"))
+    assert cli.main(["uninstall"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("shall I?") == 1
+    assert "hooks: sessions of Claude Code are not told anything any more" in shown
+    assert settings.read_text() == THEIRS
+
+
+def tree(folder: Path) -> dict[str, bytes | None]:
+    """All below a folder, with the content of files."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+    }
+
+
+@pytest.mark.parametrize("is_used_already", [True, False])
+def test_everything_but_memories_goes_with_yes(
+    home: Path, monkeypatch: pytest.MonkeyPatch, is_used_already: bool
+) -> None:
+    monkeypatch.setenv("PATH", str(home / "no-programs"))  # nothing that keeps services
+    if is_used_already:
+        (home / ".claude/settings.json").write_text(THEIRS)
+        (home / ".claude.json").write_text('{"numStartups": 3}')
+    else:
+        for folder in (".claude/projects", ".claude", ".local/state", ".local"):
+            (home / folder).rmdir()
+    before = tree(home)
+    assert cli.main(["install", "--yes"]) == 1
+    assert (home / ".claude/settings.json").exists()
+    daemon = Daemon(home).start()
+    try:
+        saved = Path(json.loads(daemon.run("remember", "hello", "--json").stdout)["path"])
+        assert cli.main(["uninstall", "--yes"]) == 0
+        assert daemon.process is not None
+        assert daemon.process.wait(WAIT_SECONDS) == 0
+    finally:
+        daemon.end()
+    memories = saved.parent.relative_to(home)
+    left = {name: held for name, held in tree(home).items() if name not in before}
+    assert set(left) == {
+        *(str(folder) for folder in memories.parents if str(folder) not in {".", *before}),
+        str(memories),
+        str(memories / saved.name),
+        str(memories / "MEMORY.md"),
+    }
+    assert {name: tree(home)[name] for name in before} == before
+
+
+def test_state_that_a_service_needs_is_not_taken_from_it(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unit = home / ".config/systemd/user/memoryd.service"
+    unit.parent.mkdir(parents=True)
+    unit.touch()
+    (home / ".local/state/memoryd").mkdir()
+    assert cli.main(["uninstall", "--state"]) == 1
+    assert "memoryd uninstall --service" in capsys.readouterr().err
+    assert (home / ".local/state/memoryd").exists()
+
+
+def test_one_part_that_fails_does_not_stop_the_rest(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(home / "no-programs"))
+    (home / ".claude/settings.json").mkdir()
+    assert cli.main(["install", "--yes", "--json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert report["hooks"]["error"]["kind"] == "local"
+    assert report["mcp"]["written"] == [str(home / ".claude.json")]
 
 
 def test_doctor_can_ask_which_hooks_stand_there(settings: Path) -> None:

@@ -177,7 +177,7 @@ def test_uninstall_works_after_systemd_is_gone(programs: FakePrograms, units: Pa
     assert cli.main(["install", "--service"]) == 0
     programs.add("systemctl", {"is-system-running": (1, "offline")}, SYSTEMCTL)
     assert cli.main(["uninstall", "--service"]) == 0
-    assert list(units.iterdir()) == []
+    assert not units.exists()
 
 
 # --- with a real user manager ---------------------------------------------------------------------
@@ -311,3 +311,17 @@ def test_uninstall_leaves_no_unit_no_process_and_no_socket(installed: UserManage
     assert installed.run("test", "-e", f"{RUNTIME}/memoryd.sock").returncode == 1
     assert installed.run(MEMORYD, "status").returncode == 69
     assert installed.systemctl("list-units", "--all", "memoryd*", "--no-legend", "--plain") == ""
+
+
+EVERYTHING = "cd && find . -printf '%p %y %m %l\n' && find . -type f -exec sha256sum {} +"
+
+
+def test_a_home_is_as_before_once_all_is_removed(manager: UserManager) -> None:
+    manager.run("sh", "-c", "cd && rm -rf .claude .claude.json .config .local")
+    before = manager.run("sh", "-c", EVERYTHING).stdout
+    done = manager.run(MEMORYD, "install", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert "tried: it answers" in done.stdout
+    done = manager.run(MEMORYD, "uninstall", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert manager.run("sh", "-c", EVERYTHING).stdout == before

@@ -8,12 +8,14 @@ import json
 import os
 import shlex
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from memoryd_client import hook, json_text, settings_json
 from memoryd_client.failures import LocalFailure
 from memoryd_client.locations import Locations
+from memoryd_client.programs import run
 from memoryd_client.service import Report, command_path
 
 EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
@@ -45,6 +47,31 @@ def install_mcp(places: Locations) -> Report:
 def uninstall_mcp(places: Locations) -> Report:
     path = servers_file(places)
     return Report(removed=[path] if settings_json.undo(path, remove_server) else [])
+
+
+def hooks_trial(places: Locations) -> str:
+    """How the command in the settings does; raises LocalFailure when it does not do."""
+    began = time.monotonic()
+    for command in sorted(set(installed_commands(places))):
+        outcome = run(*shlex.split(command), given="{}")
+        if outcome.code or outcome.out or outcome.err:
+            raise LocalFailure(
+                f"the hook does not run: {outcome.complaint}", "install memoryd again, then try"
+            )
+    return f"the hook ran, in {(time.monotonic() - began) * 1000:.0f} ms"
+
+
+def mcp_trial() -> str:
+    """How the server does; raises LocalFailure when it does not answer."""
+    began = time.monotonic()
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
+    outcome = run(str(command_path()), "mcp", given=json.dumps(ping) + "\n")
+    if '"serverInfo"' not in outcome.out:
+        raise LocalFailure(
+            f"the MCP server does not answer: {outcome.complaint}",
+            "install memoryd again, then try",
+        )
+    return f"the server answered, in {(time.monotonic() - began) * 1000:.0f} ms"
 
 
 def settings_file(places: Locations) -> Path:
@@ -168,11 +195,24 @@ def remove_server(text: str) -> str:
     return text if value_at(json.loads(text), SERVER[:1]) else json_text.cut(text, SERVER[:1])
 
 
+def has_hooks(places: Locations) -> bool:
+    return bool(installed_commands(places)) or settings_json.has_traces(settings_file(places))
+
+
+def has_server(places: Locations) -> bool:
+    path = servers_file(places)
+    return stands_at(settings_in(path), SERVER) or settings_json.has_traces(path)
+
+
+def settings_in(path: Path) -> object:
+    """What a file says; nothing when it cannot be read."""
+    try:
+        return settings_json.parsed(path, path.read_bytes())
+    except (OSError, LocalFailure):
+        return {}
+
+
 def installed_commands(places: Locations) -> list[str]:
     """Our commands as they stand in the settings now; none when they cannot be read."""
-    path = settings_file(places)
-    try:
-        settings = settings_json.parsed(path, path.read_bytes())
-    except (OSError, LocalFailure):
-        return []
+    settings = settings_in(settings_file(places))
     return [str(one) for event in events_in(settings) for one in commands_in(settings, event)]

@@ -73,7 +73,9 @@ def can_use_openat2() -> bool | None:
     how = (ctypes.c_uint64 * 3)(os.O_PATH, 0, 0)
     opened = libc.syscall(OPENAT2, -100, b"/", how, ctypes.sizeof(how))
     if opened < 0:
-        is_old = os.uname().release.startswith(("3.", "4.", "5.0", "5.1.", "5.2.", "5.3.", "5.4."))
+        is_old = os.uname().release.startswith(
+            ("3.", "4.", "5.0", "5.1.", "5.2.", "5.3.", "5.4.", "5.5.")
+        )
         return None if is_old else False
     os.close(opened)
     return True

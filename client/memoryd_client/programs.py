@@ -21,14 +21,14 @@ class Outcome(NamedTuple):
         return said[0] if said else f"exit code {self.code}"
 
 
-def run(*command: str, timeout_seconds: float = 60) -> Outcome:
-    """How a program ended; never raises for what the program does."""
+def run(*command: str, timeout_seconds: float = 60, given: str = "") -> Outcome:
+    """How a program ended that was given this input; never raises for what the program does."""
     environ = dict(os.environ) | {"LC_ALL": "C", "SYSTEMD_PAGER": "", "SYSTEMD_COLORS": "0"}
     try:
         done = subprocess.run(  # noqa: S603 - fixed programs with our own arguments
             command,
             env=environ,
-            stdin=subprocess.DEVNULL,
+            input=given,
             capture_output=True,
             check=False,
             timeout=timeout_seconds,

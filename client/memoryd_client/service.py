@@ -20,6 +20,8 @@ from memoryd_client.call import call
 from memoryd_client.failures import Failure, LocalFailure
 from memoryd_client.locations import Locations
 
+# A first start under load compiles the daemon's modules.
+START_SECONDS = 30.0
 PLACE_VARIABLES = ("CLAUDE_CONFIG_DIR", "MEMORYD_SOCKET", "XDG_CONFIG_HOME", "XDG_STATE_HOME")
 
 
@@ -91,6 +93,12 @@ def refuse_if_served_by_hand(*, service_is_active: bool) -> None:
             f"memoryd already runs outside the service, as process {answer.get('pid')}",
             "stop it first: memoryd stop",
         )
+
+
+def trial() -> str:
+    """What the daemon of the service says when it is asked; raises Failure when it does not."""
+    answer = call("ping", timeout_seconds=START_SECONDS)
+    return f"it answers, version {answer.get('version')}, process {answer.get('pid')}"
 
 
 def write_whole(path: Path, content: bytes) -> None:

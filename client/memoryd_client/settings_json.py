@@ -58,6 +58,12 @@ def undo(path: Path, remove: Edit) -> bool:
     raise LocalFailure(f"{path} changes all the time; {LEFT}", "close the agent, then try again")
 
 
+def has_traces(path: Path) -> bool:
+    """Whether we keep anything beside the file."""
+    real = Path(os.path.realpath(path))
+    return any(sibling(real, suffix).exists() for suffix in (BACKUP, WRITTEN))
+
+
 def base_of(path: Path, real: Path, now: bytes | None, remove: Edit) -> bytes | None:
     """The file without what is ours; None when there was no file before us."""
     written = read(sibling(real, WRITTEN))

@@ -12,6 +12,8 @@ from memoryd_client.failures import DaemonError, LocalFailure
 from memoryd_client.locations import locations, restart_hint
 from memoryd_client.render import Colour, one_line, paint, print_json, wrapped
 
+# A service that was stopped starts at the first call, on a busy machine slowly.
+START_SECONDS = 15.0
 VERDICT_COLOURS: dict[str, Colour] = {
     "ok": "green",
     "warn": "yellow",
@@ -102,7 +104,7 @@ def serve(_arguments: Arguments) -> int:
 def tell_version_difference() -> None:
     """One line on stderr when the daemon that runs is not of this client's version."""
     with contextlib.suppress(DaemonError):
-        version = text_at(call("ping", timeout_seconds=5), "version")
+        version = text_at(call("ping", timeout_seconds=START_SECONDS), "version")
         if version and version != __version__:
             again = restart_hint(locations())
             print(

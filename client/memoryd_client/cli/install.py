@@ -1,19 +1,22 @@
 """The commands that make memoryd part of the system, and take it out again.
 
-Each part that can be installed is a switch of both commands, and a function of each kind here.
+Each part is a switch of both commands. With no part named they go step by step: what it is for and
+what would change is shown, then asked about, then done, then tried.
 """
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from memoryd_client.commands import JSON, Argument, Arguments, Command
-from memoryd_client.failures import Failure, UsageError
+from memoryd_client.commands import JSON, Argument, Arguments, Command, answer_to
+from memoryd_client.failures import Failure, LocalFailure, UsageError, as_json
 from memoryd_client.locations import Locations, locations
 from memoryd_client.render import one_line, paint, print_json, wrapped
 
 if TYPE_CHECKING:
     from memoryd_client.service import Report
+
+YES_WORDS = {"y", "yes"}
 
 
 class ServiceSystem(Protocol):
@@ -24,87 +27,177 @@ class ServiceSystem(Protocol):
     def uninstall(self, places: Locations) -> "Report": ...
 
 
-Deed = Callable[[Arguments], "Report"]
+class Part(NamedTuple):
+    """One thing to install or to remove, with what a person is told before and after."""
+
+    name: str
+    purpose: str
+    change: str
+    do: Callable[[], "Report"]
+    is_needed: Callable[[], bool] = lambda: True
+    trial: Callable[[], str] | None = None
+
+    @property
+    def flag(self) -> str:
+        return "--hooks claude-code" if self.name == "hooks" else f"--{self.name}"
 
 
 def install(arguments: Arguments) -> int:
     """Install the parts that were asked for; without any, all of them, step by step."""
-    return work_on(arguments, parts_to_install(), "install")
+    from memoryd_client import footprint  # noqa: PLC0415 - only these commands pay for it
+
+    places = locations()
+    missing = footprint.missing_folders(places)
+    try:
+        code = work_on(arguments, parts_to_install(places, arguments))
+    finally:
+        footprint.record(places, missing)
+    if not arguments.json and not named_parts(arguments):
+        print("memoryd shows how it is; memoryd doctor tells whether all is well")
+    return code
 
 
 def uninstall(arguments: Arguments) -> int:
     """Remove the parts that were asked for; without any, all of them."""
-    return work_on(arguments, parts_to_remove(), "remove")
+    from memoryd_client import footprint  # noqa: PLC0415 - only these commands pay for it
+
+    places = locations()
+    code = work_on(arguments, parts_to_remove(places))
+    footprint.tidy(places)
+    if not arguments.json and not named_parts(arguments) and places.config.exists():
+        print(wrapped(f"Your settings stay in {one_line(str(places.config))}, as the memories do."))
+    return code
 
 
-def parts_to_install() -> dict[str, Deed]:
-    from memoryd_client import claude_code  # noqa: PLC0415 - only these commands pay for it
+def parts_to_install(places: Locations, arguments: Arguments) -> list[Part]:
+    from memoryd_client import claude_code, service  # noqa: PLC0415 - only these commands pay
 
-    return {
-        "service": lambda arguments: service_system().install(
-            locations(), arguments.writable or []
+    events = len(claude_code.EVENTS)
+    return [
+        Part(
+            "service",
+            "memoryd runs in the background, now and after every login",
+            f"writes {places.service}",
+            lambda: service_system().install(places, arguments.writable or []),
+            trial=service.trial,
         ),
-        "hooks": lambda _: claude_code.install_hooks(locations()),
-        "mcp": lambda _: claude_code.install_mcp(locations()),
-    }
+        Part(
+            "hooks",
+            "every new session of Claude Code is told what is remembered",
+            f"adds a command for {events} events to {claude_code.settings_file(places)},"
+            " and keeps a copy of it as it is",
+            lambda: claude_code.install_hooks(places),
+            trial=lambda: claude_code.hooks_trial(places),
+        ),
+        Part(
+            "mcp",
+            "Claude Code gets the tools recall, remember, forget, list_memories and history",
+            f"adds a server to {claude_code.servers_file(places)}, and keeps a copy of it as it is",
+            lambda: claude_code.install_mcp(places),
+            trial=claude_code.mcp_trial,
+        ),
+    ]
 
 
-def parts_to_remove() -> dict[str, Deed]:
-    from memoryd_client import claude_code  # noqa: PLC0415 - only these commands pay for it
+def parts_to_remove(places: Locations) -> list[Part]:
+    from memoryd_client import claude_code, footprint  # noqa: PLC0415 - only these commands pay
 
-    return {
-        "hooks": lambda _: claude_code.uninstall_hooks(locations()),
-        "mcp": lambda _: claude_code.uninstall_mcp(locations()),
-        "service": lambda _: service_system().uninstall(locations()),
-    }
+    return [
+        Part(
+            "hooks",
+            "sessions of Claude Code are not told anything any more",
+            f"takes our command out of {claude_code.settings_file(places)}",
+            lambda: claude_code.uninstall_hooks(places),
+            lambda: claude_code.has_hooks(places),
+        ),
+        Part(
+            "mcp",
+            "Claude Code loses the tools of memoryd",
+            f"takes our server out of {claude_code.servers_file(places)}",
+            lambda: claude_code.uninstall_mcp(places),
+            lambda: claude_code.has_server(places),
+        ),
+        Part(
+            "service",
+            "memoryd does not run in the background any more",
+            f"removes {places.service}",
+            lambda: service_system().uninstall(places),
+            places.service.exists,
+        ),
+        Part(
+            "state",
+            "earlier versions of memories, checkpoints, what was spent and the log are forgotten;"
+            " memories and session notes stay",
+            f"removes {places.state}",
+            lambda: footprint.remove_state(places),
+            lambda: footprint.has_state(places),
+        ),
+    ]
 
 
-def work_on(arguments: Arguments, deeds: dict[str, Deed], verb: str) -> int:
-    """Does to each part that was named what the table has for it, and reports.
+def named_parts(arguments: Arguments) -> list[str]:
+    known = ("service", "hooks", "mcp", "state")
+    return [name for name in known if getattr(arguments, name, None)]
 
-    With no part named, each is explained and asked about; one that fails does not stop the rest.
+
+def work_on(arguments: Arguments, parts: Sequence[Part]) -> int:
+    """Does each part that was named, and reports.
+
+    With none named, each is explained, asked about unless --yes, and tried afterwards; one that
+    fails does not stop the rest.
     """
-    named = [part for part in deeds if getattr(arguments, part)]
-    if not named and not arguments.yes and not sys.stdin.isatty():
-        raise UsageError(f"say which part ({flags(deeds)}), or --yes for all of them")
-    failed = 0
+    named = named_parts(arguments)
+    asks = not named and not arguments.yes
+    if asks and (arguments.json or not sys.stdin.isatty()):
+        flags = ", ".join(part.flag for part in parts)
+        raise UsageError("nobody is there to ask", f"say which part ({flags}), or --yes for all")
     reports: dict[str, object] = {}
-    for part in named or deeds:
-        if not named and not arguments.yes and not agreed(part, verb):
+    failed = False
+    for part in parts:
+        if named and part.name not in named:
+            continue
+        if asks and not agreed(part):
             continue
         try:
-            report = deeds[part](arguments)
+            report = done(part, is_tried=not named)
         except Failure as failure:
             if named:
                 raise
-            failed += 1
-            print(f"{part}: {one_line(failure.message)}", file=sys.stderr)
+            failed = True
+            reports[part.name] = as_json(failure)
+            print(f"{part.name}: {one_line(failure.message)}", file=sys.stderr)
             print(f"  {one_line(failure.hint)}", file=sys.stderr)
             continue
-        reports[part] = as_json(report)
+        reports[part.name] = report_json(report)
         if not arguments.json:
-            print_report(part, report)
+            print_report(part.name, report)
     if arguments.json:
         print_json(reports)
-    elif not named and verb == "install":
-        print("memoryd doctor tells whether all is well")
-    return 1 if failed else 0
+    return int(failed)
 
 
-def flags(deeds: dict[str, Deed]) -> str:
-    return ", ".join("--hooks claude-code" if part == "hooks" else f"--{part}" for part in deeds)
-
-
-def agreed(part: str, verb: str) -> bool:
+def agreed(part: Part) -> bool:
     """Says what would change, and asks."""
-    places = locations()
-    what = {
-        "service": f"run in the background at every login ({places.service})",
-        "hooks": f"tell Claude Code what is remembered ({places.claude / 'settings.json'})",
-        "mcp": "give Claude Code the tools recall, remember, forget, list_memories and history",
-    }[part]
-    print(f"{verb} {paint(part, 'bold')}: {one_line(what)}")
-    return input("  shall I? [Y/n] ").strip().lower() in {"", "y", "yes"}
+    if not part.is_needed():
+        print(f"{paint(part.name, 'bold')}: nothing to do")
+        return False
+    print(f"{paint(part.name, 'bold')}: {wrapped(part.purpose, 2)}")
+    print(f"  {wrapped(one_line(part.change), 2)}")
+    return answer_to("  shall I? [Y/n] ", "y") in YES_WORDS
+
+
+def done(part: Part, *, is_tried: bool) -> "Report":
+    try:
+        report = part.do()
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise LocalFailure(
+            f"{error.filename or part.name}: {reason}",
+            "mend that, then try again",
+        ) from error
+    if is_tried and part.trial is not None:
+        report = report._replace(notes=[*report.notes, f"tried: {part.trial()}"])
+    return report
 
 
 def service_system() -> ServiceSystem:
@@ -118,7 +211,7 @@ def service_system() -> ServiceSystem:
     return service_systemd
 
 
-def as_json(report: "Report") -> dict[str, object]:
+def report_json(report: "Report") -> dict[str, object]:
     return {
         "written": [str(path) for path in report.written],
         "removed": [str(path) for path in report.removed],
@@ -147,6 +240,11 @@ SERVICE = Argument(("--service",), "as a service of systemd or launchd", is_swit
 
 HOOKS = Argument(("--hooks",), "in the hooks of an agent", "AGENT", choices=("claude-code",))
 MCP = Argument(("--mcp",), "as an MCP server of Claude Code", is_switch=True)
+STATE = Argument(
+    ("--state",),
+    "earlier versions of memories, checkpoints, what was spent, and the log",
+    is_switch=True,
+)
 YES = Argument(("--yes",), "all parts, without asking", is_switch=True)
 WRITABLE = Argument(
     ("--writable",),
@@ -170,7 +268,7 @@ COMMANDS = (
         "take memoryd out of this system; memories stay",
         "memoryd uninstall --yes",
         uninstall,
-        (SERVICE, HOOKS, MCP, YES, JSON),
+        (SERVICE, HOOKS, MCP, STATE, YES, JSON),
         asks_daemon=False,
     ),
 )
