@@ -172,6 +172,10 @@ def test_removal_asks_only_about_what_is_there(
 ) -> None:
     cli.main(["install", "--hooks", "claude-code"])
     capsys.readouterr()
+    monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+    assert cli.main(["uninstall"]) == 0
+    assert settings.read_text() != THEIRS
+    assert capsys.readouterr().out.count("shall I?") == 1
     monkeypatch.setattr("sys.stdin", Terminal("y\n"))
     assert cli.main(["uninstall"]) == 0
     shown = capsys.readouterr().out
@@ -219,6 +223,17 @@ def test_everything_but_memories_goes_with_yes(
         str(memories / "MEMORY.md"),
     }
     assert {name: tree(home)[name] for name in before} == before
+
+
+def test_folders_that_installing_made_go_with_the_last_part(home: Path) -> None:
+    for folder in (".claude/projects", ".claude", ".local/state", ".local"):
+        (home / folder).rmdir()
+    before = tree(home)
+    assert cli.main(["install", "--hooks", "claude-code", "--mcp"]) == 0
+    assert cli.main(["uninstall", "--mcp"]) == 0
+    assert (home / ".claude/settings.json").exists()
+    assert cli.main(["uninstall", "--hooks", "claude-code"]) == 0
+    assert tree(home) == before
 
 
 def test_state_that_a_service_needs_is_not_taken_from_it(

@@ -48,11 +48,9 @@ def recorded(places: Locations) -> Sequence[str]:
 
 
 def tidy(places: Locations) -> None:
-    """Removes the folders that installing made, once nothing of ours is in the state folder."""
+    """Removes the folders that installing made; for when nothing of ours is left in them."""
     folders = recorded(places)
-    if not folders or any(path.name != RECORD for path in places.state.iterdir()):
-        return
-    (places.state / RECORD).unlink()
+    (places.state / RECORD).unlink(missing_ok=True)
     for folder in sorted(folders, reverse=True):
         remove_if_empty(Path(folder))
 

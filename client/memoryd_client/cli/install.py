@@ -62,8 +62,10 @@ def uninstall(arguments: Arguments) -> int:
     from memoryd_client import footprint  # noqa: PLC0415 - only these commands pay for it
 
     places = locations()
-    code = work_on(arguments, parts_to_remove(places))
-    footprint.tidy(places)
+    parts = parts_to_remove(places)
+    code = work_on(arguments, parts)
+    if not any(part.is_needed() for part in parts):
+        footprint.tidy(places)
     if not arguments.json and not named_parts(arguments) and places.config.exists():
         print(wrapped(f"Your settings stay in {one_line(str(places.config))}, as the memories do."))
     return code
