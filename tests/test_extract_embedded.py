@@ -153,6 +153,12 @@ async def test_praise_is_about_what_the_assistant_said_before(world: World) -> N
     assert "Raising minSdk" in world.text(file)
 
 
+async def test_what_was_taken_back_since_does_not_come_back_with_an_import(world: World) -> None:
+    (newer,) = await world.hear(said("please fix the build", "and the tests", NO_TABS))
+    assert await world.hear(said(TABS)) == ()
+    assert [one.file for one in world.alive()] == [newer]
+
+
 async def test_a_secret_in_a_statement_is_not_saved(world: World) -> None:
     token = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
     await world.hear(said(f"Remember that deploys always use the token {token} of the bot."))
@@ -208,6 +214,7 @@ SENTENCES = (
 @given(st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=5), st.integers(0, 5))
 @example([TABS, NO_TABS, TABS], 2)
 @example([TABS, MORE_TABS, NO_TABS], 3)
+@example([NO_TABS, NO_TABS, TABS], 3)
 def test_wherever_a_crash_falls_the_second_time_adds_nothing(
     tmp_path_factory: pytest.TempPathFactory, prompts: list[str], kept: int
 ) -> None:

@@ -5,7 +5,8 @@ Rules
 - What a memory says already, word for word, is not saved again. So a turn that is done a second
   time, after a crash, changes nothing.
 - A statement on the subject of an existing memory of its type adds to it what is new, and nothing
-  when no word is new. One that reverses it becomes a memory of its own that supersedes the old one.
+  when no word is new. One that reverses it becomes a memory of its own that supersedes the old one,
+  unless the memory is the newer word: an import or a second try may bring what was taken back since.
 """
 
 import re
@@ -104,7 +105,8 @@ class Keeper:
         if old is None:
             return self._save(heard)
         if relation == "reverses":
-            return self._save(heard, supersedes=old)
+            is_newer = old.topic.created > heard.created
+            return None if is_newer else self._save(heard, supersedes=old)
         return self._add(heard, old) if relation == "adds" else None
 
     def _is_told_by(self, note: Note, heard: Heard) -> bool:
