@@ -35,7 +35,6 @@ from memoryd.hub import Hub
 from memoryd.instance import InstanceLock
 from memoryd.ledger import StateLedger
 from memoryd.memories import Memories
-from memoryd.memory_watch import MemoryWatch
 from memoryd.methods import Methods
 from memoryd.parts import World
 from memoryd.providers import model_server
@@ -167,7 +166,7 @@ async def serve(world: World, stack: ExitStack) -> None:
             tasks.start_soon(following.tail.run)
             tasks.start_soon(worker.serve)
             tasks.start_soon(recall.run)
-            tasks.start_soon(MemoryWatch(world.places, scopes, store).run)
+            tasks.start_soon(parts.memory_watch(world, scopes, store, hub, told).run)
             tasks.start_soon(errands.run)
             tasks.start_soon(following.backfill.run)
             tasks.start_soon(_give_signs_of_life, world.supervisor)

@@ -29,6 +29,20 @@ def markdown_files(
             yield prefix + name, facts, partial(_head, handle, name)
 
 
+def folders_below(path: str, skipped: frozenset[str], depth: int = 0) -> Iterator[str]:
+    """The folders in which `markdown_files` looks for more, without any that a link leads to."""
+    try:
+        with os.scandir(path) as entries:
+            found = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return
+    for entry in found:
+        is_seen = not entry.name.startswith(".") and entry.name not in skipped
+        if is_seen and depth < DEEPEST and is_readable_name(entry.name):
+            yield entry.path
+            yield from folders_below(entry.path, NEVER_TOPICS, depth + 1)
+
+
 def _plain_entries(handle: int) -> Iterator[tuple[str, os.stat_result]]:
     """What is in a folder, with its facts; what vanishes meanwhile is passed over."""
     try:
@@ -37,7 +51,7 @@ def _plain_entries(handle: int) -> Iterator[tuple[str, os.stat_result]]:
     except OSError:
         return
     for entry in listed:
-        if _is_readable_name(entry.name):
+        if is_readable_name(entry.name):
             with suppress(OSError):
                 yield entry.name, entry.stat(follow_symlinks=False)
 
@@ -71,7 +85,7 @@ def _head(handle: int, name: str) -> str | None:
     return "\n".join(lines[:SCAN_LINES]) + "\n"
 
 
-def _is_readable_name(name: str) -> bool:
+def is_readable_name(name: str) -> bool:
     try:
         name.encode()
     except UnicodeEncodeError:  # bytes that are no UTF-8: such a name cannot be served

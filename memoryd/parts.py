@@ -29,6 +29,7 @@ from memoryd.history import History
 from memoryd.hooks import Hooks
 from memoryd.hub import Hub
 from memoryd.instructions.files import InstructionDisk
+from memoryd.memory_watch import MemoryWatch
 from memoryd.paths import Places
 from memoryd.providers import ModelServer
 from memoryd.reading import Reader
@@ -93,11 +94,19 @@ class Following:
         self.methods = TranscriptMethods(self.tail, Sessions(root, scopes.root), self.backfill)
 
 
+def memory_watch(
+    world: World, scopes: Scopes, store: Store, hub: Hub, told: Telling
+) -> MemoryWatch:
+    watch = MemoryWatch(world.places, scopes, store, hub.drain)
+    scopes.on_new_directory = told.on_loop(watch.folders_changed)
+    return watch
+
+
 def extractor(
     world: World, store: Store, history: History, models: ModelServer | None
 ) -> Extractor:
     if models is None:
-        return EmbeddedExtractor(store)
+        return EmbeddedExtractor(store, world.settings.mode_of)
     return ModelExtractor(
         models.patient,
         world.settings.model.extraction,
@@ -105,6 +114,7 @@ def extractor(
         history,
         state_folder=world.places.state_dir,
         closed=(world.places.claude_dir, world.places.state_dir),
+        mode_of=world.settings.mode_of,
     )
 
 

@@ -105,6 +105,9 @@ class Scopes:
         self._files = RealFiles()
         self._known: dict[str, tuple[float, Project]] = {}
         self._owners: dict[str, str] = {}
+        self._memory_paths: set[str] = set()
+        self.on_new_directory: Callable[[], None] = lambda: None
+        """Called from any thread when a project was asked for whose memories nobody knew of."""
 
     def project(self, cwd: str) -> Project:
         if not paths.path_is_usable(cwd) or not cwd.startswith("/"):
@@ -136,11 +139,17 @@ class Scopes:
 
     def owner(self, directory: MemoryDirectory) -> str:
         """The root of the project that a memory directory was found for, if it belongs to one."""
+        if directory.scope == "agent":
+            return directory.beneath or ""
         return self._owners.get(directory.path, "")
 
     def memory_paths(self) -> set[str]:
         """The project directories that were asked for, wherever settings have put them."""
-        return {project.memory.path for _, project in list(self._known.values())}
+        return self._memory_paths.copy()
+
+    def roots(self) -> set[str]:
+        """The roots of the projects that were asked for."""
+        return set(self._owners.copy().values())
 
     def switch(self, cwd: str | None, *, enabled: bool) -> None:
         """The runtime switch, for one project or (None) for all of them."""
@@ -163,7 +172,11 @@ class Scopes:
         memory = paths.project_memory(
             self._places, root, self._env, settings.auto_memory_directory
         ).path
+        is_new = self._owners.get(memory) != root
         self._owners[memory] = self._owners[paths.team_memory(memory)] = root
+        self._memory_paths.add(memory)
+        if is_new:
+            self.on_new_directory()
         return Project(
             root=root,
             memory=MemoryDirectory(memory, "project"),

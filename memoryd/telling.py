@@ -42,6 +42,14 @@ class Telling:
         self._scopes = scopes
         self._loop = asyncio.get_running_loop()
 
+    def on_loop(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """The same, to be called from any thread."""
+
+        def called() -> None:
+            self._loop.call_soon_threadsafe(callback)
+
+        return called
+
     def publish(self, event: events.Event) -> None:
         """From any thread, in order."""
         self._loop.call_soon_threadsafe(self._hub.publish, event)

@@ -61,7 +61,7 @@ class Watcher:
         """Returns when the folders changed, or with what went wrong."""
         stop = anyio.Event()
         try:
-            notify = RustNotify(folders, *_PLAIN)
+            notify = await anyio.to_thread.run_sync(lambda: RustNotify(folders, *_PLAIN))
         except (OSError, RuntimeError) as error:  # its own kind of error is a RuntimeError
             return error
         self.problem = ""

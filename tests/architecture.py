@@ -82,6 +82,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "stored",
         "listing",
         "store",
+        "memory_folders",
         "scopes",
         "dream.book",
         "dream.sessions",
