@@ -106,6 +106,7 @@ class Scopes:
         self._known: dict[str, tuple[float, Project]] = {}
         self._owners: dict[str, str] = {}
         self._memory_paths: set[str] = set()
+        self._roots: set[str] = set()
         self.on_new_directory: Callable[[], None] = lambda: None
         """Called from any thread when a project was asked for whose memories nobody knew of."""
 
@@ -149,7 +150,7 @@ class Scopes:
 
     def roots(self) -> set[str]:
         """The roots of the projects that were asked for."""
-        return set(self._owners.copy().values())
+        return self._roots.copy()
 
     def switch(self, cwd: str | None, *, enabled: bool) -> None:
         """The runtime switch, for one project or (None) for all of them."""
@@ -172,10 +173,10 @@ class Scopes:
         memory = paths.project_memory(
             self._places, root, self._env, settings.auto_memory_directory
         ).path
-        is_new = self._owners.get(memory) != root
         self._owners[memory] = self._owners[paths.team_memory(memory)] = root
-        self._memory_paths.add(memory)
-        if is_new:
+        if root not in self._roots or memory not in self._memory_paths:
+            self._roots.add(root)
+            self._memory_paths.add(memory)
             self.on_new_directory()
         return Project(
             root=root,
