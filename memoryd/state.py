@@ -137,6 +137,13 @@ MIGRATIONS: Final[tuple[str, ...]] = (
     """
     alter table dreams add column scope text not null default 'project';
     """,
+    """
+    create table dreamt_at (    -- the last dream by time that nobody can set, as long as the
+        directory text primary key,
+        boot text not null,     -- machine runs
+        real_seconds real not null
+    ) without rowid;
+    """,
 )
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,9 @@ from memoryd.config import Settings
 from memoryd.dream.book import Dream, DreamBook
 from memoryd.dream.dreamer import Dreamer
 from memoryd.dream.ground import DreamScope
+from memoryd.dream.likeness import Similarity
 from memoryd.dream.run import Means
+from memoryd.dream.schedule import RealTime
 from memoryd.dream.sessions import ProjectSessions
 from memoryd.dream.work import Mind
 from memoryd.events import Event, kind_of
@@ -50,11 +52,13 @@ class Dreamland:
         dream: DreamSettings | None = None,
         mode: str = "topics",
         now: float = NOW,
+        real: float = 1000.0,
         state_home: str = ".local/state",
+        similarity: Callable[[], Similarity | None] = lambda: None,
     ) -> None:
         self.home = home
         self.now = now
-        self.real = 1000.0
+        self.real = real
         self.project = home / "work/app"
         self.project.mkdir(parents=True, exist_ok=True)
         env = {"HOME": str(home), "XDG_STATE_HOME": str(home / state_home)}
@@ -66,6 +70,7 @@ class Dreamland:
         self.book = DreamBook(self.state)
         self.events: list[Event] = []
         self.has_dreamt = threading.Event()
+        self.dreamt_at: list[float] = []
         self.means = Means(
             store=self.store,
             history=self.history,
@@ -76,6 +81,7 @@ class Dreamland:
             now=lambda: self.now,
             tell=self._hear,
             mind=mind,
+            similarity=similarity,
         )
         root = str(self.project)
         settings = Settings(
@@ -83,7 +89,11 @@ class Dreamland:
             projects={root: msgspec.convert({"mode": mode}, ProjectSettings)},
         )
         self.dreamer = Dreamer(
-            self.means, self.scopes, settings, real=lambda: self.real, sleep=self.sleep
+            self.means,
+            self.scopes,
+            settings,
+            real=RealTime(lambda: self.real, "this boot"),
+            sleep=self.sleep,
         )
         self.directory = self.scopes.project(root).memory
         self.memory = Path(self.directory.path)
@@ -93,6 +103,7 @@ class Dreamland:
     def _hear(self, event: Event) -> None:
         self.events.append(event)
         if kind_of(event) == "dream/finished":
+            self.dreamt_at.append(self.real)
             self.has_dreamt.set()
 
     @property

@@ -2,11 +2,19 @@
 
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
+import msgspec
 import pytest
 
 from memoryd import topics
@@ -17,6 +25,7 @@ from memoryd.dream.book import DreamCause, DreamState, Summary
 from memoryd.errors import Refused, StorageError, Unavailable
 from memoryd.lock import NOTHING, ConsolidateLock
 from tests.dreamland import DAY, HOUR, NOW, Dreamland, data_of, two_of_a_kind, until
+from tests.running import ROOT
 
 
 @pytest.fixture
@@ -103,48 +112,106 @@ async def test_the_end_of_a_turn_wakes_the_dreamer(land: Dreamland) -> None:
     assert data_of(land.events, "dream/started")[0]["cause"] == "schedule"
 
 
-class Sleeper:
-    """Sleeps by moving the clocks, so that a month passes at once; ends the dreamer's life then."""
+class Month(msgspec.Struct, frozen=True):
+    """Thirty days and what is wrong with them; `jumps` are by the day on which a clock is set."""
 
-    def __init__(self, land: Dreamland, days: float) -> None:
+    jumps: dict[float, float] = {}
+    stamp: float | None = None
+    """The lock's time at the beginning."""
+    naps_hours: float = 0.0
+    """How long the lid is shut every evening."""
+    restarts_days: tuple[float, ...] = ()
+
+
+class Sleeper:
+    """Sleeps by moving the clocks, so that a month passes at once; then the dreamer's life ends."""
+
+    def __init__(self, land: Dreamland, month: Month, began: float, ends: float) -> None:
         self._land = land
-        self._until = land.real + days * DAY
+        self._naps_hours = month.naps_hours
+        self._until = ends
+        self._jumps = {began + day * DAY: seconds for day, seconds in month.jumps.items()}
+        self._jumps = {at: by for at, by in self._jumps.items() if land.real < at <= ends}
         self.over = anyio.Event()
-        self.jumps: dict[float, float] = {}
 
     async def sleep(self, seconds: float) -> None:
         land = self._land
+        evening = land.real // DAY
         land.pass_time(seconds)
-        for at in [at for at in self.jumps if land.real >= at]:
-            land.now += self.jumps.pop(at)
+        if land.real // DAY > evening:
+            land.pass_time(self._naps_hours * HOUR)
+        for at in [at for at in self._jumps if land.real >= at]:
+            land.now += self._jumps.pop(at)
         if land.real >= self._until:
             self.over.set()
             await anyio.sleep_forever()
 
 
-async def dreams_in_a_month(land: Dreamland, jumps: dict[float, float]) -> int:
-    sleeper = Sleeper(land, 30)
-    sleeper.jumps = {land.real + day * DAY: seconds for day, seconds in jumps.items()}
-    land.dreamer._sleep = sleeper.sleep
-    async with land.awake():
-        with anyio.fail_after(100):
-            await sleeper.over.wait()
-    return land.kinds().count("dream/finished")
+def take_a_while(lands: list[Dreamland]) -> None:
+    """Called in the middle of a dream."""
+    lands[0].pass_time(40)
+
+
+async def dreams_in(home: Path, month: Month) -> list[float]:
+    """When each dream of the month was, by time that nobody can set."""
+    now, began = NOW, 1000.0
+    real, times = began, list[float]()
+    for day in (*month.restarts_days, 30):
+        lands: list[Dreamland] = []
+        land = Dreamland(
+            home,
+            dream=DreamSettings(min_sessions=0),
+            now=now,
+            real=real,
+            similarity=partial(take_a_while, lands),
+        )
+        lands.append(land)
+        if not times:
+            land.remember("a.md", "Use tabs.")
+            past_dream(land, "previewed", cause="dry-run")  # from now on the project is known
+            if month.stamp is not None:
+                land.lock.write_text("999999999")
+                os.utime(land.lock, (month.stamp, month.stamp))
+        sleeper = Sleeper(land, month, began, began + day * DAY)
+        land.dreamer._sleep = sleeper.sleep
+        async with land.awake():
+            with anyio.fail_after(300):
+                await sleeper.over.wait()
+        now, real = land.now, land.real
+        times += land.dreamt_at
+        land.state.close()
+    return times
 
 
 @pytest.mark.parametrize(
-    "jumps",
-    [{}, {10.5: -10 * DAY}, {10.5: 400 * DAY}, {10.5: HOUR, 20.5: -HOUR}],
-    ids=["steady", "ten days back", "four hundred days ahead", "summer time"],
+    "month",
+    [
+        Month(),
+        Month(jumps={10.5: -10 * DAY}),
+        Month(jumps={10.5: 400 * DAY}),
+        Month(jumps={10.5: HOUR, 20.5: -HOUR}),
+        Month(stamp=NOW + 400 * DAY),
+        Month(stamp=0.0),
+        Month(naps_hours=9.5),
+        Month(jumps={9.5: 400 * DAY, 19.5: -410 * DAY}, restarts_days=(3.1, 9.5, 9.6, 19.5, 22.0)),
+    ],
+    ids=[
+        "steady",
+        "ten days back",
+        "four hundred days ahead",
+        "summer time",
+        "stamped in the future",
+        "stamped with nothing",
+        "shut every evening",
+        "started anew when the clock is set",
+    ],
 )
 async def test_thirty_days_bring_thirty_dreams_whatever_the_clock_does(
-    home: Path, jumps: dict[float, float]
+    home: Path, month: Month
 ) -> None:
-    land = Dreamland(home, dream=DreamSettings(min_sessions=0))
-    land.remember("a.md", "Use tabs.")
-    past_dream(land, "previewed", cause="dry-run")  # from now on the project is known
-    assert 29 <= await dreams_in_a_month(land, jumps) <= 31
-    land.state.close()
+    times = await dreams_in(home, month)
+    assert 29 <= len(times) <= 31
+    assert all(later - earlier >= DAY for earlier, later in pairwise(times))
 
 
 async def test_a_machine_that_slept_dreams_once_when_it_wakes(land: Dreamland) -> None:
@@ -249,6 +316,60 @@ async def test_a_frozen_dream_that_lost_the_lock_applies_nothing(
     assert successor is not None
     assert successor.is_ours()
     successor.roll_back()
+
+
+FREEZER = """
+import os, signal, sys
+from pathlib import Path
+import anyio
+from tests.dreamland import Dreamland
+
+def freeze():
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+async def dream():
+    home, now = Path(sys.argv[1]), float(sys.argv[2])
+    land = Dreamland(home, now=now, state_home="frozen/state", similarity=freeze)
+    async with land.awake():
+        one = await land.dream()
+    print(one.state, one.reason, sep=": ")
+
+anyio.run(dream)
+"""
+
+
+def frozen_dreamer(home: Path, now: float) -> "subprocess.Popen[str]":
+    """A process that stands still in the middle of its dream."""
+    env = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'client'}"}
+    command = [sys.executable, "-c", FREEZER, str(home), str(now)]
+    process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
+    assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
+    return process
+
+
+async def test_a_process_that_was_frozen_for_an_hour_wakes_and_stops(home: Path) -> None:
+    land = Dreamland(home, now=time.time())
+    two_of_a_kind(land)
+    frozen = frozen_dreamer(home, land.now)
+    land.now = time.time()
+    try:
+        assert land.lock.read_text() == str(frozen.pid)
+        async with land.awake():
+            with pytest.raises(Refused, match="another dream is running"):
+                await land.dream()
+            land.pass_time(61 * 60)
+            assert (await land.dream()).state == "done"
+        after, stamp = land.tree(), land.lock.stat().st_mtime
+        frozen.send_signal(signal.SIGCONT)
+        said, _ = await anyio.to_thread.run_sync(lambda: frozen.communicate(timeout=120))
+    finally:
+        frozen.kill()
+        frozen.wait()
+    last = said.splitlines()[-1]
+    assert last == "failed: another dream took over while this one was held up"
+    assert (land.tree(), land.lock.read_text()) == (after, str(os.getpid()))
+    assert land.lock.stat().st_mtime == stamp == land.now
+    land.state.close()
 
 
 async def test_one_that_loses_the_lock_half_way_takes_everything_back(

@@ -235,6 +235,19 @@ class DreamBook:
         ((at,),) = msgspec.convert(rows, list[tuple[float | None]])
         return at
 
+    def note_real_time(self, directory: str, boot: str, seconds: float) -> None:
+        """When the last dream was, by a clock that runs from the start of the machine."""
+        self._state.run(
+            "insert or replace into dreamt_at values (?, ?, ?)", directory, boot, seconds
+        )
+
+    def real_time(self, directory: str, boot: str) -> float | None:
+        """The same, if the machine was not started anew since."""
+        rows = self._state.run(
+            "select real_seconds from dreamt_at where directory = ? and boot = ?", directory, boot
+        )
+        return msgspec.convert(rows[0][0], float) if rows else None
+
     def failures_since_success(self, directory: str) -> list[Dream]:
         """The dreams that came to nothing since the last one that did not, newest first."""
         return self._dreams(

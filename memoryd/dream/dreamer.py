@@ -2,13 +2,14 @@
 
 - Each project has its dreams, and so has the person: see `ground`.
 
-- Gates are looked at when a turn ends, and every hour of real time, sleep of the machine included;
-  ticks that were missed are not made up for, one look is enough.
+- Gates are looked at when a turn ends, and every half hour of real time, sleep of the machine
+  included; ticks that were missed are not made up for, one look is enough.
 - A person who asks with force passes the gates of time, rest and sessions; the switch and the lock
   hold for everybody. A dry run changes nothing and takes no lock.
 """
 
 import time
+import uuid
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
@@ -25,13 +26,13 @@ from memoryd.dream.book import Dream, DreamCause
 from memoryd.dream.gates import Gate
 from memoryd.dream.ground import DreamScope, Ground, ground_of
 from memoryd.dream.run import DreamRun, Means, sweep_copies
-from memoryd.dream.schedule import Schedule
+from memoryd.dream.schedule import RealTime, Schedule
 from memoryd.errors import MemorydError, NotFound, Refused, Unavailable
 from memoryd.lock import Before
 from memoryd.scopes import Scopes
 from memoryd.topics import iso_time
 
-TICK_SECONDS: Final = 3600.0
+TICK_SECONDS: Final = 1800.0
 FIRST_LOOK_SECONDS: Final = 120.0
 STEP_SECONDS: Final = 60.0
 
@@ -76,6 +77,14 @@ def real_seconds() -> float:
     return time.monotonic()
 
 
+def boot_id() -> str:
+    """What tells this run of the machine from others; elsewhere, this run of the daemon."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return uuid.uuid4().hex
+
+
 class Dreamer:
     def __init__(
         self,
@@ -83,13 +92,14 @@ class Dreamer:
         scopes: Scopes,
         settings: Settings,
         *,
-        real: Callable[[], float] = real_seconds,
+        real: RealTime | None = None,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
         self._means = means
         self._scopes = scopes
+        real = real or RealTime(real_seconds, boot_id())
         self._schedule = Schedule(means, settings, real)
-        self._real = real
+        self._real = real.seconds
         self._sleep = sleep
         self._tasks: TaskGroup | None = None
         self._current: DreamRun | None = None
@@ -144,9 +154,8 @@ class Dreamer:
     async def _consider(self, root: str, scope: DreamScope) -> None:
         """Dreams if all gates are open, and waits for the end of it."""
         try:
-            ground = await self._ground(root, scope)
-            gates = await anyio.to_thread.run_sync(lambda: list(self._schedule.gates(ground)))
-            if gates[-1].is_open and self._current is None:
+            ground, gate = await anyio.to_thread.run_sync(self._last_gate, root, scope)
+            if gate.is_open and self._current is None:
                 run = DreamRun(self._means, ground, "schedule")
                 if await self._begin(run, is_forced=False):
                     await run.ended.wait()
@@ -154,6 +163,12 @@ class Dreamer:
             log.warning("dream-not-begun", project=root, scope=scope, error=error.message)
         except Exception:
             log.exception("dream-not-begun", project=root, scope=scope)
+
+    def _last_gate(self, root: str, scope: DreamScope) -> tuple[Ground, Gate]:
+        """The first closed gate, or the last of all where every one is open."""
+        ground = ground_of(self._scopes, root, scope)
+        *_, gate = self._schedule.gates(ground)
+        return ground, gate
 
     # --- requests -----------------------------------------------------------------------------
 
@@ -288,7 +303,10 @@ class Dreamer:
             await run.run()
         finally:
             self._current = None
-            self._schedule.note_end(run.ground, has_dreamt=run.state == "done")
+            try:
+                self._schedule.note_end(run.ground, has_dreamt=run.state == "done")
+            except MemorydError as error:  # the lock's time and the book know it still
+                log.warning("dream-time-not-noted", dream=run.id, error=error.message)
 
     def _recover(self) -> None:
         for dream in self._means.applier.recover():

@@ -14,7 +14,7 @@ even be looked up:
 
 A time stamp from the future does not stop dreams for ever: it is not believed, and our own record
 or nothing takes its place. A clock that leaps ahead does not allow a second dream: real time, which
-no one can set, counts too.
+no one can set, counts too, for as long as the machine runs.
 """
 
 from typing import Literal

@@ -1,11 +1,13 @@
 """Looks up what the gates want to know, the cheapest first and no more than it takes.
 
 The time of the last dream is known three ways: by the lock file, which the agent shares; by our own
-book; and by real time, as long as this process lives. `dream_gates` says what each is worth.
+book; and by real time, as long as the machine runs. `gates` says what each is worth.
 """
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+import msgspec
 
 from memoryd import paths
 from memoryd.config import Settings
@@ -17,14 +19,21 @@ from memoryd.dream.sessions import MOST_PROJECTS
 from memoryd.lock import Before, holder_is_stale, holder_named, look
 
 
-class Schedule:
-    """Blocking work; `real` is time that nobody can set."""
+class RealTime(msgspec.Struct, frozen=True):
+    """Seconds that nobody can set, since the machine started for the time that `boot` names."""
 
-    def __init__(self, means: Means, settings: Settings, real: Callable[[], float]) -> None:
+    seconds: Callable[[], float]
+    boot: str
+
+
+class Schedule:
+    """Blocking work."""
+
+    def __init__(self, means: Means, settings: Settings, real: RealTime) -> None:
         self._means = means
         self._settings = settings
-        self._real = real
-        self._dreamt_at: dict[str, float] = {}
+        self._real = real.seconds
+        self._boot = real.boot
         self._scans: dict[str, tuple[float, int]] = {}
 
     def gates(self, ground: Ground, *, is_forced: bool = False) -> Iterator[Gate]:
@@ -85,7 +94,7 @@ class Schedule:
 
     def _clock(self, ground: Ground, stamp: Before) -> Clock:
         folder = ground.directory.path
-        dreamt_at = self._dreamt_at.get(folder)
+        dreamt_at = self._means.book.real_time(folder, self._boot)
         return Clock(
             now=self._means.now(),
             stamped=stamp.modified if stamp.existed else None,
@@ -100,7 +109,7 @@ class Schedule:
     def note_end(self, ground: Ground, *, has_dreamt: bool) -> None:
         self._scans.pop(ground.name, None)
         if has_dreamt:
-            self._dreamt_at[ground.directory.path] = self._real()
+            self._means.book.note_real_time(ground.directory.path, self._boot, self._real())
 
     def known(self) -> list[str]:
         """Roots of projects that had turns or dreams, and are still there."""
