@@ -2,15 +2,20 @@
 
 import json
 import os
+import shutil
+import subprocess
+import tempfile
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from memoryd_client import __version__, claude_code, cli, doctor
-from memoryd_client.doctor import Finding
+from memoryd_client import __version__, claude_code, cli, doctor, doctor_places, mends
+from memoryd_client.findings import Finding
 from memoryd_client.locations import locations
 from tests.fake_programs import SYSTEMCTL, FakePrograms
-from tests.scripted_daemon import Result, ScriptedDaemon
+from tests.scripted_daemon import Raw, Result, ScriptedDaemon
 
 STATUS: dict[str, object] = {
     "version": __version__,
@@ -38,6 +43,7 @@ def well(home: Path) -> Path:
     places.state.mkdir(mode=0o700)
     places.log.touch(0o600)
     claude_code.install_hooks(places)
+    claude_code.install_mcp(places)
     return home
 
 
@@ -64,6 +70,23 @@ def test_a_healthy_service_has_nothing_to_mend(well: Path, programs: FakeProgram
     assert {name: finding.verdict for name, finding in found.items()} == dict.fromkeys(found, "ok")
     assert found["fences"].reason == "up: landlock, openat2"
     assert found["log"].reason == str(locations().log)
+
+
+def test_a_fresh_machine_has_one_failure_and_it_is_the_daemon(home: Path) -> None:
+    found = examined()
+    assert [name for name, one in found.items() if one.verdict == "fail"] == ["daemon"]
+
+
+def test_a_daemon_that_is_silent_is_to_be_ended(well: Path) -> None:
+    (locations().state / "memoryd.lock").write_text("4711\n")
+    with ScriptedDaemon(locations().socket, {"status": Raw(b"")}):
+        found = {finding.check: finding for finding in doctor.examine("/project")}["daemon"]
+    assert (found.verdict, found.mend) == (
+        "fail",
+        "kill -9 4711, then run memoryd serve; nothing is lost",
+    )
+    install_unit_file()
+    assert mends.end_it(locations()) == "systemctl --user restart memoryd"
 
 
 def test_no_daemon_is_a_failure_and_what_it_knows_is_skipped(well: Path) -> None:
@@ -101,6 +124,16 @@ def test_what_cannot_be_asked_is_skipped_with_the_reason(well: Path) -> None:
     assert found["fences"].verdict == "skipped"
 
 
+def test_a_service_of_another_memoryd_is_a_warning(well: Path, programs: FakePrograms) -> None:
+    programs.add("systemctl", RUNNING, SYSTEMCTL)
+    install_unit_file()
+    locations().service.write_text("[Service]\nExecStart=/old/bin/memoryd serve\n")
+    found = examined(STATUS)["service"]
+    assert (found.verdict, found.mend) == ("warn", "memoryd install --service")
+    assert "/old/bin/memoryd" in found.reason
+    assert examined(STATUS | {"version": "0.0.1"})["daemon"].mend == "memoryd install --service"
+
+
 def test_no_service_is_a_warning(well: Path) -> None:
     found = examined(STATUS)
     assert (found["service"].verdict, found["lingering"].verdict) == ("warn", "skipped")
@@ -130,14 +163,14 @@ def test_folders_are_for_their_owner_alone(tmp_path: Path, mode: int, verdict: s
     folder = tmp_path / "a folder"
     folder.mkdir()
     folder.chmod(mode)
-    found = doctor.folder_finding("state folder", folder)
+    found = doctor_places.folder_finding("state folder", folder)
     assert found.verdict == verdict
     if verdict != "ok":
         assert found.mend == f"chmod 700 '{folder}'"
 
 
 def test_a_missing_folder_is_a_failure(tmp_path: Path) -> None:
-    found = doctor.folder_finding("state folder", tmp_path / "none")
+    found = doctor_places.folder_finding("state folder", tmp_path / "none")
     assert (found.verdict, found.mend) == ("fail", f"mkdir -p -m 700 {tmp_path}/none")
 
 
@@ -146,41 +179,41 @@ def test_what_belongs_to_somebody_else_is_a_failure(home: Path, tmp_path: Path) 
     folder = tmp_path / "theirs"
     folder.mkdir(0o700)
     os.chown(folder, 12345, 12345)
-    assert "belongs to user 12345" in doctor.folder_finding("state folder", folder).reason
+    assert "belongs to user 12345" in doctor_places.folder_finding("state folder", folder).reason
     path = home / "run" / "memoryd.sock"
     with ScriptedDaemon(path, {}):
         os.chown(path, 12345, 12345)
-        assert "belongs to user 12345" in doctor.socket_finding(path).reason
+        assert "belongs to user 12345" in doctor_places.socket_finding(path).reason
 
 
 def test_a_socket_is_judged_by_its_kind_mode_and_folder(home: Path) -> None:
     path = home / "run" / "memoryd.sock"
-    assert doctor.socket_finding(path).verdict == "fail"
+    assert doctor_places.socket_finding(path).verdict == "skipped"
     path.touch()
-    assert "is not a socket" in doctor.socket_finding(path).reason
+    assert "is not a socket" in doctor_places.socket_finding(path).reason
     path.unlink()
     with ScriptedDaemon(path, {}):
-        assert doctor.socket_finding(path).verdict == "ok"
+        assert doctor_places.socket_finding(path).verdict == "ok"
         path.chmod(0o666)
-        assert doctor.socket_finding(path).mend == f"chmod 600 {path}"
+        assert doctor_places.socket_finding(path).mend == f"chmod 600 {path}"
         path.chmod(0o600)
         path.parent.chmod(0o777)
-        assert doctor.socket_finding(path).mend == f"chmod go-w {path.parent}"
+        assert doctor_places.socket_finding(path).mend == f"chmod go-w {path.parent}"
 
 
 def test_a_shell_without_its_runtime_folder_is_warned(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("XDG_RUNTIME_DIR")
-    monkeypatch.setattr("memoryd_client.doctor.USUAL_RUNTIME", str(tmp_path))
+    monkeypatch.setattr("memoryd_client.doctor_places.USUAL_RUNTIME", str(tmp_path))
     (tmp_path / str(os.getuid())).mkdir()
-    found = doctor.runtime_finding()
+    found = doctor_places.runtime_finding()
     assert (found.verdict, found.mend) == (
         "warn",
         f"export XDG_RUNTIME_DIR={tmp_path}/{os.getuid()}",
     )
-    monkeypatch.setattr("memoryd_client.doctor.USUAL_RUNTIME", str(tmp_path / "none"))
-    assert doctor.runtime_finding().verdict == "ok"
+    monkeypatch.setattr("memoryd_client.doctor_places.USUAL_RUNTIME", str(tmp_path / "none"))
+    assert doctor_places.runtime_finding().verdict == "ok"
 
 
 @pytest.mark.parametrize(
@@ -191,25 +224,25 @@ def test_settings_must_be_readable(tmp_path: Path, content: bytes | None, verdic
     path = tmp_path / "config.toml"
     if content is not None:
         path.write_bytes(content)
-    assert doctor.config_finding(path).verdict == verdict
+    assert doctor_places.config_finding(path).verdict == verdict
 
 
 def test_a_key_that_the_daemon_does_not_know_is_named(home: Path) -> None:
     path = locations().config
     path.parent.mkdir(parents=True)
     path.write_text("[budget]\nusd_per_dya = 1\n")
-    found = doctor.config_finding(path)
+    found = doctor_places.config_finding(path)
     assert found.verdict == "fail"
     assert "did you mean budget.usd_per_day?" in found.reason
     assert found.mend
 
 
 def test_settings_that_are_a_folder_are_a_failure(tmp_path: Path) -> None:
-    assert doctor.config_finding(tmp_path).verdict == "fail"
+    assert doctor_places.config_finding(tmp_path).verdict == "fail"
 
 
 def test_an_agent_that_never_ran_is_a_warning(tmp_path: Path) -> None:
-    assert doctor.agent_folder_finding(tmp_path).verdict == "warn"
+    assert doctor_places.transcripts_finding(tmp_path).verdict == "warn"
 
 
 def test_what_the_daemon_finds_itself_is_told(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,18 +270,87 @@ def test_hooks_of_another_memoryd_are_a_warning(
 ) -> None:
     places = locations()
     mend = "memoryd install --hooks claude-code"
-    assert (doctor.hooks_finding(places).verdict, doctor.hooks_finding(places).mend) == (
+    assert (
+        doctor_places.hooks_finding(places).verdict,
+        doctor_places.hooks_finding(places).mend,
+    ) == (
         "warn",
         mend,
     )
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr("sys.executable", "/old/bin/python")
         claude_code.install_hooks(places)
-    found = doctor.hooks_finding(places)
+    found = doctor_places.hooks_finding(places)
     assert (found.verdict, found.mend) == ("warn", mend)
     assert "/old/bin/python" in found.reason
     claude_code.install_hooks(places)
-    assert doctor.hooks_finding(places).verdict == "ok"
+    assert doctor_places.hooks_finding(places).verdict == "ok"
+
+
+def test_settings_of_the_agent_that_cannot_be_read_are_a_failure(home: Path) -> None:
+    path = claude_code.settings_file(locations())
+    path.write_text("{")
+    found = doctor_places.hooks_finding(locations())
+    assert (found.verdict, found.mend) == ("fail", f"mend {path} by hand")
+    assert "is not valid JSON" in found.reason
+
+
+def test_a_server_of_another_memoryd_is_a_warning(home: Path) -> None:
+    places = locations()
+    assert doctor_places.server_finding(places).verdict == "skipped"
+    claude_code.servers_file(places).write_text(
+        '{"mcpServers": {"memoryd": {"command": "/old/bin/memoryd", "args": ["mcp"]}}}'
+    )
+    found = doctor_places.server_finding(places)
+    assert (found.verdict, found.mend) == ("warn", "memoryd install --mcp")
+    claude_code.install_mcp(places)
+    assert doctor_places.server_finding(places).verdict == "ok"
+
+
+def as_a_person(work: Callable[[], None]) -> None:
+    """Does something as a user to whom modes mean something; they mean nothing to root."""
+    if os.getuid():
+        return work()
+    child = os.fork()
+    if not child:
+        os.setuid(12345)
+        try:
+            work()
+        except BaseException:  # noqa: BLE001 - the child ends here, whatever happens
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    return None
+
+
+def test_memories_that_cannot_be_read_are_named_with_the_command_that_opens_them() -> None:
+    place = Path(tempfile.mkdtemp())
+    place.chmod(0o777)
+
+    def look() -> None:
+        claude = place / "person"
+        shop, bank = (claude / "projects" / name / "memory" for name in ("shop", "bank"))
+        for folder in (shop, bank):
+            folder.mkdir(parents=True, mode=0o700)
+            (folder / "one.md").touch(0o600)
+        assert doctor_places.memory_files_finding(claude).verdict == "ok"
+        (shop / "one.md").chmod(0)
+        bank.chmod(0o500)
+        found = doctor_places.memory_files_finding(claude)
+        assert found.verdict == "fail"
+        assert {str(shop / "one.md"), str(bank)} < set(found.mend.split())
+        path = {"PATH": "/usr/bin:/bin"}
+        subprocess.run(found.mend, shell=True, check=True, env=path)  # noqa: S602 - as typed
+        assert doctor_places.memory_files_finding(claude).verdict == "ok"
+        bank.chmod(0o770)
+        found = doctor_places.memory_files_finding(claude)
+        assert (found.verdict, found.mend) == ("warn", f"chmod -R go-w {bank}")
+
+    try:
+        as_a_person(look)
+    finally:
+        shutil.rmtree(place)
 
 
 def test_an_event_without_our_hook_is_a_warning(home: Path) -> None:
@@ -258,7 +360,7 @@ def test_an_event_without_our_hook_is_a_warning(home: Path) -> None:
     settings = json.loads(path.read_bytes())
     del settings["hooks"]["PreCompact"]
     path.write_text(json.dumps(settings))
-    assert doctor.hooks_finding(places).reason == "5 of 6 events have our hook"
+    assert doctor_places.hooks_finding(places).reason == "5 of 6 events have our hook"
 
 
 @pytest.mark.parametrize(
@@ -270,10 +372,10 @@ def test_too_few_watches_are_a_warning(
     file = tmp_path / "limit"
     if limit is not None:
         file.write_text(limit)
-    monkeypatch.setattr("memoryd_client.doctor.WATCH_LIMIT", file)
+    monkeypatch.setattr("memoryd_client.doctor_places.WATCH_LIMIT", file)
     for name in ("a", "b"):
         (tmp_path / "projects" / name).mkdir(parents=True)
-    found = doctor.watch_finding(tmp_path / "projects")
+    found = doctor_places.watch_finding(tmp_path / "projects")
     assert found.verdict == verdict
     assert bool(found.mend) == (verdict == "warn")
 
@@ -291,8 +393,34 @@ def test_what_the_daemon_suffers_from_is_told(well: Path) -> None:
     verdicts = {name: found[name].verdict for name in doctor.INNER_CHECKS}
     assert verdicts == dict.fromkeys(doctor.INNER_CHECKS, "warn") | {"provider": "ok"}
     assert "autoMemoryEnabled is false" in found["memory"].reason
+    assert "autoMemoryEnabled" in found["memory"].mend
     assert "disk full" in found["errors"].reason
     assert found["fences"].reason == "up: openat2; down: landlock"
+
+
+@pytest.mark.parametrize(
+    ("reason", "mend"),
+    [
+        ("switched off for this project by memoryd off", "memoryd on"),
+        ("switched off for all projects by memoryd off", "memoryd on --all"),
+        ("CLAUDE_CODE_DISABLE_AUTO_MEMORY is set", "unset CLAUDE_CODE_DISABLE_AUTO_MEMORY, "),
+    ],
+)
+def test_memory_that_is_off_has_its_own_way_on(reason: str, mend: str) -> None:
+    assert mends.turn_on(reason).startswith(mend)
+
+
+@pytest.mark.parametrize(
+    ("reason", "mend"),
+    [
+        ("day-cap", "budget.usd_per_day"),
+        ("month-cap", "budget.usd_per_month"),
+        ("provider-refused", "mend the key"),
+        ("breaker-open", "by itself"),
+    ],
+)
+def test_a_pause_has_its_own_way_on(reason: str, mend: str) -> None:
+    assert mend in mends.go_on(reason, Path("config.toml"))
 
 
 def test_fences_that_a_system_cannot_have_are_no_warning(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,7 +81,7 @@ def test_memory_that_is_off_says_why_and_how_to_turn_it_on(
 ) -> None:
     memory = {"enabled": False, "reason": "switched off here"}
     lines = shown({"memory": memory}, home, capsys)
-    assert "memory       off: switched off here; memoryd on turns it on" in lines
+    assert "memory       off: switched off here -> memoryd on" in lines
 
 
 @pytest.mark.parametrize(

@@ -72,11 +72,3 @@ def claude_folder(home: Path) -> Path:
             "CLAUDE_CONFIG_DIR must be an absolute path", "set CLAUDE_CONFIG_DIR to a full path"
         )
     return folder
-
-
-def restart_hint(places: Locations) -> str:
-    """What to type so that the daemon that runs is the one that is installed."""
-    if not places.service.exists():
-        return "stop it with memoryd stop, then run memoryd serve"
-    is_mac = sys.platform == "darwin"
-    return "memoryd install --service" if is_mac else "systemctl --user restart memoryd"

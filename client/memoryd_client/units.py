@@ -47,6 +47,11 @@ def quoted(text: str) -> str:
     return escaped if re.fullmatch(r"[\w@%+=:,./-]+", escaped, re.ASCII) else f'"{escaped}"'
 
 
+def in_command(text: str) -> str:
+    """One word of a command line in a unit file."""
+    return quoted(text).replace("$", "$$")
+
+
 def service_unit(template: str, values: Values) -> str:
     """The service with every fence there is."""
     environment = "\n".join(
@@ -56,7 +61,7 @@ def service_unit(template: str, values: Values) -> str:
     # A folder that is gone must not keep the daemon from starting, hence the dashes.
     writable = " ".join(quoted(f"-{path}") for path in values.writable)
     filled = {
-        "COMMAND": quoted(values.command).replace("$", "$$"),
+        "COMMAND": in_command(values.command),
         "CLAUDE": quoted(f"-{values.claude}"),
         "STATE": quoted(f"-{values.state}"),
         "WRITABLE": writable,
@@ -91,7 +96,7 @@ def without_namespaces(unit: str) -> str:
 def probe_unit(unit: str, command: Sequence[str], output: str) -> str:
     """A unit that runs one command inside exactly the fences of `unit`, and keeps what it says."""
     _, fences, _ = between(unit, FENCES)
-    line = " ".join(quoted(word).replace("$", "$$") for word in command)
+    line = " ".join(map(in_command, command))
     head = f"[Service]\nType=oneshot\nExecStart={line}\nStandardOutput=file:{unspecified(output)}\n"
     return f"{WRITTEN_BY}, for a moment, to try its fences.\n{head}{fences}"
 

@@ -9,7 +9,8 @@ from memoryd_client.answers import text_at
 from memoryd_client.call import call
 from memoryd_client.commands import JSON, PROJECT, Argument, Arguments, Command, project_of
 from memoryd_client.failures import DaemonError, LocalFailure
-from memoryd_client.locations import locations, restart_hint
+from memoryd_client.locations import locations
+from memoryd_client.mends import start_again
 from memoryd_client.render import Colour, one_line, paint, print_json, wrapped
 
 # A service that was stopped starts at the first call, on a busy machine slowly.
@@ -106,7 +107,7 @@ def tell_version_difference() -> None:
     with contextlib.suppress(DaemonError):
         version = text_at(call("ping", timeout_seconds=START_SECONDS), "version")
         if version and version != __version__:
-            again = restart_hint(locations())
+            again = start_again(locations())
             print(
                 f"memoryd {version} is running, and this command is {__version__}; {again}",
                 file=sys.stderr,

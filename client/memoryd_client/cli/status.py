@@ -24,6 +24,7 @@ from memoryd_client.cli.daemon import tell_version_difference
 from memoryd_client.commands import JSON, PROJECT, Arguments, Command, project_of
 from memoryd_client.failures import NotRunning
 from memoryd_client.locations import Locations, locations
+from memoryd_client.mends import PAUSES, turn_on
 from memoryd_client.render import one_line, paint, print_json, wrapped
 
 LABEL_WIDTH = 13
@@ -35,14 +36,6 @@ CAUSES = {
     "sync": "from the team",
     "outside": "by another program",
     "restore": "brought back",
-}
-PAUSES = {
-    "day-cap": "the cap of the day is reached",
-    "month-cap": "the cap of the month is reached",
-    "breaker-open": "the provider fails again and again",
-    "provider-down": "the provider does not answer",
-    "provider-paused": "the provider asked for a pause",
-    "provider-refused": "the provider refuses the key or the model",
 }
 
 
@@ -112,7 +105,8 @@ def labelled(label: str, texts: Iterator[str]) -> Iterator[tuple[str, str]]:
 def memory_words(memory: Json) -> str:
     if is_true_at(memory, "enabled"):
         return "on"
-    return f"off: {text_at(memory, 'reason')}; memoryd on turns it on"
+    reason = text_at(memory, "reason")
+    return f"off: {reason} -> {turn_on(reason)}"
 
 
 def provider_words(answer: Json) -> str:
