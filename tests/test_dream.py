@@ -127,19 +127,31 @@ async def test_secrets_in_a_merged_text_are_masked(land: Dreamland) -> None:
 # --- dry run, undo, conflicts -------------------------------------------------------------------
 
 
+def facts_below(folder: Path) -> dict[str, tuple[int, ...]]:
+    """What the system knows of every file and folder; the time of change nobody can put back."""
+    found = {str(path): path.lstat() for path in (folder, *folder.rglob("*"))}
+    return {
+        path: (one.st_ino, one.st_mode, one.st_size, one.st_mtime_ns, one.st_ctime_ns)
+        for path, one in found.items()
+    }
+
+
 async def test_a_dry_run_shows_the_diff_and_changes_nothing(land: Dreamland) -> None:
     two_of_a_kind(land)
-    before, times = land.tree(), stamps(land.memory)
+    land.lock.write_text("999999999")
+    os.utime(land.lock, (NOW - 2 * DAY, NOW - 2 * DAY))
+    before = facts_below(land.home / ".claude")
     async with land.awake():
+        status = land.dreamer.status(land.root)
         dream = await land.dream(dry_run=True)
         assert (dream.state, dream.cause) == ("previewed", "dry-run")
         assert "+supersedes: b.md" in next(one.diff for one in dream.summary.files)
-        assert (land.tree(), stamps(land.memory)) == (before, times)
-        assert not land.lock.exists()
+        assert facts_below(land.home / ".claude") == before
+        assert land.state.run("select count(*) from versions") == [(0,)]
         assert land.copies() == []
         with pytest.raises(NotFound):
             land.dreamer.undo(land.root)
-        assert land.dreamer.status(land.root).last == ""
+        assert land.dreamer.status(land.root) == status
 
 
 async def test_undo_brings_back_every_byte_and_every_time(land: Dreamland) -> None:
@@ -182,6 +194,18 @@ async def test_undo_leaves_what_somebody_changed_since_and_names_it(land: Dreaml
     assert land.text("a.md") == before
     assert land.text("d.md") == "mine now\n"
     assert "b.md" in land.index()
+
+
+async def test_what_a_person_added_to_the_index_survives_an_undo(land: Dreamland) -> None:
+    two_of_a_kind(land)
+    before = land.index()
+    async with land.awake():
+        await land.dream()
+        (land.memory / "MEMORY.md").write_text(f"# Mine\n\n{land.index()}")
+        assert land.dreamer.undo(land.root).left == []
+    heading, _, rest = land.index().partition("\n\n")
+    assert heading == "# Mine"
+    assert sorted(rest.splitlines()) == sorted(before.splitlines())
 
 
 async def test_an_editor_during_the_dream_keeps_its_text_and_nothing_is_taken_from_others(

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from memoryd.config import Budget, Credentials, Price, Secret
-from memoryd.dream.work import Mind
+from memoryd.dream.work import PHASES, Mind
 from memoryd.errors import NotFound, Unavailable
 from memoryd.guards import MeteredProvider
 from memoryd.llm import AnthropicProvider, endpoint_at
@@ -237,15 +237,29 @@ async def test_a_model_is_not_asked_again_when_the_lock_is_lost(home: Path) -> N
         assert land.tree() == before
 
 
-async def test_stop_ends_a_dream_with_nothing_applied(home: Path) -> None:
-    script = Hanging([asks(write("new.md", "half a dream"))])
+def in_phase(name: str, call: Call) -> Message:
+    return Message([{"type": "text", "text": f"Phase: {name}"}, *asks(call).content], "tool_use")
+
+
+@pytest.mark.parametrize("phases", range(5))
+async def test_stop_ends_a_dream_in_any_phase_with_nothing_applied(home: Path, phases: int) -> None:
+    replies = [
+        in_phase("orient", read("m0.md")),
+        in_phase("gather", Call("Grep", {"pattern": "alpha"})),
+        in_phase("consolidate", write("new.md", "half a dream")),
+        in_phase("prune and index", read("MEMORY.md")),
+    ]
+    script = Hanging(replies[:phases])
     async with dreaming(home, script) as (land, _server), land.awake():
         six_facts(land)
         before = land.tree()
         await land.dreamer.start(land.root, force=True, dry_run=False)
         await until(script.hangs)
         with anyio.fail_after(60):
-            assert land.dreamer.status(land.root).running is not None
+            status = land.dreamer.status(land.root)
+            assert status.running is not None
+            assert status.running.phase == PHASES[max(phases - 1, 0)]
+            assert status.last == ""
             with pytest.raises(Unavailable):
                 await land.dreamer.start(land.root, force=True, dry_run=False)
             with pytest.raises(Unavailable):

@@ -113,8 +113,9 @@ async def test_the_timer_brings_it_and_a_turn_end_no_second_one(home: Path) -> N
     async with land.awake():
         await until(land.has_dreamt)
         await land.end_of_dream()
-        with pytest.raises(Refused, match="the last dream was"):
+        with pytest.raises(Refused, match="the last dream was") as refusal:
             await land.dream(force=False, scope="user")
+    assert refusal.value.hint == "memoryd dream --now --scope user does not wait"
     assert [one["scope"] for one in data_of(land.events, "dream/finished")] == ["user"]
     land.state.close()
 

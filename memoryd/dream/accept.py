@@ -29,7 +29,7 @@ class Kept(msgspec.Struct, frozen=True):
     after: Files
 
 
-def kept_result(means: Means, refused: Dream) -> Kept:
+def kept_result(means: Means, ground: Ground, refused: Dream) -> Kept:
     """What is to be applied; Refused when it is not what was shown, Conflict when it is too old."""
     if refused.state != "refused":
         raise Refused(
@@ -42,13 +42,13 @@ def kept_result(means: Means, refused: Dream) -> Kept:
     if not rows or any(_version(after.get(row.file)) != row.after for row in rows):
         raise Refused(
             f"the copy of dream {refused.id} is gone or was changed",
-            hint="dream again: memoryd dream --now",
+            hint=f"dream again: {ground.command('--now')}",
         )
     changed = [row.file for row in rows if _was_changed(means.store, refused.place, row)]
     if changed:
         raise Conflict(
             f"changed since dream {refused.id}: {', '.join(changed)}",
-            hint="it has not read what they say now; dream again: memoryd dream --now",
+            hint=f"it has not read what they say now; dream again: {ground.command('--now')}",
         )
     before = {row.file: one for row in rows if (one := _before(refused.place, row))}
     return Kept(before, after)
@@ -74,7 +74,7 @@ class Acceptance(DreamRun):
             await anyio.to_thread.run_sync(self._accept)
 
     def _accept(self) -> None:
-        kept = kept_result(self._means, self._refused)
+        kept = kept_result(self._means, self.ground, self._refused)
         self._tell_start()
         self._apply(kept.before, kept.after)
         self._means.book.mark_accepted(self._refused.id, by=self.id)

@@ -201,22 +201,26 @@ class Dreamer:
         else:
             newest = self._means.book.newest_refused(ground.directory.path)
             if newest is None:
-                raise NotFound("no dream waits for review", hint="memoryd dream log lists them")
+                raise NotFound(
+                    "no dream waits for review", hint=f"{ground.command('log')} lists them all"
+                )
             dream = newest
-        kept_result(self._means, dream)
+        kept_result(self._means, ground, dream)
         return dream
 
     async def _begin_if_allowed(self, run: DreamRun, *, is_forced: bool) -> None:
         if self._current is not None:
             raise Unavailable(
                 f"dream {self._current.id} is running already",
-                hint="watch it with: memoryd dream --follow",
+                hint=f"watch it with: {self._current.ground.command('--follow')}",
             )
         gates = await anyio.to_thread.run_sync(
             lambda: list(self._schedule.gates(run.ground, is_forced=is_forced))
         )
         if not gates[-1].is_open:
-            raise Refused(f"no dream now: {gates[-1].reason}", hint=_way_past(gates[-1]))
+            raise Refused(
+                f"no dream now: {gates[-1].reason}", hint=_way_past(gates[-1], run.ground)
+            )
         if not await self._begin(run, is_forced=is_forced):
             raise Refused("no dream now: somebody else has just dreamt")
 
@@ -225,7 +229,9 @@ class Dreamer:
         ground = await self._ground(cwd, scope)
         run = self._running_over(ground)
         if run is None:
-            raise NotFound("no dream is running here", hint="memoryd dream log shows past ones")
+            raise NotFound(
+                "no dream is running here", hint=f"{ground.command('log')} shows past ones"
+            )
         run.stop()
         await run.ended.wait()
         return self._found(run.id, ground)
@@ -233,10 +239,12 @@ class Dreamer:
     def undo(self, cwd: str, scope: DreamScope = "project") -> Undone:
         ground = ground_of(self._scopes, cwd, scope)
         if self._running_over(ground) is not None:
-            raise Unavailable("a dream is running", hint="stop it first: memoryd dream stop")
+            raise Unavailable("a dream is running", hint=f"stop it first: {ground.command('stop')}")
         dream = self._means.book.newest_undoable(ground.directory.path)
         if dream is None:
-            raise NotFound("there is no dream to undo", hint="memoryd dream log shows past ones")
+            raise NotFound(
+                "there is no dream to undo", hint=f"{ground.command('log')} shows past ones"
+            )
         restored, left = self._means.applier.undo(dream)
         log.info("dream-undone", dream=dream.id, restored=len(restored), left=len(left))
         return Undone(dream.id, restored, left)
@@ -264,7 +272,9 @@ class Dreamer:
     def _found(self, number: int, ground: Ground) -> Dream:
         dream = self._means.book.dream(number)
         if dream is None or dream.directory != ground.directory.path:
-            raise NotFound(f"there is no dream {number} here", hint="memoryd dream log lists them")
+            raise NotFound(
+                f"there is no dream {number} here", hint=f"{ground.command('log')} lists them"
+            )
         return dream
 
     def _running_over(self, ground: Ground) -> DreamRun | None:
@@ -351,9 +361,9 @@ def _words(gate: Gate, running: Running | None, opens_at: str) -> str:
     return f"not now: {gate.reason}" + (f"; may dream after {opens_at}" if opens_at else "")
 
 
-def _way_past(gate: Gate) -> str:
+def _way_past(gate: Gate, ground: Ground) -> str:
     if gate.name in {"hours", "rest", "sessions", "logs"}:
-        return "memoryd dream --now does not wait"
+        return f"{ground.command('--now')} does not wait"
     return "memoryd on turns memory on" if gate.name == "switch" else ""
 
 

@@ -32,6 +32,11 @@ class Ground(msgspec.Struct, frozen=True):
         """What people know it by."""
         return self.project or self.directory.path
 
+    def command(self, words: str) -> str:
+        """What a person types about its dreams."""
+        scope = "" if self.project else " --scope user"
+        return f"memoryd dream {words}{scope}"
+
 
 def ground_of(scopes: Scopes, cwd: str, scope: DreamScope) -> Ground:
     if scope == "user":
