@@ -41,6 +41,7 @@ from memoryd.providers import model_server
 from memoryd.recall.methods import RecallMethods
 from memoryd.rpc import Server
 from memoryd.scopes import Scopes
+from memoryd.sessions import Sessions
 from memoryd.state import State
 from memoryd.store import Store
 from memoryd.supervisor import Supervisor
@@ -147,6 +148,7 @@ async def serve(world: World, stack: ExitStack) -> None:
             queue=TurnQueue(state),
             models=models,
             model=world.settings.model.extraction,
+            projects_in=Sessions(f"{world.places.claude_dir}/projects", scopes.root).projects_in,
         ),
         recall=recall,
         sessions=session,

@@ -29,6 +29,8 @@ NAMED = 3
 RECENT = 5
 
 CHECK_SECONDS = 20.0
+STILL_FOUND = "Recall finds the rest all the same."
+INDEX_MEND = "memoryd dream --now merges what says the same; memoryd forget NAME takes one out"
 
 Check = Literal["index", "memories", "shared folder", "model server"]
 
@@ -60,6 +62,7 @@ class Health:
         queue: TurnQueue,
         models: ModelServer | None,
         model: str,
+        projects_in: Callable[[str], set[str]],
     ) -> None:
         self._scopes = scopes
         self._store = store
@@ -67,14 +70,17 @@ class Health:
         self._queue = queue
         self._models = models
         self._model = model
+        self._projects_in = projects_in
 
     def findings(self, cwd: str) -> list[Finding]:
         """What can be said about a project and its neighbours; blocking."""
         project = self._scopes.project(cwd)
+        beside = self._projects_in(paths.slug(project.root))
+        known = {project.root, *self._queue.projects(), *self._scopes.roots(), *beside}
         return [
             self._index_finding(project),
             headers_finding(self._listed(project)),
-            shared_folder_finding([project.root, *self._queue.projects()], RealFiles().is_dir),
+            shared_folder_finding(known, RealFiles().is_dir),
         ]
 
     async def provider_finding(self) -> Finding:
@@ -120,7 +126,7 @@ class Health:
         for directory in project.directories:
             if warning := self._cut(directory):
                 path = f"{directory.path}/{INDEX_FILE}"
-                return Finding("index", "warn", f"{path}: {warning}", "memoryd dream --now")
+                return Finding("index", "warn", f"{path}: {warning} {STILL_FOUND}", INDEX_MEND)
         return Finding("index", "ok", "every index is loaded whole")
 
     def _cut(self, directory: MemoryDirectory) -> str:

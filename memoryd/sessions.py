@@ -27,6 +27,7 @@ MASKED_CHARS: Final = 4000
 FIRST_WORDS_CHARS: Final = 200
 SHOWN_CHARS_MAX: Final = 4 * 1024 * 1024
 KEPT: Final = 5000
+NEWEST: Final = 200
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +88,13 @@ class Sessions:
                 break
         return found
 
+    def projects_in(self, folder: str) -> set[str]:
+        """The projects in which the newest sessions of one folder of transcripts began."""
+        sighted = sweep(self._root).sighted
+        inside = [path for path in sighted if path.startswith(f"{folder}/")]
+        inside.sort(key=lambda path: -sighted[path].mtime_ns)
+        return {self._began_in(path, sighted[path]) for path in inside[:NEWEST]} - {""}
+
     def show(self, session_id: str) -> WholeSession:
         """The living branch, tools folded; the id may be cut short."""
         path = self._find(session_id)
@@ -127,11 +135,14 @@ class Sessions:
         known = self._known.get(path)
         if known is not None and project in known.projects:
             return True
+        return self._began_in(path, facts) == project
+
+    def _began_in(self, path: str, facts: Facts) -> str:
         inode, first = self._first_projects.get(path, (0, ""))
         if inode != facts.inode or not first:
             first = self._first_project(path)
             self._first_projects[path] = (facts.inode, first)
-        return first == project
+        return first
 
     def _first_project(self, path: str) -> str:
         try:
