@@ -6,11 +6,14 @@ Rules
   time, after a crash, changes nothing.
 - A statement on the subject of an existing memory of its type adds to it what is new, and nothing
   when no word is new. One that reverses it becomes a memory of its own that supersedes the old one,
-  unless the memory is the newer word: an import or a second try may bring what was taken back since.
+  unless the memory is the newer word: an import or a second try may bring what was taken back
+  since. What an agent concluded does neither to what a person said, and stays beside it.
+- In log mode all statements of a task go into today's log, and no memory is touched.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -18,13 +21,17 @@ import anyio.to_thread
 import msgspec
 
 from memoryd import headers, topics
+from memoryd.config import ProjectMode
 from memoryd.errors import MemorydError
+from memoryd.extract import daylog
 from memoryd.extract.messages import SPOKEN_SOURCES, said_at
 from memoryd.extract.task import Outcome, Task
+from memoryd.history import Cause
+from memoryd.logbook import Entry
 from memoryd.restatement import Relation, relation_of
 from memoryd.store import Store
 from memoryd.stored import MemoryDirectory, Stored
-from memoryd.topics import Topic
+from memoryd.topics import Topic, Trust
 from memoryd.transcripts.turns import Turn
 
 if TYPE_CHECKING:
@@ -34,14 +41,17 @@ if TYPE_CHECKING:
 COMPARED_CHARS = 600
 
 _HOW = "**How to apply:**"
+_ABOUT = "It was said about:"
 _STAMP = re.compile(r"Said on \d{4}-\d\d-\d\d at \d\d:\d\d:\d\d:")
 
 
 class Heard(msgspec.Struct, frozen=True):
-    """A statement and the moment it was made."""
+    """A statement, the moment it was made, and where; by the person, unless it says otherwise."""
 
     statement: "Statement"
     at: datetime
+    session_id: str
+    trust: Trust = "user-said"
 
     @property
     def lead(self) -> str:
@@ -77,7 +87,15 @@ def heard_in(turns: Sequence[Turn], earlier: str) -> Iterator[Heard]:
             elif part.kind == "prompt" and part.source in SPOKEN_SOURCES:
                 at = said_at(part) or datetime.now(UTC).astimezone()
                 found = statements_in(part.text, previous_assistant=earlier, said_at=at)
-                yield from (Heard(statement, at) for statement in found)
+                yield from (Heard(statement, at, turn.session_id) for statement in found)
+
+
+def entry_of(heard: Heard) -> Entry:
+    """The statement as a line of the log; of how to apply it, only what it was said about."""
+    said, _, how = heard.statement.body.partition(_HOW)
+    _, about, deed = how.partition(_ABOUT)
+    text = " ".join(f"{said.replace('**Why:**', 'Why:')} {about}{deed}".split())
+    return Entry(heard.at, heard.statement.type, heard.trust, text, heard.session_id)
 
 
 def lead_of(body: str) -> str:
@@ -89,11 +107,16 @@ class Keeper:
     """Saves statements into one memory directory; `again` when these turns were begun before."""
 
     def __init__(
-        self, store: Store, directory: MemoryDirectory, session_id: str, *, again: bool = False
+        self,
+        store: Store,
+        directory: MemoryDirectory,
+        *,
+        cause: Cause = "extraction",
+        again: bool = False,
     ) -> None:
         self._store = store
         self._directory = directory
-        self._session_id = session_id
+        self._cause: Cause = cause
         self._again = again
         self._notes = list(self._existing())
 
@@ -102,7 +125,7 @@ class Keeper:
         if any(self._is_told_by(note, heard) for note in self._notes):
             return None
         relation, old = self._nearest(heard)
-        if old is None:
+        if old is None or (old.topic.trust == "user-said" and heard.trust != "user-said"):
             return self._save(heard)
         if relation == "reverses":
             is_newer = old.topic.created > heard.created
@@ -135,13 +158,13 @@ class Keeper:
             description=statement.description,
             type=statement.type,
             created=heard.created,
-            source=self._session_id,
-            trust=statement.trust,
+            source=heard.session_id,
+            trust=heard.trust,
             supersedes=(supersedes.stored.file,) if supersedes else (),
             body=statement.body,
         )
         stored = self._store.save(
-            self._directory, topic, cause="extraction", session_id=self._session_id
+            self._directory, topic, cause=self._cause, session_id=heard.session_id
         )
         if supersedes:
             self._replace(supersedes, msgspec.structs.replace(supersedes, retired=True))
@@ -152,25 +175,13 @@ class Keeper:
         stored = self._store.write(
             self._directory,
             old.stored.file,
-            with_addition(self._with_origin(old), f"{heard.stamp} {heard.lead}"),
+            with_addition(_with_origin(old, heard), f"{heard.stamp} {heard.lead}"),
             over=old.stored.version,
-            cause="extraction",
-            session_id=self._session_id,
+            cause=self._cause,
+            session_id=heard.session_id,
         )
         self._replace(old, Note(stored, stored.topic, retired=False))
         return stored
-
-    def _with_origin(self, note: Note) -> str:
-        """The memory with what its header leaves open: nobody knows who said the rest of it."""
-        topic = note.topic
-        known = {"created": topic.created, "source": topic.source, "trust": topic.trust}
-        open_ = {
-            "created": topics.iso_time(note.stored.modified),
-            "source": self._session_id,
-            "trust": "agent-concluded",
-        }
-        missing = {key: value for key, value in open_.items() if not known[key]}
-        return headers.change(note.stored.text, missing) if missing else note.stored.text
 
     def _replace(self, old: Note, new: Note) -> None:
         self._notes[self._notes.index(old)] = new
@@ -185,6 +196,19 @@ class Keeper:
             yield Note(stored, stored.topic, one.retired)
 
 
+def _with_origin(note: Note, heard: Heard) -> str:
+    """The memory with what its header leaves open: nobody knows who said the rest of it."""
+    topic = note.topic
+    known = {"created": topic.created, "source": topic.source, "trust": topic.trust}
+    assumed = {
+        "created": topics.iso_time(note.stored.modified),
+        "source": heard.session_id,
+        "trust": "agent-concluded",
+    }
+    missing = {key: value for key, value in assumed.items() if not known[key]}
+    return headers.change(note.stored.text, missing) if missing else note.stored.text
+
+
 def with_addition(text: str, sentence: str) -> str:
     """The memory with one more paragraph, above how to apply it where that is said."""
     head, how, rest = text.rstrip("\n").partition(f"\n{_HOW}")
@@ -192,17 +216,33 @@ def with_addition(text: str, sentence: str) -> str:
 
 
 class EmbeddedExtractor:
-    def __init__(self, store: Store) -> None:
+    """`mode_of` says by its root whether a project keeps topics or a log."""
+
+    def __init__(
+        self,
+        store: Store,
+        mode_of: Callable[[str], ProjectMode] = lambda _: "topics",
+        now: Callable[[], float] = time.time,
+    ) -> None:
         self._store = store
+        self._mode_of = mode_of
+        self._now = now
 
     async def extract(self, task: Task) -> Outcome:
-        files = await anyio.to_thread.run_sync(self._extract, task)
+        is_log = self._mode_of(task.project.root) == "log"
+        work = self._extract_to_log if is_log else self._extract
+        files = await anyio.to_thread.run_sync(work, task)
         return Outcome("done", "done", files=files)
 
     def _extract(self, task: Task) -> tuple[str, ...]:
         heard = list(heard_in(task.turns, task.earlier))
         if not heard:
             return ()
-        keeper = Keeper(self._store, task.project.memory, task.session_id, again=task.is_repeated)
+        keeper = Keeper(self._store, task.project.memory, again=task.is_repeated)
         kept = [stored for one in heard if (stored := keeper.keep(one))]
         return tuple(dict.fromkeys(stored.file for stored in kept))
+
+    def _extract_to_log(self, task: Task) -> tuple[str, ...]:
+        left = daylog.unlogged(task)
+        entries = [entry_of(one) for one in heard_in(left.turns, left.earlier)]
+        return daylog.add(left, entries, self._now())
