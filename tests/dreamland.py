@@ -131,7 +131,7 @@ class Dreamland:
         folder = folder or self.memory
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / file
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(memory_text(body, **fields))
         os.utime(path, (self.now - age_days * DAY,) * 2)
         return path

@@ -47,6 +47,9 @@ def past_dream(land: Dreamland, state: DreamState, cause: DreamCause = "schedule
 async def test_each_gate_says_why_it_is_closed(land: Dreamland) -> None:
     async with land.awake():
         assert land.dreamer.status(land.root).gate == "memories"
+        land.remember("team/theirs.md", "Theirs.")
+        land.remember("MEMORY.md", "Nothing yet.")
+        assert land.dreamer.status(land.root).gate == "memories"  # nothing that is its own
         two_of_a_kind(land)
         land.have_sessions(4)
         status = land.dreamer.status(land.root)

@@ -3,14 +3,15 @@
 The gates, cheapest first; the first closed one decides, and the dearer facts behind it need not
 even be looked up:
 
-1. memory and dreams are on, and there is a memory directory
+1. memory and dreams are on
 2. at least `min_hours` since the last dream, by the lock file's time and by real time
 3. a dream that came to nothing is not tried again at once: after a failure an hour, twice as long
    after each further one, up to a day; after one that the guard refused or a person stopped, as
    long as after a dream
-4. at least `min_sessions` other sessions touched since then; in log mode, where a session hardly
+4. there is a memory to dream over
+5. at least `min_sessions` other sessions touched since then; in log mode, where a session hardly
    ever ends, a daily log that was written since then
-5. nobody else holds the lock
+6. nobody else holds the lock
 
 A time stamp from the future does not stop dreams for ever: it is not believed, and our own record
 or nothing takes its place. A clock that leaps ahead does not allow a second dream: real time, which

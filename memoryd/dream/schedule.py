@@ -17,6 +17,7 @@ from memoryd.dream.ground import Ground
 from memoryd.dream.run import Means
 from memoryd.dream.sessions import MOST_PROJECTS
 from memoryd.lock import Before, holder_is_stale, holder_named, look
+from memoryd.topics import INDEX_FILE
 
 
 class RealTime(msgspec.Struct, frozen=True):
@@ -46,16 +47,17 @@ class Schedule:
 
     def _lookups(self, ground: Ground, *, is_forced: bool) -> list[Callable[[], Gate]]:
         switch, folder = ground.switch, ground.directory.path
-        first: list[Callable[[], Gate]] = [
-            lambda: dream_gates.switch_gate(enabled=switch.enabled, reason=switch.reason),
-            lambda: dream_gates.memories_gate(are_there=Path(folder).is_dir()),
-        ]
         timed: list[Callable[[], Gate]] = [
             lambda: self.hours(ground, look(paths.consolidate_lock(folder))),
             lambda: self._rest(ground),
-            lambda: self._touched(ground),
         ]
-        return [*first, *([] if is_forced else timed), lambda: self._lock(ground)]
+        return [
+            lambda: dream_gates.switch_gate(enabled=switch.enabled, reason=switch.reason),
+            *([] if is_forced else timed),
+            lambda: dream_gates.memories_gate(are_there=_has_memories(ground)),
+            *([] if is_forced else [lambda: self._touched(ground)]),
+            lambda: self._lock(ground),
+        ]
 
     def hours(self, ground: Ground, stamp: Before) -> Gate:
         return dream_gates.hours_gate(self._clock(ground, stamp), self._settings.dream.min_hours)
@@ -117,6 +119,26 @@ class Schedule:
         return [root for root in roots if root and Path(root).is_dir()][:MOST_PROJECTS]
 
 
+def _has_memories(ground: Ground) -> bool:
+    """Whether there is anything to dream over; the agent makes folders long before it fills them.
+
+    The team's memories lie below a project's, and are not its own.
+    """
+    folder = Path(ground.directory.path)
+    others = f"{folder}/team/" if ground.project else "\0"
+    return any(
+        path.name != INDEX_FILE and not str(path).startswith(others)
+        for path in folder.rglob("*.md")
+    )
+
+
 def _logs_since(ground: Ground, since: float) -> int:
     logs = Path(ground.directory.path).glob("logs/[0-9]*/[0-9]*/*.md")
-    return sum(path.stat().st_mtime > since for path in logs)
+    return sum(_modified(path) > since for path in logs)
+
+
+def _modified(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:  # gone since it was listed
+        return 0.0
