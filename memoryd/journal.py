@@ -48,7 +48,7 @@ def start(
     if terminal is not None:
         to_terminal = logging.StreamHandler(terminal)
         to_terminal.setFormatter(
-            _formatter(structlog.dev.ConsoleRenderer(colors=terminal.isatty()))
+            _formatter(structlog.dev.ConsoleRenderer(colors=wants_colour(os.environ)))
         )
         handlers.append(to_terminal)
     logging.raiseExceptions = False  # a full disk must not turn each log line into a traceback
@@ -78,6 +78,11 @@ def stop() -> None:
 def terminal_for(stream: TextIO) -> TextIO | None:
     """The stream, when a person is looking at it."""
     return stream if stream.isatty() else None
+
+
+def wants_colour(env: Mapping[str, str]) -> bool:
+    """Whether the owner of a terminal has not asked for plain text."""
+    return not env.get("NO_COLOR") and env.get("TERM") != "dumb"
 
 
 def _formatter(renderer: Processor) -> logging.Formatter:

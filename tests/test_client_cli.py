@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryd_client import __version__, cli, naming
+from memoryd_client import __version__, cli, naming, serve
 from memoryd_client.commands import JSON, Command
 from tests.scripted_daemon import Answer, Fault, Raw, Result, ScriptedDaemon
 
@@ -402,6 +402,12 @@ def write_log(home: Path, *events: str) -> Path:
         for event in events:
             file.write(json.dumps({"event": event, "level": "info", "timestamp": "x"}) + "\n")
     return log
+
+
+def test_who_starts_it_in_a_terminal_is_told_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(sys, "argv", [".venv/bin/memoryd", "serve"])
+    assert serve.greeting().endswith("In another terminal: .venv/bin/memoryd")
 
 
 def test_logs_need_no_daemon(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -91,3 +91,9 @@ def test_a_long_traceback_keeps_its_end_without_its_secret(lines: Lines, name: s
     assert "the raising line" in line["exception"]
     assert TOKEN not in line["exception"]
     assert len(line["exception"]) <= journal.VALUE_LIMIT_CHARACTERS
+
+
+def test_colour_is_for_terminals_that_want_it() -> None:
+    assert journal.wants_colour({"TERM": "xterm"})
+    assert not journal.wants_colour({"TERM": "xterm", "NO_COLOR": "1"})
+    assert not journal.wants_colour({"TERM": "dumb"})

@@ -1,6 +1,8 @@
 """The one door to the daemon's own package: everything else here is the standard library alone."""
 
 import os
+import shutil
+import sys
 
 from memoryd_client import __version__
 from memoryd_client.failures import LocalFailure
@@ -15,7 +17,18 @@ def run() -> int:
             f"the daemon cannot start here: {error.name} is not installed",
             "install memoryd again, with pip, pipx or uv",
         ) from error
+    if sys.stderr.isatty():
+        print(greeting(), file=sys.stderr)
     return main(__version__)
+
+
+def greeting() -> str:
+    """For a person who started it in a terminal, and may never have done so before."""
+    typed = "memoryd" if shutil.which("memoryd") else sys.argv[0]
+    return (
+        f"memoryd {__version__} in this terminal; Ctrl-C ends it."
+        f" What happens is shown here. In another terminal: {typed}"
+    )
 
 
 def complaint_about_settings() -> tuple[str, str]:
