@@ -6,7 +6,6 @@
 - One at a time. It stops between two files; what it has done stays.
 """
 
-import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -87,8 +86,7 @@ class Backfill:
         self._publish = publish
         self._on_change = on_change
         self._now = now
-        self._stop_wanted = threading.Event()
-        self._ending = threading.Event()
+        self._stop_wanted = False
         self._job: Job | None = None
         self._wanted = anyio.Event()
 
@@ -108,39 +106,31 @@ class Backfill:
         job = await anyio.to_thread.run_sync(self._asked_for, cwd, since)
         if self._job is not None:
             raise Conflict("an import is running already", hint="wait until it has finished")
-        self._stop_wanted.clear()
+        self._stop_wanted = False
         self._job = job
         self._wanted.set()
         return ImportJob(started=True, since=iso_time(job.since_at), resumes=bool(job.done_path))
 
     def stop(self) -> bool:
         """Whether there was one to stop."""
-        self._stop_wanted.set()
+        self._stop_wanted = True
         return self._job is not None
 
     async def run(self) -> None:
         """Does what is asked for, until cancelled."""
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._tell_threads_at_the_end)
-            while True:
-                await self._wanted.wait()
-                self._wanted = anyio.Event()
-                if self._job is not None:
-                    await self._import(self._job)
-
-    async def _tell_threads_at_the_end(self) -> None:
-        """Threads cannot be cancelled, only asked."""
-        try:
-            await anyio.sleep_forever()
-        finally:
-            self._ending.set()
+        while True:
+            await self._wanted.wait()
+            self._wanted = anyio.Event()
+            if self._job is not None:
+                await self._import(self._job)
 
     async def _import(self, job: Job) -> None:
         files: list[Cursor] | None = None
-        done, told_at = 0, anyio.current_time()
+        done, began = 0, anyio.current_time()
+        told_at = began
         try:
             files = await anyio.to_thread.run_sync(self._files, job)
-            while done < len(files) and not self._is_stopping():
+            while done < len(files) and not self._stop_wanted:
                 after = await anyio.to_thread.run_sync(self._import_file, job, files[done])
                 if after.turns > job.turns:
                     self._on_change()
@@ -148,9 +138,18 @@ class Backfill:
                 if anyio.current_time() - told_at > PROGRESS_SECONDS:
                     told_at = anyio.current_time()
                     self._tell_progress(job, done, len(files))
-        except (StorageError, InterruptedError) as error:
-            log.warning("import-broken-off", error=str(error))
-        total = 0 if files is None else len(files)
+        except StorageError as error:
+            log.warning("import-broken-off", error=error.message)
+        finally:
+            total = 0 if files is None else len(files)
+            log.info(
+                "import",
+                project=job.project,
+                files=done,
+                of=total,
+                turns=job.turns,
+                ms=round((anyio.current_time() - began) * 1000),
+            )
         await self._end(job, done, total, complete=files is not None and done == total)
 
     async def _end(self, job: Job, done: int, total: int, *, complete: bool) -> None:
@@ -158,7 +157,6 @@ class Backfill:
             with suppress(StorageError):
                 await anyio.to_thread.run_sync(self._forget, job)
         self._job = None
-        log.info("import", project=job.project, files=done, of=total, turns=job.turns)
         self._publish(
             events.ImportFinished(
                 project=job.project,
@@ -187,8 +185,6 @@ class Backfill:
     def _import_file(self, job: Job, cursor: Cursor) -> Job:
         """The job with this file done."""
         filed = self._unseen(job, cursor)
-        if self._ending.is_set():  # half a file is as good as none
-            raise InterruptedError("the daemon ends")
         with self._state.transaction():
             added = self._queue.add_imported(filed, at=self._now())
             after = msgspec.structs.replace(
@@ -200,17 +196,12 @@ class Backfill:
             self._save(after)
         return after
 
-    def _is_stopping(self) -> bool:
-        return self._ending.is_set() or self._stop_wanted.is_set()
-
     def _unseen(self, job: Job, cursor: Cursor) -> list[Filed]:
         """The living turns of a file that were asked for and that nobody has worked on."""
         found: dict[str, Turn] = {}
         is_at_rest = self._now() - cursor.mtime > OPEN_TURN_SECONDS
         try:
-            for event in old_turns(
-                self._root, cursor, with_open=is_at_rest, is_stopping=self._ending.is_set
-            ):
+            for event in old_turns(self._root, cursor, with_open=is_at_rest):
                 match event:
                     case Turn():
                         found[event.id] = event

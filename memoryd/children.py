@@ -2,12 +2,13 @@
 
 - A child starts behind a fence, and in a session of its own, so that what it starts ends with it.
 - What it is fed and what it prints pass through pipes; output beyond the limit is never kept. At
-  its deadline it is killed, however busy it is.
+  its deadline, or when nobody waits for it any more, it is killed, however busy it is.
 - A child outlives a killed daemon by no more than the processor time that it was allowed.
 """
 
 import os
 import resource
+import selectors
 import signal
 import subprocess
 import threading
@@ -17,11 +18,13 @@ from typing import Final, Literal
 
 import msgspec
 
+from memoryd.cancellation import stop_if_cancelled
 from memoryd.fence import Fence, run_fenced
 
 # Times are told in UTC, as in everything else that a model reads.
 ENVIRONMENT: Final = {"LC_ALL": "C.UTF-8", "TZ": "UTC", "PATH": "/usr/bin:/bin"}
 EXIT_SECONDS: Final = 1.0
+LOOK_UP_SECONDS: Final = 0.1
 
 Ended = Literal["itself", "output-limit", "deadline"]
 
@@ -44,8 +47,12 @@ def run_child(
     feed: Iterable[bytes] = (),
 ) -> Finished:
     """Runs a program given by its absolute path; OSError when it cannot be started."""
-    child = _Child(run_fenced(fence, lambda: _started(command, cwd)), seconds, feed)
-    output = child.read(output_limit_bytes + 1)
+    child = _Child(run_fenced(fence, lambda: _started(command, cwd)), seconds)
+    try:
+        output = child.talk(feed, output_limit_bytes + 1)
+    except BaseException:
+        child.end(at_once=True)
+        raise
     is_cut = len(output) > output_limit_bytes
     status = child.end(at_once=is_cut)
     ended: Ended = "deadline" if child.is_late else "output-limit" if is_cut else "itself"
@@ -58,6 +65,7 @@ def _started(command: Sequence[str], cwd: str) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        bufsize=0,
         cwd=cwd,
         env=ENVIRONMENT,
         start_new_session=True,
@@ -65,13 +73,10 @@ def _started(command: Sequence[str], cwd: str) -> subprocess.Popen[bytes]:
 
 
 class _Child:
-    """A running child with one thread that feeds it and one that waits to kill it."""
+    """A running child, with a thread that waits to kill it."""
 
-    def __init__(
-        self, process: subprocess.Popen[bytes], seconds: float, feed: Iterable[bytes]
-    ) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
         self._process = process
-        self._failures: list[BaseException] = []
         self.is_late = False
         if hasattr(resource, "prlimit"):
             # It may have ended already, or a filter may forbid to ask.
@@ -79,17 +84,33 @@ class _Child:
                 allowed = int(seconds) + 1
                 resource.prlimit(process.pid, resource.RLIMIT_CPU, (allowed, allowed))
         self._timer = threading.Timer(seconds, self._is_over)
-        self._feeder = threading.Thread(target=self._feed, args=(feed,), name="feeder")
         self._timer.start()
-        self._feeder.start()
 
-    def read(self, limit_bytes: int) -> bytes:
+    def talk(self, feed: Iterable[bytes], limit_bytes: int) -> bytes:
         """What it prints until it ends, is killed, or has said as much as is wanted."""
-        stdout = self._process.stdout
-        return stdout.read(limit_bytes) if stdout else b""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        if stdin is None or stdout is None:
+            raise AssertionError("a child is started with pipes")
+        os.set_blocking(stdin.fileno(), False)
+        words, output = _Words(feed), bytearray()
+        with selectors.DefaultSelector() as pipes:
+            pipes.register(stdin, selectors.EVENT_WRITE)
+            pipes.register(stdout, selectors.EVENT_READ)
+            while len(output) < limit_bytes:
+                stop_if_cancelled()
+                for key, _ in pipes.select(LOOK_UP_SECONDS):
+                    if key.fileobj is stdin:
+                        if not words.go_on(stdin.fileno()):
+                            pipes.unregister(stdin)
+                            stdin.close()
+                    elif piece := os.read(stdout.fileno(), limit_bytes - len(output)):
+                        output += piece
+                    else:
+                        return bytes(output)
+        return bytes(output)
 
     def end(self, *, at_once: bool) -> int:
-        """Its status, when it and the threads round it are gone; raises what the feed raised."""
+        """Its status, when it and the thread beside it are gone."""
         self._timer.cancel()
         self._timer.join()
         if at_once:
@@ -99,11 +120,9 @@ class _Child:
         except subprocess.TimeoutExpired:
             self._kill()
             status = self._process.wait()
-        self._feeder.join()
-        if self._process.stdout:
-            self._process.stdout.close()
-        if self._failures:
-            raise self._failures[0]
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe:
+                pipe.close()
         return status
 
     def _is_over(self) -> None:
@@ -115,17 +134,25 @@ class _Child:
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
-    def _feed(self, feed: Iterable[bytes]) -> None:
-        stdin = self._process.stdin
+
+class _Words:
+    """What a child is fed, as much at a time as its pipe takes."""
+
+    def __init__(self, feed: Iterable[bytes]) -> None:
+        self._feed = iter(feed)
+        self._unsaid = memoryview(b"")
+
+    def go_on(self, handle: int) -> bool:
+        """False when all is said, or when the child has heard enough or was killed."""
+        while not self._unsaid:
+            piece = next(self._feed, None)
+            if piece is None:
+                return False
+            self._unsaid = memoryview(piece)
         try:
-            for piece in feed:
-                if stdin:
-                    stdin.write(piece)
+            self._unsaid = self._unsaid[os.write(handle, self._unsaid) :]
+        except BlockingIOError:
+            pass
         except BrokenPipeError:
-            pass  # it has heard enough, or was killed
-        except BaseException as error:  # noqa: BLE001 - raised again by `end`
-            self._failures.append(error)
-        finally:
-            if stdin:
-                with suppress(BrokenPipeError):
-                    stdin.close()
+            return False
+        return True

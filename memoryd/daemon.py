@@ -1,7 +1,8 @@
 """The composition root: builds every part, connects them, and ends them in order.
 
 Everything lives in one exit stack and one task group. A signal or a `shutdown` call only sets
-an event; what follows is always the same: stop accepting, let answers finish, go.
+an event; what follows is always the same: stop accepting, let answers finish, cancel the rest, go.
+Whatever does not end by then is left: everything here bears a kill.
 """
 
 import os
@@ -12,7 +13,7 @@ import time
 from collections.abc import MutableMapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import anyio
 import anyio.to_thread
@@ -23,6 +24,7 @@ from memoryd import config_file, events, journal, parts, paths
 from memoryd.agent.credit import AgentCredit
 from memoryd.backlog import Backlog
 from memoryd.coalesce import Limits
+from memoryd.departure import leave_after
 from memoryd.door import Door
 from memoryd.dream.methods import DreamMethods
 from memoryd.errands import Errands
@@ -49,10 +51,9 @@ from memoryd.telling import Ears, Telling
 from memoryd.turn_queue import TurnQueue
 from memoryd.versions import Versions
 
-if TYPE_CHECKING:
-    pass
-
-GRACE_SECONDS: Final = 4.0
+GRACE_SECONDS: Final = 3.0
+LAST_SECONDS: Final = 4.5
+CLOSING_SECONDS: Final = 0.5
 EX_CONFIG: Final = 78  # the unit does not start us again until somebody has mended the settings
 
 log = structlog.get_logger(__name__)
@@ -165,24 +166,38 @@ async def serve(world: World, stack: ExitStack) -> None:
             await tasks.start(_stop_on_signal, stop)
             await tasks.start(dreamer.run)
             await door.open(server, tasks)
-            tasks.start_soon(following.tail.run)
-            tasks.start_soon(worker.serve)
-            tasks.start_soon(recall.run)
-            tasks.start_soon(parts.memory_watch(world, scopes, store, hub, told).run)
-            tasks.start_soon(errands.run)
-            tasks.start_soon(following.backfill.run)
+            for part in (
+                following.tail.run,
+                worker.serve,
+                recall.run,
+                parts.memory_watch(world, scopes, store, hub, told).run,
+                errands.run,
+                following.backfill.run,
+            ):
+                tasks.start_soon(part)
             tasks.start_soon(_give_signs_of_life, world.supervisor)
             errands.soon("statements", parts.load_statements)
             world.supervisor.ready("serving")
             log.info("started", version=world.version, socket=world.places.socket)
             await stop.wait()
+            began = anyio.current_time()
+            leave_after(LAST_SECONDS)
             world.supervisor.stopping()
-            hub.publish(events.DaemonStopping())
-            door.close()
-            with anyio.move_on_after(GRACE_SECONDS) as grace:
-                await server.drain()
-            log.info("stopped", in_time=not grace.cancelled_caught)
+            in_time = await _last_words(hub, door, server)
             tasks.cancel_scope.cancel()
+    if models is not None:
+        with anyio.move_on_after(CLOSING_SECONDS):
+            await models.aclose()
+    log.info("stopped", in_time=in_time, ms=round((anyio.current_time() - began) * 1000))
+
+
+async def _last_words(hub: Hub, door: Door, server: Server) -> bool:
+    """Nobody new is let in; whether all who were in got their answers in time."""
+    hub.publish(events.DaemonStopping())
+    door.close()
+    with anyio.move_on_after(GRACE_SECONDS) as grace:
+        await server.drain()
+    return not grace.cancelled_caught
 
 
 async def _stop_on_signal(stop: anyio.Event, *, task_status: TaskStatus[None]) -> None:

@@ -25,7 +25,7 @@ class Errands:
         """Whether it will be done; to be called on the event loop."""
         try:
             self._send.send_nowait((name, errand))
-        except anyio.WouldBlock:
+        except (anyio.WouldBlock, anyio.ClosedResourceError):  # too many, or the daemon ends
             log.warning("errand-dropped", errand=name)
             return False
         return True

@@ -10,6 +10,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
+from memoryd.cancellation import while_wanted
 from memoryd.topics import INDEX_FILE, SCAN_LINES
 
 HEAD_BYTES: Final = 8192
@@ -21,7 +22,7 @@ def markdown_files(
     handle: int, prefix: str, skipped: frozenset[str]
 ) -> Iterator[tuple[str, os.stat_result, Callable[[], str | None]]]:
     """Every Markdown file below the handle with its facts and a way to read its first lines."""
-    for name, facts in _plain_entries(handle):
+    for name, facts in while_wanted(_plain_entries(handle)):
         if stat.S_ISDIR(facts.st_mode):
             if name not in skipped and prefix.count("/") < DEEPEST:
                 yield from _below(handle, name, prefix)

@@ -1,20 +1,15 @@
 """The turns of transcripts from before the first start, read again from the files when needed."""
 
 import errno
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Iterator
 
-from memoryd.transcript_file import open_transcript
+from memoryd.transcript_file import ALL_BYTES, open_transcript
 from memoryd.transcripts import Follower
 from memoryd.transcripts.turns import Abandoned, Turn
 from memoryd.whereabouts import Cursor
 
-ALL_BYTES: Final = 1 << 62
 
-
-def old_turns(
-    root: str, cursor: Cursor, *, with_open: bool, is_stopping: Callable[[], bool]
-) -> Iterator[Turn | Abandoned]:
+def old_turns(root: str, cursor: Cursor, *, with_open: bool) -> Iterator[Turn | Abandoned]:
     """What began in the old part, to its end wherever that is.
 
     A last turn without an ending may still go on: it comes only `with_open`. Raises OSError where
@@ -30,8 +25,6 @@ def old_turns(
                     return
                 if isinstance(event, Turn | Abandoned):
                     yield event
-            if is_stopping():
-                return
     for event in follower.finish() if with_open else follower.settle():
         if isinstance(event, Turn) and event.first_offset < cursor.old_until:
             yield event

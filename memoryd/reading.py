@@ -74,16 +74,11 @@ class Reader:
         self._followers_lock = threading.Lock()
         self._learning = threading.Lock()
         self._may_be_unlearned = True
-        self._stopping = threading.Event()
         self._begun_at = cursors.begun_at()
 
     @property
     def has_begun(self) -> bool:
         return self._begun_at is not None
-
-    def stop(self) -> None:
-        """Long work ends at the next file; it is taken up where it was left."""
-        self._stopping.set()
 
     def begin(self, sweep: Sweep) -> list[Cursor]:
         """The first start: all that exists counts as read."""
@@ -168,11 +163,9 @@ class Reader:
                     self._learn(cursor)
 
     def _learn(self, cursor: Cursor) -> None:
-        found = old_turns(self._root, cursor, with_open=True, is_stopping=self._stopping.is_set)
+        found = old_turns(self._root, cursor, with_open=True)
         with suppress(FileNotFoundError, PermissionError):
             turns = [event for event in found if isinstance(event, Turn)]
-            if self._stopping.is_set():  # half of the ids is as good as none: leave it all undone
-                raise InterruptedError
             with self._cursors.transaction():
                 self._queue.add_old(turns, cursor.path, at=self._now())
                 self._cursors.mark_learned(cursor)

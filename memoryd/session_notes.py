@@ -5,7 +5,7 @@ or while it is away or too dear, the notes are excerpts: there are always notes.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -32,10 +32,10 @@ from memoryd.masking import mask
 from memoryd.paths import Places
 from memoryd.state import State
 from memoryd.topics import iso_time
+from memoryd.transcript_file import ALL_BYTES, open_transcript
 from memoryd.transcripts import living_history, read_entries
 from memoryd.transcripts.turns import Turn
 
-CHUNK_BYTES: Final = 1 << 20
 OWN_TEXT_BYTES: Final = 64 * 1024
 ANSWER_TOKENS: Final = 16_000
 MOST_TURNS_SENT: Final = 40
@@ -260,12 +260,13 @@ class SessionNotes:
 
 def turns_in(transcript: str) -> list[Turn]:
     """The living turns of a session, the one under way included."""
+    above, name = os.path.split(transcript)
+    root, folder = os.path.split(above)
     try:
-        handle = os.open(transcript, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open_transcript(root, f"{folder}/{name}") as file:
+            history = living_history(read_entries(file.chunks(0, ALL_BYTES)))
     except OSError:
         return []
-    with os.fdopen(handle, "rb") as file:
-        history = living_history(read_entries(_chunks(file.read)))
     return [one for one in history if isinstance(one, Turn)]
 
 
@@ -283,8 +284,3 @@ def _current(transcript: str) -> str:
         return Path(paths.session_notes(transcript)).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-
-
-def _chunks(read: Callable[[int], bytes]) -> Iterator[bytes]:
-    while chunk := read(CHUNK_BYTES):
-        yield chunk

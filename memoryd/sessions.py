@@ -11,12 +11,12 @@ from typing import Final
 
 import msgspec
 
+from memoryd.cancellation import stop_if_cancelled
 from memoryd.errors import InvalidInput, NotFound, StorageError
 from memoryd.invisible import strip_invisible
 from memoryd.masking import mask
-from memoryd.old_turns import ALL_BYTES
 from memoryd.sweep import sweep
-from memoryd.transcript_file import open_transcript
+from memoryd.transcript_file import ALL_BYTES, open_transcript
 from memoryd.transcripts import conversation, living_history, read_entries, summarize
 from memoryd.transcripts.turns import Compacted, Part, Turn
 from memoryd.turn_queue import root_named
@@ -206,4 +206,5 @@ def _first_words(history: Iterable[Turn | Compacted]) -> str:
 
 
 def _clean(text: str) -> str:
+    stop_if_cancelled()  # masking all that was said takes a while
     return mask(strip_invisible(text))

@@ -19,6 +19,7 @@ import msgspec
 import structlog
 
 from memoryd import index, topics
+from memoryd.cancellation import to_the_end, while_wanted
 from memoryd.errors import Conflict, InvalidInput, MemorydError, NotFound, Refused
 from memoryd.files import Content, Folder, Mark, version_of
 from memoryd.history import Cause, History
@@ -86,7 +87,7 @@ class Store:
     def read_all(self, directory: MemoryDirectory) -> list[Stored]:
         """Every topic file whole; one that vanishes or is no plain file is passed over."""
         found = []
-        for one in self.scan(directory):
+        for one in while_wanted(self.scan(directory)):
             with suppress(MemorydError):
                 found.append(self.read(directory, one.file))
         return found
@@ -259,7 +260,7 @@ class Store:
         marks = {one.file: one.mark for one in self._listing.listed(directory)}
         touched = [file for file, mark in marks.items() if not mark or known.get(file) != mark]
         touched += sorted(known.keys() - marks.keys())
-        for start in range(0, len(touched), NOTICED_AT_ONCE):
+        for start in while_wanted(range(0, len(touched), NOTICED_AT_ONCE)):
             some = touched[start : start + NOTICED_AT_ONCE]
             # The lock is the writers': what they have not recorded yet is nobody else's.
             with self._locked(directory):
@@ -308,7 +309,8 @@ class Store:
         if self._skip_index:
             return False
         for _ in range(INDEX_TRIES):
-            alive = [one for one in self.scan(directory) if not one.retired]
+            with to_the_end():  # the file is written: its line must follow
+                alive = [one for one in self.scan(directory) if not one.retired]
             current = folder.current(INDEX_FILE)
             before = _text(current) if current else ""
             lines = {one.file: _pointer(one.file, one.topic) for one in alive}

@@ -110,7 +110,6 @@ class Tail:
     async def run(self) -> None:
         """Follows until cancelled."""
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._stop_reader_at_the_end)
             tasks.start_soon(self._watcher.run)
             tasks.start_soon(self._sweep_for_ever)
             for _ in range(READERS):
@@ -269,13 +268,6 @@ class Tail:
             )
         )
         self._listener.on_compaction(compacted)
-
-    async def _stop_reader_at_the_end(self) -> None:
-        """Threads cannot be cancelled, only asked."""
-        try:
-            await anyio.sleep_forever()
-        finally:
-            self._reader.stop()
 
 
 def relative_path(root: str, transcript: str) -> str:

@@ -8,10 +8,12 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Final
 
+from memoryd.cancellation import stop_if_cancelled
 from memoryd.sweep import facts_of
 from memoryd.whereabouts import HEAD_BYTES, TAIL_BYTES, Cursor, Facts, Fingerprint
 
 CHUNK_BYTES: Final = 1024 * 1024
+ALL_BYTES: Final = 1 << 62
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -26,6 +28,7 @@ class TranscriptFile:
         """What stands from `offset` on, a chunk at a time, up to the limit or the end."""
         end = offset + limit_bytes
         while offset < end:
+            stop_if_cancelled()
             chunk = os.pread(self._handle, min(CHUNK_BYTES, end - offset), offset)
             if not chunk:
                 return

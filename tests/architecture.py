@@ -68,6 +68,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "framing",
     ),
     (
+        "cancellation",
         "files",
         "fence",
         "children",
@@ -103,6 +104,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "journal",
         "hub",
         "errands",
+        "departure",
     ),
     (
         "memories",

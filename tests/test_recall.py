@@ -236,6 +236,15 @@ def test_when_the_model_does_not_answer_in_time_the_ranking_does(
             daemon.end()
 
 
+def test_who_cannot_wait_leaves_the_index_built_for_the_next(daemon: Daemon, cwd: str) -> None:
+    asked = {"query": "where are crash reports collected?", "cwd": cwd, "deadline_ms": 0}
+    with daemon.peer() as peer:
+        fill(peer, cwd)
+        while not (found := names(peer.call("recall", **asked))):
+            peer.call("ping")
+    assert found[0] == "Crash reports"
+
+
 # --- the text -----------------------------------------------------------------------------------
 
 

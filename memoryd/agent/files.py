@@ -20,6 +20,7 @@ from typing import Final
 import msgspec
 
 from memoryd import reach
+from memoryd.cancellation import stop_if_cancelled
 from memoryd.errors import Conflict, MemorydError, NotFound, StorageError
 from memoryd.files import DEEPEST, Folder, open_beneath, version_of
 from memoryd.invisible import strip_invisible
@@ -83,6 +84,7 @@ class Walk(msgspec.Struct):
     is_cut: bool = False
 
     def may_go_on(self) -> bool:
+        stop_if_cancelled()
         self.entries_left -= 1
         if self.entries_left < 0 or time.monotonic() > self.deadline:
             self.is_cut = True

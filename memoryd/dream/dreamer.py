@@ -113,11 +113,7 @@ class Dreamer:
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             task_status.started()
-            try:
-                await self._tick()
-            finally:
-                if self._current is not None:
-                    self._current.cut_short()
+            await self._tick()
 
     async def _tick(self) -> None:
         await self._pause(FIRST_LOOK_SECONDS)

@@ -18,7 +18,7 @@ Only what can be done surely, so that a second dream right after changes nothing
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -65,10 +65,13 @@ class Flag(msgspec.Struct, frozen=True):
     concern: Concern
 
 
-def plan(notes: Sequence[Note], similarity: Similarity | None = None) -> list[Note]:
+def plan(notes: Iterable[Note], similarity: Similarity | None = None) -> list[Note]:
     """The new texts of what a dream changes among these memories, none of which is retired."""
-    old = {note.file: note.text for note in notes}
-    kept = merge_all([with_dates(note) for note in notes], similarity)
+    old, dated = {}, []
+    for note in notes:
+        old[note.file] = note.text
+        dated.append(with_dates(note))
+    kept = merge_all(dated, similarity)
     return [note for note in kept if note.text != old[note.file]]
 
 

@@ -31,7 +31,6 @@ from memoryd.dream.likeness import Similarity
 from memoryd.dream.sessions import ProjectSessions
 from memoryd.dream.stage import Files, Stage, remove_stage
 from memoryd.dream.work import (
-    CutShort,
     Mind,
     Progress,
     believed_notes,
@@ -125,13 +124,7 @@ class DreamRun:
 
     def stop(self) -> None:
         """A person wants no more of it; what is being applied already is finished."""
-        self.cut_short()
         self._scope.cancel()
-
-    def cut_short(self) -> None:
-        """The daemon ends; a thread that works on the copy is told so, the rest is cancelled."""
-        if self.progress is not None:
-            self.progress.is_cut_short = True
 
     async def run(self) -> None:
         """Dreams to the end, whatever that is; only a cancellation is raised."""
@@ -141,10 +134,7 @@ class DreamRun:
                 return
             await self._give_up("stopped", STOPPED)
         except MemorydError as error:
-            if isinstance(error, CutShort) and self._scope.cancel_called:
-                await self._give_up("stopped", STOPPED)
-            else:
-                await self._give_up("failed", error.message)
+            await self._give_up("failed", error.message)
         except Exception:
             log.exception("dream-broke", dream=self.id)
             await self._give_up("failed", "memoryd made a mistake; memoryd logs shows it")

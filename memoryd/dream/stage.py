@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from memoryd import topics
+from memoryd.cancellation import while_wanted
 from memoryd.errors import MemorydError, StorageError
 from memoryd.files import Folder, make_folder
 from memoryd.history import History
@@ -55,7 +56,7 @@ class Stage:
         store = Store(History(state), now=now, skip_index=skip_index, tell=tell)
         stage = cls(folder, directory.scope, all_files(source, directory), store, state)
         make_folder(stage.directory.path)
-        for file, stored in stage.before.items():
+        for file, stored in while_wanted(stage.before.items()):
             stage._put(file, stored.data, stored.modified)
         for one in source.scan(directory):
             if one.file not in stage.before:  # it cannot be read, and must keep its index line

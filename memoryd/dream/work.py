@@ -12,7 +12,7 @@
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Final, Literal, TypeAlias, get_args
@@ -28,6 +28,7 @@ from memoryd.agent.files import View
 from memoryd.agent.loop import AgentJob, AgentReport
 from memoryd.agent.tools import AgentTools
 from memoryd.agent.writing import Writer
+from memoryd.cancellation import stop_if_cancelled, while_wanted
 from memoryd.dialogue import ModelAnswer, ModelRequest, Text, Usage
 from memoryd.dream import plan as dream_plan
 from memoryd.dream.apply import LostLock
@@ -66,13 +67,6 @@ _SAYS_PHASE = re.compile(
 log = structlog.get_logger(__name__)
 
 
-class CutShort(Unavailable):
-    """Somebody wants the dream to end while a thread, which cannot be cancelled, works on it."""
-
-    def __init__(self) -> None:
-        super().__init__("it was cut short; everything is as it was before")
-
-
 class Progress:
     """How far one dream is; tells whoever listens, from any thread."""
 
@@ -85,7 +79,6 @@ class Progress:
         self.model_turns = 0
         self.usage = Usage()
         self.usd = 0.0
-        self.is_cut_short = False
         self._tell = tell
         self._began = time.monotonic()
 
@@ -119,9 +112,8 @@ class Progress:
         )
 
     def wrote(self, change: Change) -> None:
-        """The copy's store tells of a change; CutShort when there should be no more."""
-        if self.is_cut_short:
-            raise CutShort
+        """The copy's store tells of a change."""
+        stop_if_cancelled()
         if self.phase is not None:  # dates are settled before the first
             self.enter("consolidate")
         self.files.add(change.file)
@@ -206,6 +198,7 @@ def word_similarity() -> Similarity | None:
     vectors = WordVectors.open(folder)
 
     def similarity(one: str, other: str) -> float | None:
+        stop_if_cancelled()  # there may be many pairs
         first, second = vectors.vector_of(one), vectors.vector_of(other)
         return None if first is None or second is None else float(first @ second)
 
@@ -214,9 +207,8 @@ def word_similarity() -> Similarity | None:
 
 def settle_dates(stage: Stage, source: MemoryDirectory, history: History) -> None:
     notes = with_pasts(believed_notes(stage), source, history)
-    old = {note.file: note.text for note in notes}
-    dated = [dream_plan.with_dates(note) for note in notes]
-    write_notes(stage, [note for note in dated if note.text != old[note.file]])
+    dated = [(note, dream_plan.with_dates(note)) for note in notes]
+    write_notes(stage, [after for before, after in dated if after.text != before.text])
 
 
 def tidy_up(stage: Stage, progress: Progress) -> None:
@@ -250,14 +242,13 @@ def believed_notes(stage: Stage) -> list[Note]:
     ]
 
 
-def with_pasts(notes: Sequence[Note], source: MemoryDirectory, history: History) -> list[Note]:
+def with_pasts(notes: Iterable[Note], source: MemoryDirectory, history: History) -> Iterator[Note]:
     """The notes, each that speaks of relative dates with all that it said before."""
-    return [
-        msgspec.structs.replace(note, past=_past(note.file, source, history))
-        if note.topic.type == "project" and dream_plan.has_relative_dates(note.text)
-        else note
-        for note in notes
-    ]
+    for note in while_wanted(notes):
+        if note.topic.type == "project" and dream_plan.has_relative_dates(note.text):
+            yield msgspec.structs.replace(note, past=_past(note.file, source, history))
+        else:
+            yield note
 
 
 def _past(file: str, source: MemoryDirectory, history: History) -> tuple[Past, ...]:

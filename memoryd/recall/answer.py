@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
-import anyio
 import anyio.to_thread
 import msgspec
 import structlog
@@ -148,9 +147,7 @@ class Recall:
         wanted = [*project.directories, *self._agent_directories(asked.agent, project)]
         if asked.deadline_ms is None:
             return await self._shelves.get(wanted)
-        with anyio.move_on_after(asked.deadline_ms / 1000):
-            return await self._shelves.get(wanted)
-        return self._shelves.present(wanted)
+        return await self._shelves.get_within(wanted, asked.deadline_ms / 1000)
 
     def _agent_directories(self, agent: str, project: Project) -> list[MemoryDirectory]:
         if not agent:

@@ -11,7 +11,7 @@
 
 import itertools
 import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -20,6 +20,7 @@ import anyio.to_thread
 import structlog
 from anyio.lowlevel import checkpoint
 
+from memoryd.cancellation import while_wanted
 from memoryd.errors import MemorydError
 from memoryd.files import mark_of
 from memoryd.recall.senses import MadeVectors, Meaning
@@ -65,6 +66,25 @@ class Shelves:
             await self._wait_for_few(directory.path)
             found.append(shelf)
         return found
+
+    async def get_within(
+        self, directories: Sequence[MemoryDirectory], seconds: float
+    ) -> list[Shelf]:
+        """Those that are there by then; the others are built all the same, for the next time."""
+        are_there = anyio.Event()
+
+        async def build() -> None:
+            try:
+                await self.get(directories)
+            finally:
+                are_there.set()
+
+        with anyio.move_on_after(seconds):
+            if len(self.present(directories)) == len(directories):
+                return await self.get(directories)
+            if self._soon("shelves", build):
+                await are_there.wait()
+        return self.present(directories)
 
     def present(self, directories: Iterable[MemoryDirectory]) -> list[Shelf]:
         """Those of the shelves that need no waiting for."""
@@ -183,7 +203,7 @@ class Shelves:
         stored = self._store.read_all(directory)
         is_large = len(stored) > VECTORS_AT_ONCE
         lacks_vectors = is_large or self._meaning.encoder is not None
-        for one in stored:
+        for one in while_wanted(stored):
             shelf.put(
                 prepared(one, self._meaning, with_vector=not is_large), lacks_vectors=lacks_vectors
             )
