@@ -149,9 +149,10 @@ def _how_to_log(folders: Folders) -> str:
         "## How to save\n"
         "Append to the log of the day, and to nothing else:"
         f" `{paths.daily_log_pattern(folders.project)}`, with today's date for the letters. Make"
-        " the file and its folders when they are missing. One bullet for each thing worth keeping:"
-        f" the time, then a sentence. Leave older entries, the other files and {INDEX_FILE} as they"
-        " are: the service distils the logs into them at night."
+        " the file and its folders when they are missing. One bullet for each thing worth keeping,"
+        " on one line: `- HH:MM (type) The rule or fact. Why: the reason.` Leave older entries,"
+        f" other files and {INDEX_FILE} as they are: the service distils the logs into them at"
+        " night."
     )
 
 

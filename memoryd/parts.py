@@ -106,7 +106,7 @@ def extractor(
     world: World, store: Store, history: History, models: ModelServer | None
 ) -> Extractor:
     if models is None:
-        return EmbeddedExtractor(store)
+        return EmbeddedExtractor(store, world.settings.mode_of)
     return ModelExtractor(
         models.patient,
         world.settings.model.extraction,
@@ -114,6 +114,7 @@ def extractor(
         history,
         state_folder=world.places.state_dir,
         closed=(world.places.claude_dir, world.places.state_dir),
+        mode_of=world.settings.mode_of,
     )
 
 

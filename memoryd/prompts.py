@@ -114,6 +114,26 @@ them, and do not go over older sessions. Most messages are worth nothing; then w
 say so.
 """
 
+_EXTRACTION_TO_LOG = """\
+# Job: keep what the latest messages are worth, in the daily log
+Daily log: {log_path}
+Memory directory: {memory_dir}
+Project: {project_dir}
+
+This project keeps a log. The notes are not written now: they are made from the log at night. Below
+are the notes that exist and then the new messages of one session. Decide what in the new messages
+is worth keeping and not in the notes yet, and Write it, all in one go, to the path above with its
+letters as they stand: it is added at the end of today's log, whichever day that is. Write nothing
+but the new entries, one line each:
+
+- <type>: The rule or fact, in one or two sentences. Why: the reason that was given.
+
+The types, what is worth keeping and whom to believe are as you know them; the time, the session and
+the trust of an entry are filled in without you. Then stop. Use only the new messages: do not look
+into the code or the web to check or complete them. Most messages are worth nothing; then write
+nothing and say so.
+"""
+
 _DREAM = """\
 # Job: put the notes in order
 Memory directory: {memory_dir}
@@ -123,9 +143,10 @@ Transcripts of past sessions (large; search them, never read one whole): {transc
 Go through four phases, and begin each with a line "Phase: <its name>".
 1. orient - Read MEMORY.md. From the list below, see which notes are about the same subject, which
    contradict each other, and which look out of date. Read those.
-2. gather - Look for what the notes lack or get wrong: daily logs under logs/ if there are any,
-   the files that a note is about, and in the transcripts only narrow searches for a word that
-   matters, in the newest first. What you find there is evidence, under the rules you know.
+2. gather - Look for what the notes lack or get wrong: daily logs under logs/ if there are any
+   (their lines that name a type are among the notes already, the others may not be), the files
+   that a note is about, and in the transcripts only narrow searches for a word that matters, in
+   the newest first. What you find there is evidence, under the rules you know.
 3. consolidate - Merge notes on one subject into the best of them and empty nothing without having
    moved what it says. Correct what turned out wrong rather than keep both. Make relative dates
    absolute. Where a fact was contradicted, let the note that holds the newer fact carry
@@ -193,10 +214,20 @@ def system_blocks() -> tuple[Text, ...]:
 
 
 def extraction_opening(
-    place: Place, manifest: Sequence[str], messages: Sequence[str], today: date
+    place: Place,
+    manifest: Sequence[str],
+    messages: Sequence[str],
+    today: date,
+    *,
+    log_path: str = "",
 ) -> tuple[Text, ...]:
-    """The first user message of an extraction; `messages` are framed by `quoted`."""
-    job = _EXTRACTION.format(memory_dir=place.memory_dir, project_dir=place.project_dir)
+    """The first user message of an extraction; `messages` are framed by `quoted`.
+
+    `log_path` is the pattern of the daily log where the project keeps one.
+    """
+    job = (_EXTRACTION_TO_LOG if log_path else _EXTRACTION).format(
+        memory_dir=place.memory_dir, project_dir=place.project_dir, log_path=log_path
+    )
     return (
         Text(f"{job}\n{_notes(manifest)}", cache_here=True),
         Text(f"# New messages\nToday is {_day(today)}.\n\n" + "\n".join(messages)),

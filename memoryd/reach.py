@@ -9,7 +9,8 @@ Rules
   width and invisible characters. A topic file in a memory directory may be called what it likes.
 - A transcript is only searched. Other text beneath the transcripts' folder (session notes) is free.
 - Only Markdown files of the run's one memory directory may be written: not its index, which follows
-  by itself, not the folders of others in it (team, logs), nothing hidden.
+  by itself, not the folders of others in it (team, logs), nothing hidden. In log mode it is the
+  other way round: nothing but the daily log.
 - A no is said in fixed words that tell the model what it may do instead.
 """
 
@@ -44,6 +45,7 @@ Reason = Literal[
     "no-header",
     "empty",
     "not-the-persons",
+    "log-mode",
     "read-first",
     "changed",
     "no-match",
@@ -57,6 +59,7 @@ Reason = Literal[
 ]
 
 PATH_LIMIT_BYTES: Final = 4096
+LOG_PATTERN: Final = "logs/YYYY/MM/YYYY-MM-DD.md"
 # Nothing that a memory could be about, and too much of it.
 NEVER_WALKED: Final = frozenset(
     {
@@ -90,6 +93,7 @@ _SECRET_NAMES: Final = (
 _SECRET_NAME = re.compile("|".join(map(translate, _SECRET_NAMES)))
 _SYSTEM_FOLDERS: Final = ("/proc", "/sys", "/dev", "/run")
 _OTHERS_FOLDERS: Final = frozenset({"team", "logs"})
+_A_LOG = re.compile(r"logs/(?:YYYY/MM/YYYY-MM-DD|\d{4}/\d\d/\d{4}-\d\d-\d\d)\.md")
 _UNPRINTED = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
@@ -175,17 +179,8 @@ def check_readable_whole(path: str, kind: Kind) -> None:
 
 def file_to_write(path: str, folders: Sequence[str]) -> str:
     """The name below the run's memory directory, which has these paths; Denied for any other."""
-    plain = tidied(path)
-    if plain.startswith("/"):
-        below = [
-            posixpath.relpath(plain, folder) for folder in folders if is_beneath(plain, folder)
-        ]
-        if not below:
-            raise _outside_the_memory()
-        plain = below[0]
+    plain = _below_the_memory(path, folders)
     steps = plain.split("/")
-    if steps[0] == "..":
-        raise _outside_the_memory()
     if _OTHERS_FOLDERS & {_forgiven(steps[0])}:
         raise Denied("others-folder", "team/ and logs/ are not this run's to write")
     if any(step.startswith(".") for step in steps) or plain.endswith("/"):
@@ -198,6 +193,28 @@ def file_to_write(path: str, folders: Sequence[str]) -> str:
         )
     if not steps[-1].endswith(".md"):
         raise Denied("not-markdown", "memories are Markdown files; end the name in .md")
+    return plain
+
+
+def check_log_path(path: str, folders: Sequence[str]) -> None:
+    """Denied for anything but a daily log of the run's memory directory, which has these paths."""
+    if not _A_LOG.fullmatch(_below_the_memory(path, folders)):
+        raise Denied(
+            "log-mode", f"this project keeps a log: {LOG_PATTERN} is the only file to write to"
+        )
+
+
+def _below_the_memory(path: str, folders: Sequence[str]) -> str:
+    plain = tidied(path)
+    if plain.startswith("/"):
+        below = [
+            posixpath.relpath(plain, folder) for folder in folders if is_beneath(plain, folder)
+        ]
+        if not below:
+            raise _outside_the_memory()
+        plain = below[0]
+    if plain.split("/")[0] == "..":
+        raise _outside_the_memory()
     return plain
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import anyio
 import pytest
 
+import memoryd.statements  # noqa: F401 - once here, and not in every child
+from memoryd.config import ProjectMode
 from memoryd.state import Cell, State
 from tests.faults import before_each_call
 from tests.workshop import Workshop
@@ -47,12 +49,12 @@ async def extract_all(here: Workshop) -> None:
         await here.idle()
 
 
-def dies(home: Path, fuse: Fuse, *, in_files: bool) -> bool:
+def dies(home: Path, fuse: Fuse, *, in_files: bool, mode: ProjectMode = "topics") -> bool:
     """Whether a child that extracts everything was killed on the way."""
     child = os.fork()
     if child == 0:
         try:
-            here = Workshop(home, state_type=DeadlyState)
+            here = Workshop(home, state_type=DeadlyState, mode=mode)
             if in_files:
                 with before_each_call(pytest.MonkeyPatch(), fuse.burn):
                     anyio.run(extract_all, here)
@@ -83,3 +85,26 @@ def test_a_death_between_any_two_steps_loses_and_doubles_nothing(
         if not has_died:
             break
     assert step > 20
+
+
+@pytest.mark.parametrize("in_files", [True, False])
+def test_in_log_mode_a_death_between_any_two_steps_loses_and_doubles_nothing(
+    home: Path, in_files: bool
+) -> None:
+    for step in count(1):
+        here = Workshop(home)
+        said = f"From now on always lint module {step}, because CI is slow."
+        (turn,) = here.say(said, session=f"s{step}", project=f"p{step}")
+        here.state.close()
+        has_died = dies(home, Fuse(step), in_files=in_files, mode="log")
+        assert not dies(home, Fuse(-1), in_files=in_files, mode="log")
+        here = Workshop(home)
+        memory = Path(here.project(f"p{step}").memory.path)
+        left = [path for path in memory.rglob("*") if path.is_file() and path.suffix == ".md"]
+        (text,) = (path.read_text() for path in left)
+        assert here.queue.states([turn]) == {turn: "done"}
+        assert text.count(f"lint module {step}") == 1
+        here.state.close()
+        if not has_died:
+            break
+    assert step > 10

@@ -13,7 +13,7 @@ from memoryd import events, paths
 from memoryd.agent.credit import AgentCredit
 from memoryd.backlog import Backlog
 from memoryd.coalesce import Limits
-from memoryd.config import Budget, Credentials, Secret, Settings
+from memoryd.config import Budget, Credentials, ProjectMode, Secret, Settings
 from memoryd.extract.embedded import EmbeddedExtractor
 from memoryd.extract.model import ModelExtractor
 from memoryd.extract.task import Extractor
@@ -93,8 +93,10 @@ class Workshop:
         budget: Budget | None = None,
         state_type: type[State] = State,
         provider: Provider | None = None,
+        mode: ProjectMode = "topics",
     ) -> None:
         self.home = home
+        self.mode: ProjectMode = mode
         self.clock = START
         self.state = state_type.open(str(home / ".local/state/memoryd/state.db"))
         self.scopes = Scopes(paths.places(environment(home), "linux", 0, str(home)), {}, self.state)
@@ -137,13 +139,14 @@ class Workshop:
             assert self.server is not None
             provider = self.server.patient
         if provider is None:
-            return EmbeddedExtractor(self.store)
+            return EmbeddedExtractor(self.store, lambda _: self.mode, self.now)
         return ModelExtractor(
             provider,
             self.settings.model.extraction,
             self.store,
             self.history,
             state_folder=str(self.home / ".local/state/memoryd"),
+            mode_of=lambda _: self.mode,
             now=self.now,
         )
 

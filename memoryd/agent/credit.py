@@ -22,7 +22,8 @@ class AgentCredit:
         for directory in project.directories:
             for folder in _names_of(directory.path):
                 for file in files_beneath(folder, turn):
-                    self._attribute(directory, file, turn.session_id)
+                    if not file.startswith("logs/"):
+                        self._attribute(directory, file, turn.session_id)
 
     def _attribute(self, directory: MemoryDirectory, file: str, session_id: str) -> None:
         # Gone again, or the index, or no plain file: then there is nothing to tell of.

@@ -21,7 +21,7 @@ from memoryd.agent.files import View, shown
 from memoryd.agent.inputs import DEFINITIONS, Bash, Edit, Glob, Grep, Read, Write
 from memoryd.agent.search import glob, grep
 from memoryd.agent.shell import run_command
-from memoryd.agent.writing import Change, Writer
+from memoryd.agent.writing import Change, Pen
 from memoryd.errors import ToolError
 from memoryd.meter import Meter
 from memoryd.reach import Denied, Reason
@@ -51,9 +51,9 @@ class AgentTools:
 
     definitions = DEFINITIONS
 
-    def __init__(self, view: View, writer: Writer) -> None:
+    def __init__(self, view: View, pen: Pen) -> None:
         self._view = view
-        self._writer = writer
+        self._pen = pen
         self._writing = anyio.Lock()
         self.outcomes: list[Outcome] = []
         self.written: list[Stored] = []
@@ -91,23 +91,23 @@ class AgentTools:
                 command = partial(run_command, self._view, arguments.command)
                 return await self._looked_up(command, meter)
             case Write():
-                return await self._changed(partial(self._writer.whole, arguments), meter)
+                return await self._changed(partial(self._pen.whole, arguments), meter)
             case Edit():
-                return await self._changed(partial(self._writer.edited, arguments), meter)
+                return await self._changed(partial(self._pen.edited, arguments), meter)
             case _:
                 raise Denied("unknown-tool", "there is no such tool")
 
     async def _looked_up(self, work: Callable[[], str], meter: Meter) -> str:
         text = await anyio.to_thread.run_sync(work)
         meter.charge_read(len(text.encode()))
-        self._writer.was_shown(text)
+        self._pen.was_shown(text)
         return text
 
     async def _changed(self, prepare: Callable[[], Change], meter: Meter) -> str:
         async with self._writing:
             change = await anyio.to_thread.run_sync(prepare)
             meter.charge_write(len(change.text.encode()))
-            stored = await anyio.to_thread.run_sync(self._writer.put, change)
+            stored = await anyio.to_thread.run_sync(self._pen.put, change)
             self.written.append(stored)
         masked = "; what looked like a secret in it was masked" * (stored.text != change.text)
         return f"saved {stored.path}{masked}"
@@ -116,7 +116,7 @@ class AgentTools:
         page = await anyio.to_thread.run_sync(self._view.page, arguments.file_path)
         text = numbered(page.text, arguments.offset or 1, arguments.limit or READ_LINES)
         meter.charge_read(len(text.encode()))
-        self._writer.saw(page)
+        self._pen.saw(page)
         return text
 
     def _record(self, outcome: Outcome) -> None:

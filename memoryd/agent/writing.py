@@ -57,6 +57,25 @@ class Notary(Protocol):
         """The text as it may be written, with its provenance; Denied when it may not."""
 
 
+class Pen(Protocol):
+    """What Write and Edit do in a run."""
+
+    def saw(self, page: Page) -> None:
+        """The run has read this."""
+
+    def was_shown(self, text: str) -> None:
+        """A tool of the run has printed this."""
+
+    def whole(self, write: Write) -> Change:
+        """What the call wants, if it may have it; Denied otherwise."""
+
+    def edited(self, edit: Edit) -> Change:
+        """As `whole`."""
+
+    def put(self, change: Change) -> Stored:
+        """Makes a change that was prepared."""
+
+
 class Writer:
     """Prepares and makes changes, and knows which versions the run has seen. Blocking."""
 

@@ -67,6 +67,7 @@ class Acceptance(DreamRun):
             flags=refused.summary.flags,
             lost=refused.summary.lost,
             said=refused.summary.said,
+            logs_read=refused.summary.logs_read,
         )
 
     async def _dream(self) -> None:

@@ -12,6 +12,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from memoryd.daily_logs import Mark
 from memoryd.dream.plan import Flag
 from memoryd.dream.review import FileDiff
 from memoryd.lock import NOTHING, Before
@@ -47,6 +48,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     left_alone: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     daily_logs: int = 0
+    logs_read: dict[str, Mark] = {}
+    """How far the daily logs were read, by their names."""
     model_turns: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
@@ -225,6 +228,13 @@ class DreamBook:
             state,
         )
         return next(iter(found), None)
+
+    def logs_read(self, directory: str) -> dict[str, Mark] | None:
+        """How far the last dream that still stands had read the logs; None if none is known."""
+        found = self._dreams(
+            "where directory = ? and state = 'done' order by id desc limit 1", directory
+        )
+        return found[0].summary.logs_read if found else None
 
     def last_success(self, directory: str) -> float | None:
         """When the last dream was that ran to its end, undone or not."""

@@ -20,12 +20,13 @@ import anyio.to_thread
 import msgspec
 import structlog
 
-from memoryd import paths
+from memoryd import daily_logs, paths
 from memoryd.agent.files import shown
 from memoryd.dream import plan as dream_plan
 from memoryd.dream import review as dream_review
 from memoryd.dream.apply import Applier, LostLock, changed_files, undoable
 from memoryd.dream.book import DreamBook, DreamCause, DreamState, Summary
+from memoryd.dream.distil import distil
 from memoryd.dream.ground import Ground
 from memoryd.dream.likeness import Similarity
 from memoryd.dream.sessions import ProjectSessions
@@ -182,6 +183,7 @@ class DreamRun:
 
     async def _work(self, stage: Stage) -> None:
         means, progress, source = self._means, self._running, self.ground.directory
+        await anyio.to_thread.run_sync(self._distil, stage)
         if means.mind is None:
             await anyio.to_thread.run_sync(
                 lambda: dream_by_rules(stage, source, means.history, self._similarity(), progress)
@@ -207,6 +209,13 @@ class DreamRun:
         )
         self._add(said=said_at_the_end(report))
         await anyio.to_thread.run_sync(tidy_up, stage, progress)
+
+    def _distil(self, stage: Stage) -> None:
+        directory = self.ground.directory
+        marks = self._means.book.logs_read(directory.path)
+        unread = daily_logs.unread(directory, marks, self.since)
+        distil(stage, unread.entries)
+        self._add(logs_read=unread.marks)
 
     def _similarity(self) -> Similarity | None:
         try:

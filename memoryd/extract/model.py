@@ -5,30 +5,38 @@ Rules
 - A run that ended by itself or at a limit is done; what it had no room for is not worth a second
   bill. One that was cut, refused or late has failed. Money, a provider that asks for a pause and a
   key that does not work are no fault of these turns: all runs pause.
+- In log mode the entries of a run that is done are added to today's log, all at once.
 """
 
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import anyio.to_thread
+import msgspec
 
-from memoryd import topics
+from memoryd import paths, topics
 from memoryd.agent import loop as agent
 from memoryd.agent.files import View
 from memoryd.agent.loop import AgentJob, AgentReport
 from memoryd.agent.tools import AgentTools
 from memoryd.agent.writing import Writer
 from memoryd.coalesce import Pause
+from memoryd.config import ProjectMode
 from memoryd.dialogue import BudgetReached, ProviderPaused, ProviderRefused
+from memoryd.extract import daylog
+from memoryd.extract.log_pen import LogPen
 from memoryd.extract.messages import messages
-from memoryd.extract.provenance import Provenance, left_behind
+from memoryd.extract.provenance import Provenance, left_behind, moment_of
 from memoryd.extract.task import Outcome, Task, Verdict
+from memoryd.fence import Fence, run_fenced
 from memoryd.files import Folder
 from memoryd.history import History
 from memoryd.llm import Provider
+from memoryd.logbook import Entry
 from memoryd.masking import mask
 from memoryd.meter import RunLimits
 from memoryd.prompts import Place, extraction_opening, quoted, system_blocks
@@ -53,6 +61,7 @@ class ModelExtractor:
         *,
         state_folder: str,
         closed: tuple[str, ...] = (),
+        mode_of: Callable[[str], ProjectMode] = lambda _: "topics",
         now: Callable[[], float] = time.time,
     ) -> None:
         self._provider = provider
@@ -61,23 +70,13 @@ class ModelExtractor:
         self._history = history
         self._state_folder = state_folder
         self._closed = closed
+        self._mode_of = mode_of
         self._now = now
 
     async def extract(self, task: Task) -> Outcome:
-        await anyio.to_thread.run_sync(try_disk, task.project.memory)
-        tools = await anyio.to_thread.run_sync(self._tools, task)
-        job = await anyio.to_thread.run_sync(self._job, task)
-        report = await agent.run(job, self._provider, tools, RunLimits())
-        files = await anyio.to_thread.run_sync(self._written, task)
-        if any(outcome.reason == "storage" for outcome in tools.outcomes):
-            return _outcome("disk", report, files)
-        return verdict_on(report, files, self._now())
-
-    def _tools(self, task: Task) -> AgentTools:
-        project = task.project
-        view = View(
-            project.root, project.memory, others=(project.user, project.team), closed=self._closed
-        )
+        if self._mode_of(task.project.root) == "log":
+            return await self._extract_to_log(task)
+        view = await anyio.to_thread.run_sync(self._view, task)
         writer = Writer(
             view,
             self._store,
@@ -86,14 +85,51 @@ class ModelExtractor:
             state_folder=self._state_folder,
             notary=Provenance(self._store, self._history, task, self._now()),
         )
-        return AgentTools(view, writer)
+        tools = AgentTools(view, writer)
+        report = await self._run(task, tools)
+        files = await anyio.to_thread.run_sync(self._written, task)
+        if any(outcome.reason == "storage" for outcome in tools.outcomes):
+            return _outcome("disk", report, files)
+        return verdict_on(report, files, self._now())
+
+    async def _extract_to_log(self, task: Task) -> Outcome:
+        task = await anyio.to_thread.run_sync(daylog.unlogged, task)
+        if not task.turns:
+            return Outcome("done", "logged-before")
+        view = await anyio.to_thread.run_sync(self._view, task)
+        said_at = datetime.fromtimestamp(moment_of(task, self._now())).astimezone()
+        pen = LogPen(view, Provenance(self._store, self._history, task, self._now()), said_at)
+        pattern = paths.daily_log_pattern(task.project.memory.path)
+        report = await self._run(task, AgentTools(view, pen), log_path=pattern)
+        outcome = verdict_on(report, (), self._now())
+        if outcome.verdict != "done":
+            return outcome
+        files = await anyio.to_thread.run_sync(self._log, task, pen.entries)
+        return msgspec.structs.replace(outcome, files=files)
+
+    async def _run(self, task: Task, tools: AgentTools, log_path: str = "") -> AgentReport:
+        await anyio.to_thread.run_sync(try_disk, task.project.memory)
+        job = await anyio.to_thread.run_sync(self._job, task, log_path)
+        return await agent.run(job, self._provider, tools, RunLimits())
+
+    def _view(self, task: Task) -> View:
+        project = task.project
+        return View(
+            project.root, project.memory, others=(project.user, project.team), closed=self._closed
+        )
+
+    def _log(self, task: Task, entries: Sequence[Entry]) -> tuple[str, ...]:
+        memory = task.project.memory
+        with Folder.open(memory.path, beneath=memory.beneath, create=True) as folder:
+            add = partial(daylog.add, task, entries, self._now())
+            return run_fenced(Fence(writable=(folder.handle,)), add)
 
     def _written(self, task: Task) -> tuple[str, ...]:
         """What this task has saved, an attempt that broke off included."""
         there = {one.file for one in self._store.scan(task.project.memory)}
         return tuple(file for file in left_behind(self._history, task) if file in there)
 
-    def _job(self, task: Task) -> AgentJob:
+    def _job(self, task: Task, log_path: str) -> AgentJob:
         project = task.project
         notes = [one for one in self._store.scan(project.memory) if not one.retired]
         opening = extraction_opening(
@@ -104,6 +140,7 @@ class ModelExtractor:
             ],
             [*self._context(task), *(text for turn in task.turns for text in messages(turn))],
             datetime.fromtimestamp(self._now()).astimezone().date(),
+            log_path=log_path,
         )
         return AgentJob(JOB, project.root, self._model, system_blocks(), opening)
 

@@ -15,7 +15,7 @@ Rules
 
 import msgspec
 
-from memoryd import headers, topics
+from memoryd import headers, logbook, topics
 from memoryd.agent.writing import Draft
 from memoryd.errors import MemorydError
 from memoryd.extract.evidence import Evidence, speaks_for_person
@@ -25,7 +25,7 @@ from memoryd.history import History
 from memoryd.reach import Denied
 from memoryd.store import Store
 from memoryd.stored import Stored
-from memoryd.topics import Topic, Trust
+from memoryd.topics import Topic, TopicType, Trust
 
 GUARDED_TYPES = frozenset({"user", "feedback"})
 
@@ -94,6 +94,12 @@ class Provenance:
                 "trust": self._trust(new, old if was_there else None, news),
             },
         )
+
+    def trust_in(self, type_: TopicType, text: str) -> Trust:
+        """How far a line of the log can be trusted; Denied as a memory would be."""
+        news = News("", logbook.rule_of(text), text, "")
+        self._check(Topic(type=type_), news)
+        return self._trust(Topic(), None, news)
 
     def _first_seen(self, was_there: Stored | None) -> str:
         return topics.iso_time(was_there.modified) if was_there else self._said_at
