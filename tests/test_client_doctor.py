@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import traceback
 from collections.abc import Callable
@@ -235,6 +236,15 @@ def test_a_key_that_the_daemon_does_not_know_is_named(home: Path) -> None:
     assert found.verdict == "fail"
     assert "did you mean budget.usd_per_day?" in found.reason
     assert found.mend
+
+
+def test_a_daemon_that_cannot_be_loaded_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "memoryd.daemon", None)
+    found = doctor_places.config_finding(tmp_path / "none")
+    assert (found.verdict, found.mend) == ("fail", "install memoryd again, with pip, pipx or uv")
+    assert "memoryd.daemon is not installed" in found.reason
 
 
 def test_settings_that_are_a_folder_are_a_failure(tmp_path: Path) -> None:

@@ -7,19 +7,24 @@ import sys
 from memoryd_client import __version__
 from memoryd_client.failures import LocalFailure
 
+INSTALL_AGAIN = "install memoryd again, with pip, pipx or uv"
+
 
 def run() -> int:
     """Be the daemon until it is told to stop; returns its exit code."""
     try:
         from memoryd.daemon import main  # noqa: PLC0415 - loaded for this command only
-    except ModuleNotFoundError as error:
-        raise LocalFailure(
-            f"the daemon cannot start here: {error.name} is not installed",
-            "install memoryd again, with pip, pipx or uv",
-        ) from error
+    except ImportError as error:
+        raise LocalFailure(unloadable(error), INSTALL_AGAIN) from error
     if sys.stderr.isatty():
         print(greeting(), file=sys.stderr)
     return main(__version__)
+
+
+def unloadable(error: ImportError) -> str:
+    if isinstance(error, ModuleNotFoundError):
+        return f"the daemon cannot start here: {error.name} is not installed"
+    return f"the daemon cannot start here: {error}"
 
 
 def greeting() -> str:
@@ -37,8 +42,8 @@ def complaint_about_settings() -> tuple[str, str]:
         from memoryd.daemon import look_around  # noqa: PLC0415 - loaded when it is asked for only
 
         look_around(dict(os.environ), __version__)
-    except ModuleNotFoundError:
-        return "", ""
+    except ImportError as error:
+        return unloadable(error), INSTALL_AGAIN
     except Exception as error:  # noqa: BLE001 - the daemon's kinds of errors are not known on this side
         return str(error), str(getattr(error, "hint", ""))
     return "", ""
