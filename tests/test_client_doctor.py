@@ -247,6 +247,13 @@ def test_a_daemon_that_cannot_be_loaded_is_a_failure(
     assert "memoryd.daemon is not installed" in found.reason
 
 
+def test_settings_that_keep_the_daemon_from_starting_are_to_be_mended_first(well: Path) -> None:
+    path = locations().config
+    path.parent.mkdir(parents=True)
+    path.write_text("[budgt]\n")
+    assert examined()["daemon"].mend.startswith("mend the settings first (see below); then start")
+
+
 def test_settings_that_are_a_folder_are_a_failure(tmp_path: Path) -> None:
     assert doctor_places.config_finding(tmp_path).verdict == "fail"
 

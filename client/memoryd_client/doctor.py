@@ -29,12 +29,13 @@ from memoryd_client.programs import run
 def examine(cwd: str, *, try_provider: bool = False) -> list[Finding]:
     """Every finding, in the order in which a person would look."""
     places = locations()
+    config = doctor_places.config_finding(places.config)
     status: Json | None = None
     try:
         status = call("status", {"cwd": cwd}, timeout_seconds=10)
         daemon = daemon_finding(status, places)
     except Failure as failure:
-        daemon = silence_finding(failure, places)
+        daemon = silence_finding(failure, places, config)
     return [
         daemon,
         service_finding(places),
@@ -48,16 +49,18 @@ def examine(cwd: str, *, try_provider: bool = False) -> list[Finding]:
         doctor_places.watch_finding(places.claude / "projects"),
         doctor_places.hooks_finding(places),
         doctor_places.server_finding(places),
-        doctor_places.config_finding(places.config),
+        config,
         *(inner_findings(status, places) if status is not None else unasked_findings()),
         *(health_findings(cwd, try_provider) if status is not None else ()),
     ]
 
 
-def silence_finding(failure: Failure, places: Locations) -> Finding:
+def silence_finding(failure: Failure, places: Locations, config: Finding) -> Finding:
     """Why the daemon did not answer; one that is there and silent has to be ended."""
     is_stuck = isinstance(failure, TimedOut | ProtocolError)
     mend = mends.end_it(places) if is_stuck else failure.hint
+    if config.verdict == "fail":
+        mend = f"mend the settings first (see below); then {mend}"
     return Finding("daemon", "fail", failure.message, mend)
 
 
