@@ -45,7 +45,7 @@ class Command(NamedTuple):
 PROJECT = Argument(
     ("--project",), "the project's folder, or any folder in it (here, if not given)", "PATH"
 )
-JSON = Argument(("--json",), "answer as JSON, for programs", is_switch=True)
+JSON = Argument(("--json",), "answer as JSON, for programs; failures too", is_switch=True)
 
 
 def project_of(arguments: Arguments) -> str:

@@ -119,8 +119,8 @@ def provider_words(answer: Json) -> str:
 
 
 def spending_words(spending: Json) -> str:
-    today = against(number_at(spending, "today_usd"), number_at(spending, "usd_per_day"))
-    month = against(number_at(spending, "month_usd"), number_at(spending, "usd_per_month"))
+    today = against(number_at(spending, "today_usd"), spending.get("usd_per_day"))
+    month = against(number_at(spending, "month_usd"), spending.get("usd_per_month"))
     words = f"{today} today, {month} this month"
     if not is_true_at(spending, "paused"):
         return words
@@ -130,8 +130,8 @@ def spending_words(spending: Json) -> str:
     return f"{words}; paused{f' until {clock(until)}' if until else ''}: {words_for_it}"
 
 
-def against(usd: float, cap_usd: float) -> str:
-    return f"${usd:.2f} of ${cap_usd:.2f}" if cap_usd else f"${usd:.2f}"
+def against(usd: float, cap_usd: object) -> str:
+    return f"${usd:.2f} of ${cap_usd:.2f}" if isinstance(cap_usd, int | float) else f"${usd:.2f}"
 
 
 def transcript_words(transcripts: Json) -> str:
