@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar, assert_never
+from typing import Final, ParamSpec, TypeVar, assert_never
 
 import anyio
 import anyio.to_thread
@@ -24,6 +24,8 @@ from memoryd.tail import Lag
 from memoryd.topics import Topic, iso_time
 from memoryd.transcript_methods import TranscriptMethods
 from memoryd.versions import Versions
+
+WRITERS: Final = 8
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -113,6 +115,8 @@ class Methods:
         self._socket_path = socket_path
         self._errors = errors
         self._stop = stop
+        # Writers wait for the disk and for each other; readers must find a thread meanwhile.
+        self._writers = anyio.CapacityLimiter(WRITERS)
         self._started = time.time()
         self._started_monotonic = time.monotonic()
 
@@ -147,15 +151,20 @@ class Methods:
             case wire.MemoryGet():
                 return await in_thread(self._memories.get, params.cwd, params.path)
             case wire.MemorySave():
-                return await in_thread(self._save, params)
+                async with self._writers:
+                    return await in_thread(self._save, params)
             case wire.MemoryForget():
-                return await in_thread(self._memories.forget, params.cwd, params.path, by=params.by)
+                async with self._writers:
+                    return await in_thread(
+                        self._memories.forget, params.cwd, params.path, by=params.by
+                    )
             case wire.MemoryHistory():
                 return await in_thread(self._history, params)
             case wire.MemoryRestore():
-                return await in_thread(
-                    self._versions.restore, params.cwd, params.path, params.version
-                )
+                async with self._writers:
+                    return await in_thread(
+                        self._versions.restore, params.cwd, params.path, params.version
+                    )
             case (
                 wire.Hook()
                 | wire.Context()
