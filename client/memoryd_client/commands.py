@@ -62,12 +62,11 @@ def add_to(parser: argparse.ArgumentParser, argument: Argument) -> None:
         parser.add_argument(*argument.names, help=argument.help, action="store_true")
         return
     is_word = not argument.names[0].startswith("-")
-    # argparse would show every choice in every line of the usage.
-    choices = f": {', '.join(argument.choices)}" if argument.choices else ""
     name = argument.names[-1].lstrip("-").upper()
     parser.add_argument(
         *argument.names,
-        help=argument.help + choices,
+        # argparse would show every choice in every line of the usage.
+        help=meaning_of(argument),
         metavar=argument.metavar or name,
         choices=argument.choices,
         default=argument.default,
@@ -75,6 +74,13 @@ def add_to(parser: argparse.ArgumentParser, argument: Argument) -> None:
         nargs=count_of(argument) if is_word else None,
         action="append" if argument.is_repeated and not is_word else "store",
     )
+
+
+def meaning_of(argument: Argument) -> str:
+    """What an argument is for, what it can be, and what it is if not given."""
+    choices = f": {', '.join(argument.choices)}" if argument.choices else ""
+    default = "" if argument.default is None else f" ({argument.default}, if not given)"
+    return f"{argument.help}{choices}{default}"
 
 
 def count_of(argument: Argument) -> str | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from memoryd_client import __version__
-from memoryd_client.commands import Argument, Command
+from memoryd_client.commands import Argument, Command, meaning_of
 
 OPENING = """\
 A coding agent starts every session with a blank mind.
@@ -113,12 +113,6 @@ def label(argument: Argument) -> str:
         return value_of(argument)
     names = ", ".join(argument.names)
     return names if argument.is_switch else f"{names} {value_of(argument)}"
-
-
-def meaning_of(argument: Argument) -> str:
-    choices = f": {', '.join(argument.choices)}" if argument.choices else ""
-    default = "" if argument.default is None else f" (default: {argument.default})"
-    return f"{argument.help}{choices}{default}"
 
 
 def value_of(argument: Argument) -> str:

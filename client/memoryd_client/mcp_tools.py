@@ -161,7 +161,7 @@ TOOLS = (
             ),
             "name": words("a short title; the first words of the text if not given"),
             "description": words("one line that tells whether to open it"),
-            "scope": words("project if not given; user follows the person", enum=list(SCOPES[:3])),
+            "scope": words("project if not given; user follows the person", enum=list(SCOPES)),
             "supersedes": words("an older memory that this one replaces"),
         },
         ("text", "type"),
@@ -183,7 +183,7 @@ TOOLS = (
         "Lists what is remembered here, newest first, one line each.",
         {
             "type": words("only this type", enum=list(TYPES)),
-            "scope": words("only this scope", enum=list(SCOPES[:3])),
+            "scope": words("only this scope", enum=list(SCOPES)),
             "retired": {"type": "boolean", "description": "also those that were replaced"},
         },
         (),

@@ -1,7 +1,8 @@
 """The words for types and scopes, and how a bare text gets a name and a description."""
 
 TYPES = ("user", "feedback", "project", "reference")
-SCOPES = ("project", "user", "team", "agent")
+# Not those of sub-agents: they are reached by the agent's name, which no command takes.
+SCOPES = ("project", "user", "team")
 NAME_WORDS = 6
 NAME_CHARACTERS = 60
 DESCRIPTION_CHARACTERS = 150

@@ -238,10 +238,10 @@ def print_report(part: str, report: "Report") -> None:
         print(f"{part}: nothing to do")
 
 
-SERVICE = Argument(("--service",), "as a service of systemd or launchd", is_switch=True)
+SERVICE = Argument(("--service",), "the service of systemd or launchd", is_switch=True)
 
-HOOKS = Argument(("--hooks",), "in the hooks of an agent", "AGENT", choices=("claude-code",))
-MCP = Argument(("--mcp",), "as an MCP server of Claude Code", is_switch=True)
+HOOKS = Argument(("--hooks",), "the hooks of an agent", "AGENT", choices=("claude-code",))
+MCP = Argument(("--mcp",), "the MCP server of Claude Code", is_switch=True)
 STATE = Argument(
     ("--state",),
     "earlier versions of memories, checkpoints, what was spent, and the log",
@@ -251,7 +251,7 @@ YES = Argument(("--yes",), "all parts, without asking", is_switch=True)
 WRITABLE = Argument(
     ("--writable",),
     "a folder outside ~/.claude that memoryd may write: projects with agent memory, or"
-    " a memory folder of your own; can be repeated",
+    " a memory directory of your own; can be repeated",
     "DIR",
     is_repeated=True,
 )
