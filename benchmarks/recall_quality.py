@@ -25,10 +25,12 @@ import msgspec
 
 from memoryd.encoder import SentenceEncoder
 from memoryd.meaning import WordVectors, installed_folder
+from memoryd.ranking import relevance
 from memoryd.ranking import search as ranking
 from memoryd.ranking.index import Document, Index, sentence_passages
 from memoryd.ranking.relevance import surplus
 from memoryd.ranking.search import Question
+from memoryd.recall.senses import worded_question
 
 NOW = 1_800_000_000.0
 TYPES = ("user", "feedback", "project", "reference")
@@ -163,7 +165,7 @@ def main() -> None:
         for query in lines_of(options.folder / "queries.jsonl", Judged)
         if query.group in corpus
     ]
-    vars(ranking)["is_relevant"] = lambda evidence: surplus(evidence) >= options.bar
+    vars(relevance)["surplus"] = lambda evidence: surplus(evidence) - options.bar
     report("words", built(corpus), queries, Question)
     folder = installed_folder()
     if folder is None:
@@ -173,7 +175,7 @@ def main() -> None:
         "words, word vectors",
         built(corpus, vectors),
         queries,
-        lambda text: Question(text, word_vector=vectors.vector_of(text)),
+        lambda text: worded_question(vectors, text),
     )
     if options.model_dir is not None:
         encoder = SentenceEncoder.open(options.model_dir)
@@ -181,9 +183,8 @@ def main() -> None:
             "and a sentence encoder",
             built(corpus, vectors, encoder),
             queries,
-            lambda text: Question(
-                text,
-                word_vector=vectors.vector_of(text),
+            lambda text: msgspec.structs.replace(
+                worded_question(vectors, text),
                 sentence_vector=encoder.encode_query(text),
                 unrelated_cosine=encoder.unrelated_cosine,
             ),

@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from memoryd.ranking.index import Document, Index, sentence_passages
 from memoryd.ranking.postings import Postings
-from memoryd.ranking.relevance import Evidence, Likeness, is_relevant, surplus
+from memoryd.ranking.relevance import Evidence, Likeness, relevant_among, surplus
 from memoryd.ranking.search import Hit, Question, search
 from memoryd.ranking.vectors import ABSENT, Vector, Vectors, common_part, unit
+from memoryd.recall.senses import Meaning
 
 NOW = 1_800_000_000.0
 DAY = 86_400.0
@@ -72,6 +74,65 @@ def test_a_memory_is_found_by_its_name_description_or_body(query: str, key: str)
 )
 def test_an_unrelated_or_empty_query_finds_nothing(query: str) -> None:
     assert found([indexed(NOTES)], query) == []
+
+
+@pytest.fixture(scope="module")
+def meaning(tmp_path_factory: pytest.TempPathFactory) -> Meaning:
+    loaded = Meaning("", str(tmp_path_factory.mktemp("vectors")))
+    loaded.load()
+    if loaded.words is None:
+        pytest.skip("the package with the vectors has no wheel for this machine")
+    return loaded
+
+
+def found_by_meaning(meaning: Meaning, text: str) -> list[str]:
+    index = Index()
+    for key, (name, description, body) in NOTES.items():
+        document = Document(key, name, description, body, "project", NOW)
+        meaning.by_words(document, index.put(document)).give_to(index)
+    return [hit.key for hit in search([index], meaning.question(text), limit=5, now=NOW)]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *(
+            "ok",
+            "yes",
+            "thanks",
+            "thanks, looks good",
+            "go on",
+            "continue",
+            "yes do it",
+            "try again",
+        ),
+        *("sounds good", "what's next", "commit this", "fix it", "never mind", "proceed"),
+        *("make it faster", "that did not work", "good morning", "let's go", "I agree"),
+        *("what should I cook for dinner", "plan a trip to Lisbon", "is it going to rain tomorrow"),
+        *(
+            "reverse a linked list in place",
+            "explain what a monad is",
+            "how does raft elect a leader",
+        ),
+    ],
+)
+def test_small_talk_and_strange_questions_find_nothing(meaning: Meaning, said: str) -> None:
+    assert found_by_meaning(meaning, said) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "key"),
+    [
+        ("which database port do the tests use?", "postgres"),
+        ("on which day do we deploy to production?", "deploy"),
+        ("ports", "postgres"),
+        ("neovim", "editor"),
+        ("who has to review this before merging?", "reviews"),
+        ("should we port the firmwear to zephyr", "zephyr"),
+    ],
+)
+def test_a_real_question_finds_its_memory_first(meaning: Meaning, query: str, key: str) -> None:
+    assert found_by_meaning(meaning, query)[0] == key
 
 
 def test_an_empty_index_finds_nothing() -> None:
@@ -329,12 +390,27 @@ def evidence(
 
 def test_more_evidence_never_hides_and_a_larger_crowd_never_shows() -> None:
     for kind in Likeness:
-        assert not is_relevant(evidence(kind=kind))
-        assert is_relevant(evidence(covered=1.0, cosine=0.8, kind=kind))
-        assert surplus(evidence(0.5, kind=kind)) < surplus(evidence(0.6, kind=kind))
-        assert surplus(evidence(memories=10)) > surplus(evidence(memories=400))
-    assert surplus(evidence(memories=5_000)) == surplus(evidence(memories=50_000))
+        some = evidence(0.5, kind=kind)
+        assert relevant_among([evidence(kind=kind)]) == [False]
+        assert relevant_among([evidence(covered=1.0, cosine=0.8, kind=kind)]) == [True]
+        assert surplus(some) < surplus(evidence(0.6, kind=kind))
+        assert surplus(replace(some, memories=10)) > surplus(replace(some, memories=400))
+        assert surplus(replace(some, memories=5_000)) == surplus(replace(some, memories=50_000))
     assert surplus(evidence(cosine=0.3)) < surplus(evidence(cosine=0.4))
+
+
+def test_a_query_that_says_little_needs_more_evidence() -> None:
+    said = [surplus(replace(evidence(0.5), substance=substance)) for substance in (5, 15, 20, 90)]
+    assert said[0] < said[1] < said[2] == said[3]
+
+
+def test_what_just_misses_the_bar_is_shown_in_company_only() -> None:
+    good = evidence(covered=1.0, cosine=0.8)
+    steps = [evidence(covered=0.3, cosine=step / 100) for step in range(80)]
+    nearly = max((one for one in steps if surplus(one) < 0), key=surplus)
+    assert relevant_among([nearly, nearly]) == [False, False]
+    assert relevant_among([nearly, good, evidence()]) == [True, True, False]
+    assert relevant_among([]) == []
 
 
 def test_a_huge_query_is_answered_in_good_time() -> None:

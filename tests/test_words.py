@@ -95,9 +95,28 @@ def test_a_script_without_spaces_is_matched_by_pairs() -> None:
 
 def test_a_slip_of_the_finger_is_near_the_word_that_was_meant() -> None:
     for typed in ("educaton", "educcation", "educatoin", "educatiom"):
-        assert term_of("education") in near_misses(typed)
-    assert term_of("education") not in near_misses("edcatoin")
-    assert term_of("postgres") not in near_misses("postgres")
+        assert term_of("education") in near_misses(typed, anything)
+    assert term_of("education") not in near_misses("edcatoin", anything)
+    assert term_of("postgres") not in near_misses("postgres", anything)
+
+
+def test_what_begins_like_no_term_is_no_near_miss() -> None:
+    typed = {
+        "educaton": "education",
+        "psotgres": "postgres",
+        "dpeloy": "deploy",
+        "deplyo": "deploy",
+    }
+    for word, meant in typed.items():
+        term = term_of(meant)
+        misses = near_misses(word, term[:4].__eq__)
+        assert term in misses
+        assert misses < near_misses(word, anything)
+        assert not near_misses(word, "nothing".__eq__)
+
+
+def anything(_: str) -> bool:
+    return True
 
 
 def test_passages_end_at_sentences_and_lose_nothing() -> None:

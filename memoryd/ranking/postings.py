@@ -10,11 +10,14 @@ Not for two threads at once.
 """
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from memoryd.ranking.words import BEGINNING_LETTERS
 
 SATURATION = 0.9  # k1
 LENGTH_PENALTY = 0.4  # b
@@ -40,6 +43,7 @@ class Postings:
         self.size = 0
         self.total_length = 0.0
         self._holders: dict[str, _Holders] = {}
+        self._beginnings: Counter[str] = Counter()
         self._texts: list[_Text | None] = []
         self._lengths = array("d")
         self._free: list[int] = []
@@ -56,6 +60,7 @@ class Postings:
             holders = self._holders.get(term)
             if holders is None:
                 holders = self._holders[term] = _Holders(array("i"), array("f"))
+                self._beginnings[term[:BEGINNING_LETTERS]] += 1
             holders.slots.append(slot)
             holders.counts.append(count)
         self._texts[slot] = _Text(tuple(counts), array("f", counts.values()))
@@ -81,6 +86,10 @@ class Postings:
     def held_among(self, terms: Iterable[str]) -> list[str]:
         return [term for term in terms if term in self._holders]
 
+    def has_beginning(self, letters: str) -> bool:
+        """Whether any term begins like this; `letters` are as many as `words` says."""
+        return self._beginnings.get(letters, 0) > 0
+
     def scores(self, worths: Mapping[str, float], mean_length: float) -> Scores:
         """What each slot earns of the worth of each term; a text that holds none earns 0."""
         held = [(worths[term], self._holders[term]) for term in self.held_among(worths)]
@@ -99,8 +108,9 @@ class Postings:
         """What one text earns, term by term: the sum is its entry in `scores`."""
         text = self._text_in(slot)
         half_way = _half_way(self._lengths[slot] / (mean_length or 1.0))
+        held = worths.keys() & text.terms
         for term, worth in worths.items():
-            if term in text.terms:
+            if term in held:
                 count = text.counts[text.terms.index(term)]
                 yield term, worth * count / (count + half_way)
 
@@ -113,6 +123,7 @@ class Postings:
             slots[at], counts[at] = last_slot, last_count
         if not slots:
             del self._holders[term]
+            self._beginnings[term[:BEGINNING_LETTERS]] -= 1
 
     def _text_in(self, slot: int) -> _Text:
         text = self._texts[slot]

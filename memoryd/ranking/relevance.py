@@ -7,16 +7,22 @@ the evidence for it outweighs what the best of so many would have by chance:
 - known: the share of them that any memory holds. A query in words that were never seen here is
   about something else, even if one of its words is;
 - likeness: the cosine of the query and the memory, where vectors are there;
+- substance: how much the query says. Static vectors are the longer the more their word tells: that
+  of "thanks" is short, that of "postgres" long, and those of a sentence that says something add up.
+  "Go on" and "fix it" say too little to be about any memory, unless they are its very words;
 - the number of memories: the best of many is like anything.
 
-A memory that shares neither a word nor a meaning with the query is never shown.
+A memory that shares neither a word nor a meaning with the query is never shown. One that alone
+would just miss the bar is shown in the company of one that passes: the query is about something
+that is remembered, so the doubt whether it is weighs less.
 
 The weights are those of a logistic regression that told memories marked as relevant from the best
-answers of memories about other things, at sizes from 3 to 300 memories. The bar stands where 99 of
-100 relevant ones pass. Learnt on conversations and on technical text apart, they came out alike.
+answers to queries about other things: conversations, documentation of code and notes on projects,
+from 3 to 300 memories each. The bar stands where hardly a relevant one is lost.
 """
 
 import math
+from collections.abc import Sequence
 from enum import Enum
 
 import msgspec
@@ -27,6 +33,10 @@ _LARGEST_SEEN = 500
 _LEAST_COSINE = 0.3
 # A word's rarity is judged as if there were so many other memories; two alone would say nothing.
 _UNSEEN_MEMORIES = 50
+# As long as the vectors of two telling words together; more of it is no more evidence.
+ENOUGH_SUBSTANCE = 20.0
+# By so much another memory may miss the bar when one has passed it.
+_COMPANY = 1.5
 
 
 class Likeness(Enum):
@@ -43,35 +53,42 @@ class Evidence(msgspec.Struct, frozen=True):
     kind: Likeness
     cosine: float
     memories: int
+    substance: float = ENOUGH_SUBSTANCE
 
 
 class _Weights(msgspec.Struct, frozen=True):
     covered: float
     known: float
     cosine: float
+    substance: float
     crowd: float
     bar: float
 
 
 _WEIGHTS = {
-    Likeness.NONE: _Weights(covered=5.5, known=6.5, cosine=0.0, crowd=0.53, bar=0.4),
-    Likeness.WORDS: _Weights(covered=3.1, known=4.6, cosine=12.2, crowd=0.76, bar=1.7),
-    Likeness.SENTENCES: _Weights(covered=2.1, known=4.5, cosine=14.5, crowd=0.63, bar=3.7),
+    Likeness.NONE: _Weights(5.5, 6.5, 0.0, 0.0, 0.53, 0.4),
+    Likeness.WORDS: _Weights(3.1, 4.2, 13.5, 0.74, 0.81, 17.4),
+    Likeness.SENTENCES: _Weights(2.4, 3.0, 14.8, 0.37, 0.82, 9.6),
 }
 
 
-def is_relevant(evidence: Evidence) -> bool:
-    has_something = evidence.covered > 0 or evidence.cosine >= _LEAST_COSINE
-    return has_something and surplus(evidence) >= 0
+def relevant_among(evidence: Sequence[Evidence]) -> list[bool]:
+    """For each memory of an answer, whether it is shown."""
+    surpluses = [surplus(one) for one in evidence]
+    bar = -_COMPANY if max(surpluses, default=-math.inf) >= 0 else 0.0
+    return [one >= bar for one in surpluses]
 
 
 def surplus(evidence: Evidence) -> float:
     """By how much the evidence for a memory outweighs chance."""
+    if evidence.covered <= 0 and evidence.cosine < _LEAST_COSINE:
+        return -math.inf
     weights = _WEIGHTS[evidence.kind]
     found = (
         weights.covered * evidence.covered
         + weights.known * evidence.known
         + weights.cosine * evidence.cosine
+        + weights.substance * min(evidence.substance, ENOUGH_SUBSTANCE)
     )
     chance = weights.crowd * math.log(min(max(evidence.memories, 1), _LARGEST_SEEN))
     return found - chance - weights.bar

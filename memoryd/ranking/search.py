@@ -4,7 +4,7 @@
   the more the fewer memories hold it. The score is the share that a memory earns of what the
   query's words are worth together: it says how much of the query was answered.
 - A word that no memory holds may be mistyped: the commonest word one slip away stands in for it,
-  at a discount.
+  at a discount, and the more so if the word is right as it is.
 - Meaning: the likeness of query and memory beyond what all memories have in common, by word
   vectors and by sentence vectors, each with its weight. A memory without a vector of a kind gets
   what the average memory gets: nothing.
@@ -17,23 +17,31 @@ taken over all of them, so that their scores can be compared.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import cached_property
 from itertools import islice
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from memoryd.ranking.index import Entry, Index
 from memoryd.ranking.postings import Postings, Scores
-from memoryd.ranking.relevance import Evidence, Likeness, is_relevant, rarity
+from memoryd.ranking.relevance import (
+    ENOUGH_SUBSTANCE,
+    Evidence,
+    Likeness,
+    rarity,
+    relevant_among,
+)
 from memoryd.ranking.vectors import ABSENT, Vector, Vectors, common_part
 from memoryd.ranking.words import near_misses, spoken_words, term_of, terms_of
 
 LIKENESS_WEIGHT = {Likeness.WORDS: 0.5, Likeness.SENTENCES: 0.8}
 SLIP_WEIGHT = 0.8
-# Many a rare word is one slip from another that has nothing to do with it.
-SLIP_EVIDENCE = 0.4
+# Many a word is one slip from another that has nothing to do with it; few are other spellings.
+FAMILIAR_EVIDENCE = 0.3
 SHORTEST_SLIP = 5
 MOST_SLIPS = 3
 NEWEST_BONUS = 0.02
@@ -46,13 +54,16 @@ _SPARE = 5
 class Question(msgspec.Struct, frozen=True):
     """A query and, where there are models for it, its unit vectors.
 
-    `unrelated_cosine` is what the sentence model gives for texts that have nothing in common.
+    `unrelated_cosine` is what the sentence model gives for texts that have nothing in common,
+    `substance` how much the query says at all, and `familiar` its words that are surely no typos.
     """
 
     text: str
     word_vector: Vector | None = None
     sentence_vector: Vector | None = None
     unrelated_cosine: float = 0.0
+    substance: float = ENOUGH_SUBSTANCE
+    familiar: frozenset[str] = frozenset()
 
 
 class Share(msgspec.Struct, frozen=True):
@@ -92,37 +103,50 @@ def search(
     excluded: AbstractSet[str] = frozenset(),
 ) -> list[Hit]:
     """The memories that matter, best first, at most `limit` of them; often none."""
-    wording = _Wording(parts, question.text)
+    parts = [part for part in parts if len(part)]
+    wording = _Wording(parts, question)
     if not wording.whole_worth:
         return []
     senses = list(_senses_of(parts, question))
     found = [one for part in parts for one in _best_of(part, wording, senses, limit, excluded)]
     found.sort(key=lambda one: (-one.score * (1 + _bonus(one.entry, now)), one.entry.key))
-    earnings = ((one, wording.earned(one.part, one.entry)) for one in found[:limit])
-    relevant = (
+    del found[limit:]
+    earnings = [wording.earned(one.part, one.entry) for one in found]
+    evidence = [
+        _evidence_for(one, earned, question, wording, senses)
+        for one, earned in zip(found, earnings, strict=True)
+    ]
+    return [
         _hit_of(one, earned, now)
-        for one, earned in earnings
-        if is_relevant(_evidence_for(one, earned, wording, senses))
-    )
-    return list(relevant)
+        for one, earned, is_relevant in zip(found, earnings, relevant_among(evidence), strict=True)
+        if is_relevant
+    ]
 
 
 class _Wording:
     """The words of a query, and what each is worth over all parts."""
 
-    def __init__(self, parts: Sequence[Index], text: str) -> None:
+    def __init__(self, parts: Sequence[Index], question: Question) -> None:
         self._parts = parts
         self.memories = sum(map(len, parts))
         self._mean_length = _mean_length([part.documents for part in parts])
-        counts = Counter(terms_of(text))
-        holders = {term: self._holders_of(term) for term in counts}
-        self.whole_worth = sum(n * self._worth(holders[term]) for term, n in counts.items())
-        self.whole_rarity = sum(rarity(n, self.memories) for n in holders.values())
-        self.worths = {t: n * self._worth(holders[t]) for t, n in counts.items() if holders[t]}
-        self._rarities = {term: rarity(holders[term], self.memories) for term in self.worths}
-        self._add_stand_ins({term for term, n in holders.items() if not n}, text)
+        self.worths: dict[str, float] = {}
+        self._rarities: dict[str, float] = {}
+        self.whole_worth = self.whole_rarity = 0.0
+        unknown = set()
+        for term, times in Counter(terms_of(question.text)).items():
+            holders = self._holders_of(term)
+            worth, rare = times * self._worth(holders), rarity(holders, self.memories)
+            self.whole_worth += worth
+            self.whole_rarity += rare
+            if holders:
+                self.worths[term], self._rarities[term] = worth, rare
+            else:
+                unknown.add(term)
+        if unknown:
+            self._add_stand_ins(unknown, question)
 
-    @property
+    @cached_property
     def known(self) -> float:
         """The share of the query that any memory knows."""
         return sum(self._rarities.values()) / self.whole_rarity
@@ -146,15 +170,19 @@ class _Wording:
     def _worth(self, holders: int) -> float:
         return math.log1p((self.memories - holders + 0.5) / (holders + 0.5))
 
-    def _add_stand_ins(self, unknown: AbstractSet[str], text: str) -> None:
-        words = dict.fromkeys(filter(_may_be_mistyped, spoken_words(text)))
+    def _add_stand_ins(self, unknown: AbstractSet[str], question: Question) -> None:
+        words = filter(_may_be_mistyped, dict.fromkeys(spoken_words(question.text)))
         for word in islice((word for word in words if term_of(word) in unknown), MOST_SLIPS):
-            slips = near_misses(word) - self.worths.keys()
+            slips = near_misses(word, self._may_begin) - self.worths.keys()
             held = (term for part in self._parts for term in part.documents.held_among(slips))
             holders, term = max(((self._holders_of(term), term) for term in held), default=(0, ""))
             if holders:
+                trust = FAMILIAR_EVIDENCE if word in question.familiar else 1.0
                 self.worths[term] = SLIP_WEIGHT * self._worth(holders)
-                self._rarities[term] = SLIP_EVIDENCE * rarity(holders, self.memories)
+                self._rarities[term] = trust * rarity(holders, self.memories)
+
+    def _may_begin(self, letters: str) -> bool:
+        return any(part.documents.has_beginning(letters) for part in self._parts)
 
 
 class _Sense:
@@ -172,7 +200,9 @@ class _Sense:
     def scores(self, part: Index) -> Scores:
         capacity = part.documents.capacity
         likeness = self.vectors_in(part).likeness(self._query, self._common, capacity)
-        return np.where(likeness == ABSENT, 0.0, LIKENESS_WEIGHT[self.kind] * likeness)
+        likeness[likeness == ABSENT] = 0.0
+        likeness *= LIKENESS_WEIGHT[self.kind]
+        return likeness
 
     def cosine(self, part: Index, slot: int) -> float:
         """The plain cosine on a scale where 0 is nothing in common, or `ABSENT`."""
@@ -200,19 +230,22 @@ def _best_of(
     excluded: AbstractSet[str],
 ) -> Iterator[_Candidate]:
     words = wording.scores(part)
-    meaning = sum((sense.scores(part) for sense in senses), np.zeros_like(words))
+    meaning = sum((sense.scores(part) for sense in senses), np.float64(0.0))
     both = words + meaning
     both[part.slots_of(excluded)] = -np.inf
-    for slot in _largest(both, limit + _SPARE):
+    best = _largest(both, limit + _SPARE)
+    for slot, of_words, of_both in zip(
+        best.tolist(), words[best].tolist(), both[best].tolist(), strict=True
+    ):
         entry = part.entry_in(slot)
         if entry is not None and entry.key not in excluded:
-            yield _Candidate(part, entry, float(words[slot]), float(meaning[slot]))
+            yield _Candidate(part, entry, of_words, of_both - of_words)
 
 
-def _largest(scores: Scores, count: int) -> Iterable[int]:
+def _largest(scores: Scores, count: int) -> NDArray[np.intp]:
     if len(scores) <= count:
-        return range(len(scores))
-    return map(int, np.argpartition(scores, -count)[-count:])
+        return np.arange(len(scores))
+    return np.argpartition(scores, -count)[-count:]
 
 
 def _bonus(entry: Entry, now: float) -> float:
@@ -221,7 +254,11 @@ def _bonus(entry: Entry, now: float) -> float:
 
 
 def _evidence_for(
-    one: _Candidate, earned: Mapping[str, float], wording: _Wording, senses: Sequence[_Sense]
+    one: _Candidate,
+    earned: Mapping[str, float],
+    question: Question,
+    wording: _Wording,
+    senses: Sequence[_Sense],
 ) -> Evidence:
     cosines = ((sense.kind, sense.cosine(one.part, one.entry.slot)) for sense in senses)
     kind, cosine = next((found for found in cosines if found[1] != ABSENT), (Likeness.NONE, 0.0))
@@ -231,6 +268,7 @@ def _evidence_for(
         kind=kind,
         cosine=cosine,
         memories=wording.memories,
+        substance=question.substance,
     )
 
 

@@ -8,7 +8,8 @@ had been taken off both sides and needs no second look at the rows when the comm
 Not for two threads at once.
 """
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +79,7 @@ class Vectors:
         places = self._rows_of.get(owner)
         if not places or not self.fits(query):
             return ABSENT
-        return max(float(self._rows[place] @ query) for place in places)
+        return max([float(self._rows[place] @ query) for place in places])
 
     def _dots(self, query: Vector) -> Vector:
         dots = np.empty(self._used, np.float32)
@@ -105,14 +106,19 @@ class Vectors:
 
 
 def unit(vector: Vector) -> Vector:
-    length = float(np.linalg.norm(vector))
+    length = length_of(vector)
     return vector / np.float32(length) if length else vector
+
+
+def length_of(vector: Vector) -> float:
+    return math.sqrt(float(vector @ vector))
 
 
 def common_part(spaces: Sequence[Vectors], query: Vector) -> Vector:
     """The mean of all vectors that can be compared with the query."""
-    alike: Iterable[Vectors] = [space for space in spaces if space.fits(query)]
-    total = np.sum([space.total for space in alike], axis=0, dtype=np.float32)
-    return np.asarray(
-        total / np.float32(sum(space.count for space in alike) + _COMMON_PRIOR), np.float32
-    )
+    total, count = np.zeros(len(query), np.float32), _COMMON_PRIOR
+    for space in spaces:
+        if space.fits(query):
+            total += space.total
+            count += space.count
+    return total / np.float32(count)

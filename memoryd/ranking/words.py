@@ -17,6 +17,7 @@ What the index and a query do must be the same, so both come through `terms_of`.
 import re
 import threading
 import unicodedata
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import chain, pairwise
 from string import ascii_lowercase
@@ -37,6 +38,7 @@ STOP_WORDS = frozenset(
 )
 
 LONGEST_TERM = 64
+BEGINNING_LETTERS = 4
 _REMEMBERED_TOKENS = 32_768
 
 # Thai, Lao, Burmese, Khmer, kana, Han and Hangul: a run of them is no word.
@@ -83,13 +85,18 @@ def term_of(word: str) -> str:
     return _stem(word) if word.isascii() and word.isalpha() else word[:LONGEST_TERM]
 
 
-def near_misses(word: str) -> frozenset[str]:
-    """The terms of all ASCII words that are one slip of the finger from `word`.
+def near_misses(word: str, may_begin: Callable[[str], bool]) -> frozenset[str]:
+    """The terms of the ASCII words that are one slip of the finger from `word`.
 
-    A slip leaves out, adds, changes or swaps one letter, and never hits the first one.
+    A slip leaves out, adds, changes or swaps one letter, and never hits the first one. Stemming
+    hundreds of words takes a while: those whose beginning no term has are left out before.
     """
     slips: list[str] = []
     for at in range(1, len(word) + 1):
+        if at == BEGINNING_LETTERS:  # what is made from here on begins as the word does
+            slips = [slip for slip in slips if may_begin(slip[:BEGINNING_LETTERS])]
+            if not may_begin(word[:BEGINNING_LETTERS]):
+                break
         head, tail = word[:at], word[at:]
         slips += [head + letter + tail for letter in ascii_lowercase]
         if tail:

@@ -12,7 +12,7 @@ from memoryd.files import make_folder
 from memoryd.meaning import WordVectors, installed_folder
 from memoryd.ranking.index import Document, Index, sentence_passages
 from memoryd.ranking.search import Question
-from memoryd.ranking.vectors import Matrix, Vector
+from memoryd.ranking.vectors import Matrix, Vector, length_of, unit
 
 
 class FileVectors:
@@ -81,12 +81,13 @@ class Meaning:
 
     def question(self, text: str) -> Question:
         """The query with its vectors; with an encoder some milliseconds of work."""
-        encoder = self.encoder
-        return Question(
-            text=text,
-            word_vector=self.words.vector_of(text) if self.words else None,
-            sentence_vector=encoder.encode_query(text) if encoder else None,
-            unrelated_cosine=encoder.unrelated_cosine if encoder else 0.0,
+        question = Question(text) if self.words is None else worded_question(self.words, text)
+        if self.encoder is None:
+            return question
+        return msgspec.structs.replace(
+            question,
+            sentence_vector=self.encoder.encode_query(text),
+            unrelated_cosine=self.encoder.unrelated_cosine,
         )
 
     def by_words(self, document: Document, ticket: int) -> MadeVectors:
@@ -105,3 +106,14 @@ class Meaning:
 
     def _open_encoder(self) -> SentenceEncoder | None:
         return SentenceEncoder.open(Path(self._model_dir)) if self._model_dir else None
+
+
+def worded_question(words: WordVectors, text: str) -> Question:
+    """The query with what its words say."""
+    total = words.sum_of(text)
+    return Question(
+        text=text,
+        word_vector=None if total is None else unit(total),
+        substance=0.0 if total is None else length_of(total),
+        familiar=words.whole_words(text),
+    )
