@@ -1,10 +1,15 @@
 """Checkpoints: named copies of a session's notes, kept until somebody deletes them.
 
 They are files in the state folder, a folder for each project, so that neither the agent's clean-up
-of old sessions nor a lost database takes them away.
+of old sessions nor a lost database takes them away. A project's folder is named by its slug and a
+hash of its root, since slugs collide. The first versions left out the hash: what they saved is
+still read, by every project of that slug, but never written.
 """
 
+import hashlib
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -39,30 +44,42 @@ class Checkpoints:
         return self.get(root, name)[0]
 
     def list(self, root: str) -> list[Checkpoint]:
-        """Newest first."""
-        found = [(path.stat(), path) for path in Path(self._folder(root)).glob("*.md")]
-        found.sort(key=lambda one: -one[0].st_mtime)
+        """Newest first; of two of one name, the project's own."""
+        found = {
+            path.stem: path.stat()
+            for folder in (self._old_folder(root), self._folder(root))
+            for path in Path(folder).glob("*.md")
+        }
         return [
-            Checkpoint(path.stem, iso_time(facts.st_mtime), facts.st_size) for facts, path in found
+            Checkpoint(name, iso_time(facts.st_mtime), facts.st_size)
+            for name, facts in sorted(found.items(), key=lambda one: -one[1].st_mtime)
         ]
 
     def get(self, root: str, name: str) -> tuple[Checkpoint, str]:
-        try:
-            with Folder.open(self._folder(root)) as folder:
-                content = folder.read(_file(name), MOST_BYTES)
-        except NotFound as error:
-            raise _unknown(name) from error
+        with self._holding(root, name) as folder:
+            content = folder.read(_file(name), MOST_BYTES)
         kept = Checkpoint(name, iso_time(content.modified), len(content.data))
         return kept, content.data.decode("utf-8", "replace")
 
     def remove(self, root: str, name: str) -> None:
-        try:
-            with Folder.open(self._folder(root)) as folder:
-                folder.remove(_file(name), over=folder.read(_file(name), MOST_BYTES).version)
-        except NotFound as error:
-            raise _unknown(name) from error
+        with self._holding(root, name) as folder:
+            folder.remove(_file(name), over=folder.read(_file(name), MOST_BYTES).version)
+
+    @contextmanager
+    def _holding(self, root: str, name: str) -> Iterator[Folder]:
+        """The folder that has a checkpoint of this name, the project's own before the old one."""
+        for place in (self._folder(root), self._old_folder(root)):
+            if Path(place, _file(name)).is_file():
+                with Folder.open(place) as folder:
+                    yield folder
+                return
+        raise NotFound(f"there is no checkpoint {name!r}", hint="memoryd checkpoint list")
 
     def _folder(self, root: str) -> str:
+        digest = hashlib.sha256(root.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+        return f"{self._old_folder(root)}.{digest}"  # no slug has a dot
+
+    def _old_folder(self, root: str) -> str:
         return f"{self._places.state_dir}/checkpoints/{paths.slug(root)}"
 
 
@@ -73,7 +90,3 @@ def _file(name: str) -> str:
             hint="use letters, digits, spaces, dots, - and _, at most 64 of them",
         )
     return f"{name}.md"
-
-
-def _unknown(name: str) -> NotFound:
-    return NotFound(f"there is no checkpoint {name!r}", hint="memoryd checkpoint list")

@@ -26,6 +26,7 @@ import msgspec
 import structlog
 
 from memoryd.errors import MemorydError
+from memoryd.leftovers import clear_leftovers
 from memoryd.memory_folders import Layout, layout
 from memoryd.paths import Places
 from memoryd.scopes import Scopes
@@ -77,6 +78,7 @@ class MemoryWatch:
         self._woken = anyio.Event()
         self._warned: dict[str, str] = {}
         self._mended_at = -inf
+        self._started = time.time()
 
     def folders_changed(self) -> None:
         """There may be a memory directory that was not known before; on the event loop."""
@@ -191,6 +193,8 @@ class MemoryWatch:
             if directory.scope != "agent":
                 with suppress(MemorydError, OSError):
                     self._store.clear_leftovers(directory)
+        if removed := clear_leftovers(self._places, self._started):
+            log.info("leftovers-removed", files=removed)
 
     def _warn(self, event: str, directory: MemoryDirectory, error: Exception) -> None:
         """Once for each reason: the next look finds it again."""

@@ -89,6 +89,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "listing",
         "store",
         "memory_folders",
+        "leftovers",
         "daily_logs",
         "scopes",
         "dream.book",

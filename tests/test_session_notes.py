@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from memoryd import notes
+from memoryd import notes, paths
 from memoryd.checkpoints import Checkpoints
 from memoryd.config import Credentials, Secret
 from memoryd.errors import InvalidInput, NotFound
@@ -172,3 +172,24 @@ def test_a_checkpoint_is_kept_until_it_is_removed(scene: Scene) -> None:
     for bad in ("", "../x", "a/b", ".hidden", "x" * 65, "trailing.", "nul\0"):
         with pytest.raises(InvalidInput):
             kept.save("/home/dev/app", bad, "x")
+
+
+def test_projects_of_one_slug_have_checkpoints_of_their_own_and_still_read_the_old_ones(
+    scene: Scene,
+) -> None:
+    kept = Checkpoints(scene.places)
+    one, other = "/home/dev/my.app", "/home/dev/my-app"
+    shared = Path(scene.places.state_dir, "checkpoints", paths.slug(one))
+    shared.mkdir(parents=True)
+    (shared / "old.md").write_text("from before")
+    assert [kept.get(root, "old")[1] for root in (one, other)] == ["from before"] * 2
+    kept.save(one, "old", "mine")
+    kept.save(one, "new", "mine too")
+    assert (kept.get(one, "old")[1], kept.get(other, "old")[1]) == ("mine", "from before")
+    assert {checkpoint.name for checkpoint in kept.list(one)} == {"old", "new"}
+    assert [checkpoint.name for checkpoint in kept.list(other)] == ["old"]
+    kept.remove(one, "new")
+    with pytest.raises(NotFound):
+        kept.remove(other, "new")
+    kept.remove(one, "old")
+    assert kept.get(one, "old")[1] == "from before"
