@@ -1,6 +1,7 @@
 """The hooks as the client runs them, with the payloads that it really sent."""
 
 import json
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from memoryd import hooks
+from memoryd_client import claude_code
 from tests.running import COMMAND, Daemon, make_home
 from tests.session_script import SessionScript
 
@@ -74,6 +76,24 @@ def test_every_recorded_payload_is_taken_in_silence_or_with_a_word(daemon: Daemo
         assert isinstance(stdout, str)
         if payload["hook_event_name"] not in {"SessionStart", "UserPromptSubmit"}:
             assert stdout == ""
+
+
+@pytest.mark.parametrize("state", ["running", "frozen", "gone"])
+def test_no_recorded_payload_can_make_the_process_fail(home: Path, state: str) -> None:
+    one_of_each = {one["hook_event_name"]: one for one in recorded()}
+    assert set(claude_code.EVENTS) < set(one_of_each)
+    daemon = Daemon(home)
+    try:
+        if state != "gone":
+            process = daemon.start().process
+            assert process is not None
+            process.send_signal(signal.SIGSTOP if state == "frozen" else signal.SIGCONT)
+        for name in claude_code.EVENTS:
+            said = run_hook(daemon, one_of_each[name])
+            if state != "running" or name not in {"SessionStart", "UserPromptSubmit"}:
+                assert said == ""
+    finally:
+        daemon.end()
 
 
 def test_a_prompt_gets_the_memories_that_fit_once(daemon: Daemon, cwd: str) -> None:
