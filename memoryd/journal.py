@@ -8,6 +8,7 @@ import logging
 import logging.handlers
 import os
 from collections.abc import Mapping
+from functools import lru_cache
 from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
@@ -24,7 +25,10 @@ from memoryd.masking import mask
 VALUE_LIMIT_CHARACTERS = 2000
 TRACE_LIMIT_CHARACTERS = 10 * VALUE_LIMIT_CHARACTERS
 ITEMS_LIMIT = 100
+ROOM_FOR_A_LINE = 1024
 SHORTEST_SECRET = 11  # shorter ones cannot be told from words
+LONGEST_NAME = 200
+REMEMBERED_NAMES = 256
 _OUR_OWN = frozenset({"event", "level", "timestamp", "logger", "_record"})
 _PLAIN = (int, float, type(None))
 
@@ -35,6 +39,12 @@ class _PrivateRotatingFile(logging.handlers.RotatingFileHandler):
     def _open(self) -> TextIOWrapper:
         handle = os.open(self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         return TextIOWrapper(os.fdopen(handle, "ab"), encoding="utf-8", errors="replace")
+
+    def shouldRollover(self, _: logging.LogRecord) -> bool:  # noqa: N802 - its name there
+        """Whether the file is full, by its size alone: to make the line first would cost double."""
+        if self.stream is None:
+            self.stream = self._open()
+        return 0 < self.maxBytes <= os.fstat(self.stream.fileno()).st_size + ROOM_FOR_A_LINE
 
 
 def start(
@@ -135,7 +145,17 @@ def _clean_plain(value: object) -> object:
 
 
 def _clean_text(text: str) -> str:
-    return mask(text[:VALUE_LIMIT_CHARACTERS]) if len(text) > SHORTEST_SECRET else text
+    if len(text) <= SHORTEST_SECRET:
+        return text
+    if len(text) <= LONGEST_NAME:
+        return _masked_name(text)
+    return mask(text[:VALUE_LIMIT_CHARACTERS])
+
+
+@lru_cache(REMEMBERED_NAMES)
+def _masked_name(text: str) -> str:
+    """Sessions, projects and files are named in line after line; a look at each is enough."""
+    return mask(text)
 
 
 def _as_json(event: Mapping[str, Any], **_: object) -> str:
