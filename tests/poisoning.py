@@ -18,10 +18,10 @@ from typing import TypeVar
 import msgspec
 
 from memoryd.coalesce import Limits
-from memoryd.dialogue import ModelAnswer, ModelRequest, UserTurn, read_answer
+from memoryd.dialogue import ModelAnswer, ModelRequest, UserTurn
 from memoryd.stored import Stored
 from memoryd.topics import TopicType
-from tests.scripted_model import Call, Message, asks, message_json, says
+from tests.scripted_model import Call, answer_of, asks, says
 from tests.workshop import Workshop, memory_text
 
 DATA = Path(__file__).parent / "data"
@@ -172,7 +172,7 @@ class Obedient:
         steps = [asks(*writes_of(case)), says("Noted.")]
         if case.where == "team":
             steps.insert(0, asks(Call("Read", {"file_path": f"team/{TEAM_FILE}"})))
-        return _answer(steps[asked - 1])
+        return answer_of(steps[asked - 1])
 
 
 def writes_of(case: Planted) -> list[Call]:
@@ -207,11 +207,7 @@ class Faithful:
         case = self._cases[int(request.project.rpartition("-")[2])]
         is_first = len(request.turns) == 1
         write = write_of(f"{case.type}_note", case.type, case.note)
-        return _answer(asks(write) if is_first else says("Saved."))
-
-
-def _answer(message: Message) -> ModelAnswer:
-    return read_answer(json.dumps(message_json(message, "scripted", {})).encode())
+        return answer_of(asks(write) if is_first else says("Saved."))
 
 
 def interval(hits: int, of: int) -> str:

@@ -20,6 +20,8 @@ from typing import Any, Self
 
 import msgspec
 
+from memoryd.dialogue import ModelAnswer, read_answer
+
 
 class SeenRequest(msgspec.Struct, frozen=True):
     path: str
@@ -141,6 +143,11 @@ def message_json(message: Message, model: str, usage: Mapping[str, Any]) -> dict
         "usage": dict(message.usage or usage),
     }
     return {name: value for name, value in fields.items() if name not in message.without}
+
+
+def answer_of(message: Message) -> ModelAnswer:
+    """The message as a provider in this process would hand it on."""
+    return read_answer(json.dumps(message_json(message, "scripted", {})).encode())
 
 
 class PrefixCache:

@@ -10,10 +10,15 @@ import anyio
 import pytest
 
 import memoryd.statements  # noqa: F401 - once here, and not in every child
-from memoryd.config import ProjectMode
+from memoryd.config import DEFAULT_PRICES, Budget
+from memoryd.dialogue import ModelAnswer, ModelRequest, Text, UserTurn
+from memoryd.extract.task import Extractor
+from memoryd.guards import MeteredProvider
+from memoryd.llm import Provider
 from memoryd.state import Cell, State
 from tests.faults import before_each_call
-from tests.workshop import Workshop
+from tests.scripted_model import Call, answer_of, asks, says
+from tests.workshop import Workshop, memory_text
 
 
 class DeadlyState(State):
@@ -49,12 +54,23 @@ async def extract_all(here: Workshop) -> None:
         await here.idle()
 
 
-def dies(home: Path, fuse: Fuse, *, in_files: bool, mode: ProjectMode = "topics") -> bool:
+Maker = Callable[[Path], Workshop]
+
+
+def deadly(home: Path) -> Workshop:
+    return Workshop(home, state_type=DeadlyState)
+
+
+def deadly_log(home: Path) -> Workshop:
+    return Workshop(home, state_type=DeadlyState, mode="log")
+
+
+def dies(home: Path, fuse: Fuse, *, in_files: bool, make: Maker = deadly) -> bool:
     """Whether a child that extracts everything was killed on the way."""
     child = os.fork()
     if child == 0:
         try:
-            here = Workshop(home, state_type=DeadlyState, mode=mode)
+            here = make(home)
             if in_files:
                 with before_each_call(pytest.MonkeyPatch(), fuse.burn):
                     anyio.run(extract_all, here)
@@ -96,8 +112,8 @@ def test_in_log_mode_a_death_between_any_two_steps_loses_and_doubles_nothing(
         said = f"From now on always lint module {step}, because CI is slow."
         (turn,) = here.say(said, session=f"s{step}", project=f"p{step}")
         here.state.close()
-        has_died = dies(home, Fuse(step), in_files=in_files, mode="log")
-        assert not dies(home, Fuse(-1), in_files=in_files, mode="log")
+        has_died = dies(home, Fuse(step), in_files=in_files, make=deadly_log)
+        assert not dies(home, Fuse(-1), in_files=in_files, make=deadly_log)
         here = Workshop(home)
         memory = Path(here.project(f"p{step}").memory.path)
         left = [path for path in memory.rglob("*") if path.is_file() and path.suffix == ".md"]
@@ -108,3 +124,85 @@ def test_in_log_mode_a_death_between_any_two_steps_loses_and_doubles_nothing(
         if not has_died:
             break
     assert step > 10
+
+
+# --- with a model -----------------------------------------------------------------------------
+
+CALL_USD = (1000 * 0.10 + 100 * 0.50) / 1_000_000
+
+
+class Counting:
+    """A model that notes what it is asked in a file, so that no call of any life is forgotten."""
+
+    def __init__(self, calls: Path) -> None:
+        self._calls = calls
+
+    async def complete(self, request: ModelRequest, deadline_seconds: float) -> ModelAnswer:
+        del deadline_seconds
+        with self._calls.open("a+") as file:
+            file.write(f"{request.project}\n")
+            file.seek(0)
+            number = file.read().splitlines().count(request.project)
+        opening = request.turns[0]
+        assert isinstance(opening, UserTurn)
+        told = " ".join(block.text for block in opening.blocks if isinstance(block, Text))
+        if len(request.turns) > 1 or "broke off after it had saved" in told:
+            return answer_of(says("Done.", input_tokens=1000, output_tokens=100))
+        name = request.project.rpartition("/")[2]
+        text = memory_text(f"Lint {name}", body=f"Always lint module {name}.")
+        # It never thinks of the same name twice: only what it is told keeps it from doubling.
+        write = Call("Write", {"file_path": f"feedback_lint_{number}.md", "content": text})
+        return answer_of(asks(write, input_tokens=1000, output_tokens=100))
+
+
+class MeteredShop(Workshop):
+    """Whose model is paid for by the ledger on disk."""
+
+    def _extractor(self, base_url: str, provider: Provider | None) -> Extractor:
+        counting = Counting(self.home / "calls")
+        metered = MeteredProvider(counting, self.ledger, Budget(), DEFAULT_PRICES)
+        return super()._extractor(base_url, provider or metered)
+
+
+def deadly_model(home: Path) -> Workshop:
+    return MeteredShop(home, state_type=DeadlyState)
+
+
+@pytest.mark.parametrize("in_files", [True, False])
+def test_with_a_model_a_death_between_any_two_steps_loses_doubles_and_forgets_nothing(
+    home: Path, in_files: bool
+) -> None:
+    calls = home / "calls"
+    for step in count(1):
+        here = Workshop(home)
+        project = f"p{step}"
+        (turn,) = here.say(f"always lint module {project}", session=project, project=project)
+        here.state.close()
+        has_died = dies(home, Fuse(step), in_files=in_files, make=deadly_model)
+        assert not dies(home, Fuse(-1), in_files=in_files, make=deadly_model)
+        here = Workshop(home)
+        (text,) = here.files(project).values()
+        memory = here.project(project).memory
+        assert here.queue.states([turn]) == {turn: "done"}
+        assert text.count(f"Always lint module {project}.") == 1
+        assert f"source: {project}\n" in text
+        assert "trust: user-said\n" in text
+        here.store.repair(memory)  # as the next look at the directory does
+        assert here.store.read(memory, "MEMORY.md").text.count("(feedback_lint_") == 1
+        made = calls.read_text().splitlines().count(str(home / project))
+        check_bill(here, str(home / project), made)
+        here.state.close()
+        if not has_died:
+            break
+    assert step > 40
+
+
+def check_bill(here: Workshop, project: str, made: int) -> None:
+    """Every call that was made is debited, and at most one that was not."""
+    rows = here.state.run("select usd, is_open from spending where project = ?", project)
+    open_calls = sum(bool(is_open) for _, is_open in rows)
+    assert made <= len(rows) <= made + 1
+    assert open_calls <= 1
+    assert sum(float(str(usd)) for usd, _ in rows) >= made * CALL_USD * 0.999
+    assert here.backlog.waiting() == []
+    assert here.state.run("select * from tries") == []

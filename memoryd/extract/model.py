@@ -125,9 +125,8 @@ class ModelExtractor:
             return run_fenced(Fence(writable=(folder.handle,)), add)
 
     def _written(self, task: Task) -> tuple[str, ...]:
-        """What this task has saved, an attempt that broke off included."""
         there = {one.file for one in self._store.scan(task.project.memory)}
-        return tuple(file for file in left_behind(self._history, task) if file in there)
+        return tuple(file for file in self._saved(task) if file in there)
 
     def _job(self, task: Task, log_path: str) -> AgentJob:
         project = task.project
@@ -146,7 +145,7 @@ class ModelExtractor:
 
     def _context(self, task: Task) -> Iterator[str]:
         """What stands before the messages, in lines of our own."""
-        saved = left_behind(self._history, task) if task.is_repeated else ()
+        saved = self._saved(task) if task.is_repeated else []
         if saved:
             yield (
                 "@memoryd An attempt at these messages broke off after it had saved"
@@ -156,6 +155,17 @@ class ModelExtractor:
             yield "@memoryd Before these messages, for context only:"
             yield quoted("assistant", mask(task.earlier))
             yield "@memoryd The new messages:"
+
+    def _saved(self, task: Task) -> list[str]:
+        """What this task has saved: by the history and, where a kill came before it, by origin."""
+        files = list(left_behind(self._history, task))
+        if task.is_repeated:
+            files += [
+                one.file
+                for one in self._store.scan(task.project.memory)
+                if one.topic.source == task.session_id and one.modified >= task.began
+            ]
+        return list(dict.fromkeys(files))
 
 
 def verdict_on(report: AgentReport, files: tuple[str, ...], now: float) -> Outcome:
