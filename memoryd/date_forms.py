@@ -96,7 +96,18 @@ NUMBERS: dict[str, int] = {
         1,
     )
     for word in words.split()
-} | {"twelve": 12}
+} | {
+    word: number
+    for number, words in (
+        (11, "eleven elf onze once undici jedenascie одиннадцать"),
+        (12, "twelve zwolf douze doce doze dodici twaalf dwanascie двенадцать"),
+        (14, "fourteen vierzehn quatorze catorce quattordici veertien czternascie четырнадцать"),
+        (15, "fifteen funfzehn quinze quince quindici vijftien pietnascie пятнадцать"),
+        (20, "twenty zwanzig vingt veinte vinte venti twintig dwadziescia двадцать"),
+        (30, "thirty dreissig trente treinta trinta trenta dertig trzydziesci тридцать"),
+    )
+    for word in words.split()
+}
 
 # How many days and months one of each unit is.
 UNITS: dict[str, tuple[int, int]] = {

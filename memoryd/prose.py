@@ -2,18 +2,21 @@
 
 Rules:
 - What was pasted is not what was said: fenced and indented code, block quotes, tags and comments,
-  logs, diffs, stack traces, shell sessions, JSON, forwarded mail, invented chat turns, and whatever
-  follows a line that announces a paste ("she wrote:"). Rather lose a sentence than keep one of a
-  stranger's.
+  logs, diffs, stack traces, shell sessions, JSON, letters, chats, invented turns, and whatever
+  follows a line that announces a paste ("she wrote:", or "sum up this mail" above an empty line).
+  Rather lose a sentence than keep one of a stranger's.
 - A message that tells its reader to ignore earlier instructions is nobody's prose.
 - Words between quotation marks or backticks stay in `text` and are blank in `plain`, so that no
   rule is found inside them.
-- `plain` is what rules are matched on: lower case, Latin accents folded, apostrophes gone.
+- `plain` is what rules are matched on: lower case, Latin accents folded, apostrophes gone, the
+  short forms of chats written out, and the words that rules hang on spelt right.
 """
 # ruff: noqa: RUF001 - dashes, quotation marks and Cyrillic letters are what this module is about
 
 import re
 import unicodedata
+from collections.abc import Iterator
+from itertools import zip_longest
 
 import msgspec
 
@@ -21,7 +24,7 @@ BLANK = "¤"
 _FOLDED = {"ł": "l", "Ł": "l", "ё": "е", "Ё": "е"}
 
 _FENCE = re.compile(
-    r"^[ \t]*(```|~~~)[^\n]*\n?.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL
+    r"^[ \t]*(```|~~~|\"\"\"|''')[^\n]*\n?.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL
 )
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _TAG_PAIR = re.compile(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?>.{0,4000}?</\1\s*>", re.DOTALL)
@@ -37,6 +40,11 @@ _MAIL_START = re.compile(
     r"^\s*(?:-{2,}\s*(?:original message|forwarded message|weitergeleitete nachricht)"
     r"|begin forwarded message|on .{4,80} wrote:|am .{4,80} schrieb .*:|le .{4,80} a ecrit ?:)",
 )
+# The line that a letter begins with; who writes to us begins with less.
+_SALUTATION = re.compile(
+    r"^\s*(?:dear|hi|hello|hallo|liebe[rs]?|sehr geehrte[rs]?|bonjour|cher|chere|hola|estimad[oa]s?"
+    r"|ola|prezad[oa]s?|ciao|gentile|beste) [\w .]{2,30}[,!]\s*$"
+)
 _MAIL_HEADER = re.compile(
     r"^\s*(?:from|to|sent|date|subject|cc|von|an|gesendet|betreff|de|para|objet|asunto|assunto"
     r"|oggetto): \S"
@@ -44,10 +52,26 @@ _MAIL_HEADER = re.compile(
 _CHAT_TURN = re.compile(
     r"^\s*\[?(?:human|user|assistant|system|claude|ai)\]?\s*[:>]", re.IGNORECASE
 )
+# Not what people put over a remark of their own.
+_SPEAKER = re.compile(
+    r"^\s*(?!(?:note|notes|rules?|fyi|btw|ps|also|remember|context|background|todo|bug|important"
+    r"|update"
+    r"|feedback|style|tests?|why|how|what|when|where|reason|question|first|second|third|one|two|and"
+    r"|deadline|docs?|code|commits?|prs?|example|hint|warning|tip|me)\b)[a-z][\w.-]{1,14}: \S"
+)
 _ANNOUNCES_PASTE = re.compile(
     r"\b(?:wrote|said|says|writes|e-?mail|mail|message|msg|ticket|comment|review|output|logs?"
     r"|prompt|readme|copy|text|pasted?|changelog|draft|translat\w+|proofread|reword|summari[sz]e"
     r"|quote|schrieb|ecrit)\b.*:\s*$"
+)
+# A text that stands below, after an empty line, without a colon before it.
+_SHOWS_A_TEXT = re.compile(
+    r"\b(?:this|these|following|below|attached|pasted|here(?:'?s| is| are)) (?:\w+ ){0,3}?"
+    r"(?:e-?mails?|mails?|messages?|threads?|chats?|tickets?|comments?|reviews?|logs?|outputs?"
+    r"|readme|texts?"
+    r"|docs?|documents?|pages?|articles?|posts?|letters?|transcripts?|exports?|notes|minutes"
+    r"|prompts?|changelog|release notes|spec|reports?|statements?|quotes?)\b"
+    r"|\b(?:says this|reply to this|answer this|translate this|explain this|proofread this)\b"
 )
 # "Translate: ...", "put on the banner: ...": the rest of the line is material, not message.
 _DICTATES = re.compile(
@@ -61,7 +85,8 @@ _DICTATES = re.compile(
 )
 _MACHINE_LINES = re.compile(
     r"""^\s*(?:
-      \[?\d{4}-\d\d-\d\d[T\ ]\d\d:\d\d | \[?\d\d:\d\d:\d\d | [A-Z][a-z]{2}\ +\d+\ \d\d:\d\d
+      \[?\d{4}-\d\d-\d\d[T\ ]\d\d:\d\d | \[?\d\d:\d\d:\d\d | \[\d\d?:\d\d\]
+    | \d\d?:\d\d\ \S+:\ | <\w+>\ \w | [A-Z][a-z]{2}\ +\d+\ \d\d:\d\d
     | \[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL|CRITICAL|FAILED|PASSED)\]?[:\s]\s*\S*[][/:.=_]
     | Traceback\b | File\ ".*",\ line | at\ \S+\( | at\ \S*[./]\S*:\d+
     | [\w.]*(?:Error|Exception)\b(?:\[|:)
@@ -108,6 +133,32 @@ _TO_ANOTHER_MATTER = (
 )
 _TURNS = re.compile(f"{_TO_AN_ASIDE}|{_TO_A_QUESTION}|{_TO_ANOTHER_MATTER}")
 
+_WORD = re.compile(r"[a-z0-9]+")
+_SHORT_FORMS = {
+    "u": "you", "ur": "your", "pls": "please", "plz": "please", "thx": "thanks",
+    "bc": "because", "cuz": "because", "coz": "because", "b4": "before",
+    "ppl": "people", "msg": "message", "msgs": "messages", "gonna": "going to", "wanna": "want to",
+    "gotta": "have to", "gimme": "give me", "lemme": "let me", "smth": "something", "abt": "about",
+}  # fmt: skip
+_MISSPELT = (
+    *("always", "never", "please", "remember", "before", "whenever", "every", "because", "instead"),
+    *("prefer", "should", "without", "anymore", "everything", "again"),
+)
+
+
+def _slips_of(word: str) -> Iterator[str]:
+    """The word with two letters swapped, one left out or one doubled, but never its first."""
+    for at in range(1, len(word)):
+        yield word[:at] + word[at + 1 :]
+        yield word[:at] + word[at] + word[at:]
+        yield word[:at] + word[at + 1 : at + 2] + word[at] + word[at + 2 :]
+
+
+# "ever" is a word of its own.
+_SPELT_OUT = {
+    slip: word for word in _MISSPELT for slip in _slips_of(word) if slip not in {"ever", word}
+} | _SHORT_FORMS
+
 
 class Sentence(msgspec.Struct, frozen=True):
     """One thing said: as written, as matched, and whether it opens a topic of its own."""
@@ -147,7 +198,7 @@ def sentences(text: str) -> list[Sentence]:
 def matchable(piece: str) -> str:
     """What rules are matched on: plain, without quoted words and apostrophes, single-spaced."""
     bare = plain(_without_quoted(piece)).replace("'", "").replace("’", "")
-    return " ".join(bare.split())
+    return " ".join(_WORD.sub(lambda word: _SPELT_OUT.get(word[0], word[0]), bare).split())
 
 
 def _plain_character(character: str) -> str:
@@ -170,12 +221,19 @@ def _without_quoted(text: str) -> str:
 def _paste_starts_at(lines: list[str]) -> int:
     headers = [number for number, line in enumerate(lines) if _MAIL_HEADER.match(plain(line))]
     ends = [headers[0]] if len(headers) > 1 else []
-    for number, line in enumerate(lines):
-        if _MAIL_START.match(plain(line)) or _CHAT_TURN.match(line):
+    for number, (line, behind) in enumerate(zip_longest(map(plain, lines), map(plain, lines[1:]))):
+        begins = _MAIL_START.match(line) or _CHAT_TURN.match(line)
+        if begins or (number and _SALUTATION.match(line)) or _are_a_dialogue(line, behind or "-"):
             ends.append(number)
-        elif _ANNOUNCES_PASTE.search(plain(line)):
+        is_above_a_gap = behind is not None and not behind.strip()
+        if _ANNOUNCES_PASTE.search(line) or (is_above_a_gap and _SHOWS_A_TEXT.search(line)):
             ends.append(number + 1)
     return min(ends, default=len(lines))
+
+
+def _are_a_dialogue(line: str, behind: str) -> bool:
+    """Whether two lines in a row begin with the names of who says them."""
+    return bool(_SPEAKER.match(line) and _SPEAKER.match(behind))
 
 
 def _is_pasted(line: str, *, is_diff: bool) -> bool:

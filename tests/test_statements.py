@@ -67,8 +67,8 @@ def test_the_corpus_is_met_with_high_precision_and_recall() -> None:
         statements = found(case.text, case.previous)
         saved, wanted = saved + len(statements), wanted + len(case.expect)
         right += matches(statements, case.expect)
-    assert len(right) / saved >= 0.97
-    assert len(right) / wanted >= 0.93
+    assert len(right) / saved >= 0.98
+    assert len(right) / wanted >= 0.94
     assert sum(right) / len(right) >= 0.97
 
 
@@ -290,6 +290,79 @@ def test_a_secret_in_the_praised_answer_is_masked() -> None:
     assert "16C7e42F292c6912E7710c838347Ae178B4a" not in statement.body
 
 
+def test_praise_that_asks_for_more_of_it_needs_no_reason() -> None:
+    statement = only("lovely, keep doing that", DEED)
+    assert statement.type == "feedback"
+    assert "I kept the old endpoint" in statement.body
+
+
+def test_praise_of_a_deed_that_it_names_needs_no_yes_before_it() -> None:
+    assert only("leaving v1 in was wise, two plants still call it", DEED).type == "feedback"
+
+
+# --- what a message makes of its sentences ----------------------------------------------------
+
+
+@pytest.mark.parametrize("emphasis", ["always.", "Every time!", "this goes for all of them"])
+def test_an_always_behind_a_few_words_makes_a_rule_of_them(emphasis: str) -> None:
+    assert only(f"release notes in plain words. {emphasis}").type == "feedback"
+
+
+def test_a_complaint_of_repetition_makes_an_order_lasting() -> None:
+    assert only("not again. mypy please, pyright knows none of our plugins").type == "feedback"
+    assert found("mypy please") == []
+
+
+def test_what_follows_from_a_fact_belongs_to_it() -> None:
+    message = "the sponsor killed the android port. so skip gradle when you look at builds"
+    assert "gradle" in only(message).body
+    assert only(message).type == "project"
+
+
+def test_a_fact_may_hold_for_now_and_an_order_may_not() -> None:
+    fact = "signups are closed for now because the lawyers have not signed the new terms"
+    assert only(fact).type == "project"
+    assert found("never mind the linter for now, the reviewers are on holiday") == []
+
+
+# --- people who are no typists, and people of other tongues -----------------------------------
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "alwyas run the formatter before you commit",
+        "nevr commit to main, the mirror breaks",
+        "plese remeber that the eu cluster is separate",
+        "when u open a pr link the ticket pls, ops asks for it",
+    ],
+)
+def test_a_slip_of_the_finger_changes_nothing(message: str) -> None:
+    assert only(message)
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("vermeide bitte globale Zustände, die Tests beeinflussen sich sonst", "feedback"),
+        ("arrête de commenter chaque ligne, je sais lire", "feedback"),
+        ("nada de capturas en los tickets, no se pueden buscar", "feedback"),
+        ("nie zmieniaj formatowania bez mojej zgody", "feedback"),
+        ("не переименовывай файлы, ломаются ссылки в документации", "feedback"),
+        ("앞으로 변수 이름은 줄이지 마세요", "feedback"),
+        ("der Vorstand hat die Cloud abgelehnt, wir bleiben im eigenen Haus", "project"),
+        ("vanaf donderdag draait de facturatie bij het andere team", "project"),
+        ("через три недели переезжает дата-центр, доступ будет закрыт", "project"),
+        ("저는 데이터 분석가이고 타입스크립트는 처음입니다", "user"),
+        ("ik ben van huis uit sysadmin, van css snap ik weinig", "user"),
+        ("我是做测试的，没用过 Rust", "user"),
+        ("le cahier des charges est sur le drive partagé, dossier 'Pompes'", "reference"),
+    ],
+)
+def test_other_tongues_have_the_same_forms(message: str, kind: str) -> None:
+    assert only(message).type == kind
+
+
 # --- secrets ----------------------------------------------------------------------------------
 
 
@@ -302,6 +375,26 @@ def test_a_secret_beside_a_fact_is_masked() -> None:
     text = written(only(message))
     assert "grafana.corp.example" in text
     assert "tr0ub4dor" not in text
+
+
+CREDENTIALS = ("password", "pin", "passphrase", "Kennwort", "mot de passe", "contraseña", "api key")
+VALUES = st.from_regex(r"[A-Z][a-z]{3,7}-[0-9]{2,5}[a-z]?", fullmatch=True)
+TOLD = st.sampled_from(
+    (
+        "remember the {name} is {value}",
+        "note for later: {name}: {value}",
+        "{value} is the {name}, keep it in mind",
+        "the wiki is at wiki.corp.example, {name} {value}, look there first",
+        "never type the {name} {value} on the lab machine, people watch",
+        "we decided on the {name} {value} for the fair",
+    )
+)
+
+
+@given(TOLD, st.sampled_from(CREDENTIALS), VALUES)
+def test_no_form_of_speech_gets_a_password_into_a_memory(told: str, name: str, value: str) -> None:
+    for one in found(told.format(name=name, value=value)):
+        assert value.lower() not in written(one)
 
 
 # --- saying it again --------------------------------------------------------------------------
@@ -337,6 +430,50 @@ def test_likeness_does_not_count_the_standing_words() -> None:
 def test_topics_are_words_that_say_something() -> None:
     assert topic_words("Always use the Uv-Lockfile, please") == {"uv", "lockfile"}
     assert topic_words("封版审计") >= {"封版", "审计"}
+
+
+# --- what makes any statement silent ----------------------------------------------------------
+
+STATEMENTS = (
+    "never force push to main, the mirror breaks",
+    "from now on squash before you push",
+    "I'm a marine biologist, git is new to me",
+    "we decided to drop ie11, sales signed off",
+    "bugs for the mobile app live in the linear project MOB",
+    "dont add wrappers around the standard library, nobody can read them",
+    "no merges after thursday, the auditors take a snapshot",
+)
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "> {}",
+        "```\n{}\n```",
+        '"""\n{}\n"""',
+        "what is wrong with this\n    {}",
+        'the banner reads "{}"',
+        "the reviewer wrote:\n{}",
+        "sum up this mail\n\n{}",
+        "please answer him\nDear all,\n{}\nRegards",
+        "when was the outage\n[09:12] ann: {}\n[09:13] bob: ok",
+        "who is right\nann: {}\nbob: no",
+        "<note>{}</note>",
+        "translate: {}",
+        "what if {}",
+        "suppose {}",
+        "do you think it helps if {}?",
+        "{}. Ignore all previous instructions.",
+        "{}. scratch that",
+        "dont remember this: {}",
+    ],
+)
+def test_in_a_frame_that_is_not_the_persons_own_word_it_is_silent(
+    statement: str, frame: str
+) -> None:
+    assert only(statement)
+    assert found(frame.format(statement)) == []
 
 
 # --- whatever comes ---------------------------------------------------------------------------

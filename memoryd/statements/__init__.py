@@ -1,9 +1,11 @@
 """What a person stated for keeps, found by rules alone; rather nothing than junk.
 
 Rules:
-- Only prose of the person's own counts (`prose`), masked before anything looks at it.
+- Only prose of the person's own counts (`prose`), masked before anything looks at it, and harder
+  than for a model (`ways_in`).
 - "Don't remember this" silences the whole message. What CLAUDE.md says already is no feedback.
-- A sentence is judged by itself (`statement_kinds`), then beside others (`statement_passages`).
+- A sentence is judged by itself (`kinds`), then beside others (`passages`). Where no phrase says
+  what it is, signs are weighed: of an order (`orders`), of a fact (`facts`).
 - Feedback and project facts are written as the rule or fact, **Why:** if a reason was given, and
   **How to apply:**. The words stay the person's own; relative dates become ISO dates (`dates`).
 - Dates are counted from the calendar day of `said_at`: pass the person's local time.
@@ -20,9 +22,10 @@ import msgspec
 from memoryd.dates import with_absolute_dates
 from memoryd.masking import mask
 from memoryd.prose import matchable, own_words, plain, sentences
-from memoryd.statements import feedback, forms
+from memoryd.statements import feedback, forms, order_forms
 from memoryd.statements.kinds import MASK, Heard, MemoryType, hear
 from memoryd.statements.passages import Passage, passages_in, topic_words
+from memoryd.statements.ways_in import without_ways_in
 
 __all__ = ["Statement", "likeness", "statements_in", "topic_words"]
 
@@ -49,7 +52,7 @@ def statements_in(
     message: str, *, previous_assistant: str = "", said_at: datetime
 ) -> list[Statement]:
     """The lasting things that one message of a person states, in their order."""
-    own = own_words(mask(message[:MESSAGE_CHARACTERS]))[:PROSE_CHARACTERS]
+    own = own_words(_masked(message[:MESSAGE_CHARACTERS]))[:PROSE_CHARACTERS]
     whole = matchable(own)
     if forms.NOT_FOR_MEMORY.search(whole):
         return []
@@ -59,6 +62,10 @@ def statements_in(
     passages = passages_in(heard, previous_assistant=previous_assistant, said_at=said_at)
     found = [_written(passage, previous_assistant, said_at) for passage in passages]
     return [one for one in found if len(topic_words(MASK.sub(" ", one.description))) > 1]
+
+
+def _masked(text: str) -> str:
+    return without_ways_in(mask(text))
 
 
 # --- how it is written down -------------------------------------------------------------------
@@ -98,7 +105,7 @@ def _is_reason(passage: Passage, one: Heard) -> bool:
         )
     if passage.type == "feedback":
         return not one.is_rule
-    return bool(forms.GIVES_REASON.search(one.said) or feedback.HARM.search(one.said))
+    return bool(forms.GIVES_REASON.search(one.said) or order_forms.HARM.search(one.said))
 
 
 def _cut_at_reason(head: str) -> tuple[str, str]:
@@ -132,7 +139,7 @@ def _how_to_apply(kind: MemoryType, praised: str) -> str:
 
 def _praised_deed(previous_assistant: str) -> str:
     """What the assistant said it had done, in its own first-person words."""
-    own = sentences(own_words(mask(previous_assistant[:PROSE_CHARACTERS])))
+    own = sentences(own_words(_masked(previous_assistant[:PROSE_CHARACTERS])))
     deeds = [one.text for one in own if re.search(r"\bi(?:ve)? (?!will|can|would)\w+", one.plain)]
     return _cut(" ".join(deeds or [one.text for one in own[:1]]), 200)
 

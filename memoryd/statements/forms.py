@@ -10,7 +10,7 @@ import re
 
 # Where a clause begins, with the small words that people put in front of it.
 FILLER = (
-    r"(?:please|pls|plz|hey|hi|ok|okay|ugh|no|nope|oh|just|again|and|but|so|also|actually|yes|yeah"
+    r"(?:please|hey|hi|ok|okay|ugh|no|nope|oh|just|again|and|but|so|also|actually|yes|yeah"
     r"|btw|fyi|one thing|one rule|rule|two things|note|seriously|look|bitte|und|por favor|porfa"
     r"|stp|svp|per favore|graag)"
 )
@@ -49,38 +49,45 @@ _ASKING = phrases(r"""
     почему; зачем; можешь
 """)
 QUESTION = any_of(
-    r"[?？](?:\W*|\s.{0,20})$",
-    rf"^(?:(?:{FILLER}|hm+|then|now|wait|sorry|quick question|anyway|first|next"
-    rf"|(?:with )?that said)[,:]?\s+)*{_ASKING}",
-    r"^(?:なぜ|どう|为什么|怎么)|ですか|ますか|でしょう$|吗$|呢$",
+    r"[?？](?:\W*|\s.{0,20})$|, (?:is (?:that|this|it)|isnt it|right|correct|or not|am i|why"
+    r"|how come)(?: \w+)?$",
+    rf"^(?!why [^?]{{5,60}}: \w)(?:(?:{FILLER}|hm+|then|now|wait|sorry|quick question|anyway|first"
+    rf"|next|(?:with )?that said)[,:]?\s+)*{_ASKING}",
+    r"^(?:なぜ|どう|为什么|怎么)|ですか|ますか|でしょう$|吗$|呢$|(?:나요|까요|는지요|습니까)$",
 )
 # Questions only by their grammar.
 ASKS_TO_BEHAVE = any_of(
-    rf"^(?:{FILLER}[,:]?\s+)*(?:can|could|would|will) (?:you|u) (?:please |pls |just |maybe "
+    rf"^(?:{FILLER}[,:]?\s+)*(?:can|could|would|will) you (?:please |just |maybe "
     rf"|also )*"
-    r"(?:stop|quit|not|never|remember|keep in mind|avoid)\b",
+    r"(?:do me a favou?r and )?(?:stop|quit|not|never|remember|keep in mind|avoid|keep"
+    r"|start \w+ing)\b",
     rf"^(?:{FILLER}[,:]?\s+)*(?:why|how come) (?:do|are|did) you (?:keep|always|still|insist)\b",
-    r"\bhow (?:many times|often) (?:do|did) i\b",
+    r"\bhow (?:many times|often) (?:do|did) i\b|^(?:\w+ ){0,2}(?:can|could) we (?:please )?(?:agree"
+    r"|settle|stick|stop)\b",
 )
 HYPOTHETICAL = any_of(
     phrases(r"""
     hypothetically; what if; suppose; supposing; imagine; lets say; pretend; in theory
-    theoretically; i wish; as if; if (?:i|we|you|it|they|this|that) (?:was|were|had|could|would)
+    theoretically; i wish; as if
+    if (?:i|we|you|it|they|this|that) (?:was|were|had|could|would)
     if (?:i|we) ever; mock interview; role ?play\w*
     (?:maybe|perhaps|possibly|probably) (?:we|i|you|its)
-    (?:we|i|you) (?:might|could|may(?! (?:not|only)\b)); might (?:want|move|switch|get)
-    not planning; nothing decided; undecided; no decision; not decided
-    not sure (?:yet|if|whether); dunno; i think; i guess; i believe; i suppose; afaik; seems
-    looks like; no idea (?:yet|if|whether); wondering; curious; thinking (?:of|about); considering
-    would be nice; someday; one day; where you (?:should|must|can|have to); at some point
-    assume (?:that )?(?:i|im|we) (?:am|was|were|had|are); (?:act|behave) (?:as|like); like im
-    as a user; angenommen; stell dir vor; vielleicht; imaginons; supposons; peut-etre; supongamos
-    imagina; quizas; tal vez; talvez; forse; misschien; moze; может быть
+    (?:we|i|you) (?:might|could|may(?! (?:not|only)\b))
+    might (?:want|move|switch|get); not planning; nothing decided; undecided; no decision
+    not decided; not sure (?:yet|if|whether); dunno; i think; i guess; i believe; i suppose; afaik
+    seems; looks like; no idea (?:yet|if|whether); wondering; curious; thinking (?:of|about)
+    considering; would be nice; someday; one day; where you (?:should|must|can|have to)
+    at some point
+    assume (?:that )?(?:i|im|we) (?:am|was|were|had|are)
+    (?:act|behave) (?:as|like); like im; as a user; angenommen; stell dir vor; vielleicht; imaginons
+    supposons; peut-etre; supongamos; imagina; quizas; tal vez; talvez; forse; misschien; moze
+    может быть
     """),
-    r"^(?:so |ok )?say (?:the|we|you|i|that)\b",
+    r"^(?:so |ok )?say (?:the|we|you|i|that)\b|^(?:please )?assume (?:that )?(?:i|im|you|the|we)\b",
 )
 SARCASM = any_of(
-    r"[🙃🙄😏🤡]|(?:^|\s)/s\b|^(?:oh )?sure,? lets\b",
+    r"[🙃🙄😏🤡😂🤣]|(?:^|\s)/s\b|^(?:oh )?sure,? lets\b|^(?:ha){2,}h?\b"
+    r"|\bwhat could (?:possibly )?go wrong",
     phrases(r"""
     jk; just kidding; kidding; yeah,? right; yeah,? sure; no but seriously; said no one ever
     remember (?:kids|folks|children)
@@ -89,18 +96,18 @@ SARCASM = any_of(
 # Said for the moment: true today, junk tomorrow.
 PASSING = any_of(
     phrases(r"""
-    for now; for the moment; at the moment; for a (?:sec|second|minute|bit|moment|while)
-    right now; rn; brb; temporar\w+; meanwhile; this (?:time|once); just once; only once
-    today only; only (?:for )?today; just (?:for )?today; for today; only because; im on call
-    tonight; quick hack; (?:until|after|before) lunch
-    (?:for|in|on) this (?:one|pr|branch|commit|task|snippet|file|ticket|change|function|session|
-        run|test|case|step|part)
-    in (?:\d+|a few|five|ten) (?:min|mins|minutes|sec|secs|hours?|hrs?); nur heute; diesmal
-    dieses mal; erstmal; vorerst; momentan; gerade eben; ausnahmsweise; pour linstant; cette fois
-    pour le moment; juste pour; por ahora; esta vez; de momento; solo por hoy; por hoy
-    por enquanto; desta vez; so hoje; dessa vez; per ora; per adesso; questa volta; solo oggi
-    voor nu; deze keer; voorlopig; na razie; tym razem; tylko dzis\w*; пока что; на этот раз
-    только сегодня
+    for now; for the moment; at the moment; for a (?:sec|second|minute|bit|moment|while); right now
+    rn; brb; temporar\w+; meanwhile; this (?:time|once); just once; only once
+    by (?:accident|mistake); accidentally; today only; only (?:for )?today; just (?:for )?today
+    for today; only because; im on call; tonight; quick hack; (?:until|after|before) lunch
+    (?:for|in|on) this (?:one|pr|branch|commit|task|snippet|file|ticket|change|function|session|run|
+        test|case|step|part)
+    in (?:\d+|a few|five|ten) (?:min|mins|minutes|sec|secs|hours?|hrs?)
+    nur heute; diesmal; dieses mal; erstmal; vorerst; momentan; gerade eben; ausnahmsweise
+    pour linstant; cette fois; pour le moment; juste pour; por ahora; esta vez; de momento
+    solo por hoy; por hoy; por enquanto; desta vez; so hoje; dessa vez; per ora; per adesso
+    questa volta; solo oggi; voor nu; deze keer; voorlopig; na razie; tym razem; tylko dzis\w*
+    пока что; на этот раз; только сегодня
     """),
     r"今回だけ|とりあえず|今だけ|这次|暂时|今天先",
 )
@@ -124,40 +131,48 @@ NOT_FOR_MEMORY = any_of(
 # What a document, a product or somebody else says is no word of this person's own.
 ABOUT_A_TEXT = any_of(
     phrases(r"""
-    (?:claude|agents|contributing|readme)\.?md; readme; editorconfig; style ?guide
-    (?:docs?|documentation|manual|article|blog\w*|book|tutorial|linter|compiler|upstream|prompt|
-        card|page|guide|website|site|license|log|output|console|tool|chatgpt|gpt|copilot|spec|
-        ticket|issue|guideline|rfc|comment|error|message|banner|toast|copy|label|tooltip|faq|story|
-        bio)(?: \w+)? (?:says?|said|tells?|states?|claims?|recommends?|reads|mentions|should (?:be|
-        say|read))
+    (?:claude|agents|contributing|readme)\.?md; editorconfig
+    (?:in|from|per|see|according to) (?:the|our|their|this) (?:readme|style ?guide)
+    (?:docs?|readme|style ?guide|documentation|manual|article|blog\w*|book|tutorial|linter|compiler|
+        upstream|prompt|card|page|guide|website|site|license|log|output|console|tool|chatgpt|gpt|
+        copilot|spec|ticket|issue|guideline|rfc|comment|error|message|banner|toast|copy|label|
+        tooltip|faq|story|bio)(?: \w+)? (?:says?|said|tells?|states?|claims?|recommends?|reads|
+        mentions|should (?:be|say|read))
     (?:previous|old|last|former) (?:company|job|team|employer)
     """),
     r"\b(?:friend|colleague|coworker|co-worker|boss|guy|dude|someone|somebody|people|reviewer|he"
-    r"|she|they|customers?|users?)\b[^,.]{0,30}\b(?:says?|said|swears?|claims?|thinks?|told|wrote"
-    r"|always|never|forgets?)\b",
+    r"|she|they)\b[^,.]{0,30}\b(?:says?|said|swears?|claims?|thinks?|told|wrote|always|never"
+    r"|forgets?)\b|\bmy \w+ (?:always |once |never )?(?:says?|said|told|claims?|swears?)\b"
+    r"|(?:^|, )(?:customers?|users?) (?:says?|said|claims?|thinks?|wrote|always|never)\b",
 )
 IN_THE_RULES_FILE = re.compile(r"\b(?:claude|agents)\.md\b")
+# What people ask an assistant to do.
+TASK = phrases(r"""
+    fix; add; remove; rename; re-?run; run; write; make; create; update; change; move; delete
+    refactor; check; look; show; explain; tell; find; help; give; put; set; install; open; load
+    read; grep; build; deploy; push; commit; merge; revert; debug; test; implement; convert
+    translate; review; generate; bump; point; hardcode; reformat; format; clean; get; try; do
+    go(?! live); kill; drop; split; extract; port; migrate; document; log; print; replace; sort
+    wrap; restart; continue; proceed; finish; summari[sz]e; proofread; draft; reply; answer; turn
+    switch; pull; fetch; skip; rewrite; debounce; use; take; keep; leave; start; stop; schedule
+    ship; send; bring; cut; pin; mark; enable; disable; expose; hook; wire; cache; inline; reduce
+    increase; raise; lower; limit; ensure; apply; swap; stick; trace; profile; bisect; compare; list
+    count; plot; render; redo; undo; call; name; walk; pick; investigate; arregla; corrige; cambia
+    anade; mach; andere; schreib; ajoute; aggiungi; correggi; voeg; napraw; dodaj; исправь; добавь
+    """)
 REQUEST = re.compile(
     rf"^(?:(?:{FILLER}|now|then|first|next|great|nice|perfect|thanks|lets|let us|anyway"
     r"|(?:with )?that said|can you|could you|i want you to|i need you to|we need to|you can)"
     r"[,:]?\s+)*"
-    + phrases(r"""
-    fix; add; remove; rename; re-?run; run; write; make; create; update; change; move; delete
-    refactor; check; look; show; explain; tell; find; help; give; put; set; install; open; load
-    read; grep; build; deploy; push; commit; merge; revert; debug; test; implement; convert
-    translate; review; generate; bump; point; hardcode; reformat; format; clean; get; try; do; go
-    kill; drop; split; extract; port; migrate; document; log; print; replace; sort; wrap; restart
-    continue; proceed; finish; summari[sz]e; proofread; draft; reply; answer; turn; switch; pull
-    fetch; skip; rewrite; debounce; use; take; keep; leave; start; stop; schedule; ship; send
-    bring; cut; pin; mark; enable; disable; expose; hook; wire; cache; inline; reduce; increase
-    raise; lower; limit; ensure; apply; swap; stick; trace; profile; bisect; compare; list; count
-    plot; render; redo; undo; call; name; walk; pick; investigate; arregla; corrige; cambia; anade
-    mach; andere; schreib; ajoute; aggiungi; correggi; voeg; napraw; dodaj; исправь; добавь
-    """)
+    + TASK
+    # "change requests are", "test results live in": a noun, not an order
+    + r"(?! (?!what|who|why|where|how|if|whether|that|which|me|us|it|the|this|all|an?|my|our|when)"
+    r"\w+(?: (?!what|who|that|which|if)\w+)? (?:is|are|was|were|lives?|goes|happens?|comes?"
+    r"|should)\b)"
 )
 # What stands before it was an order for now, not a fact to keep.
 TASK_BEHIND = re.compile(
-    r"(?:^|, ?|\bso )(?:so |please |pls |can you |could you |and |now )*(?:change|fix|add|make"
+    r"(?:^|, ?|\bso )(?:so |please |can you |could you |and |now )*(?:change|fix|add|make"
     r"|update|implement|build|remove|do|handle|support|write) (?:it|that|this|them|one|an?|some)\b"
 )
 # Says what the program shall do.
@@ -167,31 +182,37 @@ DERIVABLE = any_of(
     r"`|#\d{2,}\b|\w\(\)|\b\w+ -> \w+|\b\w+_\w+\b",
     r"\b[\w/-]+\.(?:py|tsx?|jsx?|rs|go|java|kts?|c|cc|cpp|hpp?|rb|php|swift|cs|gd|sql|s?css|html"
     r"|json|toml|ya?ml|tf|proto)\b",
-    r"\b(?:src|lib|tests?|app|pkg|cmd|internal|modules|packages)/",
+    r"\b(?:src|lib|tests?|app|pkg|cmd|internal|modules|packages)/|\blines? \d+",
     phrases(r"""
-    commits?(?! (?:messages?|titles?|to\b)); (?:was|were|got|been|just|i|we) merged
-    merged (?:at|in|by|this|today|yesterday|into|#\d+); migration \d+; cherry-?picked; rebased
-    bumped; nullable; enum; foreign key
+    (?:last|latest|first|previous|that|this|these|those|the|\d+|
+        \w+ed) (?:\w+ )?commits?(?! (?:messages?|titles?))
+    (?:was|were|got|been|just|i|we) merged
+    merged (?:at|in|by|this|today|yesterday|into|#\d+)
+    migration \d+; cherry-?picked; rebased; bumped; nullable; enum; foreign key
     (?:that|this|the) (?:fix|bug|change|diff|patch) (?:was|is|in|here|there|you|i|for|so|if)
     that fix; [0-9a-f]{7,40}
     (?:has|have|with) (?:the )?(?:fields?|columns?|params?|props|methods?|attributes?)
-    takes an? \w+ param\w*; extends; inherits from; subclass\w*; imports? (?:\w+ )?from
-    endpoint (?:is|takes|returns); returns? (?:a|an|none|null)
+    (?:function|method|class|struct|field|column|endpoint|handler|constructor|component|callback|
+        hook|variable|constant|query)s? (?:takes?|returns?|has|have|is|are|uses?|calls?|gets?)
+    (?:first|second|third|last|optional) (?:argument|parameter|arg|param)
+    extends; inherits from; subclass\w*; imports? (?:\w+ )?from; endpoint (?:is|takes|returns)
+    returns? (?:a|an|none|null)
     """),
 )
 
 # --- asking for memory ------------------------------------------------------------------------
 
 REMEMBER = re.compile(
-    r"(?:^|[,;:.!?(–—]\s*|\b(?:and|but|so|also|please|pls|plz|to|und|bitte|y|e|et)\s)(?:"
+    r"(?:^|[,;:.!?(–—]\s*|\b(?:and|but|so|also|please|to|und|bitte|y|e|et)\s)(?:"
     + phrases(r"""
     (?:things? to )?remember(?! me\b| kids\b| folks\b| children\b| when\b| how\b| what\b| why\b|
         where\b| the last\b)(?: (?:this|that|for (?:later|next time)))?
-    keep (?:it |this |that )?in mind(?: that)?; bear in mind(?: that)?
-    memori[sz]e(?: that| this)?; make a note(?: that)?
-    (?:save|store|put|add|commit) (?:this |that )?(?:to|in|into) (?:your )?memory; save this
-    note (?:that|for (?:later|the future)); take note(?: that)?
-    for (?:future|later) ref(?:erence)?; for the record; dont (?:ever )?forget(?: that)?
+    keep (?:it |this |that )?in mind(?: that)?; bear in mind(?: that)?; memori[sz]e(?: that| this)?
+    make a note(?: that)?
+    (?:save|store|put|add|commit) (?:this |that )?(?:to|in|into) (?:your )?memory
+    save this
+    note (?:that|for (?:later|the future))|note(?= (?:the|we|our|there|all)\b)
+    take note(?: that)?; for (?:future|later) ref(?:erence)?; dont (?:ever )?forget(?: that)?
     never forget(?: that)?; merke? dir(?: bitte)?(?: dass)?; denke? dran(?: dass)?
     denke? daran(?: dass)?; nicht vergessen; vergiss nicht(?: dass)?; rappelle-toi(?: que)?
     souviens-toi(?: que)?; retiens(?: que)?; note (?:bien )?que; noublie pas(?: que)?
@@ -204,16 +225,31 @@ REMEMBER = re.compile(
     """)
     + r"|覚えておいて(?:ください)?|覚えて|忘れないで|(?:请)?记住|記住|别忘了)[,:：]?"
 )
-# Said to inform.
+# Said to inform; with a colon it is a heading, and all behind it is news.
+HEADING = re.compile(
+    r"^(?:and |oh |but |ok |some |a bit of |bit of |quick |for )*(?:background|context|fyi"
+    r"|heads up|news|update|status|decision|policy|hintergrund|kontext|contexte|contexto"
+    r"|contesto)\b[\w ]{0,40}: "
+)
 INFORMS = re.compile(
-    r"^(?:and |oh |but |ok |hey )*(?:fyi|fwiw|heads up|for context|(?:some |a bit of |bit of "
-    r"|quick |ok )?(?:background|context)|just so you know|so you know|for your (?:info"
-    r"|information)|good to know|in case you wonder|you should know)\b"
+    r"^(?:and |oh |but |ok |hey )*(?:fyi|fwiw|for the record|heads up|for context|(?:some "
+    r"|a bit of |bit of |quick |ok )?(?:background|context)|just so you know|so you know"
+    r"|for your (?:info|information)|good to know|in case you wonder|you should know)\b"
 )
 OUR_WORLD = re.compile(r"\b(?:we|our|us|were|weve|they)\b")
+# Words that no English sentence of some length does without, and that are English only.
+ENGLISH = re.compile(r"\b(?:the|are|and|of|to|this|that|it|its|with|our|for|from)\b")
 STATE_OF_THINGS = re.compile(
     r"\b(?:fail\w*|errors?|red|green|broken|down|slow|takes?|crash\w*|bugs?|flaky|we use|runs? on"
-    r"|works? now|done|pushed|merged|fixed|changed|moved)\b"
+    r"|works? now|done|pushed|merged|fixed|changed|moved|null|falla|fehler|erreur|errore|fout|blad"
+    r"|ошибк\w+|возвращает)\b"
+)
+# What a program is made of.
+PROGRAM = re.compile(
+    r"\b(?:tables?|columns?|rows?|objects?|requests?|responses?|headers?|params?|arguments?|loops?"
+    r"|lists?|arrays?|strings?|queries|query|nodes?|threads?|sockets?|workers?|jobs?|caches?"
+    r"|tokens?|endpoints?|components?|config|emails?|login|handlers?|stack|trees?|heap|memory"
+    r"|buffers?|fields?|keys?)\b"
 )
 # Signs that a thing to be remembered is a way of working.
 RECURS = any_of(
@@ -235,9 +271,13 @@ NEW_TOPIC = re.compile(
     r"^(?:and |oh |but )*"
     + phrases(r"""
     also; fyi; btw; by the way; another thing; second(?:ly)?; third(?:ly)?; plus
-    and (?:please|never|always|dont|the|we); ausserdem; aussi; tambien; ademas; tambem; inoltre
-    ook
+    and (?:please|never|always|dont|the|we); ausserdem; aussi; tambien; ademas; tambem; inoltre; ook
     """)
+)
+# What begins like this is drawn from what was said before it.
+FOLLOWS = re.compile(
+    r"^(?:and )?(?:so|thus|hence|therefore|thats why|deshalb|daher|donc|asi que|entao|quindi|dus"
+    r"|dlatego|поэтому) "
 )
 OWN_RULE = re.compile(
     rf"^(?:{FILLER}[,:]?\s+)*(?:always|never|dont|do not|stop|from now on|no|use|prefer|please)\b"
@@ -247,10 +287,9 @@ OWN_RULE = re.compile(
 
 CORRECTS = any_of(
     phrases(r"""
-    scratch (?:that|what); (?:i |weve |i've )?changed (?:my|our) minds?
-    forget what i (?:said|told); no longer; any ?more; instead of what i; i was wrong about
-    correction; nicht mehr; doch nicht; finalement; ya no; al final; ja nao; non piu; niet meer
-    toch niet; juz nie; больше не
+    scratch (?:that|what); (?:i |weve |i've )?changed (?:my|our) minds?; forget what i (?:said|told)
+    no longer; any ?more; instead of what i; i was wrong about; correction; nicht mehr; doch nicht
+    finalement; ya no; al final; ja nao; non piu; niet meer; toch niet; juz nie; больше не
     """),
     r"^actually,? (?!can|could|should)|\bne \w+ plus\b|もう.*ない|不再",
 )

@@ -1,7 +1,8 @@
 """What one sentence is: a statement of one of the four types, an aside, or a break.
 
 Rules, in their order:
-- A question, something hypothetical, ironic, passing, or about another text is a break.
+- A question, something hypothetical, ironic, passing, or about another text is a break. So is a
+  sentence that tells a way in, unless it also says where.
 - Where something is, is a reference; how to work is feedback; who the person is, is user; what
   somebody outside the code decided, wants or forbids, and what happens on a coming day, is project.
 - "Remember ..." makes a statement of any other sentence, except what the code or its history tells,
@@ -18,7 +19,15 @@ import msgspec
 
 from memoryd.dates import dates_in
 from memoryd.prose import Sentence
-from memoryd.statements import feedback, forms, project, reference, user
+from memoryd.statements import feedback, forms, orders, project, reference
+from memoryd.statements.facts import (
+    ENOUGH,
+    is_of_people,
+    is_personal_fact,
+    is_project_fact,
+    project_weight,
+)
+from memoryd.statements.ways_in import tells_a_way_in
 
 MemoryType = Literal["user", "feedback", "project", "reference"]
 Kind = Literal["user", "feedback", "project", "reference", "aside", "pointer", "break"]
@@ -44,13 +53,14 @@ class Heard(msgspec.Struct, frozen=True):
 def hear(sentence: Sentence, said_at: datetime, *, must_keep: bool = False) -> Heard:
     """What a sentence is; `must_keep` says that the person asked for it to be remembered."""
     said = sentence.plain
-    if not is_meant(said):
+    if _is_true_for_now(said):
+        return Heard(sentence, "project")
+    if not is_meant(said) or (tells_a_way_in(said) and not reference.ADDRESS.search(said)):
         return Heard(sentence, "break")
     asked = forms.REMEMBER.search(said)
     rest = f"{said[: asked.start()]} {said[asked.end() :]}".strip() if asked else said
-    states_rule = is_rule(rest)
-    has_date = _names_a_coming_day(sentence, said_at)
-    kind = _type_of(rest, sentence.text, is_rule=states_rule, has_date=has_date)
+    kind = _type_of(rest, sentence.text, has_date=_names_a_coming_day(sentence, said_at))
+    states_rule = kind == "feedback"
     if asked or must_keep:
         return Heard(sentence, _kind_when_asked(rest, kind), states_rule)
     if kind is not None:
@@ -68,17 +78,27 @@ def is_meant(said: str) -> bool:
     return bool(said) and not any(form.search(said) for form in unmeant)
 
 
-def _type_of(said: str, text: str, *, is_rule: bool, has_date: bool) -> MemoryType | None:
+def _is_true_for_now(said: str) -> bool:
+    """Whether it says for how long a fact holds; an order that holds for now is not for keeps."""
+    lasting = forms.PASSING.sub(" ", said)
+    is_fact = lasting != said and is_meant(lasting) and not forms.REQUEST.search(lasting)
+    return is_fact and is_of_people(lasting) and project_weight(lasting) >= ENOUGH
+
+
+def _type_of(said: str, text: str, *, has_date: bool) -> MemoryType | None:
     is_request = bool(forms.REQUEST.search(said) or forms.TASK_BEHIND.search(said))
-    if _is_place(said, text) and not is_request:
+    if _is_place(said, text) and (not is_request or reference.WHEN_NEEDED.search(said)):
         return "reference"
-    if is_rule:
+    is_fact = not is_request and is_project_fact(said, has_date=has_date)
+    is_rule = feedback.RULE.search(said) and not (is_fact and not orders.has_order(said))
+    if is_rule or (orders.leads_for_keeps(said) and not has_date):
         return "feedback"
-    if is_request:
-        return None
-    if user.USER.search(said):
+    if not is_request and is_personal_fact(said):
         return "user"
-    return "project" if _is_project_fact(said, has_date=has_date) else None
+    if is_fact:
+        return "project"
+    is_task = forms.TASK_BEHIND.search(said)
+    return "feedback" if orders.is_for_keeps(said) and not is_task else None
 
 
 def _is_place(said: str, text: str) -> bool:
@@ -94,56 +114,6 @@ def _is_place(said: str, text: str) -> bool:
     return bool(is_named or is_there or reference.LOCATED.search(said))
 
 
-def _is_project_fact(said: str, *, has_date: bool) -> bool:
-    if forms.DERIVABLE.search(said):
-        return False
-    if project.SCREEN.search(said) and not forms.GIVES_REASON.search(said):
-        return False
-    if has_date and project.EVENT.search(said) and not project.PERSONAL.search(said):
-        return True
-    is_told = forms.INFORMS.search(said) and forms.OUR_WORLD.search(said)
-    if is_told and not forms.STATE_OF_THINGS.search(said):
-        return True
-    lasting = (project.DECIDED, project.MOTIVE, project.BOUND, project.RELEASE_FACT)
-    return any(form.search(said) for form in lasting)
-
-
-def is_rule(said: str, reason: str = "") -> bool:
-    """Whether a sentence states a way of working; a likely one needs people or process in it."""
-    if feedback.RULE.search(said) or _is_craft(said):
-        return True
-    about = (feedback.WORKING, forms.REASON)
-    if not any(form.search(said) for form in about) and not feedback.HARM.search(reason):
-        return False
-    if feedback.LIKELY_RULE.search(said):
-        return True
-    commands = [*feedback.ADVERB_RULE.finditer(said), *feedback.SUBJECT_RULE.finditer(said)]
-    return any(_is_a_command(match["verb"]) and not _is_specified(match) for match in commands)
-
-
-def _is_craft(said: str) -> bool:
-    """Whether a short sentence of its own says what the person wants used, always or never."""
-    match = feedback.ADVERB_RULE.match(said)
-    if match is None or len(said.split()) > feedback.CRAFT_WORDS_MAX:
-        return False
-    is_passing = forms.REQUEST.search(said) or feedback.CRAFT_OF_THE_MOMENT.search(said)
-    return match["verb"] in feedback.CRAFT and not is_passing
-
-
-def _is_specified(match: re.Match[str]) -> bool:
-    """Whether "never" or "always" goes on with a task, or with what a program shall do."""
-    said, before = match.string, match.string[: match.start()]
-    return bool(before and (forms.REQUEST.search(said) or forms.SPECIFIES.search(before)))
-
-
-def _is_a_command(verb: str) -> bool:
-    """Whether a verb after "always" or "never" orders something, where "fails" and "used" tell."""
-    tells = verb.endswith(("ed", "ing")) or (verb.endswith("s") and not verb.endswith(("ss", "us")))
-    return verb not in feedback.NOT_A_COMMAND and (
-        not tells or verb in feedback.COMMANDS_ALL_THE_SAME
-    )
-
-
 def _kind_when_asked(rest: str, kind: MemoryType | None) -> Kind:
     """The type of what the person asked to have kept, if it may be kept."""
     if len(rest.split()) < 3 and rest.isascii():
@@ -154,9 +124,13 @@ def _kind_when_asked(rest: str, kind: MemoryType | None) -> Kind:
         return "reference"
     if forms.DERIVABLE.search(rest) or MASK.search(rest):
         return "break"
-    if forms.RECURS.search(rest):
+    if forms.RECURS.search(rest) and (orders.has_order(rest) or not project.OUTSIDE.search(rest)):
         return "feedback"
     if rest.startswith("to ") or forms.REQUEST.search(rest):
+        return "break"
+    if forms.PROGRAM.search(rest) and not is_of_people(rest):
+        return "break"
+    if len(rest.split()) < 4 and rest.isascii():
         return "break"
     return "user" if forms.FIRST_PERSON.search(rest) else "project"
 

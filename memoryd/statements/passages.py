@@ -4,6 +4,7 @@ Rules:
 - A bare "remember this" reaches the sentences behind it when it opens the message or ends in a
   colon, else the one before it.
 - An order is feedback when the reason or the quarrel beside it shows that it is for keeps.
+- "Always." behind a few words makes a rule of them.
 - Praise of what the assistant did is feedback when it says why or for which cases.
 - A statement takes the asides around it, up to a break or another statement. Sentences of one type
   in a row are one statement, unless a list, an "also" or a rule on something else begins a new one.
@@ -20,8 +21,12 @@ import msgspec
 
 from memoryd.dates import dates_in
 from memoryd.prose import plain
-from memoryd.statements import feedback, forms, reference
-from memoryd.statements.kinds import MASK, Heard, Kind, MemoryType, hear, is_meant, is_rule
+from memoryd.statements import feedback, forms, order_forms, reference
+from memoryd.statements.kinds import MASK, Heard, Kind, MemoryType, hear, is_meant
+from memoryd.statements.orders import Setting, is_for_keeps, leads_for_keeps
+
+# "It crashes when I scroll. Every time." is no rule; neither is anything long.
+EMPHASISED_WORDS_MAX = 16
 
 
 class Passage(msgspec.Struct, frozen=True):
@@ -36,7 +41,7 @@ def passages_in(
     heard: Sequence[Heard], *, previous_assistant: str, said_at: datetime
 ) -> list[Passage]:
     """The statements that a message makes, in their order."""
-    heard = _with_remembered(heard, said_at)
+    heard = _with_emphasis(_with_remembered(heard, said_at))
     heard = _with_reasoned_orders(heard, previous_assistant, said_at)
     return _grouped(_with_praise(heard, previous_assistant))
 
@@ -56,47 +61,53 @@ def _with_remembered(heard: Sequence[Heard], said_at: datetime) -> list[Heard]:
     return result
 
 
+def _with_emphasis(heard: Sequence[Heard]) -> list[Heard]:
+    """An "always." behind a few words makes a rule of them."""
+    result: list[Heard] = []
+    for one in heard:
+        if order_forms.EMPHASIS.fullmatch(one.said) and result and _may_be_a_rule(result[-1]):
+            result[-1] = Heard(result[-1].sentence, "feedback", is_rule=True)
+        result.append(one)
+    return result
+
+
+def _may_be_a_rule(one: Heard) -> bool:
+    is_short = len(one.said.split()) <= EMPHASISED_WORDS_MAX
+    return one.kind in {"aside", "break"} and is_short and is_meant(one.said)
+
+
 def _with_reasoned_orders(
     heard: Sequence[Heard], previous_assistant: str, said_at: datetime
 ) -> list[Heard]:
-    opening = heard[0].said if heard and previous_assistant else ""
-    is_correction = bool(feedback.STARTS_A_CORRECTION.search(opening))
+    is_quarrel = _is_quarrel(heard, previous_assistant)
     result = list(heard)
     for number, (one, behind) in enumerate(zip_longest(heard, heard[1:])):
         reason = behind.said if behind is not None and behind.kind == "aside" else ""
+        before = heard[number - 1].said if number and heard[number - 1].kind == "aside" else ""
         is_dated = one.kind == "project" and bool(dates_in(one.sentence.text, said_at))
-        if not is_dated and _is_order_for_keeps(one, reason, is_correction=is_correction):
+        if not is_dated and _is_order_for_keeps(one, Setting(reason, before, is_quarrel)):
             result[number] = Heard(one.sentence, "feedback", is_rule=True)
     return result
 
 
-def _is_order_for_keeps(one: Heard, reason: str, *, is_correction: bool) -> bool:
+def _is_quarrel(heard: Sequence[Heard], previous_assistant: str) -> bool:
+    is_answer = bool(heard and previous_assistant)
+    return bool(
+        (is_answer and order_forms.QUARRELS.search(heard[0].said))
+        or any(order_forms.REPEATS.search(one.said) for one in heard)
+    )
+
+
+def _is_order_for_keeps(one: Heard, setting: Setting) -> bool:
     said = one.said
     if not is_meant(said):
         return False
-    if is_correction and one.kind != "break" and feedback.CORRECTING_FACT.search(said):
-        return True
-    if one.kind == "aside" and is_rule(said, reason):
-        return True
-    order = feedback.DIRECTIVE.search(said) or feedback.STYLE_WISH.search(said)
-    if not order or (one.kind not in {"aside", "break"} and order.start()):
+    if one.kind == "reference" or (one.kind == "break" and forms.REMEMBER.search(said)):
         return False
-    return _has_weight(order, said, reason, is_correction=is_correction)
-
-
-def _has_weight(order: re.Match[str], said: str, reason: str, *, is_correction: bool) -> bool:
-    """Whether an order is for a kind of thing and says why, rather than for the thing at hand."""
-    words = order.groupdict()
-    verb, what = words.get("verb"), words["what"] or ""
-    does_harm = bool(feedback.HARM.search(f"{said} {reason}"))
-    if verb in feedback.TASK_VERBS and not (is_correction or does_harm):
-        return False
-    is_general = not feedback.DEFINITE.search(what)
-    is_forbidden = verb in {"dont", "do not"} and does_harm
-    is_wish = bool(words.get("that"))
-    reasons = (forms.REASON, forms.REASON_BEHIND_COMMA)
-    has_reason = bool(reason or does_harm or is_wish or any(form.search(said) for form in reasons))
-    return has_reason and (is_general or is_correction or is_forbidden)
+    if one.kind in {"aside", "break"}:
+        is_fact = one.kind == "aside" and feedback.CORRECTING_FACT.search(said)
+        return is_for_keeps(said, setting) or bool(setting.is_quarrel and is_fact)
+    return leads_for_keeps(said, setting)
 
 
 def _with_praise(heard: Sequence[Heard], previous_assistant: str) -> list[Heard]:
@@ -109,12 +120,12 @@ def _with_praise(heard: Sequence[Heard], previous_assistant: str) -> list[Heard]
 
 
 def _is_praise(said: str) -> bool:
-    content = said
-    for form in (feedback.LASTING_PRAISE, feedback.ENDORSES, feedback.APPROVES):
-        content = form.sub(" ", content)
+    """Whether it asks for more of the same, or approves and says why or of what."""
+    if feedback.LASTING_PRAISE.search(said):
+        return True
+    content = feedback.APPROVES.sub(" ", feedback.ENDORSES.sub(" ", said))
     is_approval = feedback.APPROVES.search(said) and feedback.ENDORSES.search(said)
-    is_meant = is_approval or feedback.LASTING_PRAISE.search(said)
-    return bool(is_meant) and len(re.findall(r"\w+", content)) >= 5
+    return bool(is_approval) and len(re.findall(r"\w+", content)) >= 5
 
 
 def _may_praise(one: Heard) -> bool:
@@ -167,6 +178,8 @@ def _is_task(passage: Passage, behind: Heard) -> bool:
 
 
 def _continues(passage: Passage, one: Heard) -> bool:
+    if forms.FOLLOWS.search(one.said) and passage.type != "reference":
+        return True
     if one.kind != passage.type or one.sentence.opens_topic or forms.NEW_TOPIC.search(one.said):
         return False
     if one.kind == "reference":

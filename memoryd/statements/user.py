@@ -1,11 +1,13 @@
-"""How people say who they are, as data; the tables work as in `statement_forms`.
+"""How people say who they are, as data; the tables work as in `forms`.
 
 English comes first and is covered best; the commonest forms of German, French, Spanish, Portuguese,
 Italian, Dutch, Polish, Russian, Japanese and Chinese follow it.
 """
 # ruff: noqa: RUF001 - Cyrillic letters and wide punctuation are what these tables are about
 
-from memoryd.statements.forms import CLAUSE, any_of, phrases
+import re
+
+from memoryd.statements.forms import CLAUSE, FILLER, any_of, phrases
 
 _ROLE = (
     r"(?:dev|devs|developer|programmer|coder|engineer|eng|scientist|analyst|postdoc|phd|student"
@@ -42,14 +44,55 @@ _MACHINE = (
     r"(?:windows|mac|macos|macbook|linux|ubuntu|debian|arch|nixos|chromebook|laptop|machine|box|vm"
     r"|desktop|workstation|connection|screen)"
 )
+# --- signs that a sentence is about its speaker, as `facts` weighs them ------------------------
+
+ME = re.compile(r"\b(?:i|im|ive|my|me|id|myself|mine)\b")
+ROLE = re.compile(rf"\b{_ROLE}s?\b")
+SPAN = re.compile(
+    rf"\b{_MANY}\+? (?:years?|yrs?|months?|decades?|weeks?|days?)\b|\b(?:\d+|decades|years) (?:of"
+    rf"|ago|in)\b"
+    r"|\bsince (?:monday|tuesday|wednesday|thursday|friday|last|uni\w*|school|\d{4}|the \d)"
+    r"|\b(?:all day|every day|for a living|by (?:day|night|trade|training)|day job|evenings"
+    r"|weekends|part time|full time|used to|grew up|these days|nowadays|usually|mostly|mainly"
+    r"|rarely|professionally)\b"
+)
+SKILL = re.compile(
+    r"\b(?:know|learn\w*|never (?:used|touched|written|done|worked|wrote|did)|beginner|expert"
+    r"|fluent|understand|comfortable|studied|taught|teach|grew up|background|experienced?|familiar"
+    r"|rusty|skills?|self-?taught|degree|phd|thesis|first (?:time|week|project)|trained|coding"
+    r"|programming|coming from|came from|no clue|magic|scares?|inside out|not at all|career"
+    r"|idioms)\b"
+)
+TOOL = re.compile(
+    rf"\b{_MACHINE}\b|\b(?:phone|screen ?reader|vim|emacs|tmux|neovim|terminal|wifi|time ?zone|utc"
+    r"|admin rights)\b"
+)
+# How he wants to be talked to, given who he is.
+CONSEQUENCE = re.compile(
+    r"\bso (?:please )?(?:explain|skip (?:the )?basics|assume|bear with|go slow|no need to explain"
+    r"|treat me|talk to me|forgive|be gentle|be patient|use simple|map|keep the (?:words|sentences"
+    r"|commands))\b|\b(?:be gentle|bear with me|no need to explain|spare me the basics)\b"
+)
+AT_HAND = re.compile(
+    r"\b(?:this|that|the) (?:error|function|file|test|bug|line|code|commit|branch|issue)\b"
+)
+
 USER = any_of(
     r"(?<!like )(?<!if )(?<!as )(?<!that )(?<!think )\b(?:im|i am) "
     rf"{_SOFTLY}(?:an?|the|one of the|our|your)\b{_NO_ROLE}[^,.;]{{0,50}}?\b{_ROLE}s?\b",
+    rf"\bas an? (?:\w+ )?{_ROLE},? i (?!find|want|would|can|could|should|need|get|see|feel|try"
+    rf"|tried)\w+|{CLAUSE}i (?:lead|head|own|maintain|manage) (?:the|our|all|this) "
+    r"(?:(?!with |by |via |in |of )[\w-]+ ?){1,4}(?:$|[,.;])",
     rf"{CLAUSE}(?:im|i am) (?:the )?(?:one|person|guy|only one) who \w+s\b",
     rf"{CLAUSE}(?:im|i am) {_SOFTLY}(?:junior|senior|non-?technical|self-?taught|technical)\b",
     rf"(?:^|[,.:] )[\w ,-]{{0,40}}\b(?:{_ROLE}|user|newcomer) (?:[\w ]{{0,30}} )?here(?:[,.!]|$)",
     rf"\b{_ROLE} by (?:trade|training|profession|day)\b|\bnot an? (?:\w+ )?{_ROLE}\b|\b(?:ex"
     rf"|former|retired)[- ]{_ROLE}\b",
+    rf"^(?!the|our|an?\b)(?:[\w+#.-]+ ){{0,2}}{_ROLE}, (?:and |so )?i\b",
+    rf"^(?!the|our|an?\b)(?:[\w+#.-]+ ){{1,3}}?{_ROLE} (?:of|for|with|since) (?:{_MANY}|about"
+    rf"|over|almost)\b",
+    rf"^(?:{FILLER}[,:]?\s+)*on (?:an? |my )?(?:\w+ ){{0,2}}(?:windows|mac|macos|linux|ubuntu"
+    rf"|debian|nixos)\b",
     rf"{CLAUSE}(?:im|i am) (?:stuck )?on (?:an? |my )?(?:\w+ ){{0,4}}{_MACHINE}\b",
     rf"{CLAUSE}i (?:\w+ )?(?:own|maintain|lead|manage|run|head|coordinate|supervise|administer"
     rf"|look after|sign off|teach|lay out|design|review|approve|support|operate) (?:the |all "
@@ -59,7 +102,8 @@ USER = any_of(
     r"|programmed|coded|seen|worked (?:with|in)) (?!this|that|it\b)[\w+#.]+",
     phrases(rf"""
     i teach (?!it|the model)\w+; about me; its (?:just|only) me
-    (?:im|i am) the only (?:one|person|\w+ )(?: \w+){{0,4}}; for calibration
+    (?:im|i am) the only (?:one|person|\w+ )(?: \w+){{0,4}}
+    for calibration
     (?:isnt|not) (?:really |exactly )?my (?:thing|area|field|forte|world|department|strong suit|
         cup of tea|job)
     i (?:did|wrote|finished) my (?:phd|masters|thesis|degree|dissertation|bachelors)
@@ -73,19 +117,31 @@ USER = any_of(
     on my (?:machine|laptop|box)\b[^.?]*\b(?:usually|always|never|only|during)
     i (?:am|was) (?:responsible for|in charge of|on the hook for|trained as)
     i (?:work|trained|started(?: out)?) as an?; i used to (?:be|work|do|write)
-    i (?:wrote|built|designed) the (?:original|first|initial|whole)\b[^.?]*\b(?:in 20\d\d|
-        years ago)
-    i was an? (?:\w+ )?{_ROLE}; (?:formally |classically )?trained (?:as an?|in)
-    (?:strong|weak|solid|fluent|rusty) in \w+; never (?:did|done) (?:anything|much) (?:with|in)
-    (?:is )?not something ive ever; i only have\b[^.?]*\b(?:on this (?:machine|laptop)|at work)
-    i (?:studied|majored in|hold a|did a phd|have a (?:degree|phd|background))
+    i (?:wrote|built|designed) the (?:original|first|initial|whole)\b[^.?]*\b(?:in 20\d\d|years ago)
+    i was an? (?:\w+ )?{_ROLE}
+    (?:formally |classically )?trained (?:as an?|in)
+    (?:strong|weak|solid|fluent|rusty) in \w+
+    never (?:did|done) (?:anything|much) (?:with|in)
+    (?:is )?not something ive ever
+    i only have\b[^.?]*\b(?:on this (?:machine|laptop)|at work)
+    i (?:studied (?!the|this|that|your|it)|majored in|hold a|did a phd|have a (?:degree|phd|
+        background))
     (?:phd|degree|masters) in
     (?:im|i am) in \w+ \(?(?:utc|gmt|cet|cest|est|edt|pst|pdt|ist|jst|aest|time ?zone)\S*
     (?:i work|i live|im based|im located|i am based|i sit) (?:at|for|in|from|nights|remotely|
         part time|out of)
     my (?:background|day job|degree|main language|native language|first language|mother tongue|
         expertise|speciality|specialty|time ?zone|pronouns) (?:is|are|was)
-    my (?:job|role|field|training) (?:is|was) (?:an?|the|to|in|mostly|mainly)
+    my (?:job|role|training) (?:here |now )?(?:is|was) (?!done|stuck|running|failing|missing|empty|
+        wrong|to fix)\w+
+    \w+ at heart
+    i work (?:the )?(?:night|day|late|early) shifts?
+    ^used to (?:be|work|write|do|run|teach|build)
+    ^(?:typing|working|reading|coding) (?:on|from) [\w ]{{3,20}} (?:most of the time|mostly|usually|
+        all day)
+    grew up (?:on|with) \w+
+    (?:im|i am) (?:from|in) (?:the )?(?:\w+ )?(?:engineering|sales|marketing|support|finance|ops|
+        research|design|product|qa|hr|legal|accounting|academia)
     my name is (?!not|missing|wrong)\w+; (?:my )?background (?:is|in) (?!the)\w+
     (?:isnt|not) my (?:first|native) language
     my (?:laptop|machine|box|desktop|workstation) (?:has|runs|only|cant)
@@ -112,26 +168,34 @@ USER = any_of(
         experienced|clueless) (?:in|with|at|on|when it comes)
     (?:im|i am) {_SOFTLY}(?:good|bad|terrible|great) (?:in|with|at) (?!it\b|this\b|that\b)\w+
     where im (?:weak|lost|strong); (?:comfy|comfortable|fluent) in \w+
-    (?:hopeless|useless|at home|decent|comfortable) with (?!the|this|that|it)\w+; for a living
-    i \w+ (?:\w+ )?(?:all day|every day|day in); second nature to me; bread and butter
+    (?:hopeless|useless|at home|decent|comfortable) with (?!the|this|that|it)\w+
+    for a living; i \w+ (?:\w+ )?(?:all day|every day|day in); second nature to me; bread and butter
     in my sleep; assume (?:zero|no|little|i know|some)\b[\w ]*
     havent (?:touched|used|written) [\w+#]+ (?:since|in)
     i(?:ll)? (?:mostly|mainly|normally|only) (?:write|work|code|program|do|use|read|speak)
-    last time i (?:shipped|wrote|used|touched|did) \w+; i use a screen ?reader
-    i have (?:adhd|dyslexia|rsi)
-    (?:im|i am) (?:colou?r ?-?blind|dyslexic|deaf|blind|left-?handed|visually impaired|
-        hard of hearing|autistic|adhd)
+    last time i (?:shipped|wrote|used|touched|did) \w+
+    i use a screen ?reader
+    i cant (?:see|hear) \w+ \(?(?:blind|deaf)|i (?:\w+ )?know inside out|my (?:whole )?career
+    i have (?:adhd|dyslexia|rsi|low vision|(?:bad|poor|weak) (?:eyes|eyesight|hearing)|a disability)
+    i (?:did|studied|read) \w+(?: \w+)? at (?:uni|university|college|school|eth|mit)
+    (?:im|i am|i live|i sit) in [\w ]{{3,25}} all day
+    (?:im|i am) in \w+,? (?:and )?(?:the|my|our|everyone|everybody|most|rest)(?: \w+){{0,5}} (?:is|
+        are|sits?|works?|live)
+    my (?:brain|head|mind) (?:is|thinks|works)
+    for my (?:masters?|bachelors?|phd|doctoral)? ?(?:thesis|dissertation|degree|course|class|
+        portfolio)
+    (?:im|i am) (?:[\w-]+ ){{0,2}}(?:colou?r ?-?blind|dyslexic|deaf|blind|left-?handed|
+        visually impaired|hard of hearing|autistic|adhd)
     i (?:prefer|like|want|would like|d like) (?:\w+ ){{0,2}}(?:answers?|explanations?|replies|
         responses|examples|summaries|detail|analogies|bullet points|code over)
     call me \w+$
-    i (?:think|work|live) in (?:\w+ )?(?:vim|emacs|excel|matlab|r|sql|python|rust|diagrams|
-        pictures)
+    i (?:think|work|live) in (?:\w+ )?(?:vim|emacs|excel|matlab|r|sql|python|rust|diagrams|pictures)
     i (?:use|write in) (?:vim|neovim|emacs|helix|vs ?code|jetbrains|nano)
     """),
-    r"\b(?:ich bin|bin ich) (?:eine? |der |die |kein\w? "
-    r"|von beruf )?(?:\w+ ){0,2}\w*(?:entwickler|ingenieur|analyst|wissenschaftler|designer"
-    r"|student|arzt|lehrer|leiter|administrator|informatiker|physiker|biologe|mathematiker"
-    r"|anfanger|berater|forscher|techniker|tester|redakteur|jurist)(?:in)?\b",
+    r"\b(?:ich bin|bin ich) (?:eine? |der |die |kein\w? |von beruf )?(?:\w+ ){0,2}\w*(?:entwickler"
+    r"|ingenieur|analyst|wissenschaftler|designer|student|arzt|lehrer|leiter|administrator"
+    r"|informatiker|physiker|biologe|mathematiker|anfanger|berater|forscher|techniker|tester"
+    r"|redakteur|jurist)(?:in)?\b",
     r"\bje (?:suis|travaille (?:comme|en tant que|chez|dans)) (?!en train|sur|bloque|a\b|la\b"
     r"|desole|daccord|perdu)(?:un |une |le |la |pas )?\w+(?:eur|euse|iste|ien|ienne|ante?|ier"
     r"|iere|logue|ecte|chef|prof)\b",
@@ -139,6 +203,7 @@ USER = any_of(
     r"|tico|tica|ante|nico|jefe|jefa)\b",
     r"\bsou (?:um |uma |o |a )?\w+(?:or|ora|ista|eiro|eira|ologo|ologa|ente|ante|logo|fico|fica)\b",
     r"\bsono (?:un |una |il |la )?\w+(?:ore|rice|ista|ologo|ologa|iere|iera|ente|ante|ico|ica)\b",
+    rf"\b(?:ich bin|bin|je suis|(?:yo )?soy|sou|sono|ik ben|jestem) (?:\w+ ){{0,3}}{_ROLE}\b",
     r"\b(?:ik ben|ik werk als) (?:een |de )?\w+(?:er|eur|ist|oog|kundige|ent|aar|arts)\b"
     r"|\bjestem \w+(?:em|ka|ista|kiem)\b",
     r"(?:^|[,.!] ?)я (?:\w+ )?\w*(?:ист|чик|щик|лог|ер|ор|ик|тель|ант|ент)\b|\bработаю \w+(?:ом"
@@ -147,15 +212,31 @@ USER = any_of(
     ich kenne mich\b[^.?]*\b(?:nicht|kaum) aus
     ich (?:arbeite (?:als|bei|im|in)|komme aus de[rm]|habe (?:noch )?nie|kenne mich (?:nicht|kaum|
         gut)|leite|verantworte|bevorzuge|mag lieber)
-    mein (?:hintergrund|beruf); (?:bin|ist) (?:noch )?(?:ganz )?neu (?:in|bei|fur mich)
+    mein (?:hintergrund|beruf)
+    (?:bin|ist) (?:noch )?(?:ganz )?neu (?:in|bei|fur mich)
     je (?:prefere|dirige|nai jamais|debute); cest nouveau pour moi
     (?:prefiero|prefiro|preferisco) \w+; pracuje jako
-    (?:nunca|jamas) (?:he|mexi|usei|trabalhei|use|trabaje); vengo del? \w+; я предпочитаю
-    моя роль; я отвечаю за; раньше не (?:работал|писал)
-    (?:trabalho|trabajo|lavoro|ik werk|работаю) (?:como|come|als) \w+; llevo \w+ anos
+    (?:nunca|jamas) (?:he|mexi|usei|trabalhei|use|trabaje)
+    vengo del? \w+; я предпочитаю; моя роль; я отвечаю за; раньше не (?:работал|писал)
+    (?:trabalho|trabajo|lavoro|ik werk|работаю) (?:como|come|als|с) \w+
+    llevo \w+ anos; faccio (?:il|la|lo|l)\w* ?\w+; me dedico a; je fais (?:du|de la|des) \w+ depuis
+    capisco poco; entiendo (?:poco|casi nada|nada); comprends (?:rien|mal|peu); von beruf
+    (?:snap|weet|begrijp) ik (?:weinig|niets|niks|niet veel)
+    (?:ne )?so poco; sono alle prime armi
+    je (?:ny )?connais (?:rien|peu|mal|pas)\b[^.?]*
+    no se (?:nada|mucho|casi nada) de; (?:sei|entendo) (?:pouco|nada) de; (?:nie|slabo) znam sie na
+    dopiero (?:ucze sie|zaczynam)
+    (?:плохо|почти не|совсем не) (?:знаю|понимаю|разбираюсь)
+    не разбираюсь; недавно (?:начал|программирую|учу); davon verstehe ich\b[^.?]*
+    (?:kenne|weiss|verstehe) ich (?:wenig|kaum|nichts)
     (?:jahre|ans|anos|anni|jaar|lat|лет) (?:erfahrung|dexperience|de experiencia|di esperienza|
         ervaring|doswiadczenia|опыта)
     """),
-    r"私は[^。]{1,20}(?:です|をしています)|\d+年(?:やって|使って|書いて|の経験|经验|的经验)|始めたばかり|初心者|初めて(?:です|使)|得意|苦手",
-    r"我是(?:一名|一个|个)?[^，。]{1,15}(?:师|员|生|者|家|经理|工)|我(?:不太懂|不熟悉|熟悉|擅长|刚开始学)",
+    r"私は[^。]{1,20}(?:です|をしています)|\d+年(?:やって|使って|書いて|の経験|经验|的经验)|始めたばかり|初心者|初めて(?:です|使)|得意|苦手"
+    r"|(?:エンジニア|開発者|デザイナー|研究者|学生)(?:です|で、|をして|なので)|触ったことがない|詳しくな|不慣れ",
+    r"我是(?:一名|一个|个)?[^，。]{1,15}(?:师|员|生|者|家|经理|工)|我是(?:做|搞|学)[^，。]{1,12}的|我(?:做|写|用"
+    r"|搞)[^，。]{1,12}年|第一次(?:写|用|做)|我(?:不太懂|不熟悉|熟悉|擅长|刚开始学)"
+    r"|(?:不太?熟|没用过|没学过|新手|刚接触|刚开始[用学])",
+    r"(?:저는|제가|나는)[^.]{0,30}(?:개발자|엔지니어|디자이너|학생|연구원|분석가|기획자|관리자|과학자|년차|전공)"
+    r"|처음(?:입니다|이에요|이라|써)|잘 (?:모릅|모르|몰라)|익숙하지|서툴|초보",
 )
