@@ -202,18 +202,8 @@ def test_a_socket_is_judged_by_its_kind_mode_and_folder(home: Path) -> None:
         assert doctor_places.socket_finding(path).mend == f"chmod go-w {path.parent}"
 
 
-def test_a_shell_without_its_runtime_folder_is_warned(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_shell_without_a_runtime_folder_is_no_patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_RUNTIME_DIR")
-    monkeypatch.setattr("memoryd_client.doctor_places.USUAL_RUNTIME", str(tmp_path))
-    (tmp_path / str(os.getuid())).mkdir()
-    found = doctor_places.runtime_finding()
-    assert (found.verdict, found.mend) == (
-        "warn",
-        f"export XDG_RUNTIME_DIR={tmp_path}/{os.getuid()}",
-    )
-    monkeypatch.setattr("memoryd_client.doctor_places.USUAL_RUNTIME", str(tmp_path / "none"))
     assert doctor_places.runtime_finding().verdict == "ok"
 
 

@@ -13,6 +13,7 @@ from memoryd.errors import ConfigError
 from memoryd_client import hook
 from memoryd_client.failures import LocalFailure
 from memoryd_client.locations import locations, socket_location
+from tests.scripted_daemon import ScriptedDaemon
 
 PLATFORMS = ("linux", "darwin", "freebsd14")
 FOLDERS = st.sampled_from(["", "/", "/run/user/7", "//x/./y/", "rel/ative", "/a/../b", "/ü \udcff"])
@@ -63,6 +64,7 @@ def test_client_and_daemon_agree_on_every_place(
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("sys.platform", platform)
+    monkeypatch.setattr(hook, "USUAL_RUNTIME", os.fsencode(home / "none"))
     try:
         expected = paths.places(os.environ, platform, os.getuid(), str(home))
     except ConfigError:
@@ -76,6 +78,41 @@ def test_client_and_daemon_agree_on_every_place(
     assert str(found.log) == expected.log_file
     assert str(found.config) == expected.config_file
     assert str(found.claude) == expected.claude_dir
+
+
+def test_a_daemon_of_the_state_folder_is_found_from_a_session(home: Path) -> None:
+    """It was started without a session: by cron, by ssh, in a container."""
+    usual = socket_location()
+    beside = home / ".local/state/memoryd/memoryd.sock"
+    beside.parent.mkdir()
+    with ScriptedDaemon(beside, {}):
+        assert socket_location() == beside
+        with ScriptedDaemon(usual, {}):
+            assert socket_location() == usual
+
+
+def test_a_daemon_of_the_session_is_found_without_one(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent starts its MCP servers with a handful of variables, and this is none of them."""
+    monkeypatch.delenv("XDG_RUNTIME_DIR")
+    monkeypatch.setattr(hook, "USUAL_RUNTIME", os.fsencode(home / "run"))
+    running = home / "run" / str(os.getuid()) / "memoryd.sock"
+    running.parent.mkdir()
+    with ScriptedDaemon(running, {}):
+        assert socket_location() != running  # the home is not that of the user
+        own = pwd.getpwuid(os.getuid()).pw_dir
+        monkeypatch.setenv("HOME", own)
+        monkeypatch.setenv("XDG_STATE_HOME", str(home / ".local/state"))
+        assert socket_location() == running
+
+
+def test_a_socket_that_was_asked_for_is_the_only_one(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORYD_SOCKET", str(home / "own.sock"))
+    with ScriptedDaemon(home / "run/memoryd.sock", {}):
+        assert socket_location() == home / "own.sock"
 
 
 def test_a_home_that_is_not_named_is_looked_up() -> None:

@@ -14,7 +14,6 @@ from memoryd_client.locations import Locations
 from memoryd_client.serve import complaint_about_settings
 from memoryd_client.service import command_path
 
-USUAL_RUNTIME = "/run/user"
 WATCH_LIMIT = Path("/proc/sys/fs/inotify/max_user_watches")
 READ_WRITE = os.R_OK | os.W_OK
 
@@ -51,15 +50,10 @@ def socket_finding(path: Path) -> Finding:
 
 
 def runtime_finding() -> Finding:
-    """A shell without XDG_RUNTIME_DIR looks for the socket where a service does not put it."""
     folder = os.environ.get("XDG_RUNTIME_DIR", "")
-    usual = f"{USUAL_RUNTIME}/{os.getuid()}"
     if folder:
         return folder_finding("runtime folder", Path(folder))
-    if not Path(usual).is_dir():
-        return Finding("runtime folder", "ok", "this system has none; the state folder serves")
-    reason = f"XDG_RUNTIME_DIR is not set here, though {usual} exists"
-    return Finding("runtime folder", "warn", reason, f"export XDG_RUNTIME_DIR={usual}")
+    return Finding("runtime folder", "ok", "none is set here; the state folder serves")
 
 
 def state_finding(folder: Path) -> Finding:

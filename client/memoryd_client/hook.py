@@ -8,7 +8,8 @@ Rules:
 - It fails open: whatever goes wrong, nothing is printed and the exit code is 0.
 - An answer is printed whole or not at all.
 - The socket's place is decided here, once, and `locations` asks this module. `memoryd.paths` holds
-  the daemon's half of the same rule; they change together.
+  the daemon's half of the same rule; they change together. Where nothing is there, the other of the
+  two usual places is tried: agents start their servers, and cron its jobs, with few variables.
 """
 
 import _signal  # type: ignore[import-not-found]  # built in and without a stub; signal loads enum
@@ -26,6 +27,7 @@ REQUEST_BYTES = 8 * 1024 * 1024
 ANSWER_BYTES = 1024 * 1024
 CHUNK_BYTES = 64 * 1024
 PATH_BYTES = 4096
+USUAL_RUNTIME = b"/run/user"
 
 
 def request_for(payload: bytes) -> bytes | None:
@@ -113,6 +115,31 @@ def socket_path(environ: dict[bytes, bytes], uid: int, platform: str) -> bytes:
     return b"/tmp/memoryd-%d-%b/memoryd.sock" % (uid, sha256(path).hexdigest()[:12].encode())
 
 
+def found_socket(environ: dict[bytes, bytes], uid: int, platform: str) -> bytes:
+    """Where the daemon listens, whatever it was started with; raises as `socket_path` does."""
+    path = socket_path(environ, uid, platform)
+    if environ.get(b"MEMORYD_SOCKET") or is_there(path):
+        return path
+    if folder_in(environ, b"XDG_RUNTIME_DIR"):
+        other = within(state_folder(environ, uid, platform), b"memoryd.sock")
+        return other if is_there(other) else path
+    other = within(USUAL_RUNTIME, b"%d/memoryd.sock" % uid)
+    return other if is_there(other) and is_own_home(environ, uid) else path
+
+
+def is_there(path: bytes) -> bool:
+    try:
+        posix.stat(path)
+    except OSError:
+        return False
+    return True
+
+
+def is_own_home(environ: dict[bytes, bytes], uid: int) -> bool:
+    """Whether this is the user as they are; one with a throwaway home wants another daemon."""
+    return home_folder(environ, uid) == home_folder({}, uid)
+
+
 def is_ours(path: bytes, uid: int) -> bool:
     """Whether the socket is this user's, where nobody else could have planted or swapped it."""
     folder = path.rpartition(b"/")[0] or b"/"
@@ -157,7 +184,7 @@ def start_the_clock() -> None:
 
 def relay() -> None:
     request = request_for(read_payload())
-    path = socket_path(posix.environ, posix.getuid(), sys.platform)
+    path = found_socket(posix.environ, posix.getuid(), sys.platform)
     if request is None or not is_ours(path, posix.getuid()):
         return
     output = output_in(ask(path, request))

@@ -30,7 +30,7 @@ class Locations(NamedTuple):
 def socket_location() -> Path:
     """Where the daemon listens, according to the environment of this process."""
     try:
-        path = hook.socket_path(dict(os.environb), os.getuid(), sys.platform)
+        path = hook.found_socket(dict(os.environb), os.getuid(), sys.platform)
     except ValueError as error:
         raise LocalFailure(str(error), "choose another path, or unset MEMORYD_SOCKET") from error
     return Path(os.fsdecode(path))
