@@ -102,8 +102,9 @@ class Story:
         letters = string.ascii_letters + string.digits
         token = "ghp_" + "".join(secrets.choice(letters) for _ in range(36))
         where = "bugs are tracked in the board SHOP at https://bugs.example.net"
-        saved = self._said(self.first, f"Remember that {where}, and the API token is {token}.")
-        self._show(saved)
+        saved = self._said(self.first, f"Remember that {where}/?token={token}.")
+        if "[secret: " not in self._show(saved):
+            raise NotSeen(f"no mask stands in {saved}")
         written = self.home.files_written()
         leaks = [path for path in written if token.encode() in path.read_bytes()]
         if leaks:
@@ -201,9 +202,11 @@ class Story:
         tell(f"saved {time.monotonic() - began:.1f} s after the answer: {file}")
         return file
 
-    def _show(self, file: str) -> None:
+    def _show(self, file: str) -> str:
         answer = call("memory/get", {"cwd": self.cwd, "path": file})
-        quote(printable(Path(text_at(answer, "path")).read_text("utf-8")).splitlines())
+        text = Path(text_at(answer, "path")).read_text("utf-8")
+        quote(printable(text).splitlines())
+        return text
 
 
 def long_session(session: Session) -> None:
