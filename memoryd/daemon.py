@@ -41,6 +41,7 @@ from memoryd.methods import Methods
 from memoryd.parts import World
 from memoryd.providers import model_server
 from memoryd.recall.methods import RecallMethods
+from memoryd.recall.surfaced import Surfaced
 from memoryd.rpc import Server
 from memoryd.scopes import Scopes
 from memoryd.sessions import Sessions
@@ -112,8 +113,9 @@ async def serve(world: World, stack: ExitStack) -> None:
     ledger = StateLedger(state)
     models = model_server(world.settings, ledger, world.places.home)
     errands = Errands()
+    surfaced = Surfaced(state, time.time)
     recall = RecallMethods(
-        lambda: parts.load_recall(world, scopes, store, state, models, errands.soon)
+        lambda: parts.load_recall(world, scopes, store, surfaced, models, errands.soon), surfaced
     )
     told.listeners.append(recall.changed)
     errors = [f"state.db was damaged; it is now {state.put_aside}"] if state.put_aside else []
@@ -170,6 +172,7 @@ async def serve(world: World, stack: ExitStack) -> None:
                 following.tail.run,
                 worker.serve,
                 recall.run,
+                surfaced.run,
                 parts.memory_watch(world, scopes, store, hub, told).run,
                 errands.run,
                 following.backfill.run,

@@ -120,9 +120,11 @@ class Hooks:
 
     async def _prompt(self, hook: wire.Hook) -> str:
         prompt = hook.prompt.strip()
-        if not prompt or prompt.startswith(_MACHINE_PROMPTS):
+        if prompt.startswith(_MACHINE_PROMPTS) or not self._recall.is_worth_asking(prompt):
             return ""
-        tools = await anyio.to_thread.run_sync(self._recent_tools, hook.transcript_path)
+        tools: list[str] = []
+        if self._recall.asks_a_model:  # the ranking does not look at them
+            tools = await anyio.to_thread.run_sync(self._recent_tools, hook.transcript_path)
         asked = wire.Recall(
             query=prompt,
             cwd=hook.cwd,

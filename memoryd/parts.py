@@ -35,6 +35,7 @@ from memoryd.providers import ModelServer
 from memoryd.reading import Reader
 from memoryd.recall.methods import RecallMethods
 from memoryd.recall.model import ModelSelector
+from memoryd.recall.surfaced import Surfaced
 from memoryd.scopes import Scopes
 from memoryd.session_methods import SessionMethods
 from memoryd.session_notes import SessionNotes, Writer
@@ -201,7 +202,7 @@ def load_recall(
     world: World,
     scopes: Scopes,
     store: Store,
-    state: State,
+    surfaced: Surfaced,
     models: ModelServer | None,
     soon: "Soon",
 ) -> "Recall":
@@ -217,7 +218,7 @@ def load_recall(
         places=world.places,
         scopes=scopes,
         store=store,
-        state=state,
+        surfaced=surfaced,
         meaning=meaning,
         selector=ModelSelector(models.metered, world.settings.model.recall) if models else None,
         limit=wanted.limit,

@@ -118,6 +118,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "health",
         "versions",
         "memory_watch",
+        "recall.surfaced",
         "recall.senses",
         "recall.shelf",
         "recall.shelves",

@@ -12,6 +12,7 @@ import pytest
 from memoryd import hooks
 from memoryd_client import claude_code
 from tests.running import COMMAND, Daemon, make_home
+from tests.scripted_model import ScriptedModel, says
 from tests.session_script import SessionScript
 
 RECORDED = Path(__file__).parent / "data/claude-code/c19_hooks/hooks.json"
@@ -124,6 +125,26 @@ def test_the_process_prints_what_the_daemon_says(daemon: Daemon, cwd: str) -> No
 )
 def test_a_machines_words_are_no_question(daemon: Daemon, cwd: str, prompt: str) -> None:
     assert injected(daemon, event("UserPromptSubmit", cwd, prompt=prompt)) == ""
+
+
+def test_a_prompt_that_says_nothing_is_no_question_for_anybody(home: Path, cwd: str) -> None:
+    chosen = says('{"selected_memories": ["user_yes_and_go_on.md"]}')
+    with ScriptedModel(lambda _: chosen) as model:
+        daemon = Daemon(home, ANTHROPIC_API_KEY="made-up", ANTHROPIC_BASE_URL=model.base_url)
+        daemon.start()
+        try:
+            with daemon.peer() as peer:
+                memory = {"name": "Yes and go on", "type": "user", "description": "ok, continue"}
+                peer.call("memory/save", cwd=cwd, body="Thanks, looks good.", **memory)
+                peer.call("recall", query="", cwd=cwd, deadline_ms=60_000)
+            before = len(model.requests)
+            for prompt in ("ok", "yes", "go on", "continue", "great", "try again", "do it"):
+                assert injected(daemon, event("UserPromptSubmit", cwd, prompt=prompt)) == ""
+            assert len(model.requests) == before
+            asked = "ok, continue with what I said about yes and thanks, it looks good"
+            assert injected(daemon, event("UserPromptSubmit", cwd, prompt=asked))
+        finally:
+            daemon.end()
 
 
 @pytest.mark.parametrize("name", ["Stop", "SubagentStop", "SessionEnd", "PreCompact", "Unheard"])

@@ -301,7 +301,7 @@ def test_budgets_hold_and_what_is_left_out_is_named(texts: list[str], spent: int
     found = [recalled(text, number) for number, text in enumerate(texts)]
     served = recall_text.within_budgets(found, spent)
     size = sum(len(one.content.encode("utf-8", "replace")) for one in served.memories)
-    assert size == served.spent_bytes <= recall_text.ANSWER_BYTES
+    assert size == sum(served.sizes.values()) <= recall_text.ANSWER_BYTES
     assert not served.memories or spent + size <= recall_text.SESSION_BYTES or size == 0
     assert len(served.memories) + len(served.left_out) == len(found)
 

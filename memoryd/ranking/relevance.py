@@ -35,6 +35,8 @@ _LEAST_COSINE = 0.3
 _UNSEEN_MEMORIES = 50
 # As long as the vectors of two telling words together; more of it is no more evidence.
 ENOUGH_SUBSTANCE = 20.0
+# Below this no query is about anything: "ok", "go ahead", "looks good", "try again".
+SOME_SUBSTANCE = 12.0
 # By so much another memory may miss the bar when one has passed it.
 _COMPANY = 1.5
 

@@ -13,7 +13,6 @@ import msgspec
 import structlog
 
 from memoryd import paths, topics
-from memoryd.errors import StorageError
 from memoryd.paths import Places
 from memoryd.ranking import search as ranking
 from memoryd.ranking.index import Index
@@ -23,15 +22,16 @@ from memoryd.recall.model import MOST_CHOSEN, ModelSelector
 from memoryd.recall.senses import Meaning
 from memoryd.recall.shelf import Row, Shelf, document_of, row_of, shown_topic
 from memoryd.recall.shelves import Shelves, Soon
+from memoryd.recall.surfaced import Surfaced
 from memoryd.recall.text import Recalled
 from memoryd.scopes import Project, Scopes
-from memoryd.state import State
 from memoryd.store import Store
 from memoryd.stored import Change, MemoryDirectory
 from memoryd.topics import MANIFEST_LIMIT
 
 MOST_MEMORIES: Final = 50
 QUERY_CHARACTERS: Final = 8_000
+SMALL_TALK_CHARACTERS: Final = 40
 
 log = structlog.get_logger(__name__)
 
@@ -78,7 +78,7 @@ class Recall:
         places: Places,
         scopes: Scopes,
         store: Store,
-        state: State,
+        surfaced: Surfaced,
         meaning: Meaning,
         selector: ModelSelector | None,
         limit: int,
@@ -89,7 +89,7 @@ class Recall:
         self._places = places
         self._scopes = scopes
         self._store = store
-        self._state = state
+        self._surfaced = surfaced
         self._meaning = meaning
         self._selector = selector
         self._limit = limit
@@ -100,19 +100,19 @@ class Recall:
     async def answer(self, asked: Asked) -> RecallAnswer:
         began = time.perf_counter()
         project = self._scopes.project(asked.cwd)
-        spent = self._spent(asked.session_id)
+        given = self._surfaced.of(asked.session_id)
+        spent = sum(given.values())
         if not project.switch.enabled:
             return self._answered([], [], "embedded", began, spent)
         if asked.as_of is not None:
             return await self._answer_then(asked, asked.as_of, project, began)
         shelves = await self._on_hand(asked, project)
-        hits, chosen_by = await self._chosen(asked, project, shelves)
+        hits, chosen_by = await self._chosen(asked, project, shelves, set(given))
         found = [one for hit in hits if (one := self._recalled(hit, shelves))]
-        served = recall_text.within_budgets(found, spent if asked.session_id else 0)
-        if asked.session_id:
-            self._surface(asked.session_id, served.memories)
+        served = recall_text.within_budgets(found, spent)
+        self._surfaced.add(asked.session_id, served.sizes)
         left_out = [LeftOut(path, budget) for path, budget in served.left_out]
-        total = spent + served.spent_bytes if asked.session_id else 0
+        total = spent + sum(served.sizes.values()) if asked.session_id else 0
         answer = self._answered(served.memories, hits, chosen_by, began, total, left_out)
         log.info(
             "recall",
@@ -127,13 +127,17 @@ class Recall:
     def problems(self) -> list[str]:
         return self._meaning.problems
 
+    @property
+    def asks_a_model(self) -> bool:
+        return self._selector is not None
+
+    def is_asked_something(self, query: str) -> bool:
+        """Whether a text says enough to be about a memory; a few microseconds for a short one."""
+        return len(query) > SMALL_TALK_CHARACTERS or self._meaning.is_telling(query)
+
     async def warm(self, cwd: str) -> None:
         """Builds what a session in this directory will soon ask for."""
         await self._shelves.get(self._scopes.project(cwd).directories)
-
-    def forget_session(self, session_id: str) -> None:
-        """After a compaction the session has lost what it was given: it may be given again."""
-        self._state.run("delete from surfaced where session_id = ?", session_id)
 
     def changed(self, change: Change) -> None:
         """The store's notice that a file came, changed or went."""
@@ -163,10 +167,9 @@ class Recall:
         ]
 
     async def _chosen(
-        self, asked: Asked, project: Project, shelves: Sequence[Shelf]
+        self, asked: Asked, project: Project, shelves: Sequence[Shelf], excluded: set[str]
     ) -> tuple[list[Hit], Literal["model", "embedded"]]:
         today = topics.iso_time(self._now())[:10]
-        excluded = self._surfaced(asked.session_id)
         for shelf in shelves:
             excluded |= shelf.retired(today)
         query = asked.query[:QUERY_CHARACTERS]
@@ -293,30 +296,6 @@ class Recall:
             why=why,
             left_out=left_out or [],
         )
-
-    def _surfaced(self, session_id: str) -> set[str]:
-        if not session_id:
-            return set()
-        rows = self._state.run("select path from surfaced where session_id = ?", session_id)
-        return {str(row[0]) for row in rows}
-
-    def _spent(self, session_id: str) -> int:
-        if not session_id:
-            return 0
-        rows = self._state.run(
-            "select coalesce(sum(bytes), 0) from surfaced where session_id = ?", session_id
-        )
-        return int(str(rows[0][0]))
-
-    def _surface(self, session_id: str, memories: Sequence[Recalled]) -> None:
-        rows = [
-            (session_id, one.path, len(one.content.encode("utf-8", "replace")), self._now())
-            for one in memories
-        ]
-        try:
-            self._state.run_many("insert or replace into surfaced values (?, ?, ?, ?)", rows)
-        except StorageError as error:  # a full disk must not take the answer away
-            log.warning("surfaced-not-noted", reason=error.message)
 
 
 def _candidates(rows: dict[str, Row], best: Sequence[Hit], excluded: set[str]) -> dict[str, Row]:

@@ -15,6 +15,7 @@ import structlog
 from memoryd import wire
 from memoryd.moments import moment
 from memoryd.recall import text as recall_text
+from memoryd.recall.surfaced import Surfaced
 from memoryd.stored import Change
 
 if TYPE_CHECKING:
@@ -24,8 +25,9 @@ log = structlog.get_logger(__name__)
 
 
 class RecallMethods:
-    def __init__(self, load: "Callable[[], Recall]") -> None:
+    def __init__(self, load: "Callable[[], Recall]", surfaced: Surfaced) -> None:
         self._load = load
+        self._surfaced = surfaced
         self._recall: Recall | None = None
         self._is_loaded = anyio.Event()
 
@@ -53,9 +55,7 @@ class RecallMethods:
         )
 
     async def for_hook(self, params: wire.Recall, limit_units: int) -> str:
-        """The memories as a hook may inject them; empty until the ranking is loaded."""
-        if self._recall is None:
-            return ""
+        """The memories as a hook may inject them."""
         answer = await self.answer(params)
         return recall_text.hook_text(answer.memories, time.time(), limit_units)
 
@@ -63,6 +63,14 @@ class RecallMethods:
     def problems(self) -> list[str]:
         """What a person should know of: vectors or an encoder that cannot be used."""
         return [] if self._recall is None else self._recall.problems
+
+    def is_worth_asking(self, prompt: str) -> bool:
+        """Not before the ranking is loaded, nor about a prompt like "yes" or "go on"."""
+        return self._recall is not None and self._recall.is_asked_something(prompt)
+
+    @property
+    def asks_a_model(self) -> bool:
+        return self._recall is not None and self._recall.asks_a_model
 
     async def warm(self, cwd: str) -> None:
         await (await self._ready()).warm(cwd)
@@ -72,8 +80,7 @@ class RecallMethods:
             self._recall.changed(change)
 
     def forget_session(self, session_id: str) -> None:
-        if self._recall is not None:
-            self._recall.forget_session(session_id)
+        self._surfaced.forget(session_id)
 
     async def _ready(self) -> "Recall":
         while self._recall is None:

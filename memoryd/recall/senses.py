@@ -11,6 +11,7 @@ from memoryd.errors import MemorydError, Unavailable
 from memoryd.files import make_folder
 from memoryd.meaning import WordVectors, installed_folder
 from memoryd.ranking.index import Document, Index, sentence_passages
+from memoryd.ranking.relevance import SOME_SUBSTANCE
 from memoryd.ranking.search import Question
 from memoryd.ranking.vectors import Matrix, Vector, length_of, unit
 
@@ -89,6 +90,10 @@ class Meaning:
             sentence_vector=self.encoder.encode_query(text),
             unrelated_cosine=self.encoder.unrelated_cosine,
         )
+
+    def is_telling(self, text: str) -> bool:
+        """Whether a text says anything at all; where there are no vectors, it may."""
+        return self.words is None or worded_question(self.words, text).substance >= SOME_SUBSTANCE
 
     def by_words(self, document: Document, ticket: int) -> MadeVectors:
         """A fraction of a millisecond of work."""

@@ -46,17 +46,18 @@ class Recalled(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Served(msgspec.Struct, frozen=True):
-    """What fits, and what was left out by which budget."""
+    """What fits, with its bytes by path, and what was left out by which budget."""
 
     memories: list[Recalled]
     left_out: list[tuple[str, Budget]]
-    spent_bytes: int
+    sizes: dict[str, int]
 
 
 def within_budgets(found: Sequence[Recalled], session_spent_bytes: int) -> Served:
     """The memories that both budgets allow, in their order."""
     kept: list[Recalled] = []
     left_out: list[tuple[str, Budget]] = []
+    sizes: dict[str, int] = {}
     spent = 0
     for one in found:
         size = len(one.content.encode("utf-8", "replace"))
@@ -66,8 +67,9 @@ def within_budgets(found: Sequence[Recalled], session_spent_bytes: int) -> Serve
             left_out.append((one.path, "session"))
         else:
             kept.append(one)
+            sizes[one.path] = size
             spent += size
-    return Served(kept, left_out, spent)
+    return Served(kept, left_out, sizes)
 
 
 def text_of(memories: Sequence[Recalled], now: float) -> str:
