@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from memoryd_client import __version__, hook, mcp
+from memoryd_client.call import LOOK_HINT
 from memoryd_client.cli import cost as cli_cost
 from memoryd_client.cli import daemon as cli_daemon
 from memoryd_client.cli import dream as cli_dream
@@ -185,7 +186,8 @@ def main(words: Sequence[str]) -> int:
         return NOBODY_READS
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        local = LocalFailure(f"{error.filename}: {reason}" if error.filename else reason)
+        told_of = f"{error.filename}: {reason}" if error.filename else reason
+        local = LocalFailure(told_of, LOOK_HINT)
         return told(local, in_json=in_json)
     return code
 
