@@ -2,6 +2,7 @@
 
 import io
 import json
+import signal
 import stat
 import subprocess
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memoryd_client import claude_code, cli
+from memoryd_client import claude_code, cli, footprint
 from memoryd_client.locations import locations
 from tests.running import WAIT_SECONDS, Daemon
 
@@ -234,6 +235,23 @@ def test_folders_that_installing_made_go_with_the_last_part(home: Path) -> None:
     assert (home / ".claude/settings.json").exists()
     assert cli.main(["uninstall", "--hooks", "claude-code"]) == 0
     assert tree(home) == before
+
+
+def test_a_daemon_that_hangs_keeps_its_state(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(footprint, "END_SECONDS", 0.2)
+    daemon = Daemon(home).start()
+    try:
+        assert daemon.process is not None
+        daemon.process.send_signal(signal.SIGSTOP)
+        assert cli.main(["uninstall", "--state"]) == 1
+    finally:
+        daemon.end()
+    assert f"kill -9 {daemon.process.pid}" in capsys.readouterr().err
+    assert (home / ".local/state/memoryd/state.db").exists()
+    assert cli.main(["uninstall", "--state"]) == 0
+    assert not (home / ".local/state/memoryd").exists()
 
 
 def test_state_that_a_service_needs_is_not_taken_from_it(

@@ -6,11 +6,13 @@ Rules:
 - The state goes only after the daemon: one that still writes would make it again.
 """
 
+import fcntl
 import shutil
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from memoryd_client import mends
 from memoryd_client.call import call
 from memoryd_client.failures import Failure, LocalFailure
 from memoryd_client.locations import Locations
@@ -70,7 +72,7 @@ def remove_state(places: Locations) -> Report:
     """Ends the daemon and removes what it keeps for itself; memories are not in there."""
     if places.service.exists():
         raise LocalFailure("the service still needs it", "first: memoryd uninstall --service")
-    notes = ["the daemon was stopped"] if end_daemon() else []
+    notes = ["the daemon was stopped"] if end_daemon(places) else []
     folders = [folder for folder in (places.state, places.log.parent) if folder.exists()]
     for folder in dict.fromkeys(folders):
         for path in folder.iterdir():
@@ -82,17 +84,30 @@ def remove_state(places: Locations) -> Report:
     return Report(removed=folders[:1], notes=notes)
 
 
-def end_daemon() -> bool:
+def end_daemon(places: Locations) -> bool:
     """Whether there was a daemon; it is gone when this returns."""
-    try:
-        call("shutdown", timeout_seconds=5)
-    except Failure:
+    if not is_running(places):
         return False
+    stuck = LocalFailure("the daemon does not end", mends.end_it(places))
+    try:
+        call("shutdown", timeout_seconds=END_SECONDS)
+    except Failure as failure:
+        raise stuck from failure
     deadline = time.monotonic() + END_SECONDS
-    while time.monotonic() < deadline:
-        try:
-            call("ping", timeout_seconds=1)
-        except Failure:
-            return True
+    while is_running(places):
+        if time.monotonic() > deadline:
+            raise stuck
         time.sleep(LOOK_SECONDS)
-    raise LocalFailure("the daemon does not end", "look for the reason with: memoryd logs")
+    return True
+
+
+def is_running(places: Locations) -> bool:
+    """Whether a process holds the daemon's lock, the last thing that it lets go of."""
+    try:
+        with (places.state / "memoryd.lock").open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
