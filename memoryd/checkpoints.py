@@ -18,6 +18,7 @@ import msgspec
 from memoryd import paths
 from memoryd.errors import InvalidInput, NotFound
 from memoryd.files import Folder
+from memoryd.masking import presentable
 from memoryd.paths import Places
 from memoryd.topics import iso_time
 
@@ -59,7 +60,7 @@ class Checkpoints:
         with self._holding(root, name) as folder:
             content = folder.read(_file(name), MOST_BYTES)
         kept = Checkpoint(name, iso_time(content.modified), len(content.data))
-        return kept, content.data.decode("utf-8", "replace")
+        return kept, presentable(content.data.decode("utf-8", "replace"))
 
     def remove(self, root: str, name: str) -> None:
         with self._holding(root, name) as folder:

@@ -18,6 +18,7 @@ from memoryd import index, paths, topics
 from memoryd.dialogue import ModelRequest, Text, UserTurn
 from memoryd.errors import MemorydError
 from memoryd.history import History
+from memoryd.masking import presentable
 from memoryd.providers import ModelServer
 from memoryd.scopes import Project, RealFiles, Scopes
 from memoryd.store import Store
@@ -109,7 +110,7 @@ class Health:
         """The memories that were saved last, in all projects, newest first."""
         return [
             Recent(
-                name=topics.title_of(topics.parse(one.text), one.file),
+                name=presentable(topics.title_of(topics.parse(one.text), one.file)),
                 path=f"{one.folder}/{one.file}",
                 project=self._scopes.owner(MemoryDirectory(one.folder, "project")),
                 at=topics.iso_time(one.at),

@@ -4,8 +4,9 @@ Listing takes no lock and waits for nobody: a header that is held is one whose f
 mark it had when it was read, whoever held it first.
 """
 
+import os
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -14,6 +15,7 @@ from memoryd import topics
 from memoryd.errors import NotFound
 from memoryd.files import Folder, Mark, mark_of
 from memoryd.markdown_files import NEVER_TOPICS, markdown_files
+from memoryd.masking import mask_each
 from memoryd.stored import Listed, MemoryDirectory
 from memoryd.topics import Topic
 
@@ -35,28 +37,50 @@ class Listing:
         """The topic files of a directory, in no order; an absent directory has none."""
         try:
             with open_folder(directory) as folder:
-                return list(self._look(directory, folder))
+                return self._look(directory, folder)
         except NotFound:
             self._heads.pop(directory.path, None)
             return []
 
-    def _look(self, directory: MemoryDirectory, folder: Folder) -> Iterator[Listed]:
+    def _look(self, directory: MemoryDirectory, folder: Folder) -> list[Listed]:
         skipped = NEVER_TOPICS | ({"team"} if directory.scope == "project" else frozenset())
         known = self._heads.get(directory.path, {})
-        fresh: dict[str, _Head] = {}
+        heads: dict[str, _Head] = {}
+        seen: dict[str, os.stat_result] = {}
         for file, facts, head in markdown_files(folder.handle, "", skipped):
-            mark = mark_of(facts)
+            seen[file], mark = facts, mark_of(facts)
             one = known.get(file)
             if one is None or one.mark != mark:
                 is_settled = time.time_ns() - facts.st_ctime_ns > SETTLED_NS
                 text = head()
                 if text is None:
                     continue
-                topic = msgspec.structs.replace(topics.parse(text), body="")
-                one = _Head(mark if is_settled else None, topic)
-            fresh[file] = one
-            yield Listed(directory, file, one.topic, facts.st_mtime, facts.st_size, mark=one.mark)
-        self._heads[directory.path] = fresh
+                one = _Head(mark if is_settled else None, topics.parse(text))
+            heads[file] = one
+        new = [file for file, head in heads.items() if known.get(file) is not head]
+        for file, topic in zip(new, shown([heads[file].topic for file in new]), strict=True):
+            heads[file] = _Head(heads[file].mark, topic)
+        self._heads[directory.path] = heads
+        return [
+            Listed(
+                directory,
+                file,
+                head.topic,
+                seen[file].st_mtime,
+                seen[file].st_size,
+                mark=head.mark,
+            )
+            for file, head in heads.items()
+        ]
+
+
+def shown(read: Sequence[Topic]) -> list[Topic]:
+    """The topics as a list shows them: masked, for anybody may have written them, and bodiless."""
+    words = iter(mask_each([words for topic in read for words in (topic.name, topic.description)]))
+    return [
+        msgspec.structs.replace(topic, name=next(words), description=next(words), body="")
+        for topic in read
+    ]
 
 
 def open_folder(directory: MemoryDirectory, *, create: bool = False) -> Folder:

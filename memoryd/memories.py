@@ -1,4 +1,8 @@
-"""The memories of a project over all its scopes, as callers name and see them."""
+"""The memories of a project over all its scopes, as callers name and see them.
+
+A model may be behind any caller, and anybody may have written the files: whatever is shown here is
+masked and free of invisible characters. The files and the history keep every byte.
+"""
 
 import builtins
 from collections.abc import Callable
@@ -8,7 +12,7 @@ import msgspec
 
 from memoryd import topics
 from memoryd.errors import InvalidInput, NotFound
-from memoryd.invisible import strip_invisible
+from memoryd.masking import presentable
 from memoryd.scopes import Scopes
 from memoryd.store import Store
 from memoryd.stored import Listed, MemoryDirectory
@@ -34,7 +38,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Whole(Header, frozen=True, kw_only=True):
-    """A memory with its text; `version` names it in the history."""
+    """A memory with its text, as far as it may be shown; `version` names it in the history."""
 
     content: str
     version: int
@@ -76,7 +80,7 @@ class Memories:
         one = self.find(cwd, named)
         stored = self._store.recorded(one.directory, one.file)
         header = msgspec.structs.asdict(self._header(one))
-        return Whole(**header, content=strip_invisible(stored.text), version=stored.number)
+        return Whole(**header, content=presentable(stored.text), version=stored.number)
 
     def save(
         self, cwd: str, topic: Topic, *, scope: Scope, supersedes: str | None, by: By = "user"

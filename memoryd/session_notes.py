@@ -28,7 +28,7 @@ from memoryd.extract.messages import messages
 from memoryd.files import Folder
 from memoryd.guards import DEADLINE_SECONDS
 from memoryd.llm import Provider
-from memoryd.masking import mask
+from memoryd.masking import mask, presentable
 from memoryd.paths import Places
 from memoryd.state import State
 from memoryd.topics import iso_time
@@ -110,9 +110,8 @@ class SessionNotes:
         path = Path(paths.session_notes(self.transcript_of(session_id)))
         if not path.is_file():
             return None
-        text = path.read_text(encoding="utf-8", errors="replace")
         modified = path.stat().st_mtime
-        return NotesAnswer(text, iso_time(modified), session_id, modified)
+        return NotesAnswer(_shown(path), iso_time(modified), session_id, modified)
 
     def latest(self, folders: Iterable[str], *, but: str = "") -> NotesAnswer | None:
         """The newest notes among the sessions in these transcript folders, other than one."""
@@ -125,8 +124,7 @@ class SessionNotes:
         if not found:
             return None
         modified, path = max(found)
-        text = path.read_text(encoding="utf-8", errors="replace")
-        return NotesAnswer(text, iso_time(modified), path.parent.parent.name, modified)
+        return NotesAnswer(_shown(path), iso_time(modified), path.parent.parent.name, modified)
 
     def newest_session(self, cwd: str) -> str:
         """The session that was active last in a directory."""
@@ -279,8 +277,13 @@ def write_notes(transcript: str, text: str) -> None:
         opened.write(inside, text.encode(), over=current.version if current else None)
 
 
+def _shown(path: Path) -> str:
+    """Notes as a model may see them; a person may have written into them."""
+    return presentable(path.read_text(encoding="utf-8", errors="replace"))
+
+
 def _current(transcript: str) -> str:
     try:
-        return Path(paths.session_notes(transcript)).read_text(encoding="utf-8", errors="replace")
+        return _shown(Path(paths.session_notes(transcript)))
     except OSError:
         return ""

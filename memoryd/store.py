@@ -23,9 +23,8 @@ from memoryd.cancellation import to_the_end, while_wanted
 from memoryd.errors import Conflict, InvalidInput, MemorydError, NotFound, Refused
 from memoryd.files import Content, Folder, Mark, version_of
 from memoryd.history import Cause, History
-from memoryd.invisible import strip_invisible
-from memoryd.listing import Listing, open_folder
-from memoryd.masking import mask
+from memoryd.listing import Listing, open_folder, shown
+from memoryd.masking import presentable
 from memoryd.stored import Change, Listed, MemoryDirectory, Stored
 from memoryd.topics import INDEX_FILE, Topic
 
@@ -64,9 +63,10 @@ class Store:
 
     def scan_at(self, directory: MemoryDirectory, at: float) -> list[Listed]:
         """A directory's memories as they were believed at a moment, by the history."""
+        stored = self.read_all_at(directory, at)
         found = [
-            Listed(directory, one.file, one.topic, one.modified, len(one.data))
-            for one in self.read_all_at(directory, at)
+            Listed(directory, one.file, topic, one.modified, len(one.data))
+            for one, topic in zip(stored, shown([one.topic for one in stored]), strict=True)
         ]
         return _with_retired(found, topics.iso_time(at)[:10])
 
@@ -165,7 +165,7 @@ class Store:
             )
         if len(text.encode("utf-8", "replace")) > TOPIC_LIMIT_BYTES:
             raise InvalidInput(f"a memory may have at most {TOPIC_LIMIT_BYTES} bytes")
-        clean = mask(strip_invisible(text))
+        clean = presentable(text)
         with self._locked(directory), open_folder(directory, create=True) as folder:
             before = folder.current(file)
             if before is not None:
@@ -371,9 +371,9 @@ def _clean(topic: Topic) -> Topic:
     """The topic as it may be written: nothing invisible, no secret, in any of its words."""
     return msgspec.structs.replace(
         topic,
-        name=mask(strip_invisible(topic.name)),
-        description=mask(strip_invisible(topic.description)),
-        body=mask(strip_invisible(topic.body)),
+        name=presentable(topic.name),
+        description=presentable(topic.description),
+        body=presentable(topic.body),
     )
 
 

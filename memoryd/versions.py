@@ -7,6 +7,7 @@ import msgspec
 from memoryd import headers
 from memoryd.errors import InvalidInput, NotFound
 from memoryd.history import History, Version
+from memoryd.masking import presentable
 from memoryd.memories import Memories, Saved
 from memoryd.scopes import Scopes
 from memoryd.store import Store
@@ -35,10 +36,10 @@ class Versions:
         return self._history.versions(place.directory.path, place.file)
 
     def text(self, cwd: str, named: str, version: int) -> str:
+        """What a version said, as far as it may be shown."""
         place = self._find(cwd, named)
-        return self._history.content(place.directory.path, place.file, version).decode(
-            "utf-8", "replace"
-        )
+        data = self._history.content(place.directory.path, place.file, version)
+        return presentable(data.decode("utf-8", "replace"))
 
     def restore(self, cwd: str, named: str, version: int | None) -> Saved:
         """Makes a version the present one again.

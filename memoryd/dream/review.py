@@ -16,6 +16,7 @@ from typing import Final, Literal
 import msgspec
 
 from memoryd import topics
+from memoryd.masking import presentable
 from memoryd.ranking.words import terms_of
 from memoryd.topics import INDEX_FILE, Topic
 
@@ -127,12 +128,15 @@ def _diff(file: str, before: Texts, after: Texts, retired: Collection[str]) -> F
         deed = "removed"
     elif file in retired:
         deed = "retired"
-    old_lines, new_lines = (old or "").splitlines(), (new or "").splitlines()
+    # A diff is shown and kept; whole texts are masked, since a secret may have several lines.
+    old_lines, new_lines = presentable(old or "").splitlines(), presentable(new or "").splitlines()
     if len(old_lines) + len(new_lines) > DIFF_LINES:
         return FileDiff(file, deed, len(new_lines), len(old_lines), "(too long to be shown)\n")
     lines = list(difflib.unified_diff(old_lines, new_lines, file, file, lineterm="", n=2))
     added = sum(line.startswith("+") for line in lines[2:])
     removed = sum(line.startswith("-") for line in lines[2:])
+    if not lines and old != new:
+        return FileDiff(file, deed, 0, 0, "(only what is not shown has changed)\n")
     return FileDiff(file, deed, added, removed, _cut("\n".join(lines)))
 
 

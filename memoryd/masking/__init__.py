@@ -7,10 +7,13 @@ has to look like. A mask keeps the kind and a class of length: `[secret: github-
 a reader still sees which setting, host or user it belonged to.
 """
 
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 import msgspec
 
+from memoryd.invisible import strip_invisible
 from memoryd.masking.names import named_in
 from memoryd.masking.places import placed_in
 from memoryd.masking.shapes import tokens_in
@@ -45,6 +48,21 @@ def mask(text: str) -> str:
     while findings := find_secrets(text):
         text = _with_masks(text, findings)
     return text
+
+
+def mask_each(texts: Sequence[str]) -> list[str]:
+    """Each text masked by itself; of many short ones, only those that one look at all finds."""
+    masked = list(texts)
+    starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
+    for found in find_secrets("\n".join(texts)):
+        for at in range(bisect_right(starts, found.start) - 1, bisect_left(starts, found.end)):
+            masked[at] = mask(texts[at])
+    return masked
+
+
+def presentable(text: str) -> str:
+    """What may be shown of a text that anybody may have written: no secret, nothing invisible."""
+    return mask(strip_invisible(text))
 
 
 def _with_masks(text: str, findings: list[Finding]) -> str:

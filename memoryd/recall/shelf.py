@@ -8,7 +8,7 @@ import msgspec
 
 from memoryd.files import Mark
 from memoryd.invisible import strip_invisible
-from memoryd.masking import mask
+from memoryd.masking import mask_each
 from memoryd.ranking.index import Document, Index
 from memoryd.ranking.vectors import Vector
 from memoryd.recall.senses import Meaning
@@ -96,16 +96,10 @@ def prepared(stored: Stored, meaning: Meaning, *, with_vector: bool) -> Prepared
 def shown_topic(stored: Stored) -> Topic:
     """What a file says, as far as it may be searched and shown."""
     topic = stored.topic
-    name, description, body = masked_parts(
-        " ".join(topic.name.split()), topic.description, strip_invisible(topic.body)
+    name, description, body = mask_each(
+        [" ".join(topic.name.split()), topic.description, strip_invisible(topic.body)]
     )
     return msgspec.structs.replace(topic, name=name, description=description, body=body)
-
-
-def masked_parts(*parts: str) -> list[str]:
-    """Each part masked; in one go where that is possible, since a look costs more than a letter."""
-    masked = mask("\n".join(parts)).split("\n", len(parts) - 1)
-    return masked if len(masked) == len(parts) else [mask(part) for part in parts]
 
 
 def row_of(stored: Stored, topic: Topic) -> Row:
