@@ -51,8 +51,7 @@ RULE = any_of(
     if (?:youre|you are) (?:not sure|unsure|guessing)
     (?:leave|keep) [\w ]+ (?:alone|untouched|as (?:it|they) (?:is|are)) unless
     (?:is|are) off limits; hands off
-    you (?:keep|always|constantly|tend to) \w+\b[^.?]*\b(?:stop|dont|please|enough|annoying|
-        instead)
+    you (?:keep|always|constantly|tend to) \w+\b[^.?]*\b(?:stop|dont|please|enough|annoying|instead)
     (?:keep|carry on) doing (?:that|this|it); whatever you do,? (?:dont|never)
     i dont (?:want|need) (?:any|more|new|to see|you to|\w+ that)
     (?:here|in this team|on this team|in our team),? we (?:always|never|only|dont)
@@ -114,10 +113,13 @@ RULE = any_of(
         по)[ -]?)?(?:deutsch|englisch|francais|anglais|espanol|ingles|portugues|italiano|inglese|
         nederlands|engels|polsku|angielsku|русском|английском|русски|английски)
     """),
-    r"^(?!.*\b(?:error|null|fehler|erreur|falla|ошибк\w*|возвращает|[45]\d\d)\b)"
-    r"(?:bitte |por favor,? |porfa,? |prosze |пожалуйста,? )?(?:immer|niemals|toujours|jamais"
-    r"|siempre|nunca|sempre|altijd|nooit|zawsze|nigdy|всегда|никогда) \w+"
-    r"|^ne \w+(?:-\w+)? (?:plus|jamais)\b",
+    r"^(?!.*\b(?:error|null|fehler|erreur|falla|ошибк\w*|возвращает|[45]\d\d)\b)(?:bitte "
+    r"|por favor,? |porfa,? |prosze |пожалуйста,? )?(?:immer|niemals|toujours|jamais|siempre|nunca"
+    r"|sempre|altijd|nooit|zawsze|nigdy|всегда|никогда) (?!(?:a|o|la|el|le|les|los|die|das|de|het"
+    r"|il|i|os|as|noch|nog|vi|he)\b)\w+|^(?!.*\b(?:error|null|fehler|erreur|falla|ошибк\w*"
+    r"|возвращает|[45]\d\d)\b)(?!(?:cest|est|ist|das|es|e|is|ca|il|elle|on|je|ich|io|yo|eu|questo"
+    r"|isso|esto|to|это|он|она|falla|da)\b)[^\W\d_]+(?:-\w+)? (?:immer|toujours|siempre|sempre"
+    r"|altijd|zawsze|всегда) (?!(?:noch|nog)\b)\w+ \w+ \w+|^ne \w+(?:-\w+)? (?:plus|jamais)\b",
     r"\b(?:immer|nie|niemals) \w+en(?:$|[,.!])|今後は?|これからは|以后"
     r"|从现在(?:起|开始)|今后|总是|始终|永远不要|不要再|一律|都用|务必"
     r"|(?:必ず|いつも|常に|絶対に?|決して|毎回).*(?:ください|して|しないで|こと|下さい|お願い)"
@@ -170,7 +172,9 @@ ENDORSES = any_of(
 LASTING_PRAISE = any_of(
     phrases(r"""
     (?:keep|stay)(?: (?:it|them|this|that|these))? (?:like|up|coming|that way|this way)
-    more of (?:this|that|these); stay like (?:this|that)
+    more of (?:this|that|these|it)
+    one of (?:those|these) (?:per|for (?:every|each)|whenever|with every)
+    thats what i (?:expect|need); stay like (?:this|that)
     the right (?:call|move|size|choice|decision|instinct)
     is what id have done; nice touch; keep (?:that|this|it) in (?:every|all|each)
     thats the [\w ]{3,30} i (?:want|like|need|expect)

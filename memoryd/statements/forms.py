@@ -64,6 +64,8 @@ ASKS_TO_BEHAVE = any_of(
     rf"^(?:{FILLER}[,:]?\s+)*(?:why|how come) (?:do|are|did) you (?:keep|always|still|insist)\b",
     r"\bhow (?:many times|often) (?:do|did) i\b|^(?:\w+ ){0,2}(?:can|could) we (?:please )?(?:agree"
     r"|settle|stick|stop)\b",
+    r"^(?:\w+ ){0,2}(?:could|would|can) you (?!always)[^?]*\b(?:every|each|whenever|by default"
+    r"|in future)\b(?![^?]* or )",
 )
 HYPOTHETICAL = any_of(
     phrases(r"""
@@ -74,10 +76,10 @@ HYPOTHETICAL = any_of(
     (?:maybe|perhaps|possibly|probably) (?:we|i|you|its)
     (?:we|i|you) (?:might|could|may(?! (?:not|only)\b))
     might (?:want|move|switch|get); not planning; nothing decided; undecided; no decision
-    not decided; not sure (?:yet|if|whether); dunno; i think; i guess; i believe; i suppose; afaik
-    seems; looks like; no idea (?:yet|if|whether); wondering; curious; thinking (?:of|about)
-    considering; would be nice; someday; one day; where you (?:should|must|can|have to)
-    at some point
+    not decided; not sure (?:yet|if|whether); dunno; i think(?! (?:better|best|in|visually)\b)
+    i guess; i believe; i suppose; afaik; seems; looks like; no idea (?:yet|if|whether); wondering
+    curious; thinking (?:of|about); considering; would be nice; someday; one day
+    where you (?:should|must|can|have to); at some point
     assume (?:that )?(?:i|im|we) (?:am|was|were|had|are)
     (?:act|behave) (?:as|like); like im; as a user; angenommen; stell dir vor; vielleicht; imaginons
     supposons; peut-etre; supongamos; imagina; quizas; tal vez; talvez; forse; misschien; moze
@@ -150,15 +152,17 @@ IN_THE_RULES_FILE = re.compile(r"\b(?:claude|agents)\.md\b")
 TASK = phrases(r"""
     fix; add; remove; rename; re-?run; run; write; make; create; update; change; move; delete
     refactor; check; look; show; explain; tell; find; help; give; put; set; install; open; load
-    read; grep; build; deploy; push; commit; merge; revert; debug; test; implement; convert
-    translate; review; generate; bump; point; hardcode; reformat; format; clean; get; try; do
-    go(?! live); kill; drop; split; extract; port; migrate; document; log; print; replace; sort
-    wrap; restart; continue; proceed; finish; summari[sz]e; proofread; draft; reply; answer; turn
-    switch; pull; fetch; skip; rewrite; debounce; use; take; keep; leave; start; stop; schedule
-    ship; send; bring; cut; pin; mark; enable; disable; expose; hook; wire; cache; inline; reduce
-    increase; raise; lower; limit; ensure; apply; swap; stick; trace; profile; bisect; compare; list
-    count; plot; render; redo; undo; call; name; walk; pick; investigate; arregla; corrige; cambia
-    anade; mach; andere; schreib; ajoute; aggiungi; correggi; voeg; napraw; dodaj; исправь; добавь
+    read; grep; build; deploy; push
+    commit(?! (?:messages?|titles?|subjects?|history)\b)
+    merge; revert; debug; test(?! (?:names?|data|cases?|results?)\b); implement; convert; translate
+    review; generate; bump; point; hardcode; reformat; format; clean; get; try; do; go(?! live)
+    kill; drop; split; extract; port; migrate; document; log; print; replace; sort; wrap; restart
+    continue; proceed; finish; summari[sz]e; proofread; draft; reply; answer; turn; switch; pull
+    fetch; skip; rewrite; debounce; use; take; keep; leave; start; stop; schedule; ship; send; bring
+    cut; pin; mark; enable; disable; expose; hook; wire; cache; inline; reduce; increase; raise
+    lower; limit; ensure; apply; swap; stick; trace; profile; bisect; compare; list; count; plot
+    render; redo; undo; call; name; walk; pick; investigate; arregla; corrige; cambia; anade; mach
+    andere; schreib; ajoute; aggiungi; correggi; voeg; napraw; dodaj; исправь; добавь
     """)
 REQUEST = re.compile(
     rf"^(?:(?:{FILLER}|now|then|first|next|great|nice|perfect|thanks|lets|let us|anyway"
@@ -166,7 +170,7 @@ REQUEST = re.compile(
     r"[,:]?\s+)*"
     + TASK
     # "change requests are", "test results live in": a noun, not an order
-    + r"(?! (?!what|who|why|where|how|if|whether|that|which|me|us|it|the|this|all|an?|my|our|when)"
+    + r"(?! (?!(?:what|who|why|where|how|if|that|which|me|us|it|the|this|all|an?|my|our|when)\b)"
     r"\w+(?: (?!what|who|that|which|if)\w+)? (?:is|are|was|were|lives?|goes|happens?|comes?"
     r"|should)\b)"
 )
@@ -248,8 +252,8 @@ STATE_OF_THINGS = re.compile(
 PROGRAM = re.compile(
     r"\b(?:tables?|columns?|rows?|objects?|requests?|responses?|headers?|params?|arguments?|loops?"
     r"|lists?|arrays?|strings?|queries|query|nodes?|threads?|sockets?|workers?|jobs?|caches?"
-    r"|tokens?|endpoints?|components?|config|emails?|login|handlers?|stack|trees?|heap|memory"
-    r"|buffers?|fields?|keys?)\b"
+    r"|tokens?|endpoints?|components?|config|emails?|login|handlers?|wasteful|faster|slower"
+    r"|polling|sorting|allocat\w+|stack|trees?|heap|memory|buffers?|fields|keys?)\b"
 )
 # Signs that a thing to be remembered is a way of working.
 RECURS = any_of(

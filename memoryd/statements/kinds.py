@@ -97,8 +97,10 @@ def _type_of(said: str, text: str, *, has_date: bool) -> MemoryType | None:
         return "user"
     if is_fact:
         return "project"
-    is_task = forms.TASK_BEHIND.search(said)
-    return "feedback" if orders.is_for_keeps(said) and not is_task else None
+    if forms.TASK_BEHIND.search(said) or not orders.is_for_keeps(said):
+        return None
+    fact = orders.fact_behind(said)
+    return "project" if is_of_people(fact) or project.TIME.search(fact) else "feedback"
 
 
 def _is_place(said: str, text: str) -> bool:

@@ -12,10 +12,10 @@ from memoryd.statements.forms import CLAUSE, FILLER, any_of, phrases, words
 Form = re.Pattern[str]
 
 _CONDUCT = phrases(r"""
-    (?:feel free to )?(?:ask|argue|push back); cite; mention; link; prefer; treat; assume; wait
-    spell; say; talk; attach; include; follow; report; regenerate; let(?! me\b| us\b); warn; respect
-    stay; default to; consult; be; quote; back up; agree on; squash; rebase; amend; mock; nest
-    abbreviate; guess; double-? ?check; verify; measure; favou?r; page; ping; paste; trust; touch
+    ask; argue; push back; cite; mention; link; prefer; treat; assume; wait; spell; say; talk
+    attach; include; follow; report; regenerate; let(?! me\b| us\b); warn; respect; stay; default to
+    consult; be; quote; back up; agree on; squash; rebase; amend; mock; nest; abbreviate; guess
+    double-? ?check; verify; measure; favou?r; page; ping; paste; trust; touch
 """)
 # A clause that begins with one of these tells or asks.
 _NO_VERB = (
@@ -50,8 +50,8 @@ FORBIDS = re.compile(
     r"|избегай))\b (?P<what>[^,.;:!?(]+)"
 )
 ASKS = re.compile(
-    rf"{_START}{_WE}?(?:(?:we )?(?:always|only ever|only|just) )?(?P<verb>{forms.TASK}|{_CONDUCT}"
-    rf"|(?<=always )(?:with|in|as|by|before|via|through)"
+    rf"{_START}(?:feel free to )?{_WE}?(?:(?:we )?(?:always|only ever|only"
+    rf"|just) )?(?P<verb>{forms.TASK}|{_CONDUCT}|(?<=always )(?:with|in|as|by|before|via|through)"
     rf"|(?<=always )(?!{_NO_VERB})[a-z]+(?<!ed)(?<!ing)(?<!s)"
     rf"|(?!{_NO_VERB})[a-z]+(?= [^,.;:!?]{{3,60}} (?:before|when|whenever|after|each time"
     rf"|every time) you [a-z]))\b"
@@ -65,8 +65,8 @@ WANTS = re.compile(
 # Something to have, without a verb: "british spelling please".
 WISHES = re.compile(
     rf"(?:^(?:{FILLER}[,:.!]*\s+)*|\bso )(?!{forms.TASK}|{FILLER}\b)"
-    r"(?P<what>(?!only|just)[\w./+-]+(?: [\w./+-]+){0,8}?),?(?P<verb>) (?:please\b"
-    r"|only(?: please)?$)"
+    r"(?P<what>(?!only|just)[\w./+-]+(?: [\w./+-]+){0,8}?),?(?P<verb>) (?:(?:please|svp|stp|bitte"
+    r"|por favor|per favore|aub|graag|prosze|пожалуйста)\b|only(?: please)?(?:$|,))"
 )
 # How a thing of our work is done, told as if it were a fact.
 CUSTOMS = re.compile(
@@ -135,7 +135,7 @@ IN_THIS = re.compile(
 )
 ANY_CASE = re.compile(r"\w+ (?:something|anything|any|an?|there is an?|theres an?)\b")
 INNER_ADVERB = re.compile(r"(?<!,) \b(?:never|always)\b")
-ENDS_IN_ONLY = re.compile(r"\bonly(?: please)?$")
+ENDS_IN_ONLY = re.compile(r"\bonly(?: please)?(?:$|,)")
 POINTS = re.compile(r"(?:it|this|that|these|those|them)(?: (?:up|in|out|down|too|there))?\b(?! \w)")
 # How somebody talks is a kind of thing in itself.
 TALK = re.compile(
@@ -160,20 +160,21 @@ WORKING = any_of(
     force; branch\w*; main; master; prod; production; deploy\w*; migrations?; tests?; testing
     mocks?; linter; formatter; linting; comments?; docstrings?; type hints; summary; blame; git
     summaries; answers?; replies; reply; explain\w*; explanations?; reviews?; reviewers?; deps
-    dependenc\w+; refactor\w*; renam\w+; changelog; ci; backups?; plans?; diffs?; lockfile; spelling
-    english; readers; keys; secrets?; credentials; abstractions; documentation; docs; me; my; you
-    your; yourself; us; someone; somebody; everybody; people; the team; legal; we get; colleagues
-    in this (?:project|repo|codebase|team); in here; around here; i can; i read; i review; i know
-    i skim; hand; code; sudo; merges; ok; approval
+    dependenc\w+; refactor\w*; renam\w+; changelog; ci; backups?; plans?; diffs?; lockfiles?
+    spelling; english; readers; keys; secrets?; credentials; abstractions; documentation; docs; me
+    my; you; your; yourself; us; someone; somebody; everybody; people; the team; legal; we get
+    colleagues; in this (?:project|repo|codebase|team); in here; around here; i can; i read
+    i review; i know; i skim; hand; code; sudo; merges; ok; approval
     """),
 )
 HARM = any_of(
     phrases(r"""
-    burned; burnt; bit us; bitten; cost (?:me|us|him|her|them); lost; broke; breaks; wiped; hid
-    hides; crashed; outage; incident; took \w+(?: \w+)? down; (?:is|was|went) down; corrupted
-    leaked; deleted; complain\w*; hates; chokes?; trips over; rots?; useless; painful; gets? lost
-    slows (?:me|us|you); unreadable; confus\w+; wasted; nightmare; hell; pain; fails the; wrecks?
-    messes; too (?:many|much|long|noisy); last time; lied to us; i skim; overwritten; illegal
+    burned; burnt; had to (?:restore|redo|roll back|undo|rebuild); bit us; bitten
+    cost (?:me|us|him|her|them); lost; broke; breaks; wiped; hid; hides; crashed; outage; incident
+    took \w+(?: \w+)? down; (?:is|was|went) down; corrupted; leaked; deleted; complain\w*; hates
+    chokes?; trips over; rots?; useless; painful; gets? lost; slows (?:me|us|you); unreadable
+    confus\w+; wasted; nightmare; hell; pain; fails the; wrecks?; messes
+    too (?:many|much|long|noisy); last time; lied to us; i skim; overwritten; illegal
     """)
 )
 EMPHASIS = re.compile(
@@ -199,8 +200,9 @@ REASON_BEHIND = re.compile(
     rf", (?!{forms.TASK}|(?:just|only|then|and|or|but|not|no|please|instead|rather|like|especially"
     r"|even|always|ever|never|dont)\b)(?:[\w'-]+ ){2,}"
 )
+FOLLOWS = re.compile(r",? ?so ")
 # An order to do a piece of work, if nothing says that it is for keeps.
 STYLE = words("""
     use prefer keep answer reply explain ask tell show give cite mention link call name spell
-    treat assume wait stick leave talk write say let put include avoid confirm argue push
-""")
+    treat assume wait stick leave talk write say let put include avoid confirm argue
+""") | {"push back"}

@@ -11,6 +11,7 @@ is forbidden in general needs one more sign only. What asks for a piece of work 
 or in a quarrel.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Literal
 
@@ -80,6 +81,12 @@ def leads_for_keeps(said: str, setting: Setting = ALONE) -> bool:
     return any(_has_weight(order, said, setting) for order in orders)
 
 
+def fact_behind(said: str) -> str:
+    """The fact that an order for keeps is drawn from ("..., so dont ..."), if it is."""
+    drawn = (order.before for order in _orders_in(said) if _follows(order, said))
+    return next(drawn, "")
+
+
 def has_order(said: str) -> bool:
     return any(True for _ in _orders_in(said))
 
@@ -116,6 +123,8 @@ def _has_weight(order: Order, said: str, setting: Setting) -> bool:
         return signs.is_reasoned or signs.is_quarrel or bool(data.WORKING.search(said))
     if signs.count < _ENOUGH or not signs.of_people:
         return False
+    if data.IN_THIS.search(order.what) and not setting.is_quarrel:
+        return False
     match order.manner:
         case "asks" if _points(order) and not setting.is_quarrel:
             return False
@@ -133,8 +142,10 @@ def _has_weight(order: Order, said: str, setting: Setting) -> bool:
 
 def _signs_of(order: Order, said: str, setting: Setting) -> Signs:
     does_harm = data.HARM.search(f"{said} {setting.reason}")
+    why = _why(said)
+    is_before = why is not None and why.start() > len(order.before)
     return Signs(
-        lasting=_lasting(order, said),
+        lasting=_lasting(order, said[: why.start()] if why and is_before else said),
         is_general=_is_general(order),
         is_working=bool(data.WORKING.search(said)) or _is_craft(order) or _is_habit(order),
         is_reasoned=_is_reasoned(order, said, setting),
@@ -174,11 +185,20 @@ def _is_habit(order: Order) -> bool:
     return order.verb in {"stop", "quit", "enough with"} and bool(data.DEEDS.match(order.what))
 
 
+def _follows(order: Order, said: str) -> bool:
+    return bool(order.before and data.FOLLOWS.match(said, len(order.before)))
+
+
+def _why(said: str) -> re.Match[str] | None:
+    return forms.REASON.search(said) or data.REASON_BEHIND.search(said)
+
+
 def _is_reasoned(order: Order, said: str, setting: Setting) -> bool:
     """Whether it says why, and not only what a program does that it is to be changed for."""
     before = setting.before if order.manner == "wishes" or setting.is_quarrel else ""
-    why = forms.REASON.search(said) or data.REASON_BEHIND.search(said)
-    reason = said[why.start() :] if why else setting.reason or before
+    why = _why(said)
+    fact = order.before if _follows(order, said) else ""
+    reason = said[why.start() :] if why else fact or setting.reason or before
     return bool(reason) and not (forms.PROGRAM.search(reason) and not data.WORKING.search(reason))
 
 

@@ -197,10 +197,11 @@ BOUND = any_of(
 
 OURS = any_of(
     phrases(r"""
-    we; our; ours; us; were; weve; wed; company; team; org; organi[sz]ation; department; office; wir
-    unser\w*; uns; firma; nous; notre; nos; on (?:a|est|ne|doit|va|garde|reste); equipe; nosotros
-    nuestr[oa]s?; empresa; equipo; nossos?; nossas?; noi; nostr[oa]; azienda; squadra; wij; onze
-    ons; bedrijf; nasz\w*; firmie; zespol; мы; нас; нам; наш\w*; команд\w+
+    we; our; ours; us; were; weve; wed; company; teams?; org; organi[sz]ation; department; office
+    wir; unser\w*; uns; firma; nous; notre; nos; on (?:a|est|ne|doit|va|garde|reste); equipe
+    nosotros; nuestr[oa]s?; nos (?:ha|han|hace|piden|exig\w+); empresa; equipo; nossos?; nossas?
+    noi; nostr[oa]; azienda; squadra; wij; onze; ons; bedrijf; nasz\w*; firmie; zespol; мы; нас; нам
+    наш\w*; команд\w+
     """),
     "弊社|当社|うち|私たち|チーム|我们|公司|团队|우리|회사|팀",
 )
@@ -211,10 +212,11 @@ OUTSIDE = any_of(
     phrases(r"""
     cto; app store; play store; apple; google; law; legally; policy; ops; folks; nobody; everyone
     everybody; revenue; money; bill; costs?; pays?; paying; paid; schools?; reviewers; regulation\w*
-    competitors?; subsidiary; carriers?; mainframe; vorstand; chef\w*; kunde[n]?; rechtsabteilung
-    direction; client[es]?; juridique; loi; jefe; jefa; jefes; cliente\w*; ley; proveedor\w*; chefe
-    fornecedor; lei; capo; legge; fornitore; baas; directie; klant\w*; leverancier; wet; szef\w*
-    klient\w*; dostawc\w+; клиент\w*; заказчик\w*; начальств\w+; закон\w*; поставщик\w*
+    certification; presupuesto; budget; haushalt; competitors?; subsidiary; carriers?; mainframe
+    vorstand; chef\w*; kunde[n]?; rechtsabteilung; direction; client[es]?; juridique; loi; jefe
+    jefa; jefes; cliente\w*; ley; proveedor\w*; chefe; fornecedor; lei; capo; legge; fornitore; baas
+    directie; klant\w*; leverancier; wet; szef\w*; klient\w*; dostawc\w+; клиент\w*; заказчик\w*
+    начальств\w+; закон\w*; поставщик\w*
     """),
     "顧客|お客|取引先|法務|上司|客户|老板|法务|供应商|고객|상사|거래처",
 )
@@ -226,6 +228,7 @@ BINDS = any_of(
     cannot; cant; throw\w* away; must; needs?; refus\w+; forb\w+; requir\w+; sticks?
     is not (?:a|an)
     (?:is|are) (?:the|our) (?:only|main|biggest|first)
+    ends?; announced; discontinu\w+; retires?; pointless; irrelevant; wasted; priority; recort\w+
     keep; go(?:es)? down; unreachable; gone; bleib\w+; durfen; abgelehnt; verbot\w+; nur noch
     interdit\w*; refuse\w*; reste\w*; obligatoire; prohib\w+; obliga\w+; queda\w*; rechaz\w+
     proibi\w+; obrig\w+; fica\w*; vietat\w+; resta\w*; mag niet; mogen niet; blijf\w*; verplicht
@@ -244,6 +247,7 @@ REASONS = any_of(
     "ため|ので|から、|因为|所以|때문|그래서",
 )
 TIME = re.compile(
+    r"\b(?:january|february|april|june|july|august|september|october|november|december)\b|"
     r"\b20\d\d(?:-\w\d)?\b|\b(?:this|next|last) (?:year|month|quarter|week|summer|spring|fall"
     r"|winter)\b|\b(?:by|until|till|before|after|from|since|in) (?:the )?(?:early |late "
     r"|mid )?(?:summer|winter|spring|autumn|fall|q[1-4]|january|february|march|april|may|june|july"
@@ -284,7 +288,7 @@ PERSONAL = re.compile(
 )
 # How a screen behaves is a task, whoever wants it.
 SCREEN = re.compile(
-    r"\b(?:ui|buttons?|forms?|modals?|pages?|dialogs?|spinner|panel|menu|tabs?|inputs?|checkbox"
+    r"\b(?:buttons?|forms?|modals?|pages?|dialogs?|spinner|panel|menu|tabs?|inputs?|checkbox"
     r"|dropdown|icons?|screens?|cursor|mouse|logos?|header|footer|css|div|banner|sidebar|tooltip"
     r"|px|toast|fields? (?:is|are)|shows?|displays?)\b"
 )

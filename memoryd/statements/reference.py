@@ -91,19 +91,20 @@ LOCATED = any_of(
 WHEN_NEEDED = re.compile(r"\b(?:if|when|whenever|before|in case|always|first)\b")
 # A container with a name, in a system that no list knows.
 _IS_KEPT = (
-    r"comes?|lives?|tracked|kept|keep|managed|handled|logged|filed|collected|documented|stored"
-    r"|planned|maintained|done|happens?|is|are|written(?: up)?|discussed|looks?"
+    r"(?:is|are|gets?|goes|go|lives?|comes?|happens?|sits?|stays?|lands?|ends? up|keep|track|theyre"
+    r"|its)(?: [a-z]+){0,2}?"
+)
+_NO_NAME = rf"(?!(?:the|an?|this|that|my|our|it|there)\b|{forms.PROGRAM.pattern})"
+_CONTAINER = (
+    r"(?:project|board|space|page|base|channel|workspace|folder|list|team|queue|collection|group"
+    r"|section|course|vault|tag|service|dataset|module|topic|notebook|entity|label|category|job)"
 )
 NAMED_PLACE = any_of(
-    r"\b(?:comes?|lives?|tracked|kept|keep|managed|handled|logged|filed|collected|documented"
-    r"|stored|maintained|done|happens?|is|are) (?:\w+ )?(?:in|from|through|via|on|at) (?!the\b"
-    r"|an?\b|this\b|my\b|our\b)[\w.-]+,? (?:the )?(?:project|board|space|page|base|channel"
-    r"|workspace|folder|list|team|queue|collection|group|section|course|vault|tag|service|dataset"
-    r"|under) (?:is |called |named )?[\w\"“¤]",
-    rf"\b(?:{_IS_KEPT}) (?:\w+ )?(?:in|on|at) (?!the\b|an?\b|this\b|my\b|our\b"
-    rf"|{forms.PROGRAM.pattern})"
-    r"[\w.-]+,? (?!key|table|column|file|class)(?:the )?(?:[a-z]+ )?[\"“'‘(]*¤",
-    rf"\b(?:{_IS_KEPT}) (?:\w+ )?(?:in|on|at) [a-z]+ under /?\w",
+    rf"\b{_IS_KEPT} (?:in|on|at|into|from|through|via) {_NO_NAME}[\w.-]+,? (?:the )?{_CONTAINER} "
+    r"(?:is |called |named )?[\w\"“¤]",
+    rf"\b{_IS_KEPT} (?:in|on|at|into) {_NO_NAME}[\w.-]+,? (?:the )?(?:[a-z]+ )?[\"“'‘(]*¤",
+    rf"\b{_IS_KEPT} (?:in|on|at|into) the [\w.-]+, {_CONTAINER} [\"“'‘(]*¤",
+    rf"\b{_IS_KEPT} (?:in|on|at) {_NO_NAME}[a-z]+ under /{{0,2}}\w",
     r"在\S{1,8}[，,]?(?:项目|空间|文档|群)",
 )
 # On text as written: a container followed by what is plainly its name.

@@ -46,7 +46,9 @@ _MACHINE = (
 )
 # --- signs that a sentence is about its speaker, as `facts` weighs them ------------------------
 
-ME = re.compile(r"\b(?:i|im|ive|my|me|id|myself|mine)\b")
+ME = re.compile(
+    r"\b(?:i|im|ive|my|me|id|myself|mine|ich|mir|je|moi|yo|eu|io|ik|ja|я|мне|soy|sou|sono|jestem)\b"
+)
 ROLE = re.compile(rf"\b{_ROLE}s?\b")
 SPAN = re.compile(
     rf"\b{_MANY}\+? (?:years?|yrs?|months?|decades?|weeks?|days?)\b|\b(?:\d+|decades|years) (?:of"
@@ -72,6 +74,8 @@ CONSEQUENCE = re.compile(
     r"\bso (?:please )?(?:explain|skip (?:the )?basics|assume|bear with|go slow|no need to explain"
     r"|treat me|talk to me|forgive|be gentle|be patient|use simple|map|keep the (?:words|sentences"
     r"|commands))\b|\b(?:be gentle|bear with me|no need to explain|spare me the basics)\b"
+    r"|\b(?:leg het uit|erklar\w* (?:es |mir )|explique\w*-moi|explicame|explica-me|spiegami"
+    r"|tlumacz mi|объясня\w*|объясни)"
 )
 AT_HAND = re.compile(
     r"\b(?:this|that|the) (?:error|function|file|test|bug|line|code|commit|branch|issue)\b"
@@ -83,6 +87,8 @@ USER = any_of(
     rf"\bas an? (?:\w+ )?{_ROLE},? i (?!find|want|would|can|could|should|need|get|see|feel|try"
     rf"|tried)\w+|{CLAUSE}i (?:lead|head|own|maintain|manage) (?:the|our|all|this) "
     r"(?:(?!with |by |via |in |of )[\w-]+ ?){1,4}(?:$|[,.;])",
+    r"\b(?:im|i am) an? (?!bit|little|fan|user|few|lot|number|member|robot|idiot)(?:\w+ )?"
+    r"\w{2,}(?:ian|ist|eer|yst|wright|smith)\b",
     rf"{CLAUSE}(?:im|i am) (?:the )?(?:one|person|guy|only one) who \w+s\b",
     rf"{CLAUSE}(?:im|i am) {_SOFTLY}(?:junior|senior|non-?technical|self-?taught|technical)\b",
     rf"(?:^|[,.:] )[\w ,-]{{0,40}}\b(?:{_ROLE}|user|newcomer) (?:[\w ]{{0,30}} )?here(?:[,.!]|$)",
@@ -134,7 +140,12 @@ USER = any_of(
         expertise|speciality|specialty|time ?zone|pronouns) (?:is|are|was)
     my (?:job|role|training) (?:here |now )?(?:is|was) (?!done|stuck|running|failing|missing|empty|
         wrong|to fix)\w+
-    \w+ at heart
+    (?:is|are) my (?:mother tongue|home turf|comfort zone|daily driver|native \w+)
+    (?:makes?|gives?) (?:me|my \w+) (?:cry|spin|hives|hurt|dizzy|nervous|sweat)
+    (?:over my head|beyond me); (?:confuses?|scares?) me
+    i (?:think|learn|work|read|understand) (?:better|best|faster) (?:with|in|from|when|if)
+    i have an? (?:\w+ )?(?:degree|phd|diploma|background)
+    ik geef les; ich unterrichte; jenseigne; doy clases; dou aulas; insegno; преподаю; \w+ at heart
     i work (?:the )?(?:night|day|late|early) shifts?
     ^used to (?:be|work|write|do|run|teach|build)
     ^(?:typing|working|reading|coding) (?:on|from) [\w ]{{3,20}} (?:most of the time|mostly|usually|
@@ -148,7 +159,7 @@ USER = any_of(
     i (?:come|came) from (?!the\b)(?:an? )?\w+
     coming (?:over )?from (?:an? |the |plain |years of )*[\w+#]+
     {_MANY}\+? (?:years|yrs|months|decades) (?:of|in|as|doing|writing|with) (?!data|logs|history|
-        records|backups|the|this|a)\w+
+        records|backups|the\b|this\b|a\b)\w+
     (?:ive|i have|been) (?:been )?(?:doing|writing|programming|coding|using|working (?:with|in|on)|
         building|teaching) [^,.]+ (?:for|since) (?:{_MANY}|over|about|years|\w+ years|the)
     (?:im |i am |am )?{_SOFTLY}new to (?!me\b|(?:this|that|the|these) (?!project|codebase|team|
