@@ -48,8 +48,9 @@ bench: setup  ## figures beside baselines, in one run
 fuzz: setup  ## the properties again, with examples that nobody has tried yet
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -m hypothesis --timeout=1200
 
-soak: setup  ## what takes long: 20,001 transcripts that appear while the daemon is frozen
+soak: setup  ## what takes long: 20,001 transcripts behind a frozen daemon, 200 extractions with kills
 	PYTHONPATH=.:client $(BIN)/python benchmarks/tail.py --soak
+	PYTHONPATH=.:client $(BIN)/python benchmarks/kills.py --soak
 
 clean:  ## remove .venv and caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist

@@ -16,7 +16,7 @@ class MemoryLedger:
 
     def __init__(self) -> None:
         self._debits: dict[int, tuple[date, float]] = {}
-        self._next = 0
+        self.debits = 0
         self.breaker = Breaker()
 
     @property
@@ -34,9 +34,9 @@ class MemoryLedger:
 
     async def reserve(self, job: str, project: str, model: str, usd: float, day: date) -> int:
         await checkpoint()
-        self._next += 1
-        self._debits[self._next] = (day, usd)
-        return self._next
+        self.debits += 1
+        self._debits[self.debits] = (day, usd)
+        return self.debits
 
     async def settle(self, reservation: int, usage: Usage, usd: float) -> None:
         await checkpoint()

@@ -63,6 +63,13 @@ class CutBody(msgspec.Struct, frozen=True):
     message: Message
 
 
+class StalledBody(msgspec.Struct, frozen=True):
+    """A message of which half is sent; `sent` is told, and nothing more comes."""
+
+    message: Message
+    sent: Callable[[], object] = lambda: None
+
+
 class Stream(msgspec.Struct, frozen=True):
     """Server-sent events in place of a body; `ends` says how the line goes dead after them."""
 
@@ -91,7 +98,7 @@ class Held(msgspec.Struct, frozen=True):
     reply: "Reply"
 
 
-Reply = Message | Body | CutBody | Stream | Status | Reset | Hang | Held
+Reply = Message | Body | CutBody | StalledBody | Stream | Status | Reset | Hang | Held
 Script = Iterable[Reply] | Callable[[SeenRequest], Reply]
 
 _ids = count(1)
@@ -271,6 +278,12 @@ class _Handler(BaseHTTPRequestHandler):
             case CutBody():
                 whole = json.dumps(message_json(reply.message, model, usage)).encode()
                 self._send(200, whole[: len(whole) // 2], {"content-length": str(len(whole))})
+                self.close_connection = True
+            case StalledBody():
+                whole = json.dumps(message_json(reply.message, model, usage)).encode()
+                self._send(200, whole[: len(whole) // 2], {"content-length": str(len(whole))})
+                reply.sent()
+                self.scripted.closing.wait()
                 self.close_connection = True
             case Status():
                 error = {"type": "api_error", "message": f"scripted, key {self._sent_key()}"}

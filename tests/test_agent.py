@@ -199,7 +199,9 @@ async def test_a_fault_runs_no_tool_and_ends_in_few_attempts(fault: str) -> None
     async with stack(fresh_ids(reply), attempt_seconds=0.1 if silent else 10.0) as over:
         report = await over.run(tools)
     assert report.ended == ended
-    assert len(over.server.requests) == attempts
+    assert over.ledger.debits == attempts
+    # Where time is short, a busy machine may not even get as far as the server.
+    assert len(over.server.requests) == attempts or silent
     assert tools.ran == []
     assert sum(over.clock.slept) <= 180.0
     assert report.error is None or KEY not in str(report.error) + report.error.hint
@@ -222,7 +224,8 @@ def fresh_ids(reply: Reply) -> Callable[[SeenRequest], Reply]:
 @pytest.mark.parametrize("fault", [Status(529), Status(429, {"retry-after": "2"}), Reset(), Hang()])
 async def test_a_fault_that_passes_costs_only_time(fault: Reply) -> None:
     tools = Tools()
-    async with stack([fault, WRITING, says("saved")], attempt_seconds=1.0) as over:
+    seconds = 3.0 if isinstance(fault, Hang) else 10.0
+    async with stack([fault, WRITING, says("saved")], attempt_seconds=seconds) as over:
         report = await over.run(tools)
     assert (report.ended, report.final_text) == ("done", "saved")
     assert len(tools.ran) == 1

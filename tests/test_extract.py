@@ -9,12 +9,23 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 import structlog
 
 from memoryd.coalesce import Limits
 from memoryd.config import Budget
-from tests.scripted_model import Call, Reply, ScriptedModel, SeenRequest, Status, asks, says
+from memoryd.dialogue import ModelAnswer, ModelRequest, ProviderRefused
+from tests.scripted_model import (
+    Call,
+    Reply,
+    ScriptedModel,
+    SeenRequest,
+    Status,
+    answer_of,
+    asks,
+    says,
+)
 from tests.workshop import (
     Gate,
     Workshop,
@@ -369,6 +380,44 @@ async def test_a_poison_turn_is_parked_and_the_others_are_done(home: Path) -> No
         assert sum("poison" in messages_in(request) for request in model.requests) == 3
         (parked,) = here.backlog.parked()
         assert "HTTP 400" in parked.reason
+
+
+class Picky:
+    """A model that cannot stand one session, and finds nothing in the others."""
+
+    def __init__(self) -> None:
+        self.tries = 0
+
+    async def complete(self, request: ModelRequest, deadline_seconds: float) -> ModelAnswer:
+        del deadline_seconds
+        await anyio.lowlevel.checkpoint()
+        if "| poison" in str(request.turns[0]):
+            self.tries += 1
+            raise ProviderRefused("the model server refused (HTTP 400)", "", whole_account=False)
+        return answer_of(says("No."))
+
+
+async def test_one_poison_transcript_among_a_hundred_holds_up_none_of_the_others(
+    home: Path,
+) -> None:
+    model = Picky()
+    here = Workshop(home, limits=Limits(parallel=8), provider=model)
+    ids = [
+        turn
+        for number in range(100)
+        for turn in here.say(
+            "poison" if number == 42 else "hello", session=f"s{number}", project=f"p{number % 20}"
+        )
+    ]
+    async with here.working():
+        with anyio.fail_after(60):
+            while not (await here.now_idle() and here.backlog.parked()):
+                here.step(1)
+    states = here.queue.states(ids)
+    assert [number for number, turn in enumerate(ids) if states[turn] == "parked"] == [42]
+    assert sum(state == "done" for state in states.values()) == 99
+    assert model.tries == 3
+    await here.close()
 
 
 async def test_a_parked_turn_is_tried_again_when_asked_for(home: Path) -> None:

@@ -143,6 +143,43 @@ def test_with_a_model_the_turn_is_sent_once_and_what_it_writes_is_kept(
     assert not [path for path in left if b"sk-ant-scripted" in path.read_bytes()]
 
 
+def test_every_attempt_of_a_model_is_in_the_log_and_so_is_what_the_cache_saved(
+    daemon: Daemon, home: Path
+) -> None:
+    refused = [
+        Call("Write", {"file_path": str(home / "x.md"), "content": "x"}),
+        Call("Bash", {"command": f"cat {TOKEN}; rm -rf ."}),
+        Call("WebFetch", {"url": "http://127.0.0.1/"}),
+        Call("Edit", {"file_path": 3}),
+    ]
+    with ScriptedModel(writes_once(TABS, Call("Glob", {"pattern": "*"}), *refused)) as model:
+        with_model(daemon, model).start()
+        for name in ("one", "two"):
+            session = Session(home, name, project=name)
+            finished_run(daemon, lambda session=session: session.turn("Use tabs", "Fine."))
+        daemon.stop()
+    lines = daemon.lines()
+    for project in (str(home / "one"), str(home / "two")):
+        told = [line for line in lines if line.get("project") == project and "tool" in line]
+        assert {line["job"] for line in told} == {"extraction"}
+        used = [line["tool"] for line in told if line["event"] == "a tool was used"]
+        no = [(line["tool"], line["reason"]) for line in told if "refused" in line["event"]]
+        assert sorted(used) == ["Glob", "Write"]
+        assert sorted(tool for tool, _ in no) == ["Bash", "Edit", "WebFetch", "Write"]
+        assert all(reason for _, reason in no)
+    runs = [line for line in lines if line["event"] == "extraction"]
+    for run, least in zip(runs, (30, 80), strict=True):
+        assert run["files"] == ["feedback_tabs.md"]
+        assert (run["turns"], run["messages"], run["model_turns"]) == (1, 2, 2)
+        assert run["input_tokens"] > run["cached_tokens"] > 0 < run["output_tokens"]
+        share = 100 * run["cached_tokens"] / run["input_tokens"]
+        assert run["cache_hit_percent"] == pytest.approx(share, abs=0.1)
+        assert run["cache_hit_percent"] > least
+        assert run["usd"] > 0 <= run["ms"]
+        assert (run["verdict"], run["reason"]) == ("done", "done")
+    assert TOKEN not in daemon.log.read_text()
+
+
 def test_a_kill_in_the_middle_of_a_run_loses_nothing_and_doubles_nothing(
     daemon: Daemon, home: Path
 ) -> None:

@@ -10,6 +10,8 @@ Rules
 - The request only ever grows at its end, and the caller gives system prompt and tools once. With
   the caller's marks (one after the system prompt, one after what the runs of a session share) and
   ours at the ends of the last two user turns, each request reads the one before it from the cache.
+- Every call leaves a line in the log, whatever came of it: whose run, which tool, what it was about
+  and, if it was not done, why.
 - A provider's error ends the run and is part of the report, since what was spent until then is too.
 """
 
@@ -20,6 +22,7 @@ import anyio
 import msgspec
 import structlog
 
+from memoryd.agent.files import shown
 from memoryd.dialogue import (
     AssistantTurn,
     BudgetReached,
@@ -207,7 +210,7 @@ class _Conversation:
             refusal = "the tool failed; go on without it"
         attempt = ToolAttempt(
             call.name[:LOGGED_CHARACTERS],
-            subject[:LOGGED_CHARACTERS],
+            shown(subject[: 10 * LOGGED_CHARACTERS])[:LOGGED_CHARACTERS],
             refusal,
             _milliseconds_since(started),
         )
@@ -216,15 +219,16 @@ class _Conversation:
 
     def _record(self, attempt: ToolAttempt) -> None:
         self._attempts.append(attempt)
-        if not attempt.ok:
-            log.info(
-                "a tool call was refused",
-                job=self._job.name,
-                project=self._job.project,
-                tool=attempt.tool,
-                subject=attempt.subject,
-                reason=attempt.refusal,
-            )
+        told = {"reason": attempt.refusal} if attempt.refusal else {}
+        log.info(
+            "a tool was used" if attempt.ok else "a tool call was refused",
+            job=self._job.name,
+            project=self._job.project,
+            tool=attempt.tool,
+            subject=attempt.subject,
+            ms=attempt.milliseconds,
+            **told,
+        )
 
     def _known_tool(self, name: str) -> ToolDefinition:
         if name not in self._tools:

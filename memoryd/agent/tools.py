@@ -4,8 +4,8 @@ Rules
 - Read, Grep, Glob and Bash see what the run's view opens, masked. Write and Edit change memories,
   one at a time, so that two edits in one answer both count.
 - What is handed out is charged on the run's meter, and what is written before it is.
-- Every attempt leaves an outcome for the log: which tool, what came of it, and what it was about;
-  never contents. What was refused is logged by whoever called; what was done, here.
+- Every attempt leaves an outcome: which tool, what came of it, and what it was about; never
+  contents. Whoever called logs it.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,6 @@ from typing import Final, Literal
 import anyio
 import anyio.to_thread
 import msgspec
-import structlog
 
 from memoryd.agent.files import View, shown
 from memoryd.agent.inputs import DEFINITIONS, Bash, Edit, Glob, Grep, Read, Write
@@ -31,8 +30,6 @@ READ_LINES: Final = 2000
 READ_LIMIT_CHARACTERS: Final = 50_000
 LINE_LIMIT_CHARACTERS: Final = 2000
 LOGGED_CHARACTERS: Final = 200
-
-log = structlog.get_logger()
 
 Verdict = Literal["ok", "refused", "failed"]
 
@@ -72,7 +69,7 @@ class AgentTools:
             verdict, reason = "refused", "limit"
             raise
         finally:
-            self._record(Outcome(name, verdict, reason, _subject(name, arguments)))
+            self.outcomes.append(Outcome(name, verdict, reason, _subject(name, arguments)))
         return text
 
     async def _answer(self, arguments: msgspec.Struct, meter: Meter) -> str:
@@ -118,11 +115,6 @@ class AgentTools:
         meter.charge_read(len(text.encode()))
         self._pen.saw(page)
         return text
-
-    def _record(self, outcome: Outcome) -> None:
-        self.outcomes.append(outcome)
-        if outcome.verdict == "ok":
-            log.info("a tool was used", tool=outcome.tool, subject=outcome.subject)
 
 
 def numbered(text: str, first: int, count: int) -> str:
