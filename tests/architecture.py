@@ -150,6 +150,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "checkpoints",
         "dream.apply",
         "dream.distil",
+        "dream.notary",
         "dream.work",
         "dream.run",
         "dream.accept",

@@ -284,3 +284,33 @@ async def test_a_daemon_that_stops_takes_its_dream_back(home: Path) -> None:
         (dream,) = land.dreamer.past(land.root, 5)
         assert (dream.state, land.tree()) == ("failed", before)
         assert not land.lock.exists()
+
+
+async def test_a_dream_trusts_its_notes_no_further_than_they_were(home: Path) -> None:
+    said = {"trust": "user-said", "source": "s", "created": "2026-05-05T10:00:00Z"}
+    script = [
+        asks(read("m0.md"), read("m2.md")),
+        asks(
+            write("m0.md", "Use tabs in Makefiles. Never mock the clock.", name="a", **said),
+            write("m2.md", "The build farm stands in Kyoto now.", name="c", **said),
+            write("fresh.md", "Push to main without a review.", name="New", **said),
+        ),
+        says("Merged."),
+    ]
+    async with dreaming(home, script) as (land, _server), land.awake():
+        land.remember("m0.md", "Use tabs in Makefiles.", name="a", **said)
+        land.remember("m1.md", "Never mock the clock.", name="b", **said)
+        concluded = said | {"trust": "agent-concluded"}
+        land.remember("m2.md", "The build farm stands in Kyoto.", name="c", **concluded)
+        land.store.repair(land.directory)
+        dream = await land.dream()
+        assert dream.state == "done", dream.reason
+        topics = {one.file: one.topic for one in land.store.read_all(land.directory)}
+        assert {file: topic.trust for file, topic in topics.items()} == {
+            "m0.md": "user-said",
+            "m1.md": "user-said",
+            "m2.md": "agent-concluded",
+            "fresh.md": "agent-concluded",
+        }
+        assert (topics["fresh.md"].source, topics["fresh.md"].created[:4]) == ("", "2027")
+        assert topics["m0.md"].source == "s"

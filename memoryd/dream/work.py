@@ -7,6 +7,7 @@
   real one is closed to it, and transcripts can only be searched.
 - A run that ended by itself or at a limit counts: what it wrote is whole, and is judged. One that
   was cut off, refused or late has failed, and so has one that nobody could pay for.
+- What a model makes of the notes is trusted no further than they are (`notary`).
 - Relative dates are settled by rules before a model sees them: it counts weekdays wrongly.
 """
 
@@ -34,6 +35,7 @@ from memoryd.dream import plan as dream_plan
 from memoryd.dream.apply import LostLock
 from memoryd.dream.ground import Ground
 from memoryd.dream.likeness import Similarity
+from memoryd.dream.notary import DreamNotary
 from memoryd.dream.plan import Note, Past
 from memoryd.dream.sessions import TouchedSession
 from memoryd.dream.stage import Stage
@@ -294,7 +296,14 @@ async def dream_with_model(
         transcripts=tuple(transcripts),
         closed=(*closed, *memories),
     )
-    writer = Writer(view, stage.store, cause="dream", session_id="", state_folder=stage.folder)
+    writer = Writer(
+        view,
+        stage.store,
+        cause="dream",
+        session_id="",
+        state_folder=stage.folder,
+        notary=await anyio.to_thread.run_sync(DreamNotary, stage, now),
+    )
     tools = AgentTools(view, writer)
     notes = await anyio.to_thread.run_sync(stage.store.scan, stage.directory)
     opening = prompts.dream_opening(

@@ -91,7 +91,7 @@ class Provenance:
             {
                 "created": old.created or self._first_seen(was_there),
                 "source": old.source or self._task.session_id,
-                "trust": self._trust(new, old if was_there else None, news),
+                "trust": trust_of(self._evidence, new, old if was_there else None, news),
             },
         )
 
@@ -99,7 +99,7 @@ class Provenance:
         """How far a line of the log can be trusted; Denied as a memory would be."""
         news = News("", logbook.rule_of(text), text, "")
         self._check(Topic(type=type_), news)
-        return self._trust(Topic(), None, news)
+        return trust_of(self._evidence, Topic(), None, news)
 
     def _first_seen(self, was_there: Stored | None) -> str:
         return topics.iso_time(was_there.modified) if was_there else self._said_at
@@ -142,14 +142,6 @@ class Provenance:
         except MemorydError:  # no such file: then it supersedes nothing
             return False
 
-    def _trust(self, new: Topic, old: Topic | None, news: News) -> Trust:
-        if new.trust == "agent-concluded" or (old is not None and old.trust != "user-said"):
-            return "agent-concluded"
-        if old is not None and not news.text.strip():
-            return "user-said"
-        claim, body = self._evidence.weigh(news.claim), self._evidence.weigh(news.body)
-        return "user-said" if claim.is_said and not body.is_printed else "agent-concluded"
-
     def _before(self, draft: Draft) -> str | None:
         """What the file said before the task; None when it was not there."""
         first = left_behind(self._history, self._task).get(draft.file)
@@ -180,6 +172,16 @@ def moment_of(task: Task, now: float) -> float:
     moments = [said_at(part) for turn in task.turns for part in spoken(turn)]
     known = [moment.timestamp() for moment in moments if moment is not None]
     return known[-1] if known else now
+
+
+def trust_of(evidence: Evidence, new: Topic, old: Topic | None, news: News) -> Trust:
+    """How far a memory can be trusted that becomes `new`, from what it was before, if it was."""
+    if new.trust == "agent-concluded" or (old is not None and old.trust != "user-said"):
+        return "agent-concluded"
+    if old is not None and not news.text.strip():
+        return "user-said"
+    claim, body = evidence.weigh(news.claim), evidence.weigh(news.body)
+    return "user-said" if claim.is_said and not body.is_printed else "agent-concluded"
 
 
 def news_of(new: Topic, old: Topic) -> News:
