@@ -53,6 +53,16 @@ def installed_folder() -> Path | None:
     return Path(spec.origin).parent if spec is not None and spec.origin else None
 
 
+class Reading(msgspec.Struct, frozen=True):
+    """What the words of a text say: the sum of their vectors, which is the longer the more they do.
+
+    `whole_words` are those that the vocabulary has in one piece: no typo is among them.
+    """
+
+    total: Vector | None
+    whole_words: frozenset[str]
+
+
 class WordVectors:
     def __init__(self, table: Matrix, vocabulary: dict[str, int]) -> None:
         self._table = table
@@ -75,17 +85,15 @@ class WordVectors:
 
     def vector_of(self, text: str) -> Vector | None:
         """The unit vector of a text, or None for one without words."""
-        total = self.sum_of(text)
+        total = self.reading_of(text).total
         return None if total is None else unit(total)
 
-    def sum_of(self, text: str) -> Vector | None:
-        """The sum of its words' vectors, which is the longer the more the text says."""
-        rows = [row for word in spoken_words(text) for row in self.pieces_of(word)]
-        return self._table[rows].sum(axis=0, dtype=np.float32) if rows else None
-
-    def whole_words(self, text: str) -> frozenset[str]:
-        """The words of a text that the vocabulary has in one piece: no typo is among them."""
-        return frozenset(word for word in spoken_words(text) if len(self.pieces_of(word)) == 1)
+    def reading_of(self, text: str) -> Reading:
+        words = spoken_words(text)
+        pieces = {word: self.pieces_of(word) for word in words}
+        rows = [row for word in words for row in pieces[word]]
+        total = self._table[rows].sum(axis=0, dtype=np.float32) if rows else None
+        return Reading(total, frozenset(word for word, own in pieces.items() if len(own) == 1))
 
     def pieces_of(self, word: str) -> tuple[int, ...]:
         """The rows of the pieces that a word is made of."""

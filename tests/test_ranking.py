@@ -350,8 +350,10 @@ def test_the_common_part_is_the_mean_of_what_is_there(steps: list[tuple[int, int
     expected = sum((axis((o + r) % 8) for o, n in kept.items() for r in range(n)), np.zeros(8))
     common = common_part([vectors], axis(0))
     assert np.allclose(common * (vectors.count + 10), expected, atol=1e-4) or not kept
+    assert [owner for owner in range(6) if vectors.cosine(owner, axis(0)) != ABSENT] == sorted(kept)
     likeness = vectors.likeness(axis(0), np.zeros(8, np.float32), 6)
-    assert [owner for owner in range(6) if likeness[owner] != ABSENT] == sorted(kept)
+    cosines = [max(vectors.cosine(owner, axis(0)), 0.0) for owner in range(6)]
+    assert list(likeness) == cosines
 
 
 def test_sentence_passages_carry_their_heading() -> None:

@@ -165,7 +165,7 @@ class _Wording:
         return sum(self._rarities[term] for term in terms) / self.whole_rarity
 
     def _holders_of(self, term: str) -> int:
-        return sum(part.documents.holders_of(term) for part in self._parts)
+        return sum([part.documents.holders_of(term) for part in self._parts])
 
     def _worth(self, holders: int) -> float:
         return math.log1p((self.memories - holders + 0.5) / (holders + 0.5))
@@ -200,9 +200,7 @@ class _Sense:
     def scores(self, part: Index) -> Scores:
         capacity = part.documents.capacity
         likeness = self.vectors_in(part).likeness(self._query, self._common, capacity)
-        likeness[likeness == ABSENT] = 0.0
-        likeness *= LIKENESS_WEIGHT[self.kind]
-        return likeness
+        return LIKENESS_WEIGHT[self.kind] * likeness
 
     def cosine(self, part: Index, slot: int) -> float:
         """The plain cosine on a scale where 0 is nothing in common, or `ABSENT`."""
@@ -232,7 +230,8 @@ def _best_of(
     words = wording.scores(part)
     meaning = sum((sense.scores(part) for sense in senses), np.float64(0.0))
     both = words + meaning
-    both[part.slots_of(excluded)] = -np.inf
+    if excluded:
+        both[part.slots_of(excluded)] = -np.inf
     best = _largest(both, limit + _SPARE)
     for slot, of_words, of_both in zip(
         best.tolist(), words[best].tolist(), both[best].tolist(), strict=True

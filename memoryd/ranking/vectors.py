@@ -61,17 +61,21 @@ class Vectors:
         return self.count > 0 and len(query) == len(self.total)
 
     def likeness(self, query: Vector, common: Vector, capacity: int) -> Scores:
-        """For each document below `capacity`, how like the query it is beyond what all have."""
+        """For each document below `capacity`, how like the query it is beyond what all have.
+
+        A document without a vector gets what the average document gets: nothing.
+        """
         # The entry past the end collects the rows of NOBODY.
-        best = np.full(capacity + 1, ABSENT)
+        best = np.zeros(capacity + 1)
         if self.fits(query):
             asked = unit(query - common)
             owners = self._owners[: self._used]
             likeness = self._dots(asked) - float(common @ asked)
-            if self.count == len(self._rows_of):  # a row each: no best to look for
-                best[owners] = likeness
-            else:
+            if self.count > len(self._rows_of):
+                best[owners] = ABSENT
                 np.maximum.at(best, owners, likeness)
+            else:  # a row each: no best to look for
+                best[owners] = likeness
         return best[:-1]
 
     def cosine(self, owner: int, query: Vector) -> float:

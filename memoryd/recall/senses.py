@@ -115,10 +115,10 @@ class Meaning:
 
 def worded_question(words: WordVectors, text: str) -> Question:
     """The query with what its words say."""
-    total = words.sum_of(text)
+    read = words.reading_of(text)
     return Question(
         text=text,
-        word_vector=None if total is None else unit(total),
-        substance=0.0 if total is None else length_of(total),
-        familiar=words.whole_words(text),
+        word_vector=None if read.total is None else unit(read.total),
+        substance=0.0 if read.total is None else length_of(read.total),
+        familiar=read.whole_words,
     )

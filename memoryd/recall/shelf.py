@@ -49,8 +49,8 @@ class Shelf:
         self.rows: dict[str, Row] = {}
         self.without_vectors: dict[str, int] = {}
         self.is_enriched = False
-        self._superseded: frozenset[str] | None = None
-        self._dated: list[str] = []
+        self._superseded: frozenset[str] = frozenset()
+        self._retired: tuple[str, frozenset[str]] | None = None
 
     def put(self, one: Prepared, *, lacks_vectors: bool) -> None:
         """Makes a memory findable; what it lacks of vectors is to be made later."""
@@ -60,29 +60,33 @@ class Shelf:
             self.index.give_word_vector(key, ticket, one.vector)
         if lacks_vectors:
             self.without_vectors[key] = ticket
+        self._notice(self.rows.get(key))
+        self._notice(one.row)
         self.rows[key] = one.row
-        self._superseded = None
 
     def remove(self, file: str) -> None:
         key = f"{self.directory.path}/{file}"
         self.index.remove(key)
-        self.rows.pop(key, None)
-        self._superseded = None
+        self._notice(self.rows.pop(key, None))
 
-    def retired(self, today: str) -> set[str]:
+    def retired(self, today: str) -> frozenset[str]:
         """Keys of the memories that were replaced or whose time is over."""
-        if self._superseded is None:
-            self._superseded = frozenset(
-                old for row in self.rows.values() for old in row.topic.supersedes
-            )
-            self._dated = [key for key, row in self.rows.items() if row.topic.valid_until]
-        over = {
-            key
-            for key in self._dated
-            if key in self.rows
-            and is_retired(self.rows[key].file, self.rows[key].topic, frozenset(), today)
-        }
-        return over | {f"{self.directory.path}/{file}" for file in self._superseded}
+        if self._retired is None or self._retired[0] != today:
+            rows = self.rows.items()
+            self._superseded = frozenset(old for _, row in rows for old in row.topic.supersedes)
+            over = (key for key, row in rows if self._is_over(row, today))
+            self._retired = (today, frozenset(over))
+        return self._retired[1]
+
+    def _is_over(self, row: Row, today: str) -> bool:
+        return is_retired(row.file, row.topic, self._superseded, today)
+
+    def _notice(self, row: Row | None) -> None:
+        """Who is retired is asked anew, but only for one of the few that have to do with it."""
+        if row is not None and (
+            row.topic.supersedes or row.topic.valid_until or row.file in self._superseded
+        ):
+            self._retired = None
 
 
 def prepared(stored: Stored, meaning: Meaning, *, with_vector: bool) -> Prepared:
