@@ -62,15 +62,14 @@ def start(
         )
         handlers.append(to_terminal)
     logging.raiseExceptions = False  # a full disk must not turn each log line into a traceback
+    # No line says who wrote it, and to find that out takes as long as to write it.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     logging.basicConfig(handlers=handlers, level=logging.WARNING, force=True)
     logging.getLogger("memoryd").setLevel(level.upper())
     structlog.configure(
-        processors=[
-            structlog.stdlib.filter_by_level,
-            *_SHARED,
-            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
-        ],
-        wrapper_class=structlog.stdlib.BoundLogger,
+        processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        # Below the level a call does nothing at all.
+        wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
