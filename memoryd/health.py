@@ -29,7 +29,7 @@ from memoryd.turn_queue import TurnQueue
 NAMED = 3
 RECENT = 5
 
-CHECK_SECONDS = 20.0
+CHECK_SECONDS = 45.0
 STILL_FOUND = "Recall finds the rest all the same."
 INDEX_MEND = "memoryd dream --now merges what says the same; memoryd forget NAME takes one out"
 
@@ -162,4 +162,4 @@ def shared_folder_finding(roots: Iterable[str], exists: Callable[[str], bool]) -
                 f"{' and '.join(sharing)} share the folder {slug}, and so their memories",
                 "rename one of the project folders",
             )
-    return Finding("shared folder", "ok", "no two projects share a memory folder")
+    return Finding("shared folder", "ok", "no two projects share a memory directory")

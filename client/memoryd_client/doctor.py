@@ -139,7 +139,7 @@ def inner_findings(status: Json, places: Locations) -> Iterator[Finding]:
 def health_findings(cwd: str, try_provider: bool) -> Iterator[Finding]:
     """What the daemon found out about itself when it was asked to look."""
     try:
-        answer = call("health", {"cwd": cwd, "provider": try_provider}, timeout_seconds=30)
+        answer = call("health", {"cwd": cwd, "provider": try_provider}, timeout_seconds=60)
     except DaemonError as failure:
         # One that does not know the question is of another age, and no patient.
         verdict: Verdict = "skipped" if failure.kind == "refused" else "warn"
