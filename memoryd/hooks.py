@@ -22,6 +22,7 @@ from memoryd.errands import Errands
 from memoryd.errors import MemorydError
 from memoryd.paths import Places
 from memoryd.recall.methods import RecallMethods
+from memoryd.recall.text import kept_in
 from memoryd.scopes import Project, Scopes
 from memoryd.session_notes import NotesAnswer, SessionNotes
 from memoryd.tail import Tail
@@ -68,7 +69,7 @@ class Hooks:
             return ""
         if not text:
             return ""
-        said = {"hookEventName": hook.hook_event_name, "additionalContext": text}
+        said = {"hookEventName": hook.hook_event_name, "additionalContext": kept_in(text)}
         return json.dumps({"hookSpecificOutput": said}, ensure_ascii=False)
 
     async def _said(self, hook: wire.Hook) -> str:

@@ -1,9 +1,12 @@
 """Whatever others do to memories is seen at once, however late their folder appears."""
 
 import asyncio
+import ctypes
 import json
+import os
 import shutil
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -65,7 +68,7 @@ class Watched:
             while True:
                 for change in self.told:
                     is_it = f"{change.directory.path}/{change.file}" == str(path)
-                    if is_it and (change.version == "") is gone:
+                    if is_it and change.cause == "outside" and (change.version == "") is gone:
                         return change
                 self._heard = anyio.Event()
                 await self._heard.wait()
@@ -175,6 +178,73 @@ async def test_many_changes_are_told_some_at_a_time(home: Path) -> None:
         for number in range(count):
             await seen.until_told(home / f".claude/memory/m{number}.md")
         assert seen.gave_way - before >= count // 50
+
+
+def rewritten(path: Path, metal: str = "zirconium") -> None:
+    """In place, by one write: nobody ever sees half of it."""
+    text = path.read_bytes().replace(b"copper", metal.encode())
+    with path.open("r+b", buffering=0) as file:
+        file.write(text)
+
+
+def rewritten_under_its_old_times(path: Path) -> None:
+    before = path.stat()
+    rewritten(path, "nickel")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_size == before.st_size
+
+
+def twin_of(path: Path, metal: str) -> Path:
+    """Another file of the same size and the same times."""
+    twin, times = path.with_suffix(".twin"), path.stat()
+    twin.write_bytes(path.read_bytes().replace(b"copper", metal.encode()))
+    os.utime(twin, ns=(times.st_atime_ns, times.st_mtime_ns))
+    return twin
+
+
+def replaced(path: Path) -> None:
+    twin_of(path, "silver").replace(path)
+
+
+def swapped(path: Path) -> None:
+    exchange, here = 2, -100  # RENAME_EXCHANGE, AT_FDCWD
+    names = [os.fsencode(one) for one in (twin_of(path, "cobalt"), path)]
+    done = ctypes.CDLL(None).renameat2(here, names[0], here, names[1], exchange)
+    assert done == 0
+
+
+def added(path: Path) -> None:
+    write(path.with_suffix(".aside")).rename(path)
+
+
+DEEDS: list[Callable[[Path], None]] = [rewritten, rewritten_under_its_old_times, replaced, added]
+DEEDS += [swapped] if sys.platform == "linux" else [replaced]
+
+
+async def test_of_fifty_changes_behind_our_back_none_is_missed_and_each_kind_can_be_undone(
+    home: Path,
+) -> None:
+    folder = home / ".claude/projects/-first/memory"
+    done = {folder / f"m{number}.md": DEEDS[number % len(DEEDS)] for number in range(50)}
+    before = {path: write(path, "copper").read_bytes() for path in done if done[path] is not added}
+    async with watching(home) as seen:
+        for path in before:
+            await seen.until_told(path)
+        seen.told.clear()
+        for path, deed in done.items():
+            deed(path)
+        for path in done:
+            change = await seen.until_told(path)
+            versions = seen.history.versions(str(folder), path.name)
+            assert [one.cause for one in versions] == ["outside"] * (1 + (path in before))
+            texts = [seen.history.content(str(folder), path.name, one.version) for one in versions]
+            assert texts == [path.read_bytes(), *([before[path]] if path in before else [])]
+        for path in list(before)[: len(DEEDS)]:
+            versions = seen.history.versions(str(folder), path.name)
+            old = seen.history.content(str(folder), path.name, versions[-1].version)
+            now = seen.store.read(change.directory, path.name).version
+            seen.store.restore(change.directory, path.name, old, over=now)
+            assert path.read_bytes() == before[path]
 
 
 # --- the rules ------------------------------------------------------------------------------------
