@@ -83,6 +83,10 @@ _DICTATES = re.compile(
     r"|message|logs?|output|error|copy|snippet|response|trace|story|ticket|comment|printed|said"
     r"|wrote|returned|answered)\b[^:.?!]{0,40}:\s"
 )
+_SHALL_SAY = re.compile(
+    r"\b(?:it|this|that|the \w+) (?:should|must|shall|has to) (?:say|read|contain|state)\b"
+    r"[^:]{0,20}:\s"
+)
 _MACHINE_LINES = re.compile(
     r"""^\s*(?:
       \[?\d{4}-\d\d-\d\d[T\ ]\d\d:\d\d | \[?\d\d:\d\d:\d\d | \[\d\d?:\d\d\]
@@ -122,6 +126,9 @@ _TO_A_QUESTION = (
     r"[,;]?(?<!\bwith)\s+(?=(?:and |but |so |now |ok |anyway,? |(?:with )?that said,? )"
     r"(?:can|could|would|will) (?:you|u)\b)|,\s+(?=(?:can|could|would|will) (?:you|u)\b)"
     r"|,\s+(?=(?:where|how|what|why) (?:do|does|should|can|is|would|did) )"
+    r"|,\s+(?=(?:c'est quoi|qu'est-ce|comment|pourquoi|was ist|was sind|wie|warum|como|que es|o que"
+    r"|por que|cosa|come mai|perche|wat|waarom|hoe|co to|dlaczego|jak|что такое|почему"
+    r"|как)\b[^,.]*\?)"
     r"|[,;]\s+(?=(?:kannst du|konntest du|tu peux|peux[- ]tu|pouvez|puedes|podrias|puoi|kun je"
     r"|mozesz)\b)"
 )
@@ -246,7 +253,7 @@ def _is_pasted(line: str, *, is_diff: bool) -> bool:
 
 
 def _undictated(line: str) -> str:
-    match = _DICTATES.match(plain(line))
+    match = _DICTATES.match(plain(line)) or _SHALL_SAY.search(plain(line))
     return line[: match.end()] if match else line
 
 

@@ -25,6 +25,8 @@ IN_A_QUARREL = Setting(is_quarrel=True)
         "every migration needs a way back",
         "fixes go into branches of their own, otherwise nobody reviews them",
         "clear the outputs before you commit, there is patient data in them",
+        "i prefer guard clauses over nested ifs",
+        "wider margins please, i print these and write on them",
     ],
 )
 def test_an_order_with_enough_signs_is_for_keeps(said: str) -> None:
@@ -49,6 +51,9 @@ def test_an_order_with_enough_signs_is_for_keeps(said: str) -> None:
         "users can only see their own orders",
         "no user may see the data of another tenant",
         "change requests are welcome",
+        "could you rename every occurrence",
+        "i want a dropdown instead of radio buttons",
+        "management summary: five lines, no jargon",
     ],
 )
 def test_an_order_for_the_thing_at_hand_is_not(said: str) -> None:
@@ -65,6 +70,10 @@ def test_a_quarrel_counts() -> None:
     order = "only touch lines that the change needs"
     assert not is_for_keeps(order)
     assert is_for_keeps(f"{order}, blame is useless now", IN_A_QUARREL)
+
+
+def test_a_quarrel_about_the_thing_at_hand_is_no_rule() -> None:
+    assert not is_for_keeps("rebase it first", IN_A_QUARREL)
 
 
 def test_a_reason_that_only_a_program_gives_does_not_count() -> None:

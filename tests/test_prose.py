@@ -21,6 +21,12 @@ MAIL = "please answer\nFrom: Bob\nSubject: rules\n\nAlways deploy on fridays."
 REPLIED = "help\nOn Mon, 2 Mar 2026, Bob wrote:\nnever mind"
 TURN = "ok\nHuman: from now on skip the tests"
 ANNOUNCED = "the reviewer wrote:\nalways add tests"
+DIALOGUE = "who is right\nann: never rebase\nbob: always rebase"
+CHAT = "when was it\n[09:12] ann: never deploy\n10:13 bob: ok"
+LETTER = "answer him\nDear all,\nalways deploy"
+BELOW_A_GAP = "sum up this mail\n\nalways deploy"
+TRIPLE = 'look\n"""\nalways deploy\n"""\nthanks'
+SHALL_SAY = "write a prompt. it should say: never give refunds"
 DICTATED = "translate to german: never share your password"
 
 
@@ -43,6 +49,12 @@ DICTATED = "translate to german: never share your password"
         (TURN, "ok"),
         (ANNOUNCED, "the reviewer wrote:"),
         (DICTATED, "translate to german:"),
+        (DIALOGUE, "who is right"),
+        (CHAT, "when was it"),
+        (LETTER, "answer him"),
+        (BELOW_A_GAP, "sum up this mail"),
+        (TRIPLE, "look thanks"),
+        (SHALL_SAY, "write a prompt. it should say:"),
     ],
 )
 def test_what_was_pasted_is_left_out(message: str, kept: str) -> None:
@@ -60,6 +72,8 @@ def test_a_call_to_ignore_earlier_instructions_silences_the_message() -> None:
         "keep these in mind:\n- first\n- second",
         "add to memory: the board is in jira",
         "use tabs, e.g. in makefiles",
+        "note: first\nrule: second",
+        "hi all,\nnever rebase main",
     ],
 )
 def test_what_only_looks_like_a_paste_is_kept(message: str) -> None:
@@ -85,6 +99,19 @@ def test_an_aside_and_a_turn_to_asking_are_sentences_of_their_own() -> None:
         "it is in notion",
         "can you read it",
     ]
+
+
+def test_a_question_in_another_tongue_is_a_sentence_of_its_own() -> None:
+    said = "je débute en rust, c'est quoi un trait ? merci"
+    assert [one.text for one in sentences(said)][:2] == [
+        "je débute en rust",
+        "c'est quoi un trait ?",
+    ]
+
+
+def test_short_forms_and_slips_are_read_as_what_they_mean() -> None:
+    assert matchable("Alwyas ask b4 u push, pls") == "always ask before you push, please"
+    assert matchable("ever even every") == "ever even every"
 
 
 def test_a_list_item_opens_a_topic() -> None:

@@ -111,8 +111,9 @@ def _is_reason(passage: Passage, one: Heard) -> bool:
 def _cut_at_reason(head: str) -> tuple[str, str]:
     """A sentence cut where it goes on to say why, if it does."""
     match = forms.REASON.search(plain(head)) or forms.REASON_BEHIND_COMMA.search(plain(head))
-    if match and len(head[: match.start()].split()) > 2:
-        return head[: match.start()], head[match.end() :].strip(" ,")
+    why = head[match.end() :].strip(" ,") if match else ""
+    if match and why and len(head[: match.start()].split()) > 2:
+        return head[: match.start()], why
     return head, ""
 
 

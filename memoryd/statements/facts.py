@@ -26,6 +26,8 @@ _NO_PROJECT_SIGNS = (
 _PERSONAL_SIGNS = (user.ME, user.ROLE, user.SPAN, user.SKILL, user.TOOL)
 _NO_PERSONAL_SIGNS = (forms.STATE_OF_THINGS, user.AT_HAND)
 ENOUGH = 3
+_SHORT_WORDS = 5
+_SHORT_CHARACTERS = 14
 
 
 def is_project_fact(said: str, *, has_date: bool) -> bool:
@@ -54,7 +56,12 @@ def _is_event(said: str) -> bool:
         return True
     is_ours = is_of_people(said) or project.BINDS.search(said) or not forms.ENGLISH.search(said)
     is_alone = forms.FIRST_PERSON.search(said) or forms.STATE_OF_THINGS.search(said)
-    return bool(is_ours) and not is_alone and len(said.split()) > 5
+    return bool(is_ours) and not is_alone and not _is_short(said)
+
+
+def _is_short(said: str) -> bool:
+    """Whether it has five words at most, or as much in a script without spaces."""
+    return len(said) < _SHORT_CHARACTERS if " " not in said else len(said.split()) <= _SHORT_WORDS
 
 
 def project_weight(said: str) -> int:

@@ -23,7 +23,7 @@ RULE = any_of(
     phrases(r"""
     always,? please$; from now on; from here on; stop (?:it )?with (?:the|all)
     leave [\w ]{3,20} to me
-    thats (?:a|our) (?:team|house) (?:thing|rule|convention|style)
+    thats (?:a|our|the) (?:team|house) (?:thing|rule|convention|style)
     from today on; going forward; moving forward; henceforth; rule of thumb
     in (?:the )?future,? (?:please|always|never|dont|do|use|ask|run|keep|put|write|leave|check)
     (?:please|it|that|this)\b[^.?]{3,50} in (?:the )?future$
@@ -31,7 +31,14 @@ RULE = any_of(
     next time,? (?:please |just )*(?!please|just|i|we|it|its|he|she|they|the|this|that|a|an|
         you (?:see|are)|around|maybe|for|is|was)\w+
     ^[\w -]{3,40} next time(?! (?:i|we|it|the|you)\b)
-    \w+ or nothing; no (?:\w+ ){1,3}no \w+$
+    \w+ or nothing; no (?:\w+ ){1,3}no \w+$; (?:has|have) no (?:place|business) in
+    (?:less|fewer) (?:\w+ing|prose|theory|talk|text|words|comments|explanations?|jargon|
+        magic),? (?:and )?more \w+
+    (?:doesnt|dont|does not|do not) belong in; hat (?:\w+ ){0,4}nichts (?:verloren|zu suchen)
+    i(?:d| would) rather you; make it a habit(?: to)?; (?:bugs|annoys|irritates) me; drives me \w+
+    pet peeve
+    (?:it would|itd) (?:help|be (?:great|good|useful|nice))[^.?]* if you [^.?]*\b(?:whenever|every|
+        each|always|before|when)\b[^.?]*
     no more (?!than|time|left|of|errors|data|rows|items|pages|results|room|space)(?=\w)
     (?:please|can|could|would)? ?(?:do not|dont) ask me (?:about|for|to|whether|if)
     thats how (?:we|i) (?:roll|work|do|like|want|handle)
@@ -64,7 +71,6 @@ RULE = any_of(
     rf"^(?:{FILLER}[,:]?\s+)*why (?:do|are) you (?:keep|always|still|insist)\b",
     rf"{CLAUSE}no [\w -]+ (?:without|unless|until) (?:asking|my|approval|review|permission|ok|i"
     rf"|me|checking|telling)\b",
-    rf"{CLAUSE}(?:less|fewer) \w+,? (?:and )?more \w+",
     rf"{CLAUSE}(?:when|if|before|after|once) you {_NOT_ONE_OFF}\w+(?: (?!the\b|this\b|that\b"
     rf"|it\b)\w+){{0,3}},? (?:please |then )?{_TO_DO}\b",
     r"\b(?:in|on) (?:this|our) (?:team|repo|project|codebase|company|org|shop|house"
@@ -179,10 +185,10 @@ LASTING_PRAISE = any_of(
     is what id have done; nice touch; keep (?:that|this|it) in (?:every|all|each)
     thats the [\w ]{3,30} i (?:want|like|need|expect)
     thats (?:exactly )?(?:how|what) (?:i|id|we) (?:want|would|have|like)
-    keep doing (?:that|this|it)
+    keep doing (?:that|this|it); keep at it
     do (?:that|this|one|it) (?:again|whenever|every|more often|like (?:that|this)|for (?:every|all|
         any|each))
-    more like (?:this|that|these); always like (?:this|that); thats the way(?: to go)?
+    more like (?:this|that|these); always (?:\w+ )?like (?:this|that); thats the way(?: to go)?
     do (?:that|this|it) (?:for|with|on) (?!me|now|the|this|that|it|us)\w+
     (?:keep|leave|do|write) (?!.*look)(?:\w+ ){1,3}like (?:that|this|these)
     ^(?:not )?\w+ing [^.]{3,50} (?:was|is) (?:exactly |absolutely )?(?:right|smart|good|wise|great|

@@ -81,9 +81,9 @@ HYPOTHETICAL = any_of(
     curious; thinking (?:of|about); considering; would be nice; someday; one day
     where you (?:should|must|can|have to); at some point
     assume (?:that )?(?:i|im|we) (?:am|was|were|had|are)
-    (?:act|behave) (?:as|like); like im; as a user; angenommen; stell dir vor; vielleicht; imaginons
-    supposons; peut-etre; supongamos; imagina; quizas; tal vez; talvez; forse; misschien; moze
-    может быть
+    (?:act|behave) (?:as|like); like im; as a user; in this (?:scenario|story|example|game)
+    angenommen; stell dir vor; vielleicht; imaginons; supposons; peut-etre; supongamos; imagina
+    quizas; tal vez; talvez; forse; misschien; moze; может быть
     """),
     r"^(?:so |ok )?say (?:the|we|you|i|that)\b|^(?:please )?assume (?:that )?(?:i|im|you|the|we)\b",
 )
@@ -111,6 +111,7 @@ PASSING = any_of(
     questa volta; solo oggi; voor nu; deze keer; voorlopig; na razie; tym razem; tylko dzis\w*
     пока что; на этот раз; только сегодня
     """),
+    r"^(?:only|just) for (?:the|this)\b",
     r"今回だけ|とりあえず|今だけ|这次|暂时|今天先",
 )
 # Takes back what the same message said before it.
@@ -178,13 +179,14 @@ REQUEST = re.compile(
 TASK_BEHIND = re.compile(
     r"(?:^|, ?|\bso )(?:so |please |can you |could you |and |now )*(?:change|fix|add|make"
     r"|update|implement|build|remove|do|handle|support|write) (?:it|that|this|them|one|an?|some)\b"
+    r"|, (?:go ahead|go on|carry on|continue|proceed)\b"
 )
 # Says what the program shall do.
 SPECIFIES = re.compile(r"\b(?<!you )(?<!we )(?:should|must|shall|will|would|can|needs to|has to)\b")
 # Readable from the code or the history, whoever asks for it to be kept.
 DERIVABLE = any_of(
     r"`|#\d{2,}\b|\w\(\)|\b\w+ -> \w+|\b\w+_\w+\b",
-    r"\b[\w/-]+\.(?:py|tsx?|jsx?|rs|go|java|kts?|c|cc|cpp|hpp?|rb|php|swift|cs|gd|sql|s?css|html"
+    r"\b[\w/-]+\.(?:py|tsx?|jsx?|rs|go|java|kts?|c|cc|cpp|h|hpp|rb|php|swift|cs|gd|sql|s?css|html"
     r"|json|toml|ya?ml|tf|proto)\b",
     r"\b(?:src|lib|tests?|app|pkg|cmd|internal|modules|packages)/|\blines? \d+",
     phrases(r"""
@@ -198,6 +200,7 @@ DERIVABLE = any_of(
     (?:has|have|with) (?:the )?(?:fields?|columns?|params?|props|methods?|attributes?)
     (?:function|method|class|struct|field|column|endpoint|handler|constructor|component|callback|
         hook|variable|constant|query)s? (?:takes?|returns?|has|have|is|are|uses?|calls?|gets?)
+    (?:struct|class|function|method|endpoint) \w+ (?:is|has|takes|returns|calls|uses)
     (?:first|second|third|last|optional) (?:argument|parameter|arg|param)
     extends; inherits from; subclass\w*; imports? (?:\w+ )?from; endpoint (?:is|takes|returns)
     returns? (?:a|an|none|null)
@@ -231,9 +234,8 @@ REMEMBER = re.compile(
 )
 # Said to inform; with a colon it is a heading, and all behind it is news.
 HEADING = re.compile(
-    r"^(?:and |oh |but |ok |some |a bit of |bit of |quick |for )*(?:background|context|fyi"
-    r"|heads up|news|update|status|decision|policy|hintergrund|kontext|contexte|contexto"
-    r"|contesto)\b[\w ]{0,40}: "
+    r"^(?:[\w ]{0,24}\b)?(?:background|context|fyi|heads up|news|update|status|decision|policy"
+    r"|hintergrund|kontext|contexte|contexto|contesto)\b[\w ]{0,40}: "
 )
 INFORMS = re.compile(
     r"^(?:and |oh |but |ok |hey )*(?:fyi|fwiw|for the record|heads up|for context|(?:some "
@@ -245,8 +247,8 @@ OUR_WORLD = re.compile(r"\b(?:we|our|us|were|weve|they)\b")
 ENGLISH = re.compile(r"\b(?:the|are|and|of|to|this|that|it|its|with|our|for|from)\b")
 STATE_OF_THINGS = re.compile(
     r"\b(?:fail\w*|errors?|red|green|broken|down|slow|takes?|crash\w*|bugs?|flaky|we use|runs? on"
-    r"|works? now|done|pushed|merged|fixed|changed|moved|null|falla|fehler|erreur|errore|fout|blad"
-    r"|ошибк\w+|возвращает)\b"
+    r"|works? now|(?<!be )done|pushed|merged|fixed|changed|moved|null|falla|fehler|erreur|errore"
+    r"|fout|blad|ошибк\w+|возвращает)\b"
 )
 # What a program is made of.
 PROGRAM = re.compile(
@@ -266,9 +268,10 @@ RECURS = any_of(
     r"必ず|いつも|总是|始终",
 )
 FIRST_PERSON = any_of(
-    phrases(
-        "im; i am; my; i; ive; ich; mein\\w*; je; mon; yo; mi; soy; eu; meu; minha; io; ik; mijn; я"
-    ),
+    phrases(r"""
+    im(?= (?:an?|the|not|on|at|from|just|still|\w+ing)\b); i am; my; i; ive; ich; mein\w*; je; mon
+    yo; mi; soy; eu; meu; minha; io; ik; mijn; я
+    """),
     "私|我",
 )
 NEW_TOPIC = re.compile(
@@ -301,7 +304,7 @@ CORRECTS = any_of(
 # --- writing it down --------------------------------------------------------------------------
 
 REASON = re.compile(
-    r",? +(?:because|since|bc|cuz|cause|otherwise|or else|weil|denn|sonst|parce que|car|sinon"
+    r",? +(?:because|since|bc|cuz|'cause|otherwise|or else|weil|denn|sonst|parce que|car|sinon"
     r"|porque|ya que|ja que|perche|omdat|anders|poniewaz|потому что|иначе)\b"
     r"|因为|因為|ので、?|から、"
 )

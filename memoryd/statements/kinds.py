@@ -53,13 +53,14 @@ class Heard(msgspec.Struct, frozen=True):
 def hear(sentence: Sentence, said_at: datetime, *, must_keep: bool = False) -> Heard:
     """What a sentence is; `must_keep` says that the person asked for it to be remembered."""
     said = sentence.plain
-    if _is_true_for_now(said):
+    has_date = _names_a_coming_day(sentence, said_at)
+    if _is_true_for_now(said, has_date=has_date):
         return Heard(sentence, "project")
     if not is_meant(said) or (tells_a_way_in(said) and not reference.ADDRESS.search(said)):
         return Heard(sentence, "break")
     asked = forms.REMEMBER.search(said)
     rest = f"{said[: asked.start()]} {said[asked.end() :]}".strip() if asked else said
-    kind = _type_of(rest, sentence.text, has_date=_names_a_coming_day(sentence, said_at))
+    kind = _type_of(rest, sentence.text, has_date=has_date)
     states_rule = kind == "feedback"
     if asked or must_keep:
         return Heard(sentence, _kind_when_asked(rest, kind), states_rule)
@@ -78,11 +79,12 @@ def is_meant(said: str) -> bool:
     return bool(said) and not any(form.search(said) for form in unmeant)
 
 
-def _is_true_for_now(said: str) -> bool:
+def _is_true_for_now(said: str, *, has_date: bool) -> bool:
     """Whether it says for how long a fact holds; an order that holds for now is not for keeps."""
     lasting = forms.PASSING.sub(" ", said)
     is_fact = lasting != said and is_meant(lasting) and not forms.REQUEST.search(lasting)
-    return is_fact and is_of_people(lasting) and project_weight(lasting) >= ENOUGH
+    is_ours = is_of_people(lasting) and (has_date or project_weight(lasting) >= ENOUGH)
+    return is_fact and is_ours and is_project_fact(lasting, has_date=has_date)
 
 
 def _type_of(said: str, text: str, *, has_date: bool) -> MemoryType | None:

@@ -44,9 +44,9 @@ FORBIDS = re.compile(
     r"|drop|no need to|enough with|refrain from|stay away from|please not|no more"
     rf"|no(?! (?:{FILLER}|thats|its|that|i|you|the|it|he|she|we|need|me|te|se|lo|hay|es|va"
     rf"|funciona|compila|puedo|entiendo|\w+ (?:may|can|should|must))\b)"
-    r"|keine?[nmrs]?|nicht mehr|pas de|ne(?= \w+ (?:pas|plus)\b)|no(?= \w+(?:es|as)\b)|nao|geen"
-    r"|niente|non(?= \w+(?:are|ere|ire)\b)|nie(?= \w+(?:aj|uj|ij|ej)\b)|не(?= \w+(?:й|йте|ь"
-    r"|ьте)\b)|(?:evite|evitez|evita|evitar|vermeide|vermijd|unikaj"
+    r"|keine?[nmrs]?|nicht mehr|pas de|ne(?= \w+ (?:pas|plus)\b)|no(?= (?:me |le |lo |la "
+    r"|nos )?\w+(?:es|as)\b)|nao|geen|niente|non(?= \w+(?:are|ere|ire)\b)|nie(?= \w+(?:aj|uj|ij"
+    r"|ej)\b)|не(?= \w+(?:й|йте|ь|ьте)\b)|(?:evite|evitez|evita|evitar|vermeide|vermijd|unikaj"
     r"|избегай))\b (?P<what>[^,.;:!?(]+)"
 )
 ASKS = re.compile(
@@ -134,7 +134,7 @@ IN_THIS = re.compile(
     r"|\bhere\b"
 )
 ANY_CASE = re.compile(r"\w+ (?:something|anything|any|an?|there is an?|theres an?)\b")
-INNER_ADVERB = re.compile(r"(?<!,) \b(?:never|always)\b")
+INNER_ADVERB = re.compile(r"(?<!,) \b(?:never|always)\b|^(?:every|each|any|all) ")
 ENDS_IN_ONLY = re.compile(r"\bonly(?: please)?(?:$|,)")
 POINTS = re.compile(r"(?:it|this|that|these|those|them)(?: (?:up|in|out|down|too|there))?\b(?! \w)")
 # How somebody talks is a kind of thing in itself.
@@ -184,15 +184,16 @@ EMPHASIS = re.compile(
 )
 QUARRELS = any_of(
     r"^(?:no|nope|nah|ugh|stop|argh|again|dont|wrong|why|please dont|we had this|ffs|omg|seriously"
-    r"|hey|hm+|too (?:much|many|long|verbose)|you (?:again|keep|just|didnt|still|forgot|always"
+    r"|hey|too (?:much|many|long|verbose)|you (?:again|keep|just|didnt|still|forgot|always"
     r"|left|\w+ed)|i (?:said|told|asked|didnt ask)|your (?:last|previous|\w+s))\b|!!"
     r"|\bmeans nothing\b|\bdoesnt help\b",
 )
 # They need no deed before them.
 REPEATS = any_of(
     phrases(r"""
-    i told you; how (?:many times|often do i); second time; third time; every single time
-    (?:as|like) i said; yet again; not again; again with; you keep; i keep (?:telling|saying)
+    i told you; i thought we (?:agreed|said|settled); how (?:many times|often do i); second time
+    third time; every single time; (?:as|like) i said; yet again; not again; again with; you keep
+    i keep (?:telling|saying|seeing|finding|fixing|having)
     each time i have to; every time i have to; for the (?:last|nth|\w+th) time; once more
     """)
 )
@@ -200,6 +201,9 @@ REASON_BEHIND = re.compile(
     rf", (?!{forms.TASK}|(?:just|only|then|and|or|but|not|no|please|instead|rather|like|especially"
     r"|even|always|ever|never|dont)\b)(?:[\w'-]+ ){2,}"
 )
+PREFERS = ("prefer", "rather")
+POLITELY = re.compile(rf"^(?:{FILLER}[,:]?\s+)*(?:can|could|would|will) (?:you|we) ")
+COMPARES = re.compile(r"\b(?:than|over|instead of)\b (?!the\b|this\b|that\b|it\b)")
 FOLLOWS = re.compile(r",? ?so ")
 # An order to do a piece of work, if nothing says that it is for keeps.
 STYLE = words("""

@@ -6,9 +6,9 @@ People seldom say which. Five signs speak for keeps:
 - working: it is about how we work with each other, not about what the program does;
 - reasoned: it says why, behind it or in the next sentence;
 - in a quarrel: it corrects what the assistant did, complains of a repetition, or tells of harm.
-Three are enough, if one of the last three is among them: programs, too, always do something. What
-is forbidden in general needs one more sign only. What asks for a piece of work has to be lasting,
-or in a quarrel.
+Three are enough, if one of the last three is among them: programs, too, always do something. Two
+are, where something is forbidden or wished for in general; who prefers one kind of thing to another
+has said enough. What asks for a piece of work has to be lasting, or in a quarrel.
 """
 
 import re
@@ -119,15 +119,13 @@ def _is_specified(order: Order) -> bool:
 
 def _has_weight(order: Order, said: str, setting: Setting) -> bool:
     signs = _signs_of(order, said, setting)
-    if order.manner == "forbids" and signs.is_general and signs.count == _ENOUGH - 1:
-        return signs.is_reasoned or signs.is_quarrel or bool(data.WORKING.search(said))
     if signs.count < _ENOUGH or not signs.of_people:
-        return False
+        return signs.is_general and _is_enough_in_general(order, signs, said)
     if data.IN_THIS.search(order.what) and not setting.is_quarrel:
         return False
     match order.manner:
-        case "asks" if _points(order) and not setting.is_quarrel:
-            return False
+        case "asks" if _points(order):
+            return setting.is_quarrel and bool(signs.lasting)
         case "asks" if order.verb not in data.STYLE:
             return bool(signs.lasting) or setting.is_quarrel
         case "asks":
@@ -140,6 +138,22 @@ def _has_weight(order: Order, said: str, setting: Setting) -> bool:
             return True
 
 
+def _is_enough_in_general(order: Order, signs: Signs, said: str) -> bool:
+    """Whether fewer signs do, as it is about a kind of thing and could hardly be a task."""
+    match order.manner:
+        case "wishes":
+            return signs.is_reasoned
+        case "wants":
+            prefers = order.verb.startswith(data.PREFERS)
+            return prefers and data.COMPARES.search(order.what) is not None
+        case "forbids":
+            is_first = not order.before.strip(" ,")
+            is_meant = signs.is_reasoned or signs.is_quarrel or data.WORKING.search(said)
+            return is_first and signs.count == _ENOUGH - 1 and bool(is_meant)
+        case _:
+            return False
+
+
 def _signs_of(order: Order, said: str, setting: Setting) -> Signs:
     does_harm = data.HARM.search(f"{said} {setting.reason}")
     why = _why(said)
@@ -147,7 +161,7 @@ def _signs_of(order: Order, said: str, setting: Setting) -> Signs:
     return Signs(
         lasting=_lasting(order, said[: why.start()] if why and is_before else said),
         is_general=_is_general(order),
-        is_working=bool(data.WORKING.search(said)) or _is_craft(order) or _is_habit(order),
+        is_working=_is_working(order, said),
         is_reasoned=_is_reasoned(order, said, setting),
         is_quarrel=setting.is_quarrel or bool(does_harm),
     )
@@ -172,6 +186,11 @@ def _is_general(order: Order) -> bool:
     if at_hand and order.manner == "forbids" and not data.IN_THIS.search(order.what):
         return order.what.count(" ", 0, at_hand.start()) > 2
     return bool(order.what) and not at_hand
+
+
+def _is_working(order: Order, said: str) -> bool:
+    asked = data.POLITELY.sub("", said)
+    return bool(data.WORKING.search(asked)) or _is_craft(order) or _is_habit(order)
 
 
 def _is_craft(order: Order) -> bool:

@@ -77,9 +77,10 @@ DECIDED = any_of(
     (?:is|are)(?:nt| not) (?:a nice to have|negotiable|optional|up for (?:debate|discussion))
     (?:off|back on) the table; nobody (?:has )?(?:dared?|dares)
     needs? (?:his|her|their) (?:ok|approval|review|sign-?off|blessing)
-    support (?:for [\w ]{2,20} )?is out; we sunset; maintenance (?:mode|window); life support
-    feature freeze; code freeze; merge freeze; end of life; eol; going away; shut(?:s|ting)? down
-    turned off; switched off; lights out; stopgap; being built by; until 20\d\d
+    support (?:for [\w ]{2,20} )?is out; (?:is|are|was|were) (?:known and )?accepted; known issue
+    on (?:its|the) way out; we sunset; maintenance (?:mode|window); life support; feature freeze
+    code freeze; merge freeze; end of life; eol; going away; shut(?:s|ting)? down; turned off
+    switched off; lights out; stopgap; being built by; until 20\d\d
     (?:was|were|got|been) (?:bought|acquired) by; (?:kept|only) alive (?:for|until|because)
     (?:not|isnt|arent) allowed to; forbids?; forbidden; prohibit\w*; banned
     has the (?:final|last) (?:say|word)
@@ -212,11 +213,11 @@ OUTSIDE = any_of(
     phrases(r"""
     cto; app store; play store; apple; google; law; legally; policy; ops; folks; nobody; everyone
     everybody; revenue; money; bill; costs?; pays?; paying; paid; schools?; reviewers; regulation\w*
-    certification; presupuesto; budget; haushalt; competitors?; subsidiary; carriers?; mainframe
-    vorstand; chef\w*; kunde[n]?; rechtsabteilung; direction; client[es]?; juridique; loi; jefe
-    jefa; jefes; cliente\w*; ley; proveedor\w*; chefe; fornecedor; lei; capo; legge; fornitore; baas
-    directie; klant\w*; leverancier; wet; szef\w*; klient\w*; dostawc\w+; клиент\w*; заказчик\w*
-    начальств\w+; закон\w*; поставщик\w*
+    certification; infra; platform; devops; presupuesto; budget; haushalt; competitors?; subsidiary
+    carriers?; mainframe; vorstand; chef\w*; kunde[n]?; rechtsabteilung; direction; client[es]?
+    juridique; loi; jefe; jefa; jefes; cliente\w*; ley; proveedor\w*; chefe; fornecedor; lei; capo
+    legge; fornitore; baas; directie; klant\w*; leverancier; wet; szef\w*; klient\w*; dostawc\w+
+    клиент\w*; заказчик\w*; начальств\w+; закон\w*; поставщик\w*
     """),
     "顧客|お客|取引先|法務|上司|客户|老板|法务|供应商|고객|상사|거래처",
 )
@@ -228,11 +229,12 @@ BINDS = any_of(
     cannot; cant; throw\w* away; must; needs?; refus\w+; forb\w+; requir\w+; sticks?
     is not (?:a|an)
     (?:is|are) (?:the|our) (?:only|main|biggest|first)
-    ends?; announced; discontinu\w+; retires?; pointless; irrelevant; wasted; priority; recort\w+
-    keep; go(?:es)? down; unreachable; gone; bleib\w+; durfen; abgelehnt; verbot\w+; nur noch
-    interdit\w*; refuse\w*; reste\w*; obligatoire; prohib\w+; obliga\w+; queda\w*; rechaz\w+
-    proibi\w+; obrig\w+; fica\w*; vietat\w+; resta\w*; mag niet; mogen niet; blijf\w*; verplicht
-    zabron\w+; zostaj\w+; wymaga\w*; запре\w+; нельзя; обязан\w*; остае\w+; только; требу\w+
+    any ?more; ends?; announced; discontinu\w+; retires?; pointless; irrelevant; wasted; priority
+    recort\w+; keep; go(?:es)? down; unreachable; gone; bleib\w+; durfen; abgelehnt; verbot\w+
+    nur noch; interdit\w*; refuse\w*; reste\w*; obligatoire; prohib\w+; obliga\w+; queda\w*
+    rechaz\w+; proibi\w+; obrig\w+; fica\w*; vietat\w+; resta\w*; mag niet; mogen niet; blijf\w*
+    verplicht; zabron\w+; zostaj\w+; wymaga\w*; запре\w+; нельзя; обязан\w*; остае\w+; только
+    требу\w+
     """),
     "禁止|できません|しなければ|必須|のみ|のまま|不能|必须|只能|不允许"
     "|안 됩니다|해야 합니다|금지|만 ",

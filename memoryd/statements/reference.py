@@ -55,7 +55,7 @@ LOCATED_IN = any_of(
     r"\b(?:is|are|lives?|sits?|stays?|kept|keep|stored|tracked|track|logged|documented|written"
     r"|posted|filed|published|maintained|collected|reported|found|hosted|recorded|archived|goes"
     r"|go|ends? up|lands?|happens?|put|moved|discussed|announced|coordinated|described|uploaded"
-    r"|comes?|log|document|record|shows? up|appears?|hang out|theres"
+    r"|comes?|belongs?|log|document|record|shows? up|appears?|hang out|theres"
     r"|there is)\b[^.?]{0,60}\b(?:in|on|at|to|under|into|via|inside|over at|from|through)\b",
 )
 # ...or a system is what something is.
@@ -111,9 +111,9 @@ NAMED_PLACE = any_of(
 NAMED_CONTAINER = re.compile(
     r"\b(?:space|folder|channel|workspace|project|board|page|site|explore|stream|bucket|vault"
     r"|sheet|file|deck|base|collection|list|group|community|database|queue|view|job|category"
-    r"|schedule|notebook|course|vault|dataset|label|Projekt|Seite|projet|espace|proyecto|p[áa]gina"
-    r"|projeto|progetto|pagina|projekt|проект|страница),? (?:called |named "
-    r"|is )?(?:['\"“‘«][^'\"”’»]+['\"”’»]|[A-Z][\w-]+)|\b(?:called|named"
+    r"|schedule|notebook|course|service|index|module|topic|dataset|label|Projekt|Seite|projet"
+    r"|espace|proyecto|p[áa]gina|projeto|progetto|pagina|projekt|проект|страница),? (?:called "
+    r"|named |is )?(?:['\"“‘«][^'\"”’»]+['\"”’»]|[A-Z][\w-]+)|\b(?:called|named"
     r"|titled) ['\"“‘][^'\"”’]+['\"”’]"
 )
 # One ticket, one pull request, this machine: gone by next week.

@@ -28,7 +28,7 @@ _SKILL = (
 )
 _SOFTLY = (
     r"(?:just |only |actually |basically |really |primarily |mainly |mostly |still |pretty |very "
-    r"|quite |more |not |kinda |rather |fairly |completely |totally |brand )*"
+    r"|quite |more |not |so |that |kinda |rather |fairly |completely |totally |brand )*"
 )
 _MANY = (
     r"(?:\d+|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|many|a few"
@@ -62,7 +62,7 @@ SKILL = re.compile(
     r"\b(?:know|learn\w*|never (?:used|touched|written|done|worked|wrote|did)|beginner|expert"
     r"|fluent|understand|comfortable|studied|taught|teach|grew up|background|experienced?|familiar"
     r"|rusty|skills?|self-?taught|degree|phd|thesis|first (?:time|week|project)|trained|coding"
-    r"|programming|coming from|came from|no clue|magic|scares?|inside out|not at all|career"
+    r"|programming|joined|coming from|came from|no clue|magic|scares?|inside out|not at all|career"
     r"|idioms)\b"
 )
 TOOL = re.compile(
@@ -130,8 +130,7 @@ USER = any_of(
     never (?:did|done) (?:anything|much) (?:with|in)
     (?:is )?not something ive ever
     i only have\b[^.?]*\b(?:on this (?:machine|laptop)|at work)
-    i (?:studied (?!the|this|that|your|it)|majored in|hold a|did a phd|have a (?:degree|phd|
-        background))
+    i (?:studied (?!the|this|that|your|it)|majored in|hold a|did a phd)
     (?:phd|degree|masters) in
     (?:im|i am) in \w+ \(?(?:utc|gmt|cet|cest|est|edt|pst|pdt|ist|jst|aest|time ?zone)\S*
     (?:i work|i live|im based|im located|i am based|i sit) (?:at|for|in|from|nights|remotely|
@@ -144,7 +143,7 @@ USER = any_of(
     (?:makes?|gives?) (?:me|my \w+) (?:cry|spin|hives|hurt|dizzy|nervous|sweat)
     (?:over my head|beyond me); (?:confuses?|scares?) me
     i (?:think|learn|work|read|understand) (?:better|best|faster) (?:with|in|from|when|if)
-    i have an? (?:\w+ )?(?:degree|phd|diploma|background)
+    i have an? (?:\w+ )?(?:degree|phd|diploma|background(?= in\b|[,.]|$))
     ik geef les; ich unterrichte; jenseigne; doy clases; dou aulas; insegno; преподаю; \w+ at heart
     i work (?:the )?(?:night|day|late|early) shifts?
     ^used to (?:be|work|write|do|run|teach|build)

@@ -47,6 +47,7 @@ _NUMBER_BEHIND = re.compile(r"\d[\d -]{2,12}\d(?![\w.-])")
 
 _SENTENCES = re.compile(r"(\n|(?<=[.!?]) +)")
 _MASK = re.compile(r"\[secret: [^\]]*\]")
+_HANDED_OVER = re.compile(r"\b(?:keys?|tokens?|secrets?)(?: is| are| was|:|=)? ?\[secret: ")
 _MENTION = re.compile(_CREDENTIAL)
 _MENTIONS_A_CHOSEN = re.compile(_CHOSEN)
 _TOLD = re.compile(rf"(?: [^\s:=]+){{0,6}}? ?{_LINK} ?")
@@ -61,7 +62,7 @@ def without_ways_in(text: str) -> str:
 def tells_a_way_in(said: str) -> bool:
     """Whether a sentence is about a credential that was hidden in it, or could not be."""
     talk = _MASK.sub(" ", said)
-    is_hidden = talk != said and _MENTION.search(talk)
+    is_hidden = _HANDED_OVER.search(said) or (talk != said and _MENTION.search(talk))
     return bool(is_hidden or _TELLS_A_CHOSEN.search(talk))
 
 
