@@ -154,7 +154,7 @@ class Connection:
         self._server = server
         self._tasks = tasks
         self._frames = Frames()
-        self._sending = anyio.Lock()
+        self._sending = anyio.Lock(fast_acquire=True)
 
     async def run(self) -> None:
         began: float | None = None
