@@ -59,7 +59,7 @@ class LoadedIndex(msgspec.Struct, frozen=True):
 def pointer(title: str, file: str, hook: str) -> str:
     """One line, short enough for an index; the hook gives way first.
 
-    `pointed_file` reads the very name back from it.
+    `whole_pointers` reads the very name back from it.
     """
     link = _UNSAFE_IN_A_LINK.sub(_percent_encoded, file)
     head = f"- [{_short_title(title) or _short_title(file)}]({link})"
@@ -68,12 +68,6 @@ def pointer(title: str, file: str, hook: str) -> str:
     if len(flat_hook) > room:
         flat_hook = flat_hook[: room - 1].rpartition(" ")[0].rstrip(",;:.") + "…"
     return f"{head} — {flat_hook}" if flat_hook else head
-
-
-def pointed_file(line: str) -> str | None:
-    """The file that an index line points to, whole or in part, if its path is a relative one."""
-    place = _place(0, line)
-    return None if place is None else place.file
 
 
 def whole_pointers(lines: Sequence[str]) -> dict[int, str]:

@@ -341,7 +341,7 @@ def test_whatever_is_saved_the_index_is_true(
         with suppress(InvalidInput):
             store.save(directory, a_topic(name or "x"), cause="user")
     lines = index_of(directory).splitlines()
-    pointed = sorted(filter(None, map(index.pointed_file, lines)))
+    pointed = sorted(index.whole_pointers(lines).values())
     assert pointed == sorted(one.file for one in store.scan(directory))
     state.close()
 
@@ -388,7 +388,7 @@ def check_whole(store: Store, directory: MemoryDirectory) -> set[str]:
     store.repair(directory)
     files = {one.file for one in store.scan(directory)}
     assert not [name for name in names_in(directory) if name.endswith(".tmp")]
-    pointed = set(filter(None, map(index.pointed_file, index_of(directory).splitlines())))
+    pointed = set(index.whole_pointers(index_of(directory).splitlines()).values())
     assert pointed == files
     return files
 
