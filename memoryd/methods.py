@@ -8,10 +8,12 @@ from typing import Final, ParamSpec, TypeVar, assert_never
 import anyio
 import anyio.to_thread
 import msgspec
+import structlog
 
 from memoryd import wire
 from memoryd.dream.dreamer import DreamStatus
 from memoryd.dream.methods import DreamMethods
+from memoryd.errors import MemorydError
 from memoryd.extract.methods import ExtractMethods, QueueStatus, SpendingStatus
 from memoryd.fence import Fences, fences
 from memoryd.health import Health, Recent
@@ -26,6 +28,8 @@ from memoryd.transcript_methods import TranscriptMethods
 from memoryd.versions import Versions
 
 WRITERS: Final = 8
+
+log = structlog.get_logger(__name__)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -151,20 +155,21 @@ class Methods:
             case wire.MemoryGet():
                 return await in_thread(self._memories.get, params.cwd, params.path)
             case wire.MemorySave():
-                async with self._writers:
-                    return await in_thread(self._save, params)
+                return await self._changing("memory-saved", params.by, lambda: self._save(params))
             case wire.MemoryForget():
-                async with self._writers:
-                    return await in_thread(
-                        self._memories.forget, params.cwd, params.path, by=params.by
-                    )
+                return await self._changing(
+                    "memory-forgotten",
+                    params.by,
+                    lambda: self._memories.forget(params.cwd, params.path, by=params.by),
+                )
             case wire.MemoryHistory():
                 return await in_thread(self._history, params)
             case wire.MemoryRestore():
-                async with self._writers:
-                    return await in_thread(
-                        self._versions.restore, params.cwd, params.path, params.version
-                    )
+                return await self._changing(
+                    "memory-restored",
+                    "restore",
+                    lambda: self._versions.restore(params.cwd, params.path, params.version),
+                )
             case (
                 wire.Hook()
                 | wire.Context()
@@ -179,7 +184,8 @@ class Methods:
             case wire.Recall():
                 return await self._recall.answer(params)
             case wire.Switch():
-                self._scopes.switch(params.cwd, enabled=params.enabled)
+                project = await in_thread(self._scopes.switch, params.cwd, enabled=params.enabled)
+                log.info("memory-switched", project=project, enabled=params.enabled)
                 return {"enabled": params.enabled}
             case (
                 wire.TurnEnded()
@@ -204,6 +210,20 @@ class Methods:
                 raise AssertionError("a subscription belongs to its connection")
             case _:
                 assert_never(params)
+
+    async def _changing(self, event: str, cause: str, change: Callable[[], Saved]) -> Saved:
+        """Makes a change, and leaves its one line in the log."""
+        began = time.monotonic()
+        try:
+            async with self._writers:
+                saved = await in_thread(change)
+        except MemorydError as error:
+            ms = round((time.monotonic() - began) * 1000, 1)
+            log.warning("memory-unchanged", wanted=event, cause=cause, reason=error.kind, ms=ms)
+            raise
+        ms = round((time.monotonic() - began) * 1000, 1)
+        log.info(event, path=saved.path, cause=cause, version=saved.version, ms=ms)
+        return saved
 
     def _save(self, params: wire.MemorySave) -> Saved:
         topic = Topic(

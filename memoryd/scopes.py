@@ -152,14 +152,15 @@ class Scopes:
         """The roots of the projects that were asked for."""
         return self._roots.copy()
 
-    def switch(self, cwd: str | None, *, enabled: bool) -> None:
-        """The runtime switch, for one project or (None) for all of them."""
+    def switch(self, cwd: str | None, *, enabled: bool) -> str:
+        """The runtime switch, for one project or (None) for all of them; the project's root."""
         project = self.root(cwd) if cwd is not None else ""
         if enabled:
             self._state.run("delete from switched_off where project = ?", project)
         else:
             self._state.run("insert or ignore into switched_off values (?)", project)
         self._known.clear()
+        return project
 
     def _look_up(self, cwd: str) -> Project:
         root = projects.project_root(cwd, self._files)

@@ -4,6 +4,7 @@ from typing import assert_never
 
 import anyio.to_thread
 import msgspec
+import structlog
 
 from memoryd import wire
 from memoryd.checkpoints import Checkpoint, Checkpoints
@@ -15,6 +16,8 @@ from memoryd.scopes import Scopes
 from memoryd.session_notes import SessionNotes
 from memoryd.transcripts.turns import Compacted
 from memoryd.turn_queue import Filed
+
+log = structlog.get_logger(__name__)
 
 
 class CheckpointText(Checkpoint, frozen=True):
@@ -67,7 +70,9 @@ class SessionMethods:
                     agent=params.agent,
                 )
             case wire.ContextApprove():
-                return {"approved": self._context.approve(params.cwd, params.path)}
+                path = self._context.approve(params.cwd, params.path)
+                log.info("import-approved", path=path, cwd=params.cwd)
+                return {"approved": path}
             case wire.SessionNotes():
                 return self._notes.serve(params.session_id)
             case wire.CheckpointSave():
@@ -78,7 +83,9 @@ class SessionMethods:
                 kept, text = self._checkpoints.get(self._scopes.root(params.cwd), params.name)
                 return CheckpointText(**msgspec.structs.asdict(kept), text=text)
             case wire.CheckpointRemove():
-                self._checkpoints.remove(self._scopes.root(params.cwd), params.name)
+                project = self._scopes.root(params.cwd)
+                self._checkpoints.remove(project, params.name)
+                log.info("checkpoint-removed", project=project, name=params.name)
                 return {"removed": params.name}
             case _:
                 assert_never(params)
@@ -86,5 +93,7 @@ class SessionMethods:
     def _save(self, params: wire.CheckpointSave) -> Checkpoint:
         """A copy of the session's notes; without a session, of the newest one in the project."""
         session = params.session_id or self._notes.newest_session(params.cwd)
-        text = self._notes.serve(session).text
-        return self._checkpoints.save(self._scopes.root(params.cwd), params.name, text)
+        text, project = self._notes.serve(session).text, self._scopes.root(params.cwd)
+        saved = self._checkpoints.save(project, params.name, text)
+        log.info("checkpoint-saved", project=project, name=saved.name, bytes=saved.bytes)
+        return saved

@@ -209,6 +209,33 @@ def test_the_log_holds_no_secret_and_no_memory_text(daemon: Daemon, home: Path) 
     assert all(json.loads(line)["event"] for line in text.splitlines())
 
 
+def test_each_change_that_is_asked_for_leaves_one_line(daemon: Daemon, home: Path) -> None:
+    daemon.start()
+    cwd = str(home)
+    with daemon.peer() as peer:
+        new = {"name": "Tabs", "description": "d", "type": "user", "body": "Zebra crossing."}
+        saved = peer.call("memory/save", cwd=cwd, **new)
+        gone = peer.call("memory/forget", cwd=cwd, path=saved["path"])
+        back = peer.call("memory/restore", cwd=cwd, path=saved["path"])
+        peer.ask("memory/forget", cwd=cwd, path="nothing-of-the-kind")
+        peer.call("switch", cwd=cwd, enabled=False)
+    daemon.stop()
+    lines = [line for line in daemon.lines() if line["event"].startswith("memory-")]
+    told = [
+        (line["event"], line["path"], line["cause"], line["version"], line["ms"] >= 0)
+        for line in lines[:3]
+    ]
+    assert told == [
+        ("memory-saved", saved["path"], "user", saved["version"], True),
+        ("memory-forgotten", saved["path"], "user", gone["version"], True),
+        ("memory-restored", saved["path"], "restore", back["version"], True),
+    ]
+    refused, switched = lines[3:]
+    assert (refused["wanted"], refused["reason"]) == ("memory-forgotten", "not-found")
+    assert (switched["project"], switched["enabled"]) == (cwd, False)
+    assert "Zebra" not in daemon.log.read_text()
+
+
 def test_the_log_is_rotated_by_size(daemon: Daemon, home: Path) -> None:
     folder = home / ".config/memoryd"
     folder.mkdir()

@@ -93,6 +93,7 @@ class ExtractWorker:
     async def retry_parked(self) -> int:
         """Tries every parked turn again from the beginning; how many there are."""
         count = await anyio.to_thread.run_sync(self._backlog.retry_parked)
+        log.info("turns-tried-again", turns=count)
         self.wake()
         return count
 
