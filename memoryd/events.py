@@ -3,6 +3,8 @@
 An event says what, where and how much, never the text of a memory or of a transcript.
 """
 
+from typing import Final
+
 import msgspec
 
 
@@ -131,5 +133,8 @@ class DaemonStopping(Event, frozen=True, kw_only=True, tag="daemon/stopping"):
     pass
 
 
-def kind_of(event: Event) -> str:
+def kind_of(event: Event | type[Event]) -> str:
     return str(event.__struct_config__.tag)
+
+
+KINDS: Final = tuple(kind_of(one) for one in Event.__subclasses__())

@@ -5,11 +5,13 @@ the method's own type in `METHODS`. Params ignore unknown keys and every new fie
 that clients and daemons of different versions understand each other.
 """
 
+from difflib import get_close_matches
 from typing import Annotated, Final, Literal
 
 import msgspec
 
 from memoryd.errors import MemorydError
+from memoryd.events import KINDS
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -110,8 +112,16 @@ class Shutdown(msgspec.Struct, frozen=True):
 
 
 class Subscribe(msgspec.Struct, frozen=True):
+    """Without `kinds`, every event; a kind that there is not would be waited for in vain."""
+
     kinds: list[str] | None = None
     cwd: str | None = None
+
+    def __post_init__(self) -> None:
+        for kind in self.kinds or ():
+            if kind not in KINDS:
+                (near,) = get_close_matches(kind[:100], KINDS, n=1, cutoff=0)
+                raise ValueError(f"no event is of kind {kind[:100]!r}; did you mean {near}?")
 
 
 class MemoryList(msgspec.Struct, frozen=True):

@@ -208,6 +208,19 @@ def test_events_reach_those_who_asked_for_their_kind(daemon: Daemon, home: Path)
         assert other.next_event()["kind"] == "memory/forgotten"
 
 
+@pytest.mark.parametrize(
+    ("kind", "nearest"),
+    [("dream/finish", "dream/finished"), ("memory.saved", "memory/saved"), ("", "")],
+)
+def test_a_kind_of_event_that_there_is_not_is_refused_with_the_nearest(
+    daemon: Daemon, kind: str, nearest: str
+) -> None:
+    with daemon.peer() as peer:
+        error = peer.ask("events/subscribe", kinds=["memory/saved", kind])["error"]
+    assert (error["code"], error["data"]["kind"]) == (-32602, "invalid-params")
+    assert f"{kind!r}; did you mean {nearest}" in error["message"]
+
+
 def test_a_subscriber_that_never_reads_is_cut_off_and_nobody_waits(
     daemon: Daemon, home: Path
 ) -> None:
