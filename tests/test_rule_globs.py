@@ -1,7 +1,9 @@
 """Patterns of rules, held against git itself and against patterns that would never end."""
 
 import os
+import re
 import subprocess
+import warnings
 from contextlib import suppress
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memoryd.instructions.globs import Globs, TooInvolved
+from memoryd.instructions.globs import Globs, TooInvolved, plain_set
 
 FILES = [
     "main.ts",
@@ -115,3 +117,28 @@ def test_patterns_of_real_projects_are_never_too_involved() -> None:
 def test_any_pattern_gets_an_answer(patterns: list[str], path: str) -> None:
     with suppress(TooInvolved):
         Globs(patterns).mean(path)
+
+
+SIGNS = "ab-[]^&~|!\\"
+
+
+@given(
+    st.sampled_from(["[", "[^", "[]", "[^]"]),
+    st.lists(st.sampled_from(["a", "b", "-", "[", "^", "&", "~", "|", "!", "\\\\"]), max_size=8),
+)
+def test_a_set_means_the_same_without_the_signs_that_python_warns_of(
+    start: str, members: list[str]
+) -> None:
+    text = f"{start}{''.join(members)}]"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        before = meant_by(text)
+    assert meant_by(plain_set(text)) == before
+
+
+def meant_by(regex: str) -> list[str] | None:
+    """The signs that fit, or None where it is no regular expression."""
+    try:
+        return [sign for sign in SIGNS if re.fullmatch(regex, sign)]
+    except re.error:
+        return None
