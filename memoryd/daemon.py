@@ -39,6 +39,7 @@ from memoryd.ledger import StateLedger
 from memoryd.memories import Memories
 from memoryd.methods import Methods
 from memoryd.parts import World
+from memoryd.plain_file import read_plain, refuse_unless_plain
 from memoryd.providers import model_server
 from memoryd.recall.methods import RecallMethods
 from memoryd.recall.surfaced import Surfaced
@@ -55,6 +56,7 @@ from memoryd.versions import Versions
 GRACE_SECONDS: Final = 3.0
 LAST_SECONDS: Final = 4.5
 CLOSING_SECONDS: Final = 0.5
+CONFIG_LIMIT_BYTES: Final = 1024 * 1024
 EX_CONFIG: Final = 78  # the unit does not start us again until somebody has mended the settings
 
 log = structlog.get_logger(__name__)
@@ -85,18 +87,20 @@ def look_around(env: MutableMapping[str, str], version: str) -> World:
     supervisor = Supervisor(env, os.getpid())
     places = paths.places(env, sys.platform, os.getuid(), str(Path.home()))
     try:
-        text = Path(places.config_file).read_text(encoding="utf-8")
+        text = read_plain(places.config_file, CONFIG_LIMIT_BYTES).decode()
     except FileNotFoundError:
         text = ""
     except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise ConfigError(
-            f"cannot read {places.config_file}: {error}", hint="mend the file or move it away"
+            f"cannot read {places.config_file}: {reason}", hint="mend the file or move it away"
         ) from error
     return World(places, config_file.load_settings(text, env), env, version, supervisor)
 
 
 async def serve(world: World, stack: ExitStack) -> None:
     """Runs every part until the stop event is set."""
+    refuse_unless_plain(world.places.state_db)
     state = State.open(world.places.state_db)
     stack.callback(state.close)
     stop = anyio.Event()
@@ -222,6 +226,7 @@ async def _give_signs_of_life(supervisor: Supervisor) -> None:
 
 def _start_log(world: World) -> None:
     wanted = world.settings.log
+    refuse_unless_plain(world.places.log_file)
     journal.start(
         world.places.log_file,
         level=wanted.level,

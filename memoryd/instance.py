@@ -15,6 +15,7 @@ from typing import Final, Self
 
 from memoryd.errors import AlreadyRunning, Refused, StorageError
 from memoryd.files import make_folder
+from memoryd.plain_file import refuse_unless_plain
 
 BACKLOG: Final = 1024
 DIAL_SECONDS: Final = 1.0
@@ -28,9 +29,13 @@ class InstanceLock:
 
     @classmethod
     def take(cls, state_dir: str) -> Self:
-        make_folder(state_dir)
-        check_folder(state_dir)
+        try:
+            make_folder(state_dir)
+            check_folder(state_dir)
+        except OSError as error:
+            raise StorageError(state_dir, "use", error) from error
         path = f"{state_dir}/memoryd.lock"
+        refuse_unless_plain(path)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             handle = os.open(path, flags, 0o600)
@@ -58,7 +63,7 @@ def check_folder(path: str) -> None:
     link, facts = os.lstat(path), Path(path).stat()
     mend = f"chmod 700 {path}, or name another folder"
     if not stat.S_ISDIR(facts.st_mode):
-        raise Refused(f"{path} is not a folder", hint=f"remove it: {mend}")
+        raise Refused(f"{path} is not a folder", hint="move it away, or name another folder")
     if facts.st_uid != os.getuid() or link.st_uid != os.getuid():
         raise Refused(
             f"{path} belongs to another user (uid {facts.st_uid})",
@@ -137,12 +142,12 @@ class BoundSocket:
     def remove(self) -> None:
         self.listening.close()
         if self.is_in_place():
-            with suppress(FileNotFoundError):
+            with suppress(OSError):
                 Path(self.path).unlink()
 
     def _identity(self) -> tuple[int, int] | None:
         try:
             facts = os.lstat(self.path)
-        except FileNotFoundError:
+        except OSError:  # it is gone, or somebody has closed the folder that it is in
             return None
         return facts.st_dev, facts.st_ino

@@ -24,10 +24,12 @@ import msgspec
 
 from memoryd.errors import StorageError
 from memoryd.files import make_folder
+from memoryd.plain_file import read_plain
 
 STALE_SECONDS: Final = 3600.0
 WRITING_SECONDS: Final = 0.2
 TRIES: Final = 10
+BODY_LIMIT_BYTES: Final = 1024 * 1024
 
 
 class Before(msgspec.Struct, frozen=True):
@@ -134,7 +136,7 @@ def look(path: str) -> Before:
     """The file as it is now. An empty one is a taker's that came to nothing: as good as none."""
     try:
         facts = os.lstat(path)
-        body = Path(path).read_bytes()[:32].decode("ascii", "replace").strip()
+        body = read_plain(path, BODY_LIMIT_BYTES)[:32].decode("ascii", "replace").strip()
     except OSError:
         return NOTHING
     return Before(existed=True, body=body, modified=facts.st_mtime) if body else NOTHING

@@ -18,6 +18,7 @@ from memoryd.errors import ConfigError
 from memoryd.guards import MeteredProvider, PatientProvider
 from memoryd.ledger import StateLedger
 from memoryd.llm import AnthropicProvider, Endpoint, endpoint_at
+from memoryd.plain_file import read_plain
 from memoryd.spending import FREE
 
 KEY_FILE_LIMIT_BYTES = 16_384
@@ -87,8 +88,7 @@ def with_key_file(settings: Settings, home: str) -> Credentials:
 def _key_in(path: str, home: str) -> Secret | None:
     place = Path(f"{home}{path[1:]}" if path.startswith("~/") else path)
     try:
-        with place.open("rb") as file:
-            text = file.read(KEY_FILE_LIMIT_BYTES).decode("ascii").strip()
+        text = read_plain(place, KEY_FILE_LIMIT_BYTES).decode("ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it holds no key"
         raise ConfigError(

@@ -13,6 +13,7 @@ from memoryd import claude_settings, paths, projects
 from memoryd.claude_settings import ClaudeSettings, Switch
 from memoryd.errors import InvalidInput
 from memoryd.paths import Places
+from memoryd.plain_file import read_plain
 from memoryd.state import State
 from memoryd.stored import MemoryDirectory
 from memoryd.topics import Scope
@@ -43,14 +44,9 @@ class RealFiles:
     def read_text(self, path: str, limit_bytes: int) -> str | None:
         """A regular file whole, or None: a FIFO is not waited for, a huge file not read."""
         try:
-            handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError:
+            return read_plain(path, limit_bytes).decode("utf-8", "surrogateescape")
+        except (OSError, ValueError):
             return None
-        with os.fdopen(handle, "rb") as file:
-            facts = os.fstat(handle)
-            if not stat.S_ISREG(facts.st_mode) or facts.st_size > limit_bytes:
-                return None
-            return file.read(limit_bytes).decode("utf-8", "surrogateescape")
 
 
 class Project(msgspec.Struct, frozen=True):

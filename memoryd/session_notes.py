@@ -30,6 +30,7 @@ from memoryd.guards import DEADLINE_SECONDS
 from memoryd.llm import Provider
 from memoryd.masking import mask, presentable
 from memoryd.paths import Places
+from memoryd.plain_file import read_plain
 from memoryd.state import State
 from memoryd.topics import iso_time
 from memoryd.transcript_file import ALL_BYTES, open_transcript
@@ -37,6 +38,7 @@ from memoryd.transcripts import living_history, read_entries
 from memoryd.transcripts.turns import Turn
 
 OWN_TEXT_BYTES: Final = 64 * 1024
+NOTES_BYTES: Final = 1024 * 1024
 ANSWER_TOKENS: Final = 16_000
 MOST_TURNS_SENT: Final = 40
 
@@ -107,32 +109,26 @@ class SessionNotes:
 
     def written(self, session_id: str) -> NotesAnswer | None:
         """The notes that were written of a session, if any were."""
-        path = Path(paths.session_notes(self.transcript_of(session_id)))
-        if not path.is_file():
-            return None
-        modified = path.stat().st_mtime
-        return NotesAnswer(_shown(path), iso_time(modified), session_id, modified)
+        return _notes_at(Path(paths.session_notes(self.transcript_of(session_id))))
 
     def latest(self, folders: Iterable[str], *, but: str = "") -> NotesAnswer | None:
         """The newest notes among the sessions in these transcript folders, other than one."""
         found = [
-            (path.stat().st_mtime, path)
+            path
             for folder in folders
             for path in Path(folder).glob("*/session-memory/summary.md")
             if path.parent.parent.name != but
         ]
-        if not found:
-            return None
-        modified, path = max(found)
-        return NotesAnswer(_shown(path), iso_time(modified), path.parent.parent.name, modified)
+        newest_first = sorted(found, key=_modified, reverse=True)
+        return next((kept for path in newest_first if (kept := _notes_at(path))), None)
 
     def newest_session(self, cwd: str) -> str:
         """The session that was active last in a directory."""
         folder = Path(paths.project_folder(self._places, cwd))
-        found = [(path.stat().st_mtime, path.stem) for path in folder.glob("*.jsonl")]
-        if not found:
+        newest = max(folder.glob("*.jsonl"), key=_modified, default=None)
+        if newest is None:
             raise NotFound(f"no session was seen in {cwd}", hint="memoryd sessions lists them")
-        return max(found)[1]
+        return newest.stem
 
     def transcript_of(self, session_id: str) -> str:
         if not paths.name_is_plain(session_id):
@@ -250,8 +246,7 @@ class SessionNotes:
     def _own_text(self, name: str) -> str:
         path = Path(paths.session_notes_template(self._places)).with_name(name)
         try:
-            with path.open("rb") as file:
-                return file.read(OWN_TEXT_BYTES).decode("utf-8", "replace")
+            return read_plain(path, OWN_TEXT_BYTES).decode("utf-8", "replace")
         except OSError:
             return ""
 
@@ -277,13 +272,23 @@ def write_notes(transcript: str, text: str) -> None:
         opened.write(inside, text.encode(), over=current.version if current else None)
 
 
-def _shown(path: Path) -> str:
-    """Notes as a model may see them; a person may have written into them."""
-    return presentable(path.read_text(encoding="utf-8", errors="replace"))
+def _notes_at(path: Path) -> NotesAnswer | None:
+    """Notes as a model may see them; a person may have written into them, or put them away."""
+    try:
+        text = presentable(read_plain(path, NOTES_BYTES).decode("utf-8", "replace"))
+    except OSError:
+        return None
+    modified = _modified(path)
+    return NotesAnswer(text, iso_time(modified), path.parent.parent.name, modified)
+
+
+def _modified(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _current(transcript: str) -> str:
-    try:
-        return _shown(Path(paths.session_notes(transcript)))
-    except OSError:
-        return ""
+    kept = _notes_at(Path(paths.session_notes(transcript)))
+    return kept.text if kept else ""

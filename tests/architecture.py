@@ -74,6 +74,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ),
     (
         "cancellation",
+        "plain_file",
         "files",
         "fence",
         "children",

@@ -248,6 +248,16 @@ def test_settings_that_are_a_folder_are_a_failure(tmp_path: Path) -> None:
     assert doctor_places.config_finding(tmp_path).verdict == "fail"
 
 
+def test_settings_that_are_no_file_are_not_waited_for(home: Path) -> None:
+    config, agents = locations().config, claude_code.settings_file(locations())
+    for path in (config, agents):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.mkfifo(path)
+    assert doctor_places.config_finding(config).mend == f"mv {config} {config}.old"
+    assert "is not a plain file" in doctor_places.hooks_finding(locations()).reason
+    assert claude_code.installed_commands(locations()) == []
+
+
 def test_an_agent_that_never_ran_is_a_warning(tmp_path: Path) -> None:
     assert doctor_places.transcripts_finding(tmp_path).verdict == "warn"
 

@@ -7,12 +7,14 @@ import socket
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.running import COMMAND, ROOT, WAIT_SECONDS, Daemon, notifications
+from tests.session_script import SessionScript
+from tests.tailing import FOLDER, write
 
 
 @pytest.fixture
@@ -182,6 +184,70 @@ def test_a_typo_in_the_settings_is_named_with_the_right_word(daemon: Daemon, hom
     words = daemon.fails_to_start(78)
     assert "extraction.every_turn " in words
     assert "extraction.every_turns" in words
+
+
+def plant_fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def plant_device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+NO_FILES = [plant_fifo, plant_device, plant_folder]
+
+
+@pytest.mark.parametrize("plant", NO_FILES)
+@pytest.mark.parametrize("name", [".config/memoryd/config.toml", "key"])
+def test_what_is_no_file_is_no_settings_and_no_key(
+    daemon: Daemon, home: Path, name: str, plant: Callable[[Path], None]
+) -> None:
+    settings = home / ".config/memoryd/config.toml"
+    settings.parent.mkdir()
+    if name == "key":
+        settings.write_text("[model]\nkey_file = '~/key'\n")
+    plant(home / name)
+    words = daemon.fails_to_start(78)
+    assert "it is not a plain file" in words
+    assert (str(settings) if name != "key" else "model.key_file ~/key") in words
+    assert "mend the file" in words
+
+
+@pytest.mark.parametrize("plant", NO_FILES)
+@pytest.mark.parametrize("name", ["memoryd.log", "memoryd.lock", "state.db"])
+def test_what_is_no_file_in_the_place_of_ours_is_refused(
+    daemon: Daemon, home: Path, name: str, plant: Callable[[Path], None]
+) -> None:
+    path = home / ".local/state/memoryd" / name
+    path.parent.mkdir(mode=0o700)
+    plant(path)
+    words = daemon.fails_to_start()
+    assert str(path) in words
+    assert f"mv {path}" in words
+
+
+@pytest.mark.parametrize("plant", NO_FILES)
+def test_what_is_no_file_in_the_agents_folder_holds_nobody_up(
+    daemon: Daemon, home: Path, plant: Callable[[Path], None]
+) -> None:
+    script = SessionScript("one", str(home))
+    script.turn("Use tabs", "Fine.")
+    write(home, script)
+    for name in ("settings.json", "session-memory/config/template.md", "sessions/7.json"):
+        path = home / ".claude" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        plant(path)
+    summary = home / ".claude/projects" / FOLDER / "one/session-memory/summary.md"
+    summary.parent.mkdir(parents=True)
+    plant(summary)
+    daemon.start()
+    with daemon.peer() as peer:
+        assert peer.call("status", cwd=str(home))["memory"]["enabled"]
+        assert "Use tabs" in peer.call("session/notes", session_id="one")["text"]
+        assert peer.call("dream/status", cwd=str(home))
+        hook = {"hook_event_name": "SessionStart", "session_id": "two", "cwd": str(home)}
+        assert "stdout" in peer.call("hook", **hook)
+    assert daemon.stop() == 0
 
 
 def test_a_damaged_database_is_put_aside_and_said(daemon: Daemon, home: Path) -> None:

@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 
 from memoryd.door import Door
 from memoryd.hub import Hub
+from memoryd.instance import BoundSocket
 from memoryd.rpc import Server
 from memoryd.wire import Params
 from tests.running import WAIT_SECONDS
@@ -37,6 +38,15 @@ async def opened(path: anyio.Path, handed_over: list[socket.socket]) -> AsyncIte
             with anyio.fail_after(WAIT_SECONDS):
                 yield
             tasks.cancel_scope.cancel()
+
+
+async def test_a_folder_that_became_a_file_is_a_socket_that_is_gone(path: anyio.Path) -> None:
+    bound = BoundSocket(str(path))
+    assert bound.is_in_place()
+    await path.parent.rename(f"{path.parent}.old")
+    await path.parent.write_text("in the way")
+    assert not bound.is_in_place()
+    bound.remove()
 
 
 async def answers(path: anyio.Path) -> bool:

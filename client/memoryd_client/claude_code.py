@@ -207,7 +207,7 @@ def has_server(places: Locations) -> bool:
 def settings_in(path: Path) -> object:
     """What a file says; nothing when it cannot be read."""
     try:
-        return settings_json.parsed(path, path.read_bytes())
+        return settings_json.parsed(path, settings_json.read(path))
     except (OSError, LocalFailure):
         return {}
 

@@ -184,14 +184,15 @@ def server_finding(places: Locations) -> Finding:
 def config_finding(path: Path) -> Finding:
     """Whether the settings can be read, and a daemon that starts now would take them."""
     try:
-        tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        return started_finding(f"{path} is not there: the defaults hold")
+        text = settings_json.read(path)
+        tomllib.loads((text or b"").decode())
+    except LocalFailure as failure:
+        return Finding("settings", "fail", failure.message, f"mv {quoted(path)} {quoted(path)}.old")
     except OSError as error:
         return Finding("settings", "fail", f"{path}: {error.strerror}", f"chmod 600 {quoted(path)}")
     except ValueError as error:
         return Finding("settings", "fail", f"{path} is not TOML: {error}", "mend that line")
-    return started_finding(str(path))
+    return started_finding(f"{path} is not there: the defaults hold" if text is None else str(path))
 
 
 def started_finding(reason: str) -> Finding:

@@ -82,7 +82,7 @@ def content_of(path: Path, real: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(found.st_mode):
-        raise LocalFailure(f"{path} is not a plain file", f"look at it: ls -l {quoted(path)}")
+        raise no_plain_file(path)
     if not found.st_mode & stat.S_IWUSR:
         mend = f"allow it with chmod u+w {quoted(real)}, then try again"
         raise LocalFailure(f"{path} is read-only; {LEFT}", mend)
@@ -156,10 +156,17 @@ def keep(path: Path, data: bytes | None) -> None:
 
 
 def read(path: Path) -> bytes | None:
+    """What the file holds, if there is one; a FIFO would be waited for, a device never ends."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise no_plain_file(path)
         return path.read_bytes()
     except FileNotFoundError:
         return None
+
+
+def no_plain_file(path: Path) -> LocalFailure:
+    return LocalFailure(f"{path} is not a plain file", f"look at it: ls -l {quoted(path)}")
 
 
 def sibling(path: Path, suffix: str) -> Path:

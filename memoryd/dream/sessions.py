@@ -17,9 +17,11 @@ import msgspec
 from memoryd import paths
 from memoryd.lock import process_is_alive
 from memoryd.paths import Places
+from memoryd.plain_file import read_plain
 from memoryd.state import State
 
 CURRENT_SECONDS: Final = 300.0
+REGISTERED_BYTES: Final = 65_536
 MOST_PROJECTS: Final = 50
 
 
@@ -82,7 +84,7 @@ def living_sessions(claude_dir: str) -> frozenset[str]:
     found = set()
     for path in Path(claude_dir, "sessions").glob("*.json"):
         try:
-            one = msgspec.json.decode(path.read_bytes()[:65_536], type=_Registered)
+            one = msgspec.json.decode(read_plain(path, REGISTERED_BYTES), type=_Registered)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             continue
         if 0 < one.pid < 1 << 31 and process_is_alive(one.pid) and _began_then(one):
