@@ -98,17 +98,17 @@ class MemoryWatch:
                     await self._follow_hints()
             while True:
                 took_seconds = await self._look_everywhere()
+                looked_at = anyio.current_time()
                 await self._mend_all()
                 with anyio.move_on_after(self._pause_seconds(took_seconds)):
-                    await self._follow()
-
-    async def _follow(self) -> None:
-        while True:
-            await self._woken.wait()
-            if self._is_in_doubt:
+                    await self._follow_until_in_doubt()
                 # Doubts that come in a storm share a look.
-                await anyio.sleep(min(await self._look_everywhere(), SWEEP_SECONDS))
-            else:
+                await anyio.sleep_until(looked_at + min(took_seconds, UNWATCHED_SECONDS))
+
+    async def _follow_until_in_doubt(self) -> None:
+        while not self._is_in_doubt:
+            await self._woken.wait()
+            if not self._is_in_doubt:
                 await self._follow_hints()
 
     def _pause_seconds(self, took_seconds: float) -> float:

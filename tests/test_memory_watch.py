@@ -167,6 +167,18 @@ async def test_an_agent_that_was_never_run_before_is_heard_of(home: Path) -> Non
     made.state.close()
 
 
+async def test_where_nothing_can_be_watched_memories_are_found_by_looking(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def limited(*_: object) -> object:
+        raise OSError('OS file watch limit reached. about ["/a/path"]')
+
+    monkeypatch.setattr("memoryd.watch.RustNotify", limited)
+    monkeypatch.setattr(memory_watch, "UNWATCHED_SECONDS", 0.01)
+    async with watching(home) as seen:
+        await seen.until_told(write(home / ".claude/memory/sub/u.md"))
+
+
 async def test_many_changes_are_told_some_at_a_time(home: Path) -> None:
     async with watching(home) as seen:
         count = 180
