@@ -3,7 +3,7 @@
 Rules
 - Masking lets words joined to a number pass in prose, since a model has to read what people talk
   about. What is kept for good is judged harder: whatever has a number in it is hidden in a
-  sentence that speaks of a password, and behind the word for any other credential.
+  sentence that speaks of a password, and beside the word for any other credential.
 - So is whatever an equals sign or a colon puts behind a password.
 - Dates, tickets, names of algorithms and addresses are no credentials.
 - A sentence about a credential is worth nothing without it, unless it also says where to go.
@@ -49,6 +49,8 @@ _SENTENCES = re.compile(r"(\n|(?<=[.!?]) +)")
 _MASK = re.compile(r"\[secret: [^\]]*\]")
 _HANDED_OVER = re.compile(r"\b(?:keys?|tokens?|secrets?)(?: is| are| was|:|=)? ?\[secret: ")
 _MENTION = re.compile(_CREDENTIAL)
+# "Xyz-12 is the ...": told before its name.
+_IS_THE = re.compile(r"\b(?:is|was|ist|est|es|e) (?:\w+ ){0,3}$")
 _MENTIONS_A_CHOSEN = re.compile(_CHOSEN)
 _TOLD = re.compile(rf"(?: [^\s:=]+){{0,6}}? ?{_LINK} ?")
 _TELLS_A_CHOSEN = re.compile(_CHOSEN + _TOLD.pattern)
@@ -74,7 +76,8 @@ def _sentence_without(sentence: str) -> str:
         return sentence
     told = _TOLD.match(folded, mention.end())
     number = _NUMBER_BEHIND.match(folded, told.end()) if told else None
-    words = _WORD.finditer(bare, 0 if _MENTIONS_A_CHOSEN.search(folded) else mention.end())
+    is_anywhere = _MENTIONS_A_CHOSEN.search(folded) or _IS_THE.search(folded[: mention.start()])
+    words = _WORD.finditer(bare, 0 if is_anywhere else mention.end())
     spans = [word.span() for word in words if _may_open(word[0].strip(".!?:*"))]
     spans += [match.span("value") for match in _ASSIGNED.finditer(folded)]
     spans += [number.span()] if number else []
