@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from memoryd.config import Credentials, Secret, Settings
+from memoryd.dialogue import ModelAnswer, ModelRequest
 from memoryd.errors import ConfigError
 from memoryd.guards import MeteredProvider, PatientProvider
 from memoryd.ledger import StateLedger
@@ -27,6 +28,18 @@ KEY_FILE_LIMIT_BYTES = 16_384
 def local_now() -> datetime:
     """The days of the budget are the person's own."""
     return datetime.now().astimezone()
+
+
+class _Loaded:
+    """Has the SDK there before a call is debited: a death while it loads leaves no open debit."""
+
+    def __init__(self, direct: AnthropicProvider, metered: MeteredProvider) -> None:
+        self._direct = direct
+        self._metered = metered
+
+    async def complete(self, request: ModelRequest, deadline_seconds: float) -> ModelAnswer:
+        await self._direct.open()
+        return await self._metered.complete(request, deadline_seconds)
 
 
 class ModelServer:
@@ -50,7 +63,7 @@ class ModelServer:
             breaker=ledger.kept_breaker(),
             now=now,
         )
-        self.patient = PatientProvider(self.metered)
+        self.patient = PatientProvider(_Loaded(self._direct, self.metered))
 
     async def aclose(self) -> None:
         await self._direct.aclose()

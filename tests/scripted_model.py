@@ -12,6 +12,7 @@ request to a reply. A request beyond the end of a script is answered by 418 and 
 import json
 import socket
 import struct
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -244,6 +245,11 @@ def _in_order(script: Iterable[Reply]) -> Callable[[SeenRequest], Reply]:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that was killed between two requests is no news."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 def _handler_of(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:

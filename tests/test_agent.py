@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from itertools import repeat
 from typing import Any
 
+import anthropic  # noqa: F401 - loading it takes long on a busy machine, and deadlines are short
 import anyio
 import anyio.to_thread
 import msgspec

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -287,7 +288,7 @@ async def test_a_daemon_that_stops_takes_its_dream_back(home: Path) -> None:
 
 
 async def test_a_dream_trusts_its_notes_no_further_than_they_were(home: Path) -> None:
-    said = {"trust": "user-said", "source": "s", "created": "2026-05-05T10:00:00Z"}
+    said: dict[str, Any] = {"trust": "user-said", "source": "s", "created": "2026-05-05"}
     script = [
         asks(read("m0.md"), read("m2.md")),
         asks(

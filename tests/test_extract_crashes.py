@@ -20,6 +20,9 @@ from tests.faults import before_each_call
 from tests.scripted_model import Call, answer_of, asks, says
 from tests.workshop import Workshop, memory_text
 
+# A hundred and more processes each, on a machine that may be busy with other tests.
+pytestmark = pytest.mark.timeout(300)
+
 
 class DeadlyState(State):
     """Says when a statement is about to be run."""

@@ -37,6 +37,9 @@ from tests.test_extract_daemon import (
 from tests.workshop import memory_text
 
 LOG = Call("Write", {"file_path": "logs/YYYY/MM/YYYY-MM-DD.md", "content": "- feedback: Use tabs."})
+# Several starts of a daemon, on a machine that may be busy with other tests.
+pytestmark = pytest.mark.timeout(300)
+
 LOOK = Call("Bash", {"command": "ls -la"})
 
 
@@ -188,22 +191,22 @@ def test_a_kill_with_runs_at_every_point_is_made_good_by_the_next_start(
 def test_random_kills_leave_each_note_once_and_every_call_on_the_bill(
     daemon: Daemon, home: Path
 ) -> None:
-    kill_at_random(daemon, home, sessions=5, seed=5)
+    kill_at_random(daemon, home, sessions=3, seed=5)
 
 
 def test_a_cap_holds_over_kills(daemon: Daemon, home: Path) -> None:
-    cap_usd = 0.025
+    cap_usd = 0.008
     chance = random.Random(3)
     configure(home, f"[budget]\nusd_per_day = {cap_usd}\n")
     with ScriptedModel(lambda _: asks(Call("Glob", {"pattern": "*"}))) as model:
         with_model(daemon, model).start()
         for number in range(30):
             Session(home, f"s{number}", f"p{number % 3}").turn("Use tabs", "Fine.")
-        kills_left = 3
+        kills_left = 2
         is_paused = False
         while not is_paused:
             with daemon.peer() as peer:
-                for _ in range(chance.randrange(200) if kills_left else 1):
+                for _ in range(chance.randrange(1, 60) if kills_left else 1):
                     is_paused = peer.call("status")["spending"]["paused"]
             if kills_left:
                 kills_left -= 1
@@ -238,7 +241,7 @@ def kill_at_random(daemon: Daemon, home: Path, *, sessions: int, seed: int) -> d
             turns.append(session.turn(f"Use tabs in {name}", "Fine."))
             # Long enough to be in the middle of something, whatever that is.
             with daemon.peer() as peer:
-                for _ in range(chance.randrange(150)):
+                for _ in range(chance.randrange(80)):
                     peer.call("status")
             daemon.stop(signal.SIGKILL)
             daemon.start()

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+import anthropic  # noqa: F401 - loading it takes long on a busy machine, and deadlines are short
 import anyio
 import anyio.to_thread
 import msgspec
