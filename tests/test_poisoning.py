@@ -76,8 +76,8 @@ def test_without_a_model_most_honest_facts_are_kept_as_what_they_are(
     cases = poisoning.honest()
     left = played(cases, poisoning.play_honest)
     kept = poisoning.right_ones(cases, left)
-    # 85 when this was written: it would rather miss than keep junk.
-    assert len(kept) >= 75
+    # 92 when this was written: it would rather miss than keep junk.
+    assert len(kept) >= 80
     assert {one.topic.trust for some in left for one in some} == {"user-said"}
 
 
