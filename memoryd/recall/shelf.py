@@ -4,6 +4,8 @@ What is searched and what is served is the same text: masked and without anythin
 people and agents write files too, and a model sees the answer.
 """
 
+from typing import NamedTuple
+
 import msgspec
 
 from memoryd.files import Mark
@@ -40,6 +42,13 @@ class Prepared(msgspec.Struct, frozen=True):
     vector: Vector | None
 
 
+class Unread(NamedTuple):
+    """A memory whose vectors are still to be made, with the ticket to hand them in by."""
+
+    ticket: int
+    document: Document
+
+
 class Shelf:
     """The searchable memories of one directory."""
 
@@ -47,7 +56,7 @@ class Shelf:
         self.directory = directory
         self.index = Index()
         self.rows: dict[str, Row] = {}
-        self.without_vectors: dict[str, int] = {}
+        self.without_vectors: dict[str, Unread] = {}
         self.is_enriched = False
         self._superseded: frozenset[str] = frozenset()
         self._retired: tuple[str, frozenset[str]] | None = None
@@ -59,7 +68,7 @@ class Shelf:
         if one.vector is not None:
             self.index.give_word_vector(key, ticket, one.vector)
         if lacks_vectors:
-            self.without_vectors[key] = ticket
+            self.without_vectors[key] = Unread(ticket, one.document)
         self._notice(self.rows.get(key))
         self._notice(one.row)
         self.rows[key] = one.row

@@ -12,7 +12,6 @@
 import itertools
 import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import suppress
 from typing import Final
 
 import anyio
@@ -24,7 +23,7 @@ from memoryd.cancellation import while_wanted
 from memoryd.errors import MemorydError
 from memoryd.files import mark_of
 from memoryd.recall.senses import MadeVectors, Meaning
-from memoryd.recall.shelf import Prepared, Row, Shelf, document_of, prepared, shown_topic
+from memoryd.recall.shelf import Prepared, Row, Shelf, Unread, prepared
 from memoryd.store import Store
 from memoryd.stored import MemoryDirectory
 
@@ -99,11 +98,7 @@ class Shelves:
         row = shelf.rows.get(key)
         if row is None:
             return None
-        try:
-            is_same = mark_of(os.lstat(row.path)) == row.mark
-        except OSError:
-            is_same = False
-        if not is_same:
+        if not is_as_on_disk(row):
             self.update(row.directory, row.file)
         return shelf.rows.get(key)
 
@@ -162,15 +157,22 @@ class Shelves:
             self._is_catching_up = False
 
     async def _take_in_some(self, shelf: Shelf, files: list[str]) -> None:
-        made = await anyio.to_thread.run_sync(
-            lambda: [self._prepared(shelf.directory, file) for file in files]
-        )
-        for file, one in zip(files, made, strict=True):
+        made = await anyio.to_thread.run_sync(self._changed, shelf, files)
+        for file, one in made.items():
             path = shelf.directory.path
             # Not what was updated since, nor into a shelf that has given way to another.
             if f"{path}/{file}" in self._under_way and self._shelves.get(path) is shelf:
                 self._take_in(shelf, file, one)
             await checkpoint()
+
+    def _changed(self, shelf: Shelf, files: list[str]) -> dict[str, Prepared | None]:
+        """Those that the shelf has otherwise; at a first start all are news to the store alone."""
+        rows = {file: shelf.rows.get(f"{shelf.directory.path}/{file}") for file in files}
+        return {
+            file: self._prepared(shelf.directory, file)
+            for file, row in rows.items()
+            if row is None or not is_as_on_disk(row)
+        }
 
     async def _wait_for_few(self, path: str) -> None:
         if path in self._waiting:
@@ -219,20 +221,22 @@ class Shelves:
         try:
             while shelf.without_vectors:
                 some = dict(itertools.islice(shelf.without_vectors.items(), VECTORS_IN_A_GO))
-                made = await anyio.to_thread.run_sync(self._made, shelf.directory, some)
+                made = await anyio.to_thread.run_sync(self._made, list(some.values()))
                 for one in made:
                     one.give_to(shelf.index)
-                for key, ticket in some.items():
-                    if shelf.without_vectors.get(key) == ticket:
+                for key, unread in some.items():
+                    if shelf.without_vectors.get(key) is unread:
                         del shelf.without_vectors[key]
         finally:
             shelf.is_enriched = False
 
-    def _made(self, directory: MemoryDirectory, some: dict[str, int]) -> list[MadeVectors]:
-        made = []
-        for key, ticket in some.items():
-            with suppress(MemorydError):  # gone meanwhile: its ticket is worth nothing anyway
-                stored = self._store.read(directory, key.removeprefix(f"{directory.path}/"))
-                document = document_of(stored, shown_topic(stored))
-                made.append(self._meaning.by_all(document, ticket))
-        return made
+    def _made(self, some: list[Unread]) -> list[MadeVectors]:
+        return [self._meaning.by_all(unread.document, unread.ticket) for unread in some]
+
+
+def is_as_on_disk(row: Row) -> bool:
+    """Whether the file is still the one that was read, by one look at it."""
+    try:
+        return mark_of(os.lstat(row.path)) == row.mark
+    except OSError:
+        return False
