@@ -183,7 +183,7 @@ async def serve(world: World, stack: ExitStack) -> None:
             ):
                 tasks.start_soon(part)
             tasks.start_soon(_give_signs_of_life, world.supervisor)
-            errands.soon("statements", parts.load_statements)
+            errands.soon("the rest", parts.load_the_rest)
             world.supervisor.ready("serving")
             log.info("started", version=world.version, socket=world.places.socket)
             await stop.wait()

@@ -9,7 +9,6 @@
 """
 
 import ctypes
-import ctypes.util
 import errno
 import hashlib
 import os

@@ -13,32 +13,36 @@ Rules, all of them kept by this file alone:
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final, TypeAlias
+from functools import cache
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-import frontmatter
 import msgspec
-from frontmatter.default_handlers import BaseHandler
+
+from memoryd.patterns import late
+
+if TYPE_CHECKING:
+    from frontmatter.default_handlers import BaseHandler
 
 HEADER_LIMIT_BYTES: Final = 4096
 
 Value: TypeAlias = str | list[str] | dict[str, str]
 
-_FENCE = re.compile(r"---[ \t]*\r?\n")
-_CLOSING = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
-_KEY = re.compile(r"([A-Za-z_][\w.-]{0,63})[ \t]*:(?:[ \t]+(.*))?$", re.DOTALL)
-_ITEM = re.compile(r"[ \t]*-[ \t]+(.*)")
-_FOLDED = re.compile(r"[>|][+-]?\d?$")
-_PLAIN = re.compile(r"[A-Za-z0-9(][^\r\n\t#:\"'\\`{}\[\]&*!|>%@]*(?<! )$")
+_FENCE = late(r"---[ \t]*\r?\n")
+_CLOSING = late(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+_KEY = late(r"([A-Za-z_][\w.-]{0,63})[ \t]*:(?:[ \t]+(.*))?$", re.DOTALL)
+_ITEM = late(r"[ \t]*-[ \t]+(.*)")
+_FOLDED = late(r"[>|][+-]?\d?$")
+_PLAIN = late(r"[A-Za-z0-9(][^\r\n\t#:\"'\\`{}\[\]&*!|>%@]*(?<! )$")
 # One piece of `{key: value, ...}` with its comma; without a key it is skipped. Possessive, and
 # tried only where a piece begins, so that the time grows with the length alone.
-_PIECE = re.compile(
+_PIECE = late(
     r"""(?:\s*+([A-Za-z_][\w.-]{0,63}+)\s*+:\s*+
         ("(?:[^"\\]|\\.)*+"(?=\s*+(?:,|\Z)) | '(?:[^']|'')*+'(?=\s*+(?:,|\Z)) | [^,]*+)
         | [^,]*+)\s*+(?:,|\Z)""",
     re.VERBOSE,
 )
 # What YAML allows in no text, not even a quoted one.
-_NOT_YAML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
+_NOT_YAML = late("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 _WORDS_OF_YAML = frozenset({"y", "n", "yes", "no", "true", "false", "on", "off", "null", "none"})
 
 
@@ -75,29 +79,34 @@ def sections(text: str) -> Sections:
     return Sections(text[: opening.end()], block, text[closing.start() :])
 
 
-class PlainHandler(BaseHandler):
-    """python-frontmatter's way in and out of a header, without a YAML loader behind it."""
+@cache
+def handler() -> "BaseHandler":
+    """python-frontmatter's way in and out of a header, without a YAML loader behind it.
 
-    FM_BOUNDARY = _FENCE
-    START_DELIMITER = END_DELIMITER = "---"
+    The package itself loads one, and takes a while: it comes with the first header.
+    """
+    from frontmatter.default_handlers import BaseHandler  # noqa: PLC0415 - as said above
 
-    def split(self, text: str) -> tuple[str, str]:
-        parts = sections(text)
-        if parts.block is None:
-            raise BrokenHeaderError
-        return parts.block, _CLOSING.sub("", parts.rest, count=1)
+    class PlainHandler(BaseHandler):
+        FM_BOUNDARY = _FENCE
+        START_DELIMITER = END_DELIMITER = "---"
 
-    def load(self, fm: str) -> dict[str, object]:
-        try:
-            return dict(_values(fm))
-        except BrokenHeaderError:
-            return {}
+        def split(self, text: str) -> tuple[str, str]:
+            parts = sections(text)
+            if parts.block is None:
+                raise BrokenHeaderError
+            return parts.block, _CLOSING.sub("", parts.rest, count=1)
 
-    def export(self, metadata: dict[str, object], **_: object) -> str:
-        return "\n".join(f"{key}: {scalar(str(value))}" for key, value in metadata.items())
+        def load(self, fm: str) -> dict[str, object]:
+            try:
+                return dict(_values(fm))
+            except BrokenHeaderError:
+                return {}
 
+        def export(self, metadata: dict[str, object], **_: object) -> str:
+            return "\n".join(f"{key}: {scalar(str(value))}" for key, value in metadata.items())
 
-_HANDLER = PlainHandler()
+    return PlainHandler()
 
 
 def read(text: str) -> tuple[dict[str, Value], str]:
@@ -105,13 +114,17 @@ def read(text: str) -> tuple[dict[str, Value], str]:
     text = text.removeprefix("\ufeff")
     if not _FENCE.match(text):
         return {}, text
-    fields, body = frontmatter.parse(text, handler=_HANDLER)
+    import frontmatter  # noqa: PLC0415 - see `handler`
+
+    fields, body = frontmatter.parse(text, handler=handler())
     return fields, body  # type: ignore[return-value]  # load() above makes nothing but Values
 
 
 def render(fields: Mapping[str, str], body: str) -> str:
     """A new file: the header, a blank line, the body, a newline at the end."""
-    post = frontmatter.Post(body.strip(), handler=_HANDLER, **fields)
+    import frontmatter  # noqa: PLC0415 - see `handler`
+
+    post = frontmatter.Post(body.strip(), handler=handler(), **fields)
     return frontmatter.dumps(post) + "\n"
 
 

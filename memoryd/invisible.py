@@ -17,6 +17,10 @@ selectors as a byte channel, blanks that are letters, marks that turn the readin
 """
 
 import re
+from functools import cache
+from typing import NamedTuple
+
+from memoryd.patterns import late
 
 _CONTROLS = bytes({*range(0x20), 0x7F} - {0x09, 0x0A, 0x0D})
 
@@ -65,7 +69,7 @@ _FLAGS = "|".join(
     for region in ("gbeng", "gbsct", "gbwls")
 )
 
-_MARK_IN_ITS_PLACE = re.compile(
+_MARK_IN_ITS_PLACE = late(
     rf"""(?:
       (?<=[{_JOINING}]) [{_ZWNJ}{_ZWJ}]
     | {_ZWNJ} (?=[{_JOINING}])
@@ -79,11 +83,11 @@ _MARK_IN_ITS_PLACE = re.compile(
     re.VERBOSE,
 )
 # "One, then more" rather than "some": only so does the engine skip ahead to the first of them.
-_GONE = re.compile(f"[{_NEVER}][{_NEVER}]*")
-_LONE_CR = re.compile(r"\r(?!\n)")
-_MARK_RUN = re.compile(f"[{_MARKS}][{_MARKS}]*")
-_TAG_RUN = re.compile(f"[{_TAGS}][{_TAGS}]*")
-_FLAG_TAGS = re.compile(f"(?<=\U0001f3f4)(?:{_FLAGS})(?![{_TAGS}])")
+_GONE = late(f"[{_NEVER}][{_NEVER}]*")
+_LONE_CR = late(r"\r(?!\n)")
+_MARK_RUN = late(f"[{_MARKS}][{_MARKS}]*")
+_TAG_RUN = late(f"[{_TAGS}][{_TAGS}]*")
+_FLAG_TAGS = late(f"(?<=\U0001f3f4)(?:{_FLAGS})(?![{_TAGS}])")
 
 
 def _members(ranges: str) -> frozenset[str]:
@@ -95,31 +99,38 @@ def _members(ranges: str) -> frozenset[str]:
     )
 
 
-# A set answers for a whole text ten times as fast as a pattern that has ranges beyond the BMP.
-_GONE_CHARACTERS = _members(_NEVER)
-_TAG_CHARACTERS = _members(_TAGS)
-_MARK_CHARACTERS = _members(_MARKS)
-_UNSEEN = frozenset(
-    {*_GONE_CHARACTERS, *_TAG_CHARACTERS, *_MARK_CHARACTERS, *_LINE_ENDS, "\r", _BRAILLE_BLANK}
-)
+class _Unseen(NamedTuple):
+    gone: frozenset[str]
+    tags: frozenset[str]
+    marks: frozenset[str]
+    all: frozenset[str]
+
+
+@cache
+def _unseen() -> _Unseen:
+    """A set answers for a text ten times as fast as a pattern that has ranges beyond the BMP."""
+    gone, tags, marks = _members(_NEVER), _members(_TAGS), _members(_MARKS)
+    rest = frozenset({*_LINE_ENDS, "\r", _BRAILLE_BLANK})
+    return _Unseen(gone, tags, marks, gone | tags | marks | rest)
 
 
 def strip_invisible(text: str) -> str:
     """The text without characters that nobody can see; idempotent, and always encodable."""
     if text.isascii() and "\r" not in text:
         return text.encode().translate(None, _CONTROLS).decode()
-    found = _UNSEEN.intersection(text)
+    unseen = _unseen()
+    found = unseen.all.intersection(text)
     if "\r" in found:
         text = _LONE_CR.sub("\n", text)
     for line_end in found.intersection(_LINE_ENDS):
         text = text.replace(line_end, "\n")
     if _BRAILLE_BLANK in found:
         text = text.replace(_BRAILLE_BLANK, " ")
-    if not _GONE_CHARACTERS.isdisjoint(found):
+    if not unseen.gone.isdisjoint(found):
         text = _GONE.sub("", text)
-    if not _TAG_CHARACTERS.isdisjoint(found):
+    if not unseen.tags.isdisjoint(found):
         text = _TAG_RUN.sub(_kept_if_a_flag, text)
-    return text if _MARK_CHARACTERS.isdisjoint(found) else _MARK_RUN.sub(_kept_if_needed, text)
+    return text if unseen.marks.isdisjoint(found) else _MARK_RUN.sub(_kept_if_needed, text)
 
 
 def _kept_if_a_flag(run: re.Match[str]) -> str:

@@ -9,7 +9,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from memoryd import paths
+from memoryd import headers, paths
 from memoryd.agent.tools import AgentTools
 from memoryd.backfill import Backfill
 from memoryd.checkpoints import Checkpoints
@@ -191,8 +191,9 @@ def session_methods(
     )
 
 
-async def load_statements() -> None:
-    """The patterns of the embedded extractor, before the first turn needs them."""
+async def load_the_rest() -> None:
+    """What takes a while to load, before the first turn or the first save needs it."""
+    await anyio.to_thread.run_sync(headers.handler, abandon_on_cancel=True)
     await anyio.to_thread.run_sync(
         importlib.import_module, "memoryd.statements", abandon_on_cancel=True
     )

@@ -20,52 +20,52 @@ from itertools import zip_longest
 
 import msgspec
 
+from memoryd.patterns import late
+
 BLANK = "¤"
 _FOLDED = {"ł": "l", "Ł": "l", "ё": "е", "Ё": "е"}
 
-_FENCE = re.compile(
+_FENCE = late(
     r"^[ \t]*(```|~~~|\"\"\"|''')[^\n]*\n?.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL
 )
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_TAG_PAIR = re.compile(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?>.{0,4000}?</\1\s*>", re.DOTALL)
-_MACHINE_TAG = re.compile(
+_COMMENT = late(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_TAG_PAIR = late(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?>.{0,4000}?</\1\s*>", re.DOTALL)
+_MACHINE_TAG = late(
     r"<(?:system|command|local-command|tool|task|user-prompt|function)[\w-]*>.*", re.DOTALL
 )
-_OVERRIDE = re.compile(
+_OVERRIDE = late(
     r"\b(?:ignore|disregard|forget|override)\b[^.\n]{0,30}\b(?:previous|prior|above|earlier"
     r"|all)\b[^.\n]{0,20}\b(?:instructions?|rules|prompts?|guidelines)\b",
     re.IGNORECASE,
 )
-_MAIL_START = re.compile(
+_MAIL_START = late(
     r"^\s*(?:-{2,}\s*(?:original message|forwarded message|weitergeleitete nachricht)"
     r"|begin forwarded message|on .{4,80} wrote:|am .{4,80} schrieb .*:|le .{4,80} a ecrit ?:)",
 )
 # The line that a letter begins with; who writes to us begins with less.
-_SALUTATION = re.compile(
+_SALUTATION = late(
     r"^\s*(?:dear|hi|hello|hallo|liebe[rs]?|sehr geehrte[rs]?|bonjour|cher|chere|hola|estimad[oa]s?"
     r"|ola|prezad[oa]s?|ciao|gentile|beste) [\w .]{2,30}[,!]\s*$"
 )
-_MAIL_HEADER = re.compile(
+_MAIL_HEADER = late(
     r"^\s*(?:from|to|sent|date|subject|cc|von|an|gesendet|betreff|de|para|objet|asunto|assunto"
     r"|oggetto): \S"
 )
-_CHAT_TURN = re.compile(
-    r"^\s*\[?(?:human|user|assistant|system|claude|ai)\]?\s*[:>]", re.IGNORECASE
-)
+_CHAT_TURN = late(r"^\s*\[?(?:human|user|assistant|system|claude|ai)\]?\s*[:>]", re.IGNORECASE)
 # Not what people put over a remark of their own.
-_SPEAKER = re.compile(
+_SPEAKER = late(
     r"^\s*(?!(?:note|notes|rules?|fyi|btw|ps|also|remember|context|background|todo|bug|important"
     r"|update"
     r"|feedback|style|tests?|why|how|what|when|where|reason|question|first|second|third|one|two|and"
     r"|deadline|docs?|code|commits?|prs?|example|hint|warning|tip|me)\b)[a-z][\w.-]{1,14}: \S"
 )
-_ANNOUNCES_PASTE = re.compile(
+_ANNOUNCES_PASTE = late(
     r"\b(?:wrote|said|says|writes|e-?mail|mail|message|msg|ticket|comment|review|output|logs?"
     r"|prompt|readme|copy|text|pasted?|changelog|draft|translat\w+|proofread|reword|summari[sz]e"
     r"|quote|schrieb|ecrit)\b.*:\s*$"
 )
 # A text that stands below, after an empty line, without a colon before it.
-_SHOWS_A_TEXT = re.compile(
+_SHOWS_A_TEXT = late(
     r"\b(?:this|these|following|below|attached|pasted|here(?:'?s| is| are)) (?:\w+ ){0,3}?"
     r"(?:e-?mails?|mails?|messages?|threads?|chats?|tickets?|comments?|reviews?|logs?|outputs?"
     r"|readme|texts?"
@@ -74,7 +74,7 @@ _SHOWS_A_TEXT = re.compile(
     r"|\b(?:says this|reply to this|answer this|translate this|explain this|proofread this)\b"
 )
 # "Translate: ...", "put on the banner: ...": the rest of the line is material, not message.
-_DICTATES = re.compile(
+_DICTATES = late(
     r"^\s*(?:please |pls |can you |could you )?(?:add|put|translate|change|write|proofread|reword"
     r"|say|print|insert|append|paste|send|post|reply|title|label|call"
     r"|rephrase)\b(?![^:]*\b(?:memory|mind|notes?|down|remember)\b)[^:.?!]{0,60}:\s"
@@ -83,11 +83,11 @@ _DICTATES = re.compile(
     r"|message|logs?|output|error|copy|snippet|response|trace|story|ticket|comment|printed|said"
     r"|wrote|returned|answered)\b[^:.?!]{0,40}:\s"
 )
-_SHALL_SAY = re.compile(
+_SHALL_SAY = late(
     r"\b(?:it|this|that|the \w+) (?:should|must|shall|has to) (?:say|read|contain|state)\b"
     r"[^:]{0,20}:\s"
 )
-_MACHINE_LINES = re.compile(
+_MACHINE_LINES = late(
     r"""^\s*(?:
       \[?\d{4}-\d\d-\d\d[T\ ]\d\d:\d\d | \[?\d\d:\d\d:\d\d | \[\d\d?:\d\d\]
     | \d\d?:\d\d\ \S+:\ | <\w+>\ \w | [A-Z][a-z]{2}\ +\d+\ \d\d:\d\d
@@ -101,18 +101,18 @@ _MACHINE_LINES = re.compile(
     )""",
     re.VERBOSE,
 )
-_DIFF_MARK = re.compile(r"^(?:@@ |diff --git )", re.MULTILINE)
-_INDENTED = re.compile(r"^(?: {4}|\t)\s*(?![-*•\d\s])\S")
-_BULLET = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)])\s+")
+_DIFF_MARK = late(r"^(?:@@ |diff --git )", re.MULTILINE)
+_INDENTED = late(r"^(?: {4}|\t)\s*(?![-*•\d\s])\S")
+_BULLET = late(r"^\s*(?:[-*•–]|\d{1,2}[.)])\s+")
 
-_QUOTED = re.compile(
+_QUOTED = late(
     r"\"[^\"\n]{2,400}\"|“[^”\n]{2,400}”|„[^“”\n]{2,400}[“”]|«[^»\n]{2,400}»|「[^」\n]{1,400}」"
     r"|(?<!\w)['‘][^'’\n]{2,80}['’](?!\w)|`[^`\n]{1,300}`"
 )
-_SENTENCE_END = re.compile(
+_SENTENCE_END = late(
     r"(?<=[.!?…])[\"')\]*_]*\s+|(?<=[。！？])|\s*\n\s*|;\s+|(?<=\w)\s+(?=[-–—]{2}\s)"
 )
-_ABBREVIATION = re.compile(
+_ABBREVIATION = late(
     r"(?:^|[\s(])(?:e\.?g|i\.?e|vs|z\.?b|bzw|ca|approx|nr|dr|mr|mrs|st|resp|incl|eq|fig|p\.?ex"
     r"|ej|cf|al|\d{1,2})\.$"
 )
@@ -138,9 +138,9 @@ _TO_ANOTHER_MATTER = (
     r"|don't) )|,?\s+(?=(?:and )?also,? (?:the|we|i|im|i'm|my|our|dont|don't|never|always"
     r"|remember|please|pls|all|no)\b)"
 )
-_TURNS = re.compile(f"{_TO_AN_ASIDE}|{_TO_A_QUESTION}|{_TO_ANOTHER_MATTER}")
+_TURNS = late(f"{_TO_AN_ASIDE}|{_TO_A_QUESTION}|{_TO_ANOTHER_MATTER}")
 
-_WORD = re.compile(r"[a-z0-9]+")
+_WORD = late(r"[a-z0-9]+")
 _SHORT_FORMS = {
     "u": "you", "ur": "your", "pls": "please", "plz": "please", "thx": "thanks",
     "bc": "because", "cuz": "because", "coz": "because", "b4": "before",

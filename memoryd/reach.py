@@ -15,7 +15,6 @@ Rules
 """
 
 import posixpath
-import re
 import unicodedata
 from collections.abc import Sequence
 from fnmatch import translate
@@ -26,6 +25,7 @@ import msgspec
 
 from memoryd.errors import ToolError
 from memoryd.invisible import strip_invisible
+from memoryd.patterns import late
 from memoryd.topics import INDEX_FILE
 
 Kind = Literal["project", "memory", "transcripts", "closed"]
@@ -90,11 +90,11 @@ _SECRET_NAMES: Final = (
     "*service-account*.json", "gha-creds-*", "secret", "secret.*", "secrets.*",
     "*.secret", "*.secrets", "kubeconfig*", "*.kubeconfig", "*.tfstate*", "*.tfvars*",
 )  # fmt: skip
-_SECRET_NAME = re.compile("|".join(map(translate, _SECRET_NAMES)))
+_SECRET_NAME = late("|".join(map(translate, _SECRET_NAMES)))
 _SYSTEM_FOLDERS: Final = ("/proc", "/sys", "/dev", "/run")
 _OTHERS_FOLDERS: Final = frozenset({"team", "logs"})
-_A_LOG = re.compile(r"logs/(?:YYYY/MM/YYYY-MM-DD|\d{4}/\d\d/\d{4}-\d\d-\d\d)\.md")
-_UNPRINTED = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
+_A_LOG = late(r"logs/(?:YYYY/MM/YYYY-MM-DD|\d{4}/\d\d/\d{4}-\d\d-\d\d)\.md")
+_UNPRINTED = late("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 class Denied(ToolError):

@@ -10,22 +10,22 @@ Rules
 """
 
 import re
+from functools import cache
 from typing import Literal
 
+from memoryd.patterns import late
 from memoryd.ranking.words import terms_of
 
 Relation = Literal["other", "told", "adds", "reverses"]
 
-_NUMBER = re.compile(r"\d+(?:[.:-]\d+)*")
-_NEGATED = re.compile(
+_NUMBER = late(r"\d+(?:[.:-]\d+)*")
+_NEGATED = late(
     r"\b(?:not|never|no|don'?t|doesn'?t|stop|avoid|without|nie|nicht|kein\w*|jamais|pas|nunca|não"
     r"|mai|non|niet|nooit|никогда|не)\b",
     re.IGNORECASE,
 )
 # They say how much a rule is meant, not what it is about.
-_MANNER = frozenset(
-    terms_of("always never ever only use using please must should now instead stop avoid")
-)
+_MANNER = "always never ever only use using please must should now instead stop avoid"
 
 
 def relation_of(new: str, old: str, *, takes_back: bool = False) -> Relation:
@@ -43,7 +43,12 @@ def relation_of(new: str, old: str, *, takes_back: bool = False) -> Relation:
 
 def subject_of(text: str) -> frozenset[str]:
     """The terms that say what a statement is about; its numbers say how much, or when."""
-    return frozenset(terms_of(_NUMBER.sub(" ", text))) - _MANNER
+    return frozenset(terms_of(_NUMBER.sub(" ", text))) - _manner()
+
+
+@cache
+def _manner() -> frozenset[str]:
+    return frozenset(terms_of(_MANNER))
 
 
 def numbers_in(text: str) -> frozenset[str]:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "events", "wire", "config", "config_file", "moments"),
     (
+        "patterns",
         "invisible",
         "masking.values",
         "masking.names",
@@ -29,6 +30,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "transcripts.turns",
         "transcripts",
         "instructions.text",
+        "instructions.git_patterns",
         "instructions.globs",
         "whereabouts",
         "instructions",

@@ -321,7 +321,7 @@ def test_the_log_is_rotated_by_size(daemon: Daemon, home: Path) -> None:
 def test_nothing_heavy_is_loaded_before_it_is_needed() -> None:
     program = (
         "import sys; sys.path[:0] = sys.argv[1:]; import memoryd.daemon\n"
-        "heavy = ('anthropic', 'numpy', 'pydantic', 'httpx2', 'onnxruntime')\n"
+        "heavy = ('anthropic', 'numpy', 'pydantic', 'httpx2', 'onnxruntime', 'yaml', 'pathspec')\n"
         "print([name for name in heavy if name in sys.modules])"
     )
     done = subprocess.run(

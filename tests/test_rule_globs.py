@@ -11,7 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memoryd.instructions.globs import Globs, TooInvolved, plain_set
+from memoryd.instructions.git_patterns import plain_set
+from memoryd.instructions.globs import Globs, TooInvolved
 
 FILES = [
     "main.ts",

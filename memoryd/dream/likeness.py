@@ -19,11 +19,12 @@ taken for another one on the other side, however close they are in meaning: `sta
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Final
 
 import msgspec
 
+from memoryd.patterns import late
 from memoryd.ranking.words import STOP_WORDS, terms_of
 from memoryd.topics import Topic
 
@@ -61,7 +62,6 @@ _LIGHT: Final = (
     " needed make makes sure ensure every each all any remember keep note like likes really very"
     " whenever project repo repository just"
 )
-_NO_CONTENT: Final = frozenset(_SIGNS) | frozenset(terms_of(f"{' '.join(_SIGNS)} {_LIGHT}"))
 _DAYS: Final = (
     "monday tuesday wednesday thursday friday saturday sunday january february march april may june"
     " july august september october november december"
@@ -70,15 +70,13 @@ _COUNTS: Final = "two three four five six seven eight nine ten eleven twelve"
 _DAYS_AND_COUNTS: Final = frozenset(
     [*_DAYS.split(), *(f"{day}s" for day in _DAYS.split()), *_COUNTS.split()]
 )
-_WHY = re.compile(r"\n[ \t]*\n|\n[ \t]*\*\*(?:Why|How to apply):\*\*", re.IGNORECASE)
-_MARKS = re.compile(r"[^\w\s]+|_")
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")  # noqa: RUF001 - the typographic apostrophe is meant
-_SHORT_NOT = re.compile("n['’]t$")  # noqa: RUF001 - as above
-_TOKEN = re.compile(r"`[^`\n]*`|[^\s`]+")
-_LOOKS_SPECIFIC = re.compile(r"\d|[^\W_][./_@:-]+[^\W_]|[a-z][A-Z]|^[A-Z]{2}")
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af]"
-)
+_WHY = late(r"\n[ \t]*\n|\n[ \t]*\*\*(?:Why|How to apply):\*\*", re.IGNORECASE)
+_MARKS = late(r"[^\w\s]+|_")
+_WORD = late(r"[^\W_]+(?:['’][^\W_]+)*")  # noqa: RUF001 - the typographic apostrophe is meant
+_SHORT_NOT = late("n['’]t$")  # noqa: RUF001 - as above
+_TOKEN = late(r"`[^`\n]*`|[^\s`]+")
+_LOOKS_SPECIFIC = late(r"\d|[^\W_][./_@:-]+[^\W_]|[a-z][A-Z]|^[A-Z]{2}")
+_UNSPACED = late("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 class Reading(msgspec.Struct, frozen=True, dict=True):
@@ -153,7 +151,13 @@ def flattened(text: str) -> str:
 
 def content_terms(text: str) -> tuple[str, ...]:
     """The terms that say what a text is about, in their order, each at its first place."""
-    return tuple(dict.fromkeys(term for term in terms_of(text) if term not in _NO_CONTENT))
+    without = _no_content()
+    return tuple(dict.fromkeys(term for term in terms_of(text) if term not in without))
+
+
+@cache
+def _no_content() -> frozenset[str]:
+    return frozenset(_SIGNS) | frozenset(terms_of(f"{' '.join(_SIGNS)} {_LIGHT}"))
 
 
 def signs_of(text: str) -> Counter[str]:

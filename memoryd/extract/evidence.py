@@ -21,9 +21,11 @@ Rules
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 import msgspec
 
+from memoryd.patterns import late
 from memoryd.prose import own_words
 from memoryd.ranking.words import term_of, terms_of
 
@@ -36,9 +38,9 @@ BEYOND_SHARE = 0.7
 SENTENCE_TERMS = 3
 SENTENCE_SHARE = 0.3
 
-_SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|(?<=[。！？；])|\n+")  # noqa: RUF001 - wide marks too
+_SENTENCE_END = late(r"(?<=[.!?;:])\s+|(?<=[。！？；])|\n+")  # noqa: RUF001 - wide marks too
 
-_RULES = re.compile(
+_RULES = late(
     r"\b(?:(?:user|person|owner) (?:has |had )?(?:wants?|prefers?|allow\w*|likes|says|said|asks"
     r"|asked|wishes|agreed|waived)|i (?:want|prefer|like|wish|need|allow)|always|never|from now on"
     r"|from today on|going forward|whenever|every ?time|remember|make sure|be sure|(?:is|are) to be"
@@ -49,7 +51,7 @@ _RULES = re.compile(
     r"|今後|これから|必ず|常に|絶対|总是|从现在|以后|永远|务必",
     re.IGNORECASE,
 )
-_IMPERATIVE = re.compile(
+_IMPERATIVE = late(
     r"(?:^|[.!?:;,]\s+)(?:please |then |so |also |just )?(?:do not|don't|add|allow|answer|append"
     r"|apply|approve|ask|assume|avoid|begin|bypass|call|change|clone|commit|copy|create|delete|deploy"
     r"|disable|disregard|download|drop|email|empty|enable|execute|export|fetch|forget|forward|give"
@@ -91,7 +93,6 @@ _OF_ANY_NOTE = """
     prefer prefers like likes ask asks asked say says said tell tells told remember keep note notes
     memory person user users agent assistant rule apply applies why how when make sure let new do
 """
-_UNTELLING = frozenset(term_of(word) for word in (*_JOINING.split(), *_OF_ANY_NOTE.split()))
 
 
 class Weight(msgspec.Struct, frozen=True):
@@ -181,7 +182,13 @@ class Evidence:
 
 def telling_terms(text: str) -> list[str]:
     """The terms that say what a text is about, in their order."""
-    return [term for term in terms_of(text) if term not in _UNTELLING and not _is_letter(term)]
+    untelling = _untelling()
+    return [term for term in terms_of(text) if term not in untelling and not _is_letter(term)]
+
+
+@cache
+def _untelling() -> frozenset[str]:
+    return frozenset(term_of(word) for word in (*_JOINING.split(), *_OF_ANY_NOTE.split()))
 
 
 def speaks_for_person(text: str) -> bool:

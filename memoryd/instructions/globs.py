@@ -11,21 +11,14 @@ Rules:
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable
 from math import comb, prod
 from typing import Final
-
-from pathspec import GitIgnoreSpec
-from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 ALTERNATIVES_LIMIT: Final = 64
 # At 135 million a second (measured, the slowest of 45 shapes) this is 40 ms.
 WAYS_LIMIT: Final = 5_000_000
 
-_SET = re.compile(r"\\.|\[\^?\]?(?:\\.|[^]\\])*\]", re.DOTALL)
-_MEMBER = re.compile(r"\\.|.", re.DOTALL)
-_SIGNS: Final = frozenset("[]^-&~|")
 _BRACES = re.compile(r"\{([^{},]*(?:,[^{},]*)+)\}")
 
 
@@ -40,53 +33,23 @@ class Globs:
         self._patterns = [
             one.removeprefix("./") for pattern in patterns for one in _alternatives(pattern)
         ]
-        self._spec = GitIgnoreSpec(_readable(self._patterns), backend="simple")
+        self._means = _as_git_means(self._patterns) if self._patterns else _nothing
 
     def mean(self, relative: str) -> bool:
         """Whether they mean the file at this path below their folder."""
         if sum(_ways(pattern, relative) for pattern in self._patterns) > WAYS_LIMIT:
             raise TooInvolved
-        return self._spec.match_file(relative)
+        return self._means(relative)
 
 
-def _readable(patterns: Iterable[str]) -> Iterator[GitIgnoreSpecPattern]:
-    for pattern in patterns:
-        with suppress(ValueError, re.error):
-            yield _Pattern(pattern)
+def _as_git_means(patterns: list[str]) -> Callable[[str], bool]:
+    from memoryd.instructions.git_patterns import matcher  # noqa: PLC0415 - slow, and few need it
+
+    return matcher(patterns)
 
 
-class _Pattern(GitIgnoreSpecPattern):
-    """As git reads it, whatever signs a later Python may give a meaning to inside of sets."""
-
-    @classmethod
-    def pattern_to_regex(  # type: ignore[override]  # bytes are never given
-        cls, pattern: str
-    ) -> tuple[str | None, bool | None]:
-        regex, include = super().pattern_to_regex(pattern)
-        return regex and _SET.sub(lambda found: plain_set(found[0]), regex), include
-
-
-def plain_set(text: str) -> str:
-    """The same set of characters without a sign that `re` would have to warn of.
-
-    Anything but a set is given back as it is.
-    """
-    if not text.startswith("["):
-        return text
-    start = 2 if text.startswith("[^") else 1
-    members = _MEMBER.findall(text[start:-1])
-    parts: list[str] = []
-    while members:
-        if members[1:2] == ["-"] and len(members) > 2:
-            parts.append(f"{_as_itself(members[0])}-{_as_itself(members[2])}")
-            del members[:3]
-        else:
-            parts.append(_as_itself(members.pop(0)))
-    return f"{text[:start]}{''.join(parts)}]"
-
-
-def _as_itself(member: str) -> str:
-    return f"\\{member}" if member in _SIGNS else member
+def _nothing(_relative: str) -> bool:
+    return False
 
 
 def _alternatives(pattern: str) -> list[str]:

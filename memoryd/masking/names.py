@@ -18,6 +18,7 @@ from typing import Literal
 import msgspec
 
 from memoryd.masking import values
+from memoryd.patterns import late
 
 Role = Literal["password", "secret", "token", "key"]
 Manner = Literal["assigned", "told", "beside"]
@@ -41,7 +42,7 @@ _ANCHORS: dict[str, Role] = {
     "_auth": "token",
     "key": "key",
 }
-_NAME = re.compile(
+_NAME = late(
     r"""(?:pass(?:words?|wd|phrase|code|wort|e)?|pwd?|kennwort|contrase(?:ñ|n|\\+u00f1)a|senha
       |wachtwoord|пароль?|密码|密碼|パスワード|비밀번호|identified[ ]by|secret|credentials?
       |token|_auth|key)
@@ -51,7 +52,7 @@ _NAME = re.compile(
       ){0,3} (?![a-z0-9_-])""",
     re.VERBOSE,
 )
-_ASSIGNMENT = re.compile(
+_ASSIGNMENT = late(
     r"""\\{0,3}["'`]?[\])]?[*_]{0,3}
         (?: [ ]?:[ ]*[a-z][\w.\[\]|?]{0,30}[ ]+=[ ]*
           | [ \t]{0,8}(?:=>|:=|[=!]={1,2}|=|:(?!:)|[\uff1a\uff1d])[ \t]{0,8}[*_]{0,3}[ ]?
@@ -60,8 +61,8 @@ _ASSIGNMENT = re.compile(
     re.VERBOSE,
 )
 # Most names stand before a plain word of a sentence, which is no secret without a digit or a sign.
-_BESIDE = re.compile(r"[ \t]++(?=[brfu]?\\{0,3}[\"'`]|\S{0,60}[0-9!#$%&*+?@^|~])")
-_SENTENCE = re.compile(
+_BESIDE = late(r"[ \t]++(?=[brfu]?\\{0,3}[\"'`]|\S{0,60}[0-9!#$%&*+?@^|~])")
+_SENTENCE = late(
     r"""(?P<words>(?:[ ]++[^\s;:=!?"']{1,40}+){0,6}?)
         (?: [ ]++(?:is|was|be|are|ist|war|lautet|est|es|é|è|это|=|(?P<to>to))
             (?:[ ]+(?:now|still|currently|just|set[ ]to))? (?=[ ])
@@ -69,23 +70,23 @@ _SENTENCE = re.compile(
         [ ]*(?:\*\*)?""",
     re.VERBOSE,
 )
-_GIVEN_TO = re.compile(r"$|.*\b(?:set|changed|reset|updated|rotated|switched|equal|back|now)$")
-_VALUE = re.compile(
+_GIVEN_TO = late(r"$|.*\b(?:set|changed|reset|updated|rotated|switched|equal|back|now)$")
+_VALUE = late(
     r"""[brfu@]{0,2}(?P<quote>\\{0,3}["'`])(?P<quoted>(?:(?!(?P=quote))\S){1,8192})(?:(?P=quote)|\Z)
       | (?P<bare>[^\s"'`<>\\]{1,200})""",
     re.VERBOSE,
 )
 # Not the semicolon between the pairs of a connection string.
-_ENDS_AN_ARGUMENT = re.compile(r"[),}]|;(?![A-Za-z])")
-_REST = re.compile(r"[\w+/=.~%-]*", re.ASCII)
+_ENDS_AN_ARGUMENT = late(r"[),}]|;(?![A-Za-z])")
+_REST = late(r"[\w+/=.~%-]*", re.ASCII)
 # A name inside a value is judged by itself; a chain of them must not be read again for each.
-_INNER_NAME = re.compile(
+_INNER_NAME = late(
     r"[\w.-]{0,20}?(?:pass|pw|secret|token|key|auth|credential)\w{0,20}[=:]", re.IGNORECASE
 )
-_USER_AND = re.compile(r"[\w.@-]{1,40}[ ]?[/|][ ]?", re.ASCII)
+_USER_AND = late(r"[\w.@-]{1,40}[ ]?[/|][ ]?", re.ASCII)
 # Where a bare value ends although no space has come: the next pair, the entity of a quote.
-_BARE_END = re.compile(r"[&;,](?=[\w.-]{1,40}[=:])|&(?:quot|lt|gt|amp|#\w{1,6});")
-_OWNER = re.compile(r" ?[\w.-]*")
+_BARE_END = late(r"[&;,](?=[\w.-]{1,40}[=:])|&(?:quot|lt|gt|amp|#\w{1,6});")
+_OWNER = late(r" ?[\w.-]*")
 
 _KEY_OWNERS = (
     *("api", "access", "secret", "private", "auth", "encryption", "signing", "master", "account"),
@@ -112,7 +113,7 @@ _SERVICES = (
     *("twitch", "twitter", "facebook", "dropbox", "zendesk", "hubspot", "intercom", "asana"),
 )
 
-_SERVICE = re.compile("|".join(_SERVICES))
+_SERVICE = late("|".join(_SERVICES))
 
 
 class _Name(msgspec.Struct, frozen=True):

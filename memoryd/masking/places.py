@@ -14,53 +14,52 @@ import re
 from collections.abc import Iterator
 
 from memoryd.masking.values import is_password, is_placeholder, is_token
+from memoryd.patterns import late
 
-_KEY_MARK = re.compile(r"-----(?P<side>BEGIN|END) (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----")
-_PUTTY_HEADING = re.compile("Private-Lines:")
-_KEY_CHUNK = re.compile(r"[A-Za-z0-9+/=]{16,}")
+_KEY_MARK = late(r"-----(?P<side>BEGIN|END) (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----")
+_PUTTY_HEADING = late("Private-Lines:")
+_KEY_CHUNK = late(r"[A-Za-z0-9+/=]{16,}")
 # Lines of a key, with the line numbers, quotes and escapes that a tool may have put between them.
-_KEY_LINES = re.compile(
+_KEY_LINES = late(
     r"""(?> (?: \\[nrt] | [^A-Za-z0-9+/=] | [0-9]{1,6}(?=[^A-Za-z0-9+/=])
               | (?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]{0,200} ){0,60}+
             [A-Za-z0-9+/=]{16,} )++""",
     re.VERBOSE,
 )
-_KEY_LINES_BACKWARDS = re.compile(
+_KEY_LINES_BACKWARDS = late(
     r"""(?: (?:[nr]\\|[^A-Za-z0-9+/=]){0,12}+ [A-Za-z0-9+/=]{1,15}+ (?![A-Za-z0-9+/=]) )?+
         (?> (?:[nr]\\|[^A-Za-z0-9+/=]){0,12}+ [A-Za-z0-9+/=]{16,} )++""",
     re.VERBOSE,
 )
 _KEY_MAX = 20_000
 
-_URL_LOGIN = re.compile(
+_URL_LOGIN = late(
     r"://(?P<user>[^\s:/?#@\"'<>`\\]{0,64}):(?P<secret>[^\s/\"'<>`\\]{3,256})@(?=[\w\[$%{.])"
 )
 _CREDENTIAL = r"(?P<secret>[A-Za-z0-9._~+/=:-]{10,})"
-_BEARER = re.compile(rf"bearer[ \t]+{_CREDENTIAL}", re.IGNORECASE)
-_BASIC = re.compile(r"basic[ \t]+(?P<secret>[A-Za-z0-9+/]{8,}={0,2})", re.IGNORECASE)
-_AUTHORIZATION = re.compile(
+_BEARER = late(rf"bearer[ \t]+{_CREDENTIAL}", re.IGNORECASE)
+_BASIC = late(r"basic[ \t]+(?P<secret>[A-Za-z0-9+/]{8,}={0,2})", re.IGNORECASE)
+_AUTHORIZATION = late(
     rf"""authorization \\{{0,3}}["'`]?\]? [ \t]*[:=,][ \t]* \\{{0,3}}["'`]?
          (?:[a-z-]{{3,20}}[ \t]+)? {_CREDENTIAL}""",
     re.IGNORECASE | re.VERBOSE,
 )
-_JAR = re.compile(
+_JAR = late(
     r"""cookies?\\{0,3}["'`]?[ \t]*[:= ,(][ \t]*\\{0,3}["'`]?
         (?P<cookies>(?:[\w.-]{1,80}+=[^\s;,"'`\\]*+(?:;[ ]?)?+)++)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_COOKIE = re.compile(r"(?P<name>[\w.-]{1,80})=(?P<value>[^\s;,\"'`\\]*)")
-_SESSION_NAME = re.compile(
-    r"sess|sid\b|auth|token|jwt|remember|login|csrf|xsrf|secret", re.IGNORECASE
-)
+_COOKIE = late(r"(?P<name>[\w.-]{1,80})=(?P<value>[^\s;,\"'`\\]*)")
+_SESSION_NAME = late(r"sess|sid\b|auth|token|jwt|remember|login|csrf|xsrf|secret", re.IGNORECASE)
 
 _ARGUMENT = r"[ =]*[\"']?(?P<secret>[^\s\"'\\|;]+)"
 _LOGIN_ARGUMENT = r"[ =]*[\"']?[^\s:\"']{1,64}:(?P<secret>[^\s\"'\\|;]+)"
 _FLAGS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
-    (" -u", ("curl",), re.compile(f" -u{_LOGIN_ARGUMENT}")),
-    (" --user", ("curl",), re.compile(f" --user{_LOGIN_ARGUMENT}")),
-    (" -p", ("mysql", "sshpass", "docker login"), re.compile(f" -p{_ARGUMENT}")),
-    (" -a ", ("redis-cli",), re.compile(f" -a {_ARGUMENT}")),
-    (" password ", ("login ",), re.compile(f" password {_ARGUMENT}")),
+    (" -u", ("curl",), late(f" -u{_LOGIN_ARGUMENT}")),
+    (" --user", ("curl",), late(f" --user{_LOGIN_ARGUMENT}")),
+    (" -p", ("mysql", "sshpass", "docker login"), late(f" -p{_ARGUMENT}")),
+    (" -a ", ("redis-cli",), late(f" -a {_ARGUMENT}")),
+    (" password ", ("login ",), late(f" password {_ARGUMENT}")),
 )
 
 

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from memoryd.masking.values import is_fill, is_random
+from memoryd.patterns import late
 
 # Also after an escaped line end, a percent code or a colour code, whose last letter is no word.
 WORD_START = (
@@ -58,14 +59,14 @@ def _prefixed(
     return Shape(
         kind,
         anchors,
-        re.compile(f"{start}(?:{heads}){body}", re.ASCII),
+        late(f"{start}(?:{heads}){body}", re.ASCII),
         is_genuine=is_random if drawn else _anything,
         is_one_word=not set("/%@$") & {*prefixes, *body},
     )
 
 
 def _around(kind: str, anchor: str, before: int, pattern: str) -> Shape:
-    return Shape(kind, (anchor,), re.compile(pattern, re.ASCII), before)
+    return Shape(kind, (anchor,), late(pattern, re.ASCII), before)
 
 
 def _has_jwt_header(token: str) -> bool:
@@ -224,7 +225,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         "jwt",
         ("eyJ",),
-        re.compile(rf"(?<![_-]){WORD_START}eyJ{_URL64}{{8,}}(?:\.{_URL64}+){{1,4}}"),
+        late(rf"(?<![_-]){WORD_START}eyJ{_URL64}{{8,}}(?:\.{_URL64}+){{1,4}}"),
         is_genuine=_has_jwt_header,
     ),
     _prefixed("signed-url", "-Signature= &Signature=", "(?P<secret>[A-Za-z0-9%~+/=_-]{40,})"),
@@ -232,21 +233,21 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         "aws-secret-key",
         ("AKIA", "ASIA"),
-        re.compile(
+        late(
             rf"A[KS]IA{_UPPER}{{16}}[^A-Za-z0-9]{{1,12}}(?P<secret>{_BASE64}{{36,44}})(?!{_BASE64})"
         ),
     ),
     Shape(
         "discord-token",
         (),
-        re.compile(rf"[MNO]{_URL64}{{22,27}}\.{_URL64}{{6}}\.{_URL64}{{27,}}"),
+        late(rf"[MNO]{_URL64}{{22,27}}\.{_URL64}{{6}}\.{_URL64}{{27,}}"),
         is_genuine=_names_a_user,
     ),
 )
 
 # Nearly every token is one long word, and few texts have many of those: an anchor that is missing
 # in the long words need not be looked for in the whole text.
-_LONG_WORD = re.compile(r"\b[\w.-]{16,}", re.ASCII)
+_LONG_WORD = late(r"\b[\w.-]{16,}", re.ASCII)
 _ANCHORED = tuple((anchor, shape) for shape in SHAPES for anchor in shape.anchors)
 _IN_WORDS = tuple(
     (anchor, shape)
@@ -268,8 +269,8 @@ def tokens_in(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _genuine(shape: Shape, matches: Iterable[re.Match[str]]) -> Iterator[tuple[str, int, int]]:
-    group = "secret" if "secret" in shape.pattern.groupindex else 0
     for match in matches:
+        group = "secret" if "secret" in match.re.groupindex else 0
         if not is_fill(match[group]) and shape.is_genuine(match[0]):
             yield shape.kind, *match.span(group)
 

@@ -9,22 +9,24 @@
 
 import re
 
+from memoryd.patterns import late
+
 # These read lower case: a pattern that ignores case costs the engine ten times as much.
 # What a template, a mask or a pointer to a vault contains or begins with.
-_ELSEWHERE = re.compile(
+_ELSEWHERE = late(
     r"""[$%#@]?\{ | \$\( | %[(sd] | \*{3} | x{4} | \.{3} | [\u2026\u2022\u25cf] | <[a-z] | \[secret:
       | your[-_ ] | change[-_]?(?:me|this|it) | placeholder | redacted | insert[-_]
       | replace[-_]?(?:me|this|with) | [-_]here\b | environ\b | process\.env | getenv | env\.
       | \[[a-z]+-[a-z] | \(\?[=!:] | \.[*+] | \\[dws]""",
     re.VERBOSE,
 )
-_POINTER = re.compile(
+_POINTER = late(
     r"""[$<{\[(:] | -- | [&*!][a-z_]+$ | %\w+% | (?:\.{1,2}|~)/ | [a-z]:\\ | [a-z][a-z0-9+.-]*://
       | /(?:home|users|etc|var|run|usr|opt|tmp|mnt|srv|root|private|workspace|app|secrets|dev|proc)/
       | (?:arn|env|vault|ssm|file|op|ref|enc|sha\d+|md5|data|urn|did)[:\[-]""",
     re.VERBOSE,
 )
-_STOCK_WORD = re.compile(
+_STOCK_WORD = late(
     r"""pass(?:word|wort|wd|phrase|code)?|pwd|pw|secret|token|api|key|auth|access|refresh|bearer|client
       |users?|name|admin|root|guest|postgres|mysql|redis|tests?|testing|demo|foo|bar|baz|qux|default
       |dummy|fake|sample|examples?|value|string|text|some|super|my|the|is|not|real|your?|new|old|valid
@@ -32,7 +34,7 @@ _STOCK_WORD = re.compile(
       |(?P<same>\w)(?P=same){2,}|(?<!\d)\d{1,2}(?!\d)|[\W_]""",
     re.VERBOSE,
 )
-_TECHNICAL_WORD = re.compile(
+_TECHNICAL_WORD = late(
     r"""(?:sha|md|rs|hs|es|ps|aes|rsa|utf|base|http|oauth|ipv?|tls|u?int|float|argon|pbkdf|ed|curve|x|p
       |pkcs|ec|s|k8|i18|v|py|python|node|h|r|c|col|id|step|part|row|line|env|oidc|totp|varchar|char
       |string|windows|iso|rfc|cve|sha3|blake|bcrypt|scrypt|web|html|css|es|log4|mp|vp|wpa|ntlmv)
@@ -40,34 +42,32 @@ _TECHNICAL_WORD = re.compile(
       |[a-z]+""",
     re.VERBOSE,
 )
-_QUANTITY = re.compile(r"[\dT.,:/x%+-]+(?:[a-z]{1,7})?", re.IGNORECASE)
-_FILE = re.compile(
+_QUANTITY = late(r"[\dT.,:/x%+-]+(?:[a-z]{1,7})?", re.IGNORECASE)
+_FILE = late(
     r"[\w./\\~-]+\.(?:json|ya?ml|toml|txt|pem|key|crt|env|ini|cfg|conf|log|md|py|[jt]sx?|go|rs|rb"
     r"|sh|java|php|html?|css|xml|csv|sql)",
     re.IGNORECASE,
 )
-_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|[\w-]+(?:\.[\w-]+)+:[0-9]{2,5}")
-_MEMBER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)+[;,)]*")
-_CALL = re.compile(r"[*&]?[A-Za-z_$][\w$.:>-]*[(\[]")
-_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*[;,)}\]]*")
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_ADDRESS = late(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|[\w-]+(?:\.[\w-]+)+:[0-9]{2,5}")
+_MEMBER = late(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)+[;,)]*")
+_CALL = late(r"[*&]?[A-Za-z_$][\w$.:>-]*[(\[]")
+_IDENTIFIER = late(r"[A-Za-z_$][\w$]*[;,)}\]]*")
+_UUID = late(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
-_PIECES = re.compile(r"[A-Za-z0-9]+")
-_LETTERS = re.compile(r"[A-Za-z]")
-_DIGIT = re.compile(r"[0-9]")
-_STRONG_SIGN = re.compile(r"[!@#$%^&*+?~|]")
-_JUMP = re.compile(r"(?<=[A-Za-z])[0-9]|(?<=[0-9])[A-Za-z]|(?<=[a-z])[A-Z](?![a-z])")
-_NUMBERED_WORD = re.compile(
+_PIECES = late(r"[A-Za-z0-9]+")
+_LETTERS = late(r"[A-Za-z]")
+_DIGIT = late(r"[0-9]")
+_STRONG_SIGN = late(r"[!@#$%^&*+?~|]")
+_JUMP = late(r"(?<=[A-Za-z])[0-9]|(?<=[0-9])[A-Za-z]|(?<=[a-z])[A-Z](?![a-z])")
+_NUMBERED_WORD = late(
     r"(?:base|sha|utf|md|oauth|http|argon|pbkdf|int|x|ed|py)[-_]?(?:64|32|256|512|25519|16|1|2|3|5|8)",
     re.IGNORECASE,
 )
-_WORD = re.compile(
-    r"(?<![A-Za-z0-9])[A-Za-z]{1,2}(?![A-Za-z0-9])|[A-Z]?[a-z]{3,}|[A-Z]{3,}(?![a-z])"
-)
-_VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
-_TONGUE_TWISTER = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}", re.IGNORECASE)
+_WORD = late(r"(?<![A-Za-z0-9])[A-Za-z]{1,2}(?![A-Za-z0-9])|[A-Z]?[a-z]{3,}|[A-Z]{3,}(?![a-z])")
+_VOWEL = late(r"[aeiouy]", re.IGNORECASE)
+_TONGUE_TWISTER = late(r"[bcdfghjklmnpqrstvwxz]{5}", re.IGNORECASE)
 
-_FILL = re.compile(r"[xX]{6}|[-_](?i:your|here|goes)(?![A-Za-z0-9])")
+_FILL = late(r"[xX]{6}|[-_](?i:your|here|goes)(?![A-Za-z0-9])")
 
 # A long value has shown what it is by then.
 _ENOUGH = 80

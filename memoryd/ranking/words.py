@@ -24,6 +24,8 @@ from string import ascii_lowercase
 
 import Stemmer  # type: ignore[import-not-found]  # compiled, and ships no type information
 
+from memoryd.patterns import late
+
 STOP_WORDS = frozenset(
     """
     a about after again all also am an and any are aren as at be because been before being between
@@ -54,18 +56,18 @@ _OUTSIDE_WORDS = (
 # Bounded, so that a megabyte without a space is many small tokens and not one in the cache.
 _WORD = f"[^{_OUTSIDE_WORDS}{_UNSPACED}]{{1,64}}"
 _JOINER = r"(?:::|[-./:@'’\\])"  # noqa: RUF001 - the typographic apostrophe is what is meant
-_TOKEN = re.compile(rf"[cC]\+\+|[cCfF]#|{_WORD}(?:{_JOINER}{_WORD}){{0,15}}|[{_UNSPACED}]{{1,256}}")
-_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
-_SEGMENT_END = re.compile(r"[./:@\\]+")
-_JOINT = re.compile("[-_'’]+")  # noqa: RUF001 - as above
-_CONTRACTION = re.compile("['’](?:s|t|re|ve|ll|d|m)$", re.IGNORECASE)  # noqa: RUF001 - as above
-_NUMBER = re.compile(r"[vV]?([0-9]+(?:[-./:][0-9]+)+)")
-_HUMPED = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
-_HUMP = re.compile(
+_TOKEN = late(rf"[cC]\+\+|[cCfF]#|{_WORD}(?:{_JOINER}{_WORD}){{0,15}}|[{_UNSPACED}]{{1,256}}")
+_UNSPACED_RUN = late(f"[{_UNSPACED}]+")
+_SEGMENT_END = late(r"[./:@\\]+")
+_JOINT = late("[-_'’]+")  # noqa: RUF001 - as above
+_CONTRACTION = late("['’](?:s|t|re|ve|ll|d|m)$", re.IGNORECASE)  # noqa: RUF001 - as above
+_NUMBER = late(r"[vV]?([0-9]+(?:[-./:][0-9]+)+)")
+_HUMPED = late(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
+_HUMP = late(
     r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+[0-9]*|[A-Z]+[0-9]*|[0-9]+[a-z]*"
 )
-_PARAGRAPH = re.compile(r"\n+")
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_PARAGRAPH = late(r"\n+")
+_SENTENCE = late(r"(?<=[.!?])\s+")
 
 _of_thread = threading.local()
 
