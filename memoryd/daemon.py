@@ -57,8 +57,8 @@ GRACE_SECONDS: Final = 3.0
 LAST_SECONDS: Final = 4.5
 CLOSING_SECONDS: Final = 0.5
 CONFIG_LIMIT_BYTES: Final = 1024 * 1024
-# What works in threads has the interpreter for so long before the loop may answer somebody; Python's
-# own 5 ms, several times in one answer, would be felt while a large memory is read.
+# What works in threads has the interpreter for so long before the loop may answer somebody;
+# Python's own 5 ms, several times in one answer, would be felt while a large memory is read.
 TURN_SECONDS: Final = 0.0005
 EX_CONFIG: Final = 78  # the unit does not start us again until somebody has mended the settings
 
