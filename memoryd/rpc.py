@@ -5,6 +5,7 @@ finish what it began, does not read its answers, or sends what no framing allows
 """
 
 import errno
+import itertools
 import json
 import math
 import os
@@ -30,6 +31,8 @@ HALF_MESSAGE_SECONDS: Final = 10
 UNREAD_ANSWER_SECONDS: Final = 10
 READ_BYTES: Final = 65_536
 BATCH_CALLS: Final = 10_000
+LONG_BATCH_BYTES: Final = 256 * 1024
+MENDED_BYTES: Final = 1024 * 1024
 _OUT_OF_HANDLES: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 Handler = Callable[[Params], Awaitable[object]]
@@ -102,13 +105,9 @@ class Server:
 
     async def _answer_batch(self, text: bytes, connection: "Connection") -> bytes | None:
         try:
-            calls = msgspec.json.decode(text, type=list[msgspec.Raw])
-        except (msgspec.DecodeError, RecursionError):
-            return _refusal(None, _parse_error())
-        if not calls:
-            return _refusal(None, _invalid_request("an empty batch"))
-        if len(calls) > BATCH_CALLS:
-            return _refusal(None, _batch_too_long())
+            calls = calls_in(text)
+        except RequestError as error:
+            return _refusal(None, error)
         owed: list[bytes] = []
         for call in calls:
             answer = await self._answer_one(bytes(call), connection)
@@ -209,6 +208,39 @@ def _peer_may_vanish() -> AbstractContextManager[None]:
     return suppress(anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 
+def calls_in(text: bytes) -> list[msgspec.Raw]:
+    """The calls of a batch; RequestError where it is none, or has too many."""
+    try:
+        if len(text) > LONG_BATCH_BYTES:
+            _check_long_batch(text)
+        calls = msgspec.json.decode(text, type=list[msgspec.Raw])
+    except msgspec.ValidationError as error:
+        raise _invalid_request(str(error)) from error
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise _parse_error() from error
+    if not calls:
+        raise _invalid_request("an empty batch")
+    if len(calls) > BATCH_CALLS:
+        raise _batch_too_long()
+    return calls
+
+
+def _check_long_batch(text: bytes) -> None:
+    """Refuses it at the first call that is one too many, or no object.
+
+    8 MiB have room for four million values. To make them all takes half a second, during which
+    nobody is answered: the decoder lets no other thread run.
+    """
+    numbers = itertools.count(1)
+
+    class Call(msgspec.Struct):
+        def __post_init__(self) -> None:
+            if next(numbers) > BATCH_CALLS:
+                raise _batch_too_long()
+
+    msgspec.json.decode(text, type=list[Call])
+
+
 def decoded(text: bytes) -> Request:
     """The envelope of a request; RequestError with the standard's code where there is none."""
     try:
@@ -216,7 +248,7 @@ def decoded(text: bytes) -> Request:
     except msgspec.ValidationError as error:
         raise _invalid_request(str(error)) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        if b"\\ud" in text.lower():
+        if len(text) <= MENDED_BYTES and b"\\ud" in text.lower():
             return _decoded_with_lone_surrogates(text)
         raise _parse_error() from error
 

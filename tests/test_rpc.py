@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
 import threading
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,9 +17,10 @@ import anyio
 import pytest
 
 from memoryd.door import Door
+from memoryd.framing import MESSAGE_LIMIT_BYTES
 from memoryd.hub import Hub
-from memoryd.rpc import Server
-from memoryd.wire import Params
+from memoryd.rpc import Server, calls_in, decoded
+from memoryd.wire import Params, RequestError
 from tests.running import WAIT_SECONDS, Daemon, Peer, make_home
 
 
@@ -124,6 +127,26 @@ def test_a_longer_batch_is_refused_whole(daemon: Daemon) -> None:
         assert error["code"] == -32600
         assert error["message"] == "a batch may have at most 10000 calls"
         assert peer.call("ping")
+
+
+@pytest.mark.parametrize(
+    ("item", "words"), [(b"1", "got `int` - at `$[0]`"), (b"{}", "at most 10000 calls")]
+)
+def test_a_long_batch_is_refused_before_it_is_built(item: bytes, words: str) -> None:
+    text = b"[" + b",".join([item] * (MESSAGE_LIMIT_BYTES // 4)) + b"]"
+    tracemalloc.start()
+    with pytest.raises(RequestError, match=re.escape(words)):
+        calls_in(text)
+    _, most_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most_bytes < len(text)
+
+
+def test_half_a_character_is_mended_in_no_text_that_takes_long() -> None:
+    start, end = b'{"jsonrpc":"2.0","method":"ping","params":{"x":"', b'\\ud800"}}'
+    assert b'"?"' in bytes(decoded(start + end).params)
+    with pytest.raises(RequestError, match="this is not JSON"):
+        decoded(start + b"x" * MESSAGE_LIMIT_BYTES + end)
 
 
 async def test_a_ping_is_answered_while_another_peers_batch_runs(home: Path) -> None:
