@@ -1,11 +1,13 @@
 """The whole way with nothing left out: a growing file, a real daemon, a real SDK, real memories."""
 
 import json
+import os
 import random
 import signal
 import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -227,6 +229,33 @@ def test_a_stop_does_not_wait_for_the_model(daemon: Daemon, home: Path) -> None:
         assert states(home)[turn][0] == "pending"
         assert daemon.lines()[-1]["in_time"]
         assert model.requests[0].headers["x-api-key"] == "sk-from-file"
+
+
+def children_of(process: int) -> set[int]:
+    found: set[int] = set()
+    for task in Path(f"/proc/{process}/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended meanwhile
+            found |= {int(child) for child in (task / "children").read_text().split()}
+    return found
+
+
+@pytest.mark.skipif(
+    not Path(f"/proc/self/task/{os.getpid()}/children").exists(), reason="they cannot be seen here"
+)
+def test_a_stop_in_the_midst_of_a_search_leaves_no_child(daemon: Daemon, home: Path) -> None:
+    (home / "app").mkdir()
+    (home / "app/letters.txt").write_text("a" * 60 + "b")
+    endless = Call("Grep", {"pattern": "(a+)+$", "path": str(home / "app")})
+    with ScriptedModel(lambda _: asks(endless)) as model:
+        with_model(daemon, model).start()
+        assert daemon.process is not None
+        turn = Session(home).turn("Use tabs", "Fine.")
+        with daemon.peer() as peer:
+            while not (children := children_of(daemon.process.pid)):
+                peer.call("ping")
+        assert daemon.stop() == 0
+    assert not [child for child in children if Path(f"/proc/{child}").exists()]
+    assert states(home)[turn][0] == "pending"
 
 
 def test_random_kills_lose_no_statement_and_save_none_twice(daemon: Daemon, home: Path) -> None:
