@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memoryd.encoder import SentenceEncoder
 from memoryd.errors import Unavailable
-from memoryd.meaning import WordVectors, installed_folder
+from memoryd.meaning import WordVectors, installed_folder, sum_of_rows
 
 TINY_ENCODER = Path(__file__).parent / "data/tiny_encoder"
 
@@ -146,6 +148,18 @@ def test_the_installed_vectors_know_what_is_alike() -> None:
     assert kids is not None
     assert server is not None
     assert float(children @ kids) > 0.3 > float(children @ server)
+
+
+finite_halves = st.floats(width=16, allow_nan=False, allow_infinity=False)
+
+
+@given(st.lists(st.lists(finite_halves, min_size=3, max_size=3), min_size=1, max_size=6))
+def test_halves_add_up_as_numpy_adds_them(rows: list[list[float]]) -> None:
+    halves = np.array(rows, np.float16)
+    singles = halves.astype(np.float32)
+    expected = singles.sum(axis=0)
+    assert np.array_equal(sum_of_rows(halves), expected)
+    assert np.array_equal(sum_of_rows(singles), expected)
 
 
 class Kept(dict[bytes, bytes]):
