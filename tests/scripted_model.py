@@ -267,7 +267,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         length = int(self.headers.get("content-length", 0))
-        body = json.loads(self.rfile.read(length))
+        raw = self.rfile.read(length)
+        if len(raw) < length:  # the client died in the middle of it
+            self.close_connection = True
+            return
+        body = json.loads(raw)
         headers = {name.lower(): value for name, value in self.headers.items()}
         reply, usage = self.scripted.next_reply(SeenRequest(self.path, headers, body))
         try:
