@@ -4,13 +4,16 @@ The folder is laid out as sentence-transformers writes it: `tokenizer.json`, a m
 there is a choice) beside it or below `onnx/`, and optionally the files that say how to pool, how
 much to read and what to put before a query. Its two packages are an optional extra, and loading
 takes a while: `open` and `encode` belong in a worker thread, and may be called from several.
+
+A model is tried before it is used, and may still fail on some text that was not tried, say one
+longer than it was made for: whatever is wrong with it is `Unavailable`, and never an end.
 """
 
 import hashlib
 import importlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeGuard, TypeVar
 
 import msgspec
 import numpy as np
@@ -27,6 +30,8 @@ _MODEL_FILES = (
 )
 _EXTRA_HINT = "install memoryd[encoder], or remove recall.model_dir from config.toml"
 _FOLDER_HINT = "recall.model_dir needs model.onnx and tokenizer.json of a sentence encoder"
+_MODEL_HINT = "name another model in recall.model_dir; recall goes without its vectors meanwhile"
+_FEWEST_DIMENSIONS = 8
 _BATCH = 8
 _THREADS = 1  # a background job on somebody's laptop
 _LONGEST_TOKENS = 512
@@ -97,12 +102,14 @@ class SentenceEncoder:
         self._pooling = _settings(folder / "1_Pooling/config.json", _Pooling)
         prompts = _settings(folder / "config_sentence_transformers.json", _Prompting).prompts
         self._query_prompt = prompts.get("query", "")
-        with model.open("rb") as file:
-            self._identity = hashlib.file_digest(file, "sha256").digest()
-        tokens = _settings(folder / "sentence_bert_config.json", _Reading).max_seq_length
+        reading = _settings(folder / "sentence_bert_config.json", _Reading)
+        tokens = min(reading.max_seq_length or _USUAL_TOKENS, _LONGEST_TOKENS)
         tokenizer.no_padding()
-        tokenizer.enable_truncation(min(tokens or _USUAL_TOKENS, _LONGEST_TOKENS))
-        self.unrelated_cosine = self._cosine_of_strangers()
+        tokenizer.enable_truncation(tokens)
+        self._identity = _digest(model, folder / "tokenizer.json", self._pooling, tokens)
+        strangers = self._run(_STRANGERS)
+        self._bytes_a_row = strangers.shape[1] * np.dtype(np.float16).itemsize
+        self.unrelated_cosine = _mean_cosine(strangers)
 
     @classmethod
     def open(cls, folder: Path) -> "SentenceEncoder":
@@ -137,7 +144,7 @@ class SentenceEncoder:
         texts = [_sound(text) for text in texts]
         keys = [hashlib.sha256(self._identity + text.encode()).digest() for text in texts]
         asked = {at: cache.get(key) for at, key in enumerate(keys)}
-        kept = {at: value for at, value in asked.items() if value is not None}
+        kept = {at: value for at, value in asked.items() if self._is_whole(value)}
         missing = [at for at in asked if at not in kept]
         # Texts of like length together: a batch is as long as its longest.
         missing.sort(key=lambda at: len(texts[at]))
@@ -149,7 +156,21 @@ class SentenceEncoder:
         rows = np.frombuffer(b"".join(kept[at] for at in asked), np.float16).astype(np.float32)
         return rows.reshape(len(texts), -1)
 
+    def _is_whole(self, value: bytes | None) -> TypeGuard[bytes]:
+        """Whether a row came out of the cache as it went in: a power cut leaves files empty."""
+        return value is not None and len(value) == self._bytes_a_row
+
     def _run(self, texts: Sequence[str]) -> Matrix:
+        try:
+            rows = self._rows_of(texts)
+        except Exception as fault:
+            # The runtime raises classes of its own for whatever a model may do.
+            raise Unavailable("the sentence model fails on some texts", _MODEL_HINT) from fault
+        if not _are_vectors(rows, len(texts)):
+            raise Unavailable("the sentence model gives no vectors of its texts", _MODEL_HINT)
+        return rows
+
+    def _rows_of(self, texts: Sequence[str]) -> Matrix:
         tokens = [each.ids for each in self._tokenizer.encode_batch(list(texts))]
         ids = np.zeros((len(tokens), max(map(len, tokens))), np.int64)
         mask = np.zeros_like(ids)
@@ -168,11 +189,26 @@ class SentenceEncoder:
         weights = mask[:, :, np.newaxis].astype(np.float32)
         return np.asarray((output * weights).sum(axis=1) / weights.sum(axis=1), np.float32)
 
-    def _cosine_of_strangers(self) -> float:
-        """What this model gives for texts that have nothing in common; some give 0.6."""
-        rows = self._run(_STRANGERS)
-        pairs = np.triu_indices(len(rows), 1)
-        return float(np.clip((rows @ rows.T)[pairs].mean(), 0.0, 0.95))
+
+def _are_vectors(rows: Matrix, texts: int) -> bool:
+    """Not the one or two numbers of a model that compares or classifies, nor what is no number."""
+    is_table = rows.ndim == 2 and len(rows) == texts and rows.shape[1] >= _FEWEST_DIMENSIONS
+    return is_table and bool(np.isfinite(rows).all())
+
+
+def _mean_cosine(strangers: Matrix) -> float:
+    """What a model gives for texts that have nothing in common; some give 0.6."""
+    pairs = np.triu_indices(len(strangers), 1)
+    return float(np.clip((strangers @ strangers.T)[pairs].mean(), 0.0, 0.95))
+
+
+def _digest(model: Path, tokenizer: Path, pooling: _Pooling, tokens: int) -> bytes:
+    """What a vector depends on beside its text."""
+    parts = hashlib.sha256(f"{pooling} {tokens}".encode())
+    for path in (model, tokenizer):
+        with path.open("rb") as file:
+            parts.update(hashlib.file_digest(file, "sha256").digest())
+    return parts.digest()
 
 
 def _sound(text: str) -> str:

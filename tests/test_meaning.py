@@ -213,6 +213,24 @@ def test_another_model_does_not_use_what_the_first_one_kept(folder: Path) -> Non
     assert cache.puts == 2
 
 
+def test_other_settings_do_not_use_what_the_first_ones_kept(folder: Path) -> None:
+    cache = Kept()
+    SentenceEncoder.open(folder).encode(["cat dog tea"], cache)
+    (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 3}))
+    SentenceEncoder.open(folder).encode(["cat dog tea"], cache)
+    assert cache.puts == 2
+
+
+def test_what_comes_out_of_the_cache_in_part_is_made_again(folder: Path) -> None:
+    encoder, cache = SentenceEncoder.open(folder), Kept()
+    first = encoder.encode(["cat", "dog"], cache)
+    key = next(iter(cache))
+    for damaged in (b"", cache[key][:-2], cache[key] * 2):
+        cache[key] = damaged
+        assert np.array_equal(encoder.encode(["cat", "dog"], cache), first)
+    assert cache.puts == 5
+
+
 @pytest.mark.parametrize(
     "config",
     [{"pooling_mode_cls_token": True, "word_embedding_dimension": 8}, {"pooling_mode": "cls"}],

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import msgspec
+import structlog
 
 from memoryd.encoder import SentenceEncoder
 from memoryd.errors import MemorydError, Unavailable
@@ -14,6 +15,8 @@ from memoryd.ranking.index import Document, Index, sentence_passages
 from memoryd.ranking.relevance import SOME_SUBSTANCE
 from memoryd.ranking.search import Question
 from memoryd.ranking.vectors import Matrix, Vector, length_of, unit
+
+log = structlog.get_logger(__name__)
 
 
 class FileVectors:
@@ -78,17 +81,20 @@ class Meaning:
             try:
                 setattr(self, what, open_it())
             except Unavailable as error:
-                self.problems.append(f"{error.message}; {error.hint}")
+                self._note(error)
 
     def question(self, text: str) -> Question:
         """The query with its vectors; with an encoder some milliseconds of work."""
         question = Question(text) if self.words is None else worded_question(self.words, text)
         if self.encoder is None:
             return question
+        try:
+            vector = self.encoder.encode_query(text)
+        except Unavailable as error:
+            self._note(error)
+            return question
         return msgspec.structs.replace(
-            question,
-            sentence_vector=self.encoder.encode_query(text),
-            unrelated_cosine=self.encoder.unrelated_cosine,
+            question, sentence_vector=vector, unrelated_cosine=self.encoder.unrelated_cosine
         )
 
     def is_telling(self, text: str) -> bool:
@@ -106,8 +112,18 @@ class Meaning:
         made = self.by_words(document, ticket)
         if self.encoder is None:
             return made
-        rows = self.encoder.encode(sentence_passages(document), self._cache)
+        try:
+            rows = self.encoder.encode(sentence_passages(document), self._cache)
+        except Unavailable as error:
+            self._note(error)
+            return made
         return msgspec.structs.replace(made, sentences=rows)
+
+    def _note(self, error: Unavailable) -> None:
+        problem = f"{error.message}; {error.hint}"
+        if problem not in self.problems:
+            log.warning("no-vectors", reason=error.message)
+            self.problems.append(problem)
 
     def _open_encoder(self) -> SentenceEncoder | None:
         return SentenceEncoder.open(Path(self._model_dir)) if self._model_dir else None
