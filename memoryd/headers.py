@@ -85,7 +85,10 @@ def handler() -> "BaseHandler":
 
     The package itself loads one, and takes a while: it comes with the first header.
     """
-    from frontmatter.default_handlers import BaseHandler  # noqa: PLC0415 - as said above
+    # The package before its module, as everywhere: two threads that take them in opposite orders
+    # wait for each other.
+    import frontmatter  # noqa: F401, PLC0415 - as said above
+    from frontmatter.default_handlers import BaseHandler  # noqa: PLC0415
 
     class PlainHandler(BaseHandler):
         FM_BOUNDARY = _FENCE

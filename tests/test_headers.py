@@ -1,5 +1,8 @@
 """A header means what it says, costs nothing, and keeps its bytes."""
 
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 
@@ -9,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memoryd import headers
+from tests.running import ROOT
 
 
 def test_values_are_text_whatever_yaml_would_make_of_them() -> None:
@@ -177,3 +181,43 @@ def test_a_change_can_be_read_back_and_undone(value: str, body: str) -> None:
     changed = headers.change(text, {"name": value})
     assert headers.read(changed)[0]["name"] == flat
     assert headers.change(changed, {"name": "first"}) == text
+
+
+TWO_THREADS = """
+import sys, threading, time
+from memoryd import headers
+failures, is_loading = [], threading.Event()
+
+class Slow:
+    def find_spec(self, name, *_):
+        if name == "frontmatter":
+            is_loading.set()
+            time.sleep(0.3)  # so that the other thread comes to take what it takes first
+
+def told(deed):
+    try:
+        deed()
+    except BaseException as error:
+        failures.append(repr(error))
+
+def then():
+    is_loading.wait(60)
+    headers.handler()
+
+sys.meta_path.insert(0, Slow())
+deeds = [lambda: headers.render({"name": "a"}, "b"), then]
+threads = [threading.Thread(target=told, args=(deed,)) for deed in deeds]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert failures == [], failures
+"""
+
+
+def test_two_threads_may_need_a_header_for_the_first_time_at_once() -> None:
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", TWO_THREADS], env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
