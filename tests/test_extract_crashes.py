@@ -197,7 +197,7 @@ def test_with_a_model_a_death_between_any_two_steps_loses_doubles_and_forgets_no
         here.state.close()
         if not has_died:
             break
-    assert step > 40
+    assert step > 20
 
 
 def check_bill(here: Workshop, project: str, made: int) -> None:
