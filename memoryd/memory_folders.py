@@ -12,7 +12,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from posixpath import dirname
+from posixpath import dirname, join
 from typing import Final
 
 import msgspec
@@ -47,7 +47,7 @@ def layout(places: Places, memory_paths: Iterable[str], roots: Iterable[str]) ->
         found.add(MemoryDirectory(agent, "agent"))
     for root in sorted(roots):
         for part in _AGENTS_OF_A_PROJECT if _is_folder(root) else ():
-            for agent in found.folders_in(f"{root}/{part}", beneath=root):
+            for agent in found.folders_in(join(root, part), beneath=root):
                 found.add(MemoryDirectory(agent, "agent", beneath=root))
     found.add_what_is_below()
     return Layout(found.directories, found.folders)
@@ -84,7 +84,7 @@ class _Finding:
             return False
         nearest = path
         while not _is_folder(nearest, beneath):
-            if nearest in {"/", beneath}:
+            if nearest in {beneath, dirname(nearest)}:
                 return False
             nearest = dirname(nearest)
         self._watch(nearest)
@@ -101,7 +101,7 @@ def _is_folder(path: str, beneath: str | None = None) -> bool:
     """Whether there is a folder; with `beneath`, one that no link below that leads to."""
     try:
         while beneath is not None and path != beneath:
-            if not stat.S_ISDIR(os.lstat(path).st_mode):
+            if path == dirname(path) or not stat.S_ISDIR(os.lstat(path).st_mode):
                 return False
             path = dirname(path)
         return stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116 - many of them

@@ -282,6 +282,13 @@ def test_no_link_below_a_project_is_followed(home: Path) -> None:
     assert str(app / ".claude/agent-memory") not in found.folders
 
 
+@pytest.mark.parametrize("root", ["/", "/tmp/", "//", "relative/root", "."])
+def test_a_project_with_an_odd_root_ends_no_search(home: Path, root: str) -> None:
+    places = paths.places({"HOME": str(home)}, "linux", 0, str(home))
+    found = layout(places, {"relative/memory"}, {root})
+    assert str(home / ".claude/projects") in found.folders
+
+
 def test_only_so_many_folders_are_watched(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_folders, "MOST_FOLDERS", 5)
     memory = home / ".claude/projects/-app/memory"
