@@ -45,7 +45,7 @@ def layout(places: Places, memory_paths: Iterable[str], roots: Iterable[str]) ->
             found.add(MemoryDirectory(team_memory(memory), "team", beneath=memory))
     for agent in found.folders_in(f"{places.claude_dir}/agent-memory"):
         found.add(MemoryDirectory(agent, "agent"))
-    for root in sorted(roots):
+    for root in sorted(set(roots) - {"/"}):  # where no agent lives, and too much else happens
         for part in _AGENTS_OF_A_PROJECT if _is_folder(root) else ():
             for agent in found.folders_in(join(root, part), beneath=root):
                 found.add(MemoryDirectory(agent, "agent", beneath=root))

@@ -287,6 +287,7 @@ def test_a_project_with_an_odd_root_ends_no_search(home: Path, root: str) -> Non
     places = paths.places({"HOME": str(home)}, "linux", 0, str(home))
     found = layout(places, {"relative/memory"}, {root})
     assert str(home / ".claude/projects") in found.folders
+    assert "/" not in found.folders
 
 
 def test_only_so_many_folders_are_watched(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
