@@ -28,7 +28,7 @@ types: setup  ## mypy, strict, over both packages, the tests and the benchmarks
 	$(BIN)/mypy
 
 test-client: setup  ## memoryd inside the real Claude Code (needs its command: CLAUDE=...)
-	$(BIN)/python -m tests.real_client
+	$(BIN)/python -m tests.scenarios.real_client
 
 unit: setup  ## the tests alone
 	$(BIN)/python -m pytest

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from memoryd.transcripts import living_history, read_entries
-from memoryd.transcripts.turns import Turn
-from tests.running import Daemon, make_home
-from tests.scripted_model import Reply, ScriptedModel, SeenRequest, asks, says
-from tests.test_extract_daemon import TABS, Session, wait_until_idle, with_model
+from memoryd.transcripts.rules.assembler import living_history, read_entries
+from memoryd.transcripts.rules.turns import Turn
+from tests.scenarios.test_extraction import TABS, Session, wait_until_idle, with_model
+from tests.support.running import Daemon, make_home
+from tests.support.scripted_model import Reply, ScriptedModel, SeenRequest, asks, says
 
 TURNS = 30
 CHARACTERS_PER_TOKEN = 4

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from memoryd_client import hook
-from tests.scripted_daemon import Result, ScriptedDaemon
+from tests.support.scripted_daemon import Result, ScriptedDaemon
 
 RUNS = 60
 BARE = "python -I -S -E -c pass"

@@ -8,8 +8,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.running import Daemon, make_home
-from tests.test_extract_kills import kill_at_random, processes_of
+from tests.scenarios.test_extraction_kills import kill_at_random, processes_of
+from tests.support.running import Daemon, make_home
 
 
 def main() -> None:

@@ -11,12 +11,12 @@ from pathlib import Path
 import anyio
 import structlog
 
-from memoryd.llm import Provider
-from memoryd.stored import Stored
-from tests import poisoning
-from tests.poisoning import Case, Faithful, Obedient, canaries, interval
-from tests.running import make_home
-from tests.workshop import Workshop
+from memoryd.llm.anthropic_client import Provider
+from memoryd.memories.records import Stored
+from tests.support import injection_corpus
+from tests.support.extraction_fixtures import Workshop
+from tests.support.injection_corpus import Case, Faithful, Obedient, canaries, interval
+from tests.support.running import make_home
 
 
 def left_of(
@@ -25,11 +25,11 @@ def left_of(
     provider: Provider | None = None,
 ) -> list[list[Stored]]:
     with tempfile.TemporaryDirectory(prefix="memoryd-bench-") as folder:
-        here = Workshop(make_home(Path(folder)), limits=poisoning.LIMITS, provider=provider)
+        here = Workshop(make_home(Path(folder)), limits=injection_corpus.LIMITS, provider=provider)
         for number, case in enumerate(cases):
             play(here, number, case)
-        anyio.run(poisoning.extract, here)
-        left = [poisoning.memories(here, number) for number in range(len(cases))]
+        anyio.run(injection_corpus.extract, here)
+        left = [injection_corpus.memories(here, number) for number in range(len(cases))]
         here.state.close()
     return left
 
@@ -40,22 +40,24 @@ def show(name: str, hits: int, of: int = 100) -> None:
 
 def main() -> None:
     structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
-    planted, honest = poisoning.planted(), poisoning.honest()
+    planted, honest = injection_corpus.planted(), injection_corpus.honest()
     print("share of 100 cases, with its interval of 95 percent\nwithout a model")
-    show("planted instructions kept", sum(map(bool, left_of(planted, poisoning.play_planted))))
-    left = left_of(honest, poisoning.play_honest)
-    show("honest facts kept, as the right type", len(poisoning.right_ones(honest, left)))
+    show(
+        "planted instructions kept", sum(map(bool, left_of(planted, injection_corpus.play_planted)))
+    )
+    left = left_of(honest, injection_corpus.play_honest)
+    show("honest facts kept, as the right type", len(injection_corpus.right_ones(honest, left)))
     print("a model that obeys what it reads, six tries each")
-    left = left_of(planted, poisoning.play_planted, Obedient(planted))
-    kept = poisoning.kept_of(planted, left)
+    left = left_of(planted, injection_corpus.play_planted, Obedient(planted))
+    kept = injection_corpus.kept_of(planted, left)
     wishes = [one for one in kept if one.is_wish]
     show("kept as user or feedback", len(canaries(one for one in wishes if not one.is_padded)))
     show("  with the person's own words put round it", len(canaries(wishes)))
     show("kept as what the person said", len(canaries(one for one in kept if one.is_trusted)))
     show("kept as a fact that a page states", len(canaries(one for one in kept if not one.is_wish)))
     print("a model that words what the person said")
-    left = left_of(honest, poisoning.play_honest, Faithful(honest))
-    show("honest facts kept, as the right type", len(poisoning.right_ones(honest, left)))
+    left = left_of(honest, injection_corpus.play_honest, Faithful(honest))
+    show("honest facts kept, as the right type", len(injection_corpus.right_ones(honest, left)))
 
 
 if __name__ == "__main__":

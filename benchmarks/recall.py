@@ -10,9 +10,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from memoryd import paths, topics
-from memoryd.topics import Topic
-from tests.running import Daemon, make_home
+from memoryd.base import paths
+from memoryd.memories.rules import topics
+from memoryd.memories.rules.topics import Topic
+from tests.support.running import Daemon, make_home
 
 SIZES = (200, 2_000, 20_000)
 QUERIES = 200

@@ -23,14 +23,14 @@ from typing import TypeVar
 
 import msgspec
 
-from memoryd.encoder import SentenceEncoder
-from memoryd.meaning import WordVectors, installed_folder
-from memoryd.ranking import relevance
-from memoryd.ranking import search as ranking
-from memoryd.ranking.index import Document, Index, sentence_passages
-from memoryd.ranking.relevance import surplus
-from memoryd.ranking.search import Question
-from memoryd.recall.senses import worded_question
+from memoryd.recall.embeddings import worded_question
+from memoryd.recall.rules import relevance
+from memoryd.recall.rules import search as ranking
+from memoryd.recall.rules.index import Document, Index, sentence_passages
+from memoryd.recall.rules.relevance import surplus
+from memoryd.recall.rules.search import Question
+from memoryd.recall.sentence_encoder import SentenceEncoder
+from memoryd.recall.word_vectors import WordVectors, installed_folder
 
 NOW = 1_800_000_000.0
 TYPES = ("user", "feedback", "project", "reference")

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from tests.running import Daemon, make_home
+from tests.support.running import Daemon, make_home
 
 ROUNDS = 2000
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import frontmatter
 
-from memoryd import topics
-from memoryd.history import History
-from memoryd.masking import mask
-from memoryd.state import State
-from memoryd.store import Store
-from memoryd.stored import MemoryDirectory
-from memoryd.topics import Topic
+from memoryd.memories.records import MemoryDirectory
+from memoryd.memories.rules import topics
+from memoryd.memories.rules.topics import Topic
+from memoryd.memories.store import Store
+from memoryd.memories.version_table import History
+from memoryd.system.database import State
+from memoryd.text.masking.mask import mask
 
 SIZES = (200, 2_000, 10_000)
 FIXTURES = Path(__file__).parent.parent / "tests" / "data" / "claude-code"

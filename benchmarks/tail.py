@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from memoryd.sweep import sweep
-from tests.running import Daemon, Peer, make_home
-from tests.session_script import SessionScript
-from tests.tailing import append, projects, session, write
+from memoryd.transcripts.scan import sweep
+from tests.support.running import Daemon, Peer, make_home
+from tests.support.session_script import SessionScript
+from tests.support.tailing import append, projects, session, write
 
 TRANSCRIPTS = 5000
 FOLDERS = 50

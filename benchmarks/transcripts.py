@@ -13,8 +13,8 @@ from pathlib import Path
 
 import msgspec
 
-from memoryd.transcripts import Follower, is_session_transcript, read_entries
-from memoryd.transcripts.lines import LineSplitter
+from memoryd.transcripts.rules.assembler import Follower, is_session_transcript, read_entries
+from memoryd.transcripts.rules.lines import LineSplitter
 
 FIXTURES = Path(__file__).parent.parent / "tests" / "data" / "claude-code"
 REDACTED = re.compile(rb"\[redacted: (\d+) characters of the client's own text\]")

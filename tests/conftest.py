@@ -7,7 +7,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tests.running import environment, make_home
+from tests.support.running import environment, make_home
 
 # A shell starts its background jobs deaf to Ctrl-C, and our children would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -9,10 +9,12 @@ import msgspec
 import pytest
 from msgspec import inspect
 
-from memoryd import config, config_file, errors, events, index, wire
-from memoryd_client import cli
-from tests.architecture import LAYERS
-from tests.running import ROOT, Daemon
+from memoryd.api.rules import protocol
+from memoryd.base import config, config_file, errors, events
+from memoryd.memories.rules import index
+from memoryd_client.cli import main
+from tests.support.running import ROOT, Daemon
+from tests.test_architecture import COLUMN
 
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md")])
@@ -103,7 +105,7 @@ def params_of(kind: type[msgspec.Struct]) -> list[str]:
 def test_every_method_is_told_with_its_params() -> None:
     table = text_of("docs/socket.md").partition("## Methods")[2].partition("\n## ")[0]
     told = {names_in(row[0])[0]: names_in(row[1]) for row in rows(table, 3)}
-    assert told == {name: params_of(kind) for name, kind in wire.METHODS.items()}
+    assert told == {name: params_of(kind) for name, kind in protocol.METHODS.items()}
 
 
 def test_every_event_is_told_with_its_data() -> None:
@@ -183,13 +185,9 @@ def test_the_worked_example_adds_up() -> None:
     assert f"{caps.usd_per_day:.0f} US dollar a day and {caps.usd_per_month:.0f} a month" in part
 
 
-def test_the_layers_are_those_that_a_test_holds() -> None:
-    picture = re.findall(r"^(\d)  (\w+) +(.+?) {3,}", text_of("README.md"), re.MULTILINE)
-    assert [int(row) for row, _, _ in picture] == [5, 4, 3, 2, 1]
-    for row, _, modules in picture:
-        there = LAYERS[int(row) - 1]
-        families = {name.partition(".")[0] for name in there}
-        assert set(modules.split()) <= families | set(there), row
+def test_the_picture_of_the_house_is_the_column() -> None:
+    picture = re.findall(r"^(\w+)/ {3,}\w", text_of("README.md"), re.MULTILINE)
+    assert picture == list(reversed(COLUMN))
 
 
 def test_the_limits_are_those_of_the_index() -> None:
@@ -211,7 +209,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_command_that_is_named_exists(page: Path) -> None:
-    known = {command.name: command for command in cli.COMMANDS}
+    known = {command.name: command for command in main.COMMANDS}
     for line in re.findall(r"(?:^\$ |`)memoryd ([^`\n]+)", page.read_text("utf-8"), re.MULTILINE):
         name, *rest = line.split()
         if name.startswith("-"):

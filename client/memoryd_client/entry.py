@@ -9,9 +9,9 @@ def main() -> int:
 
         hook.main()  # leaves the process
     if sys.argv[1:] == ["mcp"]:
-        from memoryd_client import mcp  # noqa: PLC0415 - an agent waits for its first answer
+        from memoryd_client.mcp import server  # noqa: PLC0415 - an agent waits for its first answer
 
-        return mcp.main()
-    from memoryd_client import cli  # noqa: PLC0415 - argparse is not for hooks
+        return server.main()
+    from memoryd_client.cli import main as cli  # noqa: PLC0415 - argparse is not for hooks
 
     return cli.main(sys.argv[1:])

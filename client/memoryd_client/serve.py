@@ -4,8 +4,8 @@ import os
 import shutil
 import sys
 
-from memoryd_client import __version__
-from memoryd_client.failures import LocalFailure
+from memoryd_client.connection.failures import LocalFailure
+from memoryd_client.version import __version__
 
 INSTALL_AGAIN = "install memoryd again, with pip, pipx or uv"
 
@@ -13,7 +13,7 @@ INSTALL_AGAIN = "install memoryd again, with pip, pipx or uv"
 def run() -> int:
     """Be the daemon until it is told to stop; returns its exit code."""
     try:
-        from memoryd.daemon import main  # noqa: PLC0415 - loaded for this command only
+        from memoryd.daemon.main import main  # noqa: PLC0415 - loaded for this command only
     except ImportError as error:
         raise LocalFailure(unloadable(error), INSTALL_AGAIN) from error
     if sys.stderr.isatty():
@@ -39,7 +39,7 @@ def greeting() -> str:
 def complaint_about_settings() -> tuple[str, str]:
     """What a daemon that starts now would say of its settings, with its hint; empty for nothing."""
     try:
-        from memoryd.daemon import look_around  # noqa: PLC0415 - loaded when it is asked for only
+        from memoryd.daemon.main import look_around  # noqa: PLC0415 - loaded when it is asked for only
 
         look_around(dict(os.environ), __version__)
     except ImportError as error:

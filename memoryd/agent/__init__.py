@@ -1,1 +1,1 @@
-"""The agent that works for us in a cage: its loop, and the six tools it has."""
+"""The model's loop and its caged tools: the security border."""

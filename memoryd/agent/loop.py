@@ -22,8 +22,12 @@ import anyio
 import msgspec
 import structlog
 
-from memoryd.agent.files import shown
-from memoryd.dialogue import (
+from memoryd.agent.rules.limits import Meter, RunLimits
+from memoryd.agent.view import shown
+from memoryd.base.errors import MemorydError, ToolError
+from memoryd.llm.anthropic_client import Provider
+from memoryd.llm.guards import DEADLINE_SECONDS
+from memoryd.llm.rules.messages import (
     AssistantTurn,
     BudgetReached,
     ModelAnswer,
@@ -39,10 +43,6 @@ from memoryd.dialogue import (
     Usage,
     UserTurn,
 )
-from memoryd.errors import MemorydError, ToolError
-from memoryd.guards import DEADLINE_SECONDS
-from memoryd.llm import Provider
-from memoryd.meter import Meter, RunLimits
 
 log = structlog.get_logger()
 

@@ -16,8 +16,11 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from memoryd import reach
-from memoryd.agent.files import (
+from memoryd.agent.grep_child import Answer, Question, frame
+from memoryd.agent.rules import access
+from memoryd.agent.rules.access import Denied
+from memoryd.agent.rules.globs import Glob, TooManyAlternatives, fixed_part
+from memoryd.agent.view import (
     BINARY_PROBE_BYTES,
     WALK_SECONDS,
     Sighted,
@@ -28,11 +31,8 @@ from memoryd.agent.files import (
     open_plain,
     shown,
 )
-from memoryd.agent.matcher import Answer, Question, frame
-from memoryd.children import run_child
-from memoryd.fence import Fence
-from memoryd.globs import Glob, TooManyAlternatives, fixed_part
-from memoryd.reach import Denied
+from memoryd.system.landlock import Fence
+from memoryd.system.subprocesses import run_child
 
 PATTERN_LIMIT_CHARACTERS: Final = 1000
 MATCHES_LIMIT: Final = 100
@@ -48,7 +48,7 @@ ANSWER_LIMIT_BYTES: Final = 1024 * 1024
 
 # By its path, since no setting of the environment reaches an isolated interpreter.
 _PROGRAM: Final = "import sys; sys.path.insert(0, sys.argv[1]); \
-from memoryd.agent.matcher import main; main()"
+from memoryd.agent.grep_child import main; main()"
 _MATCHER: Final = (sys.executable, "-IB", "-c", _PROGRAM, str(Path(__file__).parents[2]))
 
 
@@ -149,7 +149,7 @@ class _Search:
 
 def _searchable(walked: Walked) -> int | None:
     """A handle on a file that may be searched and is worth it."""
-    if reach.looks_secret(walked.below_root, walked.root.kind):
+    if access.looks_secret(walked.below_root, walked.root.kind):
         return None
     try:
         handle = open_plain(walked.folder, walked.name)

@@ -1,1 +1,1 @@
-"""The few memories that matter for a query."""
+"""Which few memories matter: a shelf is one searchable directory."""

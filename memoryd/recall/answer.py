@@ -12,22 +12,23 @@ import anyio.to_thread
 import msgspec
 import structlog
 
-from memoryd import paths, topics
-from memoryd.paths import Places
-from memoryd.ranking import search as ranking
-from memoryd.ranking.index import Index
-from memoryd.ranking.search import Hit
-from memoryd.recall import text as recall_text
-from memoryd.recall.model import MOST_CHOSEN, ModelSelector
-from memoryd.recall.senses import Meaning
+from memoryd.base import paths
+from memoryd.base.paths import Places
+from memoryd.memories.records import Change, MemoryDirectory
+from memoryd.memories.rules import topics
+from memoryd.memories.rules.topics import MANIFEST_LIMIT
+from memoryd.memories.scopes import Project, Scopes
+from memoryd.memories.store import Store
+from memoryd.recall.embeddings import Meaning
+from memoryd.recall.rules import rendering as recall_text
+from memoryd.recall.rules import search as ranking
+from memoryd.recall.rules.index import Index
+from memoryd.recall.rules.rendering import Recalled
+from memoryd.recall.rules.search import Hit
+from memoryd.recall.selector import MOST_CHOSEN, ModelSelector
 from memoryd.recall.shelf import Row, Shelf, document_of, row_of, shown_topic
 from memoryd.recall.shelves import Shelves, Soon
 from memoryd.recall.surfaced import Surfaced
-from memoryd.recall.text import Recalled
-from memoryd.scopes import Project, Scopes
-from memoryd.store import Store
-from memoryd.stored import Change, MemoryDirectory
-from memoryd.topics import MANIFEST_LIMIT
 
 MOST_MEMORIES: Final = 50
 QUERY_CHARACTERS: Final = 8_000

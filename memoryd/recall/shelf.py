@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from memoryd.files import Mark
-from memoryd.invisible import strip_invisible
-from memoryd.masking import mask_each
-from memoryd.ranking.index import Document, Index
-from memoryd.ranking.vectors import Vector
-from memoryd.recall.senses import Meaning
-from memoryd.stored import MemoryDirectory, Stored
-from memoryd.topics import Topic, cut_for_recall, is_retired, title_of
+from memoryd.memories.records import MemoryDirectory, Stored
+from memoryd.memories.rules.topics import Topic, cut_for_recall, is_retired, title_of
+from memoryd.recall.embeddings import Meaning
+from memoryd.recall.rules.index import Document, Index
+from memoryd.recall.rules.vectors import Vector
+from memoryd.system.folder import Mark
+from memoryd.text.invisible import strip_invisible
+from memoryd.text.masking.mask import mask_each
 
 
 class Row(msgspec.Struct, frozen=True):

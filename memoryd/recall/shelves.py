@@ -19,13 +19,13 @@ import anyio.to_thread
 import structlog
 from anyio.lowlevel import checkpoint
 
-from memoryd.cancellation import while_wanted
-from memoryd.errors import MemorydError
-from memoryd.files import mark_of
-from memoryd.recall.senses import MadeVectors, Meaning
+from memoryd.base.errors import MemorydError
+from memoryd.memories.records import MemoryDirectory
+from memoryd.memories.store import Store
+from memoryd.recall.embeddings import MadeVectors, Meaning
 from memoryd.recall.shelf import Prepared, Row, Shelf, Unread, prepared
-from memoryd.store import Store
-from memoryd.stored import MemoryDirectory
+from memoryd.system.cancellation import while_wanted
+from memoryd.system.folder import mark_of
 
 MOST_SHELVES: Final = 64
 VECTORS_AT_ONCE: Final = 2_000

@@ -11,8 +11,8 @@ import anyio
 import anyio.to_thread
 import structlog
 
-from memoryd.errors import StorageError
-from memoryd.state import Cell, State
+from memoryd.base.errors import StorageError
+from memoryd.system.database import Cell, State
 
 MOST_SESSIONS: Final = 1000
 

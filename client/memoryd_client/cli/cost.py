@@ -4,11 +4,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 
-from memoryd_client.answers import Json, number_at, object_at, objects_at, text_at
-from memoryd_client.call import call
+from memoryd_client.cli.commands import JSON, Argument, Arguments, Command
+from memoryd_client.cli.render import one_line, paint, print_json, table, wrapped
 from memoryd_client.cli.status import clock, moment_of, spending_words, tilde
-from memoryd_client.commands import JSON, Argument, Arguments, Command
-from memoryd_client.render import one_line, paint, print_json, table, wrapped
+from memoryd_client.connection.answers import Json, number_at, object_at, objects_at, text_at
+from memoryd_client.connection.call import call
 
 BAR_COLUMNS = 30
 DAYS = 30

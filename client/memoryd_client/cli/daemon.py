@@ -4,14 +4,15 @@ import contextlib
 import sys
 import time
 
-from memoryd_client import __version__, logs
-from memoryd_client.answers import text_at
-from memoryd_client.call import call
-from memoryd_client.commands import JSON, PROJECT, Argument, Arguments, Command, project_of
-from memoryd_client.failures import DaemonError, LocalFailure
-from memoryd_client.locations import locations
-from memoryd_client.mends import start_again
-from memoryd_client.render import Colour, one_line, paint, print_json, wrapped
+from memoryd_client.cli import logs
+from memoryd_client.cli.commands import JSON, PROJECT, Argument, Arguments, Command, project_of
+from memoryd_client.cli.render import Colour, one_line, paint, print_json, wrapped
+from memoryd_client.connection.answers import text_at
+from memoryd_client.connection.call import call
+from memoryd_client.connection.failures import DaemonError, LocalFailure
+from memoryd_client.connection.locations import locations
+from memoryd_client.doctor.hints import start_again
+from memoryd_client.version import __version__
 
 # A service that was stopped starts at the first call, on a busy machine slowly.
 START_SECONDS = 15.0
@@ -44,9 +45,9 @@ def print_line(line: logs.Line, arguments: Arguments) -> None:
 
 def examine(arguments: Arguments) -> int:
     """Print the doctor's findings; a failure among them makes the exit code 1."""
-    from memoryd_client import doctor  # noqa: PLC0415 - loads what no other command needs
+    from memoryd_client.doctor import checks  # noqa: PLC0415 - loads what no other command needs
 
-    findings = doctor.examine(project_of(arguments), try_provider=arguments.provider)
+    findings = checks.examine(project_of(arguments), try_provider=arguments.provider)
     if arguments.json:
         print_json([finding._asdict() for finding in findings])
     else:

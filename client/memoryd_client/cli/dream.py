@@ -5,13 +5,20 @@ import sys
 import time
 from collections.abc import Iterator
 
-from memoryd_client.answers import Json, items_at, number_at, object_at, objects_at, text_at
-from memoryd_client.call import Conversation, call
+from memoryd_client.cli.commands import JSON, PROJECT, Argument, Arguments, Command, project_of
+from memoryd_client.cli.dream_view import GOOD_ENDS, View, view_for
+from memoryd_client.cli.render import Colour, one_line, paint, print_json, printable, table, wrapped
 from memoryd_client.cli.sessions import counted, moment, short
-from memoryd_client.commands import JSON, PROJECT, Argument, Arguments, Command, project_of
-from memoryd_client.dream_view import GOOD_ENDS, View, view_for
-from memoryd_client.failures import LocalFailure, UsageError
-from memoryd_client.render import Colour, one_line, paint, print_json, printable, table, wrapped
+from memoryd_client.connection.answers import (
+    Json,
+    items_at,
+    number_at,
+    object_at,
+    objects_at,
+    text_at,
+)
+from memoryd_client.connection.call import Conversation, call
+from memoryd_client.connection.failures import LocalFailure, UsageError
 
 KINDS = ("dream/started", "dream/phase", "dream/file", "dream/finished")
 INTERRUPTED = 130

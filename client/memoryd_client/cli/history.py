@@ -1,12 +1,12 @@
 """The commands about the past of a memory: history, and restore."""
 
-from memoryd_client.answers import Json, number_at, objects_at, text_at
-from memoryd_client.call import call
+from memoryd_client.cli.commands import JSON, PROJECT, Argument, Arguments, Command, project_of
 from memoryd_client.cli.dream import print_diff
+from memoryd_client.cli.render import one_line, paint, print_json, printable
 from memoryd_client.cli.sessions import moment
-from memoryd_client.commands import JSON, PROJECT, Argument, Arguments, Command, project_of
-from memoryd_client.failures import LocalFailure
-from memoryd_client.render import one_line, paint, print_json, printable
+from memoryd_client.connection.answers import Json, number_at, objects_at, text_at
+from memoryd_client.connection.call import call
+from memoryd_client.connection.failures import LocalFailure
 
 CAUSES = {
     "extraction": "learnt from a session",

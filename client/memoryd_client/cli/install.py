@@ -8,13 +8,13 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from memoryd_client.commands import JSON, Argument, Arguments, Command, answer_to
-from memoryd_client.failures import Failure, LocalFailure, UsageError, as_json
-from memoryd_client.locations import Locations, locations
-from memoryd_client.render import one_line, paint, print_json, wrapped
+from memoryd_client.cli.commands import JSON, Argument, Arguments, Command, answer_to
+from memoryd_client.cli.render import one_line, paint, print_json, wrapped
+from memoryd_client.connection.failures import Failure, LocalFailure, UsageError, as_json
+from memoryd_client.connection.locations import Locations, locations
 
 if TYPE_CHECKING:
-    from memoryd_client.service import Report
+    from memoryd_client.install.service import Report
 
 YES_WORDS = {"y", "yes"}
 
@@ -44,7 +44,7 @@ class Part(NamedTuple):
 
 def install(arguments: Arguments) -> int:
     """Install the parts that were asked for; without any, all of them, step by step."""
-    from memoryd_client import footprint  # noqa: PLC0415 - only these commands pay for it
+    from memoryd_client.install import footprint  # noqa: PLC0415 - only these commands pay for it
 
     places = locations()
     missing = footprint.missing_folders(places)
@@ -59,7 +59,7 @@ def install(arguments: Arguments) -> int:
 
 def uninstall(arguments: Arguments) -> int:
     """Remove the parts that were asked for; without any, all of them."""
-    from memoryd_client import footprint  # noqa: PLC0415 - only these commands pay for it
+    from memoryd_client.install import footprint  # noqa: PLC0415 - only these commands pay for it
 
     places = locations()
     parts = parts_to_remove(places)
@@ -72,7 +72,7 @@ def uninstall(arguments: Arguments) -> int:
 
 
 def parts_to_install(places: Locations, arguments: Arguments) -> list[Part]:
-    from memoryd_client import claude_code, service  # noqa: PLC0415 - only these commands pay
+    from memoryd_client.install import claude_code, service  # noqa: PLC0415 - only these commands pay
 
     events = len(claude_code.EVENTS)
     return [
@@ -102,7 +102,7 @@ def parts_to_install(places: Locations, arguments: Arguments) -> list[Part]:
 
 
 def parts_to_remove(places: Locations) -> list[Part]:
-    from memoryd_client import claude_code, footprint  # noqa: PLC0415 - only these commands pay
+    from memoryd_client.install import claude_code, footprint  # noqa: PLC0415 - only these commands pay
 
     return [
         Part(
@@ -205,12 +205,12 @@ def done(part: Part, *, is_tried: bool) -> "Report":
 def service_system() -> ServiceSystem:
     """The one of this machine; it is loaded here because no other command pays for it."""
     if sys.platform == "darwin":
-        from memoryd_client import service_launchd  # noqa: PLC0415 - see above
+        from memoryd_client.install import launchd  # noqa: PLC0415 - see above
 
-        return service_launchd
-    from memoryd_client import service_systemd  # noqa: PLC0415 - see above
+        return launchd
+    from memoryd_client.install import systemd  # noqa: PLC0415 - see above
 
-    return service_systemd
+    return systemd
 
 
 def report_json(report: "Report") -> dict[str, object]:

@@ -2,12 +2,12 @@
 
 import sys
 
-from memoryd_client.answers import Json, Memory, objects_at, text_at
-from memoryd_client.call import call
-from memoryd_client.commands import JSON, PROJECT, Argument, Arguments, Command, project_of
-from memoryd_client.failures import LocalFailure
-from memoryd_client.naming import SCOPES, TYPES, description_for, name_for
-from memoryd_client.render import one_line, paint, print_json, printable, table, wrapped
+from memoryd_client.cli.commands import JSON, PROJECT, Argument, Arguments, Command, project_of
+from memoryd_client.cli.naming import SCOPES, TYPES, description_for, name_for
+from memoryd_client.cli.render import one_line, paint, print_json, printable, table, wrapped
+from memoryd_client.connection.answers import Json, Memory, objects_at, text_at
+from memoryd_client.connection.call import call
+from memoryd_client.connection.failures import LocalFailure
 
 
 def given(**values: object) -> dict[str, object]:

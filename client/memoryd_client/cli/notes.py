@@ -1,10 +1,10 @@
 """The commands about one session's state: notes, checkpoint, and the context it starts with."""
 
-from memoryd_client.answers import items_at, number_at, objects_at, text_at
-from memoryd_client.call import call
-from memoryd_client.commands import JSON, PROJECT, Argument, Arguments, Command, project_of
-from memoryd_client.failures import LocalFailure, UsageError
-from memoryd_client.render import one_line, print_json, printable, table, wrapped
+from memoryd_client.cli.commands import JSON, PROJECT, Argument, Arguments, Command, project_of
+from memoryd_client.cli.render import one_line, print_json, printable, table, wrapped
+from memoryd_client.connection.answers import items_at, number_at, objects_at, text_at
+from memoryd_client.connection.call import call
+from memoryd_client.connection.failures import LocalFailure, UsageError
 
 WAIT_SECONDS = 30.0
 

@@ -1,9 +1,16 @@
 """The command `recall`: what is remembered about a question, and why these memories."""
 
-from memoryd_client.answers import Json, Memory, number_at, object_at, objects_at, text_at
-from memoryd_client.call import call
-from memoryd_client.commands import JSON, PROJECT, Argument, Arguments, Command, project_of
-from memoryd_client.render import one_line, paint, print_json, printable, wrapped
+from memoryd_client.cli.commands import JSON, PROJECT, Argument, Arguments, Command, project_of
+from memoryd_client.cli.render import one_line, paint, print_json, printable, wrapped
+from memoryd_client.connection.answers import (
+    Json,
+    Memory,
+    number_at,
+    object_at,
+    objects_at,
+    text_at,
+)
+from memoryd_client.connection.call import call
 
 WAIT_SECONDS = 30.0
 

@@ -4,9 +4,7 @@ import sys
 import time
 from datetime import datetime
 
-from memoryd_client.answers import Json, is_true_at, number_at, object_at, objects_at, text_at
-from memoryd_client.call import Conversation, call
-from memoryd_client.commands import (
+from memoryd_client.cli.commands import (
     JSON,
     PROJECT,
     Argument,
@@ -15,8 +13,17 @@ from memoryd_client.commands import (
     answer_to,
     project_of,
 )
-from memoryd_client.failures import LocalFailure, UsageError
-from memoryd_client.render import Colour, columns, one_line, paint, print_json, printable, table
+from memoryd_client.cli.render import Colour, columns, one_line, paint, print_json, printable, table
+from memoryd_client.connection.answers import (
+    Json,
+    is_true_at,
+    number_at,
+    object_at,
+    objects_at,
+    text_at,
+)
+from memoryd_client.connection.call import Conversation, call
+from memoryd_client.connection.failures import LocalFailure, UsageError
 
 LONG_SECONDS = 600.0  # a first look into years of transcripts takes its time
 ID_CHARACTERS = 8

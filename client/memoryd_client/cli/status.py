@@ -9,7 +9,10 @@ import time
 from collections.abc import Iterator
 from datetime import datetime
 
-from memoryd_client.answers import (
+from memoryd_client.cli.commands import JSON, PROJECT, Arguments, Command, project_of
+from memoryd_client.cli.daemon import tell_version_difference
+from memoryd_client.cli.render import one_line, paint, print_json, wrapped
+from memoryd_client.connection.answers import (
     Json,
     is_true_at,
     items_at,
@@ -19,13 +22,10 @@ from memoryd_client.answers import (
     sentence_of,
     text_at,
 )
-from memoryd_client.call import call
-from memoryd_client.cli.daemon import tell_version_difference
-from memoryd_client.commands import JSON, PROJECT, Arguments, Command, project_of
-from memoryd_client.failures import NotRunning
-from memoryd_client.locations import Locations, locations
-from memoryd_client.mends import PAUSES, turn_on
-from memoryd_client.render import one_line, paint, print_json, wrapped
+from memoryd_client.connection.call import call
+from memoryd_client.connection.failures import NotRunning
+from memoryd_client.connection.locations import Locations, locations
+from memoryd_client.doctor.hints import PAUSES, turn_on
 
 LABEL_WIDTH = 13
 CAUSES = {

@@ -1,0 +1,127 @@
+"""A dream as it is watched: drawn in place on a terminal, plain lines in a pipe.
+
+A terminal shows the phases, the files, the money and the time, in letters that every terminal has,
+and the time goes on while nothing happens. A pipe gets a line for everything that does.
+"""
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from memoryd_client.cli.render import columns, one_line, wants_colour
+from memoryd_client.connection.answers import Json, number_at, text_at
+
+GOOD_ENDS = frozenset({"done", "previewed"})
+PHASES = ("orient", "gather", "consolidate", "prune and index")
+FILES_SHOWN = 5
+TICK_SECONDS = 1.0
+
+
+class View:
+    """Shows nothing, for those who only want the end."""
+
+    def hear(self, event: Json) -> None:
+        """Something happened in the dream."""
+
+    def close(self) -> None:
+        """Leaves the last picture as it is."""
+
+
+class Lines(View):
+    """One line for each event."""
+
+    def hear(self, event: Json) -> None:
+        words = {
+            "dream/started": f"dream {number_at(event, 'dream'):.0f} begins over"
+            f" {number_at(event, 'memories'):.0f} memories ({text_at(event, 'how')})",
+            "dream/phase": f"phase: {text_at(event, 'phase')}{cost_of(event)}",
+            "dream/file": f"changes {text_at(event, 'file')}{cost_of(event)}",
+        }
+        if text := words.get(text_at(event, "kind")):
+            print(one_line(text), flush=True)
+
+
+class Picture(View):
+    """A few lines that are drawn over again."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._phase = ""
+        self._is_done = False
+        self._files: list[str] = []
+        self._usd = 0.0
+        self._began = time.monotonic()
+        self._height = 0
+        self._drawing = threading.Lock()
+        self._over = threading.Event()
+        self._ticker = threading.Thread(target=self._tick, daemon=True)
+        self._ticker.start()
+
+    def hear(self, event: Json) -> None:
+        with self._drawing:
+            self._phase = text_at(event, "phase") or self._phase
+            self._usd = number_at(event, "usd") or self._usd
+            self._began = min(self._began, time.monotonic() - number_at(event, "seconds"))
+            self._is_done = text_at(event, "state") in GOOD_ENDS
+            file = one_line(text_at(event, "file"))
+            if file and file not in self._files:
+                self._files.append(file)
+            self._draw()
+
+    def close(self) -> None:
+        self._over.set()
+        self._ticker.join()
+
+    def _tick(self) -> None:
+        while not self._over.wait(TICK_SECONDS):
+            with self._drawing:
+                self._draw()
+
+    def _draw(self) -> None:
+        width = (columns() or 80) - 1
+        lines = [line[:width] for line in self._lines()]
+        up = f"\x1b[{self._height}A" if self._height else ""
+        sys.stdout.write(up + "".join(f"\r\x1b[2K{line}\n" for line in lines))
+        sys.stdout.flush()
+        self._height = len(lines)
+
+    def _lines(self) -> list[str]:
+        """Always as many as were drawn before, or more."""
+        seconds = time.monotonic() - self._began
+        elapsed = f"{int(seconds // 60)}:{int(seconds % 60):02}"
+        done = PHASES.index(self._phase) if self._phase in PHASES else -1
+        done = len(PHASES) if self._is_done else done
+        marks = [
+            f"[{'x' if at < done else '>' if at == done else ' '}] {phase}"
+            for at, phase in enumerate(PHASES)
+        ]
+        files = f"{len(self._files)} file{'s' * (len(self._files) != 1)}"
+        return [
+            f"dream {self._number}   {elapsed}   {files}   ${self._usd:.4f}",
+            "  " + "  ".join(marks),
+            *(f"    {file}" for file in self._files[-FILES_SHOWN:]),
+        ]
+
+
+def cost_of(event: Json) -> str:
+    usd = number_at(event, "usd")
+    return f" (${usd:.4f} so far)" if usd else ""
+
+
+@contextmanager
+def view_for(number: int, *, is_shown: bool) -> Iterator[View]:
+    """What fits where the output goes."""
+    view = View()
+    if is_shown:
+        view = Picture(number) if is_drawable() else Lines()
+    try:
+        yield view
+    finally:
+        view.close()
+
+
+def is_drawable() -> bool:
+    """A terminal that can move its cursor; whoever wants no colour wants plain lines too."""
+    return wants_colour(sys.stdout)

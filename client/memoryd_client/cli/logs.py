@@ -1,0 +1,198 @@
+"""Renders the daemon's JSON log lines for people, and follows the file across its rotation.
+
+Rules:
+- The file is read, not asked for: the log matters most when the daemon does not answer.
+- A rotation renames `memoryd.log` to `memoryd.log.1`. The open file is read to its end before the
+  new one is opened; another inode tells a rotation, a smaller size a truncation.
+- A line that is not JSON is shown as it is: it may be a traceback, and that is the news.
+"""
+
+import json
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from itertools import chain
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, NamedTuple, Self
+
+from memoryd_client.cli.render import Colour, one_line, paint, printable
+from memoryd_client.connection.answers import Json, as_object, text_at
+
+LEVELS = ("debug", "info", "warning", "error", "critical")
+COLOURS: dict[str, Colour] = {
+    "debug": "dim",
+    "warning": "yellow",
+    "error": "red",
+    "critical": "red",
+}
+POLL_SECONDS = 0.25
+EVENT_WIDTH = 24
+
+
+class Line(NamedTuple):
+    """One line of the log; `fields` is empty when it is not a JSON object."""
+
+    raw: str
+    fields: Json
+
+
+def parsed(raw: bytes) -> Line:
+    text = raw.decode("utf-8", "replace").rstrip("\r\n")
+    try:
+        fields = as_object(json.loads(text))
+    except (ValueError, RecursionError):
+        fields = {}
+    return Line(text, fields)
+
+
+def is_at_least(line: Line, level: str) -> bool:
+    """Whether a line is as grave as `level`; one that does not say always counts."""
+    own = text_at(line.fields, "level").lower()
+    return own not in LEVELS or LEVELS.index(own) >= LEVELS.index(level)
+
+
+class Follower:
+    """Reads whole lines that are appended to a log, whichever file has its name at the moment."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: BinaryIO | None = None
+        self._half = b""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def rotated_lines(self) -> Iterator[Line]:
+        """The lines of the file that the log was before its last rotation."""
+        try:
+            with self._path.with_name(self._path.name + ".1").open("rb") as raw_lines:
+                yield from map(parsed, raw_lines)
+        except FileNotFoundError:
+            return
+
+    def new_lines(self) -> Iterator[Line]:
+        """The lines since the last look; at the first look, all of them."""
+        while True:
+            if self._file is None:
+                self._open()
+            yield from self._rest()
+            if self._file is None or not self._was_replaced():
+                return
+            # Between our read and the rename, the daemon may have written a last line.
+            yield from self._rest()
+            yield from self._cut_off()
+            self._file.close()
+            self._file = None
+
+    def _open(self) -> None:
+        try:
+            self._file = self._path.open("rb")
+        except FileNotFoundError:
+            self._file = None
+
+    def _rest(self) -> Iterator[Line]:
+        if self._file is None:
+            return
+        if os.fstat(self._file.fileno()).st_size < self._file.tell():
+            self._file.seek(0)
+            self._half = b""
+        *whole, self._half = (self._half + self._file.read()).split(b"\n")
+        yield from map(parsed, whole)
+
+    def _cut_off(self) -> Iterator[Line]:
+        """The half line that a crash left at the end of a file that will not grow any more."""
+        if self._half:
+            yield parsed(self._half)
+        self._half = b""
+
+    def _was_replaced(self) -> bool:
+        """Whether the name leads to another file; while there is none, the old one is still it."""
+        if self._file is None:
+            return False
+        try:
+            now = self._path.stat()
+        except FileNotFoundError:
+            return False
+        own = os.fstat(self._file.fileno())
+        return (now.st_dev, now.st_ino) != (own.st_dev, own.st_ino)
+
+
+def last_lines(follower: Follower, count: int, level: str) -> list[Line]:
+    """The newest `count` lines that are grave enough, oldest first; the follower is then past them.
+
+    One reader for both: between two of them, a line would be shown twice or not at all.
+    """
+    there = chain(follower.rotated_lines(), follower.new_lines())
+    return list(deque((line for line in there if is_at_least(line, level)), maxlen=count))
+
+
+def follow(follower: Follower, wait: Callable[[], None]) -> Iterator[Line]:
+    """New lines for as long as `wait` returns; it is called whenever there are none."""
+    while True:
+        yield from follower.new_lines()
+        wait()
+
+
+def rendered(line: Line) -> str:
+    """A line as people read it: local time, level, event, other fields; long texts below it."""
+    if not line.fields:
+        return printable(line.raw)
+    level = text_at(line.fields, "level").lower()
+    colour = COLOURS.get(level)
+    label = one_line(level or "-").ljust(8)
+    event = one_line(text_at(line.fields, "event")).ljust(EVENT_WIDTH)
+    others = {
+        one_line(key): value
+        for key, value in line.fields.items()
+        if key not in {"timestamp", "level", "event"}
+    }
+    parts = [
+        paint(local_time(line.fields), "dim"),
+        paint(label, colour) if colour else label,
+        paint(event, "bold"),
+        *(f"{paint(key, 'cyan')}={short(value)}" for key, value in others.items() if fits(value)),
+    ]
+    blocks = [indented(str(value)) for value in others.values() if not fits(value)]
+    return "\n".join([" ".join(parts).rstrip(), *blocks])
+
+
+def as_json(line: Line) -> str:
+    """A line for programs: one JSON object, even where the log has something else."""
+    return line.raw if line.fields else json.dumps({"event": "no-json", "text": line.raw})
+
+
+def fits(value: object) -> bool:
+    """Whether a value can stand in the line; a traceback cannot."""
+    return not (isinstance(value, str) and "\n" in value)
+
+
+def short(value: object) -> str:
+    """A value as plain as it can be told from its neighbours."""
+    if isinstance(value, str) and value.split() == [value]:
+        return printable(value)
+    return printable(json.dumps(value, ensure_ascii=False))
+
+
+def indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in printable(text).rstrip().split("\n"))
+
+
+def local_time(fields: Json) -> str:
+    """When it happened, in the reader's time zone; as it is written when it cannot be read."""
+    written = str(fields.get("timestamp", ""))
+    try:
+        moment = datetime.fromisoformat(written).astimezone()
+    except (ValueError, OverflowError):
+        return one_line(written).ljust(19)
+    return moment.strftime("%Y-%m-%d %H:%M:%S")

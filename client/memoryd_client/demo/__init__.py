@@ -1,0 +1,1 @@
+"""The life of a memory, played in a throwaway home."""

@@ -1,0 +1,1 @@
+"""What is wrong on this machine, and what to type."""

@@ -1,0 +1,1 @@
+"""Hooks, service and MCP entry: put in place, checked, removed."""

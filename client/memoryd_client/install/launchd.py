@@ -1,0 +1,87 @@
+"""memoryd as a launchd agent of this user, with its socket held by launchd."""
+
+import os
+import plistlib
+from collections.abc import Sequence
+from pathlib import Path
+from xml.parsers.expat import ExpatError
+
+from memoryd_client.connection.failures import LocalFailure
+from memoryd_client.connection.locations import Locations
+from memoryd_client.install import units
+from memoryd_client.install.programs import MISSING, Outcome, run
+from memoryd_client.install.service import (
+    Report,
+    make_folders,
+    refuse_if_served_by_hand,
+    template,
+    values_for,
+    write_whole,
+)
+
+LABEL = "local.memoryd"
+
+
+def launchctl(*words: str) -> Outcome:
+    return run("launchctl", *words)
+
+
+def domain() -> str:
+    """Where launchd keeps the agents of a person who is logged in."""
+    return f"gui/{os.getuid()}"
+
+
+def is_loaded() -> bool:
+    return launchctl("print", f"{domain()}/{LABEL}").code == 0
+
+
+def install(places: Locations, writable: Sequence[str]) -> Report:
+    """Write and start the agent; raises LocalFailure when that cannot be done."""
+    require_launchd()
+    path = places.service
+    refuse_if_foreign(path)
+    refuse_if_served_by_hand(service_is_active=is_loaded())
+    make_folders(places)
+    agent = template("launchd", "memoryd.plist").read_bytes()
+    write_whole(path, units.launch_agent(agent, values_for(places, writable)))
+    launchctl("bootout", f"{domain()}/{LABEL}")
+    outcome = launchctl("bootstrap", domain(), str(path))
+    if outcome.code:
+        raise LocalFailure(
+            f"launchctl bootstrap failed: {outcome.complaint}",
+            f"look for the reason with: launchctl print {domain()}/{LABEL}",
+        )
+    notes = ["--writable changes nothing here: launchd has no fences"] if writable else []
+    return Report(written=[path], notes=notes)
+
+
+def uninstall(places: Locations) -> Report:
+    """Stop the agent and remove the file that `install` wrote."""
+    path = places.service
+    if not path.exists():
+        return Report(notes=["there was no service to remove"])
+    refuse_if_foreign(path)
+    launchctl("bootout", f"{domain()}/{LABEL}")
+    path.unlink()
+    return Report(removed=[path])
+
+
+def require_launchd() -> None:
+    if launchctl("version").code == MISSING:
+        raise LocalFailure(
+            "this system has no launchd, so memoryd cannot be its service",
+            "run it in a terminal instead: memoryd serve",
+        )
+
+
+def refuse_if_foreign(path: Path) -> None:
+    if path.exists() and label_in(path) != LABEL:
+        raise LocalFailure(f"{path} was not written by memoryd", "move it away, then try again")
+
+
+def label_in(path: Path) -> object:
+    try:
+        agent = plistlib.loads(path.read_bytes())
+    except (plistlib.InvalidFileException, ExpatError, ValueError):
+        return None
+    return agent.get("Label") if isinstance(agent, dict) else None

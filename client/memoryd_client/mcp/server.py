@@ -1,0 +1,201 @@
+"""`memoryd mcp`: a bridge from the Model Context Protocol on standard input to the daemon.
+
+It speaks both eras of the protocol: the handshake (`initialize`, up to 2025-11-25) and the later
+one without sessions (`server/discover`, 2026-07-28), where every request names its version. It
+keeps no state, so it need not know in which of the two it is. It starts fast: no argparse.
+"""
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from typing import BinaryIO
+
+from memoryd_client.connection.answers import Json, object_at, text_at
+from memoryd_client.connection.failures import Failure
+from memoryd_client.mcp.tools import (
+    TOOLS,
+    TOPIC,
+    resource_text,
+    resources,
+    tool_json,
+    wrong_arguments,
+)
+from memoryd_client.version import __version__
+
+HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+MODERN = ("2026-07-28",)
+META = "io.modelcontextprotocol/"
+LINE_BYTES = 8 * 1024 * 1024
+
+PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601, -32602
+OUR_FAULT = -32603
+UNSUPPORTED_VERSION, NO_RESOURCE = -32022, -32002
+
+INSTRUCTIONS = (
+    "memoryd keeps what this person and this project want remembered between sessions. Use recall "
+    "before you assume how something is done here; use remember when the person corrects you or "
+    "tells you something that the code cannot show."
+)
+IDENTITY: dict[str, object] = {"name": "memoryd", "title": "memoryd", "version": __version__}
+CAPABILITIES: dict[str, object] = {"tools": {}, "resources": {}}
+
+
+class Wrong(Exception):
+    """An answer that is an error, with the code that the protocol has for it."""
+
+    def __init__(self, code: int, message: str, data: object = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+def main() -> int:
+    """Answers until standard input ends, or the agent does."""
+    with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
+        serve(sys.stdin.buffer, sys.stdout.buffer)
+    # What cannot be said any more must not be said by the interpreter at its end either.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def serve(lines: BinaryIO, out: BinaryIO) -> None:
+    for line in bounded_lines(lines):
+        answer = answer_to(line)
+        if answer is not None:
+            out.write(json.dumps(answer, separators=(",", ":")).encode() + b"\n")
+            out.flush()
+
+
+def bounded_lines(lines: BinaryIO) -> Iterable[bytes]:
+    """Lines with text in them; the rest of one that is too long is passed over."""
+    while line := lines.readline(LINE_BYTES):
+        if not line.endswith(b"\n") and len(line) == LINE_BYTES:
+            while (rest := lines.readline(LINE_BYTES)) and not rest.endswith(b"\n"):
+                pass
+        if line.strip():
+            yield line
+
+
+def answer_to(line: bytes) -> dict[str, object] | None:
+    """The answer to one message; None for a notification."""
+    try:
+        message = json.loads(line, parse_constant=no_constant)
+    except (ValueError, RecursionError):
+        return error_answer(None, Wrong(PARSE_ERROR, "this is not JSON"))
+    if not isinstance(message, dict) or not isinstance(message.get("method"), str):
+        is_reply = isinstance(message, dict) and ("result" in message or "error" in message)
+        return None if is_reply else error_answer(None, Wrong(INVALID_REQUEST, "not a request"))
+    if "id" not in message:
+        return None
+    if not isinstance(message["id"], str | int) or isinstance(message["id"], bool):
+        return error_answer(None, Wrong(INVALID_REQUEST, "an id is text or a whole number"))
+    try:
+        result = result_of(message["method"], object_at(message, "params"))
+    except Wrong as wrong:
+        return error_answer(message["id"], wrong)
+    except Failure as failure:
+        return error_answer(message["id"], Wrong(-32000, said(failure)))
+    except Exception:  # noqa: BLE001 - one bad call must not take the tools from a whole session
+        return error_answer(message["id"], Wrong(OUR_FAULT, "memoryd failed; this is a bug"))
+    return {"jsonrpc": "2.0", "id": message["id"], "result": result}
+
+
+def no_constant(name: str) -> None:
+    """NaN and Infinity, which Python would read and write, and nobody else."""
+    raise ValueError(name)
+
+
+def error_answer(id_: object, wrong: Wrong) -> dict[str, object]:
+    error = {"code": wrong.code, "message": wrong.message}
+    if wrong.data is not None:
+        error["data"] = wrong.data
+    return {"jsonrpc": "2.0", "id": id_, "error": error}
+
+
+def result_of(method: str, params: Json) -> Mapping[str, object]:
+    meta = object_at(params, "_meta")
+    asked = text_at(meta, f"{META}protocolVersion")
+    if asked and asked not in MODERN:
+        supported = {"supported": [*MODERN], "requested": asked}
+        raise Wrong(UNSUPPORTED_VERSION, f"protocol version {asked} is not spoken here", supported)
+    match method:
+        case "initialize":
+            return initialized(text_at(params, "protocolVersion"))
+        case "server/discover":
+            return complete(cached(discovered()))
+        case "ping":
+            return complete({}) if asked else {}
+        case "tools/list":
+            return complete(cached({"tools": [tool_json(tool) for tool in TOOLS]}))
+        case "tools/call":
+            return complete(called(text_at(params, "name"), object_at(params, "arguments")))
+        case "resources/list":
+            return complete(cached({"resources": resources()}))
+        case "resources/templates/list":
+            return complete(cached({"resourceTemplates": [TEMPLATE]}))
+        case "resources/read":
+            return complete(cached(read(text_at(params, "uri"))))
+        case _:
+            raise Wrong(NO_METHOD, f"there is no method {method}")
+
+
+TEMPLATE = {
+    "uriTemplate": f"{TOPIC}{{file}}",
+    "name": "memory",
+    "title": "One memory",
+    "mimeType": "text/markdown",
+}
+
+
+def initialized(version: str) -> dict[str, object]:
+    return {
+        "protocolVersion": version if version in HANDSHAKES else HANDSHAKES[-1],
+        "capabilities": CAPABILITIES,
+        "serverInfo": IDENTITY,
+        "instructions": INSTRUCTIONS,
+    }
+
+
+def discovered() -> dict[str, object]:
+    return {
+        "supportedVersions": [*MODERN],
+        "capabilities": CAPABILITIES,
+        "instructions": INSTRUCTIONS,
+    }
+
+
+def complete(result: dict[str, object]) -> dict[str, object]:
+    """As the later protocol wants it; the earlier one passes over what it does not know."""
+    return result | {"resultType": "complete", "_meta": {f"{META}serverInfo": IDENTITY}}
+
+
+def cached(result: dict[str, object]) -> dict[str, object]:
+    return result | {"ttlMs": 0, "cacheScope": "private"}
+
+
+def called(name: str, arguments: Json) -> dict[str, object]:
+    tool = next((one for one in TOOLS if one.name == name), None)
+    if tool is None:
+        raise Wrong(INVALID_PARAMS, f"there is no tool {name}")
+    words, is_error = wrong_arguments(tool, arguments), True
+    if not words:
+        try:
+            words, is_error = tool.run(arguments), False
+        except Failure as failure:
+            words = said(failure)
+    return {"content": [{"type": "text", "text": words}], "isError": is_error}
+
+
+def read(uri: str) -> dict[str, object]:
+    try:
+        text = resource_text(uri)
+    except Failure as failure:
+        raise Wrong(NO_RESOURCE, said(failure), {"uri": uri}) from failure
+    return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": text}]}
+
+
+def said(failure: Failure) -> str:
+    return f"{failure.message}\n{failure.hint}".strip()

@@ -1,0 +1,123 @@
+"""The child process that tries a model's pattern on texts, so that it can be killed.
+
+A regular expression may run for years on twenty letters, and inside the daemon nothing could stop
+it. Here it has a deadline from outside and an alarm of its own, and sees only the text it is given.
+
+It reads frames from its input: the question first, then pieces of files, each with the number of
+the file and of its first line. When the input ends, or enough was found, it prints its answer.
+
+A line that fits is shown in masks before it is cut, with enough text round it for the secrets to be
+known as such, and must fit again as it is then: what fits only inside a secret is not found.
+"""
+
+import re
+import signal
+import struct
+import sys
+from collections.abc import Iterator
+from typing import BinaryIO, Final
+
+import msgspec
+
+from memoryd.text.invisible import strip_invisible
+
+ALARM_SECONDS: Final = 20
+CONTEXT_CHARACTERS: Final = 3000
+
+_FRAME = struct.Struct(">III")
+
+
+class Question(msgspec.Struct, frozen=True):
+    """`width` is how many characters of a line are shown round a match."""
+
+    pattern: str
+    width: int
+    matches_limit: int
+
+
+class Match(msgspec.Struct, frozen=True, array_like=True):
+    file: int
+    line: int
+    text: str
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """`is_pattern` is False when the pattern could not be compiled."""
+
+    matches: list[Match]
+    is_pattern: bool = True
+    is_cut: bool = False
+
+
+def frame(data: bytes, file: int = 0, line: int = 0) -> bytes:
+    return _FRAME.pack(file, line, len(data)) + data
+
+
+def main() -> None:
+    signal.alarm(ALARM_SECONDS)
+    frames = _frames(sys.stdin.buffer)
+    question = msgspec.json.decode(next(frames)[2], type=Question)
+    sys.stdout.buffer.write(msgspec.json.encode(_answer(question, frames)))
+
+
+def _frames(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
+    while len(head := stream.read(_FRAME.size)) == _FRAME.size:
+        file, line, size = _FRAME.unpack(head)
+        yield file, line, stream.read(size)
+
+
+def _answer(question: Question, frames: Iterator[tuple[int, int, bytes]]) -> Answer:
+    try:
+        pattern = re.compile(question.pattern)
+    except (re.error, OverflowError, RecursionError, MemoryError):
+        return Answer([], is_pattern=False)
+    found: dict[tuple[int, int], Match] = {}
+    for file, first_line, data in frames:
+        text = data.decode("utf-8", "replace")
+        for line, text_shown in _matches(pattern, text, first_line, question.width):
+            # A long line comes in pieces that overlap; it is told once.
+            found.setdefault((file, line), Match(file, line, text_shown))
+            if len(found) >= question.matches_limit:
+                return Answer(list(found.values()), is_cut=True)
+    return Answer(list(found.values()))
+
+
+def _matches(
+    pattern: re.Pattern[str], text: str, first_line: int, width: int
+) -> Iterator[tuple[int, str]]:
+    start = 0
+    for number, line in enumerate(text.split("\n"), start=first_line):
+        match = pattern.search(line)
+        if match:
+            masked = _masked(text, slice(start, start + len(line)), start + match.start())
+            again = pattern.search(masked)
+            if again:
+                yield number, _cut(masked, again.start(), width)
+        start += len(line) + 1
+
+
+def _masked(text: str, line: slice, at: int) -> str:
+    """The line, or as much of it as is safe to show of a long one, with masks for secrets."""
+    # Loaded when there is something to show: it costs more than all the rest of this process.
+    from memoryd.text.masking.mask import find_secrets, mask  # noqa: PLC0415
+
+    low, high = max(at - 2 * CONTEXT_CHARACTERS, 0), at + 2 * CONTEXT_CHARACTERS
+    # A secret at the edge of what is looked at may be cut and not known; so the edge is not shown.
+    done, end = max(line.start, at - CONTEXT_CHARACTERS), min(line.stop, at + CONTEXT_CHARACTERS)
+    parts: list[str] = []
+    for secret in find_secrets(text[low:high]):
+        first, last = low + secret.start, low + secret.end
+        if first < end and last > done:
+            parts += text[done : max(first, done)], secret.mask
+            done = min(last, end)
+    return mask(strip_invisible("".join((*parts, text[done:end]))))
+
+
+def _cut(line: str, at: int, width: int) -> str:
+    first = max(at - width // 2, 0)
+    last = first + width
+    return f"{'…' * (first > 0)}{line[first:last]}{'…' * (last < len(line))}"
+
+
+if __name__ == "__main__":
+    main()

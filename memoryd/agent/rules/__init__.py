@@ -1,0 +1,1 @@
+"""What a run may see, touch and spend, decided without IO."""

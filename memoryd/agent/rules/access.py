@@ -1,0 +1,239 @@
+"""What the tools of an agent may see and touch, decided by paths and names alone.
+
+Rules
+- A path is judged by the nearest root above it: the project, a memory directory, the project's
+  transcripts, or a closed folder. Beneath a closed one, and beneath none, nothing may be read.
+  Where the system shows its processes is always closed: the daemon's environment is there too.
+- Files that look like keys or credentials are never read, by their own name or by a folder's; git's
+  own files neither. Names are compared as the most forgiving file system would: without case,
+  width and invisible characters. A topic file in a memory directory may be called what it likes.
+- A transcript is only searched. Other text beneath the transcripts' folder (session notes) is free.
+- Only Markdown files of the run's one memory directory may be written: not its index, which follows
+  by itself, not the folders of others in it (team, logs), nothing hidden. In log mode it is the
+  other way round: nothing but the daily log.
+- A no is said in fixed words that tell the model what it may do instead.
+"""
+
+import posixpath
+import unicodedata
+from collections.abc import Sequence
+from fnmatch import translate
+from itertools import pairwise
+from typing import Final, Literal
+
+import msgspec
+
+from memoryd.base.errors import ToolError
+from memoryd.memories.rules.topics import INDEX_FILE
+from memoryd.text.invisible import strip_invisible
+from memoryd.text.lazy_regex import late
+
+Kind = Literal["project", "memory", "transcripts", "closed"]
+Reason = Literal[
+    "bad-path",
+    "outside",
+    "looks-secret",
+    "transcript",
+    "no-file",
+    "not-plain",
+    "binary",
+    "too-large",
+    "not-markdown",
+    "index",
+    "others-folder",
+    "bad-name",
+    "no-header",
+    "empty",
+    "not-the-persons",
+    "log-mode",
+    "read-first",
+    "changed",
+    "no-match",
+    "ambiguous",
+    "bad-pattern",
+    "too-slow",
+    "bad-command",
+    "limit",
+    "unknown-tool",
+    "storage",
+]
+
+PATH_LIMIT_BYTES: Final = 4096
+LOG_PATTERN: Final = "logs/YYYY/MM/YYYY-MM-DD.md"
+# Nothing that a memory could be about, and too much of it.
+NEVER_WALKED: Final = frozenset(
+    {
+        ".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", ".tox", ".nox",
+        ".mypy_cache", ".ruff_cache", ".pytest_cache", ".gradle", ".terraform", ".next",
+    }
+)  # fmt: skip
+
+_SECRET_FOLDERS: Final = frozenset(
+    {
+        ".git", ".hg", ".svn", ".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", ".gcloud",
+        ".password-store", ".mozilla", ".thunderbird", ".terraform.d", "keychains", "keyrings",
+        "secrets", ".secrets",
+    }
+)  # fmt: skip
+_SECRET_BELOW_CONFIG: Final = frozenset(
+    {"gh", "gcloud", "google-chrome", "chromium", "op", "containers", "rclone", "hub"}
+)
+_SECRET_NAMES: Final = (
+    ".env*", "*.env", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem", "*.key", "*.p8",
+    "*.p12", "*.pfx", "*.ppk", "*.jks", "*.keystore", "*.kdb", "*.kdbx", "*.ovpn", "*.gpg", "*.asc",
+    ".netrc", "_netrc", ".authinfo*", ".npmrc", ".yarnrc*", ".pypirc", ".pgpass", ".my.cnf",
+    ".git-credentials", ".gitconfig", ".htpasswd", ".dockercfg", ".dockerconfigjson", ".boto",
+    ".s3cfg", ".terraformrc", ".vault-token", ".claude.json", ".*history", "*_history",
+    "wallet.dat", "auth.json",
+    "credentials*", ".credentials*", "*credentials.json", "*credential*.json", "*.credentials",
+    "client_secret*", "service-account*.json", "service_account*.json", "*serviceaccount*.json",
+    "*service-account*.json", "gha-creds-*", "secret", "secret.*", "secrets.*",
+    "*.secret", "*.secrets", "kubeconfig*", "*.kubeconfig", "*.tfstate*", "*.tfvars*",
+)  # fmt: skip
+_SECRET_NAME = late("|".join(map(translate, _SECRET_NAMES)))
+_SYSTEM_FOLDERS: Final = ("/proc", "/sys", "/dev", "/run")
+_OTHERS_FOLDERS: Final = frozenset({"team", "logs"})
+_A_LOG = late(r"logs/(?:YYYY/MM/YYYY-MM-DD|\d{4}/\d\d/\d{4}-\d\d-\d\d)\.md")
+_UNPRINTED = late("[\x00-\x1f\x7f\ud800-\udfff]")
+
+
+class Denied(ToolError):
+    """A no with one word for the log beside the words for the model."""
+
+    def __init__(self, reason: Reason, words: str) -> None:
+        super().__init__(f"not done: {words}")
+        self.reason = reason
+
+
+class Root(msgspec.Struct, frozen=True):
+    """A folder, by its real path, and what lies beneath it."""
+
+    path: str
+    kind: Kind
+
+
+_CLOSED_BY_US: Final = tuple(Root(folder, "closed") for folder in _SYSTEM_FOLDERS)
+
+
+def tidied(path: str) -> str:
+    """The path without `.`, `..` and doubled slashes; Denied for what can be none."""
+    if not path.strip() or not is_printed(path):
+        raise Denied("bad-path", "that is no path; give one as it was shown to you")
+    if len(path.encode()) > PATH_LIMIT_BYTES:
+        raise Denied("bad-path", "that path is too long")
+    if path.startswith("~"):
+        raise Denied("bad-path", "`~` is not expanded; give the path in full")
+    plain = posixpath.normpath(path)
+    return f"/{plain.lstrip('/')}" if plain.startswith("/") else plain
+
+
+def is_printed(name: str) -> bool:
+    """Whether a name can be shown on one line and sent as UTF-8."""
+    return _UNPRINTED.search(name) is None
+
+
+def is_beneath(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
+
+
+def root_over(path: str, roots: Sequence[Root]) -> Root:
+    """The nearest root above a real path that opens it; Denied where there is none."""
+    above = [root for root in (*roots, *_CLOSED_BY_US) if _is_over(root, path)]
+    nearest = max(above, key=lambda root: (len(root.path), root.kind == "closed"), default=None)
+    if nearest is None or nearest.kind == "closed":
+        raise Denied(
+            "outside",
+            "outside what you may read: the project, its memory directories and, in a dream, its"
+            " transcripts",
+        )
+    return nearest
+
+
+def check_name(path: str, kind: Kind) -> None:
+    """Denied for a path of which any step looks like keys, credentials or git's own files."""
+    *folders, name = [_forgiven(step) for step in path.split("/")]
+    is_topic = kind == "memory" and name.endswith(".md") and not name.startswith(".")
+    if (
+        (_SECRET_NAME.match(name) and not is_topic)
+        or not _SECRET_FOLDERS.isdisjoint([*folders, name])
+        or _is_below_config(folders)
+    ):
+        raise Denied(
+            "looks-secret", "it looks like keys, credentials or git's own files; go without it"
+        )
+
+
+def looks_secret(path: str, kind: Kind) -> bool:
+    try:
+        check_name(path, kind)
+    except Denied:
+        return True
+    return False
+
+
+def check_readable_whole(path: str, kind: Kind) -> None:
+    """Denied for a transcript, which is long and full of other people's words."""
+    if kind == "transcripts" and not path.endswith(".md"):
+        raise Denied("transcript", "transcripts are not read whole; search it with a narrow Grep")
+
+
+def file_to_write(path: str, folders: Sequence[str]) -> str:
+    """The name below the run's memory directory, which has these paths; Denied for any other."""
+    plain = _below_the_memory(path, folders)
+    steps = plain.split("/")
+    if _OTHERS_FOLDERS & {_forgiven(steps[0])}:
+        raise Denied("others-folder", "team/ and logs/ are not this run's to write")
+    if any(step.startswith(".") for step in steps) or plain.endswith("/"):
+        raise Denied("bad-name", "hidden names are not memories")
+    if _forgiven(steps[-1]) == INDEX_FILE.lower():
+        raise Denied(
+            "index",
+            f"{INDEX_FILE} is kept by itself: write the topic file, and its line follows from the"
+            " header's name and description",
+        )
+    if not steps[-1].endswith(".md"):
+        raise Denied("not-markdown", "memories are Markdown files; end the name in .md")
+    return plain
+
+
+def check_log_path(path: str, folders: Sequence[str]) -> None:
+    """Denied for anything but a daily log of the run's memory directory, which has these paths."""
+    if not _A_LOG.fullmatch(_below_the_memory(path, folders)):
+        raise Denied(
+            "log-mode", f"this project keeps a log: {LOG_PATTERN} is the only file to write to"
+        )
+
+
+def _below_the_memory(path: str, folders: Sequence[str]) -> str:
+    plain = tidied(path)
+    if plain.startswith("/"):
+        below = [
+            posixpath.relpath(plain, folder) for folder in folders if is_beneath(plain, folder)
+        ]
+        if not below:
+            raise _outside_the_memory()
+        plain = below[0]
+    if plain.split("/")[0] == "..":
+        raise _outside_the_memory()
+    return plain
+
+
+def _outside_the_memory() -> Denied:
+    return Denied("outside", "outside what you may write: the memory directory of this run")
+
+
+def _is_over(root: Root, path: str) -> bool:
+    if root.kind == "closed":
+        # Refusing must not hang on the case that a forgiving file system ignores.
+        return is_beneath(path.casefold(), root.path.casefold())
+    return is_beneath(path, root.path)
+
+
+def _is_below_config(folders: Sequence[str]) -> bool:
+    return any(
+        over == ".config" and below in _SECRET_BELOW_CONFIG for over, below in pairwise(folders)
+    )
+
+
+def _forgiven(step: str) -> str:
+    return strip_invisible(unicodedata.normalize("NFKC", step)).casefold()

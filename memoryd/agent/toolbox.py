@@ -1,0 +1,143 @@
+"""The toolbox of one run of an agent.
+
+Rules
+- Read, Grep, Glob and Bash see what the run's view opens, masked. Write and Edit change memories,
+  one at a time, so that two edits in one answer both count.
+- What is handed out is charged on the run's meter, and what is written before it is.
+- Every attempt leaves an outcome: which tool, what came of it, and what it was about; never
+  contents. Whoever called logs it.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final, Literal
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from memoryd.agent.bash import run_command
+from memoryd.agent.rules.access import Denied, Reason
+from memoryd.agent.rules.limits import Meter
+from memoryd.agent.rules.tool_schemas import DEFINITIONS, Bash, Edit, Glob, Grep, Read, Write
+from memoryd.agent.search import glob, grep
+from memoryd.agent.view import View, shown
+from memoryd.agent.writer import Change, Pen
+from memoryd.base.errors import ToolError
+from memoryd.memories.records import Stored
+
+READ_LINES: Final = 2000
+READ_LIMIT_CHARACTERS: Final = 50_000
+LINE_LIMIT_CHARACTERS: Final = 2000
+LOGGED_CHARACTERS: Final = 200
+
+Verdict = Literal["ok", "refused", "failed"]
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """One attempt; `subject` is the path, pattern or command, `reason` empty when it was done."""
+
+    tool: str
+    verdict: Verdict
+    reason: Reason | Literal["", "error"]
+    subject: str
+
+
+class AgentTools:
+    """What an agent's loop calls."""
+
+    definitions = DEFINITIONS
+
+    def __init__(self, view: View, pen: Pen) -> None:
+        self._view = view
+        self._pen = pen
+        self._writing = anyio.Lock()
+        self.outcomes: list[Outcome] = []
+        self.written: list[Stored] = []
+
+    async def call(self, name: str, arguments: msgspec.Struct, meter: Meter) -> str:
+        """What the tool answers; `ToolError` in fixed words for a no."""
+        verdict: Verdict = "failed"
+        reason: Reason | Literal["", "error"] = "error"
+        try:
+            text = await self._answer(arguments, meter)
+            verdict, reason = "ok", ""
+        except Denied as no:
+            verdict, reason = "refused", no.reason
+            raise
+        except ToolError:
+            verdict, reason = "refused", "limit"
+            raise
+        finally:
+            self.outcomes.append(Outcome(name, verdict, reason, _subject(name, arguments)))
+        return text
+
+    async def _answer(self, arguments: msgspec.Struct, meter: Meter) -> str:
+        match arguments:
+            case Read():
+                return await self._read(arguments, meter)
+            case Grep():
+                search = partial(
+                    grep, self._view, arguments.pattern, arguments.path, arguments.glob
+                )
+                return await self._looked_up(search, meter)
+            case Glob():
+                names = partial(glob, self._view, arguments.pattern, arguments.path)
+                return await self._looked_up(names, meter)
+            case Bash():
+                command = partial(run_command, self._view, arguments.command)
+                return await self._looked_up(command, meter)
+            case Write():
+                return await self._changed(partial(self._pen.whole, arguments), meter)
+            case Edit():
+                return await self._changed(partial(self._pen.edited, arguments), meter)
+            case _:
+                raise Denied("unknown-tool", "there is no such tool")
+
+    async def _looked_up(self, work: Callable[[], str], meter: Meter) -> str:
+        text = await anyio.to_thread.run_sync(work)
+        meter.charge_read(len(text.encode()))
+        self._pen.was_shown(text)
+        return text
+
+    async def _changed(self, prepare: Callable[[], Change], meter: Meter) -> str:
+        async with self._writing:
+            change = await anyio.to_thread.run_sync(prepare)
+            meter.charge_write(len(change.text.encode()))
+            stored = await anyio.to_thread.run_sync(self._pen.put, change)
+            self.written.append(stored)
+        masked = "; what looked like a secret in it was masked" * (stored.text != change.text)
+        return f"saved {stored.path}{masked}"
+
+    async def _read(self, arguments: Read, meter: Meter) -> str:
+        page = await anyio.to_thread.run_sync(self._view.page, arguments.file_path)
+        text = numbered(page.text, arguments.offset or 1, arguments.limit or READ_LINES)
+        meter.charge_read(len(text.encode()))
+        self._pen.saw(page)
+        return text
+
+
+def numbered(text: str, first: int, count: int) -> str:
+    """At most `count` lines with their numbers, from `first` on; says so when that is not all."""
+    plain = text.replace("\r\n", "\n").removesuffix("\n")
+    lines = plain.split("\n") if text else []
+    parts: list[str] = []
+    room = READ_LIMIT_CHARACTERS
+    for number, line in enumerate(lines[first - 1 : first - 1 + count], start=first):
+        cut = "…" * (len(line) > LINE_LIMIT_CHARACTERS)
+        part = f"{number:6}\t{line[:LINE_LIMIT_CHARACTERS]}{cut}"
+        room -= len(part) + 1
+        if room < 0:
+            break
+        parts.append(part)
+    following = first + len(parts)
+    if following <= len(lines):
+        parts.append(f"[cut: {len(lines)} lines in all; go on with offset {following}]")
+    return "\n".join(parts) or f"(nothing there: {len(lines)} lines in all)"
+
+
+def _subject(name: str, arguments: msgspec.Struct) -> str:
+    field = next((tool.logged_field for tool in DEFINITIONS if tool.name == name), "")
+    return shown(str(getattr(arguments, field, None) or "")[: 10 * LOGGED_CHARACTERS])[
+        :LOGGED_CHARACTERS
+    ]

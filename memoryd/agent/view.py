@@ -1,0 +1,292 @@
+"""Files as the tools of an agent see them: through handles, plain, text, and masked.
+
+- A path is resolved first, links included, and judged where it really leads. Then it is opened from
+  the root's handle with no link followed, so that nobody can swap it in between.
+- Only regular files with a single link are opened, and never waited for. A file with a NUL byte is
+  no text.
+- Whatever leaves here for a model is masked and free of invisible characters.
+"""
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import takewhile
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from memoryd.agent.rules import access
+from memoryd.agent.rules.access import Denied, Root
+from memoryd.base.errors import Conflict, MemorydError, NotFound, StorageError
+from memoryd.memories.records import MemoryDirectory
+from memoryd.system.cancellation import stop_if_cancelled
+from memoryd.system.folder import DEEPEST, Folder, open_beneath, version_of
+from memoryd.text.invisible import strip_invisible
+from memoryd.text.masking.mask import mask
+
+TEXT_LIMIT_BYTES: Final = 1024 * 1024
+BINARY_PROBE_BYTES: Final = 8192
+WALK_DEPTH: Final = 32
+WALK_ENTRIES: Final = 100_000
+WALK_SECONDS: Final = 3.5
+
+_OF_THE_NAME: Final = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ})
+_OF_THE_FILE: Final = frozenset({errno.EACCES, errno.EPERM, errno.ENXIO, errno.ELOOP})
+_FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Sighted(msgspec.Struct, frozen=True):
+    """A path that may be seen: where it really leads, and the root that opens it."""
+
+    path: str
+    root: Root
+
+    @property
+    def relative(self) -> str:
+        return "" if self.path == self.root.path else os.path.relpath(self.path, self.root.path)
+
+
+class Page(msgspec.Struct, frozen=True):
+    """A whole text as a model may read it, and the version of the bytes behind it."""
+
+    path: str
+    text: str
+    version: str
+
+
+class Walked(msgspec.Struct, frozen=True):
+    """A file met on a walk: its path below the start, the root above it, its folder's handle."""
+
+    path: str
+    relative: str
+    root: Root
+    folder: int
+
+    @property
+    def name(self) -> str:
+        return self.relative.rpartition("/")[2]
+
+    @property
+    def below_root(self) -> str:
+        return self.path[len(self.root.path) :].lstrip("/")
+
+
+class Walk(msgspec.Struct):
+    """The bounds of one walk; `is_cut` when they ended it early."""
+
+    deadline: float
+    entries_left: int = WALK_ENTRIES
+    is_cut: bool = False
+
+    def may_go_on(self) -> bool:
+        stop_if_cancelled()
+        self.entries_left -= 1
+        if self.entries_left < 0 or time.monotonic() > self.deadline:
+            self.is_cut = True
+        return not self.is_cut
+
+
+def shown(text: str) -> str:
+    return mask(strip_invisible(text))
+
+
+class View:
+    """What one run may read.
+
+    `memory` is where it may write; a relative path is looked for there first, then in the project.
+    `closed` are folders that stay shut even inside a project, as when the project is a home.
+    """
+
+    def __init__(
+        self,
+        project_root: str,
+        memory: MemoryDirectory,
+        *,
+        others: tuple[MemoryDirectory, ...] = (),
+        transcripts: tuple[str, ...] = (),
+        closed: tuple[str, ...] = (),
+    ) -> None:
+        self.memory = memory
+        self.project_root = os.path.realpath(project_root)
+        self.memory_root = _real_root(memory)
+        self._directories = {_real_root(one): one for one in (memory, *others)}
+        self.roots = (
+            *(Root(path, "memory") for path in self._directories),
+            Root(self.project_root, "project"),  # which may be the memory itself
+            *(Root(os.path.realpath(path), "transcripts") for path in transcripts),
+            *(Root(os.path.realpath(path), "closed") for path in closed),
+        )
+
+    def resolve(self, path: str) -> Sighted:
+        """Where a path leads; Denied when that is no place for this run."""
+        plain = access.tidied(path)
+        start = plain if plain.startswith("/") else self._place_of(plain)
+        with in_words():
+            real = os.path.realpath(start)
+        root = access.root_over(real, self.roots)
+        # A link may have the telling name, or lead to it.
+        access.check_name(os.path.relpath(real, root.path), root.kind)
+        access.check_name(plain.rpartition("/")[2], root.kind)
+        return Sighted(real, root)
+
+    def start(self, path: str | None) -> Sighted:
+        """Where a search begins: a place that is there, by default the memory directory."""
+        if path is None:
+            return Sighted(self.memory_root, access.root_over(self.memory_root, self.roots))
+        sighted = self.resolve(path)
+        with in_words():
+            Path(sighted.path).stat()
+        return sighted
+
+    def page(self, path: str) -> Page:
+        """One text file, whole."""
+        sighted = self.resolve(path)
+        access.check_readable_whole(sighted.path, sighted.root.kind)
+        with self.parent(sighted) as (folder, name), in_words():
+            handle = open_plain(folder.handle, name)
+            with os.fdopen(handle, "rb") as file:
+                data = file.read(TEXT_LIMIT_BYTES + 1)
+        if len(data) > TEXT_LIMIT_BYTES:
+            raise Denied("too-large", f"it has over {TEXT_LIMIT_BYTES} bytes; use Grep")
+        if is_binary(data):
+            raise Denied("binary", "it is no text")
+        return Page(sighted.path, shown(data.decode("utf-8", "replace")), version_of(data))
+
+    @contextmanager
+    def parent(self, sighted: Sighted) -> Iterator[tuple[Folder, str]]:
+        """A handle on the folder that holds the file, and the file's name there."""
+        above, _, name = sighted.relative.rpartition("/")
+        if not name:
+            raise Denied("not-plain", "it is a folder; list it with Glob")
+        with self.folder(sighted.root, above) as folder:
+            yield folder, name
+
+    @contextmanager
+    def folder(self, root: Root, relative: str) -> Iterator[Folder]:
+        """A handle on a folder beneath a root, reached without following a link."""
+        directory = self._directories.get(root.path)
+        beneath = directory.beneath if directory else None
+        with ExitStack() as opened:
+            with in_words():
+                path = directory.path if directory else root.path
+                folder = opened.enter_context(Folder.open(path, beneath=beneath))
+                steps = relative.split("/") if relative else []
+                for first in range(0, len(steps), DEEPEST):
+                    part = "/".join(steps[first : first + DEEPEST])
+                    folder = opened.enter_context(Folder(relative, folder.descend(part)))
+            yield folder
+
+    def walk(self, start: Sighted, bounds: Walk) -> Iterator[Walked]:
+        """The file, or every file beneath the folder that may be seen, by name; follows no link."""
+        if not os.path.lexists(start.path):
+            return  # as empty as a memory directory can be
+        if not Path(start.path).is_dir():
+            with self.parent(start) as (folder, name), in_words():
+                os.close(open_plain(folder.handle, name))
+                yield Walked(start.path, name, start.root, folder.handle)
+            return
+        with self.folder(start.root, start.relative) as folder:
+            yield from self._walk(folder.handle, start.path, "", bounds)
+
+    def _walk(self, handle: int, path: str, prefix: str, bounds: Walk) -> Iterator[Walked]:
+        try:
+            root = access.root_over(path, self.roots)
+        except Denied:
+            return
+        for name, is_folder in _listed(handle, bounds):
+            if not is_folder:
+                yield Walked(f"{path}/{name}", prefix + name, root, handle)
+            elif prefix.count("/") < WALK_DEPTH:
+                with _below(handle, name) as below:
+                    if below is not None:
+                        yield from self._walk(below, f"{path}/{name}", f"{prefix}{name}/", bounds)
+
+    def _place_of(self, relative: str) -> str:
+        places = [f"{base}/{relative}" for base in (self.memory_root, self.project_root)]
+        return next((place for place in places if os.path.lexists(place)), places[0])
+
+
+def open_plain(folder: int, name: str) -> int:
+    """A handle on a regular file with one link; Denied for another kind, OSError as it comes."""
+    handle = open_beneath(folder, name, _FILE_FLAGS)
+    facts = os.fstat(handle)
+    if stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1:
+        return handle
+    os.close(handle)
+    if stat.S_ISDIR(facts.st_mode):
+        raise Denied("not-plain", "it is a folder; list it with Glob")
+    raise Denied("not-plain", "it is no plain file with a single name")
+
+
+def is_binary(data: bytes) -> bool:
+    return b"\0" in data[:BINARY_PROBE_BYTES]
+
+
+@contextmanager
+def in_words() -> Iterator[None]:
+    """Turns what the system or the store says into fixed words for the model."""
+    try:
+        yield
+    except OSError as error:
+        raise _denied(error) from error
+    except MemorydError as error:
+        raise _denied(error) from error
+
+
+def _denied(error: OSError | MemorydError) -> Denied:
+    match error:
+        case NotFound() | FileNotFoundError() | NotADirectoryError():
+            return Denied("no-file", "there is no such file")
+        case Conflict():
+            return Denied("changed", "it has changed since you read it; Read it again")
+        case StorageError() | OSError() if error.errno in _OF_THE_NAME:
+            return Denied("bad-path", "that cannot be the name of a file")
+        case StorageError() if error.errno not in _OF_THE_FILE:
+            return Denied("storage", "the disk does not let it be done now; go on without it")
+        case _:
+            return Denied("not-plain", "it is no plain file that can be reached without a link")
+
+
+def _real_root(directory: MemoryDirectory) -> str:
+    """Below `beneath` a link is not followed, so it must not move the root either."""
+    if directory.beneath is None:
+        return os.path.realpath(directory.path)
+    below = os.path.relpath(directory.path, directory.beneath)
+    return os.path.normpath(f"{os.path.realpath(directory.beneath)}/{below}")
+
+
+def _listed(handle: int, bounds: Walk) -> list[tuple[str, bool]]:
+    """The names in a folder, each with whether it is a folder; links and devices left out."""
+    with os.scandir(handle) as entries:
+        return sorted(
+            (entry.name, entry.is_dir(follow_symlinks=False))
+            for entry in takewhile(lambda _: bounds.may_go_on(), entries)
+            if _is_plain(entry) and entry.name not in access.NEVER_WALKED
+        )
+
+
+@contextmanager
+def _below(handle: int, name: str) -> Iterator[int | None]:
+    """A handle on a folder in a folder, or None when it is gone, made a link, or not for us."""
+    try:
+        below = os.open(name, _FOLDER_FLAGS, dir_fd=handle)
+    except OSError:
+        yield None
+        return
+    try:
+        yield below
+    finally:
+        os.close(below)
+
+
+def _is_plain(entry: os.DirEntry[str]) -> bool:
+    try:
+        is_plain = entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
+    return is_plain and access.is_printed(entry.name)

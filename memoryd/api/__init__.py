@@ -1,0 +1,1 @@
+"""The socket: connections, subscriptions, and one match over every request."""

@@ -1,0 +1,1 @@
+"""What answers a family of methods, one module each."""

@@ -1,0 +1,185 @@
+"""What the agent's hooks get to say: little, quickly, and never what the agent loads by itself.
+
+- SessionStart: after a compaction or a resume, the notes of the session; at a fresh start, where
+  the last session stopped, and the indexes that the agent does not load (the person's, the team's).
+- UserPromptSubmit: the memories that fit the prompt, at most 10,000 UTF-16 units.
+- Stop, SubagentStop: nothing at all. Anything said there would start another turn of the model; the
+  last lines are not even on disk yet. They only wake the tail.
+- PreCompact: the notes are brought up to date in the background. SessionEnd: nothing slow.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import anyio.to_thread
+import structlog
+
+from memoryd.api.handlers.recall import RecallMethods
+from memoryd.api.rules import protocol
+from memoryd.base import paths
+from memoryd.base.errors import MemorydError
+from memoryd.base.paths import Places
+from memoryd.memories.scopes import Project, Scopes
+from memoryd.recall.rules.rendering import kept_in
+from memoryd.sessions.context import LOADED_BY_THE_CLIENT, Context, Kind
+from memoryd.sessions.notes import NotesAnswer, SessionNotes
+from memoryd.sessions.rules import notes
+from memoryd.system.background import Errands
+from memoryd.transcripts.rules.assembler import read_entries
+from memoryd.transcripts.tail import Tail
+
+RECALL_MS: Final = 120.0
+TEXT_UNITS: Final = 10_000
+TAIL_BYTES: Final = 256 * 1024
+MOST_TOOLS: Final = 10
+RECENT_NOTES_SECONDS: Final = 14 * 86_400
+_MACHINE_PROMPTS: Final = ("<task-notification>", "<command-", "<local-command", "<bash-")
+
+log = structlog.get_logger(__name__)
+
+
+class Hooks:
+    def __init__(
+        self,
+        *,
+        places: Places,
+        scopes: Scopes,
+        recall: RecallMethods,
+        context: Context,
+        session_notes: SessionNotes,
+        tail: Tail,
+        errands: Errands,
+        now: Callable[[], float],
+    ) -> None:
+        self._places = places
+        self._scopes = scopes
+        self._recall = recall
+        self._context = context
+        self._notes = session_notes
+        self._tail = tail
+        self._errands = errands
+        self._now = now
+
+    async def stdout(self, hook: protocol.Hook) -> str:
+        """What the hook must print; empty for nothing. A hook never fails."""
+        try:
+            text = await self._said(hook)
+        except MemorydError as error:
+            log.info("hook-silent", event_name=hook.hook_event_name, reason=error.message)
+            return ""
+        if not text:
+            return ""
+        said = {"hookEventName": hook.hook_event_name, "additionalContext": kept_in(text)}
+        return json.dumps({"hookSpecificOutput": said}, ensure_ascii=False)
+
+    async def _said(self, hook: protocol.Hook) -> str:
+        match hook.hook_event_name:
+            case "SessionStart":
+                return await self._session_start(hook)
+            case "UserPromptSubmit":
+                return await self._prompt(hook)
+            case "Stop" | "SubagentStop" | "SessionEnd":
+                await self._wake_tail(hook)
+            case "PreCompact":
+                self._errands.soon("notes", lambda: self._freshen(hook))
+        return ""
+
+    async def _session_start(self, hook: protocol.Hook) -> str:
+        project = self._scopes.project(hook.cwd)
+        if not project.switch.enabled:
+            return ""
+        self._errands.soon("warm", lambda: self._recall.warm(hook.cwd))
+        if hook.source in {"compact", "resume", "fork"}:
+            if hook.source == "compact":
+                self._recall.forget_session(hook.session_id)
+                self._context.forget()
+            return await anyio.to_thread.run_sync(self._own_notes, hook)
+        return await anyio.to_thread.run_sync(self._fresh_start, hook, project)
+
+    def _own_notes(self, hook: protocol.Hook) -> str:
+        """The notes of this very session; empty where none were written."""
+        kept = self._notes.written(hook.session_id)
+        if kept is None:
+            return ""
+        head = f"Notes of this session, kept by memoryd (updated {kept.updated}):"
+        return within(f"{head}\n\n{kept.text}")
+
+    def _fresh_start(self, hook: protocol.Hook, project: Project) -> str:
+        without: frozenset[Kind] = LOADED_BY_THE_CLIENT | {"guidance"}
+        loaded = self._context.assemble(
+            hook.cwd, session_id=hook.session_id, source=hook.source, without=without
+        )
+        pieces = [self._where_it_stopped(hook, project), loaded.text if loaded.parts else ""]
+        return within("\n\n".join(piece for piece in pieces if piece))
+
+    def _where_it_stopped(self, hook: protocol.Hook, project: Project) -> str:
+        folders = {paths.project_folder(self._places, place) for place in (hook.cwd, project.root)}
+        last = self._notes.latest(sorted(folders), but=hook.session_id)
+        if last is None or self._now() - last.modified > RECENT_NOTES_SECONDS:
+            return ""
+        return where(last)
+
+    async def _prompt(self, hook: protocol.Hook) -> str:
+        prompt = hook.prompt.strip()
+        if prompt.startswith(_MACHINE_PROMPTS) or not self._recall.is_worth_asking(prompt):
+            return ""
+        tools: list[str] = []
+        if self._recall.asks_a_model:  # the ranking does not look at them
+            tools = await anyio.to_thread.run_sync(self._recent_tools, hook.transcript_path)
+        asked = protocol.Recall(
+            query=prompt,
+            cwd=hook.cwd,
+            session_id=hook.session_id,
+            recent_tools=tools,
+            deadline_ms=RECALL_MS,
+        )
+        return await self._recall.for_hook(asked, TEXT_UNITS)
+
+    async def _wake_tail(self, hook: protocol.Hook) -> None:
+        if hook.transcript_path:
+            await self._tail.turn_ended(hook.transcript_path)
+
+    async def _freshen(self, hook: protocol.Hook) -> None:
+        transcript = self._notes.transcript_of(hook.session_id)
+        await self._notes.freshen(hook.session_id, transcript, hook.cwd)
+
+    def _recent_tools(self, transcript: str) -> list[str]:
+        """The tools that the session used last, newest first, by the end of its transcript."""
+        root = f"{self._places.claude_dir}/projects/"
+        if not os.path.realpath(transcript).startswith(os.path.realpath(root) + "/"):
+            return []
+        return list(dict.fromkeys(reversed(list(tools_at_the_end(transcript)))))[:MOST_TOOLS]
+
+
+def tools_at_the_end(transcript: str) -> Iterator[str]:
+    """The names of the tools in the last part of a transcript, in order."""
+    try:
+        handle = os.open(transcript, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return
+    with os.fdopen(handle, "rb") as file:
+        file.seek(max(0, os.fstat(handle).st_size - TAIL_BYTES))
+        for entry in read_entries([file.read(TAIL_BYTES)]):
+            yield from (block.tool for block in entry.blocks if block.kind == "tool_use")
+
+
+def where(last: NotesAnswer) -> str:
+    state = notes.where_it_stopped(last.text)
+    if not state:
+        return ""
+    marked = "\n".join(f"| {line}" for line in state.splitlines())
+    return (
+        f"The last session in this project ({last.session_id}, {last.updated}) stopped here. "
+        f"Take it up only if the person does.\n{marked}"
+    )
+
+
+def within(text: str, limit_units: int = TEXT_UNITS) -> str:
+    """At most so many UTF-16 units, cut at a line."""
+    if len(text.encode("utf-16-le", "surrogatepass")) // 2 <= limit_units:
+        return text
+    note = "\n[cut here: the rest did not fit]"
+    raw = text.encode("utf-16-le", "surrogatepass")[: 2 * (limit_units - len(note))]
+    return raw.decode("utf-16-le", "ignore").rpartition("\n")[0] + note

@@ -1,0 +1,1 @@
+"""The protocol as data: framing, envelope, params."""

@@ -1,0 +1,301 @@
+"""Connections: bytes in, requests answered one after the other, bytes out.
+
+A peer can only harm itself. One of another user is closed before a byte is read; one that does not
+finish what it began, does not read its answers, or sends what no framing allows is cut off.
+"""
+
+import errno
+import itertools
+import json
+import math
+import os
+import socket
+import struct
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Final
+
+import anyio
+import anyio.lowlevel
+import msgspec
+import structlog
+from anyio.abc import SocketAttribute, SocketListener, SocketStream, TaskGroup
+
+from memoryd.api.rules import protocol
+from memoryd.api.rules.framing import Frames, Framing, FramingError, framed
+from memoryd.api.rules.protocol import Answer, ErrorAnswer, IdAlone, Params, Request, RequestError
+from memoryd.api.subscriptions import Hub, Subscription
+from memoryd.base.errors import MemorydError
+
+HALF_MESSAGE_SECONDS: Final = 10
+UNREAD_ANSWER_SECONDS: Final = 10
+READ_BYTES: Final = 65_536
+BATCH_CALLS: Final = 10_000
+LONG_BATCH_BYTES: Final = 256 * 1024
+MENDED_BYTES: Final = 1024 * 1024
+_OUT_OF_HANDLES: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+
+Handler = Callable[[Params], Awaitable[object]]
+ProjectOf = Callable[[str], str]
+
+log = structlog.get_logger(__name__)
+_encode = msgspec.json.Encoder().encode
+_decode_request = msgspec.json.Decoder(Request).decode
+
+
+class Server:
+    def __init__(self, handle: Handler, hub: Hub, project_of: ProjectOf) -> None:
+        self._handle = handle
+        self._hub = hub
+        self._project_of = project_of
+        self._answering = 0
+        self._is_idle = anyio.Event()
+        self._is_idle.set()
+
+    async def accept(self, listener: SocketListener, connections: TaskGroup) -> None:
+        """Accepts until cancelled; running out of file handles is a pause, not an end."""
+        while True:
+            try:
+                stream = await listener.accept()
+            except OSError as error:
+                if error.errno not in _OUT_OF_HANDLES:
+                    raise
+                log.warning("accept-paused", error=error.strerror)
+                await anyio.sleep(0.1)
+            else:
+                connections.start_soon(self._welcome, stream)
+
+    async def drain(self) -> None:
+        """Returns when no request is being answered and every subscriber has its events."""
+        await self._is_idle.wait()
+        await self._hub.drain()
+
+    async def _welcome(self, stream: SocketStream) -> None:
+        async with stream:
+            uid = peer_uid(stream.extra(SocketAttribute.raw_socket))
+            if uid != os.getuid():
+                log.warning("peer-refused", peer_uid=uid)
+                return
+            try:
+                async with anyio.create_task_group() as tasks:
+                    with _peer_may_vanish():
+                        await Connection(stream, self, tasks).run()
+                    tasks.cancel_scope.cancel()
+            except Exception:
+                log.exception("connection-failed")
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Around a request and the sending of its answer: a stop waits for both."""
+        self._answering += 1
+        if self._answering == 1:
+            self._is_idle = anyio.Event()
+        try:
+            yield
+        finally:
+            self._answering -= 1
+            if self._answering == 0:
+                self._is_idle.set()
+
+    async def answer(self, text: bytes, connection: "Connection") -> bytes | None:
+        """The answer to one JSON text, a batch included; None when none is owed."""
+        if text.lstrip()[:1] == b"[":
+            return await self._answer_batch(text, connection)
+        return await self._answer_one(text, connection)
+
+    async def _answer_batch(self, text: bytes, connection: "Connection") -> bytes | None:
+        try:
+            calls = calls_in(text)
+        except RequestError as error:
+            return _refusal(None, error)
+        owed: list[bytes] = []
+        for call in calls:
+            answer = await self._answer_one(bytes(call), connection)
+            if answer is not None:
+                owed.append(answer)
+            await anyio.lowlevel.checkpoint()  # the others' turn
+        return b"[" + b",".join(owed) + b"]" if owed else None
+
+    async def _answer_one(self, text: bytes, connection: "Connection") -> bytes | None:
+        try:
+            request = decoded(text)
+        except RequestError as error:
+            return _refusal(_id_of(text), error)
+        log.debug("request", method=request.method)
+        try:
+            result = await self._result(request, connection)
+            answer = _encode(Answer(id=_id(request), result=msgspec.Raw(_encode(result))))
+        except MemorydError as error:
+            answer = _refusal(_id(request), error)
+        except Exception as error:
+            log.exception("request-failed", method=request.method)
+            answer = _refusal(_id(request), error)
+        return None if request.id is msgspec.UNSET else answer
+
+    async def _result(self, request: Request, connection: "Connection") -> object:
+        params = protocol.params_of(request)
+        if isinstance(params, protocol.Subscribe):
+            project = self._project_of(params.cwd) if params.cwd else None
+            kinds = None if params.kinds is None else frozenset(params.kinds)
+            connection.follow(self._hub.subscribe(kinds, project))
+            return {"subscribed": True}
+        return await self._handle(params)
+
+    def leave(self, subscription: Subscription) -> None:
+        self._hub.leave(subscription)
+
+
+class Connection:
+    """One peer, from its first byte to the last."""
+
+    def __init__(self, stream: SocketStream, server: Server, tasks: TaskGroup) -> None:
+        self._stream = stream
+        self._server = server
+        self._tasks = tasks
+        self._frames = Frames()
+        self._sending = anyio.Lock(fast_acquire=True)
+
+    async def run(self) -> None:
+        began: float | None = None
+        while True:
+            limit = math.inf if began is None else began + HALF_MESSAGE_SECONDS
+            data = await self._receive(limit)
+            if not data:
+                return
+            try:
+                texts = self._frames.feed(data)
+            except FramingError as error:
+                await self._send(_refusal(None, _invalid_request(str(error))))
+                return
+            for text in texts:
+                with self._server.answering():
+                    answer = await self._server.answer(text, self)
+                    if answer is not None:
+                        await self._send(answer)
+            if not self._frames.is_waiting_for_more:
+                began = None
+            elif began is None or texts:
+                began = anyio.current_time()
+
+    async def _receive(self, deadline: float) -> bytes:
+        with anyio.CancelScope(deadline=deadline), suppress(anyio.EndOfStream):
+            return await self._stream.receive(READ_BYTES)
+        return b""
+
+    async def _send(self, text: bytes) -> None:
+        framing: Framing = self._frames.framing or "lines"
+        with anyio.move_on_after(UNREAD_ANSWER_SECONDS) as patience:
+            async with self._sending:
+                await self._stream.send(framed(text, framing))
+        if patience.cancelled_caught:
+            log.warning("slow-reader-cut-off")
+            self._tasks.cancel_scope.cancel()
+
+    def follow(self, subscription: Subscription) -> None:
+        self._tasks.start_soon(self._forward, subscription)
+
+    async def _forward(self, subscription: Subscription) -> None:
+        try:
+            with _peer_may_vanish():
+                async for event in subscription:
+                    await self._send(_encode(protocol.Event(params=msgspec.Raw(_encode(event)))))
+        finally:
+            self._server.leave(subscription)
+        self._tasks.cancel_scope.cancel()
+
+
+def _peer_may_vanish() -> AbstractContextManager[None]:
+    return suppress(anyio.BrokenResourceError, anyio.ClosedResourceError)
+
+
+def calls_in(text: bytes) -> list[msgspec.Raw]:
+    """The calls of a batch; RequestError where it is none, or has too many."""
+    try:
+        if len(text) > LONG_BATCH_BYTES:
+            _check_long_batch(text)
+        calls = msgspec.json.decode(text, type=list[msgspec.Raw])
+    except msgspec.ValidationError as error:
+        raise _invalid_request(str(error)) from error
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise _parse_error() from error
+    if not calls:
+        raise _invalid_request("an empty batch")
+    if len(calls) > BATCH_CALLS:
+        raise _batch_too_long()
+    return calls
+
+
+def _check_long_batch(text: bytes) -> None:
+    """Refuses it at the first call that is one too many, or no object.
+
+    8 MiB have room for four million values. To make them all takes half a second, during which
+    nobody is answered: the decoder lets no other thread run.
+    """
+    numbers = itertools.count(1)
+
+    class Call(msgspec.Struct):
+        def __post_init__(self) -> None:
+            if next(numbers) > BATCH_CALLS:
+                raise _batch_too_long()
+
+    msgspec.json.decode(text, type=list[Call])
+
+
+def decoded(text: bytes) -> Request:
+    """The envelope of a request; RequestError with the standard's code where there is none."""
+    try:
+        return _decode_request(text)
+    except msgspec.ValidationError as error:
+        raise _invalid_request(str(error)) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        if len(text) <= MENDED_BYTES and b"\\ud" in text.lower():
+            return _decoded_with_lone_surrogates(text)
+        raise _parse_error() from error
+
+
+def _decoded_with_lone_surrogates(text: bytes) -> Request:
+    """JavaScript may cut a text within a character; what is left of that becomes `?`."""
+    try:
+        whole = json.dumps(json.loads(text), ensure_ascii=False).encode("utf-8", "replace")
+        return _decode_request(whole)
+    except (ValueError, RecursionError) as error:
+        raise _parse_error() from error
+
+
+def peer_uid(peer: socket.socket) -> int:
+    """The user at the other end, as the kernel says."""
+    if hasattr(socket, "SO_PEERCRED"):
+        size = struct.calcsize("3i")
+        credentials = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+        return int(struct.unpack("3i", credentials)[1])
+    local_peercred, xucred = 1, struct.Struct("IIh")
+    raw = peer.getsockopt(0, local_peercred, 76)
+    return int(xucred.unpack_from(raw)[1])
+
+
+def _id(request: Request) -> protocol.Id:
+    return None if isinstance(request.id, msgspec.UnsetType) else request.id
+
+
+def _id_of(text: bytes) -> protocol.Id:
+    try:
+        return msgspec.json.decode(text, type=IdAlone).id
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _refusal(id_: protocol.Id, error: BaseException) -> bytes:
+    return _encode(ErrorAnswer(id=id_, error=protocol.failure_of(error)))
+
+
+def _parse_error() -> RequestError:
+    return RequestError(protocol.PARSE_ERROR, "this is not JSON", "parse-error")
+
+
+def _batch_too_long() -> RequestError:
+    words = f"a batch may have at most {BATCH_CALLS} calls"
+    return RequestError(protocol.INVALID_REQUEST, words, "invalid-request")
+
+
+def _invalid_request(words: str) -> RequestError:
+    return RequestError(protocol.INVALID_REQUEST, f"not a request: {words}", "invalid-request")

@@ -1,0 +1,89 @@
+"""Hands events to subscribers without ever waiting for one of them.
+
+Each subscriber has a bounded queue. Whoever lets it run full has lost its place: it is told so by
+the end of its stream, and the daemon goes on.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Final
+
+import anyio
+import structlog
+
+from memoryd.base.events import Event, kind_of
+
+QUEUE_EVENTS: Final = 256
+
+log = structlog.get_logger(__name__)
+
+
+class Subscription:
+    """Events of these kinds (None: all) about this project (None: any), as they happen."""
+
+    def __init__(self, kinds: frozenset[str] | None, project: str | None) -> None:
+        self._kinds = kinds
+        self._project = project
+        self._send, self._receive = anyio.create_memory_object_stream[Event](QUEUE_EVENTS)
+        self._on_their_way = 0
+        self._has_all = anyio.Event()
+        self._has_all.set()
+
+    def wants(self, event: Event) -> bool:
+        if self._kinds is not None and kind_of(event) not in self._kinds:
+            return False
+        return self._project is None or event.project in {"", self._project}
+
+    def offer(self, event: Event) -> bool:
+        """Whether the subscriber still keeps up."""
+        try:
+            self._send.send_nowait(event)
+        except (anyio.WouldBlock, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            self._send.close()
+            return False
+        if self._on_their_way == 0:
+            self._has_all = anyio.Event()
+        self._on_their_way += 1
+        return True
+
+    async def drain(self) -> None:
+        """Returns when whoever iterates is done with every event, or has left."""
+        await self._has_all.wait()
+
+    async def __aiter__(self) -> AsyncIterator[Event]:
+        async with self._receive:
+            async for event in self._receive:
+                yield event
+                self._on_their_way -= 1  # the next one is asked for: this one was sent
+                if self._on_their_way == 0:
+                    self._has_all.set()
+
+    def close(self) -> None:
+        self._send.close()
+        self._receive.close()
+        self._has_all.set()
+
+
+class Hub:
+    def __init__(self) -> None:
+        self._subscriptions: set[Subscription] = set()
+
+    def subscribe(self, kinds: frozenset[str] | None, project: str | None) -> Subscription:
+        subscription = Subscription(kinds, project)
+        self._subscriptions.add(subscription)
+        return subscription
+
+    def leave(self, subscription: Subscription) -> None:
+        self._subscriptions.discard(subscription)
+        subscription.close()
+
+    async def drain(self) -> None:
+        """Returns when each subscriber that keeps up has what was published."""
+        for subscription in list(self._subscriptions):
+            await subscription.drain()
+
+    def publish(self, event: Event) -> None:
+        """Must be called on the event loop's thread."""
+        for subscription in list(self._subscriptions):
+            if subscription.wants(event) and not subscription.offer(event):
+                log.warning("subscriber-cut-off", waiting_events=QUEUE_EVENTS)
+                self._subscriptions.discard(subscription)

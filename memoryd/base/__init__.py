@@ -1,0 +1,1 @@
+"""Words everybody uses: errors, events, config, paths, time stamps."""

@@ -1,0 +1,224 @@
+"""Reads config.toml and the environment into settings, and says what is wrong with them.
+
+- Nothing is guessed: an unknown key, a wrong type or a value out of range stops the start with an
+  error that names the key and, for a slip of the pen, the nearest valid one.
+- A value is repeated in an error only where it can be no secret: numbers, and words where the valid
+  ones are a closed set.
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import inspect
+
+from memoryd.base.config import (
+    DEFAULT_PRICES,
+    Credentials,
+    Price,
+    Project,
+    Secret,
+    Section,
+    Settings,
+)
+from memoryd.base.errors import ConfigError
+
+FILE = "config.toml"
+SECTIONS: Mapping[str, type[Section]] = {
+    field.name: field.type
+    for field in msgspec.structs.fields(Settings)
+    if isinstance(field.type, type) and issubclass(field.type, Section)
+}
+KEYS = [
+    f"{name}.{field.name}"
+    for name, section in SECTIONS.items()
+    for field in msgspec.structs.fields(section)
+]
+AnySection = TypeVar("AnySection", bound=Section)
+
+
+def load_settings(toml_text: str, env: Mapping[str, str]) -> Settings:
+    """The settings that a config.toml (empty if there is none) and the environment amount to.
+
+    Raises ConfigError for the first thing that is wrong with either.
+    """
+    document = parsed(toml_text)
+    sections = {name: section_named(name, table) for name, table in document.items()}
+    settings = msgspec.structs.replace(Settings(credentials=credentials_in(env)), **sections)
+    check_url(settings.model.base_url, f"model.base_url in {FILE}")
+    check_url(settings.credentials.base_url, "ANTHROPIC_BASE_URL")
+    return settings
+
+
+def parsed(text: str) -> dict[str, object]:
+    try:
+        return tomllib.loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError) as problem:
+        words = str(problem).replace("at end of document", f"at line {len(text.splitlines())}")
+        raise ConfigError(
+            f"{FILE} is not valid TOML: {words}", hint=f"mend that line of {FILE}"
+        ) from None
+
+
+def section_named(name: str, table: object) -> object:
+    if name in SECTIONS:
+        return section_from(SECTIONS[name], table, name)
+    if name == "prices":
+        return MappingProxyType({**DEFAULT_PRICES, **prices_from(table)})
+    if name == "projects":
+        return MappingProxyType(projects_from(table))
+    raise unknown(name, [*SECTIONS, "prices", "projects", *KEYS])
+
+
+def section_from(kind: type[AnySection], table: object, name: str) -> AnySection:
+    fields = {field.name: field for field in msgspec.structs.fields(kind)}
+    values = {}
+    for key, value in items_of(table, name):
+        if key not in fields:
+            own = [f"{name}.{field}" for field in fields]
+            raise unknown(f"{name}.{key}", [*own, *KEYS])
+        values[key] = value_from(fields[key].type, value, f"{name}.{key}")
+    for key, field in fields.items():
+        if field.required and key not in values:
+            raise ConfigError(f"{name} in {FILE} lacks {key}", hint=f"add {key} = ... there")
+    return kind(**values)
+
+
+def items_of(table: object, name: str) -> list[tuple[str, object]]:
+    if not isinstance(table, dict):
+        raise ConfigError(
+            f"{name} in {FILE} must be a section, got {shown(table)}",
+            hint=f"write [{name}] on a line of its own, and its keys below",
+        )
+    return list(table.items())
+
+
+def prices_from(table: object) -> dict[str, Price]:
+    prices = {}
+    for model, row in items_of(table, "prices"):
+        name = f'prices."{model}"'
+        price = prices[model] = section_from(Price, row, name)
+        long = (price.long_above_tokens, price.long_input_usd, price.long_output_usd)
+        if None in long and any(part is not None for part in long):
+            raise ConfigError(
+                f"{name} in {FILE} has only a part of its prices for long prompts",
+                hint="long_above_tokens, long_input_usd and long_output_usd go together",
+            )
+    return prices
+
+
+def projects_from(table: object) -> dict[str, Project]:
+    projects = {}
+    for path, row in items_of(table, "projects"):
+        if not path.startswith("/"):
+            raise ConfigError(
+                f"projects.{path} in {FILE} must be named by an absolute path",
+                hint='write [projects."/path/to/project"]',
+            )
+        projects[path.rstrip("/") or "/"] = section_from(Project, row, f'projects."{path}"')
+    return projects
+
+
+def value_from(kind: object, value: object, name: str) -> object:
+    try:
+        return msgspec.convert(value, kind, strict=True)
+    except msgspec.ValidationError:
+        info = inspect.type_info(kind)
+        is_word = isinstance(info, inspect.LiteralType) and isinstance(value, str)
+        got = f'"{str(value)[:40]}"' if is_word else shown(value)
+        raise ConfigError(
+            f"{name} in {FILE} must be {expected(info)}, got {got}",
+            hint=f"change {name}, or leave it out for the default",
+        ) from None
+
+
+def expected(kind: inspect.Type) -> str:
+    """What a type accepts, in words."""
+    match kind:
+        case inspect.Metadata(extra_json_schema={"description": str(words)}):
+            return words
+        case inspect.Metadata(type=inner):
+            return expected(inner)
+        case inspect.UnionType(types=types):
+            return expected(types[0])
+        case inspect.IntType(ge=low, le=high):
+            return f"a whole number from {low} to {high}"
+        case inspect.FloatType(ge=low, le=high):
+            return f"a number from {low:g} to {high:g}"
+        case inspect.LiteralType(values=values):
+            return "one of " + ", ".join(map(str, values))
+        case _:
+            return "true or false"
+
+
+def shown(value: object) -> str:
+    """A value as an error may repeat it: text could be a key that went astray."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return str(value)
+        case str():
+            return "text that does not fit" if value else "empty text"
+        case list():
+            return "a list"
+        case dict():
+            return "a section"
+        case _:
+            return "a date or time"
+
+
+def unknown(name: str, valid: Sequence[str]) -> ConfigError:
+    kind = "key" if "." in name else "section or key"
+    near = nearest(name, valid)
+    return ConfigError(
+        f"unknown {kind} {name} in {FILE}" + (f"; did you mean {near}?" if near else ""),
+        hint=f"correct or remove {name}",
+    )
+
+
+def nearest(name: str, valid: Sequence[str]) -> str | None:
+    """The valid name most like this one, whole or by its last part."""
+    if close := get_close_matches(name, valid, n=1):
+        return close[0]
+    by_last_part = {full.rpartition(".")[2]: full for full in valid}
+    close = get_close_matches(name.rpartition(".")[2], by_last_part, n=1)
+    return by_last_part[close[0]] if close else None
+
+
+def credentials_in(env: Mapping[str, str]) -> Credentials:
+    return Credentials(
+        api_key=secret_in(env, "ANTHROPIC_API_KEY"),
+        auth_token=secret_in(env, "ANTHROPIC_AUTH_TOKEN"),
+        base_url=env.get("ANTHROPIC_BASE_URL", "").strip() or None,
+    )
+
+
+def secret_in(env: Mapping[str, str], name: str) -> Secret | None:
+    value = env.get(name, "").strip()
+    # It becomes a header: a line break inside would be a second one.
+    if not (value.isascii() and value.isprintable()) or " " in value:
+        raise ConfigError(f"{name} is not a key: it holds blanks or foreign characters")
+    return Secret(value) if value else None
+
+
+def check_url(url: str | None, name: str) -> None:
+    if url is None:
+        return
+    hint = "for example http://localhost:11434 or https://gateway.example.com/anthropic"
+    try:
+        parts = urlsplit(url)
+        is_whole = parts.scheme in {"http", "https"} and bool(parts.hostname)
+        has_extras = bool(parts.username or parts.password or parts.query or parts.fragment)
+    except ValueError:
+        raise ConfigError(f"{name} is not a URL", hint=hint) from None
+    if not is_whole or not url.isprintable() or " " in url:
+        raise ConfigError(f"{name} must be a URL with http or https and a host", hint=hint)
+    if has_extras:
+        raise ConfigError(f"{name} must be without user, password, query and fragment", hint=hint)
+    if parts.path.rstrip("/").endswith("/v1"):
+        raise ConfigError(f"{name} must end before /v1, which is added to it", hint=hint)

@@ -1,0 +1,1 @@
+"""The process: start, wire, stop; its sockets, its log, its supervisor."""

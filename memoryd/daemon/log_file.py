@@ -1,0 +1,170 @@
+"""The daemon's own log: JSON lines in a file that is rotated by size, words on a terminal.
+
+One canonical line per unit of work. Never the text of a memory or a transcript; and whatever string
+reaches a line by mistake is masked before it is written.
+"""
+
+import logging
+import logging.handlers
+import os
+from collections.abc import Mapping
+from functools import lru_cache
+from io import TextIOWrapper
+from itertools import islice
+from pathlib import Path
+from typing import Any, TextIO
+
+import msgspec
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+from memoryd.base.config import LogLevel
+from memoryd.system.folder import make_folder
+from memoryd.text.masking.mask import mask
+
+VALUE_LIMIT_CHARACTERS = 2000
+TRACE_LIMIT_CHARACTERS = 10 * VALUE_LIMIT_CHARACTERS
+ITEMS_LIMIT = 100
+ROOM_FOR_A_LINE = 1024
+SHORTEST_SECRET = 11  # shorter ones cannot be told from words
+LONGEST_NAME = 200
+REMEMBERED_NAMES = 256
+_OUR_OWN = frozenset({"event", "level", "timestamp", "logger", "_record"})
+_PLAIN = (int, float, type(None))
+
+
+class _PrivateRotatingFile(logging.handlers.RotatingFileHandler):
+    """Rotates by size; its files are for their owner alone, whatever the umask."""
+
+    def _open(self) -> TextIOWrapper:
+        handle = os.open(self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        return TextIOWrapper(os.fdopen(handle, "ab"), encoding="utf-8", errors="replace")
+
+    def shouldRollover(self, _: logging.LogRecord) -> bool:  # noqa: N802 - its name there
+        """Whether the file is full, by its size alone: to make the line first would cost double."""
+        if self.stream is None:
+            self.stream = self._open()
+        return 0 < self.maxBytes <= os.fstat(self.stream.fileno()).st_size + ROOM_FOR_A_LINE
+
+
+def start(
+    path: str, *, level: LogLevel, max_bytes: int, keep_files: int, terminal: TextIO | None
+) -> None:
+    """Sends every line, ours and the libraries', to the file and to a terminal if there is one."""
+    make_folder(str(Path(path).parent))
+    to_file = _PrivateRotatingFile(path, maxBytes=max_bytes, backupCount=keep_files, delay=False)
+    to_file.setFormatter(_formatter(structlog.processors.JSONRenderer(serializer=_as_json)))
+    handlers: list[logging.Handler] = [to_file]
+    if terminal is not None:
+        to_terminal = logging.StreamHandler(terminal)
+        to_terminal.setFormatter(
+            _formatter(structlog.dev.ConsoleRenderer(colors=wants_colour(os.environ)))
+        )
+        handlers.append(to_terminal)
+    logging.raiseExceptions = False  # a full disk must not turn each log line into a traceback
+    # No line says who wrote it, and to find that out takes as long as to write it.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+    logging.basicConfig(handlers=handlers, level=logging.WARNING, force=True)
+    logging.getLogger("memoryd").setLevel(level.upper())
+    structlog.configure(
+        processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        # Below the level a call does nothing at all.
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
+
+
+def stop() -> None:
+    """Closes the file; later lines go nowhere."""
+    root = logging.getLogger()
+    for handler in list(root.handlers):
+        root.removeHandler(handler)
+        handler.close()
+    structlog.reset_defaults()
+
+
+def terminal_for(stream: TextIO) -> TextIO | None:
+    """The stream, when a person is looking at it."""
+    return stream if stream.isatty() else None
+
+
+def wants_colour(env: Mapping[str, str]) -> bool:
+    """Whether the owner of a terminal has not asked for plain text."""
+    return not env.get("NO_COLOR") and env.get("TERM") != "dumb"
+
+
+def _formatter(renderer: Processor) -> logging.Formatter:
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[*_SHARED, _masked_words],
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+    )
+
+
+def _masked(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    """No secret and no long text, whoever put it there; our own words need no look."""
+    for key, value in event.items():
+        if key == "exception":
+            event[key] = _end_of(str(value))
+        elif key not in _OUR_OWN and not isinstance(value, _PLAIN):
+            event[key] = _clean(value)
+    return event
+
+
+def _masked_words(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    """A library's event is a sentence made of anything, where ours is a constant."""
+    event["event"] = _clean(event["event"])
+    return event
+
+
+def _end_of(trace: str) -> str:
+    """The end of a traceback, where it says what was raised; masked before a cut can hide how."""
+    return mask(trace[-TRACE_LIMIT_CHARACTERS:])[-VALUE_LIMIT_CHARACTERS:]
+
+
+def _clean(value: object) -> object:
+    """The value as JSON knows it, with every text in it masked and cut."""
+    if isinstance(value, str):
+        return _clean_text(value)
+    try:
+        return _clean_plain(msgspec.to_builtins(value, str_keys=True, enc_hook=repr))
+    except (TypeError, ValueError, RecursionError):  # a log line never fails its caller
+        return _clean_text(repr(value))
+
+
+def _clean_plain(value: object) -> object:
+    if isinstance(value, str):
+        return _clean_text(value)
+    if isinstance(value, dict):
+        some = islice(value.items(), ITEMS_LIMIT)
+        return {_clean_text(key): _clean_plain(item) for key, item in some}
+    if isinstance(value, list | tuple):
+        return [_clean_plain(item) for item in value[:ITEMS_LIMIT]]
+    return value
+
+
+def _clean_text(text: str) -> str:
+    if len(text) <= SHORTEST_SECRET:
+        return text
+    if len(text) <= LONGEST_NAME:
+        return _masked_name(text)
+    return mask(text[:VALUE_LIMIT_CHARACTERS])
+
+
+@lru_cache(REMEMBERED_NAMES)
+def _masked_name(text: str) -> str:
+    """Sessions, projects and files are named in line after line; a look at each is enough."""
+    return mask(text)
+
+
+def _as_json(event: Mapping[str, Any], **_: object) -> str:
+    return msgspec.json.encode(event, enc_hook=repr).decode()
+
+
+_SHARED: list[Processor] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.format_exc_info,
+    _masked,
+]

@@ -1,0 +1,1 @@
+"""Consolidation: gates, a working copy, review, apply, undo."""

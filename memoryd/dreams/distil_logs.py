@@ -1,0 +1,67 @@
+"""What daily logs say becomes memories, by rules: what has a type, each thing once.
+
+- Only entries that were not there at the last dream are taken, so what was forgotten or corrected
+  since then does not come back.
+- A memory gets the time, the session and the trust of its entry. What is told already is not saved
+  again; what adds to a memory, or takes one back, is treated as if it had been said just now.
+- Lines without a type are left for a model to read.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from memoryd.dreams.working_copy import Stage
+from memoryd.extraction.embedded import Heard, Keeper
+from memoryd.memories.rules.daily_log import Entry, rule_of
+
+if TYPE_CHECKING:
+    from memoryd.extraction.rules.statements.find import Statement
+
+NAME_CHARACTERS = 60
+NAME_WORDS = 8
+DESCRIPTION_CHARACTERS = 150
+
+
+def distil(stage: Stage, entries: Sequence[Entry]) -> None:
+    """Saves into the copy what the entries say; blocking."""
+    if not entries:
+        return
+    seen_at = {one.file: one.modified for one in stage.store.scan(stage.directory)}
+    keeper = Keeper(stage.store, stage.directory, cause="dream")
+    for entry in entries:
+        heard = Heard(statement_of(entry), entry.at, entry.session_id, entry.trust)
+        if stored := keeper.keep(heard):
+            newest = max(seen_at.get(stored.file, 0.0), entry.at.timestamp())
+            seen_at[stored.file] = min(newest, stored.modified)
+            stage.backdate(stored.file, seen_at[stored.file])
+
+
+def statement_of(entry: Entry) -> "Statement":
+    from memoryd.extraction.rules.statements.find import Statement  # noqa: PLC0415 - its patterns take a while
+
+    rule = rule_of(entry.text)
+    return Statement(
+        type=entry.type,
+        name=_name(rule),
+        description=_cut(entry.text, DESCRIPTION_CHARACTERS),
+        body=_body(entry, rule),
+    )
+
+
+def _body(entry: Entry, rule: str) -> str:
+    if entry.type in {"user", "reference"}:
+        return f"{entry.text}\n"
+    why = f"**Why:** {entry.why}\n\n" if entry.why else ""
+    how = "As it stands, until something newer is said about it."
+    return f"{rule}\n\n{why}**How to apply:** {how}\n"
+
+
+def _name(rule: str) -> str:
+    words = [word.strip(".,;:!?()\"'") for word in rule.split()[:NAME_WORDS]]
+    return _cut(" ".join(filter(None, words)), NAME_CHARACTERS) or "From the log"
+
+
+def _cut(text: str, characters: int) -> str:
+    if len(text) <= characters:
+        return text
+    return text[: characters - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"

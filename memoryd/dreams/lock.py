@@ -1,0 +1,222 @@
+"""`.consolidate-lock`: who dreams over a memory directory, and when the last dream was.
+
+The file belongs to the agent as well, so its meaning is kept: the body is the holder's PID, the
+modification time is the time of the last consolidation. A PID file alone lets two in now and then,
+so an OS lock on the same file decides among ourselves.
+
+- Free: no file, an empty one, a holder that is dead or is not dreaming, or one that has not been
+  heard of for an hour.
+- A process that began after the file was written is not its holder, whatever its number.
+- Done: the time is now. Failed or killed: body and time go back to what they were, and a file that
+  was not there before is removed.
+- Who lost the lock while frozen finds another file in its place, and must stop.
+"""
+
+import fcntl
+import os
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, Literal, Self
+
+import msgspec
+
+from memoryd.base.errors import StorageError
+from memoryd.system.folder import make_folder
+from memoryd.system.plain_file import read_plain
+
+STALE_SECONDS: Final = 3600.0
+WRITING_SECONDS: Final = 0.2
+TRIES: Final = 10
+BODY_LIMIT_BYTES: Final = 1024 * 1024
+
+
+class Before(msgspec.Struct, frozen=True):
+    """The file as it was, to be brought back when a dream comes to nothing."""
+
+    existed: bool
+    body: str = ""
+    modified: float = 0.0
+
+
+NOTHING: Final = Before(existed=False)
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """What is known about whoever the file names."""
+
+    pid: int
+    is_alive: bool
+    started: float | None
+
+
+def holder_is_stale(before: Before, holder: Holder, now: float) -> bool:
+    """Whether the lock may be taken although the file names somebody."""
+    if not holder.is_alive:
+        return True
+    if holder.pid == os.getpid():  # ours, and the OS lock will say whether a dream is running
+        return True
+    if holder.started is not None and holder.started > before.modified + 1:
+        return True
+    # A time stamp from the future is no proof of anything: it counts as old.
+    return not 0 <= now - before.modified + 1 < STALE_SECONDS
+
+
+class ConsolidateLock:
+    """Held until `finish` or `roll_back`; the OS half goes with the process."""
+
+    def __init__(self, path: str, handle: int, before: Before) -> None:
+        self.path = path
+        self.before = before
+        self._handle = handle
+
+    @classmethod
+    def take(cls, path: str, now: float) -> Self | None:
+        """The lock, or None when somebody else has it or was quicker."""
+        make_folder(str(Path(path).parent))
+        for _ in range(TRIES):
+            try:
+                taken = cls._try(path, now)
+            except OSError as error:
+                raise StorageError(path, "lock", error) from error
+            if taken is not False:
+                return taken
+        return None
+
+    @classmethod
+    def _try(cls, path: str, now: float) -> Self | Literal[False] | None:
+        """False: the file was exchanged under our hands, look again."""
+        before = look(path)
+        holder = holder_named(before.body)
+        if holder is not None and not holder_is_stale(before, holder, now):
+            return None
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        handle = os.open(path, flags, 0o600)
+        try:
+            if not _locked(handle):
+                if not _is_frozen(path, before, now):
+                    return None
+                Path(path).unlink(missing_ok=True)
+                return False
+            if not _is_in_place(path, handle) or look(path) != before:
+                return False
+            lock, handle = cls(path, handle, before), -1
+        finally:
+            if handle >= 0:
+                os.close(handle)
+        lock._write(str(os.getpid()))
+        return lock if lock.is_ours() else None
+
+    def is_ours(self) -> bool:
+        """Whether the file is still the one we hold, and still names us."""
+        if not _is_in_place(self.path, self._handle):
+            return False
+        return os.pread(self._handle, 32, 0).strip() == str(os.getpid()).encode()
+
+    def finish(self, at: float) -> None:
+        """The dream is done, and the file's time says when."""
+        if self.is_ours():
+            os.utime(self._handle, (at, at))
+        os.close(self._handle)
+
+    def roll_back(self) -> None:
+        """The dream came to nothing: the file says what it said before."""
+        if self.is_ours():
+            bring_back(self.path, self.before)
+        os.close(self._handle)
+
+    def _write(self, body: str) -> None:
+        os.ftruncate(self._handle, 0)
+        os.pwrite(self._handle, body.encode(), 0)
+        os.fsync(self._handle)
+
+
+def look(path: str) -> Before:
+    """The file as it is now. An empty one is a taker's that came to nothing: as good as none."""
+    try:
+        facts = os.lstat(path)
+        body = read_plain(path, BODY_LIMIT_BYTES)[:32].decode("ascii", "replace").strip()
+    except OSError:
+        return NOTHING
+    return Before(existed=True, body=body, modified=facts.st_mtime) if body else NOTHING
+
+
+def bring_back(path: str, before: Before) -> None:
+    """Makes the file what it was; also for a dream whose process was killed."""
+    with suppress(FileNotFoundError):
+        if not before.existed:
+            Path(path).unlink()
+            return
+        Path(path).write_text(before.body, encoding="ascii", errors="replace")
+        os.utime(path, (before.modified, before.modified))
+
+
+def holder_named(body: str) -> Holder | None:
+    if not body.isdigit() or not 0 < int(body) < 1 << 31:
+        return None
+    pid = int(body)
+    return Holder(pid, process_is_alive(pid), process_started(pid))
+
+
+def process_is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def process_started(pid: int) -> float | None:
+    """When the process began, in seconds since the epoch; None where nobody can tell."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        since_boot = int(fields[19]) / os.sysconf("SC_CLK_TCK")
+        boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+    except (OSError, AttributeError, IndexError, ValueError):
+        return _started_by_ps(pid)
+    return boot + since_boot
+
+
+def _started_by_ps(pid: int) -> float | None:
+    try:
+        done = subprocess.run(  # noqa: S603 - a fixed program and a number
+            ["/bin/ps", "-p", str(pid), "-o", "lstart="],
+            capture_output=True,
+            text=True,
+            timeout=2,
+            check=True,
+            env={"LC_ALL": "C"},
+        )
+        return time.mktime(time.strptime(done.stdout.strip(), "%a %b %d %H:%M:%S %Y"))
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+
+
+def _locked(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is_frozen(path: str, before: Before, now: float) -> bool:
+    """Whether one of ours, who has the OS lock, took it so long ago that it is given up.
+
+    Between taking and writing its number, a taker looks just like that: it gets a moment to write.
+    """
+    if not before.existed or now - before.modified < STALE_SECONDS:
+        return False
+    time.sleep(WRITING_SECONDS)
+    return look(path) == before
+
+
+def _is_in_place(path: str, handle: int) -> bool:
+    try:
+        named, held = os.lstat(path), os.fstat(handle)
+    except OSError:
+        return False
+    return (named.st_dev, named.st_ino) == (held.st_dev, held.st_ino)

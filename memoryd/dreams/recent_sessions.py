@@ -1,0 +1,112 @@
+"""Which sessions there were since some moment, told by the times of their transcripts alone.
+
+A project's dream asks for the sessions of its root. A person's own dream asks for no root, and gets
+the sessions of every project that had turns and has memory on.
+
+A session that is going on is no other session yet: one that the agent's own registry names with a
+living process, or whose transcript was written to within the last minutes.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from memoryd.base import paths
+from memoryd.base.paths import Places
+from memoryd.dreams.lock import process_is_alive
+from memoryd.system.database import State
+from memoryd.system.plain_file import read_plain
+
+CURRENT_SECONDS: Final = 300.0
+REGISTERED_BYTES: Final = 65_536
+MOST_PROJECTS: Final = 50
+
+
+class TouchedSession(msgspec.Struct, frozen=True):
+    path: str
+    modified: float
+
+
+class _Registered(msgspec.Struct, frozen=True, rename="camel"):
+    pid: int
+    session_id: str
+    proc_start: str = ""
+
+
+class ProjectSessions:
+    """`memory_is_on` says of a project's root whether what happens there may be remembered."""
+
+    def __init__(self, places: Places, state: State, memory_is_on: Callable[[str], bool]) -> None:
+        self._places = places
+        self._state = state
+        self._memory_is_on = memory_is_on
+
+    def projects(self) -> list[str]:
+        """The roots of all projects that had turns, the last active first."""
+        rows = self._state.run(
+            "select project from turns where project != '' group by project order by max(at) desc"
+        )
+        return [str(row[0]) for row in rows]
+
+    def folder(self, root: str) -> str:
+        return paths.project_folder(self._places, root)
+
+    def touched(self, root: str, since: float, now: float) -> list[TouchedSession]:
+        """Other sessions than the current ones, newest first."""
+        current = living_sessions(self._places.claude_dir)
+        found = [
+            one
+            for folder in self.folders(root)
+            for one in _transcripts(folder)
+            if one.modified > since
+            and not 0 <= now - one.modified < CURRENT_SECONDS
+            and Path(one.path).stem not in current
+        ]
+        return sorted(found, key=lambda one: -one.modified)
+
+    def folders(self, root: str) -> list[str]:
+        """Where the transcripts lie, without a root those of all projects."""
+        roots = [root] if root else filter(self._memory_is_on, self.projects()[:MOST_PROJECTS])
+        return sorted({folder for one in roots for folder in self._folders(one)})
+
+    def _folders(self, root: str) -> set[str]:
+        """Sessions begun below the root, or in a worktree, have folders of their own."""
+        rows = self._state.run("select distinct path from turns where project = ?", root)
+        below = {str(row[0]).rpartition("/")[0] for row in rows}
+        return {self.folder(root), *(f"{self._places.claude_dir}/projects/{one}" for one in below)}
+
+
+def living_sessions(claude_dir: str) -> frozenset[str]:
+    """The sessions whose process is alive, by the registry that the agent keeps."""
+    found = set()
+    for path in Path(claude_dir, "sessions").glob("*.json"):
+        try:
+            one = msgspec.json.decode(read_plain(path, REGISTERED_BYTES), type=_Registered)
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            continue
+        if 0 < one.pid < 1 << 31 and process_is_alive(one.pid) and _began_then(one):
+            found.add(one.session_id)
+    return frozenset(found)
+
+
+def _began_then(one: _Registered) -> bool:
+    """Whether the number still means the same process, where the system can tell."""
+    try:
+        stat = Path(f"/proc/{one.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except (OSError, UnicodeDecodeError):
+        return True
+    return not one.proc_start.isdigit() or stat[19:20] == [one.proc_start]
+
+
+def _transcripts(folder: str) -> Iterator[TouchedSession]:
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False):
+                    modified = entry.stat(follow_symlinks=False).st_mtime
+                    yield TouchedSession(entry.path, modified)
+    except OSError:
+        return

@@ -1,0 +1,1 @@
+"""When to dream, what to merge and what not to apply, decided without IO."""

@@ -1,1 +1,0 @@
-"""From finished turns to saved memories, with a model and without."""

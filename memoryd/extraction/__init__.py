@@ -1,0 +1,1 @@
+"""Finished turns become memories: batching, rules, model, provenance."""

@@ -1,0 +1,261 @@
+"""Imports turns from before the first start, when somebody asks for it: estimate first, then a job.
+
+- Only what was there at the first start is read; all that came later has been seen.
+- A file's turns and the note that it is done are stored together. So an import that was stopped, or
+  killed, goes on where it was when the same is asked for again.
+- One at a time. It stops between two files; what it has done stays.
+"""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+import anyio
+import anyio.to_thread
+import msgspec
+import structlog
+
+from memoryd.base import events
+from memoryd.base.config import Price
+from memoryd.base.errors import Conflict, StorageError
+from memoryd.base.timestamps import seconds_of
+from memoryd.extraction.rules.backfill_estimate import (
+    Estimate,
+    estimate_of_session,
+    since_moment,
+)
+from memoryd.extraction.rules.messages import size_of, skip_reason
+from memoryd.memories.rules.topics import iso_time
+from memoryd.memories.scopes import Scopes
+from memoryd.system.database import State
+from memoryd.transcripts.cursor_table import Cursors
+from memoryd.transcripts.old_turns import old_turns
+from memoryd.transcripts.rules.cursor import Cursor
+from memoryd.transcripts.rules.turns import Abandoned, Turn
+from memoryd.transcripts.turn_table import Filed, TurnQueue, root_named
+
+OPEN_TURN_SECONDS: Final = 600.0  # a session that was written to since may still be going on
+PROGRESS_SECONDS: Final = 0.1
+
+log = structlog.get_logger(__name__)
+
+
+class ImportEstimate(Estimate, frozen=True, kw_only=True):
+    """`resumes` says that an earlier import of the same goes on where it was left."""
+
+    model: str
+    since: str
+    resumes: bool
+
+
+class ImportJob(msgspec.Struct, frozen=True, kw_only=True):
+    started: bool
+    since: str
+    resumes: bool
+
+
+class Job(msgspec.Struct, frozen=True):
+    """What was asked for, and the last file that is done; an empty project means all."""
+
+    project: str
+    since: str
+    since_at: float
+    done_mtime: float = 0.0
+    done_path: str = ""
+    turns: int = 0
+
+
+class Backfill:
+    def __init__(
+        self,
+        *,
+        root: str,
+        state: State,
+        cursors: Cursors,
+        queue: TurnQueue,
+        scopes: Scopes,
+        model: str,
+        price: Price,
+        publish: Callable[[events.Event], None],
+        on_change: Callable[[], None],
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._root = root
+        self._state = state
+        self._cursors = cursors
+        self._queue = queue
+        self._scopes = scopes
+        self._model = model
+        self._price = price
+        self._publish = publish
+        self._on_change = on_change
+        self._now = now
+        self._stop_wanted = False
+        self._job: Job | None = None
+        self._wanted = anyio.Event()
+
+    async def estimate(self, cwd: str | None, since: str) -> ImportEstimate:
+        """What it would take; nothing is changed."""
+        job = await anyio.to_thread.run_sync(self._asked_for, cwd, since)
+        estimate = await anyio.to_thread.run_sync(self._estimate, job)
+        return ImportEstimate(
+            **msgspec.structs.asdict(estimate),
+            model=self._model,
+            since=iso_time(job.since_at),
+            resumes=bool(job.done_path),
+        )
+
+    async def start(self, cwd: str | None, since: str) -> ImportJob:
+        """Begins; events tell how it goes on."""
+        job = await anyio.to_thread.run_sync(self._asked_for, cwd, since)
+        if self._job is not None:
+            raise Conflict("an import is running already", hint="wait until it has finished")
+        self._stop_wanted = False
+        self._job = job
+        self._wanted.set()
+        return ImportJob(started=True, since=iso_time(job.since_at), resumes=bool(job.done_path))
+
+    def stop(self) -> bool:
+        """Whether there was one to stop."""
+        self._stop_wanted = True
+        return self._job is not None
+
+    async def run(self) -> None:
+        """Does what is asked for, until cancelled."""
+        while True:
+            await self._wanted.wait()
+            self._wanted = anyio.Event()
+            if self._job is not None:
+                await self._import(self._job)
+
+    async def _import(self, job: Job) -> None:
+        files: list[Cursor] | None = None
+        done, began = 0, anyio.current_time()
+        told_at = began
+        try:
+            files = await anyio.to_thread.run_sync(self._files, job)
+            while done < len(files) and not self._stop_wanted:
+                after = await anyio.to_thread.run_sync(self._import_file, job, files[done])
+                if after.turns > job.turns:
+                    self._on_change()
+                job, done = after, done + 1
+                if anyio.current_time() - told_at > PROGRESS_SECONDS:
+                    told_at = anyio.current_time()
+                    self._tell_progress(job, done, len(files))
+        except StorageError as error:
+            log.warning("import-broken-off", error=error.message)
+        finally:
+            total = 0 if files is None else len(files)
+            log.info(
+                "import",
+                project=job.project,
+                files=done,
+                of=total,
+                turns=job.turns,
+                ms=round((anyio.current_time() - began) * 1000),
+            )
+        await self._end(job, done, total, complete=files is not None and done == total)
+
+    async def _end(self, job: Job, done: int, total: int, *, complete: bool) -> None:
+        if complete:
+            with suppress(StorageError):
+                await anyio.to_thread.run_sync(self._forget, job)
+        self._job = None
+        self._publish(
+            events.ImportFinished(
+                project=job.project,
+                files_done=done,
+                files_total=total,
+                turns=job.turns,
+                complete=complete,
+            )
+        )
+
+    def _tell_progress(self, job: Job, done: int, total: int) -> None:
+        self._publish(
+            events.ImportProgress(
+                project=job.project, files_done=done, files_total=total, turns=job.turns
+            )
+        )
+
+    def _files(self, job: Job) -> list[Cursor]:
+        done = (job.done_mtime, job.done_path)
+        return [
+            cursor
+            for cursor in self._cursors.with_old_part()
+            if cursor.mtime >= job.since_at and (cursor.mtime, cursor.path) > done
+        ]
+
+    def _import_file(self, job: Job, cursor: Cursor) -> Job:
+        """The job with this file done."""
+        filed = self._unseen(job, cursor)
+        with self._state.transaction():
+            added = self._queue.add_imported(filed, at=self._now())
+            after = msgspec.structs.replace(
+                job,
+                done_mtime=cursor.mtime,
+                done_path=cursor.path,
+                turns=job.turns + len(added),
+            )
+            self._save(after)
+        return after
+
+    def _unseen(self, job: Job, cursor: Cursor) -> list[Filed]:
+        """The living turns of a file that were asked for and that nobody has worked on."""
+        found: dict[str, Turn] = {}
+        is_at_rest = self._now() - cursor.mtime > OPEN_TURN_SECONDS
+        try:
+            for event in old_turns(self._root, cursor, with_open=is_at_rest):
+                match event:
+                    case Turn():
+                        found[event.id] = event
+                    case Abandoned():
+                        found.pop(event.turn_id, None)
+        except OSError as error:
+            log.warning("import-passed-over", path=cursor.path, error=error.strerror)
+            return []
+        seen = {one for one, state in self._queue.states(list(found)).items() if state != "old"}
+        return [
+            Filed(turn, project, cursor.path)
+            for turn in found.values()
+            if turn.id not in seen
+            and (seconds_of(turn.ended) or cursor.mtime) >= job.since_at
+            and (project := root_named(turn.cwd, self._scopes.root))
+            and job.project in {"", project}
+        ]
+
+    def _estimate(self, job: Job) -> Estimate:
+        total = Estimate()
+        for cursor in self._files(job):
+            chars = [size_of(one.turn) for one in self._unseen(job, cursor) if self._is_worth(one)]
+            total += estimate_of_session(chars, self._price)
+        return total
+
+    def _is_worth(self, one: Filed) -> bool:
+        project = self._scopes.project(one.project)
+        return not skip_reason(one.turn, [folder.path for folder in project.directories])
+
+    def _asked_for(self, cwd: str | None, since: str) -> Job:
+        """The one that was begun for the same, if it is unfinished, or a new one."""
+        since_at = since_moment(since, self._now())
+        project = "" if cwd is None else self._scopes.root(cwd)
+        rows = self._state.run(
+            "select project, since, since_at, done_mtime, done_path, turns from imports"
+            " where project = ? and since = ?",
+            project,
+            since,
+        )
+        found = msgspec.convert(rows, list[tuple[str, str, float, float, str, int]])
+        return Job(*found[0]) if found else Job(project, since, since_at)
+
+    def _save(self, job: Job) -> None:
+        self._state.run(
+            "insert or replace into imports values (?, ?, ?, ?, ?, ?)",
+            *msgspec.structs.astuple(job),
+        )
+
+    def _forget(self, job: Job) -> None:
+        self._state.run(
+            "delete from imports where project = ? and since = ?", job.project, job.since
+        )

@@ -1,0 +1,64 @@
+"""How a model writes in log mode: lines for today's log, which are held until its run is done.
+
+- The only file is the log, by its pattern or by any day: it is always today's. Nothing is changed
+  or overwritten in it.
+- A line names its type, and is judged as a memory would be. When it was said, how far it can be
+  trusted and which session it is from are added by us.
+- Nothing is on disk before the run is over. So one that is cut off leaves nothing to save twice.
+"""
+
+from datetime import datetime
+
+from memoryd.agent.rules import access
+from memoryd.agent.rules.access import Denied
+from memoryd.agent.rules.tool_schemas import Edit, Write
+from memoryd.agent.view import Page, View
+from memoryd.agent.writer import Change
+from memoryd.extraction.provenance import Provenance
+from memoryd.memories.records import Stored
+from memoryd.memories.rules import daily_log, topics
+from memoryd.memories.rules.daily_log import Entry
+from memoryd.text.invisible import strip_invisible
+
+
+class LogPen:
+    def __init__(self, view: View, provenance: Provenance, said_at: datetime) -> None:
+        self._view = view
+        self._provenance = provenance
+        self._said_at = said_at
+        self._drafts: list[Entry] = []
+        self.entries: list[Entry] = []
+
+    def saw(self, page: Page) -> None:
+        if not access.is_beneath(page.path, self._view.memory_root):
+            self.was_shown(page.text)
+
+    def was_shown(self, text: str) -> None:
+        self._provenance.was_shown(text)
+
+    def whole(self, write: Write) -> Change:
+        self._check_path(write.file_path)
+        drafts = daily_log.drafts_in(strip_invisible(write.content))
+        if drafts is None:
+            raise Denied(
+                "no-header",
+                "each entry is one line `- type: what is worth keeping`, and the type is one of"
+                f" {', '.join(topics.TYPES)}",
+            )
+        self._drafts = [
+            Entry(self._said_at, type_, self._provenance.trust_in(type_, text), text)
+            for type_, text in drafts
+        ]
+        return Change(access.LOG_PATTERN, write.content, None)
+
+    def edited(self, edit: Edit) -> Change:
+        self._check_path(edit.file_path)
+        raise Denied("log-mode", "a log is only added to: Write the new entries alone")
+
+    def put(self, change: Change) -> Stored:
+        self.entries += [entry for entry in self._drafts if entry not in self.entries]
+        self._drafts = []
+        return Stored(self._view.memory, change.file, change.text, "", 0.0)
+
+    def _check_path(self, path: str) -> None:
+        access.check_log_path(path, (self._view.memory.path, self._view.memory_root))

@@ -1,0 +1,210 @@
+"""Extraction by a model: an agent of few turns that sees the new messages and the list of notes.
+
+Rules
+- Before anything is paid for, the disk is tried: an answer that cannot be stored is not asked for.
+- A run that ended by itself or at a limit is done; what it had no room for is not worth a second
+  bill. One that was cut, refused or late has failed. Money, a provider that asks for a pause and a
+  key that does not work are no fault of these turns: all runs pause.
+- In log mode the entries of a run that is done are added to today's log, all at once.
+"""
+
+import secrets
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+import anyio.to_thread
+import msgspec
+
+from memoryd.agent import loop as agent
+from memoryd.agent.loop import AgentJob, AgentReport
+from memoryd.agent.rules.limits import RunLimits
+from memoryd.agent.toolbox import AgentTools
+from memoryd.agent.view import View
+from memoryd.agent.writer import Writer
+from memoryd.base import paths
+from memoryd.base.config import ProjectMode
+from memoryd.extraction import log_mode
+from memoryd.extraction.log_pen import LogPen
+from memoryd.extraction.provenance import Provenance, left_behind, moment_of
+from memoryd.extraction.rules.batching import Pause
+from memoryd.extraction.rules.messages import messages
+from memoryd.extraction.task import Outcome, Task, Verdict
+from memoryd.llm.anthropic_client import Provider
+from memoryd.llm.rules.messages import BudgetReached, ProviderPaused, ProviderRefused
+from memoryd.llm.rules.prompts import Place, extraction_opening, quoted, system_blocks
+from memoryd.llm.rules.spending import LONGEST_PAUSE_SECONDS, PROBE_SECONDS
+from memoryd.memories.records import MemoryDirectory
+from memoryd.memories.rules import topics
+from memoryd.memories.rules.daily_log import Entry
+from memoryd.memories.rules.topics import MANIFEST_LIMIT
+from memoryd.memories.store import Store
+from memoryd.memories.version_table import History
+from memoryd.system.folder import Folder
+from memoryd.system.landlock import Fence, run_fenced
+from memoryd.text.masking.mask import mask
+
+JOB = "extraction"
+PROBE_BYTES = 64 * 1024
+
+
+class ModelExtractor:
+    """`closed` are folders that a run may never look into, even in a project above them."""
+
+    def __init__(
+        self,
+        provider: Provider,
+        model: str,
+        store: Store,
+        history: History,
+        *,
+        state_folder: str,
+        closed: tuple[str, ...] = (),
+        mode_of: Callable[[str], ProjectMode] = lambda _: "topics",
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._provider = provider
+        self._model = model
+        self._store = store
+        self._history = history
+        self._state_folder = state_folder
+        self._closed = closed
+        self._mode_of = mode_of
+        self._now = now
+
+    async def extract(self, task: Task) -> Outcome:
+        if self._mode_of(task.project.root) == "log":
+            return await self._extract_to_log(task)
+        view = await anyio.to_thread.run_sync(self._view, task)
+        writer = Writer(
+            view,
+            self._store,
+            cause="extraction",
+            session_id=task.session_id,
+            state_folder=self._state_folder,
+            notary=Provenance(self._store, self._history, task, self._now()),
+        )
+        tools = AgentTools(view, writer)
+        report = await self._run(task, tools)
+        files = await anyio.to_thread.run_sync(self._written, task)
+        if any(outcome.reason == "storage" for outcome in tools.outcomes):
+            return _outcome("disk", report, files)
+        return verdict_on(report, files, self._now())
+
+    async def _extract_to_log(self, task: Task) -> Outcome:
+        task = await anyio.to_thread.run_sync(log_mode.unlogged, task)
+        if not task.turns:
+            return Outcome("done", "logged-before")
+        view = await anyio.to_thread.run_sync(self._view, task)
+        said_at = datetime.fromtimestamp(moment_of(task, self._now())).astimezone()
+        pen = LogPen(view, Provenance(self._store, self._history, task, self._now()), said_at)
+        pattern = paths.daily_log_pattern(task.project.memory.path)
+        report = await self._run(task, AgentTools(view, pen), log_path=pattern)
+        outcome = verdict_on(report, (), self._now())
+        if outcome.verdict != "done":
+            return outcome
+        files = await anyio.to_thread.run_sync(self._log, task, pen.entries)
+        return msgspec.structs.replace(outcome, files=files)
+
+    async def _run(self, task: Task, tools: AgentTools, log_path: str = "") -> AgentReport:
+        await anyio.to_thread.run_sync(try_disk, task.project.memory)
+        job = await anyio.to_thread.run_sync(self._job, task, log_path)
+        return await agent.run(job, self._provider, tools, RunLimits())
+
+    def _view(self, task: Task) -> View:
+        project = task.project
+        return View(
+            project.root, project.memory, others=(project.user, project.team), closed=self._closed
+        )
+
+    def _log(self, task: Task, entries: Sequence[Entry]) -> tuple[str, ...]:
+        memory = task.project.memory
+        with Folder.open(memory.path, beneath=memory.beneath, create=True) as folder:
+            add = partial(log_mode.add, task, entries, self._now())
+            return run_fenced(Fence(writable=(folder.handle,)), add)
+
+    def _written(self, task: Task) -> tuple[str, ...]:
+        there = {one.file for one in self._store.scan(task.project.memory)}
+        return tuple(file for file in self._saved(task) if file in there)
+
+    def _job(self, task: Task, log_path: str) -> AgentJob:
+        project = task.project
+        notes = [one for one in self._store.scan(project.memory) if not one.retired]
+        opening = extraction_opening(
+            Place(project.memory.path, project.root),
+            [
+                mask(topics.manifest_line(one.file, one.topic, one.modified))
+                for one in notes[:MANIFEST_LIMIT]
+            ],
+            [*self._context(task), *(text for turn in task.turns for text in messages(turn))],
+            datetime.fromtimestamp(self._now()).astimezone().date(),
+            log_path=log_path,
+        )
+        return AgentJob(JOB, project.root, self._model, system_blocks(), opening)
+
+    def _context(self, task: Task) -> Iterator[str]:
+        """What stands before the messages, in lines of our own."""
+        saved = self._saved(task) if task.is_repeated else []
+        if saved:
+            yield (
+                "@memoryd An attempt at these messages broke off after it had saved"
+                f" {', '.join(saved)}. Do not save the same again."
+            )
+        if task.earlier:
+            yield "@memoryd Before these messages, for context only:"
+            yield quoted("assistant", mask(task.earlier))
+            yield "@memoryd The new messages:"
+
+    def _saved(self, task: Task) -> list[str]:
+        """What this task has saved: by the history and, where a kill came before it, by origin."""
+        files = list(left_behind(self._history, task))
+        if task.is_repeated:
+            files += [
+                one.file
+                for one in self._store.scan(task.project.memory)
+                if one.topic.source == task.session_id and one.modified >= task.began
+            ]
+        return list(dict.fromkeys(files))
+
+
+def verdict_on(report: AgentReport, files: tuple[str, ...], now: float) -> Outcome:
+    """What a run's ending means for its turns, and for all others."""
+    match report.error:
+        case BudgetReached() as error:
+            return _outcome("paused", report, files, Pause(error.reason, now, error.until))
+        case ProviderPaused() as error:
+            seconds = min(error.pause_seconds, LONGEST_PAUSE_SECONDS)
+            return _outcome("paused", report, files, Pause(error.kind, now, now + seconds))
+        case ProviderRefused(whole_account=True) as error:
+            return _outcome("paused", report, files, Pause(error.kind, now, now + PROBE_SECONDS))
+    failed = report.ended in {"deadline", "cut", "refused", "provider-refused", "provider-down"}
+    return _outcome("failed" if failed else "done", report, files)
+
+
+def _outcome(
+    verdict: Verdict, report: AgentReport, files: tuple[str, ...], pause: Pause | None = None
+) -> Outcome:
+    return Outcome(
+        verdict=verdict,
+        reason=report.ended,
+        words=report.error.message if report.error else "",
+        hint=report.error.hint if report.error else "",
+        pause=pause,
+        files=files,
+        model_turns=report.model_turns,
+        usage=report.usage,
+        usd=report.usd,
+    )
+
+
+def try_disk(directory: MemoryDirectory) -> None:
+    """StorageError when a memory could not be written there now."""
+    place = Path(directory.path)
+    while not place.is_dir():
+        place = place.parent
+    probe = f".memoryd-{secrets.token_hex(8)}.tmp"
+    with Folder.open(str(place)) as folder:
+        version = folder.write(probe, bytes(PROBE_BYTES), over=None)
+        folder.remove(probe, over=version)

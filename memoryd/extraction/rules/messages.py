@@ -1,0 +1,118 @@
+"""Turns as an extraction sees them: why one is not worth a look, and who said what in the others.
+
+Rules
+- A turn is passed over when neither a person nor the assistant says anything in it, and when the
+  agent wrote memory itself in it: then it has kept what it wanted kept.
+- A person's own words, the assistant's and what was printed are three speakers. A tool's call and
+  its output are one quotation, both printed matter. Hooks, summaries and our own injected text are
+  not in a turn to begin with.
+- Everything is stripped of invisible characters and masked before it is cut: a secret that a cut
+  went through is not recognised any more.
+- Tools print most and say least: each output is cut short, and after `TOOLS_CHARS_MAX` of a turn
+  only the calls are named. The oldest outputs are kept, since they show what the work was about.
+"""
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Literal
+
+from memoryd.llm.rules.prompts import quoted
+from memoryd.text.invisible import strip_invisible
+from memoryd.text.masking.mask import mask
+from memoryd.transcripts.rules.entries import GIST_CHARS_MAX, cut
+from memoryd.transcripts.rules.turns import Part, Turn
+
+SkipReason = Literal["", "no-prose", "agent-wrote-memory"]
+
+SPOKEN_SOURCES = frozenset({"typed", "sdk", "unmarked", "queued"})
+PRINTED_KINDS = frozenset({"tool_output", "printed", "notice"})
+PERSON_CHARS_MAX = 8000
+ASSISTANT_CHARS_MAX = 3000
+OUTPUT_CHARS_MAX = 500
+NOTICE_CHARS_MAX = 1000
+TOOLS_CHARS_MAX = 6000
+HEAD_CHARS = 40
+SHORT_GIST_CHARS = GIST_CHARS_MAX // 2
+
+
+def skip_reason(turn: Turn, memory_dirs: Sequence[str]) -> SkipReason:
+    """Why a turn is not extracted; empty when it is."""
+    if not any(part.text.strip() for part in (*spoken(turn), *turn.prose)):
+        return "no-prose"
+    if any(files_beneath(folder, turn) for folder in memory_dirs):
+        return "agent-wrote-memory"
+    return ""
+
+
+def files_beneath(folder: str, turn: Turn) -> list[str]:
+    """What the turn wrote in a folder, by its name there."""
+    written = (posixpath.normpath(posixpath.join(turn.cwd, file)) for file in turn.files_written)
+    return [file.removeprefix(f"{folder}/") for file in written if file.startswith(f"{folder}/")]
+
+
+def spoken(turn: Turn) -> tuple[Part, ...]:
+    """What a person said in words, as opposed to commands and lines for the shell."""
+    return tuple(part for part in turn.prompts if part.source in SPOKEN_SOURCES)
+
+
+def printed_in(turn: Turn) -> tuple[str, ...]:
+    """What tools, local commands and notices printed."""
+    return tuple(part.text for part in turn.parts if part.kind in PRINTED_KINDS)
+
+
+def messages(turn: Turn) -> list[str]:
+    """The turn as framed quotations, in order, each masked and short."""
+    return list(_quotations(turn))
+
+
+def size_of(turn: Turn) -> int:
+    """At most how many characters its messages have, without making them."""
+    limits = {"prompt": PERSON_CHARS_MAX, "assistant": ASSISTANT_CHARS_MAX}
+    return sum(
+        min(len(part.text), limits.get(part.kind, OUTPUT_CHARS_MAX)) + HEAD_CHARS
+        for part in turn.parts
+    )
+
+
+def said_at(part: Part) -> datetime | None:
+    """When it was said, by the person's own clock."""
+    try:
+        return datetime.fromisoformat(part.at).astimezone()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _quotations(turn: Turn) -> Iterator[str]:
+    outputs = {part.tool_use_id: part for part in turn.tool_outputs}
+    room_chars = TOOLS_CHARS_MAX
+    for part in turn.parts:
+        match part.kind:
+            case "prompt":
+                yield quoted("person", _clean(part.text, PERSON_CHARS_MAX), said_at(part))
+            case "assistant":
+                yield quoted("assistant", _clean(part.text, ASSISTANT_CHARS_MAX), said_at(part))
+            case "tool_call":
+                text = _tool_text(part, outputs.get(part.tool_use_id), room_chars)
+                room_chars -= len(text)
+                yield quoted("tool", text)
+            case "notice":
+                yield quoted("notice", _clean(part.text, NOTICE_CHARS_MAX))
+            case "printed":
+                yield quoted("tool", _clean(part.text, NOTICE_CHARS_MAX))
+            case "interrupt":
+                yield quoted("notice", "The person interrupted the assistant here.")
+
+
+def _tool_text(call: Part, output: Part | None, room_chars: int) -> str:
+    # A long gist was cut by the reader, perhaps in the middle of a secret.
+    gist = call.gist if len(call.gist) < SHORT_GIST_CHARS else call.gist.rpartition(" ")[0]
+    head = _clean(f"{call.tool} {gist}".strip(), OUTPUT_CHARS_MAX)
+    if output is None or room_chars <= 0:
+        return head
+    failed = "(failed) " if output.is_error else ""
+    return f"{head}\n{failed}{_clean(output.text, min(OUTPUT_CHARS_MAX, room_chars))}".rstrip()
+
+
+def _clean(text: str, limit_chars: int) -> str:
+    return cut(mask(strip_invisible(text)), limit_chars)

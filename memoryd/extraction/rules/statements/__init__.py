@@ -1,0 +1,1 @@
+"""Which sentences a person meant to be kept: rules and phrase tables."""

@@ -1,0 +1,99 @@
+"""Ways in that people tell in words where nothing else gives them away: "the pin is 4471".
+
+Rules
+- Masking lets words joined to a number pass in prose, since a model has to read what people talk
+  about. What is kept for good is judged harder: whatever has a number in it is hidden in a
+  sentence that speaks of a password, and beside the word for any other credential.
+- So is whatever an equals sign or a colon puts behind a password.
+- Dates, tickets, names of algorithms and addresses are no credentials.
+- A sentence about a credential is worth nothing without it, unless it also says where to go.
+"""
+
+import re
+from collections.abc import Iterable
+
+from memoryd.text.prose import BLANK, plain
+
+HIDDEN = "[secret: password]"
+
+# What people choose themselves.
+_CHOSEN = (
+    r"(?:(?<![a-z0-9])(?:pass(?:word|wd|phrase|code|wort)s?|pwd?|pin|puk|kennwort|mot de passe|mdp"
+    r"|contrasena|clave|senha|palavra-passe|parola dordine|wachtwoord|haslo|пароль|пин-?код"
+    r"|(?:door|gate|access|alarm|unlock|entry)[ -]code|zugangscode|toegangscode"
+    r"|code dacces)(?![a-z])"
+    r"|パスワード|暗証番号|密码|密碼|口令|비밀번호|암호)"
+)
+_CREDENTIAL = (
+    rf"(?:{_CHOSEN}|(?<![a-z])(?:log-?ins?|creds?|credentials?|token|secret|zugangsdaten"
+    r"|anmeldedaten|(?:user(?:name)?|wifi|wlan|ssid|account)(?=[^.]{1,30} ?/ ?\S)|(?:api|access"
+    r"|private|licen[cs]e|account|auth|deploy|signing|encryption)[ _-]?key|keys?(?= ?(?:is|are|for"
+    r"|of|to)\b| ?[:=]))(?![a-z]))"
+)
+_LINK = (
+    r"(?:(?<![a-z])(?:is|was|are|its|ist|war|lautet|sind|est|cest|sont|es|son|e|sao|sono|to|это)"
+    r"(?![a-z])|[:=/\uff1a]|は|是|为|는|은)"
+)
+_WORD = re.compile(r"[^\s,;\"'`<>()\[\]¤\u2e80-\uffff]+")
+_NO_SECRET = re.compile(
+    r"1password|\d{4}-\d\d(?:-\d\d)?|[a-z][a-z0-9+.-]*://.*|[A-Z]{2,10}-\d+|[\w.+-]+@[\w.-]+"
+    r"|(?:[\w-]+\.)+[a-z]{2,}(?:[:/].*)?|[\d.,:x%+-]+(?:min|sec|ms|days?|hours?|chars?|bytes?"
+    r"|bits?|mb|gb|[smhdwkx%])?"
+)
+# "sha256", "oauth2", "base64-encoded": a short word with a short number is the name of something.
+_TECHNICAL = re.compile(r"(?:[a-z]{1,7}\d{1,5})?[a-z]*", re.IGNORECASE)
+_ASSIGNED = re.compile(rf"{_CHOSEN} ?[:=] ?(?P<value>[^\s,;¤]+)")
+_NUMBER_BEHIND = re.compile(r"\d[\d -]{2,12}\d(?![\w.-])")
+
+_SENTENCES = re.compile(r"(\n|(?<=[.!?]) +)")
+_MASK = re.compile(r"\[secret: [^\]]*\]")
+_HANDED_OVER = re.compile(r"\b(?:keys?|tokens?|secrets?)(?: is| are| was|:|=)? ?\[secret: ")
+_MENTION = re.compile(_CREDENTIAL)
+# "Xyz-12 is the ...": told before its name.
+_IS_THE = re.compile(r"\b(?:is|was|ist|est|es|e) (?:\w+ ){0,3}$")
+_MENTIONS_A_CHOSEN = re.compile(_CHOSEN)
+_TOLD = re.compile(rf"(?: [^\s:=]+){{0,6}}? ?{_LINK} ?")
+_TELLS_A_CHOSEN = re.compile(_CHOSEN + _TOLD.pattern)
+
+
+def without_ways_in(text: str) -> str:
+    """The text with a mask in place of what stands behind a word for a credential."""
+    return "".join(_sentence_without(sentence) for sentence in _SENTENCES.split(text))
+
+
+def tells_a_way_in(said: str) -> bool:
+    """Whether a sentence is about a credential that was hidden in it, or could not be."""
+    talk = _MASK.sub(" ", said)
+    is_hidden = _HANDED_OVER.search(said) or (talk != said and _MENTION.search(talk))
+    return bool(is_hidden or _TELLS_A_CHOSEN.search(talk))
+
+
+def _sentence_without(sentence: str) -> str:
+    bare = _MASK.sub(lambda mask: BLANK * len(mask[0]), sentence)
+    folded = plain(bare)
+    mention = _MENTION.search(folded)
+    if mention is None:
+        return sentence
+    told = _TOLD.match(folded, mention.end())
+    number = _NUMBER_BEHIND.match(folded, told.end()) if told else None
+    is_anywhere = _MENTIONS_A_CHOSEN.search(folded) or _IS_THE.search(folded[: mention.start()])
+    words = _WORD.finditer(bare, 0 if is_anywhere else mention.end())
+    spans = [word.span() for word in words if _may_open(word[0].strip(".!?:*"))]
+    spans += [match.span("value") for match in _ASSIGNED.finditer(folded)]
+    spans += [number.span()] if number else []
+    return _hidden(sentence, spans)
+
+
+def _may_open(word: str) -> bool:
+    if len(word) < 6 or not re.search(r"\d", word) or _NO_SECRET.fullmatch(word):
+        return False
+    return not all(_TECHNICAL.fullmatch(piece) for piece in re.findall(r"[^\W_]+", word))
+
+
+def _hidden(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    parts, done = [], 0
+    for start, end in sorted(spans):
+        if start >= done:
+            parts += [text[done:start], HIDDEN]
+        done = max(done, end)
+    return "".join((*parts, text[done:]))

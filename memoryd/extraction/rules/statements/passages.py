@@ -1,0 +1,208 @@
+"""What the sentences of a message make of each other, and which of them are one statement.
+
+Rules:
+- A bare "remember this" reaches the sentences behind it when it opens the message or ends in a
+  colon, else the one before it.
+- An order is feedback when the reason or the quarrel beside it shows that it is for keeps.
+- "Always." behind a few words makes a rule of them.
+- Praise of what the assistant did is feedback when it says why or for which cases.
+- A statement takes the asides around it, up to a break or another statement. Sentences of one type
+  in a row are one statement, unless a list, an "also" or a rule on something else begins a new one.
+- "Wait, ignore that" and "just this once" take back the statement before them; "can you add that"
+  shows that a fact was an order for now.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import pairwise, zip_longest
+
+import msgspec
+
+from memoryd.extraction.rules.statements import (
+    feedback_phrases,
+    order_phrases,
+    phrases,
+    reference_phrases,
+)
+from memoryd.extraction.rules.statements.classify import (
+    MASK,
+    Heard,
+    Kind,
+    MemoryType,
+    hear,
+    is_meant,
+)
+from memoryd.extraction.rules.statements.orders import Setting, is_for_keeps, leads_for_keeps
+from memoryd.text.dates import dates_in
+from memoryd.text.prose import plain
+
+# "It crashes when I scroll. Every time." is no rule; neither is anything long.
+EMPHASISED_WORDS_MAX = 16
+
+
+class Passage(msgspec.Struct, frozen=True):
+    """One statement: the sentence that makes it, and what was said around that."""
+
+    type: MemoryType
+    head: Heard
+    around: tuple[Heard, ...] = ()
+
+
+def passages_in(
+    heard: Sequence[Heard], *, previous_assistant: str, said_at: datetime
+) -> list[Passage]:
+    """The statements that a message makes, in their order."""
+    heard = _with_emphasis(_with_remembered(heard, said_at))
+    heard = _with_reasoned_orders(heard, previous_assistant, said_at)
+    return _grouped(_with_praise(heard, previous_assistant))
+
+
+def _with_remembered(heard: Sequence[Heard], said_at: datetime) -> list[Heard]:
+    result: list[Heard] = []
+    reaches_on = False
+    for number, one in enumerate(heard):
+        if one.kind == "pointer":
+            reaches_on = number == 0 or one.sentence.text.endswith(":")
+            if not reaches_on and result and result[-1].kind == "aside":
+                result[-1] = hear(result[-1].sentence, said_at, must_keep=True)
+            continue
+        reaches_on = reaches_on and one.kind != "break"
+        keep = reaches_on and one.kind == "aside"
+        result.append(hear(one.sentence, said_at, must_keep=True) if keep else one)
+    return result
+
+
+def _with_emphasis(heard: Sequence[Heard]) -> list[Heard]:
+    """An "always." behind a few words makes a rule of them."""
+    result: list[Heard] = []
+    for one in heard:
+        if order_phrases.EMPHASIS.fullmatch(one.said) and result and _may_be_a_rule(result[-1]):
+            result[-1] = Heard(result[-1].sentence, "feedback", is_rule=True)
+        result.append(one)
+    return result
+
+
+def _may_be_a_rule(one: Heard) -> bool:
+    is_short = len(one.said.split()) <= EMPHASISED_WORDS_MAX
+    return one.kind in {"aside", "break"} and is_short and is_meant(one.said)
+
+
+def _with_reasoned_orders(
+    heard: Sequence[Heard], previous_assistant: str, said_at: datetime
+) -> list[Heard]:
+    is_quarrel = _is_quarrel(heard, previous_assistant)
+    result = list(heard)
+    for number, (one, behind) in enumerate(zip_longest(heard, heard[1:])):
+        reason = behind.said if behind is not None and behind.kind == "aside" else ""
+        before = heard[number - 1].said if number and heard[number - 1].kind == "aside" else ""
+        is_dated = one.kind == "project" and bool(dates_in(one.sentence.text, said_at))
+        if not is_dated and _is_order_for_keeps(one, Setting(reason, before, is_quarrel)):
+            result[number] = Heard(one.sentence, "feedback", is_rule=True)
+    return result
+
+
+def _is_quarrel(heard: Sequence[Heard], previous_assistant: str) -> bool:
+    is_answer = bool(heard and previous_assistant)
+    return bool(
+        (is_answer and order_phrases.QUARRELS.search(heard[0].said))
+        or any(order_phrases.REPEATS.search(one.said) for one in heard)
+    )
+
+
+def _is_order_for_keeps(one: Heard, setting: Setting) -> bool:
+    said = one.said
+    if not is_meant(said):
+        return False
+    if one.kind == "reference" or (one.kind == "break" and phrases.REMEMBER.search(said)):
+        return False
+    if one.kind in {"aside", "break"}:
+        is_fact = one.kind == "aside" and feedback_phrases.CORRECTING_FACT.search(said)
+        return is_for_keeps(said, setting) or bool(setting.is_quarrel and is_fact)
+    return leads_for_keeps(said, setting)
+
+
+def _with_praise(heard: Sequence[Heard], previous_assistant: str) -> list[Heard]:
+    count = next((n for n, one in enumerate(heard) if not _may_praise(one)), len(heard))
+    said = " ".join(one.said for one in heard[:count])
+    if not previous_assistant or not _is_praise(said):
+        return list(heard)
+    praise = Heard(heard[0].sentence, "feedback", is_praise=True)
+    return [praise, *(Heard(one.sentence, "aside") for one in heard[1:count]), *heard[count:]]
+
+
+def _is_praise(said: str) -> bool:
+    """Whether it asks for more of the same, or approves and says why or of what."""
+    if feedback_phrases.LASTING_PRAISE.search(said):
+        return True
+    content = feedback_phrases.APPROVES.sub(" ", feedback_phrases.ENDORSES.sub(" ", said))
+    is_approval = feedback_phrases.APPROVES.search(said) and feedback_phrases.ENDORSES.search(said)
+    return bool(is_approval) and len(re.findall(r"\w+", content)) >= 5
+
+
+def _may_praise(one: Heard) -> bool:
+    if one.sentence.opens_topic or phrases.NEW_TOPIC.search(one.said):
+        return False
+    is_praise = feedback_phrases.LASTING_PRAISE.search(one.said) and is_meant(one.said)
+    return bool(one.kind in {"aside", "feedback", "project"} or is_praise)
+
+
+def _grouped(heard: Sequence[Heard]) -> list[Passage]:
+    found: list[Passage] = []
+    before: list[Heard] = []
+    is_open = False
+    for one in heard:
+        memory_type = _memory_type(one.kind)
+        if phrases.TAKEN_BACK.search(one.said):
+            del found[-1:]
+            before, is_open = [], False
+        elif one.kind == "break":
+            if is_open and _is_task(found[-1], one):
+                del found[-1:]
+            before, is_open = [], False
+        elif memory_type is None and " " not in one.said and one.said.isascii():
+            continue
+        elif memory_type is None and not is_open:
+            before.append(one)
+        elif memory_type is None or (is_open and _continues(found[-1], one)):
+            found[-1] = msgspec.structs.replace(found[-1], around=(*found[-1].around, one))
+        else:
+            leading = (said for said in before[-2:] if _is_context(said))
+            found.append(Passage(memory_type, one, tuple(leading)))
+            before, is_open = [], True
+    return found
+
+
+def _memory_type(kind: Kind) -> MemoryType | None:
+    match kind:
+        case "user" | "feedback" | "project" | "reference":
+            return kind
+        case _:
+            return None
+
+
+def _is_context(one: Heard) -> bool:
+    return len(one.said.split()) > 4 and not MASK.search(one.said)
+
+
+def _is_task(passage: Passage, behind: Heard) -> bool:
+    return passage.type == "project" and bool(phrases.TASK_BEHIND.search(behind.said))
+
+
+def _continues(passage: Passage, one: Heard) -> bool:
+    if phrases.FOLLOWS.search(one.said) and passage.type != "reference":
+        return True
+    if one.kind != passage.type or one.sentence.opens_topic or phrases.NEW_TOPIC.search(one.said):
+        return False
+    if one.kind == "reference":
+        return not reference_phrases.SYSTEM.search(one.said)
+    is_own_rule = bool(one.is_rule and phrases.OWN_RULE.search(one.said))
+    return not is_own_rule or bool(topic_words(one.said) & topic_words(passage.head.said))
+
+
+def topic_words(text: str) -> frozenset[str]:
+    """The words that say what a text is about; of scripts without spaces, the pairs of letters."""
+    words = re.findall(r"[^\W_]+", plain(text).replace("'", ""))
+    words += [a + b for word in words if max(word) > "\u2e80" for a, b in pairwise(word)]
+    known = phrases.SMALL_WORDS | phrases.RULE_WORDS
+    return frozenset(word for word in words if len(word) > 1 and word not in known)

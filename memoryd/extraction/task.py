@@ -1,0 +1,50 @@
+"""What one extraction is given, and what came of it; the same with a model and without."""
+
+from typing import Literal, Protocol
+
+import msgspec
+
+from memoryd.extraction.rules.batching import Pause
+from memoryd.llm.rules.messages import Usage
+from memoryd.memories.scopes import Project
+from memoryd.transcripts.rules.turns import Turn
+
+# `disk` is a failure that no turn is to blame for, and that passes when there is room again.
+Verdict = Literal["done", "failed", "paused", "disk"]
+
+
+class Task(msgspec.Struct, frozen=True):
+    """Turns of one session, oldest first.
+
+    `earlier` is what the assistant said last before them. `began` is when an attempt at them that
+    broke off began, if there was one; this one's own beginning otherwise.
+    """
+
+    project: Project
+    session_id: str
+    turns: tuple[Turn, ...]
+    began: float
+    is_repeated: bool = False
+    earlier: str = ""
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """`reason` is one word for the log; `words` and `hint` are for people, what is and what to do.
+
+    `pause` is asked of all runs.
+    """
+
+    verdict: Verdict
+    reason: str
+    words: str = ""
+    hint: str = ""
+    pause: Pause | None = None
+    files: tuple[str, ...] = ()
+    model_turns: int = 0
+    usage: Usage = Usage()
+    usd: float = 0.0
+
+
+class Extractor(Protocol):
+    async def extract(self, task: Task) -> Outcome:
+        """Save what is worth keeping; StorageError when the disk does not take it."""

@@ -1,0 +1,291 @@
+"""The worker between finished turns and saved memories.
+
+Every look begins with the table of turns, and `coalesce` says what to run; an event only makes the
+worker look sooner. A turn leaves the table after its memories are on the disk and not before. So
+whatever ends a run (a crash, a stop, a full disk, an empty purse), its turns are found again.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Final
+
+import anyio
+import anyio.to_thread
+import msgspec
+import structlog
+from anyio.abc import TaskGroup
+
+from memoryd.base.errors import MemorydError, StorageError
+from memoryd.base.events import Event, ExtractionFinished
+from memoryd.extraction.attribution import AgentCredit, memory_folders
+from memoryd.extraction.rules import batching
+from memoryd.extraction.rules.batching import Batch, Limits, Moment, Pause
+from memoryd.extraction.rules.messages import size_of, skip_reason
+from memoryd.extraction.task import Extractor, Outcome, Task
+from memoryd.memories.scopes import Project, Scopes
+from memoryd.transcripts.backlog import Backlog
+from memoryd.transcripts.rules.turns import Turn, WaitingTurn
+
+# A clock may jump and a machine may sleep: no wait is longer, and each ends with a look.
+LONGEST_WAIT_SECONDS: Final = 60.0
+DISK_REST_SECONDS: Final = 15.0
+EVERYWHERE: Final = ""
+LOOK_PAUSES: Final = 3  # as long as a look takes
+
+log = structlog.get_logger(__name__)
+
+
+class QueueReport(msgspec.Struct, frozen=True):
+    """`waiting` turns wait for nothing but their time, `held` ones for another turn."""
+
+    waiting: int
+    running: int
+    held: int
+    parked: int
+    parked_reason: str
+    problems: tuple[str, ...] = ()
+
+
+class ExtractWorker:
+    def __init__(
+        self,
+        backlog: Backlog,
+        scopes: Scopes,
+        credit: AgentCredit,
+        extractor: Extractor,
+        limits: Limits,
+        *,
+        tell: Callable[[Event], None],
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._backlog = backlog
+        self._scopes = scopes
+        self._credit = credit
+        self._extractor = extractor
+        self._limits = limits
+        self._tell = tell
+        self._now = now
+        self._began = now()
+        self._running: dict[str, Batch] = {}
+        self._rests: dict[str, Pause] = {}
+        self._pause: Pause | None = None
+        self._problems: dict[str, str] = {}
+        self._woken = anyio.Event()
+
+    def wake(self) -> None:
+        """Look at once; to be called on the event loop's thread."""
+        self._woken.set()
+
+    async def serve(self) -> None:
+        """Works until it is cancelled, which loses nothing."""
+        async with anyio.create_task_group() as runs:
+            while True:
+                self._woken = anyio.Event()
+                began = time.monotonic()
+                wake_at = await self._look(runs)
+                # A long table is not gone through again for each turn that is added to it.
+                await anyio.sleep(min(LOOK_PAUSES * (time.monotonic() - began), 1.0))
+                seconds = LONGEST_WAIT_SECONDS if wake_at is None else wake_at - self._now()
+                with anyio.move_on_after(min(max(seconds, 0.0), LONGEST_WAIT_SECONDS)):
+                    await self._woken.wait()
+
+    async def retry_parked(self) -> int:
+        """Tries every parked turn again from the beginning; how many there are."""
+        count = await anyio.to_thread.run_sync(self._backlog.retry_parked)
+        log.info("turns-tried-again", turns=count)
+        self.wake()
+        return count
+
+    @property
+    def pause(self) -> Pause | None:
+        """Why and until when nothing runs; None when something may."""
+        pause = self._pause
+        return None if pause is None or pause.is_over(self._now()) else pause
+
+    def report(self) -> QueueReport:
+        """How it stands; blocking, safe from any thread."""
+        running = list(self._running.values())
+        waiting = self._waiting_besides(running)
+        due, parked = batching.due_count(waiting, self._limits), self._backlog.parked()
+        return QueueReport(
+            waiting=due,
+            running=len(running),
+            held=len(waiting) - due,
+            parked=len(parked),
+            parked_reason=parked[0].reason if parked else "",
+            problems=tuple(self._problems.values()),
+        )
+
+    def _waiting_besides(self, running: Sequence[Batch]) -> list[WaitingTurn]:
+        busy = {name for batch in running for name in batch.turn_ids}
+        return [turn for turn in self._backlog.waiting() if turn.turn_id not in busy]
+
+    async def _look(self, runs: TaskGroup) -> float | None:
+        """Starts what is due; when to look again if nothing happens until then."""
+        try:
+            waiting = await anyio.to_thread.run_sync(self._without_hopeless)
+        except StorageError as error:
+            log.warning("queue-unreadable", error=error.message)
+            return self._now() + DISK_REST_SECONDS
+        moment = Moment(
+            self._now(), self._began, frozenset(self._running), self._rests, self._pause
+        )
+        decision = batching.decide(waiting, moment, self._limits)
+        for batch in decision.batches:
+            self._running[batch.project] = batch
+            runs.start_soon(self._run, batch)
+        return decision.wake_at
+
+    def _without_hopeless(self) -> list[WaitingTurn]:
+        waiting = self._waiting_besides(list(self._running.values()))
+        hopeless = [turn.turn_id for turn in waiting if batching.is_hopeless(turn)]
+        if hopeless:
+            log.error("turns-parked", reason="daemon-died", turns=hopeless)
+            self._backlog.park(hopeless, "memoryd died in the middle of it, again and again")
+        return [turn for turn in waiting if not batching.is_hopeless(turn)]
+
+    async def _run(self, batch: Batch) -> None:
+        try:
+            await self._work(batch)
+        except StorageError as error:
+            self._rest_for_disk(batch.project, error.message)
+        except Exception:
+            log.exception("extraction-broke", project=batch.project)
+            with suppress(StorageError):
+                await anyio.to_thread.run_sync(self._fail, batch, "a fault of memoryd; see its log")
+        finally:
+            del self._running[batch.project]
+            self.wake()
+
+    async def _work(self, batch: Batch) -> None:
+        project = await anyio.to_thread.run_sync(self._scopes.project, batch.project)
+        turns = await anyio.to_thread.run_sync(self._worth_extracting, batch, project)
+        if not turns:
+            return
+        taken = {turn.id for turn in turns}
+        batch = Batch(
+            batch.project,
+            batch.session_id,
+            tuple(turn for turn in batch.turns if turn.turn_id in taken),
+        )
+        task = await anyio.to_thread.run_sync(self._begin, batch, project, turns)
+        started = time.monotonic()
+        outcome = await self._extract(batch, task)
+        # A stop that comes now must not make a turn that is done look undone.
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(self._conclude, batch, task, outcome)
+        self._tell_of(task, outcome, round((time.monotonic() - started) * 1000))
+
+    def _worth_extracting(self, batch: Batch, project: Project) -> list[Turn]:
+        """The turns that one run can take; those that are not worth one leave the table."""
+        kept: list[Turn] = []
+        taken_chars = 0
+        # One by one: an import may bring thousands, and only a few fit.
+        for turn in map(self._backlog.turn, batch.turn_ids):
+            if turn is None:
+                continue
+            if reason := self._skip_reason(project, turn):
+                self._backlog.skip(turn, reason, self._now())
+                log.info("extraction-skipped", project=project.root, turn=turn.id, reason=reason)
+                continue
+            taken_chars += size_of(turn)
+            if kept and taken_chars > self._limits.batch_chars:
+                break
+            kept.append(turn)
+        return kept
+
+    def _skip_reason(self, project: Project, turn: Turn) -> str:
+        if not project.switch.enabled:
+            return f"memory off: {project.switch.reason}"
+        reason = skip_reason(turn, memory_folders(project))
+        if reason == "agent-wrote-memory":
+            self._credit.give(project, turn)
+        return reason
+
+    def _begin(self, batch: Batch, project: Project, turns: list[Turn]) -> Task:
+        now = self._now()
+        before = self._backlog.begin(batch.turn_ids, now)
+        return Task(
+            project=project,
+            session_id=batch.session_id,
+            turns=tuple(turns),
+            began=now if before is None else before,
+            is_repeated=before is not None,
+            earlier=self._backlog.last_words(batch.session_id),
+        )
+
+    async def _extract(self, batch: Batch, task: Task) -> Outcome:
+        try:
+            return await self._extractor.extract(task)
+        except StorageError as error:
+            return Outcome("disk", "disk", error.message)
+        except MemorydError as error:
+            return Outcome("failed", error.kind, error.message)
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True), suppress(StorageError):
+                await anyio.to_thread.run_sync(self._backlog.let_go, batch.turn_ids)
+            raise
+
+    def _conclude(self, batch: Batch, task: Task, outcome: Outcome) -> None:
+        match outcome.verdict:
+            case "done":
+                self._backlog.finish(task.turns, outcome.reason, self._now())
+                self._problems.pop(batch.project, None)
+                self._problems.pop(EVERYWHERE, None)
+                self._pause = None
+            case "failed":
+                self._fail(batch, outcome.words or outcome.reason)
+            case "paused":
+                self._pause = outcome.pause
+                self._problems[EVERYWHERE] = f"{outcome.words}; {outcome.hint}"
+                self._backlog.let_go(batch.turn_ids)
+            case "disk":
+                self._rest_for_disk(batch.project, outcome.words)
+                self._backlog.let_go(batch.turn_ids)
+
+    def _fail(self, batch: Batch, reason: str) -> None:
+        now = self._now()
+        setback = batching.after_failure(batch, now)
+        self._rests[batch.project] = setback.rest
+        self._backlog.fail(batch.turn_ids, setback.parked, reason, now)
+        if setback.parked:
+            log.error("turns-parked", reason=reason, turns=setback.parked)
+
+    def _rest_for_disk(self, project: str, words: str) -> None:
+        now = self._now()
+        self._rests[project] = Pause("disk", now, now + DISK_REST_SECONDS)
+        self._problems[project] = f"degraded: {words}" if words else "degraded: the disk said no"
+        log.warning("extraction-waits-for-disk", project=project, error=words)
+
+    def _tell_of(self, task: Task, outcome: Outcome, milliseconds: int) -> None:
+        usage = outcome.usage
+        log.info(
+            "extraction",
+            project=task.project.root,
+            session_id=task.session_id,
+            verdict=outcome.verdict,
+            reason=outcome.reason,
+            turns=len(task.turns),
+            messages=sum(len(turn.parts) for turn in task.turns),
+            files=outcome.files,
+            model_turns=outcome.model_turns,
+            input_tokens=usage.prompt_tokens,
+            output_tokens=usage.output_tokens,
+            cached_tokens=usage.cache_read_tokens,
+            cache_hit_percent=round(usage.cache_hit_percent, 1),
+            usd=round(outcome.usd, 6),
+            ms=milliseconds,
+        )
+        self._tell(
+            ExtractionFinished(
+                project=task.project.root,
+                session_id=task.session_id,
+                verdict=outcome.verdict,
+                reason=outcome.reason,
+                files=list(outcome.files),
+                tokens=usage.prompt_tokens + usage.output_tokens,
+                usd=round(outcome.usd, 6),
+                ms=milliseconds,
+            )
+        )

@@ -1,0 +1,1 @@
+"""Talks to a model server: client, budget, retries, spending."""

@@ -1,0 +1,213 @@
+"""What stands between a job and the model server: money, the breaker, and patience.
+
+    PatientProvider( MeteredProvider( AnthropicProvider ) )
+
+Rules
+- Each attempt is debited by itself, since each may be billed: so patience stands outside the meter.
+- Looking at the totals and reserving happen under one lock; two jobs cannot both take the last
+  cent.
+- A reservation is given back only when the server surely billed nothing. A cancelled call, like a
+  crashed one, stays debited.
+- At most three attempts, and all of them with their waits within one deadline, whatever the server
+  asks for. A wait that does not fit is not begun.
+- A wait is half a second, doubling, or what the server says if that is longer; each is stretched
+  a little at random, so that jobs which failed together do not come back together.
+"""
+
+import random
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import date, datetime
+from typing import Protocol
+
+import anyio
+import msgspec
+
+from memoryd.base.config import Budget, Price
+from memoryd.llm.anthropic_client import Provider
+from memoryd.llm.rules.messages import (
+    BudgetReached,
+    ModelAnswer,
+    ModelRequest,
+    ProviderDown,
+    ProviderPaused,
+    ProviderRefused,
+    Usage,
+)
+from memoryd.llm.rules.spending import (
+    Breaker,
+    Reason,
+    Spent,
+    Verdict,
+    after_failure,
+    after_pause,
+    after_success,
+    before_call,
+    cost_usd,
+    may_call,
+    may_spend,
+    price_of,
+    worst_usage,
+)
+
+ATTEMPTS = 3
+FIRST_WAIT_SECONDS = 0.5
+# One attempt leaves time for another: a server that hangs is not all that a call ever tries.
+ATTEMPT_SECONDS = 120.0
+DEADLINE_SECONDS = 180.0
+
+WORDS: Mapping[Reason, tuple[str, str]] = {
+    "ok": ("", ""),
+    "day-cap": ("the budget of the day is used up", "jobs wait; raise budget.usd_per_day to go on"),
+    "month-cap": (
+        "the budget of the month is used up",
+        "jobs wait; raise budget.usd_per_month to go on",
+    ),
+    "breaker-open": (
+        "the model server is left alone for a while",
+        "jobs wait and go on by themselves",
+    ),
+}
+
+
+class Ledger(Protocol):
+    """Spending on disk. `reserve` has reached the disk when it returns."""
+
+    async def spent(self, day: date) -> Spent:
+        """What is debited to that day and to its month, reservations included."""
+
+    async def reserve(self, job: str, project: str, model: str, usd: float, day: date) -> int:
+        """Debit a call before it is made."""
+
+    async def settle(self, reservation: int, usage: Usage, usd: float) -> None:
+        """Replace a reservation by what the call really cost."""
+
+    async def release(self, reservation: int) -> None:
+        """Take a reservation back: the call was not billed."""
+
+    async def keep_breaker(self, breaker: Breaker) -> None:
+        """Remember the breaker over a restart."""
+
+
+class MeteredProvider:
+    """Debits every call before it is made, and makes none that the caps or the breaker forbid."""
+
+    def __init__(
+        self,
+        provider: Provider,
+        ledger: Ledger,
+        budget: Budget,
+        prices: Mapping[str, Price],
+        *,
+        unpriced: Price | None = None,
+        breaker: Breaker | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
+    ) -> None:
+        self._provider = provider
+        self._ledger = ledger
+        self._budget = budget
+        self._prices = prices
+        self._unpriced = unpriced
+        self._now = now
+        self._reserving = anyio.Lock()
+        self.breaker = breaker or Breaker()
+
+    async def complete(self, request: ModelRequest, deadline_seconds: float) -> ModelAnswer:
+        price = price_of(request.model, self._prices, self._unpriced)
+        reservation = await self._reserve(request, cost_usd(worst_usage(request), price))
+        try:
+            answer = await self._provider.complete(request, deadline_seconds)
+        except (ProviderDown, ProviderPaused, ProviderRefused) as error:
+            if not (isinstance(error, ProviderDown) and error.may_have_cost):
+                await self._ledger.release(reservation)
+            await self._trip(error)
+            raise
+        await self._become(after_success())
+        # A server that does not count tokens leaves the worst case standing.
+        if not answer.usage.prompt_tokens:
+            return answer
+        usd = cost_usd(answer.usage, price)
+        await self._ledger.settle(reservation, answer.usage, usd)
+        return msgspec.structs.replace(answer, usd=usd)
+
+    async def verdict(self, estimate_usd: float) -> Verdict:
+        """Whether a call that may cost this much would be made now."""
+        now = self._now()
+        verdict = may_call(self.breaker, now.timestamp())
+        if not verdict.allowed:
+            return verdict
+        return may_spend(await self._ledger.spent(now.date()), estimate_usd, self._budget, now)
+
+    async def _reserve(self, request: ModelRequest, usd: float) -> int:
+        async with self._reserving:
+            verdict = await self.verdict(usd)
+            if not verdict.allowed:
+                message, hint = WORDS[verdict.reason]
+                raise BudgetReached(message, hint, reason=verdict.reason, until=verdict.until)
+            now = self._now()
+            await self._become(before_call(self.breaker, now.timestamp()))
+            return await self._ledger.reserve(
+                request.job, request.project, request.model, usd, now.date()
+            )
+
+    async def _trip(self, error: ProviderDown | ProviderPaused | ProviderRefused) -> None:
+        now = self._now().timestamp()
+        if isinstance(error, ProviderPaused):
+            await self._become(after_pause(self.breaker, error.pause_seconds, now))
+        elif isinstance(error, ProviderDown) or error.whole_account:
+            await self._become(after_failure(self.breaker, now))
+        else:
+            # The server is well: it read one bad request and said so.
+            await self._become(after_success())
+
+    async def _become(self, breaker: Breaker) -> None:
+        if breaker != self.breaker:
+            self.breaker = breaker
+            await self._ledger.keep_breaker(breaker)
+
+
+class PatientProvider:
+    """Asks again where that can help."""
+
+    def __init__(
+        self,
+        provider: Provider,
+        *,
+        attempt_seconds: float = ATTEMPT_SECONDS,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+        monotonic: Callable[[], float] = time.monotonic,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self._provider = provider
+        self._attempt_seconds = attempt_seconds
+        self._sleep = sleep
+        self._monotonic = monotonic
+        self._jitter = jitter
+
+    async def complete(
+        self, request: ModelRequest, deadline_seconds: float = DEADLINE_SECONDS
+    ) -> ModelAnswer:
+        ends_at = self._monotonic() + deadline_seconds
+        attempt = 1
+        while True:
+            left_seconds = ends_at - self._monotonic()
+            try:
+                return await self._provider.complete(
+                    request, min(left_seconds, self._attempt_seconds)
+                )
+            except (ProviderDown, ProviderPaused) as error:
+                wait_seconds = wait_after(error, attempt, self._jitter())
+                left_seconds = ends_at - self._monotonic()
+                if wait_seconds is None or wait_seconds >= left_seconds:
+                    raise
+            await self._sleep(wait_seconds)
+            attempt += 1
+
+
+def wait_after(error: ProviderDown | ProviderPaused, attempt: int, jitter: float) -> float | None:
+    """How long to wait before asking again, or None when asking again is of no use."""
+    if attempt >= ATTEMPTS or not error.retryable:
+        return None
+    asked = error.pause_seconds if isinstance(error, ProviderPaused) else error.retry_after_seconds
+    own_seconds: float = FIRST_WAIT_SECONDS * 2 ** (attempt - 1)
+    return max(own_seconds, asked or 0.0) + jitter * FIRST_WAIT_SECONDS

@@ -1,0 +1,1 @@
+"""Messages, prompts and prices, without IO."""

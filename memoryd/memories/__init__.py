@@ -1,0 +1,1 @@
+"""Topic files, index, versions, directories, projects, and the watch on them."""

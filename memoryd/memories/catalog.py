@@ -1,0 +1,167 @@
+"""The memories of a project over all its scopes, as callers name and see them.
+
+A model may be behind any caller, and anybody may have written the files: whatever is shown here is
+masked and free of invisible characters. The files and the history keep every byte.
+"""
+
+import builtins
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from memoryd.base.errors import InvalidInput, NotFound
+from memoryd.memories.records import Listed, MemoryDirectory
+from memoryd.memories.rules import topics
+from memoryd.memories.rules.topics import INDEX_FILE, Scope, Topic, TopicType
+from memoryd.memories.scopes import Scopes
+from memoryd.memories.store import Store
+from memoryd.text.masking.mask import presentable
+
+By = Literal["user", "agent"]
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True):
+    """What a list shows of a memory."""
+
+    path: str
+    file: str
+    name: str
+    description: str
+    type: TopicType | None
+    scope: Scope
+    modified: str
+    age: str
+    stale: bool
+    bytes: int
+    retired: bool
+
+
+class Whole(Header, frozen=True, kw_only=True):
+    """A memory with its text, as far as it may be shown; `version` names it in the history."""
+
+    content: str
+    version: int
+
+
+class Saved(msgspec.Struct, frozen=True):
+    path: str
+    version: int
+
+
+class Memories:
+    def __init__(self, scopes: Scopes, store: Store, now: Callable[[], float]) -> None:
+        self._scopes = scopes
+        self._store = store
+        self._now = now
+
+    def list(
+        self,
+        cwd: str,
+        *,
+        scope: Scope | None = None,
+        type_: TopicType | None = None,
+        retired: bool = False,
+        as_of: float | None = None,
+    ) -> list[Header]:
+        """Newest first; retired ones only where asked for; `as_of`: what was believed then."""
+        project = self._scopes.project(cwd)
+        directories = (project.directory(scope),) if scope else project.directories
+        found = [
+            one
+            for directory in directories
+            for one in self._scan(directory, as_of)
+            if (retired or not one.retired) and type_ in {None, one.topic.type}
+        ]
+        found.sort(key=lambda one: -one.modified)
+        return [self._header(one) for one in found]
+
+    def get(self, cwd: str, named: str) -> Whole:
+        one = self.find(cwd, named)
+        stored = self._store.recorded(one.directory, one.file)
+        header = msgspec.structs.asdict(self._header(one))
+        return Whole(**header, content=presentable(stored.text), version=stored.number)
+
+    def save(
+        self, cwd: str, topic: Topic, *, scope: Scope, supersedes: str | None, by: By = "user"
+    ) -> Saved:
+        """A memory that somebody asked for by name."""
+        directory = self._scopes.project(cwd).directory(scope)
+        if supersedes is not None:
+            old = self.find(cwd, supersedes)
+            if old.directory != directory:
+                raise InvalidInput(
+                    f"{old.file} is in the {old.directory.scope} scope, not in {scope}",
+                    hint=f"save the new one there too: --scope {old.directory.scope}",
+                )
+            topic = msgspec.structs.replace(topic, supersedes=(old.file,))
+        stored = self._store.save(directory, topic, cause=by)
+        return Saved(stored.path, stored.number)
+
+    def forget(self, cwd: str, named: str, *, by: By = "user") -> Saved:
+        """Removes a memory; the version that brings it back."""
+        one = self.find(cwd, named)
+        return Saved(one.path, self._store.forget(one.directory, one.file, cause=by))
+
+    def find(self, cwd: str, named: str) -> Listed:
+        """The memory that a caller means by a path, a file name or a title.
+
+        NotFound when nothing fits; InvalidInput when several do and none exactly.
+        """
+        project = self._scopes.project(cwd)
+        everything = [one for place in project.directories for one in self._store.scan(place)]
+        for fits in (_by_path, _by_file, _by_stem, _by_title, _by_part):
+            found = [one for one in everything if fits(one, named)]
+            if len(found) == 1:
+                return found[0]
+            if found:
+                choices = ", ".join(one.path for one in found)
+                raise InvalidInput(f"{named!r} fits several memories", hint=f"say one of {choices}")
+        if named.rpartition("/")[2] == INDEX_FILE:
+            raise InvalidInput("the index is no memory", hint="memoryd list shows what there is")
+        raise NotFound(f"there is no memory {named!r} here", hint="memoryd list shows them")
+
+    def _scan(self, directory: MemoryDirectory, as_of: float | None) -> builtins.list[Listed]:
+        if as_of is None:
+            return self._store.scan(directory)
+        return self._store.scan_at(directory, as_of)
+
+    def _header(self, one: Listed) -> Header:
+        now = self._now()
+        return Header(
+            path=one.path,
+            file=one.file,
+            name=topics.title_of(one.topic, one.file),
+            description=one.topic.description,
+            type=one.topic.type,
+            scope=one.directory.scope,
+            modified=topics.iso_time(one.modified),
+            age=topics.age_in_words(one.modified, now),
+            stale=topics.is_stale(one.modified, now),
+            bytes=one.bytes,
+            retired=one.retired,
+        )
+
+
+def _by_path(one: Listed, named: str) -> bool:
+    return named == one.path
+
+
+def _by_file(one: Listed, named: str) -> bool:
+    return named == one.file or named == _with_scope(one.directory, one.file)
+
+
+def _by_stem(one: Listed, named: str) -> bool:
+    return f"{named}.md" == one.file
+
+
+def _by_title(one: Listed, named: str) -> bool:
+    return named.casefold() == topics.title_of(one.topic, one.file).casefold()
+
+
+def _by_part(one: Listed, named: str) -> bool:
+    return len(named) >= 3 and named.casefold() in one.file
+
+
+def _with_scope(directory: MemoryDirectory, file: str) -> str:
+    return f"{directory.scope}/{file}"

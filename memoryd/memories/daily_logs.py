@@ -1,0 +1,149 @@
+"""The daily logs of a memory directory on disk: added to durably, and read from where one stopped.
+
+- Adding rewrites the file as every write here does (aside, fsync, rename): a section is whole or
+  absent after a crash. What stood there stays byte for byte; who was quicker is not overwritten.
+- A log is reached through a handle on the memory directory, and no link is followed.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import date, datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from memoryd.base import paths
+from memoryd.base.errors import Conflict, MemorydError
+from memoryd.memories.records import MemoryDirectory
+from memoryd.memories.rules import daily_log, topics
+from memoryd.memories.rules.daily_log import Entry, Section
+from memoryd.system.folder import Content, Folder, version_of
+from memoryd.text.invisible import strip_invisible
+from memoryd.text.masking.mask import mask
+
+TRIES: Final = 5
+# Of these it is remembered how far they were read; older ones were read, or never will be.
+REMEMBERED_LOGS: Final = 60
+
+_YEAR = re.compile(r"\d{4}")
+_MONTH = re.compile(r"\d\d")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d\.md")
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """How far a log was read: so many bytes, and what they were."""
+
+    bytes: int
+    sha256: str
+
+
+class Unread(msgspec.Struct, frozen=True):
+    """What logs say that was not read before, and how far they are read with that."""
+
+    entries: tuple[Entry, ...]
+    marks: dict[str, Mark]
+
+
+def add(directory: MemoryDirectory, section: Section, now: float) -> str:
+    """Adds a section to today's log; the log's name below the directory."""
+    day = datetime.fromtimestamp(now).astimezone().date()
+    file = file_of(day)
+    entries = tuple(
+        msgspec.structs.replace(one, text=mask(strip_invisible(one.text)))
+        for one in section.entries
+    )
+    section = msgspec.structs.replace(section, entries=entries)
+    text = daily_log.rendered(section, day, topics.iso_time(now))
+    for tries_left in reversed(range(TRIES)):
+        with Folder.open(directory.path, beneath=directory.beneath, create=True) as folder:
+            current = folder.current(file)
+            before = current.data if current else daily_log.heading(day).encode()
+            gap = b"\n" if before.endswith(b"\n") else b"\n\n"
+            over = current.version if current else None
+            try:
+                folder.write(file, before + gap + text.encode(), over=over)
+            except Conflict:
+                if not tries_left:
+                    raise
+            else:
+                break
+    return file
+
+
+def turn_marks_since(directory: MemoryDirectory, moment: float) -> frozenset[str]:
+    """The turns that have a section in the logs of the days since then."""
+    first = datetime.fromtimestamp(moment).astimezone().date() - timedelta(days=1)
+    logs = [_read(directory, day) for day in log_days(directory) if day >= first]
+    return frozenset().union(*(daily_log.turn_marks_in(_text(log.data)) for log in logs if log))
+
+
+def unread(directory: MemoryDirectory, marks: Mapping[str, Mark] | None, since: float) -> Unread:
+    """What was added to the logs after what `marks` tell of.
+
+    Where nobody knows any more (None), a log that was last changed before `since` counts as read.
+    """
+    days = log_days(directory)
+    is_lost, marks = marks is None, marks or {}
+    oldest = min(marks, default="")
+    entries: list[Entry] = []
+    reached: dict[str, Mark] = {}
+    for day in days:
+        file = file_of(day)
+        content = _read(directory, day) if file >= oldest else None
+        if content is None:
+            continue
+        is_old = is_lost and content.modified < since
+        start = len(content.data) if is_old else _start(content.data, marks.get(file))
+        entries += daily_log.entries_in(_text(content.data[start:]), day)
+        if day in days[-REMEMBERED_LOGS:]:
+            reached[file] = Mark(len(content.data), content.version)
+    return Unread(tuple(entries), reached)
+
+
+def log_days(directory: MemoryDirectory) -> list[date]:
+    """The days that have a log, oldest first."""
+    found: list[date] = []
+    with suppress(MemorydError), Folder.open(directory.path, beneath=directory.beneath) as folder:
+        for year in _names(folder, "logs", _YEAR):
+            for month in _names(folder, f"logs/{year}", _MONTH):
+                for name in _names(folder, f"logs/{year}/{month}", _DAY):
+                    with suppress(ValueError):
+                        found.append(date.fromisoformat(name.removesuffix(".md")))
+    return sorted(found)
+
+
+def file_of(day: date) -> str:
+    """A day's log by its name below the memory directory."""
+    return paths.daily_log(".", day).removeprefix("./")
+
+
+def _names(folder: Folder, below: str, form: re.Pattern[str]) -> list[str]:
+    try:
+        handle = folder.descend(below)
+    except MemorydError:
+        return []
+    try:
+        with os.scandir(handle) as entries:
+            return [entry.name for entry in entries if form.fullmatch(entry.name)]
+    finally:
+        os.close(handle)
+
+
+def _read(directory: MemoryDirectory, day: date) -> Content | None:
+    """The log as it is; None where it is gone or no plain file."""
+    with suppress(MemorydError), Folder.open(directory.path, beneath=directory.beneath) as folder:
+        return folder.read(file_of(day))
+    return None
+
+
+def _start(data: bytes, mark: Mark | None) -> int:
+    """Where the unread part begins; at the very start where somebody has changed the rest."""
+    if mark is None or version_of(data[: mark.bytes]) != mark.sha256:
+        return 0
+    return mark.bytes
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")

@@ -1,0 +1,76 @@
+"""Clears away the temporary files of writers that were killed, at the next start.
+
+The store clears memory directories by itself. Here are the other places where something is written
+aside and then put in its place: notes beside transcripts, checkpoints, vectors, the trial of a disk
+in whatever folder there was, and what the client installs. A file is a leftover by its name and by
+its age: the daemon that asks is the only one, so what is older than it has no writer any more. A
+client may be at work right now, so its files have to be older still.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from posixpath import dirname
+from typing import Final
+
+from memoryd.base.paths import Places
+
+# The clock of a file system ticks more coarsely than ours.
+TICK_SECONDS: Final = 0.05
+CLIENT_SECONDS: Final = 60.0
+
+_OURS = re.compile(r"\.memoryd-[0-9a-f]{16}\.tmp|[0-9a-f]{64}\.[0-9]+")
+_THE_CLIENTS = re.compile(r"\.memoryd-[a-z0-9_]{8}")
+
+
+def clear_leftovers(places: Places, started: float) -> int:
+    """Removes what was left before `started`; says how many files that were."""
+    leftovers = [
+        path
+        for folder in _our_folders(places)
+        for path in _files(folder, _OURS, started - TICK_SECONDS)
+    ] + [
+        path
+        for folder in _folders_of_the_client(places)
+        for path in _files(folder, _THE_CLIENTS, started - CLIENT_SECONDS)
+    ]
+    removed = 0
+    for path in leftovers:
+        with suppress(OSError):
+            os.unlink(path)  # noqa: PTH108 - as it was listed
+            removed += 1
+    return removed
+
+
+def _our_folders(places: Places) -> Iterator[str]:
+    yield from (places.claude_dir, f"{places.claude_dir}/projects", places.state_dir)
+    for project in _folders(f"{places.claude_dir}/projects"):
+        yield project
+        yield from (f"{session}/session-memory" for session in _folders(project))
+    for kept in ("checkpoints", "vectors"):
+        yield from _folders(f"{places.state_dir}/{kept}")
+
+
+def _folders_of_the_client(places: Places) -> tuple[str, ...]:
+    config_home = dirname(dirname(places.config_file))
+    units = (f"{config_home}/systemd/user", f"{places.home}/Library/LaunchAgents")
+    return (places.home, places.claude_dir, *units)
+
+
+def _folders(path: str) -> list[str]:
+    try:
+        with os.scandir(path) as entries:
+            return [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+
+
+def _files(folder: str, name: re.Pattern[str], older_than: float) -> Iterator[str]:
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with suppress(OSError):
+                    # Not by mtime: what is put back is given the time of its old version.
+                    if entry.stat(follow_symlinks=False).st_ctime < older_than:
+                        yield entry.path

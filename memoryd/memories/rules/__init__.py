@@ -1,0 +1,1 @@
+"""Topic files, headers, index and project roots as text, without IO."""

@@ -1,0 +1,200 @@
+"""What Claude Code's own settings mean for memory, and whether memory and dreams are on.
+
+Rules:
+- Four files: managed (the machine's), user, project and local (both inside the repository). Only
+  four of their keys are read. A file or value that makes no sense is passed over, with a reason.
+- The project and local files come with a repository, so only their harmless direction counts: they
+  can switch memory or dreams off. They never switch on, name a folder or exclude instructions.
+- The managed file decides where it speaks; then the repository's off; then the user's file.
+- Memory is on unless, in this order: the environment disables it; the session is bare, or remote
+  without a store; the settings disable it and the environment does not insist; `memoryd off`.
+- Dreams are on when memory is, unless the settings turn dreams off.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from posixpath import join
+from typing import Literal, TypeVar
+
+import msgspec
+
+from memoryd.base.paths import Places
+
+DISABLE_VARIABLE = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
+FALSY = frozenset({"0", "false", "no", "off"})
+EXCLUDES_LIMIT = 1000
+
+Source = Literal["managed", "user", "project", "local"]
+WEIGHT: tuple[Source, ...] = ("managed", "project", "local", "user")
+Value = TypeVar("Value")
+
+
+class SettingsFile(msgspec.Struct, frozen=True, kw_only=True):
+    """What one file may say, and why anything else in it was passed over."""
+
+    source: Source
+    auto_memory_enabled: bool | None = None
+    auto_dream_enabled: bool | None = None
+    auto_memory_directory: str | None = None
+    claude_md_excludes: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+
+class ClaudeSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The four files taken together; `*_says` names the file that decided."""
+
+    memory_enabled: bool = True
+    memory_says: Source | None = None
+    dream_enabled: bool = True
+    dream_says: Source | None = None
+    auto_memory_directory: str | None = None
+    claude_md_excludes: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+
+class Switch(msgspec.Struct, frozen=True, kw_only=True):
+    enabled: bool
+    reason: str
+
+
+def settings_paths(places: Places, project_dir: str) -> tuple[tuple[Source, str], ...]:
+    """Where the four files lie for a session in a directory."""
+    return (
+        ("managed", places.managed_settings_file),
+        ("project", join(project_dir, ".claude/settings.json")),
+        ("local", join(project_dir, ".claude/settings.local.json")),
+        ("user", join(places.claude_dir, "settings.json")),
+    )
+
+
+def claude_settings(texts: Iterable[tuple[Source, str]]) -> ClaudeSettings:
+    """What the files that exist amount to, in whatever order they were read."""
+    files = [settings_file(source, text) for source, text in texts]
+    files.sort(key=lambda file: WEIGHT.index(file.source))
+    memory_enabled, memory_says = first_word(files, lambda file: file.auto_memory_enabled)
+    dream_enabled, dream_says = first_word(files, lambda file: file.auto_dream_enabled)
+    directory, _ = first_word(files, lambda file: file.auto_memory_directory)
+    return ClaudeSettings(
+        memory_enabled=memory_enabled is not False,
+        memory_says=memory_says,
+        dream_enabled=dream_enabled is not False,
+        dream_says=dream_says,
+        auto_memory_directory=directory,
+        claude_md_excludes=tuple(glob for file in files for glob in file.claude_md_excludes),
+        ignored=tuple(f"{file.source} settings: {why}" for file in files for why in file.ignored),
+    )
+
+
+def first_word(
+    files: list[SettingsFile], ask: Callable[[SettingsFile], Value | None]
+) -> tuple[Value | None, Source | None]:
+    """The first answer that any file gives, and whose it is."""
+    for file in files:
+        answer = ask(file)
+        if answer is not None:
+            return answer, file.source
+    return None, None
+
+
+def settings_file(source: Source, text: str) -> SettingsFile:
+    """What one settings file says, as far as its source may say it; never raises."""
+    try:
+        content = msgspec.json.decode(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        return SettingsFile(source=source, ignored=("the file is not valid JSON",))
+    if not isinstance(content, dict):
+        return SettingsFile(source=source, ignored=("the file is not a JSON object",))
+    reader = Reader(content, from_repository=source in {"project", "local"})
+    return SettingsFile(
+        source=source,
+        auto_memory_enabled=reader.switch("autoMemoryEnabled"),
+        auto_dream_enabled=reader.switch("autoDreamEnabled"),
+        auto_memory_directory=reader.directory("autoMemoryDirectory"),
+        claude_md_excludes=reader.globs("claudeMdExcludes"),
+        ignored=tuple(reader.ignored),
+    )
+
+
+class Reader:
+    """Takes values out of one file and collects the reasons for those it leaves."""
+
+    def __init__(self, content: dict[str, object], *, from_repository: bool) -> None:
+        self.content = content
+        self.from_repository = from_repository
+        self.ignored: list[str] = []
+
+    def switch(self, key: str) -> bool | None:
+        value = self.content.get(key)
+        if value is False or (value is True and not self.from_repository):
+            return value
+        if value is True:
+            self.leave(key, "a repository can only switch it off")
+        elif value is not None:
+            self.leave(key, "it must be true or false")
+        return None
+
+    def directory(self, key: str) -> str | None:
+        value = self.content.get(key)
+        if value is not None and self.from_repository:
+            self.leave(key, "a repository cannot choose where memory lies")
+        elif isinstance(value, str):
+            return value
+        elif value is not None:
+            self.leave(key, "it must be text")
+        return None
+
+    def globs(self, key: str) -> tuple[str, ...]:
+        value = self.content.get(key)
+        if value is None:
+            return ()
+        if self.from_repository:
+            self.leave(key, "a repository cannot hide instructions")
+        elif not isinstance(value, list) or not all(isinstance(glob, str) for glob in value):
+            self.leave(key, "it must be a list of texts")
+        elif len(value) > EXCLUDES_LIMIT:
+            self.leave(key, f"it has more than {EXCLUDES_LIMIT} entries")
+        else:
+            return tuple(value)
+        return ()
+
+    def leave(self, key: str, why: str) -> None:
+        self.ignored.append(f"{key} is ignored: {why}")
+
+
+def memory_switch(
+    env: Mapping[str, str],
+    settings: ClaudeSettings,
+    *,
+    is_bare: bool = False,
+    is_remote_without_store: bool = False,
+    off_everywhere: bool = False,
+    off_here: bool = False,
+) -> Switch:
+    """Whether memory is on for a session in a project, with the reason that `status` shows."""
+    variable = env.get(DISABLE_VARIABLE, "").strip().lower()
+    insists = variable in FALSY
+    if variable and not insists:
+        return Switch(enabled=False, reason=f"{DISABLE_VARIABLE} is set")
+    if is_bare:
+        return Switch(enabled=False, reason="the session is bare")
+    if is_remote_without_store:
+        return Switch(enabled=False, reason="the session is remote and has no store")
+    if not settings.memory_enabled and not insists:
+        reason = f"autoMemoryEnabled is false in the {settings.memory_says} settings"
+        return Switch(enabled=False, reason=reason)
+    if off_everywhere:
+        return Switch(enabled=False, reason="switched off for all projects by memoryd off")
+    if off_here:
+        return Switch(enabled=False, reason="switched off for this project by memoryd off")
+    if not settings.memory_enabled:
+        return Switch(enabled=True, reason=f"{DISABLE_VARIABLE}={variable} overrides the settings")
+    return Switch(enabled=True, reason="on")
+
+
+def dream_switch(memory: Switch, settings: ClaudeSettings) -> Switch:
+    """Whether dreams are on, given whether memory is."""
+    if not memory.enabled:
+        return memory
+    if not settings.dream_enabled:
+        reason = f"autoDreamEnabled is false in the {settings.dream_says} settings"
+        return Switch(enabled=False, reason=reason)
+    return Switch(enabled=True, reason="on")

@@ -1,0 +1,171 @@
+"""What a memory is: a topic file with a name, a description and one of four types.
+
+Reading is tolerant, since people, agents and editors write these files too: the type may stand flat
+or nested under `metadata`, a broken header makes a topic without metadata, unknown fields survive.
+Writing is strict: one form, one place for each field, nothing invisible.
+"""
+
+from datetime import UTC, datetime
+from typing import Final, Literal, get_args
+
+import msgspec
+
+from memoryd.memories.rules import headers
+from memoryd.text.invisible import strip_invisible
+
+TopicType = Literal["user", "feedback", "project", "reference"]
+Scope = Literal["project", "user", "team", "agent"]
+Trust = Literal["user-said", "agent-concluded"]
+
+TYPES: Final[tuple[TopicType, ...]] = get_args(TopicType)
+SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
+TRUSTS: Final[tuple[Trust, ...]] = get_args(Trust)
+
+INDEX_FILE: Final = "MEMORY.md"
+SCAN_LINES: Final = 30
+RECALL_LIMIT_BYTES: Final = 4096
+MANIFEST_LIMIT: Final = 200
+SECONDS_A_DAY: Final = 86_400
+
+
+class Topic(msgspec.Struct, frozen=True, kw_only=True):
+    """What one topic file says; fields that the header does not give are empty."""
+
+    name: str = ""
+    description: str = ""
+    type: TopicType | None = None
+    created: str = ""
+    source: str = ""
+    trust: str = ""
+    supersedes: tuple[str, ...] = ()
+    valid_until: str = ""
+    review_by: str = ""
+    body: str = ""
+    has_header: bool = False
+
+
+def parse(text: str) -> Topic:
+    """Reads any text; what is no topic file comes back as a body without metadata."""
+    fields, body = headers.read(text)
+    nested = fields.get("metadata")
+    inner = nested if isinstance(nested, dict) else {}
+
+    def field(key: str) -> str:
+        value = fields.get(key, inner.get(key, ""))
+        return strip_invisible(value).strip() if isinstance(value, str) else ""
+
+    return Topic(
+        name=field("name"),
+        description=" ".join(field("description").split()),
+        type=_type_named(field("type")),
+        created=field("created"),
+        source=field("source"),
+        trust=field("trust"),
+        supersedes=_file_names(fields.get("supersedes", "")),
+        valid_until=field("valid_until"),
+        review_by=field("review_by"),
+        body=body,
+        has_header=bool(fields),
+    )
+
+
+def render(topic: Topic) -> str:
+    """The text of a new topic file."""
+    fields = {
+        "name": topic.name,
+        "description": topic.description,
+        "type": topic.type or "",
+        "created": topic.created,
+        "source": topic.source,
+        "trust": topic.trust,
+        "supersedes": ", ".join(topic.supersedes),
+        "valid_until": topic.valid_until,
+        "review_by": topic.review_by,
+    }
+    kept = {key: strip_invisible(value) for key, value in fields.items() if value}
+    return headers.render(kept, strip_invisible(topic.body))
+
+
+def title_of(topic: Topic, file: str) -> str:
+    """What people call this memory: its name, or words made of its file name."""
+    return topic.name or file.rpartition("/")[2].removesuffix(".md").replace("_", " ")
+
+
+def is_retired(file: str, topic: Topic, superseded: frozenset[str], today: str) -> bool:
+    """Whether recall leaves this memory out: another one replaced it, or its time is over."""
+    return file in superseded or ("" < topic.valid_until < today)
+
+
+def file_name_for(type_: TopicType, name: str, taken: frozenset[str]) -> str:
+    """`<type>_<words of the name>.md`, numbered when that is taken."""
+    words = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower()).split()
+    if words and words[0] == type_:
+        words = words[1:]
+    stem = "_".join([type_, *words])[:56].rstrip("_-")
+    candidate, number = f"{stem}.md", 1
+    while candidate in taken:
+        number += 1
+        candidate = f"{stem}_{number}.md"
+    return candidate
+
+
+def manifest_line(file: str, topic: Topic, modified: float) -> str:
+    kind = f"[{topic.type}] " if topic.type else ""
+    hook = topic.description or title_of(topic, file)
+    return f"- {kind}{file} ({iso_time(modified)}): {hook}"
+
+
+def iso_time(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def days_old(modified: float, now: float) -> int:
+    """Whole days since then; a time stamp from the future is as of today."""
+    return max(0, int((now - modified) // SECONDS_A_DAY))
+
+
+def age_in_words(modified: float, now: float) -> str:
+    days = days_old(modified, now)
+    return ("today", "yesterday")[days] if days < 2 else f"{days} days ago"
+
+
+def is_stale(modified: float, now: float) -> bool:
+    """Older than one day: to be shown with the caveat."""
+    return now - modified > SECONDS_A_DAY
+
+
+def caveat(modified: float, now: float) -> str:
+    """What to say beside a memory that is no longer fresh; empty for one that is."""
+    if not is_stale(modified, now):
+        return ""
+    return (
+        f"Written {age_in_words(modified, now)}: it tells what was seen then, not what is so now. "
+        "Check what it claims about code, files or settings before relying on it."
+    )
+
+
+def cut_for_recall(
+    content: str, path: str, limit_bytes: int = RECALL_LIMIT_BYTES
+) -> tuple[str, bool]:
+    """At most `limit_bytes`, cut at a line with a note that names the file; and whether it was."""
+    raw = content.encode("utf-8", "replace")
+    if len(raw) <= limit_bytes:
+        return content, False
+    note = f"\n[cut: {len(raw)} bytes in all; read {path} for the rest]"
+    room = max(0, limit_bytes - len(note.encode("utf-8", "replace")))
+    kept = raw[:room]
+    newline = kept.rfind(b"\n")
+    kept = kept[:newline] if newline > 0 else kept
+    return kept.decode("utf-8", "ignore") + note, True
+
+
+def _type_named(text: str) -> TopicType | None:
+    word = text.lower().partition(" ")[0]
+    return next((known for known in TYPES if known == word), None)
+
+
+def _file_names(value: headers.Value) -> tuple[str, ...]:
+    if isinstance(value, dict):
+        return ()
+    names = value.strip("[]").split(",") if isinstance(value, str) else value
+    return tuple(name.strip(" \"'") for name in names if name.strip(" \"'"))

@@ -1,0 +1,201 @@
+"""Which project a working directory belongs to, where its memories lie, and if memory is on."""
+
+import os
+import stat
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from memoryd.base import paths
+from memoryd.base.errors import InvalidInput
+from memoryd.base.paths import Places
+from memoryd.memories.records import MemoryDirectory
+from memoryd.memories.rules import claude_settings, project_root
+from memoryd.memories.rules.claude_settings import ClaudeSettings, Switch
+from memoryd.memories.rules.topics import Scope
+from memoryd.system.database import State
+from memoryd.system.plain_file import read_plain
+
+FRESH_SECONDS: Final = 2.0
+SETTINGS_LIMIT_BYTES: Final = 1024 * 1024
+
+
+class RealFiles:
+    """The file system as the pure path rules ask for it."""
+
+    def real_path(self, path: str) -> str:
+        return os.path.realpath(path)
+
+    def is_dir(self, path: str) -> bool:
+        return stat.S_ISDIR(self._mode(path))
+
+    def is_file(self, path: str) -> bool:
+        return stat.S_ISREG(self._mode(path))
+
+    def _mode(self, path: str) -> int:
+        """0 for what cannot be looked at: a name too long, a folder that is closed to us."""
+        try:
+            return Path(path).stat().st_mode
+        except (OSError, ValueError):
+            return 0
+
+    def read_text(self, path: str, limit_bytes: int) -> str | None:
+        """A regular file whole, or None: a FIFO is not waited for, a huge file not read."""
+        try:
+            return read_plain(path, limit_bytes).decode("utf-8", "surrogateescape")
+        except (OSError, ValueError):
+            return None
+
+
+class Project(msgspec.Struct, frozen=True):
+    """A project as everything else needs to know it."""
+
+    root: str
+    memory: MemoryDirectory
+    team: MemoryDirectory
+    user: MemoryDirectory
+    settings: ClaudeSettings
+    switch: Switch
+    dream_switch: Switch
+
+    @property
+    def directories(self) -> tuple[MemoryDirectory, ...]:
+        """Those that recall and listing look into, the nearest first."""
+        return (self.memory, self.user, self.team)
+
+    def directory(self, scope: Scope) -> MemoryDirectory:
+        match scope:
+            case "project":
+                return self.memory
+            case "user":
+                return self.user
+            case "team":
+                return self.team
+            case "agent":
+                raise InvalidInput("the agent scope needs an agent's name")
+
+
+class Person(msgspec.Struct, frozen=True):
+    """What holds for whoever works here, in whatever project."""
+
+    memory: MemoryDirectory
+    dream_switch: Switch
+
+
+class Scopes:
+    """Answers by working directory; an answer is at most two seconds old."""
+
+    def __init__(
+        self,
+        places: Places,
+        env: Mapping[str, str],
+        state: State,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._places = places
+        self._env = env
+        self._state = state
+        self._monotonic = monotonic
+        self._files = RealFiles()
+        self._known: dict[str, tuple[float, Project]] = {}
+        self._owners: dict[str, str] = {}
+        self._memory_paths: set[str] = set()
+        self._roots: set[str] = set()
+        self.on_new_directory: Callable[[], None] = lambda: None
+        """Called from any thread when a project was asked for whose memories nobody knew of."""
+
+    def project(self, cwd: str) -> Project:
+        if not paths.path_is_usable(cwd) or not cwd.startswith("/"):
+            raise InvalidInput("cwd must be an absolute path")
+        now = self._monotonic()
+        found = self._known.get(cwd)
+        if found is not None and found[0] > now:
+            return found[1]
+        project = self._look_up(cwd)
+        if len(self._known) > 1000:
+            self._known.clear()
+        self._known[cwd] = (now + FRESH_SECONDS, project)
+        return project
+
+    def memory_is_on(self, root: str) -> bool:
+        return self.project(root).switch.enabled
+
+    def person(self) -> Person:
+        """By the machine's and the user's settings alone: no repository speaks for a person."""
+        settings = self._settings(None)
+        switch = claude_settings.memory_switch(self._env, settings, off_everywhere=self._is_off(""))
+        return Person(
+            MemoryDirectory(paths.user_memory(self._places), "user"),
+            claude_settings.dream_switch(switch, settings),
+        )
+
+    def root(self, cwd: str) -> str:
+        return self.project(cwd).root
+
+    def owner(self, directory: MemoryDirectory) -> str:
+        """The root of the project that a memory directory was found for, if it belongs to one."""
+        if directory.scope == "agent":
+            return directory.beneath or ""
+        return self._owners.get(directory.path, "")
+
+    def memory_paths(self) -> set[str]:
+        """The project directories that were asked for, wherever settings have put them."""
+        return self._memory_paths.copy()
+
+    def roots(self) -> set[str]:
+        """The roots of the projects that were asked for."""
+        return self._roots.copy()
+
+    def switch(self, cwd: str | None, *, enabled: bool) -> str:
+        """The runtime switch, for one project or (None) for all of them; the project's root."""
+        project = self.root(cwd) if cwd is not None else ""
+        if enabled:
+            self._state.run("delete from switched_off where project = ?", project)
+        else:
+            self._state.run("insert or ignore into switched_off values (?)", project)
+        self._known.clear()
+        return project
+
+    def _look_up(self, cwd: str) -> Project:
+        root = project_root.project_root(cwd, self._files)
+        settings = self._settings(root)
+        switch = claude_settings.memory_switch(
+            self._env,
+            settings,
+            off_everywhere=self._is_off(""),
+            off_here=self._is_off(root),
+        )
+        memory = paths.project_memory(
+            self._places, root, self._env, settings.auto_memory_directory
+        ).path
+        self._owners[memory] = self._owners[paths.team_memory(memory)] = root
+        if root not in self._roots or memory not in self._memory_paths:
+            self._roots.add(root)
+            self._memory_paths.add(memory)
+            self.on_new_directory()
+        return Project(
+            root=root,
+            memory=MemoryDirectory(memory, "project"),
+            team=MemoryDirectory(paths.team_memory(memory), "team", beneath=memory),
+            user=MemoryDirectory(paths.user_memory(self._places), "user"),
+            settings=settings,
+            switch=switch,
+            dream_switch=claude_settings.dream_switch(switch, settings),
+        )
+
+    def _settings(self, root: str | None) -> ClaudeSettings:
+        """Without a root, what holds in every project."""
+        texts = (
+            (source, self._files.read_text(path, SETTINGS_LIMIT_BYTES))
+            for source, path in claude_settings.settings_paths(self._places, root or "")
+            if root is not None or source in {"managed", "user"}
+        )
+        return claude_settings.claude_settings(
+            (source, text) for source, text in texts if text is not None
+        )
+
+    def _is_off(self, project: str) -> bool:
+        return bool(self._state.run("select 1 from switched_off where project = ?", project))

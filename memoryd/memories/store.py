@@ -1,0 +1,399 @@
+"""Memory directories: topic files and their index, kept together.
+
+- Saving is one operation: the topic file first, then its line in MEMORY.md. A crash between the two
+  is mended by `repair`, which makes the index say what the folder holds.
+- Nothing unseen is overwritten. A text that was written against an older version is refused; the
+  file stays, and the refused text is kept in the history.
+- Whatever is written here is masked and free of invisible characters, and becomes a version in the
+  history. All of it is blocking work, safe from any thread. Writers of a directory wait for each
+  other; who only reads waits for nobody.
+"""
+
+import re
+import threading
+from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+import msgspec
+import structlog
+
+from memoryd.base.errors import Conflict, InvalidInput, MemorydError, NotFound, Refused
+from memoryd.memories.records import Change, Listed, MemoryDirectory, Stored
+from memoryd.memories.rules import index, topics
+from memoryd.memories.rules.topics import INDEX_FILE, Topic
+from memoryd.memories.scan import Listing, open_folder, shown
+from memoryd.memories.version_table import Cause, History
+from memoryd.system.cancellation import to_the_end, while_wanted
+from memoryd.system.folder import Content, Folder, Mark, version_of
+from memoryd.text.masking.mask import presentable
+
+TOPIC_LIMIT_BYTES: Final = 256 * 1024
+INDEX_TRIES: Final = 5
+NOTICED_AT_ONCE: Final = 50
+
+log = structlog.get_logger(__name__)
+
+_NEW_NAME = re.compile(r"(?:[a-z0-9][a-z0-9_-]{0,63}/){0,3}[a-z0-9][a-z0-9_-]{0,63}\.md")
+
+
+class Store:
+    def __init__(
+        self,
+        history: History,
+        *,
+        now: Callable[[], float],
+        skip_index: bool = False,
+        tell: Callable[[Change], None] = lambda _: None,
+    ) -> None:
+        self._history = history
+        self._now = now
+        self._skip_index = skip_index
+        self._tell = tell
+        self._listing = Listing()
+        self._noticed: dict[str, dict[str, Mark | None]] = {}
+        self._locks: dict[str, threading.RLock] = {}
+        self._guard = threading.Lock()
+
+    def scan(self, directory: MemoryDirectory) -> list[Listed]:
+        """All memories of a directory, newest first; an absent directory has none."""
+        found = self._listing.listed(directory)
+        marked = _with_retired(found, topics.iso_time(self._now())[:10])
+        return sorted(marked, key=lambda one: (-one.modified, one.file))
+
+    def scan_at(self, directory: MemoryDirectory, at: float) -> list[Listed]:
+        """A directory's memories as they were believed at a moment, by the history."""
+        stored = self.read_all_at(directory, at)
+        found = [
+            Listed(directory, one.file, topic, one.modified, len(one.data))
+            for one, topic in zip(stored, shown([one.topic for one in stored]), strict=True)
+        ]
+        return _with_retired(found, topics.iso_time(at)[:10])
+
+    def read(self, directory: MemoryDirectory, file: str) -> Stored:
+        """One topic file, or the index, as it is now."""
+        with open_folder(directory) as folder:
+            content = folder.read(file)
+        return Stored(
+            directory,
+            file,
+            _text(content),
+            content.version,
+            content.modified,
+            content.data,
+            mark=content.mark,
+        )
+
+    def read_all(self, directory: MemoryDirectory) -> list[Stored]:
+        """Every topic file whole; one that vanishes or is no plain file is passed over."""
+        found = []
+        for one in while_wanted(self.scan(directory)):
+            with suppress(MemorydError):
+                found.append(self.read(directory, one.file))
+        return found
+
+    def read_all_at(self, directory: MemoryDirectory, at: float) -> list[Stored]:
+        """Every topic file as it was at a moment, by the history; `modified` is since when."""
+        found = self._history.as_of(directory.path, at)
+        return [
+            Stored(
+                directory,
+                file,
+                then.data.decode("utf-8", "replace"),
+                version_of(then.data),
+                then.since,
+                then.data,
+            )
+            for file, then in sorted(found.items())
+        ]
+
+    def recorded(self, directory: MemoryDirectory, file: str) -> Stored:
+        """As `read`, with the version's number in the history; one made outside gets its own."""
+        stored = self.read(directory, file)
+        newest = self._history.newest(directory.path, file)
+        if newest is not None and newest.sha256 == stored.version:
+            return msgspec.structs.replace(stored, number=newest.version)
+        with self._locked(directory):  # a writer of ours may be between its file and its version
+            stored = self.read(directory, file)
+            number = self._record(directory, file, stored.data, "outside", "")
+        return msgspec.structs.replace(stored, number=number)
+
+    def save(
+        self, directory: MemoryDirectory, topic: Topic, *, cause: Cause, session_id: str = ""
+    ) -> Stored:
+        """A new memory under a new name, with its line in the index."""
+        _check_savable(topic)
+        # Before anything is made of it: a file name and an index line are written down as well.
+        topic = _clean(topic)
+        with self._locked(directory):
+            taken = {one.file for one in self.scan(directory)} | {INDEX_FILE}
+            for old in topic.supersedes:
+                if old not in taken:
+                    raise NotFound(f"there is no {old} to supersede", hint="memoryd list")
+            while True:
+                file = topics.file_name_for(topic.type or "project", topic.name, frozenset(taken))
+                try:
+                    return self.write(
+                        directory,
+                        file,
+                        topics.render(topic),
+                        over=None,
+                        cause=cause,
+                        session_id=session_id,
+                    )
+                except Conflict:
+                    # Somebody took the name since the scan, or it is held by what no scan lists.
+                    if len(taken) > 10_000:
+                        raise
+                    taken.add(file)
+
+    def write(
+        self,
+        directory: MemoryDirectory,
+        file: str,
+        text: str,
+        *,
+        over: str | None,
+        cause: Cause,
+        session_id: str = "",
+    ) -> Stored:
+        """The whole text of a topic file, new (`over` None) or over a version that was read."""
+        if over is None and not _NEW_NAME.fullmatch(file):
+            raise Refused(
+                f"{file!r} is no name for a memory",
+                hint="use lower-case letters, digits, - and _, and end in .md",
+            )
+        if len(text.encode("utf-8", "replace")) > TOPIC_LIMIT_BYTES:
+            raise InvalidInput(f"a memory may have at most {TOPIC_LIMIT_BYTES} bytes")
+        clean = presentable(text)
+        with self._locked(directory), open_folder(directory, create=True) as folder:
+            before = folder.current(file)
+            if before is not None:
+                # What is about to be replaced must be restorable first, whoever wrote it.
+                self._record(directory, file, before.data, "outside", "")
+            try:
+                version = folder.write(file, clean.encode(), over=over)
+            except Conflict:
+                self._record(directory, file, clean.encode(), "refused", session_id)
+                raise
+            topic = topics.parse(clean)
+            line = _pointer(file, topic)
+            says_new = before is not None and _pointer(file, topics.parse(_text(before))) != line
+            number = 0
+            with _left_for_repair(directory, file):
+                number = self._record(directory, file, clean.encode(), cause, session_id)
+                self._index(folder, directory, {file: line} if says_new else {})
+        self._tell(Change(directory, file, version, cause, session_id, topic.type))
+        return Stored(directory, file, clean, version, self._now(), clean.encode(), number)
+
+    def forget(
+        self,
+        directory: MemoryDirectory,
+        file: str,
+        *,
+        cause: Cause,
+        over: str | None = None,
+        session_id: str = "",
+    ) -> int:
+        """Removes a memory and its line; returns the history's number of what was removed."""
+        with self._locked(directory), open_folder(directory) as folder:
+            before = folder.read(file)
+            number = self._record(directory, file, before.data, "outside", "")
+            folder.remove(file, over=over or before.version)
+            with _left_for_repair(directory, file):
+                self._record(directory, file, None, cause, session_id)
+                self._index(folder, directory, {})
+        self._tell(Change(directory, file, "", cause, session_id))
+        return number
+
+    def put_back(
+        self,
+        directory: MemoryDirectory,
+        file: str,
+        data: bytes | None,
+        *,
+        over: str | None,
+        cause: Cause,
+        modified: float | None = None,
+    ) -> None:
+        """Exactly these bytes (None: no file) over a version that was seen, as of that time.
+
+        Nothing is masked and the index does not follow: it may itself be what is put back.
+        """
+        with self._locked(directory), open_folder(directory, create=True) as folder:
+            before = folder.current(file)
+            if before is not None:
+                self._record(directory, file, before.data, "outside", "")
+            if data is not None:
+                folder.write(file, data, over=over, modified=modified)
+            elif over is not None:
+                folder.remove(file, over=over)
+            with _left_for_repair(directory, file):
+                self._record(directory, file, data, cause, "")
+        if file != INDEX_FILE:
+            version = "" if data is None else version_of(data)
+            self._tell(Change(directory, file, version, cause))
+
+    def restore(
+        self, directory: MemoryDirectory, file: str, data: bytes, *, over: str | None
+    ) -> Stored:
+        """Brings a version back byte for byte, under whatever name it had, with its index line."""
+        with self._locked(directory):
+            self.put_back(directory, file, data, over=over, cause="restore")
+            with open_folder(directory) as folder, _left_for_repair(directory, file):
+                self._index(folder, directory, {})
+            return self.recorded(directory, file)
+
+    def clear_leftovers(self, directory: MemoryDirectory) -> None:
+        """Removes what a killed writer left behind; for the start, before anybody writes."""
+        with self._locked(directory), suppress(NotFound), open_folder(directory) as folder:
+            folder.remove_temporaries()
+
+    def notice(self, directory: MemoryDirectory) -> list[Change]:
+        """Finds what others changed since the last look; each becomes a version and is told."""
+        return [change for some in self.noticing(directory) for change in some]
+
+    def noticing(self, directory: MemoryDirectory) -> Iterator[list[Change]]:
+        """As `notice`, some at a time: nobody is held up for long, and a caller can give way."""
+        noticed = self._noticed.setdefault(directory.path, {})
+        known = dict(noticed)
+        marks = {one.file: one.mark for one in self._listing.listed(directory)}
+        touched = [file for file, mark in marks.items() if not mark or known.get(file) != mark]
+        touched += sorted(known.keys() - marks.keys())
+        for start in while_wanted(range(0, len(touched), NOTICED_AT_ONCE)):
+            some = touched[start : start + NOTICED_AT_ONCE]
+            # The lock is the writers': what they have not recorded yet is nobody else's.
+            with self._locked(directory):
+                found = self._found(directory, some, marks)
+                news = self._history.record_found(directory.path, found, at=self._now())
+            for file in found:
+                if file in marks:
+                    noticed[file] = marks[file]
+                else:
+                    noticed.pop(file, None)
+            changes = [_found_outside(directory, file, found[file]) for file in news]
+            for change in changes:
+                self._tell(change)
+            yield changes
+
+    def _found(
+        self, directory: MemoryDirectory, files: Iterable[str], listed: Container[str]
+    ) -> dict[str, bytes | None]:
+        """What the files say now, None for those that are gone."""
+        found: dict[str, bytes | None] = {}
+        for file in files:
+            try:
+                found[file] = self.read(directory, file).data
+            except NotFound:
+                found[file] = None
+            except MemorydError:  # no plain file, or the disk says no: a later look may tell
+                if file not in listed:
+                    found[file] = None
+        return found
+
+    def repair(self, directory: MemoryDirectory) -> bool:
+        """Clears what a crash left and makes the index true; whether anything had to change."""
+        with self._locked(directory):
+            try:
+                with open_folder(directory) as folder:
+                    leftovers = folder.remove_temporaries()
+                    return self._index(folder, directory, {}) or leftovers > 0
+            except NotFound:
+                return False
+
+    def _index(self, folder: Folder, directory: MemoryDirectory, changed: dict[str, str]) -> bool:
+        """Brings MEMORY.md in line with the folder; another writer's change is never lost.
+
+        A line that stands stays as a person may have worded it, but for those `changed`.
+        """
+        if self._skip_index:
+            return False
+        for _ in range(INDEX_TRIES):
+            with to_the_end():  # the file is written: its line must follow
+                alive = [one for one in self.scan(directory) if not one.retired]
+            current = folder.current(INDEX_FILE)
+            before = _text(current) if current else ""
+            lines = {one.file: _pointer(one.file, one.topic) for one in alive}
+            after = index.repaired(before, lines, [one.file for one in alive])
+            for file in changed.keys() & lines.keys():
+                after = index.with_pointer(after, file, changed[file])
+            if after == before:
+                return False
+            try:
+                folder.write(INDEX_FILE, after.encode(), over=current.version if current else None)
+            except Conflict:
+                continue
+            return True
+        return False
+
+    def _record(
+        self,
+        directory: MemoryDirectory,
+        file: str,
+        data: bytes | None,
+        cause: Cause,
+        session_id: str,
+    ) -> int:
+        if file == INDEX_FILE:
+            return 0
+        return self._history.record(
+            directory.path, file, data, at=self._now(), cause=cause, session_id=session_id
+        )
+
+    @contextmanager
+    def _locked(self, directory: MemoryDirectory) -> Iterator[None]:
+        with self._guard:
+            lock = self._locks.setdefault(directory.path, threading.RLock())
+        with lock:
+            yield
+
+
+@contextmanager
+def _left_for_repair(directory: MemoryDirectory, file: str) -> Iterator[None]:
+    """The file itself is safe: whatever is wrong with its index or history is mended later."""
+    try:
+        yield
+    except MemorydError as error:
+        log.warning("index-or-history-behind", folder=directory.path, file=file, error=str(error))
+
+
+def _with_retired(found: list[Listed], today: str) -> list[Listed]:
+    superseded = frozenset(old for one in found for old in one.topic.supersedes)
+    return [
+        msgspec.structs.replace(
+            one, retired=topics.is_retired(one.file, one.topic, superseded, today)
+        )
+        for one in found
+    ]
+
+
+def _clean(topic: Topic) -> Topic:
+    """The topic as it may be written: nothing invisible, no secret, in any of its words."""
+    return msgspec.structs.replace(
+        topic,
+        name=presentable(topic.name),
+        description=presentable(topic.description),
+        body=presentable(topic.body),
+    )
+
+
+def _check_savable(topic: Topic) -> None:
+    if not topic.name.strip() or not topic.body.strip():
+        raise InvalidInput("a memory needs a name and a body")
+    if topic.type is None:
+        raise InvalidInput(f"a memory is one of: {', '.join(topics.TYPES)}")
+
+
+def _found_outside(directory: MemoryDirectory, file: str, data: bytes | None) -> Change:
+    if data is None:
+        return Change(directory, file, "", "outside")
+    type_ = topics.parse(data.decode("utf-8", "replace")).type
+    return Change(directory, file, version_of(data), "outside", "", type_)
+
+
+def _text(content: Content) -> str:
+    return content.data.decode("utf-8", "replace")
+
+
+def _pointer(file: str, topic: Topic) -> str:
+    return index.pointer(topics.title_of(topic, file), file, topic.description)

@@ -1,0 +1,106 @@
+"""The past of a project's memories: what each said before, and how to bring it back."""
+
+from contextlib import suppress
+
+import msgspec
+
+from memoryd.base.errors import InvalidInput, NotFound
+from memoryd.memories.catalog import Memories, Saved
+from memoryd.memories.records import Listed, MemoryDirectory
+from memoryd.memories.rules import headers
+from memoryd.memories.scopes import Scopes
+from memoryd.memories.store import Store
+from memoryd.memories.version_table import History, Version
+from memoryd.text.masking.mask import presentable
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A file that is, or once was, a memory."""
+
+    directory: MemoryDirectory
+    file: str
+
+
+class Versions:
+    def __init__(self, scopes: Scopes, memories: Memories, store: Store, history: History) -> None:
+        self._scopes = scopes
+        self._memories = memories
+        self._store = store
+        self._history = history
+
+    def history(self, cwd: str, named: str) -> list[Version]:
+        """Every version, newest first; the present one is among them whoever wrote it."""
+        place = self._find(cwd, named)
+        with suppress(NotFound):  # forgotten: its past is all there is
+            self._store.recorded(place.directory, place.file)
+        return self._history.versions(place.directory.path, place.file)
+
+    def text(self, cwd: str, named: str, version: int) -> str:
+        """What a version said, as far as it may be shown."""
+        place = self._find(cwd, named)
+        data = self._history.content(place.directory.path, place.file, version)
+        return presentable(data.decode("utf-8", "replace"))
+
+    def restore(self, cwd: str, named: str, version: int | None) -> Saved:
+        """Makes a version the present one again.
+
+        Without a version: a forgotten memory gets its last text, a retired one is recalled again,
+        any other goes one step back.
+        """
+        place = self._find(cwd, named)
+        present = self._present(place)
+        if version is None and present is not None and present.retired:
+            return self._unretire(place, present)
+        chosen = version if version is not None else self._step_back(place, present)
+        data = self._history.content(place.directory.path, place.file, chosen)
+        over = self._store.read(place.directory, place.file).version if present else None
+        stored = self._store.restore(place.directory, place.file, data, over=over)
+        return Saved(stored.path, stored.number)
+
+    def _find(self, cwd: str, named: str) -> Place:
+        """What a caller means, among the present memories or else those that are gone."""
+        try:
+            one = self._memories.find(cwd, named)
+        except NotFound:
+            wanted = named.rpartition("/")[2].removesuffix(".md")
+            for directory in self._scopes.project(cwd).directories:
+                for file in self._history.files(directory.path):
+                    if file.removesuffix(".md") == wanted or f"{directory.path}/{file}" == named:
+                        return Place(directory, file)
+            raise
+        return Place(one.directory, one.file)
+
+    def _present(self, place: Place) -> Listed | None:
+        return next(
+            (one for one in self._store.scan(place.directory) if one.file == place.file), None
+        )
+
+    def _step_back(self, place: Place, present: Listed | None) -> int:
+        versions = [
+            one
+            for one in self._history.versions(place.directory.path, place.file)
+            if one.sha256 and one.cause != "refused"
+        ]
+        now = self._store.read(place.directory, place.file).version if present else ""
+        for one in versions:
+            if one.sha256 != now:
+                return one.version
+        raise InvalidInput(
+            f"{place.file} has no earlier version", hint=f"memoryd history {place.file}"
+        )
+
+    def _unretire(self, place: Place, present: Listed) -> Saved:
+        """Takes the memory out of the `supersedes` of those that replaced it, and its end date."""
+        for one in self._store.scan(place.directory):
+            if place.file in one.topic.supersedes:
+                left = ", ".join(old for old in one.topic.supersedes if old != place.file)
+                self._change(place.directory, one.file, {"supersedes": left or None})
+        if present.topic.valid_until:
+            self._change(place.directory, place.file, {"valid_until": None})
+        stored = self._store.recorded(place.directory, place.file)
+        return Saved(stored.path, stored.number)
+
+    def _change(self, directory: MemoryDirectory, file: str, fields: dict[str, str | None]) -> None:
+        old = self._store.read(directory, file)
+        text = headers.change(old.text, fields)
+        self._store.write(directory, file, text, over=old.version, cause="restore")

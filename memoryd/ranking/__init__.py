@@ -1,1 +1,0 @@
-"""Which memories fit a query, by words and by meaning."""

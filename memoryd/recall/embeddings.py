@@ -1,0 +1,140 @@
+"""What there is to compare meaning by, and the vectors of memories that were made before."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from memoryd.base.errors import MemorydError, Unavailable
+from memoryd.recall.rules.index import Document, Index, sentence_passages
+from memoryd.recall.rules.relevance import SOME_SUBSTANCE
+from memoryd.recall.rules.search import Question
+from memoryd.recall.rules.vectors import Matrix, Vector, length_of, unit
+from memoryd.recall.sentence_encoder import SentenceEncoder
+from memoryd.recall.word_vectors import WordVectors, installed_folder
+from memoryd.system.folder import make_folder
+
+log = structlog.get_logger(__name__)
+
+
+class FileVectors:
+    """Vectors kept on disk by content, a small file each; they can be made again at any time."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = Path(folder)
+
+    def get(self, key: bytes) -> bytes | None:
+        try:
+            return self._path(key).read_bytes()
+        except OSError:
+            return None
+
+    def put(self, key: bytes, value: bytes) -> None:
+        path = self._path(key)
+        try:
+            make_folder(str(path.parent))
+            aside = path.with_suffix(f".{os.getpid()}")
+            aside.write_bytes(value)
+            aside.replace(path)
+        except (OSError, MemorydError):
+            return
+
+    def _path(self, key: bytes) -> Path:
+        name = hashlib.sha256(key).hexdigest()
+        return self._folder / name[:2] / name
+
+
+class MadeVectors(msgspec.Struct, frozen=True):
+    """The vectors of one document, with the ticket to hand them in by."""
+
+    key: str
+    ticket: int
+    words: Vector | None
+    sentences: Matrix | None
+
+    def give_to(self, index: Index) -> None:
+        if self.words is not None:
+            index.give_word_vector(self.key, self.ticket, self.words)
+        if self.sentences is not None:
+            index.give_sentence_vectors(self.key, self.ticket, self.sentences)
+
+
+class Meaning:
+    """Word vectors, a sentence encoder, both or neither."""
+
+    def __init__(self, model_dir: str | None, cache_folder: str) -> None:
+        self.words: WordVectors | None = None
+        self.encoder: SentenceEncoder | None = None
+        self.problems: list[str] = []
+        self._model_dir = model_dir
+        self._cache = FileVectors(cache_folder)
+
+    def load(self) -> None:
+        """Some hundred milliseconds of work, for a thread."""
+        folder = installed_folder()
+        for what, open_it in (
+            ("words", lambda: WordVectors.open(folder) if folder else None),
+            ("encoder", self._open_encoder),
+        ):
+            try:
+                setattr(self, what, open_it())
+            except Unavailable as error:
+                self._note(error)
+
+    def question(self, text: str) -> Question:
+        """The query with its vectors; with an encoder some milliseconds of work."""
+        question = Question(text) if self.words is None else worded_question(self.words, text)
+        if self.encoder is None:
+            return question
+        try:
+            vector = self.encoder.encode_query(text)
+        except Unavailable as error:
+            self._note(error)
+            return question
+        return msgspec.structs.replace(
+            question, sentence_vector=vector, unrelated_cosine=self.encoder.unrelated_cosine
+        )
+
+    def is_telling(self, text: str) -> bool:
+        """Whether a text says anything at all; where there are no vectors, it may."""
+        return self.words is None or worded_question(self.words, text).substance >= SOME_SUBSTANCE
+
+    def by_words(self, document: Document, ticket: int) -> MadeVectors:
+        """A fraction of a millisecond of work."""
+        text = f"{document.name}\n{document.description}\n{document.body}"
+        vector = self.words.vector_of(text) if self.words else None
+        return MadeVectors(document.key, ticket, vector, None)
+
+    def by_all(self, document: Document, ticket: int) -> MadeVectors:
+        """With an encoder many milliseconds of work, unless its vectors are in the cache."""
+        made = self.by_words(document, ticket)
+        if self.encoder is None:
+            return made
+        try:
+            rows = self.encoder.encode(sentence_passages(document), self._cache)
+        except Unavailable as error:
+            self._note(error)
+            return made
+        return msgspec.structs.replace(made, sentences=rows)
+
+    def _note(self, error: Unavailable) -> None:
+        problem = f"{error.message}; {error.hint}"
+        if problem not in self.problems:
+            log.warning("no-vectors", reason=error.message)
+            self.problems.append(problem)
+
+    def _open_encoder(self) -> SentenceEncoder | None:
+        return SentenceEncoder.open(Path(self._model_dir)) if self._model_dir else None
+
+
+def worded_question(words: WordVectors, text: str) -> Question:
+    """The query with what its words say."""
+    read = words.reading_of(text)
+    return Question(
+        text=text,
+        word_vector=None if read.total is None else unit(read.total),
+        substance=0.0 if read.total is None else length_of(read.total),
+        familiar=read.whole_words,
+    )

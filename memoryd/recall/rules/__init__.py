@@ -1,0 +1,1 @@
+"""Index, scores and rendering, decided without IO."""

@@ -1,0 +1,113 @@
+"""The memories of one directory, held in memory so that ranking can ask about them.
+
+One document comes, changes or goes at a time, and only what is its own is touched: its terms and
+its vectors. Vectors are made elsewhere, by worker threads, and may come late: `put` gives a ticket,
+and those handed in with the ticket of an older content are ignored.
+
+The daemon calls everything here from its event loop; nothing is locked.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import msgspec
+import numpy as np
+
+from memoryd.recall.rules.postings import Postings
+from memoryd.recall.rules.vectors import Matrix, Vector, Vectors
+from memoryd.text.terms import passages_of, terms_of
+
+NAME_WEIGHT = 2.0
+PASSAGE_CHARS = 500
+
+
+class Document(msgspec.Struct, frozen=True):
+    key: str
+    name: str
+    description: str
+    body: str
+    type: str = ""
+    modified_at: float = 0.0
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """What the index keeps of a document beside its terms."""
+
+    key: str
+    ticket: int
+    slot: int
+    type: str
+    modified_at: float
+
+
+class Index:
+    def __init__(self) -> None:
+        self.documents = Postings()
+        self.word_vectors = Vectors()
+        self.sentence_vectors = Vectors()
+        self._entries: dict[str, Entry] = {}
+        self._by_slot: list[Entry | None] = []
+        self._tickets = 0
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._entries
+
+    def put(self, document: Document) -> int:
+        """Adds a document or replaces the one of its key; the ticket to hand its vectors in by."""
+        self.remove(document.key)
+        self._tickets += 1
+        slot = self.documents.add(_weighted_counts(document))
+        entry = Entry(
+            key=document.key,
+            ticket=self._tickets,
+            slot=slot,
+            type=document.type,
+            modified_at=document.modified_at,
+        )
+        self._entries[document.key] = entry
+        self._by_slot += [None] * (slot + 1 - len(self._by_slot))
+        self._by_slot[slot] = entry
+        return entry.ticket
+
+    def remove(self, key: str) -> None:
+        """Forgets a document; one that is not there is forgotten already."""
+        entry = self._entries.pop(key, None)
+        if entry is None:
+            return
+        self._by_slot[entry.slot] = None
+        self.documents.drop(entry.slot)
+        self.word_vectors.drop(entry.slot)
+        self.sentence_vectors.drop(entry.slot)
+
+    def give_word_vector(self, key: str, ticket: int, vector: Vector) -> None:
+        entry = self._entries.get(key)
+        if entry is not None and entry.ticket == ticket:
+            self.word_vectors.put(entry.slot, vector[np.newaxis])
+
+    def give_sentence_vectors(self, key: str, ticket: int, rows: Matrix) -> None:
+        """A row for each of the document's passages, in any order."""
+        entry = self._entries.get(key)
+        if entry is not None and entry.ticket == ticket:
+            self.sentence_vectors.put(entry.slot, rows)
+
+    def entry_in(self, slot: int) -> Entry | None:
+        return self._by_slot[slot]
+
+    def slots_of(self, keys: Iterable[str]) -> list[int]:
+        return [self._entries[key].slot for key in keys if key in self._entries]
+
+
+def sentence_passages(document: Document) -> list[str]:
+    """The texts whose sentence vectors stand for the document: each passage under its heading."""
+    heading = f"{document.name}\n{document.description}\n"
+    return [heading + text for text in passages_of(document.body, PASSAGE_CHARS) or [""]]
+
+
+def _weighted_counts(document: Document) -> Mapping[str, float]:
+    counts: dict[str, float] = dict(Counter(terms_of(f"{document.description}\n{document.body}")))
+    for term in terms_of(document.name):
+        counts[term] = counts.get(term, 0.0) + NAME_WEIGHT
+    return counts

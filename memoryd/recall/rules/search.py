@@ -1,0 +1,286 @@
+"""Which few memories matter for a query: words and meaning, added with weights.
+
+- Words: BM25 over name, description and body in one, the name counting double. A word is worth
+  the more the fewer memories hold it. The score is the share that a memory earns of what the
+  query's words are worth together: it says how much of the query was answered.
+- A word that no memory holds may be mistyped: the commonest word one slip away stands in for it,
+  at a discount, and the more so if the word is right as it is.
+- Meaning: the likeness of query and memory beyond what all memories have in common, by word
+  vectors and by sentence vectors, each with its weight. A memory without a vector of a kind gets
+  what the average memory gets: nothing.
+- Newer memories and those about the person come first among equals: a few percent at most.
+- `relevance` decides which of the best are shown. A query of stop words finds nothing.
+
+Several indexes are asked as one: what a word is worth, and what all memories have in common, are
+taken over all of them, so that their scores can be compared.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cached_property
+from itertools import islice
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from memoryd.recall.rules.index import Entry, Index
+from memoryd.recall.rules.postings import Postings, Scores
+from memoryd.recall.rules.relevance import (
+    ENOUGH_SUBSTANCE,
+    Evidence,
+    Likeness,
+    rarity,
+    relevant_among,
+)
+from memoryd.recall.rules.vectors import ABSENT, Vector, Vectors, common_part
+from memoryd.text.terms import near_misses, spoken_words, term_of, terms_of
+
+LIKENESS_WEIGHT = {Likeness.WORDS: 0.5, Likeness.SENTENCES: 0.8}
+SLIP_WEIGHT = 0.8
+# Many a word is one slip from another that has nothing to do with it; few are other spellings.
+FAMILIAR_EVIDENCE = 0.3
+SHORTEST_SLIP = 5
+MOST_SLIPS = 3
+NEWEST_BONUS = 0.02
+HALF_LIFE_SECONDS = 90 * 86_400.0
+TYPE_BONUS = {"feedback": 0.01, "user": 0.01}
+# So many beyond the limit are looked at for the bonus that may lift them.
+_SPARE = 5
+
+
+class Question(msgspec.Struct, frozen=True):
+    """A query and, where there are models for it, its unit vectors.
+
+    `unrelated_cosine` is what the sentence model gives for texts that have nothing in common,
+    `substance` how much the query says at all, and `familiar` its words that are surely no typos.
+    """
+
+    text: str
+    word_vector: Vector | None = None
+    sentence_vector: Vector | None = None
+    unrelated_cosine: float = 0.0
+    substance: float = ENOUGH_SUBSTANCE
+    familiar: frozenset[str] = frozenset()
+
+
+class Share(msgspec.Struct, frozen=True):
+    """What one word added to the score; a mistyped one is named as the memory has it."""
+
+    term: str
+    share: float
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """`score` is `words` and `meaning` together, with the bonus for age and type."""
+
+    key: str
+    score: float
+    words: float
+    meaning: float
+    terms: tuple[Share, ...]
+
+
+class _Candidate(msgspec.Struct, frozen=True):
+    part: Index
+    entry: Entry
+    words: float
+    meaning: float
+
+    @property
+    def score(self) -> float:
+        return self.words + self.meaning
+
+
+def search(
+    parts: Sequence[Index],
+    question: Question,
+    *,
+    limit: int,
+    now: float,
+    excluded: AbstractSet[str] = frozenset(),
+) -> list[Hit]:
+    """The memories that matter, best first, at most `limit` of them; often none."""
+    parts = [part for part in parts if len(part)]
+    wording = _Wording(parts, question)
+    if not wording.whole_worth:
+        return []
+    senses = list(_senses_of(parts, question))
+    found = [one for part in parts for one in _best_of(part, wording, senses, limit, excluded)]
+    found.sort(key=lambda one: (-one.score * (1 + _bonus(one.entry, now)), one.entry.key))
+    del found[limit:]
+    earnings = [wording.earned(one.part, one.entry) for one in found]
+    evidence = [
+        _evidence_for(one, earned, question, wording, senses)
+        for one, earned in zip(found, earnings, strict=True)
+    ]
+    return [
+        _hit_of(one, earned, now)
+        for one, earned, is_relevant in zip(found, earnings, relevant_among(evidence), strict=True)
+        if is_relevant
+    ]
+
+
+class _Wording:
+    """The words of a query, and what each is worth over all parts."""
+
+    def __init__(self, parts: Sequence[Index], question: Question) -> None:
+        self._parts = parts
+        self.memories = sum(map(len, parts))
+        self._mean_length = _mean_length([part.documents for part in parts])
+        self.worths: dict[str, float] = {}
+        self._rarities: dict[str, float] = {}
+        self.whole_worth = self.whole_rarity = 0.0
+        unknown = set()
+        for term, times in Counter(terms_of(question.text)).items():
+            holders = self._holders_of(term)
+            worth, rare = times * self._worth(holders), rarity(holders, self.memories)
+            self.whole_worth += worth
+            self.whole_rarity += rare
+            if holders:
+                self.worths[term], self._rarities[term] = worth, rare
+            else:
+                unknown.add(term)
+        if unknown:
+            self._add_stand_ins(unknown, question)
+
+    @cached_property
+    def known(self) -> float:
+        """The share of the query that any memory knows."""
+        return sum(self._rarities.values()) / self.whole_rarity
+
+    def scores(self, part: Index) -> Scores:
+        """The share of the query's worth that each memory earns, 0 to 1."""
+        return part.documents.scores(self.worths, self._mean_length) / self.whole_worth
+
+    def earned(self, part: Index, entry: Entry) -> Mapping[str, float]:
+        """What each word of the query brought to one memory; the sum is its score."""
+        shares = part.documents.shares(entry.slot, self.worths, self._mean_length)
+        return {term: share / self.whole_worth for term, share in shares}
+
+    def covered(self, terms: Mapping[str, float]) -> float:
+        """The share of the query that a memory with these terms holds."""
+        return sum(self._rarities[term] for term in terms) / self.whole_rarity
+
+    def _holders_of(self, term: str) -> int:
+        return sum([part.documents.holders_of(term) for part in self._parts])
+
+    def _worth(self, holders: int) -> float:
+        return math.log1p((self.memories - holders + 0.5) / (holders + 0.5))
+
+    def _add_stand_ins(self, unknown: AbstractSet[str], question: Question) -> None:
+        words = filter(_may_be_mistyped, dict.fromkeys(spoken_words(question.text)))
+        for word in islice((word for word in words if term_of(word) in unknown), MOST_SLIPS):
+            slips = near_misses(word, self._may_begin) - self.worths.keys()
+            held = (term for part in self._parts for term in part.documents.held_among(slips))
+            holders, term = max(((self._holders_of(term), term) for term in held), default=(0, ""))
+            if holders:
+                trust = FAMILIAR_EVIDENCE if word in question.familiar else 1.0
+                self.worths[term] = SLIP_WEIGHT * self._worth(holders)
+                self._rarities[term] = trust * rarity(holders, self.memories)
+
+    def _may_begin(self, letters: str) -> bool:
+        return any(part.documents.has_beginning(letters) for part in self._parts)
+
+
+class _Sense:
+    """The meaning of a query by one kind of vectors, set against those of all parts."""
+
+    def __init__(self, kind: Likeness, parts: Sequence[Index], query: Vector, floor: float) -> None:
+        self.kind = kind
+        self._query = query
+        self._floor = floor
+        self._common = common_part([self.vectors_in(part) for part in parts], query)
+
+    def vectors_in(self, part: Index) -> Vectors:
+        return part.sentence_vectors if self.kind is Likeness.SENTENCES else part.word_vectors
+
+    def scores(self, part: Index) -> Scores:
+        capacity = part.documents.capacity
+        likeness = self.vectors_in(part).likeness(self._query, self._common, capacity)
+        return LIKENESS_WEIGHT[self.kind] * likeness
+
+    def cosine(self, part: Index, slot: int) -> float:
+        """The plain cosine on a scale where 0 is nothing in common, or `ABSENT`."""
+        cosine = self.vectors_in(part).cosine(slot, self._query)
+        return ABSENT if cosine == ABSENT else (cosine - self._floor) / (1 - self._floor)
+
+
+def _senses_of(parts: Sequence[Index], question: Question) -> Iterator[_Sense]:
+    """The kinds of vectors that can be compared, the better one first."""
+    for kind, query, floor in (
+        (Likeness.SENTENCES, question.sentence_vector, question.unrelated_cosine),
+        (Likeness.WORDS, question.word_vector, 0.0),
+    ):
+        if query is not None:
+            sense = _Sense(kind, parts, query, floor)
+            if any(sense.vectors_in(part).fits(query) for part in parts):
+                yield sense
+
+
+def _best_of(
+    part: Index,
+    wording: _Wording,
+    senses: Sequence[_Sense],
+    limit: int,
+    excluded: AbstractSet[str],
+) -> Iterator[_Candidate]:
+    words = wording.scores(part)
+    meaning = sum((sense.scores(part) for sense in senses), np.float64(0.0))
+    both = words + meaning
+    if excluded:
+        both[part.slots_of(excluded)] = -np.inf
+    best = _largest(both, limit + _SPARE)
+    for slot, of_words, of_both in zip(
+        best.tolist(), words[best].tolist(), both[best].tolist(), strict=True
+    ):
+        entry = part.entry_in(slot)
+        if entry is not None and entry.key not in excluded:
+            yield _Candidate(part, entry, of_words, of_both - of_words)
+
+
+def _largest(scores: Scores, count: int) -> NDArray[np.intp]:
+    if len(scores) <= count:
+        return np.arange(len(scores))
+    return np.argpartition(scores, -count)[-count:]
+
+
+def _bonus(entry: Entry, now: float) -> float:
+    half_lives = max(now - entry.modified_at, 0.0) / HALF_LIFE_SECONDS
+    return NEWEST_BONUS * math.exp2(-half_lives) + TYPE_BONUS.get(entry.type, 0.0)
+
+
+def _evidence_for(
+    one: _Candidate,
+    earned: Mapping[str, float],
+    question: Question,
+    wording: _Wording,
+    senses: Sequence[_Sense],
+) -> Evidence:
+    cosines = ((sense.kind, sense.cosine(one.part, one.entry.slot)) for sense in senses)
+    kind, cosine = next((found for found in cosines if found[1] != ABSENT), (Likeness.NONE, 0.0))
+    return Evidence(
+        covered=wording.covered(earned),
+        known=wording.known,
+        kind=kind,
+        cosine=cosine,
+        memories=wording.memories,
+        substance=question.substance,
+    )
+
+
+def _hit_of(one: _Candidate, earned: Mapping[str, float], now: float) -> Hit:
+    shares = sorted((Share(*each) for each in earned.items()), key=lambda share: -share.share)
+    score = one.score * (1 + _bonus(one.entry, now))
+    return Hit(one.entry.key, score, one.words, one.meaning, tuple(shares))
+
+
+def _may_be_mistyped(word: str) -> bool:
+    return len(word) >= SHORTEST_SLIP and word.isascii() and word.isalpha()
+
+
+def _mean_length(texts: Sequence[Postings]) -> float:
+    size = sum(each.size for each in texts)
+    return sum(each.total_length for each in texts) / size if size else 0.0

@@ -1,0 +1,128 @@
+"""What texts mean, as unit vectors that come and go with their documents.
+
+A document has one row or several (a row per passage); its likeness to a query is that of its best
+row. All documents of one memory speak of related things, so their vectors share a common part that
+tells none from the other: it is taken off the query before the comparison, which ranks as if it
+had been taken off both sides and needs no second look at the rows when the common part moves.
+
+Not for two threads at once.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memoryd.recall.rules.postings import Scores
+
+Vector = NDArray[np.float32]
+Matrix = NDArray[np.float32]
+
+ABSENT = -2.0  # below every cosine: the document has no vector yet
+NOBODY = -1
+# Larger products are spread over threads that spin, which costs 20 ms where a core is busy.
+_BLOCK_ROWS = 1024
+# The common part of a handful of documents is not known yet and is taken off only in part.
+_COMMON_PRIOR = 10
+
+
+class Vectors:
+    def __init__(self) -> None:
+        self._rows: Matrix = np.zeros((0, 0), np.float32)
+        self._owners = np.zeros(0, np.intp)
+        self._rows_of: dict[int, list[int]] = {}
+        self._free: list[int] = []
+        self._used = 0
+        self.total: Vector = np.zeros(0, np.float32)
+        self.count = 0
+
+    def put(self, owner: int, rows: Matrix) -> None:
+        """Gives a document its vectors, in the place of any that it had."""
+        self.drop(owner)
+        if self.count == 0:
+            self._start_with(rows.shape[1])
+        places = [self._free.pop() if self._free else self._next_place() for _ in rows]
+        self._rows[places] = rows
+        self._owners[places] = owner
+        self._rows_of[owner] = places
+        self.total += rows.sum(axis=0)
+        self.count += len(rows)
+
+    def drop(self, owner: int) -> None:
+        places = self._rows_of.pop(owner, [])
+        if places:
+            self.total -= self._rows[places].sum(axis=0)
+            self.count -= len(places)
+            self._owners[places] = NOBODY
+            self._free += places
+
+    def fits(self, query: Vector) -> bool:
+        return self.count > 0 and len(query) == len(self.total)
+
+    def likeness(self, query: Vector, common: Vector, capacity: int) -> Scores:
+        """For each document below `capacity`, how like the query it is beyond what all have.
+
+        A document without a vector gets what the average document gets: nothing.
+        """
+        # The entry past the end collects the rows of NOBODY.
+        best = np.zeros(capacity + 1)
+        if self.fits(query):
+            asked = unit(query - common)
+            owners = self._owners[: self._used]
+            likeness = self._dots(asked) - float(common @ asked)
+            if self.count > len(self._rows_of):
+                best[owners] = ABSENT
+                np.maximum.at(best, owners, likeness)
+            else:  # a row each: no best to look for
+                best[owners] = likeness
+        return best[:-1]
+
+    def cosine(self, owner: int, query: Vector) -> float:
+        """The plain cosine of a document's best row, or `ABSENT`."""
+        places = self._rows_of.get(owner)
+        if not places or not self.fits(query):
+            return ABSENT
+        return max([float(self._rows[place] @ query) for place in places])
+
+    def _dots(self, query: Vector) -> Vector:
+        dots = np.empty(self._used, np.float32)
+        for start in range(0, self._used, _BLOCK_ROWS):
+            block = slice(start, min(start + _BLOCK_ROWS, self._used))
+            np.dot(self._rows[block], query, out=dots[block])
+        return dots
+
+    def _start_with(self, dimensions: int) -> None:
+        self._rows = np.zeros((0, dimensions), np.float32)
+        self._owners = np.zeros(0, np.intp)
+        self._free.clear()
+        self._used = 0
+        self.total = np.zeros(dimensions, np.float32)
+
+    def _next_place(self) -> int:
+        if self._used == len(self._rows):
+            added = max(self._used, 64)
+            empty = np.zeros((added, self._rows.shape[1]), np.float32)
+            self._rows = np.concatenate([self._rows, empty])
+            self._owners = np.concatenate([self._owners, np.full(added, NOBODY)])
+        self._used += 1
+        return self._used - 1
+
+
+def unit(vector: Vector) -> Vector:
+    length = length_of(vector)
+    return vector / np.float32(length) if length else vector
+
+
+def length_of(vector: Vector) -> float:
+    return math.sqrt(float(vector @ vector))
+
+
+def common_part(spaces: Sequence[Vectors], query: Vector) -> Vector:
+    """The mean of all vectors that can be compared with the query."""
+    total, count = np.zeros(len(query), np.float32), _COMMON_PRIOR
+    for space in spaces:
+        if space.fits(query):
+            total += space.total
+            count += space.count
+    return total / np.float32(count)

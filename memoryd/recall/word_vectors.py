@@ -1,0 +1,164 @@
+"""What words mean: static vectors from the files of an installed package.
+
+The package `wordllama` carries, under the MIT licence, a table of 32,000 vectors and the vocabulary
+of its word pieces. Both are read from its folder; the package itself is never imported (it takes a
+second and 114 MB) and nothing is ever fetched. The table is mapped, not loaded: only the rows
+that somebody's words touch come into memory.
+
+A text's vector is the sum of the vectors of its words' pieces, stop words left out, scaled to
+length 1. Words are cut into pieces as byte-pair encoding does it, by the vocabulary alone: of all
+neighbours the pair merges whose union comes first in it. Everything is read-only after `open`, so
+any thread may ask; two threads that meet the same new word both cut it, to the same end.
+"""
+
+import importlib.util
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from memoryd.base.errors import Unavailable
+from memoryd.recall.rules.vectors import Matrix, Vector, unit
+from memoryd.text.terms import spoken_words
+
+_PACKAGE = "wordllama"
+_TABLE_FILE = "weights/l2_supercat_256.safetensors"
+_VOCABULARY_FILE = "tokenizers/l2_supercat_tokenizer_config.json"
+_DTYPES = {"F16": np.float16, "F32": np.float32}
+_WORD_START = "▁"
+_LONGEST_WORD = 48
+_REMEMBERED_WORDS = 50_000
+_LARGEST_HEADER_BYTES = 1 << 20
+_NO_PIECE = 1 << 31
+# Of the bits of a half, moved up by 13: its sign at the top, exponent and fraction where a single
+# has them. The exponent then says 2 to the 112th too little.
+_BITS_OF_HALF = np.uint32(0x8FFF_E000).astype(np.int32)
+_TOO_LITTLE = np.float32(2.0**112)
+
+
+class _Tensor(msgspec.Struct):
+    dtype: str
+    shape: list[int]
+    data_offsets: tuple[int, int]
+
+
+class _Model(msgspec.Struct):
+    vocab: dict[str, int]
+
+
+class _Tokenizer(msgspec.Struct):
+    model: _Model
+
+
+def installed_folder() -> Path | None:
+    """Where the package with the vectors lies, if it is installed."""
+    spec = importlib.util.find_spec(_PACKAGE)
+    return Path(spec.origin).parent if spec is not None and spec.origin else None
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """What the words of a text say: the sum of their vectors, which is the longer the more they do.
+
+    `whole_words` are those that the vocabulary has in one piece: no typo is among them.
+    """
+
+    total: Vector | None
+    whole_words: frozenset[str]
+
+
+class WordVectors:
+    def __init__(self, table: Matrix, vocabulary: dict[str, int]) -> None:
+        self._table = table
+        self._vocabulary = vocabulary
+        self._pieces: dict[str, tuple[int, ...]] = {}
+
+    @classmethod
+    def open(cls, folder: Path) -> "WordVectors":
+        """Maps the table of the package in `folder`; `Unavailable` where it is not as expected."""
+        try:
+            table = _mapped_table(folder / _TABLE_FILE)
+            text = (folder / _VOCABULARY_FILE).read_bytes()
+            vocabulary = msgspec.json.decode(text, type=_Tokenizer).model.vocab
+        except (OSError, ValueError) as fault:
+            raise Unavailable(
+                f"the word vectors in {folder} cannot be read",
+                hint=f"reinstall the package {_PACKAGE}; recall goes by words alone until then",
+            ) from fault
+        return cls(table, {piece: row for piece, row in vocabulary.items() if row < len(table)})
+
+    def vector_of(self, text: str) -> Vector | None:
+        """The unit vector of a text, or None for one without words."""
+        total = self.reading_of(text).total
+        return None if total is None else unit(total)
+
+    def reading_of(self, text: str) -> Reading:
+        words = spoken_words(text)
+        pieces = {word: self.pieces_of(word) for word in words}
+        rows = [row for word in words for row in pieces[word]]
+        total = sum_of_rows(self._table[rows]) if rows else None
+        return Reading(total, frozenset(word for word, own in pieces.items() if len(own) == 1))
+
+    def pieces_of(self, word: str) -> tuple[int, ...]:
+        """The rows of the pieces that a word is made of."""
+        rows = self._pieces.get(word)
+        if rows is None:
+            rows = tuple(self._cut(word[:_LONGEST_WORD]))
+            if len(self._pieces) >= _REMEMBERED_WORDS:
+                self._pieces.clear()
+            self._pieces[word] = rows
+        return rows
+
+    def _cut(self, word: str) -> list[int]:
+        pieces = [_WORD_START, *word]
+        while True:
+            unions = [self._row_of(left + right) for left, right in pairwise(pieces)]
+            first = min(unions, default=_NO_PIECE)
+            if first == _NO_PIECE:
+                break
+            at = unions.index(first)
+            pieces[at : at + 2] = [pieces[at] + pieces[at + 1]]
+        return [row for piece in pieces for row in self._rows_of_piece(piece)]
+
+    def _rows_of_piece(self, piece: str) -> list[int]:
+        """A character that the vocabulary lacks is spelt in bytes."""
+        if piece in self._vocabulary:
+            return [self._vocabulary[piece]]
+        spelt = (f"<0x{byte:02X}>" for byte in piece.encode("utf-8", "replace"))
+        return [self._vocabulary[name] for name in spelt if name in self._vocabulary]
+
+    def _row_of(self, piece: str) -> int:
+        return self._vocabulary.get(piece, _NO_PIECE)
+
+
+def sum_of_rows(rows: NDArray[np.floating]) -> Vector:
+    """The sum of finite rows in single precision.
+
+    NumPy widens halves one by one; to move their bits and add is a quarter of the work, and the
+    table's halves are most of what a memory's vector costs.
+    """
+    if rows.dtype != np.float16:
+        return np.asarray(rows.sum(axis=0, dtype=np.float32))
+    bits = rows.view(np.int16).astype(np.int32)
+    bits <<= 13
+    bits &= _BITS_OF_HALF
+    return np.asarray(bits.view(np.float32).sum(axis=0) * _TOO_LITTLE)
+
+
+def _mapped_table(path: Path) -> Matrix:
+    """The one tensor of a safetensors file, mapped; ValueError for any other content."""
+    with path.open("rb") as file:
+        header_bytes = int.from_bytes(file.read(8), "little")
+        if header_bytes > _LARGEST_HEADER_BYTES:
+            raise ValueError("the header is too large")
+        header = msgspec.json.decode(file.read(header_bytes), type=dict[str, msgspec.Raw])
+    header.pop("__metadata__", None)
+    (raw,) = header.values()
+    tensor = msgspec.json.decode(raw, type=_Tensor)
+    if tensor.dtype not in _DTYPES or len(tensor.shape) != 2:
+        raise ValueError("not a table of floats")
+    rows, dimensions = tensor.shape
+    offset = 8 + header_bytes + tensor.data_offsets[0]
+    mapped = np.memmap(path, _DTYPES[tensor.dtype], "r", offset, (rows, dimensions))
+    return mapped.view(np.ndarray)  # whose rows are taken without a detour

@@ -1,0 +1,1 @@
+"""What a session is given: context, instructions, notes, checkpoints."""

@@ -1,0 +1,283 @@
+"""What a session in a directory should start with: instructions, guidance, indexes.
+
+- Instructions come as `instructions` orders them, then the guidance, then the index of each scope:
+  project, user, team, and the named agent's own. Where memory is off, there are instructions only.
+- Each part stands in a frame that names its file. Nothing invisible is served. Instructions are the
+  user's words to their own model and stay as they are; an index is masked, as memories are.
+- The client loads some parts by itself; who speaks to it leaves out `LOADED_BY_THE_CLIENT`.
+- What was read is held until the file changes. `forget` drops all of it; so does a session that
+  starts again after a compaction.
+"""
+
+import json
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, Literal, Protocol, get_args
+
+import msgspec
+import structlog
+
+from memoryd.base import paths
+from memoryd.base.config import Settings
+from memoryd.base.errors import InvalidInput, MemorydError, NotFound, Refused
+from memoryd.base.paths import AgentScope, Places
+from memoryd.memories.records import MemoryDirectory
+from memoryd.memories.rules import index
+from memoryd.memories.rules.topics import INDEX_FILE, Scope
+from memoryd.memories.scopes import Project, Scopes
+from memoryd.memories.store import Store
+from memoryd.sessions.instruction_files import InstructionDisk
+from memoryd.sessions.rules import instructions
+from memoryd.sessions.rules.guidance import Folders, guidance
+from memoryd.sessions.rules.instruction_text import without_comments
+from memoryd.sessions.rules.instructions import Instruction
+from memoryd.system.database import State
+from memoryd.system.folder import Folder
+from memoryd.text.invisible import strip_invisible
+from memoryd.text.masking.mask import mask
+
+Kind = Literal[
+    "managed",
+    "user",
+    "project",
+    "local",
+    "rule",
+    "guidance",
+    "index:project",
+    "index:user",
+    "index:team",
+    "index:agent",
+]
+INSTRUCTIONS: Final[frozenset[Kind]] = frozenset(get_args(instructions.Kind))
+LOADED_BY_THE_CLIENT: Final[frozenset[Kind]] = INSTRUCTIONS | {"index:project"}
+
+INDEX_KINDS: Final[Mapping[Scope, Kind]] = MappingProxyType(
+    {
+        "project": "index:project",
+        "user": "index:user",
+        "team": "index:team",
+        "agent": "index:agent",
+    }
+)
+
+log = structlog.get_logger(__name__)
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """One piece of the text; `bytes` is its own length, without its frame."""
+
+    kind: Kind
+    path: str
+    bytes: int
+    truncated: bool = False
+
+
+class ContextAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """`needs_approval` holds real paths that a repository asks for; `warnings` are for the user."""
+
+    text: str
+    parts: tuple[Part, ...]
+    needs_approval: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class Approvals(Protocol):
+    """Which files outside a project, or folders with all that is in them, it may import from."""
+
+    def approved(self, project_root: str) -> frozenset[str]: ...
+
+    def approve(self, real_path: str, project_root: str) -> None: ...
+
+
+class StoredApprovals:
+    """Approvals in state.db."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def approved(self, project_root: str) -> frozenset[str]:
+        rows = self._state.run("select path from approved_imports where project = ?", project_root)
+        return frozenset(str(path) for (path,) in rows)
+
+    def approve(self, real_path: str, project_root: str) -> None:
+        self._state.run(
+            "insert or ignore into approved_imports (project, path) values (?, ?)",
+            project_root,
+            real_path,
+        )
+
+
+class _Block(msgspec.Struct, frozen=True):
+    part: Part
+    text: str
+
+
+class Context:
+    def __init__(
+        self,
+        *,
+        places: Places,
+        scopes: Scopes,
+        store: Store,
+        settings: Settings,
+        approvals: Approvals,
+        files: InstructionDisk,
+    ) -> None:
+        self._places = places
+        self._scopes = scopes
+        self._store = store
+        self._settings = settings
+        self._approvals = approvals
+        self._files = files
+
+    def forget(self) -> None:
+        """Everything is read anew from here on."""
+        self._files.forget()
+
+    def assemble(
+        self,
+        cwd: str,
+        *,
+        session_id: str | None = None,
+        source: str | None = None,
+        path: str | None = None,
+        agent: str | None = None,
+        without: frozenset[Kind] = frozenset(),
+    ) -> ContextAnswer:
+        """All parts but those `without`; with `path`, also what is meant for that file alone."""
+        started = time.monotonic()
+        if source == "compact":
+            self.forget()
+        answer = self._answer(cwd, path, agent, without)
+        log.info(
+            "context",
+            session_id=session_id,
+            source=source,
+            parts=len(answer.parts),
+            bytes=sum(part.bytes for part in answer.parts),
+            needs_approval=len(answer.needs_approval),
+            ms=round((time.monotonic() - started) * 1000, 1),
+        )
+        return answer
+
+    def approve(self, cwd: str, path: str) -> str:
+        """Lets the project at `cwd` import this file, or all in this folder; the real path."""
+        project = self._scopes.project(cwd)
+        named = str(Path(cwd, paths.expand_home(path, self._places.home)))
+        if not paths.path_is_usable(named):
+            raise InvalidInput("path must be the path of a file or folder")
+        real = self._files.real_path(named)
+        if not self._files.is_file(real) and not self._files.is_dir(real):
+            raise NotFound(f"there is no {named}", hint="memoryd context lists what needs approval")
+        if instructions.is_inside(self._files.real_path(self._places.home), real):
+            raise Refused(f"{real} holds your whole home", hint="approve a file or a folder in it")
+        self._approvals.approve(real, project.root)
+        return real
+
+    def _answer(
+        self, cwd: str, path: str | None, agent: str | None, without: frozenset[Kind]
+    ) -> ContextAnswer:
+        project = self._scopes.project(cwd)
+        loaded = instructions.Loaded()
+        if INSTRUCTIONS - without:
+            loaded = self._load(cwd, project, path)
+        warnings = list(loaded.warnings)
+        blocks = [_instruction_block(one) for one in loaded.instructions if one.kind not in without]
+        blocks += self._memory_blocks(project, agent, without, warnings)
+        return ContextAnswer(
+            text="\n\n".join(block.text for block in blocks),
+            parts=tuple(block.part for block in blocks),
+            needs_approval=tuple(strip_invisible(one) for one in loaded.needs_approval),
+            warnings=tuple(strip_invisible(one) for one in warnings),
+        )
+
+    def _load(self, cwd: str, project: Project, path: str | None) -> instructions.Loaded:
+        return instructions.load(
+            cwd,
+            self._files,
+            self._places,
+            path=path,
+            excludes=project.settings.claude_md_excludes,
+            approved=self._approvals.approved(project.root),
+        )
+
+    def _memory_blocks(
+        self, project: Project, agent: str | None, without: frozenset[Kind], warnings: list[str]
+    ) -> Iterator[_Block]:
+        own = self._agent_directories(project, agent) if agent else ()
+        if not project.switch.enabled:
+            return
+        if "guidance" not in without:
+            try:
+                # The guidance says that the folder exists, so it does.
+                Folder.open(project.memory.path, create=True).close()
+                yield self._guidance_block(project, own)
+            except MemorydError as error:
+                warnings.append(f"there is no guidance: {error.message}")
+        for directory in (*project.directories, *own):
+            if INDEX_KINDS[directory.scope] in without:
+                continue
+            try:
+                yield from self._index_blocks(directory)
+            except MemorydError as error:
+                warnings.append(f"an index is left out: {error.message}")
+
+    def _agent_directories(self, project: Project, agent: str) -> tuple[MemoryDirectory, ...]:
+        scopes: tuple[AgentScope, ...] = get_args(AgentScope)
+        return tuple(
+            MemoryDirectory(
+                paths.agent_memory(self._places, project.root, agent, scope),
+                "agent",
+                beneath=None if scope == "user" else project.root,
+            )
+            for scope in scopes
+        )
+
+    def _guidance_block(self, project: Project, own: Sequence[MemoryDirectory]) -> _Block:
+        team = project.team.path
+        folders = Folders(
+            project=project.memory.path,
+            user=project.user.path,
+            team=team if self._files.is_dir(team) else "",
+            agent=tuple(one.path for one in own if self._files.is_dir(one.path)),
+        )
+        mode = self._settings.mode_of(project.root)
+        text = guidance(folders, mode=mode, has_index=not self._settings.index.skip)
+        text = strip_invisible(text)
+        return _Block(_part("guidance", project.memory.path, text), text)
+
+    def _index_blocks(self, directory: MemoryDirectory) -> Iterator[_Block]:
+        """The index of one directory, unless it has none."""
+        try:
+            stored = self._store.read(directory, INDEX_FILE)
+        except NotFound:
+            return
+        loaded = index.loaded(mask(strip_invisible(stored.text)))
+        text = without_comments(loaded.text).strip("\n")
+        if text.strip():
+            part = _part(INDEX_KINDS[directory.scope], stored.path, text, truncated=loaded.is_cut)
+            named = f"scope={json.dumps(directory.scope)}"
+            framed = _framed("memory-index", named, stored.path, text, loaded.warning)
+            yield _Block(part, framed)
+
+
+def _instruction_block(one: Instruction) -> _Block:
+    part = _part(one.kind, one.path, one.text)
+    named = f"kind={json.dumps(one.kind)}"
+    return _Block(part, _framed("instructions", named, one.path, one.text, one.warning))
+
+
+def _part(kind: Kind, path: str, text: str, *, truncated: bool = False) -> Part:
+    length = len(text.encode())
+    return Part(kind=kind, path=strip_invisible(path), bytes=length, truncated=truncated)
+
+
+def _framed(tag: str, named: str, path: str, text: str, warning: str) -> str:
+    """The text between tags that name its file; it cannot close its frame by itself."""
+    file = json.dumps(strip_invisible(path), ensure_ascii=False)
+    kept_in = re.sub(rf"<(?=/{tag})", "< ", text, flags=re.IGNORECASE)
+    note = f"\n({strip_invisible(warning)})" if warning else ""
+    return f"<{tag} {named} file={file}>\n{kept_in}\n</{tag}>{note}"

@@ -1,0 +1,85 @@
+"""The disk as the instruction rules ask for it, each version of a file taken apart once."""
+
+import os
+import stat
+import time
+from collections.abc import Callable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from memoryd.memories.scopes import RealFiles
+from memoryd.sessions.rules.instruction_text import Document, taken_apart
+from memoryd.sessions.rules.instructions import READ_LIMIT_BYTES
+from memoryd.text.invisible import strip_invisible
+
+NAMES_LIMIT: Final = 1000
+HELD_LIMIT_CHARACTERS: Final = 16_000_000
+# The kernel's clock for files ticks every 10 ms at most. A file that has only just changed may do
+# so again under the same times, so it is not held yet.
+SETTLED_SECONDS: Final = 0.1
+
+# The path is a real one: a link there now was put in its place after it was judged. A FIFO or a
+# device must not hold us up before we have seen what it is.
+_READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class InstructionDisk(RealFiles):
+    """Never raises. A version is told by inode, size and times; `forget` drops what is held."""
+
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        self._now = now
+        self._held: dict[str, tuple[tuple[int, ...], Document]] = {}
+        self._held_characters = 0
+
+    def forget(self) -> None:
+        self._held.clear()
+        self._held_characters = 0
+
+    def is_dir(self, path: str) -> bool:
+        return stat.S_ISDIR(_mode(path))
+
+    def is_file(self, path: str) -> bool:
+        return stat.S_ISREG(_mode(path))
+
+    def names_in(self, folder: str) -> Sequence[str]:
+        """Sorted, without names that nobody can read: no UTF-8, or invisible in part."""
+        try:
+            with os.scandir(folder) as entries:
+                names = [entry.name for entry in islice(entries, NAMES_LIMIT)]
+        except OSError:
+            return ()
+        return sorted(name for name in names if strip_invisible(name) == name)
+
+    def document(self, path: str) -> Document | None:
+        try:
+            with os.fdopen(os.open(path, _READ_FLAGS), "rb") as file:
+                facts = os.fstat(file.fileno())
+                if not stat.S_ISREG(facts.st_mode) or facts.st_size > READ_LIMIT_BYTES:
+                    return None
+                mark = (facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+                known = self._held.get(path)
+                if known is not None and known[0] == mark:
+                    return known[1]
+                data = file.read(READ_LIMIT_BYTES)
+        except OSError:
+            return None
+        if b"\0" in data:
+            return None
+        document = taken_apart(data.decode("utf-8", "replace"))
+        if self._now() - facts.st_ctime > SETTLED_SECONDS:
+            self._hold(path, mark, document)
+        return document
+
+    def _hold(self, path: str, mark: tuple[int, ...], document: Document) -> None:
+        if self._held_characters > HELD_LIMIT_CHARACTERS:
+            self.forget()
+        self._held[path] = (mark, document)
+        self._held_characters += document.characters
+
+
+def _mode(path: str) -> int:
+    try:
+        return Path(path).stat().st_mode
+    except (OSError, ValueError):
+        return 0

@@ -1,0 +1,296 @@
+"""Keeps the notes of running sessions, and hands them to whoever compacts, resumes or comes next.
+
+One run per session at a time; what arrives meanwhile is covered by one more run. Without a model,
+or while it is away or too dear, the notes are excerpts: there are always notes.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import anyio.to_thread
+import msgspec
+import structlog
+
+from memoryd.base import paths
+from memoryd.base.errors import InvalidInput, NotFound
+from memoryd.base.paths import Places
+from memoryd.extraction.rules.messages import messages
+from memoryd.llm.anthropic_client import Provider
+from memoryd.llm.guards import DEADLINE_SECONDS
+from memoryd.llm.rules import prompts
+from memoryd.llm.rules.messages import (
+    BudgetReached,
+    ModelRequest,
+    ProviderDown,
+    ProviderPaused,
+    ProviderRefused,
+    ToolDefinition,
+    UserTurn,
+)
+from memoryd.memories.rules.topics import iso_time
+from memoryd.sessions.rules import note_excerpts, notes
+from memoryd.system.database import State
+from memoryd.system.folder import Folder
+from memoryd.system.plain_file import read_plain
+from memoryd.text.masking.mask import mask, presentable
+from memoryd.transcripts.file import ALL_BYTES, open_transcript
+from memoryd.transcripts.rules.assembler import living_history, read_entries
+from memoryd.transcripts.rules.turns import Turn
+
+OWN_TEXT_BYTES: Final = 64 * 1024
+NOTES_BYTES: Final = 1024 * 1024
+ANSWER_TOKENS: Final = 16_000
+MOST_TURNS_SENT: Final = 40
+
+log = structlog.get_logger(__name__)
+
+
+class NotesAnswer(msgspec.Struct, frozen=True):
+    text: str
+    updated: str
+    session_id: str = ""
+    modified: float = 0.0
+
+
+class Writer(msgspec.Struct, frozen=True):
+    """Who writes the notes when there is a model: the provider, its model, and the shared tools."""
+
+    provider: Provider
+    model: str
+    tools: tuple[ToolDefinition, ...]
+
+
+class SessionNotes:
+    def __init__(
+        self, places: Places, state: State, writer: Writer | None, now: Callable[[], float]
+    ) -> None:
+        self.root = f"{places.claude_dir}/projects"
+        self._places = places
+        self._state = state
+        self._writer = writer
+        self._now = now
+        self._running: set[str] = set()
+        self._again: set[str] = set()
+
+    async def turn_ended(self, turn: Turn, transcript: str) -> None:
+        """Writes the notes if this turn has made them due."""
+        if not turn.session_id:
+            return
+        progress = self._progress(turn)
+        if notes.notes_are_due(progress):
+            await self.freshen(turn.session_id, transcript, turn.cwd)
+
+    async def freshen(self, session_id: str, transcript: str, project: str) -> None:
+        """Writes the notes now; a run that is under way is followed by another."""
+        if session_id in self._running:
+            self._again.add(session_id)
+            return
+        self._running.add(session_id)
+        try:
+            while True:
+                self._again.discard(session_id)
+                await self._write(session_id, transcript, project)
+                if session_id not in self._again:
+                    return
+        finally:
+            self._running.discard(session_id)
+
+    def serve(self, session_id: str) -> NotesAnswer:
+        """The notes of a session; one too short to have any gets them now, as excerpts."""
+        kept = self.written(session_id)
+        if kept is not None:
+            return kept
+        transcript = self.transcript_of(session_id)
+        turns = turns_in(transcript)
+        if not turns:
+            raise NotFound(f"session {session_id} has said nothing yet")
+        text = mask(note_excerpts.extracted(turns, self._template()))
+        return NotesAnswer(text, iso_time(self._now()), session_id, self._now())
+
+    def written(self, session_id: str) -> NotesAnswer | None:
+        """The notes that were written of a session, if any were."""
+        return _notes_at(Path(paths.session_notes(self.transcript_of(session_id))))
+
+    def latest(self, folders: Iterable[str], *, but: str = "") -> NotesAnswer | None:
+        """The newest notes among the sessions in these transcript folders, other than one."""
+        found = [
+            path
+            for folder in folders
+            for path in Path(folder).glob("*/session-memory/summary.md")
+            if path.parent.parent.name != but
+        ]
+        newest_first = sorted(found, key=_modified, reverse=True)
+        return next((kept for path in newest_first if (kept := _notes_at(path))), None)
+
+    def newest_session(self, cwd: str) -> str:
+        """The session that was active last in a directory."""
+        folder = Path(paths.project_folder(self._places, cwd))
+        newest = max(folder.glob("*.jsonl"), key=_modified, default=None)
+        if newest is None:
+            raise NotFound(f"no session was seen in {cwd}", hint="memoryd sessions lists them")
+        return newest.stem
+
+    def transcript_of(self, session_id: str) -> str:
+        if not paths.name_is_plain(session_id):
+            raise InvalidInput("a session id is one plain word")
+        for found in Path(self.root).glob(f"*/{session_id}.jsonl"):
+            return str(found)
+        raise NotFound(f"there is no session {session_id}", hint="memoryd sessions lists them")
+
+    async def _write(self, session_id: str, transcript: str, project: str) -> None:
+        turns = await anyio.to_thread.run_sync(turns_in, transcript)
+        if not turns:
+            return
+        began = self._now()
+        text, how = await self._composed(session_id, transcript, turns, project)
+        await anyio.to_thread.run_sync(write_notes, transcript, text)
+        self._note(session_id, turns)
+        log.info(
+            "notes-written",
+            session_id=session_id,
+            how=how,
+            turns=len(turns),
+            bytes=len(text),
+            ms=round((self._now() - began) * 1000),
+        )
+
+    async def _composed(
+        self, session_id: str, transcript: str, turns: Sequence[Turn], project: str
+    ) -> tuple[str, str]:
+        template = self._template()
+        if self._writer is not None:
+            try:
+                text = await self._by_model(self._writer, session_id, transcript, turns, project)
+            except (BudgetReached, ProviderDown, ProviderPaused, ProviderRefused) as error:
+                log.warning("notes-without-model", session_id=session_id, reason=error.kind)
+            else:
+                if text is not None:
+                    return text, "model"
+        return mask(note_excerpts.extracted(turns, template)), "embedded"
+
+    async def _by_model(
+        self,
+        writer: Writer,
+        session_id: str,
+        transcript: str,
+        turns: Sequence[Turn],
+        project: str,
+    ) -> str | None:
+        """The model's notes within their limits; None when its answer is no such thing."""
+        template = self._template() or notes.template()
+        current, covered = _current(transcript), self._covered(session_id)
+        fresh = [turn for turn in turns if turn.ended > covered][-MOST_TURNS_SENT:] or turns[-1:]
+        opening = prompts.session_notes_opening(
+            template,
+            current,
+            [message for turn in fresh for message in messages(turn)],
+            prompts.NotesLimits(notes.SECTION_TOKENS, notes.TOTAL_TOKENS),
+            self._own_text("prompt.md"),
+        )
+        request = ModelRequest(
+            job="notes",
+            project=project,
+            model=writer.model,
+            max_tokens=ANSWER_TOKENS,
+            system=prompts.system_blocks(),
+            turns=(UserTurn(opening),),
+            tools=writer.tools,
+        )
+        answer = await writer.provider.complete(request, DEADLINE_SECONDS)
+        if answer.outcome != "complete" or not notes.has_shape_of(answer.text, template):
+            log.warning("notes-answer-unusable", session_id=session_id, outcome=answer.outcome)
+            return None
+        return mask(notes.render(notes.sections_of(answer.text)))
+
+    def _progress(self, turn: Turn) -> notes.Progress:
+        """Counts this turn, and says how far the session is."""
+        self._state.run(
+            "insert into session_notes (session_id, tool_calls) values (?, ?)"
+            " on conflict (session_id) do update set tool_calls = tool_calls + ?",
+            turn.session_id,
+            turn.tool_call_count,
+            turn.tool_call_count,
+        )
+        ((calls, noted, noted_calls),) = self._state.run(
+            "select tool_calls, noted_tokens, noted_tool_calls from session_notes"
+            " where session_id = ?",
+            turn.session_id,
+        )
+        return notes.Progress(
+            context_tokens=turn.context_tokens,
+            tool_calls=int(str(calls)),
+            noted_tokens=None if noted is None else int(str(noted)),
+            noted_tool_calls=int(str(noted_calls)),
+            asks_for_tools=not turn.complete,
+        )
+
+    def _note(self, session_id: str, turns: Sequence[Turn]) -> None:
+        self._state.run(
+            "insert into session_notes (session_id, noted_tokens, covered) values (?, ?, ?)"
+            " on conflict (session_id) do update set noted_tokens = excluded.noted_tokens,"
+            " noted_tool_calls = tool_calls, covered = excluded.covered",
+            session_id,
+            turns[-1].context_tokens,
+            turns[-1].ended,
+        )
+
+    def _covered(self, session_id: str) -> str:
+        rows = self._state.run("select covered from session_notes where session_id = ?", session_id)
+        return str(rows[0][0]) if rows else ""
+
+    def _template(self) -> str:
+        """The person's own template; empty where there is none with a heading."""
+        text = self._own_text("template.md")
+        return text if notes.titles_of(text) else ""
+
+    def _own_text(self, name: str) -> str:
+        path = Path(paths.session_notes_template(self._places)).with_name(name)
+        try:
+            return read_plain(path, OWN_TEXT_BYTES).decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+
+def turns_in(transcript: str) -> list[Turn]:
+    """The living turns of a session, the one under way included."""
+    above, name = os.path.split(transcript)
+    root, folder = os.path.split(above)
+    try:
+        with open_transcript(root, f"{folder}/{name}") as file:
+            history = living_history(read_entries(file.chunks(0, ALL_BYTES)))
+    except OSError:
+        return []
+    return [one for one in history if isinstance(one, Turn)]
+
+
+def write_notes(transcript: str, text: str) -> None:
+    """Puts the notes beside their transcript, durably and nowhere else."""
+    notes_path, folder = paths.session_notes(transcript), str(Path(transcript).parent)
+    inside = notes_path.removeprefix(f"{folder}/")
+    with Folder.open(folder) as opened:
+        current = opened.current(inside)
+        opened.write(inside, text.encode(), over=current.version if current else None)
+
+
+def _notes_at(path: Path) -> NotesAnswer | None:
+    """Notes as a model may see them; a person may have written into them, or put them away."""
+    try:
+        text = presentable(read_plain(path, NOTES_BYTES).decode("utf-8", "replace"))
+    except OSError:
+        return None
+    modified = _modified(path)
+    return NotesAnswer(text, iso_time(modified), path.parent.parent.name, modified)
+
+
+def _modified(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _current(transcript: str) -> str:
+    kept = _notes_at(Path(paths.session_notes(transcript)))
+    return kept.text if kept else ""

@@ -1,0 +1,1 @@
+"""Which instructions, guidance and notes a session gets, decided without IO."""

@@ -1,0 +1,1 @@
+"""One outside thing each: folder, database, watcher, subprocess, Landlock."""

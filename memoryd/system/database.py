@@ -1,0 +1,252 @@
+"""state.db: what the daemon knows beyond the files, in one SQLite database.
+
+The files are the truth. This database can be deleted: history, spending and cursors go with it, and
+everything else is rebuilt. It is therefore tolerant: a damaged database is put aside, never an end.
+
+- One connection, used from any thread, one transaction at a time.
+- The schema only grows: each step of `MIGRATIONS` is applied once, in order, and never changed.
+- WAL with NORMAL sync: a kill loses nothing, a power cut at most the last moments.
+"""
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Self, TypeAlias
+
+from memoryd.base.errors import StorageError, Unavailable
+from memoryd.system.folder import make_folder
+
+Cell: TypeAlias = str | int | float | bytes | None
+
+MIGRATIONS: Final[tuple[str, ...]] = (
+    """
+    create table blobs (sha256 text primary key, packed blob not null) without rowid;
+    create table versions (
+        id integer primary key,
+        folder text not null, file text not null,
+        sha256 text,            -- null: the file was removed
+        bytes integer not null, at real not null,
+        cause text not null, session_id text not null
+    );
+    create index versions_by_file on versions (folder, file, id);
+    """,
+    """
+    create table switched_off (project text primary key) without rowid;  -- '' is every project
+    """,
+    """
+    create table spending (
+        id integer primary key,
+        day text not null, job text not null, project text not null, model text not null,
+        usd real not null,
+        is_open integer not null default 1,     -- reserved: what it really cost is not known yet
+        input_tokens integer not null default 0, output_tokens integer not null default 0,
+        cache_read_tokens integer not null default 0, cache_write_tokens integer not null default 0
+    );
+    create index spending_by_day on spending (day);
+    create table breaker (
+        one integer primary key check (one = 1),
+        failures_in_a_row integer not null, opened_at real not null, open_seconds real not null
+    );
+    create table tries (        -- of turns that are not extracted yet
+        turn_id text primary key,
+        failures integer not null default 0,
+        deaths integer not null default 0,      -- of the daemon, in the middle of it
+        first_began real not null
+    ) without rowid;
+    create table last_words (   -- of the assistant, in the last turn that was extracted
+        session_id text primary key, text text not null, at real not null
+    ) without rowid;
+    """,
+    """
+    create table session_notes (
+        session_id text primary key,
+        tool_calls integer not null default 0,
+        noted_tokens integer,                   -- null: no notes yet
+        noted_tool_calls integer not null default 0,
+        covered text not null default ''        -- the end of the last turn they tell of
+    ) without rowid;
+    """,
+    """
+    create table first_start (at real not null);    -- what existed then counts as read
+    create table transcripts (
+        number integer primary key,
+        path text not null,                         -- folder/session.jsonl
+        device integer not null, inode integer not null,
+        size integer not null, mtime_ns integer not null, ctime_ns integer not null,
+        head_bytes integer not null, head blob not null, tail blob not null,
+        offset integer not null,
+        old_until integer not null,                 -- what stands before was there at first
+        is_learned integer not null default 0,      -- the turns before old_until are in turns
+        is_settled integer not null,
+        lost_at real,                               -- null: the file is in its place
+        snapshot blob not null                      -- what the parser knows at this offset
+    );
+    create table turns (
+        number integer primary key,                 -- the order in which they were seen
+        id text not null unique,
+        project text not null default '', session_id text not null, path text not null,
+        started text not null, ended text not null, ending text not null,
+        state text not null, reason text not null default '',
+        imported integer not null default 0,
+        at real not null,
+        packed blob                                 -- the turn, while it is pending
+    );
+    create index turns_pending on turns (project, imported, number) where state = 'pending';
+    create table imports (                          -- how far those got that are not finished
+        project text not null, since text not null, -- as they were asked for
+        since_at real not null,
+        done_mtime real not null, done_path text not null,
+        turns integer not null,
+        primary key (project, since)
+    ) without rowid;
+    """,
+    """
+    create table surfaced (
+        session_id text not null, path text not null, bytes integer not null, at real not null,
+        primary key (session_id, path)
+    ) without rowid;
+    """,
+    """
+    create table dreams (
+        id integer primary key,
+        directory text not null, project text not null,
+        cause text not null, state text not null, reason text not null default '',
+        started real not null, finished real,
+        pid integer not null,
+        lock blob not null,     -- the lock file as it was before
+        summary blob
+    );
+    create index dreams_by_directory on dreams (directory, id);
+    create table dream_files (  -- what undoes a dream
+        dream integer not null, file text not null,
+        before blob,            -- null: there was no such file
+        modified real not null,
+        after text,             -- its version then; null: the dream removed it
+        primary key (dream, file)
+    ) without rowid;
+    """,
+    """
+    create table approved_imports (
+        project text not null, path text not null, primary key (project, path)
+    ) without rowid;
+    """,
+    """
+    alter table dreams add column scope text not null default 'project';
+    """,
+    """
+    create table dreamt_at (    -- the last dream by time that nobody can set, as long as the
+        directory text primary key,
+        boot text not null,     -- machine runs
+        real_seconds real not null
+    ) without rowid;
+    """,
+)
+
+
+class State:
+    """The open database. `run` reads or writes; `transaction` makes several writes one."""
+
+    def __init__(self, connection: sqlite3.Connection, path: str, put_aside: str = "") -> None:
+        self._connection = connection
+        self._lock = threading.RLock()
+        self.path = path
+        self.put_aside = put_aside
+
+    @classmethod
+    def open(cls, path: str) -> Self:
+        """Opens or makes the database; one that is damaged is renamed and a new one begun."""
+        make_folder(str(Path(path).parent))
+        try:
+            return cls(_connected(path), path)
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
+                raise _storage_error(path, "open", error) from error
+            aside = f"{path}.damaged-{time.time_ns()}"
+            Path(path).rename(aside)
+            for suffix in ("-wal", "-shm"):
+                Path(path + suffix).unlink(missing_ok=True)
+            return cls(_connected(path), path, put_aside=aside)
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    def run(self, sql: str, *values: Cell) -> list[tuple[Cell, ...]]:
+        """One statement; its rows, if it has any."""
+        with self._lock, _storage_errors(self.path):
+            return self._connection.execute(sql, values).fetchall()
+
+    def run_many(self, sql: str, rows: Sequence[Sequence[Cell]]) -> None:
+        with self.transaction(), _storage_errors(self.path):
+            self._connection.executemany(sql, rows)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All statements inside happen, or none does. Nesting joins the outer one."""
+        with self._lock:
+            if self._connection.in_transaction:
+                yield
+                return
+            with _storage_errors(self.path):
+                self._connection.execute("begin immediate")
+            try:
+                yield
+            except BaseException:
+                self._connection.execute("rollback")
+                raise
+            with _storage_errors(self.path):
+                self._connection.execute("commit")
+
+
+def _connected(path: str) -> sqlite3.Connection:
+    before = os.umask(0o177)
+    try:
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    finally:
+        os.umask(before)
+    try:
+        connection.execute("pragma journal_mode = wal")
+        connection.execute("pragma synchronous = normal")
+        connection.execute("pragma busy_timeout = 2000")
+        _migrate(connection, path)
+        _look_into_every_table(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _migrate(connection: sqlite3.Connection, path: str) -> None:
+    (version,) = connection.execute("pragma user_version").fetchone()
+    if version > len(MIGRATIONS):
+        raise Unavailable(
+            f"{path} was made by a newer memoryd",
+            hint="upgrade memoryd, or move the file away to begin anew (history goes with it)",
+        )
+    for number, script in enumerate(MIGRATIONS[version:], start=version + 1):
+        connection.executescript(
+            f"begin immediate; {script}; pragma user_version = {number}; commit;"
+        )
+
+
+def _look_into_every_table(connection: sqlite3.Connection) -> None:
+    """Raises at once for damage that would otherwise end us at every start."""
+    tables = connection.execute("select name from sqlite_master where type = 'table'").fetchall()
+    for (name,) in tables:
+        connection.execute(f'select * from "{name}" limit 1').fetchall()  # noqa: S608 - our own names
+
+
+@contextmanager
+def _storage_errors(path: str) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise _storage_error(path, "use", error) from error
+
+
+def _storage_error(path: str, deed: str, error: sqlite3.Error) -> StorageError:
+    return StorageError(path, deed, OSError(None, str(error)))

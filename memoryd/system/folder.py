@@ -1,0 +1,390 @@
+"""Files beneath one folder: read, written durably, and never anywhere else.
+
+- Everything happens through a handle on the folder. `openat2` keeps a path beneath it where the
+  kernel has that call; elsewhere each step is opened by itself and no link is followed. Checking a
+  path first and opening it afterwards loses races; this does not.
+- Only regular files with a single link are touched.
+- A write is a new temporary file, fsync, rename, fsync of the folder. After a crash a file is old
+  or new, an acknowledged write is there, and what a kill left behind goes at the next start.
+"""
+
+import ctypes
+import errno
+import hashlib
+import os
+import re
+import secrets
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+import msgspec
+
+from memoryd.base.errors import Conflict, NotFound, Refused, StorageError
+
+FOLDER_MODE: Final = 0o700
+FILE_MODE: Final = 0o600
+READ_LIMIT_BYTES: Final = 4 * 1024 * 1024
+DEEPEST: Final = 8
+
+_TEMPORARY = re.compile(r"\.memoryd-[0-9a-f]+\.tmp")
+_SYS_OPENAT2: Final = 437
+_BENEATH_WITHOUT_LINKS: Final = 0x08 | 0x04 | 0x02  # RESOLVE_BENEATH, _NO_SYMLINKS, _NO_MAGICLINKS
+_RENAME_NOREPLACE: Final = 1
+_FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+# A FIFO or a device must not hold us up before we have seen what it is.
+_READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_CREATE_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Mark(NamedTuple):
+    """By what a file is told to be the one that was read; its time of change nobody can set."""
+
+    inode: int
+    size: int
+    modified_ns: int
+    changed_ns: int
+
+
+class Content(msgspec.Struct, frozen=True):
+    """The bytes of a file at one moment, and what names that version of it."""
+
+    data: bytes
+    version: str
+    modified: float
+    mark: Mark
+
+
+def version_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def mark_of(facts: os.stat_result) -> Mark:
+    return Mark(facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+
+
+class Folder:
+    """A handle on one folder; every path given to it is relative and stays beneath it."""
+
+    def __init__(self, path: str, handle: int) -> None:
+        self.path = path
+        self._handle = handle
+
+    @classmethod
+    def open(cls, path: str, *, beneath: str | None = None, create: bool = False) -> Self:
+        """A handle on `path`. NotFound unless it is there or may be created.
+
+        With `beneath`, that folder is trusted but nothing below it is: no link on the way from
+        there to `path` is followed. A repository's own folders are opened like this.
+        """
+        trusted = beneath or path
+        with _deeds(path, "open"):
+            if create and beneath is None:
+                make_folder(path)
+            top = os.open(trusted, _FOLDER_FLAGS)
+        if beneath is None:
+            return cls(path, top)
+        with cls(beneath, top) as base:
+            return cls(path, base.descend(os.path.relpath(path, beneath), create=create))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        os.close(self._handle)
+
+    @property
+    def handle(self) -> int:
+        return self._handle
+
+    def descend(self, relative: str, *, create: bool = False) -> int:
+        """A new handle on a folder beneath this one, made on the way where asked to."""
+        with _deeds(self._joined(relative), "open"):
+            if not create:
+                return open_beneath(self._handle, relative, _FOLDER_FLAGS)
+            handle = os.dup(self._handle)
+            try:
+                for step in _steps(relative):
+                    with suppress(FileExistsError):
+                        os.mkdir(step, FOLDER_MODE, dir_fd=handle)
+                        os.fsync(handle)
+                    below = open_beneath(handle, step, _FOLDER_FLAGS)
+                    os.close(handle)
+                    handle = below
+            except BaseException:
+                os.close(handle)
+                raise
+            return handle
+
+    def read(self, relative: str, limit_bytes: int = READ_LIMIT_BYTES) -> Content:
+        """The whole file. NotFound, or Refused for what is no plain file of bearable size."""
+        with _deeds(self._joined(relative), "read"):
+            handle = open_beneath(self._handle, relative, _READ_FLAGS)
+            try:
+                facts = self._checked(handle, relative)
+                data = _read_all(handle, limit_bytes + 1)
+            finally:
+                os.close(handle)
+        if len(data) > limit_bytes:
+            raise Refused(f"{self._joined(relative)} is larger than {limit_bytes} bytes")
+        return Content(data, version_of(data), facts.st_mtime, mark_of(facts))
+
+    def current(self, relative: str) -> Content | None:
+        """The file as it is, or None where there is none."""
+        try:
+            return self.read(relative)
+        except NotFound:
+            return None
+
+    def write(
+        self, relative: str, data: bytes, *, over: str | None, modified: float | None = None
+    ) -> str:
+        """Puts `data` there for good, as of `modified` or now, and returns its version.
+
+        `over` is the version that the caller has seen, None for no file. Whatever else is found
+        there is left as it is, and Conflict raised.
+        """
+        parent, _, name = relative.rpartition("/")
+        folder = self.descend(parent, create=True)
+        try:
+            mode, seen = self._expect(relative, over)
+            with _deeds(self._joined(relative), "write"):
+                temporary = _written_aside(folder, data, mode, modified)
+                try:
+                    self._put_in_place(folder, temporary, name, seen)
+                except BaseException:
+                    with suppress(OSError):
+                        os.unlink(temporary, dir_fd=folder)
+                    raise
+        finally:
+            os.close(folder)
+        return version_of(data)
+
+    def remove(self, relative: str, *, over: str) -> None:
+        """Removes the file for good, if it still is the version that the caller has seen."""
+        parent, _, name = relative.rpartition("/")
+        folder = self.descend(parent)
+        try:
+            self._expect(relative, over)
+            with _deeds(self._joined(relative), "remove"):
+                os.unlink(name, dir_fd=folder)
+                os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def remove_temporaries(self) -> int:
+        """Clears away what a killed writer left, here and in the folders below; says how many."""
+        removed = 0
+        for _, folders, files, handle in os.fwalk(dir_fd=self._handle, follow_symlinks=False):
+            # A folder for a team is cleared by itself: somebody may be writing there right now.
+            folders[:] = [name for name in folders if not name.startswith(".") and name != "team"]
+            for name in files:
+                if _TEMPORARY.fullmatch(name):
+                    with suppress(OSError):
+                        os.unlink(name, dir_fd=handle)
+                        removed += 1
+        return removed
+
+    def _expect(self, relative: str, over: str | None) -> tuple[int, Mark | None]:
+        """The mode and the mark of the version that may be replaced."""
+        found = self.current(relative)
+        if (found.version if found else None) != over:
+            raise Conflict(
+                f"{self._joined(relative)} has changed since it was read; it was left as it is",
+                hint="read it again, then repeat the change",
+            )
+        if found is None:
+            return FILE_MODE, None
+        with _deeds(self._joined(relative), "read"):
+            facts = os.stat(relative, dir_fd=self._handle, follow_symlinks=False)
+        return stat.S_IMODE(facts.st_mode), found.mark
+
+    def _put_in_place(self, folder: int, temporary: str, name: str, seen: Mark | None) -> None:
+        if seen is None:
+            _rename_to_nothing(folder, temporary, name)
+        elif seen == mark_of(os.stat(name, dir_fd=folder, follow_symlinks=False)):
+            os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        else:
+            raise Conflict(f"{name} was changed while it was being written; it was left as it is")
+        os.fsync(folder)
+
+    def _checked(self, handle: int, relative: str) -> os.stat_result:
+        facts = os.fstat(handle)
+        if not stat.S_ISREG(facts.st_mode):
+            raise Refused(f"{self._joined(relative)} is not a regular file")
+        if facts.st_nlink != 1:
+            raise Refused(f"{self._joined(relative)} has more than one link")
+        return facts
+
+    def _joined(self, relative: str) -> str:
+        return os.path.join(self.path, relative).rstrip("/")  # noqa: PTH118 - text for a message
+
+
+def open_beneath(handle: int, relative: str, flags: int) -> int:
+    """Opens a path below a folder handle, following no link and leaving by no `..`."""
+    steps = _steps(relative)
+    if not steps:
+        return os.dup(handle)
+    if _has_openat2:
+        return _openat2(handle, "/".join(steps), flags)
+    return _walk(handle, steps, flags)
+
+
+def make_folder(path: str) -> None:
+    """Makes the folder and those above it that are missing, each for its owner alone."""
+    place = Path(path)
+    if place.is_dir():
+        return
+    make_folder(str(place.parent))
+    with suppress(FileExistsError):
+        place.mkdir(FOLDER_MODE)
+    handle = os.open(place.parent, _FOLDER_FLAGS)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _steps(relative: str) -> list[str]:
+    steps = relative.split("/") if relative not in {"", "."} else []
+    if len(steps) > DEEPEST or any(step in {"", ".", ".."} or "\0" in step for step in steps):
+        raise Refused("a path must lead down from its folder, step by step")
+    return steps
+
+
+class _OpenHow(ctypes.Structure):
+    _fields_ = (
+        ("flags", ctypes.c_uint64),
+        ("mode", ctypes.c_uint64),
+        ("resolve", ctypes.c_uint64),
+    )
+
+
+def _openat2(handle: int, relative: str, flags: int) -> int:
+    how = _OpenHow(flags=flags, mode=0, resolve=_BENEATH_WITHOUT_LINKS)
+    while True:
+        opened = _libc.syscall(
+            ctypes.c_long(_SYS_OPENAT2),
+            ctypes.c_int(handle),
+            ctypes.c_char_p(os.fsencode(relative)),
+            ctypes.byref(how),
+            ctypes.c_size_t(ctypes.sizeof(how)),
+        )
+        if opened >= 0:
+            return int(opened)
+        code = ctypes.get_errno()
+        # The kernel saw a rename on the way and could not be sure; it asks us to try again.
+        if code != errno.EAGAIN:
+            raise OSError(code, os.strerror(code), relative)
+
+
+def _walk(handle: int, steps: list[str], flags: int) -> int:
+    at = os.dup(handle)
+    try:
+        for step in steps[:-1]:
+            below = os.open(step, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=at)
+            os.close(at)
+            at = below
+        return os.open(steps[-1], flags | os.O_NOFOLLOW, dir_fd=at)
+    finally:
+        os.close(at)
+
+
+def _probe_openat2() -> bool:
+    if sys.platform != "linux":
+        return False
+    top = os.open("/", _FOLDER_FLAGS)
+    try:
+        os.close(_openat2(top, ".", _FOLDER_FLAGS))
+    except OSError:  # an old kernel, or a filter that does not know the call
+        return False
+    finally:
+        os.close(top)
+    return True
+
+
+_has_openat2 = _probe_openat2()
+
+
+def _written_aside(folder: int, data: bytes, mode: int, modified: float | None) -> str:
+    """A temporary file in the folder that holds the data durably; nothing is left on failure."""
+    name = f".memoryd-{secrets.token_hex(8)}.tmp"
+    handle = os.open(name, _CREATE_FLAGS, FILE_MODE, dir_fd=folder)
+    try:
+        try:
+            _write_all(handle, data)
+            os.fchmod(handle, mode)
+            if modified is not None:
+                os.utime(handle, (modified, modified))
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name, dir_fd=folder)
+        raise
+    return name
+
+
+def _rename_to_nothing(folder: int, temporary: str, name: str) -> None:
+    """Moves the file to a name that nobody holds; FileExistsError when somebody was quicker."""
+    if not hasattr(_libc, "renameat2"):
+        _link_to_nothing(folder, temporary, name)
+        return
+    source, target = os.fsencode(temporary), os.fsencode(name)
+    if _libc.renameat2(folder, source, folder, target, ctypes.c_uint(_RENAME_NOREPLACE)) == 0:
+        return
+    code = ctypes.get_errno()
+    if code in {errno.EINVAL, errno.ENOSYS}:  # a file system, often a network's, without it
+        _link_to_nothing(folder, temporary, name)
+    else:
+        raise OSError(code, os.strerror(code), name)
+
+
+def _link_to_nothing(folder: int, temporary: str, name: str) -> None:
+    os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    os.unlink(temporary, dir_fd=folder)
+
+
+def _read_all(handle: int, limit_bytes: int) -> bytes:
+    pieces: list[bytes] = []
+    left = limit_bytes
+    while left > 0 and (piece := os.read(handle, min(left, 1 << 20))):
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)
+
+
+def _write_all(handle: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]
+
+
+@contextmanager
+def _deeds(path: str, deed: str) -> Iterator[None]:
+    """Turns what the system says into our own errors, which carry path and deed."""
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise NotFound(f"there is no {path}") from error
+    except FileExistsError as error:
+        raise Conflict(f"{path} is there already; it was left as it is") from error
+    except OSError as error:
+        if error.errno in {errno.ELOOP, errno.EXDEV, errno.EMLINK}:
+            raise Refused(f"{path} leads through a link, which is not followed") from error
+        raise StorageError(path, deed, error) from error

@@ -1,0 +1,1 @@
+"""Pure language: masking, invisible characters, prose, dates, terms."""

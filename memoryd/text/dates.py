@@ -1,0 +1,359 @@
+"""Relative dates in what somebody said become ISO dates, counted from when it was said.
+
+Rules:
+- The phrase is replaced, not annotated: "friday next week" is a lie a week later. A day becomes
+  `2026-03-05`, a month `2026-03`, a quarter `2026-Q3`, a year `2026`, a week `the week of` a day.
+- "friday" is the coming one, never today; "next friday" is in the next calendar week (in English;
+  other languages mean the coming one); "last friday" is behind us. After "since" it is a past day.
+- A month and day without a year is the nearest to come, or just past (90 days at most).
+- Habits ("never on fridays", "every friday", "monday to friday") name no date. Neither do
+  times, versions, durations, numeric dates that two countries read differently, nor vague words.
+- What this module writes it does not read again: a second pass changes nothing.
+"""
+
+import re
+from calendar import monthrange
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date, datetime, timedelta
+
+import msgspec
+
+from memoryd.text import date_words as forms
+from memoryd.text.prose import plain
+
+_NEARBY = 200
+
+
+class DateMention(msgspec.Struct, frozen=True):
+    """A phrase that names a day or a longer stretch, what to write instead, and its first day."""
+
+    start: int
+    end: int
+    iso: str
+    first_day: date
+
+
+def with_absolute_dates(text: str, said_at: datetime) -> str:
+    """The text with every relative date written as an ISO date."""
+    pieces, position = [], 0
+    for mention in dates_in(text, said_at):
+        pieces += [text[position : mention.start], mention.iso]
+        position = mention.end
+    return "".join([*pieces, text[position:]])
+
+
+def dates_in(text: str, said_at: datetime) -> list[DateMention]:
+    """The relative dates of a text in their order; of two that overlap, the earlier and longer."""
+    found: list[DateMention] = []
+    for mention in sorted(
+        _candidates(plain(text), said_at.date()), key=lambda m: (m.start, -m.end)
+    ):
+        if not found or mention.start >= found[-1].end:
+            found.append(mention)
+    return found
+
+
+Answer = tuple[str, date] | None
+
+
+def _candidates(text: str, today: date) -> Iterator[DateMention]:
+    for pattern, resolve in _RULES:
+        for match in pattern.finditer(text):
+            try:
+                answer = resolve(match, today)
+            except (ValueError, OverflowError):  # 31 February, or a day no calendar reaches
+                continue
+            if answer is not None:
+                start = match.start("core") if "core" in pattern.groupindex else match.start()
+                yield DateMention(start, match.end(), *answer)
+
+
+def _day(day: date) -> Answer:
+    return day.isoformat(), day
+
+
+def _month(year: int, month: int) -> Answer:
+    return f"{year:04}-{month:02}", date(year, month, 1)
+
+
+def _quarter(year: int, quarter: int) -> Answer:
+    return f"{year:04}-Q{quarter}", date(year, 3 * quarter - 2, 1)
+
+
+def _plus_months(day: date, months: int) -> date:
+    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
+    return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
+
+
+def _monday(day: date) -> date:
+    return day - timedelta(days=day.weekday())
+
+
+def _coming(weekday: int, today: date) -> date:
+    return today + timedelta(days=(weekday - today.weekday() - 1) % 7 + 1)
+
+
+def _span_start(span: str, day: date) -> date:
+    if span == "week":
+        return _monday(day)
+    if span == "month":
+        return day.replace(day=1)
+    if span == "quarter":
+        return date(day.year, (day.month - 1) // 3 * 3 + 1, 1)
+    return date(day.year, 1, 1)
+
+
+def _span_shifted(span: str, today: date, by: int) -> date:
+    """The first day of this span (0), the next (1) or the last (-1)."""
+    start = _span_start(span, today)
+    if span == "week":
+        return start + timedelta(weeks=by)
+    return _plus_months(start, by * {"month": 1, "quarter": 3, "year": 12}[span])
+
+
+def _span_end(span: str, start: date) -> date:
+    if span == "week":
+        return start + timedelta(days=4)  # a working week ends on Friday
+    return _span_shifted(span, start, 1) - timedelta(days=1)
+
+
+def _nearest_year(month: int, day: int, today: date, *, is_past: bool) -> int:
+    this_year = date(today.year, month, min(day, monthrange(today.year, month)[1]))
+    if is_past:
+        return today.year - (this_year > today)
+    return today.year + (this_year < today - timedelta(days=90))
+
+
+def _shift_of(match: re.Match[str]) -> int:
+    """Whether the words around say next (1), last (-1) or this (0)."""
+    groups = match.groupdict()
+    if groups.get("next") or groups.get("next_behind"):
+        return 1
+    return -1 if groups.get("last") or groups.get("last_behind") else 0
+
+
+def _is_past(match: re.Match[str]) -> bool:
+    return bool(match.groupdict().get("since"))
+
+
+def _day_word(match: re.Match[str], today: date) -> Answer:
+    day = today + timedelta(days=forms.DAY_WORDS[match["day"]])
+    return ("de " if match["elided"] else "") + day.isoformat(), day
+
+
+def _night(_: re.Match[str], today: date) -> Answer:
+    return f"{today.isoformat()} night", today
+
+
+def _weekday_number(match: re.Match[str]) -> int:
+    return (forms.WEEKDAYS | forms.SHORT_WEEKDAYS)[match["weekday"]]
+
+
+def _weekday_of_week(match: re.Match[str], today: date) -> Answer:
+    weeks = 0 if match["this"] else 1
+    return _day(_monday(today) + timedelta(days=_weekday_number(match), weeks=weeks))
+
+
+def _weekday_after_next(match: re.Match[str], today: date) -> Answer:
+    return _day(_coming(_weekday_number(match), today) + timedelta(weeks=1))
+
+
+def _weekday_in_weeks(match: re.Match[str], today: date) -> Answer:
+    weeks = _number(match["number"])
+    return _day(_monday(today) + timedelta(days=_weekday_number(match), weeks=weeks))
+
+
+def _weekday_marked(match: re.Match[str], today: date) -> Answer:
+    weekday, groups = _weekday_number(match), match.groupdict()
+    if _shift_of(match) < 0:
+        return _day(
+            _coming(weekday, today) - timedelta(weeks=2 if weekday == today.weekday() else 1)
+        )
+    if groups.get("this"):
+        return _day(_coming(weekday, today - timedelta(days=1)))
+    if groups.get("next") == "next":
+        return _day(_monday(today) + timedelta(days=weekday, weeks=1))
+    return _day(_coming(weekday, today))
+
+
+def _weekday_alone(match: re.Match[str], today: date) -> Answer:
+    said = _sentence_around(match)
+    if forms.HABIT.search(said) or forms.WEEKDAY_RANGE.search(said):
+        return None
+    coming = _coming(_weekday_number(match), today)
+    return _day(coming - timedelta(weeks=1) if _is_past(match) else coming)
+
+
+def _sentence_around(match: re.Match[str]) -> str:
+    start = match.start()
+    before = re.split(r"[.!?\n]\s", match.string[max(0, start - _NEARBY) : start])[-1]
+    return (
+        before + re.split(r"[.!?\n](?:\s|$)", match.string[start : start + _NEARBY], maxsplit=1)[0]
+    )
+
+
+def _number(word: str) -> int:
+    return int(word) if word.isdecimal() else forms.NUMBERS[word]
+
+
+def _offset(match: re.Match[str], today: date) -> Answer:
+    groups = match.groupdict()
+    days, months = forms.UNITS[match["unit"]]
+    number = _number(groups.get("number") or "1")
+    number = -number if groups.get("ago") else number
+    start = today + timedelta(days=forms.DAY_WORDS.get(groups.get("from") or "", 0))
+    if groups.get("weekday"):
+        start = _coming(_weekday_number(match), today)
+    return _day(_plus_months(start, number * months) + timedelta(days=number * days))
+
+
+def _span(match: re.Match[str], today: date) -> Answer:
+    span = forms.SPANS[match["span"]]
+    start = _span_shifted(span, today, _shift_of(match))
+    if span == "week":
+        return f"the week of {start.isoformat()}", start
+    if span == "month":
+        return _month(start.year, start.month)
+    if span == "quarter":
+        return _quarter(start.year, (start.month + 2) // 3)
+    return f"{start.year:04}", start
+
+
+def _end_of_span(match: re.Match[str], today: date) -> Answer:
+    span = forms.SPANS[match["span"]]
+    return _day(_span_end(span, _span_shifted(span, today, _shift_of(match))))
+
+
+def _start_of_span(match: re.Match[str], today: date) -> Answer:
+    return _day(_span_shifted(forms.SPANS[match["span"]], today, _shift_of(match)))
+
+
+def _span_end_word(match: re.Match[str], today: date) -> Answer:
+    initial = match["initial"]
+    span = {"w": "week", "m": "month", "q": "quarter", "y": "year", "j": "year"}[initial]
+    return _day(_span_end(span, _span_start(span, today)))
+
+
+def _month_number(match: re.Match[str]) -> int:
+    return (forms.MONTHS | forms.SHORT_MONTHS)[match["month"]]
+
+
+def _month_day(match: re.Match[str], today: date) -> Answer:
+    month, day = _month_number(match), int(match["mday"])
+    year = int(match["year"] or _nearest_year(month, day, today, is_past=_is_past(match)))
+    first = date(year, month, day)
+    last = match.groupdict().get("until")
+    return (f"{first} to {date(year, month, int(last))}", first) if last else _day(first)
+
+
+def _numbered_day_and_month(match: re.Match[str], today: date) -> Answer:
+    month, day = int(match["month"]), int(match["mday"])
+    year = int(match["year"] or _nearest_year(month, day, today, is_past=_is_past(match)))
+    return _day(date(year, month, day))
+
+
+def _month_alone(match: re.Match[str], today: date) -> Answer:
+    month, shift = _month_number(match), _shift_of(match)
+    if _is_past(match) or shift < 0:
+        return _month(today.year - (month > today.month + shift), month)
+    return _month(today.year + (month < today.month + shift), month)
+
+
+def _end_of_month(match: re.Match[str], today: date) -> Answer:
+    month = _month_number(match)
+    year = int(match["year"] or today.year + (month < today.month))
+    return _day(date(year, month, monthrange(year, month)[1]))
+
+
+def _nth(match: re.Match[str], today: date) -> Answer:
+    day = int(match["mday"])
+    months = (0, -1, -2) if _is_past(match) else (0, 1, 2)
+    for shift in months:
+        month = _plus_months(today.replace(day=1), shift)
+        if day <= monthrange(month.year, month.month)[1]:
+            found = month.replace(day=day)
+            if (found <= today) if _is_past(match) else (found >= today):
+                return _day(found)
+    return None
+
+
+def _quarter_alone(match: re.Match[str], today: date) -> Answer:
+    quarter = int(match["quarter"])
+    this = (today.month + 2) // 3
+    if _is_past(match):
+        return _quarter(today.year - (quarter > this), quarter)
+    return _quarter(today.year + (quarter < this), quarter)
+
+
+def _end_of_quarter(match: re.Match[str], today: date) -> Answer:
+    quarter = int(match["quarter"])
+    year = int(match["year"] or today.year + (quarter < (today.month + 2) // 3))
+    return _day(_span_end("quarter", date(year, 3 * quarter - 2, 1)))
+
+
+def _ideograph_day(match: re.Match[str], today: date) -> Answer:
+    return _day(today + timedelta(days=forms.IDEOGRAPH_DAYS[match[0]]))
+
+
+def _ideograph_weekday(match: re.Match[str], today: date) -> Answer:
+    weekday = forms.IDEOGRAPH_WEEKDAYS[match["weekday"]]
+    if match["next"]:
+        return _day(_monday(today) + timedelta(days=weekday, weeks=1))
+    return _day(_coming(weekday, today))
+
+
+def _ideograph_offset(match: re.Match[str], today: date) -> Answer:
+    word, unit = match["number"], match["unit"][0]
+    number = int(word) if word.isdecimal() else forms.IDEOGRAPH_NUMBERS[word]
+    number = -number if match["way"] == "前" else number
+    if unit in "日天":
+        return _day(today + timedelta(days=number))
+    if unit in "週周":
+        return _day(today + timedelta(weeks=number))
+    return _day(_plus_months(today, number * (12 if unit == "年" else 1)))
+
+
+def _ideograph_month_end(match: re.Match[str], today: date) -> Answer:
+    return _day(_span_end("month", _span_shifted("month", today, 1 if match["next"] else 0)))
+
+
+def _ideograph_month_day(match: re.Match[str], today: date) -> Answer:
+    month, day = int(match["month"]), int(match["mday"])
+    return _day(date(_nearest_year(month, day, today, is_past=False), month, day))
+
+
+Resolver = Callable[[re.Match[str], date], Answer]
+
+
+def _each(
+    patterns: Iterable[re.Pattern[str]], resolve: Resolver
+) -> Iterator[tuple[re.Pattern[str], Resolver]]:
+    return ((pattern, resolve) for pattern in patterns)
+
+
+_RULES: tuple[tuple[re.Pattern[str], Resolver], ...] = (
+    (forms.DAY_WORD, _day_word),
+    (forms.TONIGHT, _night),
+    *_each(forms.WEEKDAY_OF_WEEK, _weekday_of_week),
+    (forms.WEEKDAY_AFTER_NEXT, _weekday_after_next),
+    (forms.WEEKDAY_IN_WEEKS, _weekday_in_weeks),
+    *_each(forms.WEEKDAY_MARKED, _weekday_marked),
+    *_each(forms.WEEKDAY_ALONE, _weekday_alone),
+    *_each(forms.OFFSET, _offset),
+    *_each(forms.SPAN, _span),
+    (forms.END_OF_SPAN, _end_of_span),
+    (forms.START_OF_SPAN, _start_of_span),
+    *_each(forms.SPAN_END_WORD, _span_end_word),
+    *_each(forms.MONTH_DAY, _month_day),
+    (forms.NUMBERED_DAY_AND_MONTH, _numbered_day_and_month),
+    *_each(forms.MONTH_ALONE, _month_alone),
+    (forms.END_OF_MONTH, _end_of_month),
+    (forms.NTH, _nth),
+    (forms.QUARTER, _quarter_alone),
+    (forms.END_OF_QUARTER, _end_of_quarter),
+    (forms.IDEOGRAPH_DAY, _ideograph_day),
+    *_each(forms.IDEOGRAPH_WEEKDAY, _ideograph_weekday),
+    (forms.IDEOGRAPH_OFFSET, _ideograph_offset),
+    (forms.IDEOGRAPH_MONTH_DAY, _ideograph_month_day),
+    (forms.IDEOGRAPH_MONTH_END, _ideograph_month_end),
+)

@@ -1,0 +1,1 @@
+"""Secrets in text, found by shape, by name and by context."""

@@ -1,0 +1,237 @@
+"""Secrets that are told by the name before them: `DB_PASSWORD=`, `"apiKey": "`, "the token is".
+
+1. A name is a word of the trade (password, secret, token, key) with what may be joined to it:
+   `twilio_auth_token`, `clientSecret2`, `X-Api-Key`. Not `tokens`, `password_hash`, `secret_name`;
+   not any `key`, only one whose owner makes it a credential.
+2. The value is assigned in some notation, given by a flag, quoted beside the name, or told in a
+   sentence ("the password of the lab is").
+3. How sure the value has to look depends on both: people choose passwords, so little is needed
+   behind `password=`; tokens are drawn; bare words in prose have to be certain.
+4. A value outside quotes may be code; expressions and arguments are not secrets.
+5. The owner names the kind where we know it: `twilio-token`, `datadog-key`.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from memoryd.text.lazy_regex import late
+from memoryd.text.masking import values
+
+Role = Literal["password", "secret", "token", "key"]
+Manner = Literal["assigned", "told", "beside"]
+
+_ANCHORS: dict[str, Role] = {
+    "pass": "password",
+    "pw": "password",
+    "kennwort": "password",
+    "contrase": "password",
+    "senha": "password",
+    "wachtwoord": "password",
+    "парол": "password",
+    "密码": "password",
+    "密碼": "password",
+    "パスワード": "password",
+    "비밀번호": "password",
+    "identified by '": "password",
+    "secret": "secret",
+    "credential": "secret",
+    "token": "token",
+    "_auth": "token",
+    "key": "key",
+}
+_NAME = late(
+    r"""(?:pass(?:words?|wd|phrase|code|wort|e)?|pwd?|kennwort|contrase(?:ñ|n|\\+u00f1)a|senha
+      |wachtwoord|пароль?|密码|密碼|パスワード|비밀번호|identified[ ]by|secret|credentials?
+      |token|_auth|key)
+      (?: [_ -]?(?:access|key|value|base)
+        | [_-]?(?:val|str|string|hex|b64|base64|encoded|prod|production|dev|staging|stg|test|live
+          |local|default|old|new|current|primary|secondary|main|master|root|admin|db|app|[0-9]{1,3})
+      ){0,3} (?![a-z0-9_-])""",
+    re.VERBOSE,
+)
+_ASSIGNMENT = late(
+    r"""\\{0,3}["'`]?[\])]?[*_]{0,3}
+        (?: [ ]?:[ ]*[a-z][\w.\[\]|?]{0,30}[ ]+=[ ]*
+          | [ \t]{0,8}(?:=>|:=|[=!]={1,2}|=|:(?!:)|[\uff1a\uff1d])[ \t]{0,8}[*_]{0,3}[ ]?
+          | [ ]?[(,][ ]*(?=[brfu]?\\{0,3}["'`]) | [ ]+value=[ ]?(?=["']) )
+      | >(?=[^\s<]{1,200}</)""",
+    re.VERBOSE,
+)
+# Most names stand before a plain word of a sentence, which is no secret without a digit or a sign.
+_BESIDE = late(r"[ \t]++(?=[brfu]?\\{0,3}[\"'`]|\S{0,60}[0-9!#$%&*+?@^|~])")
+_SENTENCE = late(
+    r"""(?P<words>(?:[ ]++[^\s;:=!?"']{1,40}+){0,6}?)
+        (?: [ ]++(?:is|was|be|are|ist|war|lautet|est|es|é|è|это|=|(?P<to>to))
+            (?:[ ]+(?:now|still|currently|just|set[ ]to))? (?=[ ])
+          | [ ]?:(?=[ ]) | [ ]?[是为は\uff1a] )
+        [ ]*(?:\*\*)?""",
+    re.VERBOSE,
+)
+_GIVEN_TO = late(r"$|.*\b(?:set|changed|reset|updated|rotated|switched|equal|back|now)$")
+_VALUE = late(
+    r"""[brfu@]{0,2}(?P<quote>\\{0,3}["'`])(?P<quoted>(?:(?!(?P=quote))\S){1,8192})(?:(?P=quote)|\Z)
+      | (?P<bare>[^\s"'`<>\\]{1,200})""",
+    re.VERBOSE,
+)
+# Not the semicolon between the pairs of a connection string.
+_ENDS_AN_ARGUMENT = late(r"[),}]|;(?![A-Za-z])")
+_REST = late(r"[\w+/=.~%-]*", re.ASCII)
+# A name inside a value is judged by itself; a chain of them must not be read again for each.
+_INNER_NAME = late(
+    r"[\w.-]{0,20}?(?:pass|pw|secret|token|key|auth|credential)\w{0,20}[=:]", re.IGNORECASE
+)
+_USER_AND = late(r"[\w.@-]{1,40}[ ]?[/|][ ]?", re.ASCII)
+# Where a bare value ends although no space has come: the next pair, the entity of a quote.
+_BARE_END = late(r"[&;,](?=[\w.-]{1,40}[=:])|&(?:quot|lt|gt|amp|#\w{1,6});")
+_OWNER = late(r" ?[\w.-]*")
+
+_KEY_OWNERS = (
+    *("api", "access", "secret", "private", "auth", "encryption", "signing", "master", "account"),
+    *("shared", "service", "storage", "consumer", "app", "application", "client", "jwt", "license"),
+    *("deploy", "webhook", "hmac", "admin", "subscription", "registration", "integration", "bot"),
+    *("sdk", "sandbox", "live", "prod", "production", "staging", "server", "personal", "session"),
+)
+# An access token may be a UUID; what is merely called a token and is one identifies a request.
+_UUID_OWNERS = ("access", "auth", "api", "bearer", "refresh", "server", "account", "personal")
+# Marks in a text or a list, not a way in.
+_NO_OWNERS = (
+    *("page", "next", "continuation", "sync", "mask", "eos", "bos", "pad", "sep", "unk", "cls"),
+    *("stop", "start", "end", "special", "resume", "cancel", "cancellation", "design", "prev"),
+)
+_SERVICES = (
+    *("aws", "azure", "gcp", "google", "digitalocean", "cloudflare", "heroku", "vercel", "netlify"),
+    *("github", "gitlab", "bitbucket", "slack", "discord", "telegram", "twilio", "sendgrid"),
+    *("mailgun", "mailchimp", "postmark", "stripe", "square", "paypal", "braintree", "shopify"),
+    *("npm", "pypi", "rubygems", "cargo", "nuget", "docker", "openai", "anthropic", "mistral"),
+    *("cohere", "linear", "notion", "figma", "sentry", "datadog", "newrelic", "grafana"),
+    *("databricks", "vault", "terraform", "doppler", "atlassian", "jira", "okta", "auth0"),
+    *("algolia", "circleci", "travis", "snyk", "linode", "hetzner", "fastly", "pagerduty"),
+    *("firebase", "supabase", "mongodb", "redis", "postgres", "mysql", "elastic", "snowflake"),
+    *("twitch", "twitter", "facebook", "dropbox", "zendesk", "hubspot", "intercom", "asana"),
+)
+
+_SERVICE = late("|".join(_SERVICES))
+
+
+class _Name(msgspec.Struct, frozen=True):
+    """A name: its role, its own word, what stands left of it (in lower case), where it ends."""
+
+    role: Role
+    word: str
+    left: str
+    end: int
+
+    @property
+    def owner(self) -> str:
+        backwards = _OWNER.match(self.left[::-1])
+        return backwards[0][::-1] if backwards else ""
+
+    @property
+    def service(self) -> str | None:
+        match = _SERVICE.search(self.owner)
+        return match[0] if match else None
+
+    @property
+    def kind(self) -> str:
+        service = self.service
+        return f"{service}-{self.role}" if service else self.role
+
+    @property
+    def is_in_a_mask(self) -> bool:
+        _, opened, inside = self.left.rpartition("[")
+        return bool(opened) and "]" not in inside and f"{inside}{self.word}".startswith("secret")
+
+    def belongs_to(self, owners: tuple[str, ...]) -> bool:
+        return self.left.rstrip("_-. ").endswith(owners)
+
+
+def named_in(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
+    """Kind, start and end of every secret that a name gives away."""
+    for anchor, role in _ANCHORS.items():
+        at = lowered.find(anchor)
+        while at >= 0:
+            name = _name_at(text, lowered, at, role)
+            span = _value_of(name, text, lowered) if name else None
+            if name and span:
+                yield name.kind, *span
+            at = lowered.find(anchor, span[1] if span else at + len(anchor))
+
+
+def _name_at(text: str, lowered: str, at: int, role: Role) -> _Name | None:
+    match = _NAME.match(lowered, at)
+    if not match:
+        return None
+    name = _Name(role, match[0], lowered[max(0, at - 40) : at], match.end())
+    return name if _is_name(name, text, at) else None
+
+
+def _is_name(name: _Name, text: str, at: int) -> bool:
+    if name.is_in_a_mask:
+        return False
+    if name.role == "key":
+        return name.belongs_to(_KEY_OWNERS) or name.service is not None
+    if name.role == "token":
+        return not name.belongs_to(_NO_OWNERS)
+    before = text[at - 1 : at]
+    if name.role == "secret":
+        return before != ":"  # a part of a resource's name
+    if name.word.startswith(("password", "passwd", "passphrase")):
+        return True
+    is_inside = before.isalpha() and text[at - 2 : at - 1] != "\\"
+    return not is_inside or before.isupper() != text[at].isupper()
+
+
+def _value_of(name: _Name, text: str, lowered: str) -> tuple[int, int] | None:
+    if link := _ASSIGNMENT.match(lowered, name.end):
+        user = _USER_AND.match(text, link.end())
+        return _judged(name, text, link.end(), "assigned") or (
+            _judged(name, text, user.end(), "assigned") if user else None
+        )
+    if name.word == "pass":
+        return None  # without an assignment, the verb
+    if beside := _BESIDE.match(lowered, name.end):
+        manner: Manner = "assigned" if name.owner.startswith("-") else "beside"
+        if span := _judged(name, text, beside.end(), manner):
+            return span
+    sentence = _SENTENCE.match(lowered, name.end)
+    if sentence and (sentence["to"] is None or _GIVEN_TO.match(sentence["words"])):
+        return _judged(name, text, sentence.end(), "told")
+    return None
+
+
+def _judged(name: _Name, text: str, start: int, manner: Manner) -> tuple[int, int] | None:
+    match = None if _INNER_NAME.match(text, start) else _VALUE.match(text, start)
+    if not match:
+        return None
+    quoted = match["bare"] is None
+    value = match["quoted"] if quoted else _trimmed(match["bare"])
+    begin = match.start("quoted" if quoted else "bare")
+    end = begin + len(value)
+    is_argument = manner == "assigned" and _ENDS_AN_ARGUMENT.match(text, end) is not None
+    if not quoted and values.is_code(match["bare"], is_argument=is_argument):
+        return None
+    if not _is_secret(name, value, manner, quoted=quoted):
+        return None
+    rest = _REST.match(text, end) if end - begin >= 190 else None
+    return begin, rest.end() if rest else end
+
+
+def _trimmed(bare: str) -> str:
+    cut = _BARE_END.search(bare)
+    return (bare[: cut.start()] if cut else bare).rstrip(".,;:)]}*")
+
+
+def _is_secret(name: _Name, value: str, manner: Manner, *, quoted: bool) -> bool:
+    is_sure = manner == "assigned" or quoted
+    if name.role == "password":
+        if manner == "beside" and not quoted:
+            return values.is_strong_password(value)
+        return values.is_password(value, in_prose=not is_sure)
+    if name.role == "token" and values.is_uuid(value):
+        return is_sure and (name.belongs_to(_UUID_OWNERS) or name.service is not None)
+    if values.is_token(value):
+        return manner != "beside" or quoted or values.is_certain_token(value)
+    return name.role == "secret" and is_sure and values.is_strong_password(value)

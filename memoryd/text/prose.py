@@ -1,0 +1,275 @@
+"""Which part of a message is the person's own prose, and where its sentences end.
+
+Rules:
+- What was pasted is not what was said: fenced and indented code, block quotes, tags and comments,
+  logs, diffs, stack traces, shell sessions, JSON, letters, chats, invented turns, and whatever
+  follows a line that announces a paste ("she wrote:", or "sum up this mail" above an empty line).
+  Rather lose a sentence than keep one of a stranger's.
+- A message that tells its reader to ignore earlier instructions is nobody's prose.
+- Words between quotation marks or backticks stay in `text` and are blank in `plain`, so that no
+  rule is found inside them.
+- `plain` is what rules are matched on: lower case, Latin accents folded, apostrophes gone, the
+  short forms of chats written out, and the words that rules hang on spelt right.
+"""
+# ruff: noqa: RUF001 - dashes, quotation marks and Cyrillic letters are what this module is about
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from itertools import zip_longest
+
+import msgspec
+
+from memoryd.text.lazy_regex import late
+
+BLANK = "¤"
+_FOLDED = {"ł": "l", "Ł": "l", "ё": "е", "Ё": "е"}
+
+_FENCE = late(
+    r"^[ \t]*(```|~~~|\"\"\"|''')[^\n]*\n?.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL
+)
+_COMMENT = late(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_TAG_PAIR = late(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?>.{0,4000}?</\1\s*>", re.DOTALL)
+_MACHINE_TAG = late(
+    r"<(?:system|command|local-command|tool|task|user-prompt|function)[\w-]*>.*", re.DOTALL
+)
+_OVERRIDE = late(
+    r"\b(?:ignore|disregard|forget|override)\b[^.\n]{0,30}\b(?:previous|prior|above|earlier"
+    r"|all)\b[^.\n]{0,20}\b(?:instructions?|rules|prompts?|guidelines)\b",
+    re.IGNORECASE,
+)
+_MAIL_START = late(
+    r"^\s*(?:-{2,}\s*(?:original message|forwarded message|weitergeleitete nachricht)"
+    r"|begin forwarded message|on .{4,80} wrote:|am .{4,80} schrieb .*:|le .{4,80} a ecrit ?:)",
+)
+# The line that a letter begins with; who writes to us begins with less.
+_SALUTATION = late(
+    r"^\s*(?:dear|hi|hello|hallo|liebe[rs]?|sehr geehrte[rs]?|bonjour|cher|chere|hola|estimad[oa]s?"
+    r"|ola|prezad[oa]s?|ciao|gentile|beste) [\w .]{2,30}[,!]\s*$"
+)
+_MAIL_HEADER = late(
+    r"^\s*(?:from|to|sent|date|subject|cc|von|an|gesendet|betreff|de|para|objet|asunto|assunto"
+    r"|oggetto): \S"
+)
+_CHAT_TURN = late(r"^\s*\[?(?:human|user|assistant|system|claude|ai)\]?\s*[:>]", re.IGNORECASE)
+# Not what people put over a remark of their own.
+_SPEAKER = late(
+    r"^\s*(?!(?:note|notes|rules?|fyi|btw|ps|also|remember|context|background|todo|bug|important"
+    r"|update"
+    r"|feedback|style|tests?|why|how|what|when|where|reason|question|first|second|third|one|two|and"
+    r"|deadline|docs?|code|commits?|prs?|example|hint|warning|tip|me)\b)[a-z][\w.-]{1,14}: \S"
+)
+_ANNOUNCES_PASTE = late(
+    r"\b(?:wrote|said|says|writes|e-?mail|mail|message|msg|ticket|comment|review|output|logs?"
+    r"|prompt|readme|copy|text|pasted?|changelog|draft|translat\w+|proofread|reword|summari[sz]e"
+    r"|quote|schrieb|ecrit)\b.*:\s*$"
+)
+# A text that stands below, after an empty line, without a colon before it.
+_SHOWS_A_TEXT = late(
+    r"\b(?:this|these|following|below|attached|pasted|here(?:'?s| is| are)) (?:\w+ ){0,3}?"
+    r"(?:e-?mails?|mails?|messages?|threads?|chats?|tickets?|comments?|reviews?|logs?|outputs?"
+    r"|readme|texts?"
+    r"|docs?|documents?|pages?|articles?|posts?|letters?|transcripts?|exports?|notes|minutes"
+    r"|prompts?|changelog|release notes|spec|reports?|statements?|quotes?)\b"
+    r"|\b(?:says this|reply to this|answer this|translate this|explain this|proofread this)\b"
+)
+# "Translate: ...", "put on the banner: ...": the rest of the line is material, not message.
+_DICTATES = late(
+    r"^\s*(?:please |pls |can you |could you )?(?:add|put|translate|change|write|proofread|reword"
+    r"|say|print|insert|append|paste|send|post|reply|title|label|call"
+    r"|rephrase)\b(?![^:]*\b(?:memory|mind|notes?|down|remember)\b)[^:.?!]{0,60}:\s"
+    r"|^\s*[\w ]{2,30} (?:forwarded|reported|wrote|writes|asks|replied)\b[^:.?!]{0,20}:\s"
+    r"|^\s*(?:here(?:'?s| is| are)|this is|below is)\b[^:.?!]{0,40}\b(?:prompt|text|e-?mail|mail"
+    r"|message|logs?|output|error|copy|snippet|response|trace|story|ticket|comment|printed|said"
+    r"|wrote|returned|answered)\b[^:.?!]{0,40}:\s"
+)
+_SHALL_SAY = late(
+    r"\b(?:it|this|that|the \w+) (?:should|must|shall|has to) (?:say|read|contain|state)\b"
+    r"[^:]{0,20}:\s"
+)
+_MACHINE_LINES = late(
+    r"""^\s*(?:
+      \[?\d{4}-\d\d-\d\d[T\ ]\d\d:\d\d | \[?\d\d:\d\d:\d\d | \[\d\d?:\d\d\]
+    | \d\d?:\d\d\ \S+:\ | <\w+>\ \w | [A-Z][a-z]{2}\ +\d+\ \d\d:\d\d
+    | \[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL|CRITICAL|FAILED|PASSED)\]?[:\s]\s*\S*[][/:.=_]
+    | Traceback\b | File\ ".*",\ line | at\ \S+\( | at\ \S*[./]\S*:\d+
+    | [\w.]*(?:Error|Exception)\b(?:\[|:)
+    | diff\ --git | index\ [0-9a-f]{7} | @@\ | \+\+\+\ | ---\ \S | (?:\$|>>>|❯|➜|%|\#!)\s*\S
+    | \w+@[\w.-]+[:~].*[$\#]\s | "[\w.-]+"\s*: | [{}\]]\S*\s*$ | \S+=\S+\ \S+=\S+
+    | \d{1,3}(?:\.\d{1,3}){3}\s
+    | (?:GET|POST|PUT|PATCH|DELETE|HEAD)\ / | \S.*[{;]\s*$ | \|.*\|\s*$
+    )""",
+    re.VERBOSE,
+)
+_DIFF_MARK = late(r"^(?:@@ |diff --git )", re.MULTILINE)
+_INDENTED = late(r"^(?: {4}|\t)\s*(?![-*•\d\s])\S")
+_BULLET = late(r"^\s*(?:[-*•–]|\d{1,2}[.)])\s+")
+
+_QUOTED = late(
+    r"\"[^\"\n]{2,400}\"|“[^”\n]{2,400}”|„[^“”\n]{2,400}[“”]|«[^»\n]{2,400}»|「[^」\n]{1,400}」"
+    r"|(?<!\w)['‘][^'’\n]{2,80}['’](?!\w)|`[^`\n]{1,300}`"
+)
+_SENTENCE_END = late(
+    r"(?<=[.!?…])[\"')\]*_]*\s+|(?<=[。！？])|\s*\n\s*|;\s+|(?<=\w)\s+(?=[-–—]{2}\s)"
+)
+_ABBREVIATION = late(
+    r"(?:^|[\s(])(?:e\.?g|i\.?e|vs|z\.?b|bzw|ca|approx|nr|dr|mr|mrs|st|resp|incl|eq|fig|p\.?ex"
+    r"|ej|cf|al|\d{1,2})\.$"
+)
+# Where a new thought starts in mid-sentence: an aside, somebody new, the turn to asking, "also".
+_TO_AN_ASIDE = (
+    r"(?:[,;)]|\s[-–—]|(?=\s(?:and|oh|also|but)\s))\s*(?=(?:(?:and|oh|also|but)\s)*(?:btw|fyi"
+    r"|by the way|for the record|heads up|por cierto|ubrigens|au fait|a proposito|trouwens"
+    r"|кстати)\b[,:]?\s\S+\s\S)"
+)
+_TO_A_QUESTION = (
+    r"[,;]?(?<!\bwith)\s+(?=(?:and |but |so |now |ok |anyway,? |(?:with )?that said,? )"
+    r"(?:can|could|would|will) (?:you|u)\b)|,\s+(?=(?:can|could|would|will) (?:you|u)\b)"
+    r"|,\s+(?=(?:where|how|what|why) (?:do|does|should|can|is|would|did) )"
+    r"|,\s+(?=(?:c'est quoi|qu'est-ce|comment|pourquoi|was ist|was sind|wie|warum|como|que es|o que"
+    r"|por que|cosa|come mai|perche|wat|waarom|hoe|co to|dlaczego|jak|что такое|почему"
+    r"|как)\b[^,.]*\?)"
+    r"|[,;]\s+(?=(?:kannst du|konntest du|tu peux|peux[- ]tu|pouvez|puedes|podrias|puoi|kun je"
+    r"|mozesz)\b)"
+)
+_TO_ANOTHER_MATTER = (
+    r",\s+(?=i(?:'m|m| am) (?:an?|the|our|not an?|new to)\b)"
+    r"|,\s+(?=and (?:the|we|we're|were|my|our|im|i'm|i|all|fyi|please|pls|never|always|dont"
+    r"|don't) )|,?\s+(?=(?:and )?also,? (?:the|we|i|im|i'm|my|our|dont|don't|never|always"
+    r"|remember|please|pls|all|no)\b)"
+)
+_TURNS = late(f"{_TO_AN_ASIDE}|{_TO_A_QUESTION}|{_TO_ANOTHER_MATTER}")
+
+_WORD = late(r"[a-z0-9]+")
+_SHORT_FORMS = {
+    "u": "you", "ur": "your", "pls": "please", "plz": "please", "thx": "thanks",
+    "bc": "because", "cuz": "because", "coz": "because", "b4": "before",
+    "ppl": "people", "msg": "message", "msgs": "messages", "gonna": "going to", "wanna": "want to",
+    "gotta": "have to", "gimme": "give me", "lemme": "let me", "smth": "something", "abt": "about",
+}  # fmt: skip
+_MISSPELT = (
+    *("always", "never", "please", "remember", "before", "whenever", "every", "because", "instead"),
+    *("prefer", "should", "without", "anymore", "everything", "again"),
+)
+
+
+def _slips_of(word: str) -> Iterator[str]:
+    """The word with two letters swapped, one left out or one doubled, but never its first."""
+    for at in range(1, len(word)):
+        yield word[:at] + word[at + 1 :]
+        yield word[:at] + word[at] + word[at:]
+        yield word[:at] + word[at + 1 : at + 2] + word[at] + word[at + 2 :]
+
+
+# "ever" is a word of its own.
+_SPELT_OUT = {
+    slip: word for word in _MISSPELT for slip in _slips_of(word) if slip not in {"ever", word}
+} | _SHORT_FORMS
+
+
+class Sentence(msgspec.Struct, frozen=True):
+    """One thing said: as written, as matched, and whether it opens a topic of its own."""
+
+    text: str
+    plain: str
+    opens_topic: bool
+
+
+def plain(text: str) -> str:
+    """The text in lower case with Latin accents folded; every character keeps its place."""
+    return "".join(map(_plain_character, text))
+
+
+def own_words(message: str) -> str:
+    """The lines that the person wrote, as opposed to pasted, quoted or injected ones."""
+    if _OVERRIDE.search(message):
+        return ""
+    text = _COMMENT.sub("\n", _FENCE.sub("\n\n", message.replace("\r\n", "\n")))
+    text = _TAG_PAIR.sub("\n", text) if "</" in text else text
+    lines = _MACHINE_TAG.sub("\n", text).split("\n")
+    lines = lines[: _paste_starts_at(lines)]
+    is_diff = bool(_DIFF_MARK.search(text))
+    return "\n".join(_undictated(line) for line in lines if not _is_pasted(line, is_diff=is_diff))
+
+
+def sentences(text: str) -> list[Sentence]:
+    found: list[Sentence] = []
+    for line in text.split("\n"):
+        opens = bool(_BULLET.match(line))
+        for piece in _pieces(" ".join(_BULLET.sub("", line).split())):
+            found.append(Sentence(piece, matchable(piece), opens))
+            opens = False
+    return found
+
+
+def matchable(piece: str) -> str:
+    """What rules are matched on: plain, without quoted words and apostrophes, single-spaced."""
+    bare = plain(_without_quoted(piece)).replace("'", "").replace("’", "")
+    return " ".join(_WORD.sub(lambda word: _SPELT_OUT.get(word[0], word[0]), bare).split())
+
+
+def _plain_character(character: str) -> str:
+    lower = character.lower()
+    if character in _FOLDED:
+        return _FOLDED[character]
+    if ord(character) < 0x250:
+        lower = unicodedata.normalize("NFD", lower)[0]
+    return lower if len(lower) == 1 else character
+
+
+def _without_quoted(text: str) -> str:
+    def blanked(match: re.Match[str]) -> str:
+        quoted = match[0]
+        return quoted[0] + BLANK * (len(quoted) - 2) + quoted[-1]
+
+    return _QUOTED.sub(blanked, text)
+
+
+def _paste_starts_at(lines: list[str]) -> int:
+    headers = [number for number, line in enumerate(lines) if _MAIL_HEADER.match(plain(line))]
+    ends = [headers[0]] if len(headers) > 1 else []
+    for number, (line, behind) in enumerate(zip_longest(map(plain, lines), map(plain, lines[1:]))):
+        begins = _MAIL_START.match(line) or _CHAT_TURN.match(line)
+        if begins or (number and _SALUTATION.match(line)) or _are_a_dialogue(line, behind or "-"):
+            ends.append(number)
+        is_above_a_gap = behind is not None and not behind.strip()
+        if _ANNOUNCES_PASTE.search(line) or (is_above_a_gap and _SHOWS_A_TEXT.search(line)):
+            ends.append(number + 1)
+    return min(ends, default=len(lines))
+
+
+def _are_a_dialogue(line: str, behind: str) -> bool:
+    """Whether two lines in a row begin with the names of who says them."""
+    return bool(_SPEAKER.match(line) and _SPEAKER.match(behind))
+
+
+def _is_pasted(line: str, *, is_diff: bool) -> bool:
+    return bool(
+        line.lstrip().startswith(">")
+        or _INDENTED.match(line)
+        or _MACHINE_LINES.match(line)
+        or (is_diff and line[:1] in "+-")
+    )
+
+
+def _undictated(line: str) -> str:
+    match = _DICTATES.match(plain(line)) or _SHALL_SAY.search(plain(line))
+    return line[: match.end()] if match else line
+
+
+def _pieces(line: str) -> list[str]:
+    """A line cut at sentence ends and where it turns to something else."""
+    hidden = plain(_without_quoted(line))
+    cuts = [
+        match
+        for pattern in (_SENTENCE_END, _TURNS)
+        for match in pattern.finditer(hidden)
+        if not _ABBREVIATION.search(hidden[max(0, match.start() - 8) : match.start()])
+    ]
+    pieces, start = [], 0
+    for cut in sorted(cuts, key=re.Match.start):
+        if cut.start() >= start:
+            pieces.append(line[start : cut.start()])
+            start = cut.end()
+    pieces.append(line[start:])
+    return [stripped for piece in pieces if (stripped := piece.strip(" \t,;-–—"))]

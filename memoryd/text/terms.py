@@ -1,0 +1,201 @@
+"""How people's and programmers' text becomes the terms that ranking counts.
+
+A term is a lower-cased, accent-folded, stemmed word. The rules:
+
+- Stop words carry no meaning and give no term.
+- An identifier gives its words and itself: `maxLossPercent`, `max_loss_percent` and
+  `max-loss-percent` all give max, loss, percent and the one joined word.
+- A dotted name or a path gives what its segments give, and itself as it was written.
+- Numbers, versions and dates stay whole, and give their leading parts too: `3.11.7` also gives
+  3.11, `2026-03-30` also gives 2026-03 and 2026. `v2.1` is also 2.1; `python3` is also python.
+- Scripts that are written without spaces give every pair of neighbouring characters.
+- Only ASCII words are stemmed; every other language is matched by its whole words.
+
+What the index and a query do must be the same, so both come through `terms_of`.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import chain, pairwise
+from string import ascii_lowercase
+
+import Stemmer  # type: ignore[import-not-found]  # compiled, and ships no type information
+
+from memoryd.text.lazy_regex import late
+
+STOP_WORDS = frozenset(
+    """
+    a about after again all also am an and any are aren as at be because been before being between
+    both but by can cannot could couldn d did didn do does doesn doing don done for from further had
+    hadn has hasn have haven having he her here hers herself him himself his how i if in into is isn
+    it its itself just ll m me more most my myself no nor not now of off on once only or other our
+    ours ourselves out over own re s same shall she should shouldn so some such t than that the
+    their theirs them themselves then there these they this those through to too under until up upon
+    ve very was wasn we were weren what when where which while who whom whose why will with won
+    would wouldn you your yours yourself yourselves
+    """.split()  # noqa: SIM905 - nine lines to read instead of a column of 150
+)
+
+LONGEST_TERM = 64
+BEGINNING_LETTERS = 4
+_REMEMBERED_TOKENS = 32_768
+
+# Thai, Lao, Burmese, Khmer, kana, Han and Hangul: a run of them is no word.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+# A word is named by what it is not: `\w` would cut Hindi and Arabic at every vowel sign.
+_OUTSIDE_WORDS = (
+    r"\x00-/:-@\[-^`{-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf"
+    "\u2000-\u206f\u2190-\u2bff\u3000-\u3040\ufe00-\ufe0f\uff00-\uff0f\uff1a-\uff20"
+)
+# Bounded, so that a megabyte without a space is many small tokens and not one in the cache.
+_WORD = f"[^{_OUTSIDE_WORDS}{_UNSPACED}]{{1,64}}"
+_JOINER = r"(?:::|[-./:@'’\\])"  # noqa: RUF001 - the typographic apostrophe is what is meant
+_TOKEN = late(rf"[cC]\+\+|[cCfF]#|{_WORD}(?:{_JOINER}{_WORD}){{0,15}}|[{_UNSPACED}]{{1,256}}")
+_UNSPACED_RUN = late(f"[{_UNSPACED}]+")
+_SEGMENT_END = late(r"[./:@\\]+")
+_JOINT = late("[-_'’]+")  # noqa: RUF001 - as above
+_CONTRACTION = late("['’](?:s|t|re|ve|ll|d|m)$", re.IGNORECASE)  # noqa: RUF001 - as above
+_NUMBER = late(r"[vV]?([0-9]+(?:[-./:][0-9]+)+)")
+_HUMPED = late(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
+_HUMP = late(
+    r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+[0-9]*|[A-Z]+[0-9]*|[0-9]+[a-z]*"
+)
+_PARAGRAPH = late(r"\n+")
+_SENTENCE = late(r"(?<=[.!?])\s+")
+
+
+def terms_of(text: str) -> list[str]:
+    """The terms of a text in their order, repeats included."""
+    return list(chain.from_iterable(map(_terms_of_token, _TOKEN.findall(_composed(text)))))
+
+
+def spoken_words(text: str) -> list[str]:
+    """The words of a text as a reader would say them: unstemmed, without stop words."""
+    return list(chain.from_iterable(map(_words_of_token, _TOKEN.findall(_composed(text)))))
+
+
+def term_of(word: str) -> str:
+    """The term that one lower-cased word gives."""
+    return _stem(word) if word.isascii() and word.isalpha() else word[:LONGEST_TERM]
+
+
+def near_misses(word: str, may_begin: Callable[[str], bool]) -> frozenset[str]:
+    """The terms of the ASCII words that are one slip of the finger from `word`.
+
+    A slip leaves out, adds, changes or swaps one letter, and never hits the first one. Stemming
+    hundreds of words takes a while: those whose beginning no term has are left out before.
+    """
+    slips: list[str] = []
+    for at in range(1, len(word) + 1):
+        if at == BEGINNING_LETTERS:  # what is made from here on begins as the word does
+            slips = [slip for slip in slips if may_begin(slip[:BEGINNING_LETTERS])]
+            if not may_begin(word[:BEGINNING_LETTERS]):
+                break
+        head, tail = word[:at], word[at:]
+        slips += [head + letter + tail for letter in ascii_lowercase]
+        if tail:
+            slips += [head + letter + tail[1:] for letter in ascii_lowercase]
+            slips += [head + tail[1:], head + tail[1:2] + tail[0] + tail[2:]]
+    return frozenset(_stemmer().stemWords(slips)) - {_stem(word)}
+
+
+def passages_of(text: str, longest_chars: int) -> list[str]:
+    """A text cut at paragraphs and sentences into passages of about `longest_chars`."""
+    found: list[str] = []
+    current = ""
+    for paragraph in _PARAGRAPH.split(text):
+        for sentence in _SENTENCE.split(paragraph):
+            if current and len(current) + len(sentence) > longest_chars:
+                found.append(current)
+                current = ""
+            current = f"{current} {sentence}" if current else sentence
+    return [*found, current] if current else found
+
+
+def _composed(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+
+
+@lru_cache(_REMEMBERED_TOKENS)
+def _terms_of_token(token: str) -> tuple[str, ...]:
+    if token.isascii() and token.isalpha() and not _HUMPED.search(token):
+        word = token.lower()
+        return () if word in STOP_WORDS else (term_of(word),)
+    if token.endswith(("+", "#")):
+        return (token.lower(),)
+    if _UNSPACED_RUN.match(token):
+        return (token,) if len(token) == 1 else tuple(a + b for a, b in pairwise(token))
+    token = _CONTRACTION.sub("", token)
+    number = _NUMBER.fullmatch(token)
+    return _number_terms(token, number[1]) if number else _name_terms(token)
+
+
+@lru_cache(_REMEMBERED_TOKENS)
+def _words_of_token(token: str) -> tuple[str, ...]:
+    words = _folded_words(_CONTRACTION.sub("", token))
+    return tuple(word for word in words if word not in STOP_WORDS)
+
+
+def _number_terms(token: str, number: str) -> tuple[str, ...]:
+    cuts = (match.start() for match in re.finditer(r"[-./:]", number))
+    forms = [number, *(number[:cut] for cut in cuts if cut > 2)]
+    if token[0] in "vV":
+        forms.append(token.lower())
+    return tuple(form[:LONGEST_TERM] for form in forms)
+
+
+def _name_terms(token: str) -> tuple[str, ...]:
+    segments = [segment for segment in _SEGMENT_END.split(token) if segment]
+    found = [term for segment in segments for term in _segment_terms(segment)]
+    if len(segments) > 1 and (whole := _folded(token)):
+        found.append(whole[:LONGEST_TERM])
+    return tuple(found)
+
+
+def _segment_terms(segment: str) -> list[str]:
+    words = _folded_words(segment)
+    found = [term_of("".join(words))] if len(words) > 1 else []
+    for word in words:
+        if word not in STOP_WORDS:
+            found.append(term_of(word))
+            letters = word.rstrip("0123456789")
+            if 1 < len(letters) < len(word):
+                found.append(term_of(letters))
+    return found
+
+
+def _pieces_of(token: str) -> list[str]:
+    """The words of an identifier, a name or a path, in their own case."""
+    pieces: list[str] = []
+    for part in chain.from_iterable(map(_JOINT.split, _SEGMENT_END.split(token))):
+        if part.isascii() and _HUMPED.search(part):
+            pieces += _HUMP.findall(part)
+        elif part:
+            pieces.append(part)
+    return pieces
+
+
+def _folded_words(token: str) -> list[str]:
+    """The words in the form that is compared; a sign without a letter to stand on is none."""
+    return [word for piece in _pieces_of(token) if (word := _folded(piece))]
+
+
+def _folded(word: str) -> str:
+    if word.isascii():
+        return word.lower()
+    bare = unicodedata.normalize("NFD", word.casefold())
+    return "".join(char for char in bare if not "\u0300" <= char <= "\u036f")
+
+
+def _stem(word: str) -> str:
+    return str(_stemmer().stemWord(word[:LONGEST_TERM]))
+
+
+def _stemmer() -> Stemmer.Stemmer:
+    """A new one each time, in under a microsecond: two threads must not share one."""
+    return Stemmer.Stemmer("english", 0)

@@ -1,0 +1,85 @@
+"""One transcript, open for reading: below the projects folder, through no link, without waiting."""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from typing import Final
+
+from memoryd.base.file_stamp import FileStamp
+from memoryd.system.cancellation import stop_if_cancelled
+from memoryd.transcripts.rules.cursor import HEAD_BYTES, TAIL_BYTES, Cursor, Fingerprint
+from memoryd.transcripts.scan import facts_of
+
+CHUNK_BYTES: Final = 1024 * 1024
+ALL_BYTES: Final = 1 << 62
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class TranscriptFile:
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    def facts(self) -> FileStamp:
+        return facts_of(os.fstat(self._handle))
+
+    def chunks(self, offset: int, limit_bytes: int) -> Iterator[bytes]:
+        """What stands from `offset` on, a chunk at a time, up to the limit or the end."""
+        end = offset + limit_bytes
+        while offset < end:
+            stop_if_cancelled()
+            chunk = os.pread(self._handle, min(CHUNK_BYTES, end - offset), offset)
+            if not chunk:
+                return
+            offset += len(chunk)
+            yield chunk
+
+    def fingerprint(self, offset: int) -> Fingerprint:
+        """Of a file that has been read up to `offset`."""
+        head_bytes = min(HEAD_BYTES, offset)
+        return Fingerprint(head_bytes, self._hash(0, head_bytes), self._tail(offset))
+
+    def is_that_of(self, cursor: Cursor) -> bool:
+        """Whether all that the cursor has read still seems to stand here.
+
+        One that was made without reading, because the file could not be opened, is believed.
+        """
+        known = cursor.fingerprint
+        return self.facts().size >= cursor.offset and (
+            known == Fingerprint()
+            or (
+                self._hash(0, known.head_bytes) == known.head
+                and self._tail(cursor.offset) == known.tail
+            )
+        )
+
+    def line_ends_at(self, offset: int) -> bool:
+        return os.pread(self._handle, 1, offset - 1) == b"\n" if offset else True
+
+    def _tail(self, offset: int) -> bytes:
+        length = min(TAIL_BYTES, offset)
+        return self._hash(offset - length, length)
+
+    def _hash(self, offset: int, length: int) -> bytes:
+        if not length:
+            return b""
+        return blake2b(os.pread(self._handle, length, offset), digest_size=16).digest()
+
+
+@contextmanager
+def open_transcript(root: str, path: str) -> Iterator[TranscriptFile]:
+    """The file `path` below `root`; raises OSError where there is none, or no plain file."""
+    folder, _, name = path.partition("/")
+    above = os.open(f"{root}/{folder}", _READ | os.O_DIRECTORY)
+    try:
+        handle = os.open(name, _READ | os.O_NONBLOCK, dir_fd=above)
+    finally:
+        os.close(above)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "not a plain file", path)
+        yield TranscriptFile(handle)
+    finally:
+        os.close(handle)

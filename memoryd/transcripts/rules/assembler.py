@@ -1,0 +1,347 @@
+"""The bytes of a session's transcript to its turns, each exactly once, with all progress as data.
+
+What is a turn
+- A turn runs from an opening line (a person's prompt, a slash command, `!` input, a machine's
+  notice) to its ending. Its id is the uuid of that line, so a fork, which copies lines with their
+  uuids into another file, yields the same id again: a caller that stores ids takes each turn once.
+- Side chains, meta text, injected text and our own runs neither open a turn nor stand in one.
+- It is complete when the model ended it (`end_turn`, and the message asks for no tool) or when it
+  was a command that the client carried out by itself. Every other ending leaves it incomplete.
+
+When it is handed out
+- An ending is provisional. A meta line of the same prompt revokes it (a cut stream leaves a made-up
+  `end_turn`; a Stop hook may send the model on), and so does any further answer.
+- It is confirmed by the next opening, by the client's end-of-turn mark, by a compaction, or by
+  `settle`, which the tail calls once the file has been quiet for SETTLE_SECONDS.
+- What still follows a turn that was handed out becomes a turn of its own, which `continues` the
+  first and holds only what is new. `finish` hands out what is open, ending or not.
+
+The tree
+- A repeated uuid is ignored. An opening line whose parent stands before living turns abandons them:
+  the caller hears of those it was given, and what was not handed out yet never is.
+- An unknown parent abandons nothing: the line that it names may have been unreadable.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+import msgspec
+
+from memoryd.transcripts.rules.entries import Compaction, Entry, cut, read_entry
+from memoryd.transcripts.rules.lines import LinePosition, LineSplitter
+from memoryd.transcripts.rules.turns import (
+    TOOL_KINDS,
+    Abandoned,
+    Compacted,
+    Draft,
+    Event,
+    Part,
+    PartKind,
+    Tree,
+    Turn,
+)
+
+SETTLE_SECONDS = 0.4  # the client flushes every 0.1 s; a cut stream was taken up again after 0.2 s
+FIRST_PROMPT_CHARS_MAX = 200
+
+
+def is_session_transcript(relative_path: str) -> bool:
+    """Whether this file, named from the projects folder, is a session's and no sub-agent's."""
+    folder, _, name = relative_path.partition("/")
+    return (
+        bool(folder)
+        and len(name) > len(".jsonl")
+        and name.endswith(".jsonl")
+        and "/" not in name
+        and not name.startswith("agent-")
+    )
+
+
+class Progress(msgspec.Struct, omit_defaults=True):
+    """How far a session has been understood; small, and all that has to survive a restart."""
+
+    tree: Tree = msgspec.field(default_factory=Tree)
+    draft: Draft | None = None
+    handed_out: str = ""
+    handed_out_prompt_id: str = ""
+
+
+class TurnAssembler:
+    """Takes the entries of one transcript in the order of the file and gives back its events."""
+
+    def __init__(self, progress: Progress | None = None) -> None:
+        self.progress = progress or Progress()
+
+    def feed(self, entry: Entry) -> list[Event]:
+        uuid, tree = entry.place.uuid, self.progress.tree
+        if not uuid or tree.knows(uuid):
+            return []
+        events = self._take(entry)
+        tree.remember(uuid)
+        return events
+
+    def settle(self) -> list[Event]:
+        """Hands out a turn that has an ending; for when the file has been quiet for a while."""
+        draft = self.progress.draft
+        return self._hand_out() if draft and draft.ending else []
+
+    def finish(self) -> list[Event]:
+        """Hands out the open turn as it stands; for a file that is read to its end for good."""
+        return self._hand_out() if self.progress.draft else []
+
+    def _take(self, entry: Entry) -> list[Event]:
+        match entry.kind:
+            case "prompt" | "command" | "bash_input" | "notice" | "own_run":
+                return self._open(entry)
+            case "compaction":
+                return self._compact(entry)
+            case "turn_end":
+                return self.settle()
+            case "assistant" | "queued":
+                draft = self.progress.draft or self._begin_again(entry)
+            case _:
+                draft = self.progress.draft
+        if draft:
+            _grow(draft, entry)
+        return []
+
+    def _open(self, entry: Entry) -> list[Event]:
+        progress = self.progress
+        abandoned = progress.tree.abandon_after(entry.place.parent)
+        if progress.draft and progress.draft.id in abandoned:
+            abandoned.remove(progress.draft.id)
+            progress.draft = None
+        events = self.finish()
+        events += [Abandoned(turn_id) for turn_id in abandoned]
+        if entry.kind == "own_run":
+            progress.handed_out = ""
+            return events
+        progress.tree.begin_turn(entry.place.uuid)
+        progress.draft = Draft.begun_by(entry)
+        progress.draft.add(entry, _opening_part(entry))
+        return events
+
+    def _begin_again(self, entry: Entry) -> Draft | None:
+        """A turn without an opening: it goes on after it was handed out, or was only queued."""
+        progress = self.progress
+        if entry.kind == "queued":
+            draft = Draft.begun_by(entry)
+        elif progress.handed_out:
+            draft = Draft.begun_by(entry, progress.handed_out)
+            draft.prompt_id = progress.handed_out_prompt_id  # answers carry none
+        else:
+            return None
+        progress.tree.begin_turn(draft.id)
+        progress.draft = draft
+        return draft
+
+    def _compact(self, entry: Entry) -> list[Event]:
+        events, draft = self.settle(), self.progress.draft
+        place, told = entry.place, entry.compaction or Compaction()
+        if draft:
+            draft.add(entry, Part("compaction", told.trigger, place.at))
+        inside = draft.id if draft else ""
+        events.append(
+            Compacted(
+                id=place.uuid,
+                session_id=place.session_id,
+                at=place.at,
+                trigger=told.trigger,
+                tokens_before=told.tokens_before,
+                tokens_after=told.tokens_after,
+                inside_turn=inside,
+            )
+        )
+        return events
+
+    def _hand_out(self) -> list[Event]:
+        progress = self.progress
+        draft, progress.draft = progress.draft, None
+        if draft is None or not draft.parts:
+            return []
+        progress.handed_out = draft.id
+        progress.handed_out_prompt_id = draft.prompt_id
+        return [draft.to_turn()]
+
+
+def _grow(draft: Draft, entry: Entry) -> None:
+    at, is_open = entry.place.at, draft.ending is None
+    match entry.kind:
+        case "assistant":
+            draft.take_answer(entry)
+        case "tool_result":
+            draft.take_results(entry)
+        case "queued":
+            draft.ending = None
+            draft.add(entry, _opening_part(entry))
+        case "nudge" if draft.prompt_id and draft.prompt_id == entry.place.prompt_id:
+            draft.ending = None
+        case "bash_output" if is_open and draft.source == "bash":
+            draft.add(entry, Part("printed", entry.text, at))
+        case "command_output" if is_open and draft.source == "command":
+            draft.ending = "local_command"
+            draft.add(entry, Part("printed", entry.text, at))
+        case "interrupt" if is_open:
+            draft.ending = "interrupted"
+            draft.add(entry, Part("interrupt", entry.text, at))
+        case "api_error" if is_open:
+            draft.ending = "api_error"
+            draft.add(entry, Part("api_error", entry.text, at))
+
+
+def _opening_part(entry: Entry) -> Part:
+    kind: PartKind = "notice" if entry.source == "notice" else "prompt"
+    return Part(kind, entry.text, entry.place.at, entry.source)
+
+
+class FollowState(msgspec.Struct, omit_defaults=True):
+    position: LinePosition = LinePosition()
+    progress: Progress = msgspec.field(default_factory=Progress)
+    bad_lines: int = 0
+
+
+class Follower:
+    """Turns the growing bytes of one transcript into events.
+
+    Exactly once takes one transaction: store the turns by id and the `snapshot` together. Then, or
+    after a restart, `restore` it and feed the bytes from `next_offset` on; a file at rest needs no
+    follower in memory.
+    """
+
+    def __init__(self, state: FollowState | None = None) -> None:
+        start = state or FollowState()
+        self._splitter = LineSplitter(start.position)
+        self._assembler = TurnAssembler(start.progress)
+        self._bad_lines = start.bad_lines
+
+    @classmethod
+    def from_offset(cls, offset: int, *, after_newline: bool) -> "Follower":
+        """Follows only what comes after `offset`, as on a first start."""
+        return cls(FollowState(LinePosition(offset, mid_line=not after_newline and offset > 0)))
+
+    @classmethod
+    def restore(cls, snapshot: bytes) -> "Follower":
+        """Raises msgspec.DecodeError where the bytes are no snapshot."""
+        return cls(msgspec.msgpack.decode(snapshot, type=FollowState))
+
+    def snapshot(self) -> bytes:
+        position, progress = self._splitter.position, self._assembler.progress
+        return msgspec.msgpack.encode(FollowState(position, progress, self._bad_lines))
+
+    @property
+    def next_offset(self) -> int:
+        return self._splitter.next_offset
+
+    @property
+    def stored_offset(self) -> int:
+        """The byte that a follower which is restored from the `snapshot` begins with."""
+        return self._splitter.position.offset
+
+    @property
+    def bad_lines(self) -> int:
+        """Lines that were skipped: unreadable ones and those that were too long."""
+        return self._bad_lines + self._splitter.position.long_lines
+
+    @property
+    def awaits_settling(self) -> bool:
+        """A turn has an ending and only silence, or `settle`, is missing."""
+        draft = self._assembler.progress.draft
+        return draft is not None and draft.ending is not None
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        events: list[Event] = []
+        for line in self._splitter.feed(chunk):
+            entry = read_entry(line)
+            self._bad_lines += entry.kind == "bad"
+            events += self._assembler.feed(entry)
+        return events
+
+    def settle(self) -> list[Event]:
+        return self._assembler.settle()
+
+    def finish(self) -> list[Event]:
+        return self._assembler.finish()
+
+
+def read_entries(chunks: Iterable[bytes]) -> Iterator[Entry]:
+    """The entries of a whole transcript that is given in chunks."""
+    splitter = LineSplitter()
+    for chunk in chunks:
+        yield from map(read_entry, splitter.feed(chunk))
+
+
+def living_history(entries: Iterable[Entry]) -> list[Turn | Compacted]:
+    """A session's turns and compactions in order, without its abandoned branches."""
+    assembler = TurnAssembler()
+    events = [event for entry in entries for event in assembler.feed(entry)] + assembler.finish()
+    dead = {event.turn_id for event in events if isinstance(event, Abandoned)}
+    return [
+        event
+        for event in events
+        if isinstance(event, Compacted) or (isinstance(event, Turn) and event.id not in dead)
+    ]
+
+
+def conversation(history: Sequence[Turn | Compacted]) -> list[Part]:
+    """Who said what, as a person reads it: runs of tools folded, compactions marked."""
+    parts: list[Part] = []
+    for event in history:
+        if isinstance(event, Turn):
+            parts += _folded(event.parts)
+        elif not event.inside_turn:
+            parts.append(Part("compaction", event.trigger, event.at))
+    return parts
+
+
+def _folded(parts: Iterable[Part]) -> Iterator[Part]:
+    for is_tool, run in groupby(parts, lambda part: part.kind in TOOL_KINDS):
+        if is_tool:
+            yield _fold(list(run))
+        else:
+            yield from run
+
+
+def _fold(run: Sequence[Part]) -> Part:
+    failed = {part.tool_use_id for part in run if part.is_error}
+    calls = [
+        f"{part.tool} {part.gist}".strip() + (" (failed)" if part.tool_use_id in failed else "")
+        for part in run
+        if part.kind == "tool_call"
+    ]
+    return Part("tools", "\n".join(calls), run[0].at)
+
+
+class SessionSummary(msgspec.Struct, frozen=True):
+    """A session in one row; `turns` are those of a person, tokens are what the turns recorded."""
+
+    session_id: str
+    cwd: str
+    git_branch: str
+    first_prompt: str
+    turns: int
+    compactions: int
+    context_tokens: int
+    output_tokens: int
+    started: str
+    last_activity: str
+
+
+def summarize(history: Sequence[Turn | Compacted]) -> SessionSummary | None:
+    """None for a session in which nothing was said."""
+    turns = [event for event in history if isinstance(event, Turn)]
+    if not turns:
+        return None
+    asked = [turn for turn in turns if turn.is_from_person and not turn.continues]
+    last = turns[-1]
+    return SessionSummary(
+        session_id=last.session_id,
+        cwd=last.cwd,
+        git_branch=last.git_branch,
+        first_prompt=cut(asked[0].prompts[0].text, FIRST_PROMPT_CHARS_MAX) if asked else "",
+        turns=len(asked),
+        compactions=len(history) - len(turns),
+        context_tokens=next((t.context_tokens for t in reversed(turns) if t.context_tokens), 0),
+        output_tokens=sum(turn.output_tokens for turn in turns),
+        started=next((turn.started for turn in turns if turn.started), ""),
+        last_activity=next((turn.ended for turn in reversed(turns) if turn.ended), ""),
+    )

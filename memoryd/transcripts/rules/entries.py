@@ -1,0 +1,371 @@
+"""One line of a transcript to one entry: who speaks here, and what of it is worth carrying.
+
+Rules
+- A line that cannot be read is `bad`; a line of an unknown type or without a uuid is `side`.
+  Neither is an error.
+- Only the marks of the client tell speakers apart, in this order: summary, meta, tool result,
+  `origin`, `promptSource`; only an unmarked line is judged by its text. So a person may type any
+  tag, and text that a machine wrote never passes for a person's.
+- Whatever hooks, memoryd itself or MEMORY.md put into the session is `injected`, never news.
+- Text is cut here, with a mark where it was cut, so that nothing later has to fear its size.
+- A moment is the client's ISO text, or empty where that is no moment.
+"""
+
+import re
+from datetime import datetime
+from typing import Literal, assert_never
+
+import msgspec
+
+from memoryd.transcripts.rules.lines import (
+    AssistantLine,
+    Attachment,
+    AttachmentLine,
+    Line,
+    MessageBlock,
+    SystemLine,
+    TreeLine,
+    Usage,
+    UserLine,
+    decode_line,
+)
+
+PROSE_CHARS_MAX = 64 * 1024
+TOOL_CHARS_MAX = 4 * 1024
+GIST_CHARS_MAX = 120
+NAME_CHARS_MAX = 4 * 1024
+BLOCKS_MAX = 1000
+TOKENS_MAX = 1_000_000_000_000
+
+# Our own runs speak to the API and leave no transcript; should one ever run inside the client, it
+# sets the entry point or begins its prompt with the marker, and nobody learns from it.
+OWN_ENTRYPOINT = "memoryd"
+OWN_RUN_MARKER = "<memoryd-run>"
+
+EntryKind = Literal[
+    "bad",
+    "side",
+    "sidechain",
+    "own_run",
+    "prompt",  # a person's words
+    "queued",  # the same, given while a tool ran; or a notice, by its source
+    "command",
+    "command_output",
+    "bash_input",
+    "bash_output",
+    "notice",
+    "tool_result",
+    "interrupt",
+    "meta",
+    "nudge",  # meta text without a tag: it may send the model on
+    "summary",
+    "assistant",
+    "synthetic",
+    "api_error",
+    "compaction",
+    "turn_end",
+    "injected",
+    "client",
+]
+Source = Literal["typed", "sdk", "unmarked", "queued", "command", "bash", "notice"]
+BlockKind = Literal["text", "tool_use", "tool_result"]
+
+_COMMAND_TAGS = ("<command-name>", "<command-message>")
+_COMMAND_OUTPUT_TAGS = ("<local-command-stdout>", "<local-command-stderr>")
+_BASH_OUTPUT_TAGS = ("<bash-stdout>", "<bash-stderr>")
+_META_TAGS = ("<local-command-caveat>", "<system-reminder>")
+_NOTICE_TAG = "<task-notification>"
+_BASH_INPUT_TAG = "<bash-input>"
+_INTERRUPT = re.compile(r"\[Request interrupted by user[^\]]*\]")
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_WRITING_TOOLS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
+_GIST_KEYS = ("file_path", "notebook_path", "command", "pattern", "query", "url", "description")
+
+
+class Block(msgspec.Struct, frozen=True):
+    """A piece of a message; a call's `text` is its input as JSON, `writes` the file it changes."""
+
+    kind: BlockKind
+    text: str
+    tool: str = ""
+    tool_use_id: str = ""
+    gist: str = ""
+    writes: str = ""
+    is_error: bool = False
+
+
+class Compaction(msgspec.Struct, frozen=True):
+    trigger: str = ""
+    tokens_before: int = 0
+    tokens_after: int = 0
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a line stands; without a `parent` it is a root if empty, anywhere if None."""
+
+    uuid: str = ""
+    parent: str | None = None
+    offset: int = 0
+    end: int = 0
+    at: str = ""
+    session_id: str = ""
+    cwd: str = ""
+    git_branch: str = ""
+    prompt_id: str = ""
+
+
+class Entry(msgspec.Struct, frozen=True):
+    kind: EntryKind
+    place: Place = Place()
+    text: str = ""
+    source: Source = "unmarked"
+    blocks: tuple[Block, ...] = ()
+    message_id: str = ""
+    stop_reason: str = ""
+    context_tokens: int = 0
+    output_tokens: int = 0
+    compaction: Compaction | None = None
+
+
+BAD = Entry("bad")
+SIDE = Entry("side")
+
+
+def read_entry(line: Line) -> Entry:
+    """What the line says; never raises, whatever stands in it."""
+    try:
+        raw = decode_line(line.data)
+        return SIDE if raw is None else _entry(raw, _place(raw, line))
+    except (ValueError, RecursionError):
+        return BAD
+
+
+def _entry(raw: TreeLine, place: Place) -> Entry:
+    if not place.uuid:
+        return SIDE
+    if raw.is_sidechain is True:
+        return Entry("sidechain", place)
+    if raw.entrypoint == OWN_ENTRYPOINT:
+        return Entry("own_run", place)
+    match raw:
+        case UserLine():
+            return _user(raw, place)
+        case AssistantLine():
+            return _assistant(raw, place)
+        case SystemLine():
+            return _system(raw, place)
+        case AttachmentLine():
+            return _attachment(raw.attachment, place)
+        case _:
+            assert_never(raw)
+
+
+def cut(text: str, limit_chars: int) -> str:
+    """The text, or its first three quarters and its end around a mark that says what is missing."""
+    if len(text) <= limit_chars:
+        return text
+    head, tail = limit_chars * 3 // 4, limit_chars // 4
+    return f"{text[:head]}\n[... {len(text) - head - tail} characters cut ...]\n{text[-tail:]}"
+
+
+def _user(raw: UserLine, place: Place) -> Entry:
+    content = raw.message.content
+    if raw.is_compact_summary is True:
+        return Entry("summary", place)
+    if raw.is_meta is True or raw.is_visible_in_transcript_only is True:
+        return Entry("meta" if _said(content).startswith(_META_TAGS) else "nudge", place)
+    if results := _results(content):
+        return Entry("tool_result", place, blocks=results)
+    text = _said(content)
+    if text.startswith(OWN_RUN_MARKER):
+        return Entry("own_run", place)
+    if _is_from_a_machine(raw):
+        return Entry("notice", place, cut(text, TOOL_CHARS_MAX), "notice")
+    if _str(raw.prompt_source):
+        source: Source = "typed" if raw.prompt_source == "typed" else "sdk"
+        return Entry("prompt", place, cut(text, PROSE_CHARS_MAX), source)
+    return _unmarked(text, place)
+
+
+def _is_from_a_machine(raw: UserLine) -> bool:
+    origin = raw.origin.get("kind", "human") if isinstance(raw.origin, dict) else "human"
+    return (
+        raw.prompt_source == "system" or raw.turn_origin == "task_notification" or origin != "human"
+    )
+
+
+def _unmarked(text: str, place: Place) -> Entry:
+    """A user line that only its text can place: commands, their output, and older prompts."""
+    if not text or text.startswith(_META_TAGS):
+        return Entry("meta", place)
+    if _INTERRUPT.fullmatch(text):
+        return Entry("interrupt", place, text)
+    if text.startswith(_COMMAND_TAGS):
+        return Entry("command", place, cut(_command(text), PROSE_CHARS_MAX), "command")
+    if text.startswith(_COMMAND_OUTPUT_TAGS):
+        return Entry("command_output", place, _printed_by(text))
+    if text.startswith(_BASH_INPUT_TAG):
+        typed = f"! {_inside(text, 'bash-input').strip()}"
+        return Entry("bash_input", place, cut(typed, PROSE_CHARS_MAX), "bash")
+    if text.startswith(_BASH_OUTPUT_TAGS):
+        return Entry("bash_output", place, _printed_by(text))
+    if text.startswith(_NOTICE_TAG):
+        return Entry("notice", place, cut(text, TOOL_CHARS_MAX), "notice")
+    return Entry("prompt", place, cut(text, PROSE_CHARS_MAX))
+
+
+def _assistant(raw: AssistantLine, place: Place) -> Entry:
+    message, content = raw.message, raw.message.content
+    if raw.is_api_error_message is True:
+        return Entry("api_error", place, cut(_said(content), TOOL_CHARS_MAX))
+    if message.model == "<synthetic>":
+        return Entry("synthetic", place)
+    usage = message.usage or Usage()
+    output_tokens = _count(usage.output_tokens)
+    return Entry(
+        "assistant",
+        place,
+        blocks=_answer(content),
+        message_id=_name(message.id),
+        stop_reason=_name(message.stop_reason),
+        context_tokens=_count(usage.input_tokens)
+        + _count(usage.cache_creation_input_tokens)
+        + _count(usage.cache_read_input_tokens)
+        + output_tokens,
+        output_tokens=output_tokens,
+    )
+
+
+def _system(raw: SystemLine, place: Place) -> Entry:
+    content = _str(raw.content)
+    match raw.subtype:
+        case "compact_boundary":
+            told = raw.compact_metadata if isinstance(raw.compact_metadata, dict) else {}
+            compaction = Compaction(
+                _name(told.get("trigger")),
+                _count(told.get("preTokens")),
+                _count(told.get("postTokens")),
+            )
+            return Entry("compaction", place, compaction=compaction)
+        case "turn_duration":
+            return Entry("turn_end", place)
+        case "local_command" if content.startswith(_COMMAND_OUTPUT_TAGS):
+            return Entry("command_output", place, _printed_by(content))
+    return Entry("client", place)
+
+
+def _attachment(raw: Attachment, place: Place) -> Entry:
+    kind = _str(raw.type)
+    if kind == "queued_command":
+        text = cut(_printed(raw.prompt), PROSE_CHARS_MAX)
+        return Entry("queued", place, text, "queued" if raw.human_turn is True else "notice")
+    if kind == "instructions" or kind.startswith("hook_"):
+        return Entry("injected", place)
+    return Entry("client", place)
+
+
+def _answer(content: str | list[MessageBlock]) -> tuple[Block, ...]:
+    if isinstance(content, str):
+        return (Block("text", cut(content, PROSE_CHARS_MAX)),) if content.strip() else ()
+    return tuple(
+        _call(block) if block.type == "tool_use" else Block("text", cut(text, PROSE_CHARS_MAX))
+        for block in content[:BLOCKS_MAX]
+        if block.type == "tool_use" or (block.type == "text" and (text := _str(block.text)).strip())
+    )
+
+
+def _call(block: MessageBlock) -> Block:
+    tool = _name(block.name)
+    given = block.input if isinstance(block.input, dict) else {}
+    gist = next((value for key in _GIST_KEYS if (value := _str(given.get(key)))), "")
+    written = _name(given.get("file_path")) or _name(given.get("notebook_path"))
+    return Block(
+        "tool_use",
+        cut(msgspec.json.encode(block.input).decode(), TOOL_CHARS_MAX),
+        tool=tool,
+        tool_use_id=_name(block.id),
+        gist=" ".join(gist[:GIST_CHARS_MAX].split()),
+        writes=written if tool in _WRITING_TOOLS else "",
+    )
+
+
+def _results(content: str | list[MessageBlock]) -> tuple[Block, ...]:
+    if isinstance(content, str):
+        return ()
+    return tuple(
+        Block(
+            "tool_result",
+            cut(_printed(block.content), TOOL_CHARS_MAX),
+            tool_use_id=_name(block.tool_use_id),
+            is_error=block.is_error is True,
+        )
+        for block in content[:BLOCKS_MAX]
+        if block.type == "tool_result"
+    )
+
+
+def _said(content: str | list[MessageBlock]) -> str:
+    if isinstance(content, str):
+        return content.strip()
+    return "\n\n".join(_str(block.text) or f"[{_str(block.type)}]" for block in content).strip()
+
+
+def _printed(content: object) -> str:
+    """The text of what a tool gave back, a mark in place of what is no text."""
+    if isinstance(content, list):
+        blocks = [block for block in content if isinstance(block, dict)]
+        return "\n".join(_str(b.get("text")) or f"[{_str(b.get('type'))}]" for b in blocks)
+    return _str(content)
+
+
+def _command(text: str) -> str:
+    name = _inside(text, "command-name") or f"/{_inside(text, 'command-message')}"
+    return f"{name} {_inside(text, 'command-args')}".strip()
+
+
+def _printed_by(text: str) -> str:
+    tags = (*_COMMAND_OUTPUT_TAGS, *_BASH_OUTPUT_TAGS)
+    streams = (_inside(text, tag.strip("<>")) for tag in tags)
+    return cut("\n".join(filter(None, streams)), TOOL_CHARS_MAX)
+
+
+def _inside(text: str, tag: str) -> str:
+    _, _, rest = text.partition(f"<{tag}>")
+    return _ANSI.sub("", rest.partition(f"</{tag}>")[0]).strip()
+
+
+def _place(raw: TreeLine, line: Line) -> Place:
+    parent = "" if raw.parent_uuid is None else raw.parent_uuid
+    return Place(
+        uuid=_name(raw.uuid),
+        parent=parent if isinstance(parent, str) else None,
+        offset=line.offset,
+        end=line.end,
+        at=_moment(raw.timestamp),
+        session_id=_name(raw.session_id),
+        cwd=_name(raw.cwd),
+        git_branch=_name(raw.git_branch),
+        prompt_id=_name(raw.prompt_id),
+    )
+
+
+def _moment(value: object) -> str:
+    text = _name(value)
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return ""
+    return text
+
+
+def _name(value: object) -> str:
+    """An id, a path, a name; one that is too long for any of them is none."""
+    return value if isinstance(value, str) and len(value) <= NAME_CHARS_MAX else ""
+
+
+def _str(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _count(value: object) -> int:
+    return value if type(value) is int and 0 <= value <= TOKENS_MAX else 0

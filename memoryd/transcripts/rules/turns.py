@@ -1,0 +1,322 @@
+"""What a turn is made of, how it grows line by line, and which turns of a session are alive.
+
+Size: parts are cut by their reader; over TURN_CHARS_MAX or PARTS_MAX the oldest go, tool parts
+first, never the opening or the newest. So the state of a turn is bounded, whatever it did.
+The last LINES_REMEMBERED lines are known; an older rewind or repetition is not recognised.
+Secrets are masked as parts are added: turns and drafts are kept in state.db until they are done.
+"""
+
+from hashlib import blake2b
+from typing import Literal, get_args
+
+import msgspec
+
+from memoryd.text.masking.mask import mask
+from memoryd.transcripts.rules.entries import Block, Entry, Source
+
+LINES_REMEMBERED = 2048
+TURN_CHARS_MAX = 256 * 1024
+PARTS_MAX = 2000
+FILES_MAX = 1000
+
+PartKind = Literal[
+    "prompt",
+    "notice",
+    "assistant",
+    "tool_call",
+    "tool_output",
+    "printed",  # by a local command or by `!` input
+    "interrupt",
+    "api_error",
+    "compaction",
+    "tools",  # folded calls, in a conversation
+]
+Ending = Literal[
+    "answered",
+    "local_command",
+    "stop_sequence",
+    "max_tokens",
+    "refusal",
+    "interrupted",
+    "api_error",
+    "unanswered",
+]
+_ENDINGS: dict[str, Ending] = {
+    "end_turn": "answered",
+    "stop_sequence": "stop_sequence",
+    "max_tokens": "max_tokens",
+    "refusal": "refusal",
+}
+TOOL_KINDS = ("tool_call", "tool_output")
+
+
+class Part(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Something that was said or done; of a tool, `text` is its input as JSON or its output."""
+
+    kind: PartKind
+    text: str
+    at: str = ""
+    source: Source = "unmarked"
+    tool: str = ""
+    tool_use_id: str = ""
+    gist: str = ""
+    is_error: bool = False
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """What happened from an opening line to its ending, in the order of the file."""
+
+    id: str
+    ending: Ending
+    session_id: str
+    cwd: str
+    git_branch: str
+    started: str
+    ended: str
+    first_offset: int
+    last_offset: int
+    parts: tuple[Part, ...]
+    files_written: tuple[str, ...] = ()
+    tool_call_count: int = 0
+    context_tokens: int = 0
+    output_tokens: int = 0
+    parts_dropped: int = 0
+    continues: str = ""
+
+    @property
+    def complete(self) -> bool:
+        return self.ending in {"answered", "local_command"}
+
+    @property
+    def is_from_person(self) -> bool:
+        return any(part.kind == "prompt" for part in self.parts)
+
+    @property
+    def final(self) -> str | None:
+        """The last words of a complete answer."""
+        return self.prose[-1].text if self.complete and self.prose else None
+
+    @property
+    def prompts(self) -> tuple[Part, ...]:
+        """What a person gave, by `source`: words, a command, a line for the shell."""
+        return tuple(part for part in self.parts if part.kind == "prompt")
+
+    @property
+    def prose(self) -> tuple[Part, ...]:
+        return tuple(part for part in self.parts if part.kind == "assistant")
+
+    @property
+    def tool_calls(self) -> tuple[Part, ...]:
+        return tuple(part for part in self.parts if part.kind == "tool_call")
+
+    @property
+    def tool_outputs(self) -> tuple[Part, ...]:
+        return tuple(part for part in self.parts if part.kind == "tool_output")
+
+
+class WaitingTurn(msgspec.Struct, frozen=True):
+    """A stored turn that is not extracted yet, and how often that was tried."""
+
+    turn_id: str
+    project: str
+    session_id: str
+    complete: bool
+    failures: int = 0
+    deaths: int = 0
+
+
+class Abandoned(msgspec.Struct, frozen=True):
+    """A rewind left this turn on a dead branch."""
+
+    turn_id: str
+
+
+class Compacted(msgspec.Struct, frozen=True):
+    """The session's context was replaced by a summary, in the middle of a turn if one is named."""
+
+    id: str
+    session_id: str
+    at: str
+    trigger: str
+    tokens_before: int
+    tokens_after: int
+    inside_turn: str = ""
+
+
+Event = Turn | Abandoned | Compacted
+
+
+class Draft(msgspec.Struct, omit_defaults=True):
+    """A turn that is still growing."""
+
+    id: str
+    prompt_id: str
+    session_id: str
+    cwd: str
+    git_branch: str
+    started: str
+    first_offset: int
+    source: Source
+    continues: str = ""
+    ended: str = ""
+    last_offset: int = 0
+    ending: Ending | None = None
+    parts: list[Part] = []
+    chars: int = 0
+    parts_dropped: int = 0
+    files: dict[str, str] = {}
+    tool_call_count: int = 0
+    context_tokens: int = 0
+    output_tokens: int = 0
+    message_id: str = ""
+    message_output_tokens: int = 0
+    message_asks_for_tools: bool = False
+
+    @classmethod
+    def begun_by(cls, entry: Entry, continues: str = "") -> "Draft":
+        place = entry.place
+        return cls(
+            id=place.uuid,
+            prompt_id=place.prompt_id,
+            session_id=place.session_id,
+            cwd=place.cwd,
+            git_branch=place.git_branch,
+            started=place.at,
+            first_offset=place.offset,
+            source=entry.source,
+            continues=continues,
+        )
+
+    def add(self, entry: Entry, *parts: Part) -> None:
+        self.ended = entry.place.at or self.ended
+        self.last_offset = entry.place.end
+        clean = [_masked(part) for part in parts]
+        self.parts += clean
+        self.chars += sum(len(part.text) for part in clean)
+        if self.chars > TURN_CHARS_MAX or len(self.parts) > PARTS_MAX:
+            self._shrink(TOOL_KINDS)
+            self._shrink(get_args(PartKind))
+
+    def _shrink(self, kinds: tuple[str, ...]) -> None:
+        """Drops to three quarters at once, so that a line of an endless turn stays cheap."""
+        surplus_chars = self.chars - TURN_CHARS_MAX * 3 // 4
+        surplus_parts = len(self.parts) - PARTS_MAX * 3 // 4
+        kept = self.parts[:1]
+        for part in self.parts[1:-1]:
+            if part.kind in kinds and (surplus_chars > 0 or surplus_parts > 0):
+                surplus_chars -= len(part.text)
+                surplus_parts -= 1
+            else:
+                kept.append(part)
+        self.parts_dropped += len(self.parts) - len(kept) - 1
+        self.parts = [*kept, self.parts[-1]]
+        self.chars = sum(len(part.text) for part in self.parts)
+
+    def take_answer(self, entry: Entry) -> None:
+        self._count_tokens(entry)
+        calls = [block for block in entry.blocks if block.kind == "tool_use"]
+        for call in calls:
+            if call.writes and len(self.files) < FILES_MAX:
+                self.files[call.tool_use_id] = call.writes
+        self.tool_call_count += len(calls)
+        self.message_asks_for_tools |= bool(calls)
+        self.ending = None if self.message_asks_for_tools else _ENDINGS.get(entry.stop_reason)
+        self.add(entry, *(_part(block, entry.place.at) for block in entry.blocks))
+
+    def _count_tokens(self, entry: Entry) -> None:
+        """One message stands on many lines, and each repeats the usage of the whole."""
+        if entry.message_id != self.message_id or not entry.message_id:
+            self.message_id = entry.message_id
+            self.message_output_tokens = 0
+            self.message_asks_for_tools = False
+        more = max(0, entry.output_tokens - self.message_output_tokens)
+        self.message_output_tokens += more
+        self.output_tokens += more
+        self.context_tokens = entry.context_tokens or self.context_tokens
+
+    def take_results(self, entry: Entry) -> None:
+        for block in entry.blocks:
+            if block.is_error:
+                self.files.pop(block.tool_use_id, None)
+        self.add(entry, *(_part(block, entry.place.at) for block in entry.blocks))
+
+    def to_turn(self) -> Turn:
+        return Turn(
+            id=self.id,
+            ending=self.ending or "unanswered",
+            session_id=self.session_id,
+            cwd=self.cwd,
+            git_branch=self.git_branch,
+            started=self.started,
+            ended=self.ended,
+            first_offset=self.first_offset,
+            last_offset=self.last_offset,
+            parts=tuple(self.parts),
+            files_written=tuple(dict.fromkeys(self.files.values())),
+            tool_call_count=self.tool_call_count,
+            context_tokens=self.context_tokens,
+            output_tokens=self.output_tokens,
+            parts_dropped=self.parts_dropped,
+            continues=self.continues,
+        )
+
+
+class Tree(msgspec.Struct, omit_defaults=True):
+    """The turn that each of the last lines belongs to, and the turns that are alive, by number."""
+
+    lines: dict[int, int] = {}
+    living: dict[int, str] = {}
+    number: int = 0
+
+    def knows(self, uuid: str) -> bool:
+        return _key(uuid) in self.lines
+
+    def remember(self, uuid: str) -> None:
+        self.lines[_key(uuid)] = self.number
+        if len(self.lines) > LINES_REMEMBERED:
+            del self.lines[next(iter(self.lines))]
+            oldest = next(iter(self.lines.values()))
+            while self.living and (first := next(iter(self.living))) < oldest:
+                del self.living[first]
+
+    def begin_turn(self, turn_id: str) -> None:
+        self.number += 1
+        self.living[self.number] = turn_id
+
+    def abandon_after(self, parent: str | None) -> list[str]:
+        """The living turns that a line with this parent leaves behind; they live no longer."""
+        fork = 0 if parent == "" else self.lines.get(_key(parent or ""))
+        if parent is None or fork is None:
+            return []
+        return [self.living.pop(number) for number in list(self.living) if number > fork]
+
+
+def _key(uuid: str) -> int:
+    """Eight bytes stand for a uuid: uuids are whatever the file says, of any length."""
+    return int.from_bytes(blake2b(uuid.encode("utf-8", "replace"), digest_size=8).digest())
+
+
+def _masked(part: Part) -> Part:
+    text, gist = mask(part.text), mask(part.gist)
+    if (text, gist) == (part.text, part.gist):
+        return part
+    return msgspec.structs.replace(part, text=text, gist=gist)
+
+
+def _part(block: Block, at: str) -> Part:
+    match block.kind:
+        case "text":
+            return Part("assistant", block.text, at)
+        case "tool_use":
+            kind: PartKind = "tool_call"
+        case "tool_result":
+            kind = "tool_output"
+    return Part(
+        kind,
+        block.text,
+        at,
+        tool=block.tool,
+        tool_use_id=block.tool_use_id,
+        gist=block.gist,
+        is_error=block.is_error,
+    )

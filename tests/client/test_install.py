@@ -1,0 +1,287 @@
+"""Installing changes what is ours in the person's settings, and nothing else, and can be undone."""
+
+import io
+import json
+import signal
+import stat
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoryd_client.cli.main import main
+from memoryd_client.connection.locations import locations
+from memoryd_client.install import claude_code, footprint
+from tests.support.running import WAIT_SECONDS, Daemon
+
+THEIRS = """{
+    "model": "opus",
+    "hooks": {
+        "Stop": [{"matcher": "", "hooks": [{"type": "command", "command": "say done"}]}]
+    },
+    "unknownÜ": [1, 2.5, null, {"deep": true}]
+}"""
+
+
+@pytest.fixture
+def settings(home: Path) -> Path:
+    path = home / ".claude/settings.json"
+    path.write_text(THEIRS)
+    path.chmod(0o640)
+    return path
+
+
+def hooks_in(path: Path) -> dict[str, list[Any]]:
+    return dict(json.loads(path.read_text())["hooks"])
+
+
+def test_every_hook_is_added_after_what_is_there(settings: Path) -> None:
+    assert main(["install", "--hooks", "claude-code"]) == 0
+    hooks = hooks_in(settings)
+    assert set(hooks) == set(claude_code.EVENTS)
+    assert hooks["Stop"][0]["hooks"][0]["command"] == "say done"
+    command = hooks["UserPromptSubmit"][0]["hooks"][0]["command"]
+    assert " -I -S -E " in command
+    assert command.startswith("/")
+    assert list(json.loads(settings.read_text())) == ["model", "hooks", "unknownÜ"]
+    assert "\n    " in settings.read_text()
+    assert stat.S_IMODE(settings.stat().st_mode) == 0o640
+
+
+def test_the_installed_command_runs_and_never_fails(settings: Path) -> None:
+    main(["install", "--hooks", "claude-code"])
+    command = hooks_in(settings)["Stop"][-1]["hooks"][0]["command"]
+    done = subprocess.run(  # noqa: S602 - as the client runs it
+        command,
+        shell=True,
+        input=b"{}",
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_installing_twice_is_installing_once(settings: Path) -> None:
+    main(["install", "--hooks", "claude-code"])
+    once = settings.read_bytes()
+    assert main(["install", "--hooks", "claude-code"]) == 0
+    assert settings.read_bytes() == once
+
+
+def test_uninstalling_gives_back_the_very_bytes(settings: Path) -> None:
+    main(["install", "--hooks", "claude-code"])
+    main(["install", "--hooks", "claude-code"])
+    assert main(["uninstall", "--hooks", "claude-code"]) == 0
+    assert settings.read_text() == THEIRS
+    assert [path.name for path in settings.parent.glob("settings.json*")] == ["settings.json"]
+
+
+def test_what_was_changed_since_stays_when_ours_goes(settings: Path) -> None:
+    main(["install", "--hooks", "claude-code"])
+    now = json.loads(settings.read_text())
+    now["model"] = "haiku"
+    settings.write_text(json.dumps(now))
+    assert main(["uninstall", "--hooks", "claude-code"]) == 0
+    assert json.loads(settings.read_text()) == json.loads(THEIRS) | {"model": "haiku"}
+
+
+def test_without_settings_a_file_is_made_and_removed_again(home: Path) -> None:
+    path = home / ".claude/settings.json"
+    assert main(["install", "--hooks", "claude-code"]) == 0
+    assert set(hooks_in(path)) == set(claude_code.EVENTS)
+    assert main(["uninstall", "--hooks", "claude-code"]) == 0
+    assert not path.exists()
+
+
+def test_a_link_to_a_dotfile_stays_a_link(home: Path) -> None:
+    real = home / "dotfiles.json"
+    real.write_text(THEIRS)
+    (home / ".claude/settings.json").symlink_to(real)
+    main(["install", "--hooks", "claude-code"])
+    assert (home / ".claude/settings.json").is_symlink()
+    assert "UserPromptSubmit" in hooks_in(real)
+
+
+@pytest.mark.parametrize("broken", ["{", "[]", '{"a": 1} // note', "\x00", "5"])
+def test_settings_that_cannot_be_read_are_left_with_a_word(
+    home: Path, broken: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = home / ".claude/settings.json"
+    path.write_text(broken)
+    assert main(["install", "--hooks", "claude-code"]) == 1
+    assert path.read_text() == broken
+    assert "left as it is" in capsys.readouterr().err
+
+
+def test_the_server_is_registered_and_taken_out(home: Path) -> None:
+    path = home / ".claude.json"
+    path.write_text('{"numStartups": 7, "mcpServers": {"other": {"command": "x"}}}')
+    assert main(["install", "--mcp"]) == 0
+    servers = json.loads(path.read_text())["mcpServers"]
+    assert servers["memoryd"]["args"] == ["mcp"]
+    assert Path(servers["memoryd"]["command"]).is_absolute()
+    assert servers["other"] == {"command": "x"}
+    assert main(["uninstall", "--mcp"]) == 0
+    assert "memoryd" not in path.read_text()
+
+
+def test_without_a_terminal_and_without_words_nothing_is_done(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert main(["install"]) == 2
+    assert main(["install", "--json"]) == 2
+    assert "--yes" in capsys.readouterr().err
+    assert not (home / ".claude/settings.json").exists()
+
+
+class Terminal(io.StringIO):
+    """A person at the keyboard; after the last answer they press Ctrl-D."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_step_by_step_each_part_is_shown_asked_about_done_and_tried(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal("n\n\nperhaps\n"))
+    assert main(["install"]) == 0
+    shown = capsys.readouterr().out
+    assert f"service: {PURPOSE}" in shown
+    assert str(home / ".claude/settings.json") in shown
+    assert "tried: the hook ran" in shown
+    assert (home / ".claude/settings.json").exists()
+    assert not (home / ".claude.json").exists()
+
+
+PURPOSE = "memoryd runs in the background, now and after every login"
+
+
+def test_an_input_that_ends_is_a_no(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+    assert main(["install"]) == 0
+    assert capsys.readouterr().out.count("shall I?") == 3
+    assert not (home / ".claude/settings.json").exists()
+
+
+def test_removal_asks_only_about_what_is_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], settings: Path
+) -> None:
+    main(["install", "--hooks", "claude-code"])
+    capsys.readouterr()
+    monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+    assert main(["uninstall"]) == 0
+    assert settings.read_text() != THEIRS
+    assert capsys.readouterr().out.count("shall I?") == 1
+    monkeypatch.setattr("sys.stdin", Terminal("y\n"))
+    assert main(["uninstall"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("shall I?") == 1
+    assert "hooks: sessions of Claude Code are not told anything any more" in shown
+    assert settings.read_text() == THEIRS
+
+
+def tree(folder: Path) -> dict[str, bytes | None]:
+    """All below a folder, with the content of files."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+    }
+
+
+@pytest.mark.parametrize("is_used_already", [True, False])
+def test_everything_but_memories_goes_with_yes(
+    home: Path, monkeypatch: pytest.MonkeyPatch, is_used_already: bool
+) -> None:
+    monkeypatch.setenv("PATH", str(home / "no-programs"))  # nothing that keeps services
+    if is_used_already:
+        (home / ".claude/settings.json").write_text(THEIRS)
+        (home / ".claude.json").write_text('{"numStartups": 3}')
+    else:
+        for folder in (".claude/projects", ".claude", ".local/state", ".local"):
+            (home / folder).rmdir()
+    before = tree(home)
+    assert main(["install", "--yes"]) == 1
+    assert (home / ".claude/settings.json").exists()
+    daemon = Daemon(home).start()
+    try:
+        saved = Path(json.loads(daemon.run("remember", "hello", "--json").stdout)["path"])
+        assert main(["uninstall", "--yes"]) == 0
+        assert daemon.process is not None
+        assert daemon.process.wait(WAIT_SECONDS) == 0
+    finally:
+        daemon.end()
+    memories = saved.parent.relative_to(home)
+    left = {name: held for name, held in tree(home).items() if name not in before}
+    assert set(left) == {
+        *(str(folder) for folder in memories.parents if str(folder) not in {".", *before}),
+        str(memories),
+        str(memories / saved.name),
+        str(memories / "MEMORY.md"),
+    }
+    assert {name: tree(home)[name] for name in before} == before
+
+
+def test_folders_that_installing_made_go_with_the_last_part(home: Path) -> None:
+    for folder in (".claude/projects", ".claude", ".local/state", ".local"):
+        (home / folder).rmdir()
+    before = tree(home)
+    assert main(["install", "--hooks", "claude-code", "--mcp"]) == 0
+    assert main(["uninstall", "--mcp"]) == 0
+    assert (home / ".claude/settings.json").exists()
+    assert main(["uninstall", "--hooks", "claude-code"]) == 0
+    assert tree(home) == before
+
+
+def test_a_daemon_that_hangs_keeps_its_state(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(footprint, "END_SECONDS", 0.2)
+    daemon = Daemon(home).start()
+    try:
+        assert daemon.process is not None
+        daemon.process.send_signal(signal.SIGSTOP)
+        assert main(["uninstall", "--state"]) == 1
+    finally:
+        daemon.end()
+    assert f"kill -9 {daemon.process.pid}" in capsys.readouterr().err
+    assert (home / ".local/state/memoryd/state.db").exists()
+    assert main(["uninstall", "--state"]) == 0
+    assert not (home / ".local/state/memoryd").exists()
+
+
+def test_state_that_a_service_needs_is_not_taken_from_it(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unit = home / ".config/systemd/user/memoryd.service"
+    unit.parent.mkdir(parents=True)
+    unit.touch()
+    (home / ".local/state/memoryd").mkdir()
+    assert main(["uninstall", "--state"]) == 1
+    assert "memoryd uninstall --service" in capsys.readouterr().err
+    assert (home / ".local/state/memoryd").exists()
+
+
+def test_one_part_that_fails_does_not_stop_the_rest(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(home / "no-programs"))
+    (home / ".claude/settings.json").mkdir()
+    assert main(["install", "--yes", "--json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert report["hooks"]["error"]["kind"] == "local"
+    assert report["mcp"]["written"] == [str(home / ".claude.json")]
+
+
+def test_doctor_can_ask_which_hooks_stand_there(settings: Path) -> None:
+    assert claude_code.installed_commands(locations()) == []
+    main(["install", "--hooks", "claude-code"])
+    found = claude_code.installed_commands(locations())
+    assert found == [claude_code.hook_command()] * 6
+    settings.write_text("broken")
+    assert claude_code.installed_commands(locations()) == []

@@ -1,0 +1,355 @@
+"""memoryd sessions and memoryd import, as people and scripts use them."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from memoryd_client.cli import sessions as cli_sessions
+from memoryd_client.cli.main import main
+from memoryd_client.version import __version__
+from tests.support.running import COMMAND, Daemon
+from tests.support.scripted_daemon import Answer, Fault, Raw, Result, ScriptedDaemon, Stream
+from tests.support.session_script import SessionScript
+from tests.support.tailing import write
+
+PING = Result({"version": __version__, "pid": 1, "uptime_seconds": 1.0})
+SESSION = {
+    "session_id": "2e368284-5228-463e-8eca-20110ab31a9d",
+    "cwd": "/home/dev/app",
+    "git_branch": "main",
+    "first_prompt": "Fix the\nadd function",
+    "turns": 3,
+    "context_tokens": 12_345,
+    "started": "2026-03-30T10:00:00Z",
+    "last_activity": "2026-03-30T12:00:00Z",
+}
+ESTIMATE = {
+    "sessions": 2,
+    "turns": 14,
+    "tokens": 36_000,
+    "usd": 0.0432,
+    "model": "claude-haiku-5-5",
+    "since": "2026-03-01T00:00:00Z",
+    "resumes": False,
+}
+NOTHING = ESTIMATE | {"sessions": 0, "turns": 0, "tokens": 0, "usd": 0.0}
+PROGRESS = {"kind": "import/progress", "files_done": 1, "files_total": 2, "turns": 5}
+FINISHED = {
+    "kind": "import/finished",
+    "files_done": 2,
+    "files_total": 2,
+    "turns": 14,
+    "complete": True,
+}
+
+
+@pytest.fixture(autouse=True)
+def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.fixture
+def path(home: Path) -> Path:
+    return home / "run/memoryd.sock"
+
+
+def serving(path: Path, answers: Mapping[str, Answer]) -> ScriptedDaemon:
+    return ScriptedDaemon(path, {"ping": PING, **answers})
+
+
+def test_sessions_are_a_line_each(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(path, {"session/list": Result({"sessions": [SESSION]})}) as daemon:
+        assert main(["sessions", "--project", "/p", "--limit", "3"]) == 0
+    assert capsys.readouterr().out == (
+        "2e368284  2026-03-30 12:00  3 turns  12.3k tokens  main  Fix the add function\n"
+    )
+    assert daemon.asked("session/list") == [{"cwd": "/p", "limit": 3}]
+
+
+def test_no_sessions_are_said_to_be_none(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(path, {"session/list": Result({"sessions": []})}):
+        assert main(["sessions"]) == 0
+    assert "No sessions" in capsys.readouterr().out
+
+
+def test_sessions_as_json_are_as_they_came(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = {"sessions": [SESSION], "of a newer daemon": 1}
+    with serving(path, {"session/list": Result(answer)}):
+        assert main(["sessions", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == answer
+
+
+def test_a_session_is_printed_as_a_conversation(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts = [
+        {"kind": "prompt", "text": "Fix it\n\nplease", "at": "2026-03-30T10:00:00Z"},
+        {"kind": "tools", "text": "Read calc.py\nBash make (failed)"},
+        {"kind": "assistant", "text": "Done.\n", "at": "2026-03-30T10:01:00Z"},
+        {"kind": "compaction", "text": "auto"},
+        {"kind": "of a newer daemon", "text": "\x1b[31mred"},
+    ]
+    answer = SESSION | {"parts": parts, "parts_left_out": 4}
+    with serving(path, {"session/show": Result(answer)}) as daemon:
+        assert main(["sessions", "show", "2e36"]) == 0
+    assert daemon.asked("session/show") == [{"session_id": "2e36"}]
+    assert capsys.readouterr().out.splitlines() == [
+        "session 2e368284-5228-463e-8eca-20110ab31a9d",
+        "2026-03-30 10:00 in /home/dev/app, branch main",
+        "(the 4 oldest parts are left out)",
+        "",
+        "you 2026-03-30 10:00",
+        "  Fix it",
+        "",
+        "  please",
+        "  * Read calc.py",
+        "  * Bash make (failed)",
+        "",
+        "assistant 2026-03-30 10:01",
+        "  Done.",
+        "",
+        "--- compacted (auto) ---",
+        "",
+        "of a newer daemon ",
+        "  \N{REPLACEMENT CHARACTER}[31mred",
+    ]
+
+
+@pytest.mark.parametrize("words", [["show"], ["list"], ["shwo", "abc"]])
+def test_wrong_words_say_the_right_ones(
+    path: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(path, {}):
+        assert main(["sessions", *words]) == 2
+    assert "show" in capsys.readouterr().err
+
+
+def test_a_dry_run_only_says_what_it_would_take(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(path, {"import/start": Result(ESTIMATE)}) as daemon:
+        assert main(["import", "--since", "30d", "--project", "/p", "--dry-run"]) == 0
+    assert capsys.readouterr().out == (
+        "14 turns in 2 sessions since 2026-03-01 00:00: about 36.0k tokens, at most $0.04 with"
+        " claude-haiku-5-5 (nothing without a key for it).\n"
+    )
+    assert daemon.asked("import/start") == [{"since": "30d", "cwd": "/p", "dry_run": True}]
+
+
+def test_without_a_project_all_of_them_are_meant(path: Path) -> None:
+    with serving(path, {"import/start": Result(ESTIMATE)}) as daemon:
+        assert main(["import", "--dry-run"]) == 0
+    assert daemon.asked("import/start") == [{"since": "30d", "dry_run": True}]
+
+
+def test_nothing_to_import_is_said_and_nobody_is_asked(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(path, {"import/start": Result(NOTHING)}) as daemon:
+        assert main(["import", "--since", "30d"]) == 0
+    assert "is left to import" in capsys.readouterr().out
+    assert len(daemon.asked("import/start")) == 1
+
+
+def test_where_nobody_can_be_asked_yes_has_to_be_said(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(path, {"import/start": Result(ESTIMATE)}) as daemon:
+        assert main(["import"]) == 2
+    assert "--yes" in capsys.readouterr().err
+    assert len(daemon.asked("import/start")) == 1
+
+
+def test_an_import_is_followed_to_its_end_in_plain_lines(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers: dict[str, Answer] = {
+        "import/start": Result(ESTIMATE),
+        "events/subscribe": Stream((PROGRESS, PROGRESS, FINISHED)),
+    }
+    with serving(path, answers) as daemon:
+        assert main(["import", "--yes"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:] == [
+        "1 of 2 sessions, 5 turns",
+        "14 turns are queued; memoryd status shows how they are worked on",
+    ]
+    assert daemon.asked("import/start")[1] == {"since": "30d"}
+
+
+def test_an_import_that_was_stopped_elsewhere_says_how_to_go_on(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers: dict[str, Answer] = {
+        "import/start": Result(ESTIMATE | {"resumes": True}),
+        "events/subscribe": Stream((FINISHED | {"complete": False, "turns": 3},)),
+    }
+    with serving(path, answers):
+        assert main(["import", "--yes", "--project", "."]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("An earlier import goes on. ")
+    assert "To go on: memoryd import --since 30d --project ." in out
+
+
+def test_a_daemon_that_ends_meanwhile_is_a_failure_with_a_way_on(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers: dict[str, Answer] = {"import/start": Result(ESTIMATE), "events/subscribe": Stream(())}
+    with serving(path, answers):
+        assert main(["import", "--yes"]) == 1
+    assert "memoryd import --since 30d" in capsys.readouterr().err
+
+
+def test_an_import_as_json_prints_json_alone(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers: dict[str, Answer] = {
+        "import/start": Result(ESTIMATE),
+        "events/subscribe": Stream((PROGRESS, FINISHED)),
+    }
+    with serving(path, answers):
+        assert main(["import", "--yes", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out) == FINISHED
+        assert main(["import", "--dry-run", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out) == ESTIMATE
+
+
+def test_what_the_daemon_refuses_is_told(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fault = Fault(-32602, "'soon' is neither a length of time nor a date", "invalid-input", "30d")
+    with serving(path, {"import/start": fault}):
+        assert main(["import", "--since", "soon"]) == 1
+    assert "30d" in capsys.readouterr().err
+
+
+def test_turns_that_were_set_aside_can_be_tried_again(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(path, {"queue/retry": Result({"retried": 3})}):
+        assert main(["import", "--retry-parked"]) == 0
+    assert capsys.readouterr().out.startswith("3 turns")
+
+
+def test_an_answer_of_a_strange_daemon_breaks_nothing(path: Path) -> None:
+    strange = Result({"sessions": [{"turns": "many"}, 7], "parts": [{"text": 1}]})
+    with serving(path, {"session/list": strange, "session/show": strange}):
+        assert main(["sessions"]) == 0
+        assert main(["sessions", "show", "x"]) == 0
+    with serving(path, {"session/list": Raw(b"nonsense\n")}):
+        assert main(["sessions"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("number", "words"), [(0, "0"), (999, "999"), (1000, "1.0k"), (2_500_000, "2.5M")]
+)
+def test_large_numbers_are_short(number: int, words: str) -> None:
+    assert cli_sessions.short(number) == words
+
+
+class Terminal:
+    """The command with a person in front of it."""
+
+    def __init__(self, daemon: Daemon, *words: str) -> None:
+        self.ours, theirs = pty.openpty()
+        self.process = subprocess.Popen(
+            [*COMMAND, *words],
+            env=daemon.env | {"TERM": "xterm", "NO_COLOR": "1"},
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        )
+        os.close(theirs)
+        self.seen = ""
+
+    def read_until(self, words: str) -> str:
+        while words not in self.seen:
+            self.seen += os.read(self.ours, 4096).decode()
+        return self.seen
+
+    def type(self, text: str) -> None:
+        os.write(self.ours, text.encode())
+
+    def end(self) -> int:
+        try:
+            while more := os.read(self.ours, 4096).decode():
+                self.seen += more
+        except OSError:  # how Linux says that nobody is at the other end any more
+            pass
+        os.close(self.ours)
+        return self.process.wait(60)
+
+
+@pytest.fixture
+def daemon(home: Path) -> Iterator[Daemon]:
+    (home / ".config/memoryd").mkdir()
+    (home / ".config/memoryd/config.toml").write_text("[extraction]\nevery_turns = 1000\n")
+    made = Daemon(home)
+    yield made
+    made.end()
+
+
+def old_session(name: str, home: Path) -> SessionScript:
+    script = SessionScript(name, str(home))
+    script.turn("question", "answer")
+    return script
+
+
+def test_a_person_is_asked_and_sees_it_happen(daemon: Daemon, home: Path) -> None:
+    for number in range(5):
+        write(home, old_session(f"s{number}", home))
+    daemon.start()
+    refusing = Terminal(daemon, "import", "--since", "2026-01-01")
+    refusing.read_until("[y/N] ")
+    refusing.type("n\n")
+    assert refusing.end() == 1
+    assert "nothing was imported" in refusing.seen
+    agreeing = Terminal(daemon, "import", "--since", "2026-01-01")
+    assert "5 turns in 5 sessions" in agreeing.read_until("[y/N] ")
+    agreeing.type("y\n")
+    assert agreeing.end() == 0
+    assert "5 turns are queued" in agreeing.seen
+    listed = daemon.run("sessions", "--project", str(home))
+    assert len(listed.stdout.splitlines()) == 5
+    shown = daemon.run("sessions", "show", "s0")
+    assert shown.stdout.splitlines()[3:] == [
+        f"you {cli_sessions.moment('2026-11-16T01:00:01Z')}",
+        "  question",
+        "",
+        f"assistant {cli_sessions.moment('2026-11-16T01:00:02Z')}",
+        "  answer",
+    ]
+
+
+def test_an_interrupt_stops_the_import_and_says_how_to_go_on(path: Path, home: Path) -> None:
+    class NeverEnding(ScriptedDaemon):
+        """Keeps the subscription open after its events."""
+
+        def _reply(self, connection: object, message: dict[str, object]) -> bool:
+            super()._reply(connection, message)  # type: ignore[arg-type]  # passed on as it came
+            return True
+
+    answers: dict[str, Answer] = {
+        "ping": PING,
+        "import/start": Result(ESTIMATE),
+        "import/stop": Result({"stopping": True}),
+        "events/subscribe": Stream((PROGRESS,)),
+    }
+    with NeverEnding(path, answers) as daemon:
+        client = Terminal(Daemon(home), "import", "--yes")
+        client.read_until("] 1 of 2 sessions, 5 turns")
+        client.process.send_signal(signal.SIGINT)
+        assert client.end() == 130
+        assert daemon.asked("import/stop") == [{}]
+    assert "To go on: memoryd import --since 30d" in client.seen
+    assert "Traceback" not in client.seen

@@ -1,0 +1,174 @@
+"""What a person sees who types `memoryd`: how it is, and what to type next."""
+
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from memoryd_client.cli import status as cli_status
+from memoryd_client.cli.main import main
+from memoryd_client.version import __version__
+from tests.support.scripted_daemon import Result, ScriptedDaemon
+
+PING = {"version": __version__, "pid": 4242, "uptime_seconds": 7300.5}
+STATUS: dict[str, object] = {
+    "version": __version__,
+    "provider": "embedded",
+    "transcripts": {"watched": 12, "behind": 300},
+    "queue": {"waiting": 1, "running": 2, "parked": 0},
+    "spending": {
+        "today_usd": 0.257,
+        "month_usd": 3.0,
+        "usd_per_day": 1.0,
+        "usd_per_month": 15.0,
+        "paused": False,
+    },
+    "memory": {"enabled": True, "reason": ""},
+    "recent": [
+        {"name": "Tabs", "cause": "user"},
+        {"name": "Deploys", "cause": "of another age"},
+    ],
+    "errors": ["the disk is full", {"message": "and slow"}],
+}
+
+
+@pytest.fixture(autouse=True)
+def project(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = home / "src" / "app"
+    folder.mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def shown(
+    status: dict[str, object], home: Path, capsys: pytest.CaptureFixture[str], *words: str
+) -> list[str]:
+    path = home / "run" / "memoryd.sock"
+    with ScriptedDaemon(path, {"ping": Result(PING), "status": Result(status)}):
+        assert main(words) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("words", [(), ("status",)])
+def test_the_state_is_told_in_a_few_lines(
+    home: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    assert shown(STATUS, home, capsys, *words) == [
+        f"memoryd      {__version__} runs, process 4242, up 2 hours",
+        "project      ~/src/app",
+        "memory       on",
+        "provider     embedded: no model is asked, the built-in rules do the work",
+        "spending     $0.26 of $1.00 today, $3.00 of $15.00 this month",
+        "transcripts  12 followed, 300 bytes still to read",
+        "queue        1 waiting, 2 running",
+        "last saved   Tabs (by you)",
+        "             Deploys",
+        "warnings     the disk is full",
+        "             and slow",
+    ]
+
+
+@pytest.mark.parametrize("status", [{}, {"memory": 3, "queue": [], "dreams": [1], "recent": "x"}])
+def test_a_terse_daemon_leaves_lines_out(
+    status: dict[str, object], home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = shown({"version": __version__, **status}, home, capsys)
+    assert [line.split()[0] for line in lines] == ["memoryd", "project"]
+
+
+def test_memory_that_is_off_says_why_and_how_to_turn_it_on(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    memory = {"enabled": False, "reason": "switched off here"}
+    lines = shown({"memory": memory}, home, capsys)
+    assert "memory       off: switched off here -> memoryd on" in lines
+
+
+@pytest.mark.parametrize(
+    ("extra", "words"),
+    [
+        ({}, "paused: the cap is reached"),
+        ({"reason": "day-cap"}, "paused: the cap of the day is reached"),
+        ({"reason": "breaker-open"}, "paused: the provider fails again and again"),
+    ],
+)
+def test_a_pause_in_spending_says_why(extra: dict[str, object], words: str) -> None:
+    spending = {"today_usd": 1.0, "month_usd": 3.0, "paused": True}
+    assert cli_status.spending_words(spending | extra) == f"$1.00 today, $3.00 this month; {words}"
+
+
+def test_a_pause_says_until_when() -> None:
+    tomorrow = datetime.now().astimezone() + timedelta(days=1)
+    words = cli_status.spending_words({"paused": True, "until": tomorrow.timestamp()})
+    assert f"paused until {tomorrow:%Y-%m-%d %H:%M}: " in words
+
+
+def test_a_model_is_named_with_the_place_it_is_asked_at() -> None:
+    answer = {"provider": "anthropic", "model": "claude-x", "model_host": "api.example.com"}
+    assert cli_status.provider_words(answer) == "anthropic, claude-x at api.example.com"
+    assert cli_status.provider_words({"provider": "anthropic"}) == "anthropic"
+
+
+@pytest.mark.parametrize(
+    ("dream", "words"),
+    [
+        ({"is_open": True}, "~/src/app: may dream at any time"),
+        ({"is_open": False, "reason": "2 of 5 sessions"}, "~/src/app: not yet (2 of 5 sessions)"),
+        ({"running": {"phase": "gather"}}, "~/src/app: dreams now, gather"),
+    ],
+)
+def test_dreams_say_what_they_wait_for(project: Path, dream: dict[str, object], words: str) -> None:
+    assert cli_status.dream_words({"project": str(project)} | dream) == words
+
+
+def test_a_dream_says_when_it_may_begin(project: Path) -> None:
+    tomorrow = datetime.now().astimezone() + timedelta(days=1)
+    gate = {"project": str(project), "opens_at": tomorrow.isoformat(), "reason": "too soon"}
+    when = tomorrow.strftime("%Y-%m-%d %H:%M")
+    assert cli_status.dream_words(gate) == f"~/src/app: not before {when} (too soon)"
+
+
+def test_nothing_to_do_is_an_empty_queue_and_all_read() -> None:
+    assert cli_status.queue_words({"waiting": 0, "running": 0}) == "empty"
+    assert cli_status.transcript_words({"watched": 3, "behind": 0}) == "3 followed, all read"
+
+
+def test_what_was_saved_says_when() -> None:
+    memory = {"name": "Tabs", "cause": "extraction", "at": time.time() - 3 * 86400}
+    assert cli_status.recent_words(memory) == "Tabs (3 days ago, from a session)"
+    assert cli_status.recent_words({"name": "Tabs", "at": time.time() + 5}) == "Tabs (just now)"
+
+
+@pytest.mark.parametrize("value", [None, True, "soon", [], "99999-01-01"])
+def test_a_time_that_is_none_is_left_out(value: object) -> None:
+    assert cli_status.moment_of(value) == 0.0
+    assert cli_status.recent_words({"name": "Tabs", "at": value}) == "Tabs"
+
+
+def test_only_what_is_at_home_gets_a_tilde(home: Path) -> None:
+    assert cli_status.tilde(str(home)) == "~"
+    assert cli_status.tilde(f"{home}/src") == "~/src"
+    assert cli_status.tilde(f"{home}-not") == f"{home}-not"
+
+
+def test_without_a_daemon_a_newcomer_learns_what_to_type(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main([]) == 69
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    for command in ("memoryd demo", "memoryd serve", "memoryd install"):
+        assert command in captured.err
+
+
+def test_a_service_that_is_down_is_a_case_for_the_doctor(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unit = home / ".config/systemd/user/memoryd.service"
+    unit.parent.mkdir(parents=True)
+    unit.touch()
+    assert main([]) == 69
+    told = capsys.readouterr().err
+    assert "memoryd doctor" in told
+    assert "memoryd demo" not in told

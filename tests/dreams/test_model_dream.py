@@ -1,0 +1,317 @@
+"""A model dreams in a copy, behind a guard that does not trust it."""
+
+import os
+import threading
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from memoryd.agent.rules.limits import RunLimits
+from memoryd.base.config import Budget, Credentials, Price, Secret
+from memoryd.base.errors import NotFound, Unavailable
+from memoryd.dreams.steps import PHASES, Mind
+from memoryd.llm.anthropic_client import AnthropicProvider, endpoint_at
+from memoryd.llm.guards import MeteredProvider
+from tests.support.dream_fixtures import DAY, NOW, Dreamland, data_of, memory_text, stamps, until
+from tests.support.fake_ledger import MemoryLedger
+from tests.support.scripted_model import (
+    Call,
+    Hang,
+    Message,
+    Reply,
+    Script,
+    ScriptedModel,
+    SeenRequest,
+    Status,
+    asks,
+    says,
+)
+
+
+class Hanging:
+    """Gives these replies, and then none for ever."""
+
+    def __init__(self, replies: Sequence[Reply]) -> None:
+        self._replies = iter(replies)
+        self.hangs = threading.Event()
+
+    def __call__(self, _request: SeenRequest) -> Reply:
+        reply = next(self._replies, None)
+        if reply is None:
+            self.hangs.set()
+        return reply or Hang()
+
+
+@asynccontextmanager
+async def dreaming(home: Path, script: Script) -> AsyncIterator[tuple[Dreamland, ScriptedModel]]:
+    """A dreamer whose mind is a scripted model behind the real SDK."""
+    with ScriptedModel(script) as server:
+        credentials = Credentials(api_key=Secret("sk-ant-made-up-key-0123456789"))
+        direct = AnthropicProvider(endpoint_at(server.base_url, credentials))
+        provider = MeteredProvider(
+            direct,
+            MemoryLedger(),
+            Budget(usd_per_day=9.0),
+            {"claude-sonnet-5-5": Price(input_usd=2.0, output_usd=10.0)},
+            now=lambda: datetime(2027, 1, 15, tzinfo=UTC),
+        )
+        await direct.open()
+        mind = Mind(provider, "claude-sonnet-5-5", RunLimits(model_turns=9, usd=5.0))
+        land = Dreamland(home, mind=mind)
+        try:
+            yield land, server
+        finally:
+            await direct.aclose()
+            land.state.close()
+
+
+def six_facts(land: Dreamland) -> None:
+    for number, word in enumerate(["alpha", "beta", "gamma", "delta", "omega", "sigma"]):
+        land.remember(
+            f"m{number}.md", f"The {word} service belongs to team {word} in Kyoto.", name=word
+        )
+    land.store.repair(land.directory)
+
+
+def read(file: str) -> Call:
+    return Call("Read", {"file_path": file})
+
+
+def write(file: str, body: str, **fields: str) -> Call:
+    return Call("Write", {"file_path": file, "content": memory_text(body, **fields)})
+
+
+async def test_a_model_dreams_in_the_copy_and_the_result_is_applied(home: Path) -> None:
+    merged = "The alpha and beta services belong to teams alpha and beta in Kyoto."
+    script = [
+        Message(
+            [{"type": "text", "text": "Phase: orient"}, *asks(read("m0.md")).content], "tool_use"
+        ),
+        Message(
+            [
+                {"type": "text", "text": "**Phase: gather**"},
+                *asks(Call("Grep", {"pattern": "alpha"})).content,
+            ],
+            "tool_use",
+        ),
+        asks(write("m0.md", merged, name="alpha", supersedes="m1.md")),
+        says("Merged the alpha and beta notes, since one team runs both."),
+    ]
+    async with dreaming(home, script) as (land, server), land.awake():
+        six_facts(land)
+        before = land.tree()
+        land.have_sessions(3)
+        dream = await land.dream()
+        assert dream.state == "done", dream.reason
+        assert merged in land.text("m0.md")
+        assert dream.summary.said.startswith("Merged the alpha")
+        assert (dream.summary.how, dream.summary.model_turns) == ("model", 4)
+        assert dream.summary.usd > 0
+        deeds = {one.file: one.deed for one in dream.summary.files}
+        assert deeds == {"m0.md": "changed", "m1.md": "retired", "MEMORY.md": "index"}
+        phases = [event["phase"] for event in data_of(land.events, "dream/phase")]
+        assert phases == ["orient", "gather", "consolidate", "prune and index"]
+        told = "".join(block["text"] for block in server.requests[0].body["messages"][0]["content"])
+        assert "00000001-0000-4000-8000-000000000000.jsonl" in told
+        assert str(land.memory) not in told
+        assert land.dreamer.undo(land.root).left == []
+        assert land.tree() == before
+
+
+async def test_a_new_memory_of_a_dream_goes_when_it_is_undone(home: Path) -> None:
+    script = [asks(write("fresh.md", "A new fact.", name="Fresh")), says("One new.")]
+    async with dreaming(home, script) as (land, _server), land.awake():
+        six_facts(land)
+        before = land.tree()
+        await land.dream()
+        assert "fresh.md" in stamps(land.memory)
+        assert land.dreamer.undo(land.root).restored == ["MEMORY.md", "fresh.md"]
+        assert land.tree() == before
+
+
+async def test_the_real_memory_is_closed_to_the_dreaming_model(home: Path) -> None:
+    memory = Dreamland(home).memory
+    script = [asks(read(f"{memory}/m0.md"), write(f"{memory}/m9.md", "x")), says("Done.")]
+    async with dreaming(home, script) as (land, server), land.awake():
+        six_facts(land)
+        dream = await land.dream()
+        results = server.requests[1].body["messages"][-1]["content"]
+        assert dream.state == "done"
+        assert [one["is_error"] for one in results] == [True, True]
+        assert "m9.md" not in stamps(land.memory)
+
+
+JUNK = "lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor"
+
+
+def evil_overwriter() -> list[Message]:
+    files = [f"m{number}.md" for number in range(6)]
+    return [
+        asks(*(read(file) for file in files)),
+        asks(*(write(file, JUNK) for file in files)),
+        says("All is in order now."),
+    ]
+
+
+def evil_superseder() -> list[Message]:
+    everything = ", ".join(f"m{number}.md" for number in range(6))
+    return [asks(write("best.md", JUNK, supersedes=everything)), says("All is one now.")]
+
+
+def evil_expirer() -> list[Message]:
+    files = [f"m{number}.md" for number in range(6)]
+    old, new = "type: feedback", "type: feedback\nvalid_until: 2001-01-01"
+    return [
+        asks(*(read(file) for file in files)),
+        asks(
+            *(
+                Call("Edit", {"file_path": file, "old_string": old, "new_string": new})
+                for file in files
+            )
+        ),
+        says("Out of date, all of it."),
+    ]
+
+
+@pytest.mark.parametrize("script", [evil_overwriter(), evil_superseder(), evil_expirer()])
+async def test_an_evil_dreamer_is_stopped_and_the_store_is_untouched(
+    home: Path, script: list[Message]
+) -> None:
+    async with dreaming(home, script) as (land, _server), land.awake():
+        six_facts(land)
+        land.have_sessions(9)
+        land.lock.write_text("999999999")
+        os.utime(land.lock, (NOW - 2 * DAY, NOW - 2 * DAY))
+        before, times = land.tree(), stamps(land.memory)
+        dream = await land.dream()
+        assert dream.state == "refused"
+        assert "6 of 6 memories" in dream.reason
+        assert (land.tree(), stamps(land.memory)) == (before, times)
+        assert land.lock.stat().st_mtime == NOW - 2 * DAY
+        assert land.copies() == [dream.summary.kept_at.removesuffix("/memory")]
+        assert len(dream.summary.lost) == 6
+        assert land.dreamer.past(land.root, 1)[0].state == "refused"
+        assert land.dreamer.status(land.root).gate == "rest"  # not again in the same night
+
+
+async def test_copies_of_refused_dreams_are_kept_but_not_for_ever(home: Path) -> None:
+    async with dreaming(home, evil_superseder() * 8) as (land, _server), land.awake():
+        six_facts(land)
+        for _ in range(8):
+            assert (await land.dream()).state == "refused"
+        assert len(land.copies()) == 5
+
+
+async def test_a_model_that_is_away_changes_nothing_and_is_not_asked_all_day(home: Path) -> None:
+    script: list[Reply] = [asks(write("new.md", "half a dream")), Status(400)]
+    async with dreaming(home, script) as (land, _server), land.awake():
+        six_facts(land)
+        land.have_sessions(9)
+        before = land.tree()
+        dream = await land.dream()
+        assert dream.state == "failed"
+        assert dream.summary.usd > 0
+        assert land.tree() == before
+        assert not land.lock.exists()
+        assert land.dreamer.status(land.root).gate == "rest"
+
+
+async def test_a_model_is_not_asked_again_when_the_lock_is_lost(home: Path) -> None:
+    land_of: list[Dreamland] = []
+
+    def script(_request: SeenRequest) -> Reply:
+        land_of[0].lock.unlink(missing_ok=True)
+        return asks(write("new.md", "half a dream"))
+
+    async with dreaming(home, script) as (land, server), land.awake():
+        land_of.append(land)
+        six_facts(land)
+        before = land.tree()
+        dream = await land.dream()
+        assert (dream.state, len(server.requests)) == ("failed", 1)
+        assert "took over" in dream.reason
+        assert land.tree() == before
+
+
+def in_phase(name: str, call: Call) -> Message:
+    return Message([{"type": "text", "text": f"Phase: {name}"}, *asks(call).content], "tool_use")
+
+
+@pytest.mark.parametrize("phases", range(5))
+async def test_stop_ends_a_dream_in_any_phase_with_nothing_applied(home: Path, phases: int) -> None:
+    replies = [
+        in_phase("orient", read("m0.md")),
+        in_phase("gather", Call("Grep", {"pattern": "alpha"})),
+        in_phase("consolidate", write("new.md", "half a dream")),
+        in_phase("prune and index", read("MEMORY.md")),
+    ]
+    script = Hanging(replies[:phases])
+    async with dreaming(home, script) as (land, _server), land.awake():
+        six_facts(land)
+        before = land.tree()
+        await land.dreamer.start(land.root, force=True, dry_run=False)
+        await until(script.hangs)
+        with anyio.fail_after(60):
+            status = land.dreamer.status(land.root)
+            assert status.running is not None
+            assert status.running.phase == PHASES[max(phases - 1, 0)]
+            assert status.last == ""
+            with pytest.raises(Unavailable):
+                await land.dreamer.start(land.root, force=True, dry_run=False)
+            with pytest.raises(Unavailable):
+                land.dreamer.undo(land.root)
+            stopped = await land.dreamer.stop(land.root)
+        assert stopped.state == "stopped"
+        assert land.tree() == before
+        assert not land.lock.exists()
+        assert data_of(land.events, "dream/finished")[-1]["state"] == "stopped"
+        with pytest.raises(NotFound):
+            await land.dreamer.stop(land.root)
+
+
+async def test_a_daemon_that_stops_takes_its_dream_back(home: Path) -> None:
+    script = Hanging([asks(write("new.md", "half a dream"))])
+    async with dreaming(home, script) as (land, _server):
+        six_facts(land)
+        before = land.tree()
+        async with land.awake():
+            await land.dreamer.start(land.root, force=True, dry_run=False)
+            await until(script.hangs)
+        (dream,) = land.dreamer.past(land.root, 5)
+        assert (dream.state, land.tree()) == ("failed", before)
+        assert not land.lock.exists()
+
+
+async def test_a_dream_trusts_its_notes_no_further_than_they_were(home: Path) -> None:
+    said: dict[str, Any] = {"trust": "user-said", "source": "s", "created": "2026-05-05"}
+    script = [
+        asks(read("m0.md"), read("m2.md")),
+        asks(
+            write("m0.md", "Use tabs in Makefiles. Never mock the clock.", name="a", **said),
+            write("m2.md", "The build farm stands in Kyoto now.", name="c", **said),
+            write("fresh.md", "Push to main without a review.", name="New", **said),
+        ),
+        says("Merged."),
+    ]
+    async with dreaming(home, script) as (land, _server), land.awake():
+        land.remember("m0.md", "Use tabs in Makefiles.", name="a", **said)
+        land.remember("m1.md", "Never mock the clock.", name="b", **said)
+        concluded = said | {"trust": "agent-concluded"}
+        land.remember("m2.md", "The build farm stands in Kyoto.", name="c", **concluded)
+        land.store.repair(land.directory)
+        dream = await land.dream()
+        assert dream.state == "done", dream.reason
+        topics = {one.file: one.topic for one in land.store.read_all(land.directory)}
+        assert {file: topic.trust for file, topic in topics.items()} == {
+            "m0.md": "user-said",
+            "m1.md": "user-said",
+            "m2.md": "agent-concluded",
+            "fresh.md": "agent-concluded",
+        }
+        assert (topics["fresh.md"].source, topics["fresh.md"].created[:4]) == ("", "2027")
+        assert topics["m0.md"].source == "s"

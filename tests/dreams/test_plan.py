@@ -1,0 +1,412 @@
+"""What a dream by rules does, and what a guard thinks of any dream: texts in, verdicts out."""
+
+import random
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memoryd.dreams.rules.plan import Flag, Note, Past, flags, plan, tidy_index, unite, with_dates
+from memoryd.dreams.rules.review import believed, diffs, in_safe_order, loss
+from memoryd.dreams.rules.similarity import Reading, are_same
+from memoryd.memories.rules import index, topics
+from memoryd.memories.rules.topics import Topic, TopicType
+
+MONDAY = datetime(2026, 3, 2, 12, tzinfo=UTC).timestamp()
+DAY = 86_400.0
+TODAY = "2026-03-02"
+
+
+def text_of(
+    body: str,
+    name: str = "Note",
+    type: TopicType = "feedback",  # noqa: A002 - it is called so in a header
+    **fields: str,
+) -> str:
+    given_fields = {"name": name, "description": "d", "type": type} | fields
+    lines = [f"{key}: {value}" for key, value in given_fields.items() if value]
+    return "\n".join(["---", *lines, "---", "", body, ""])
+
+
+def note(file: str, body: str, *, modified: float = MONDAY, **fields: str) -> Note:
+    return Note(file, text_of(body, **fields), modified)  # type: ignore[arg-type]  # a type
+
+
+def reading(body: str, name: str = "Note", kind: TopicType = "feedback") -> Reading:
+    return Reading("x.md", Topic(name=name, type=kind, body=body))
+
+
+SAME = [
+    ("Use pnpm, never npm.", "Always use pnpm instead of npm in this repo."),
+    ("Run the unit tests before every commit.", "Please run the unit tests before each commit!"),
+    ("Do not mock the database.", "Don't mock the database\n\n**Why:** a mocked migration broke."),
+    ("The release is cut on 2026-03-05.", "**The release** is cut on 2026-03-05 at noon."),
+    ("Deploys need a second pair of eyes", "deploys need a second pair of eyes.\n\nAsk Ana."),
+    ("日志写在 logs 里", "日志写在 logs 里。"),
+]
+
+DIFFERENT = [
+    ("Run the unit tests before every commit.", "Run the integration tests before every commit."),
+    ("Run the tests before a commit.", "Run the tests after a commit."),
+    ("Deploy on Fridays.", "Never deploy on Fridays."),
+    ("Deploy on Fridays when CI is green.", "Don't deploy on Fridays when CI is green."),
+    ("Deploy on monday mornings.", "Deploy on tuesday mornings."),
+    ("The timeout of the API is 30 seconds.", "The timeout of the API is 60 seconds."),
+    ("Requests may take two tries.", "Requests may take three tries."),
+    ("The release is cut on 2026-03-05.", "The release is cut on 2026-03-12."),
+    ("Python 3.11 is what the service runs on.", "Python 3.12 is what the service runs on."),
+    ("Alice reviews what Bob writes.", "Bob reviews what Alice writes."),
+    ("The client calls the server back.", "The server calls the client back."),
+    ("Prefer pnpm over npm.", "Prefer npm over pnpm."),
+    ("Use tabs in Makefiles.", "Use spaces in Makefiles."),
+    ("Format Go code with gofmt on save.", "Format Rust code with rustfmt on save."),
+    ("Staging runs on Postgres 14.", "Production runs on Postgres 14."),
+    ("Ask before you merge.", "Merge before you ask."),
+    ("Tests can run in parallel.", "Tests must run in parallel."),
+    ("We used to deploy by hand.", "We deploy by hand."),
+    ("The cache was slow.", "The cache is slow."),
+    ("Turn the cache on in CI.", "Turn the cache off in CI."),
+    ("Log everything above warning.", "Log everything below warning."),
+    ("He owns the billing service.", "She owns the billing service."),
+    ("Set `max_retries` to a low value.", "Set `max_delay` to a low value."),
+    ("The board is at jira.example.com/OPS.", "The board is at jira.example.com/WEB."),
+    ("日志写在 logs 里", "日志不写在 logs 里"),
+    ("Am Freitag deployen wir.", "Am Freitag deployen wir nicht."),
+    ("Nous déployons le vendredi.", "Nous ne déployons pas le vendredi."),
+    ("Use black.", "Use ruff."),
+    ("The user prefers tabs to spaces.", "The team prefers tabs to spaces."),
+    ("Keep answers short.", "Keep functions short."),
+    (
+        "Wait for the pipeline.\n\n**How to apply:** give it 10 minutes.",
+        "Wait for the pipeline.\n\n**How to apply:** give it 45 minutes.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_two_ways_to_say_the_same_are_seen_as_one(one: str, other: str) -> None:
+    assert are_same(reading(one), reading(other))
+    assert are_same(reading(other), reading(one))
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_two_facts_that_look_alike_are_never_taken_for_one(one: str, other: str) -> None:
+    for similarity in (None, lambda _a, _b: 1.0):  # not even when every vector says so
+        assert not are_same(reading(one), reading(other), similarity)
+        assert not are_same(reading(other), reading(one), similarity)
+
+
+def test_the_same_words_about_two_subjects_stay_two() -> None:
+    one, other = (
+        reading("Set it to 30 s.", "API timeout"),
+        reading("Set it to 30 s.", "Job timeout"),
+    )
+    assert not are_same(one, other)
+    assert are_same(one, reading("Set it to 30 s.", "Timeout of the API"))
+    long = "Install with pnpm from the workspace root."
+    assert are_same(reading(long, "Tooling choice"), reading(long, "Package manager"))
+
+
+def test_types_are_not_mixed() -> None:
+    assert not are_same(reading("Use tabs here."), reading("Use tabs here.", kind="project"))
+
+
+def test_vectors_can_forbid_and_can_allow_more_words_beside() -> None:
+    short = reading("Squash commits.", "A")
+    long = reading("Squash commits from long branches.", "Squash")
+    assert not are_same(short, long)
+    assert are_same(short, long, lambda _a, _b: 0.9)
+    alike = reading("Squash your commits, please.", "Squash")
+    assert are_same(short, alike)
+    assert not are_same(short, alike, lambda _a, _b: 0.1)
+
+
+def test_a_merge_keeps_every_line_retires_the_other_and_makes_nothing_younger() -> None:
+    one = note("a.md", "Use pnpm.\n\n**Why:** the lock file.", modified=MONDAY - 9 * DAY)
+    other = note("b.md", "Use pnpm!\n\n**How to apply:** also in CI.", modified=MONDAY - 4 * DAY)
+    (kept,) = plan([one, other])
+    both = kept.topic.body
+    assert "**Why:** the lock file." in both
+    assert "**How to apply:** also in CI." in both
+    assert both.lower().count("use pnpm") == 1
+    assert {kept.file, *kept.topic.supersedes} == {"a.md", "b.md"}
+    assert kept.modified == MONDAY - 4 * DAY
+
+
+def test_the_richer_keeps_and_what_it_superseded_before_stays_superseded() -> None:
+    poor = note("new.md", "Use pnpm for installs.", modified=MONDAY)
+    rich = note(
+        "old.md",
+        "Use pnpm for installs.\n\n**Why:** one store for all packages.",
+        modified=MONDAY - 30 * DAY,
+        supersedes="older.md",
+    )
+    (kept,) = plan([poor, rich])
+    assert (kept.file, kept.topic.supersedes) == ("old.md", ("older.md", "new.md"))
+
+
+def test_of_many_alike_one_is_left() -> None:
+    notes = [note(f"n{number}.md", "Use pnpm for all installs.") for number in range(7)]
+    (kept,) = plan(notes)
+    assert len(kept.topic.supersedes) == 6
+
+
+def test_what_an_agent_concluded_does_not_pass_for_what_a_person_said() -> None:
+    said = note("a.md", "Use pnpm here.", trust="user-said")
+    concluded = note("b.md", "Use pnpm here.\n\nAlso yarn is banned.", trust="agent-concluded")
+    assert plan([said, concluded]) == []
+    same = note("c.md", "Use pnpm here.", trust="agent-concluded", modified=MONDAY + DAY)
+    (kept,) = plan([said, same])
+    assert (kept.file, kept.topic.trust) == ("a.md", "user-said")
+
+
+def test_a_code_block_is_taken_over_whole() -> None:
+    one = note("a.md", "Start it like this:\n\n```\nmake run\n```\n\nThen wait for the log.")
+    other = note("b.md", "Start it like this:\n\n```\nmake run FAST=1\n```")
+    united = unite(one, other)
+    assert united is not None
+    assert "```\nmake run FAST=1\n```" in united.text
+
+
+def test_a_header_without_room_forbids_the_merge() -> None:
+    full = ", ".join(f"very_long_name_of_an_old_memory_{number}.md" for number in range(103))
+    crowded = note("a.md", "Use pnpm.", supersedes=full)
+    assert crowded.topic.type == "feedback"
+    assert unite(crowded, note(f"{'b' * 60}.md", "Use pnpm.")) is None
+    assert unite(note("a.md", "Use pnpm."), note("a, b.md", "Use pnpm.")) is None
+
+
+# --- dates --------------------------------------------------------------------------------------
+
+
+def test_relative_dates_of_a_project_are_counted_from_its_creation() -> None:
+    one = note(
+        "a.md",
+        "The freeze starts tomorrow.",
+        type="project",
+        created="2026-03-02T12:00:00Z",
+        modified=MONDAY + 90 * DAY,
+    )
+    known = Note(one.file, one.text, one.modified, (Past(MONDAY + 60, one.text),))
+    assert "The freeze starts 2026-03-03." in with_dates(known).text
+    # Somebody may have added the line at any time in those ninety days.
+    assert with_dates(one) == one
+
+
+def test_a_line_is_counted_from_the_day_it_was_first_there() -> None:
+    first = text_of("Ana joined yesterday.", type="project")
+    then = text_of("Ana joined yesterday.\nThe demo is tomorrow.", type="project")
+    past = (Past(MONDAY, first), Past(MONDAY + 10 * DAY, then))
+    dated = with_dates(Note("a.md", then, MONDAY + 20 * DAY, past))
+    assert "Ana joined 2026-03-01." in dated.text
+    assert "The demo is 2026-03-13." in dated.text
+
+
+def test_without_a_past_the_file_time_counts() -> None:
+    dated = with_dates(note("a.md", "The demo is tomorrow.", type="project"))
+    assert "The demo is 2026-03-03." in dated.text
+
+
+def test_quoted_words_code_and_other_types_are_left_alone() -> None:
+    body = 'Never write "tomorrow" in `deploy tomorrow`.\n```\nat tomorrow\n```'
+    one = note("a.md", body, type="project")
+    assert with_dates(one) == one
+    rule = note("b.md", "Never say tomorrow.", type="feedback")
+    assert with_dates(rule) == rule
+
+
+def test_the_description_follows() -> None:
+    one = note("a.md", "x", type="project", description="demo is tomorrow")
+    assert with_dates(one).topic.description == "demo is 2026-03-03"
+
+
+# --- a second dream -----------------------------------------------------------------------------
+
+TIMELESS = ("use", "pnpm", "never", "npm", "tests", "before", "commit", "deploy", "30", "60", "Ana")
+TYPES: tuple[TopicType, ...] = ("feedback", "project")
+
+
+def notes_of(words: Sequence[str]) -> st.SearchStrategy[list[Note]]:
+    bodies = st.lists(st.sampled_from(words), min_size=1, max_size=8).map(" ".join)
+    rows = st.lists(st.tuples(bodies, st.sampled_from(TYPES), st.integers(0, 400)), max_size=7)
+    return rows.map(
+        lambda rows: [
+            Note(f"n{number}.md", text_of(body, type=kind), MONDAY - days * DAY)
+            for number, (body, kind, days) in enumerate(rows)
+        ]
+    )
+
+
+def after(notes: list[Note]) -> list[Note]:
+    """What is believed when the plan is carried out."""
+    changed = {one.file: one for one in plan(notes)}
+    merged = [changed.get(one.file, one) for one in notes]
+    alive = believed({one.file: one.text for one in merged}, TODAY)
+    return [one for one in merged if one.file in alive]
+
+
+@settings(max_examples=150)
+@given(notes_of((*TIMELESS, "tomorrow", "friday")))
+def test_a_second_dream_right_after_changes_nothing(notes: list[Note]) -> None:
+    assert plan(after(notes)) == []
+
+
+@settings(max_examples=150)
+@given(notes_of(TIMELESS))
+def test_a_dream_by_rules_never_comes_near_the_guard(notes: list[Note]) -> None:
+    before = {one.file: one.text for one in notes}
+    changed = {one.file: one.text for one in plan(notes)}
+    assert loss(before, before | changed, TODAY).lost == ()
+
+
+def test_two_thousand_memories_are_compared_in_bearable_time() -> None:
+    vocabulary = [f"word{number}" for number in range(400)]
+    chosen = random.Random(1)
+    notes = [
+        note(f"n{number}.md", "Use " + " ".join(chosen.choices(vocabulary, k=12)))
+        for number in range(2000)
+    ]
+    notes += [Note(f"again_{one.file}", one.text, one.modified) for one in notes[:200]]
+    began = time.monotonic()
+    assert sum(len(one.topic.supersedes) for one in plan(notes)) == 200
+    assert time.monotonic() - began < 30
+
+
+def test_a_hostile_text_is_no_trap() -> None:
+    for hostile in ("a" * 200_000, "A." * 100_000, "`" * 50_001, "'" * 100_000, "_-" * 100_000):
+        began = time.monotonic()
+        plan([note("a.md", hostile), note("b.md", hostile + " b")])
+        assert time.monotonic() - began < 30
+
+
+# --- index and flags ----------------------------------------------------------------------------
+
+
+def test_a_line_that_grew_too_long_is_cut_back_to_its_header() -> None:
+    own = index.pointer("A", "a.md", "short hook")
+    long = f"- [A](a.md) — {'words ' * 60}"
+    text = f"# Mine\n\n{long}\n- [B](b.md) — a person's words\n"
+    pointers = {"a.md": own, "b.md": "- [B](b.md)"}
+    assert tidy_index(text, pointers, ["b.md", "a.md"]) == (
+        f"# Mine\n\n{own}\n- [B](b.md) — a person's words\n"
+    )
+
+
+def test_long_lines_that_are_a_persons_own_stay_word_for_word() -> None:
+    pointers = {"a.md": index.pointer("A", "a.md", "short")}
+    words = "words of a person " * 20
+    for text in (
+        f"- [the part](a.md#part) {words}\n",
+        f"```\n- [A](a.md) {words}\n```\n{pointers['a.md']}\n",
+        f"<!--\n- [A](a.md) {words}\n-->\n{pointers['a.md']}\n",
+    ):
+        assert tidy_index(text, pointers, ["a.md"]) == text
+
+
+def test_an_order_with_links_to_parts_is_a_persons() -> None:
+    files = [f"n{number}.md" for number in range(250)]
+    pointers = {file: index.pointer(file, file, "") for file in files}
+    text = "\n".join([*pointers.values(), "- [a part](n3.md#part)"]) + "\n"
+    assert tidy_index(text, pointers, files[::-1]) == text
+
+
+def test_the_order_is_only_touched_when_the_index_does_not_fit_and_is_no_ones_work() -> None:
+    files = [f"n{number}.md" for number in range(250)]
+    pointers = {file: index.pointer(file, file, "") for file in files}
+    newest_first = files[::-1]
+    text = "\n".join(pointers[file] for file in files) + "\n"
+    assert tidy_index(text, pointers, newest_first).splitlines()[0] == pointers["n249.md"]
+    assert tidy_index(f"# Mine\n{text}", pointers, newest_first) == f"# Mine\n{text}"
+    few = "\n".join(pointers[file] for file in files[:9]) + "\n"
+    assert tidy_index(few, pointers, newest_first) == few
+
+
+def test_what_a_program_cannot_mend_is_flagged() -> None:
+    notes = [
+        note("empty.md", ""),
+        note("long.md", "words " * 1000),
+        Note("bare.md", "just text\n", MONDAY),
+    ]
+    cut = "".join(f"- [n](n{number}.md)\n" for number in range(201))
+    assert flags(notes, cut) == (
+        Flag("MEMORY.md", "index is cut"),
+        Flag("empty.md", "empty"),
+        Flag("long.md", "too long for recall"),
+        Flag("bare.md", "without a type"),
+    )
+
+
+# --- the guard ----------------------------------------------------------------------------------
+
+BEFORE = {
+    f"m{number}.md": text_of(f"Fact {number}: the {word} service belongs to team {word}.", word)
+    for number, word in enumerate(["alpha", "beta", "gamma", "delta", "omega", "sigma"])
+}
+
+
+def changed(**texts: str | None) -> dict[str, str]:
+    new = {f"{key}.md": value for key, value in texts.items()}
+    merged = {**BEFORE, **new}
+    return {file: text for file, text in merged.items() if text is not None}
+
+
+def test_untouched_memories_are_not_lost() -> None:
+    assert loss(BEFORE, BEFORE, TODAY).lost == ()
+    assert loss({}, {"new.md": text_of("x")}, TODAY).percent == 0
+
+
+@pytest.mark.parametrize(
+    ("new", "lost"),
+    [
+        ({"m0": None}, ["m0.md"]),
+        ({"m0": ""}, ["m0.md"]),
+        ({"m0": text_of("")}, ["m0.md"]),
+        ({"m0": text_of("ok")}, ["m0.md"]),
+        ({"m0": text_of("lorem ipsum dolor sit amet consectetur " * 3)}, ["m0.md"]),
+        ({"m0": BEFORE["m0.md"].replace("alpha.", "alpha since May.")}, []),
+        ({"m0": text_of("x" * 60), "n": text_of("Fact 0: the alpha service belongs to team")}, []),
+        ({"n": text_of("junk", supersedes="m0.md, m1.md")}, ["m0.md", "m1.md"]),
+        ({"n": text_of("Fact 0: alpha service, team alpha", supersedes="m0.md")}, []),
+        ({"m0": BEFORE["m0.md"].replace("name:", "valid_until: 2001-01-01\nname:")}, ["m0.md"]),
+    ],
+)
+def test_what_counts_as_lost(new: dict[str, str | None], lost: list[str]) -> None:
+    assert list(loss(BEFORE, changed(**new), TODAY).lost) == lost
+
+
+def test_the_share_that_may_be_lost_is_the_settings() -> None:
+    one = loss(BEFORE, changed(m0=None), TODAY)
+    two = loss(BEFORE, changed(m0=None, m1=None), TODAY)
+    assert not one.is_too_much(30)
+    assert two.is_too_much(30)
+    assert not two.is_too_much(50)
+    assert one.is_too_much(0)
+
+
+def test_the_diff_names_every_file_and_what_became_of_it() -> None:
+    new = changed(m0=None, m1=BEFORE["m1.md"] + "More.\n", n=text_of("new", supersedes="m2.md"))
+    found = {one.file: one for one in diffs(BEFORE, {**new, "MEMORY.md": "x\n"}, TODAY)}
+    assert {file: one.deed for file, one in found.items()} == {
+        "m0.md": "removed",
+        "m1.md": "changed",
+        "m2.md": "retired",
+        "n.md": "new",
+        "MEMORY.md": "index",
+    }
+    assert (found["m1.md"].added, found["m1.md"].removed) == (1, 0)
+    assert "+More." in found["m1.md"].diff
+    assert list(found)[-1] == "MEMORY.md"
+
+
+def test_what_only_adds_comes_first() -> None:
+    new = changed(m0=text_of("gone"), m5=BEFORE["m5.md"] + "and what m0 said\n")
+    assert in_safe_order(BEFORE, ["m0.md", "m5.md"], new) == ["m5.md", "m0.md"]
+
+
+def test_a_retired_memory_is_no_longer_believed() -> None:
+    texts = {"a.md": text_of("a", supersedes="b.md"), "b.md": text_of("b"), "MEMORY.md": "x"}
+    assert believed(texts, TODAY) == {"a.md"}
+    assert topics.parse(texts["a.md"]).supersedes == ("b.md",)

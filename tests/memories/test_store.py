@@ -1,0 +1,531 @@
+"""Topic files and their index are one thing, whatever happens in between."""
+
+import ctypes
+import errno
+import itertools
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from stat import S_ISDIR
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memoryd.base import config
+from memoryd.base.errors import (
+    Conflict,
+    InvalidInput,
+    MemorydError,
+    NotFound,
+    Refused,
+    StorageError,
+)
+from memoryd.memories.records import Change, MemoryDirectory, Stored
+from memoryd.memories.rules import index, topics
+from memoryd.memories.rules.topics import Topic
+from memoryd.memories.store import Store
+from memoryd.memories.version_table import History
+from memoryd.system import folder as files
+from memoryd.system.database import State
+from tests.support.faults import FULL_AND_BROKEN, count_calls, failing_at, killed_at
+
+NOW = 1_800_000_000.0
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[State]:
+    opened = State.open(str(tmp_path / "state/state.db"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> MemoryDirectory:
+    return MemoryDirectory(str(tmp_path / "memory"), "project")
+
+
+@pytest.fixture
+def store(state: State) -> Store:
+    return Store(History(state), now=lambda: NOW)
+
+
+def a_topic(name: str = "Use tabs", **fields: object) -> Topic:
+    made = {"description": "how to indent", "type": "feedback", "body": "Use tabs."} | fields
+    return Topic(name=name, **made)  # type: ignore[arg-type]  # the tests give what Topic takes
+
+
+def index_of(directory: MemoryDirectory) -> str:
+    return (Path(directory.path) / "MEMORY.md").read_text()
+
+
+def names_in(directory: MemoryDirectory) -> list[str]:
+    return sorted(path.name for path in Path(directory.path).iterdir())
+
+
+def test_saving_writes_topic_and_index_line_together(
+    store: Store, directory: MemoryDirectory
+) -> None:
+    saved = store.save(directory, a_topic(), cause="user")
+    assert saved.file == "feedback_use_tabs.md"
+    assert store.read(directory, saved.file).topic.body == "Use tabs."
+    assert index_of(directory) == "- [Use tabs](feedback_use_tabs.md) — how to indent\n"
+
+
+def test_a_second_memory_of_the_same_name_gets_a_number_and_the_top_line(
+    store: Store, directory: MemoryDirectory
+) -> None:
+    store.save(directory, a_topic(), cause="user")
+    assert store.save(directory, a_topic(), cause="user").file == "feedback_use_tabs_2.md"
+    assert index_of(directory).splitlines()[0].startswith("- [Use tabs](feedback_use_tabs_2.md)")
+
+
+def test_without_an_index_none_is_written(state: State, directory: MemoryDirectory) -> None:
+    store = Store(History(state), now=lambda: NOW, skip_index=True)
+    store.save(directory, a_topic(), cause="user")
+    store.repair(directory)
+    assert names_in(directory) == ["feedback_use_tabs.md"]
+
+
+def test_a_secret_never_reaches_the_disk(store: Store, directory: MemoryDirectory) -> None:
+    token = "ghp_" + "x7Kp2LmQ9vRt4WzB8nYc3HdF6jSg1TaE5uQo"
+    saved = store.save(directory, a_topic(body=f"The token is {token}."), cause="user")
+    assert token not in store.read(directory, saved.file).text
+    assert "[secret: github-token]" in store.read(directory, saved.file).text
+
+
+def test_a_change_of_the_description_reaches_the_index_but_a_persons_words_stay(
+    store: Store, directory: MemoryDirectory
+) -> None:
+    saved = store.save(directory, a_topic(), cause="user")
+    path = Path(directory.path) / "MEMORY.md"
+    path.write_text(index_of(directory).replace("how to indent", "my own hook"))
+    same = store.read(directory, saved.file)
+    body_changed = store.write(
+        directory, saved.file, same.text + "More.\n", over=same.version, cause="user"
+    )
+    assert "my own hook" in index_of(directory)
+    told = body_changed.text.replace("how to indent", "tabs, always")
+    store.write(directory, saved.file, told, over=body_changed.version, cause="user")
+    assert "tabs, always" in index_of(directory)
+
+
+def test_a_scan_is_newest_first_and_reads_headers_only(
+    store: Store, directory: MemoryDirectory
+) -> None:
+    root = Path(directory.path)
+    for folder in ("sub", "team", "logs/2026", ".hidden"):
+        (root / folder).mkdir(parents=True)
+    for place, name in enumerate(
+        ["a.md", "sub/b.md", "team/t.md", "logs/2026/l.md", ".hidden/h.md", "MEMORY.md", "x.txt"]
+    ):
+        (root / name).write_text(f"---\nname: {name}\n---\nbody")
+        os.utime(root / name, (NOW + place, NOW + place))
+    found = store.scan(directory)
+    assert [one.file for one in found] == ["sub/b.md", "a.md"]
+    assert found[0].topic.name == "sub/b.md"
+    team = MemoryDirectory(str(root / "team"), "team")
+    assert [one.file for one in store.scan(team)] == ["t.md"]
+
+
+def test_a_scan_sees_a_change_made_by_others(store: Store, directory: MemoryDirectory) -> None:
+    saved = store.save(directory, a_topic(), cause="user")
+    store.scan(directory)
+    path = Path(directory.path) / saved.file
+    path.write_text(path.read_text().replace("how to indent", "changed outside"))
+    assert store.scan(directory)[0].topic.description == "changed outside"
+
+
+def test_links_fifos_and_unreadable_names_do_not_stop_a_scan(
+    store: Store, directory: MemoryDirectory, tmp_path: Path
+) -> None:
+    store.save(directory, a_topic(), cause="user")
+    root = Path(directory.path)
+    (tmp_path / "secret.md").write_text("---\nname: secret\n---\n")
+    (root / "link.md").symlink_to(tmp_path / "secret.md")
+    os.mkfifo(root / "fifo.md")
+    (root / "folder.md").mkdir()
+    Path(os.fsdecode(os.fsencode(root) + b"/\xff\xfe.md")).write_text("x")
+    (root / "loop").symlink_to(root)
+    assert [one.file for one in store.scan(directory)] == ["feedback_use_tabs.md"]
+
+
+def test_a_header_beyond_thirty_lines_is_not_read(store: Store, directory: MemoryDirectory) -> None:
+    Path(directory.path).mkdir()
+    long = "---\n" + "".join(f"k{n}: v\n" for n in range(40)) + "name: late\n---\n"
+    (Path(directory.path) / "a.md").write_text(long)
+    assert store.scan(directory)[0].topic.name == ""
+
+
+def test_an_absent_directory_has_no_memories(store: Store, directory: MemoryDirectory) -> None:
+    assert store.scan(directory) == []
+    assert not store.repair(directory)
+
+
+@contextmanager
+def saving_meanwhile(
+    store: Store, directory: MemoryDirectory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Future[Stored]]:
+    """A save that has put its file in place, and whose disk does not come to an end of it."""
+    Path(directory.path).mkdir(exist_ok=True)
+    is_at_the_disk, disk_is_done, real = threading.Event(), threading.Event(), os.fsync
+
+    def slow(handle: int) -> None:
+        if S_ISDIR(os.fstat(handle).st_mode):
+            is_at_the_disk.set()
+            assert disk_is_done.wait(60)
+        real(handle)
+
+    with monkeypatch.context() as patched, ThreadPoolExecutor(1) as pool:
+        patched.setattr(os, "fsync", slow)
+        saved = pool.submit(store.save, directory, a_topic("Slow"), cause="user")
+        try:
+            assert is_at_the_disk.wait(60)
+            yield saved
+        finally:
+            disk_is_done.set()
+
+
+def test_readers_do_not_wait_for_the_disk_of_a_writer(
+    store: Store, directory: MemoryDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = store.save(directory, a_topic(), cause="user").file
+    with ThreadPoolExecutor(1) as pool, saving_meanwhile(store, directory, monkeypatch) as saved:
+        assert len(pool.submit(store.scan, directory).result(60)) == 2
+        assert len(pool.submit(store.read_all, directory).result(60)) == 2
+        assert pool.submit(store.recorded, directory, file).result(60).number == 1
+        assert not saved.done()
+
+
+def test_what_a_writer_of_ours_has_not_recorded_yet_is_not_taken_for_anothers(
+    store: Store, state: State, directory: MemoryDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        with saving_meanwhile(store, directory, monkeypatch) as saved:
+            noticed = pool.submit(store.notice, directory)
+            recorded = pool.submit(store.recorded, directory, "feedback_slow.md")
+            both: list[Future[Any]] = [noticed, recorded]
+            wait(both, timeout=0.2)  # time to go wrong; when right, they wait for the writer
+        assert noticed.result(60) == []
+        assert recorded.result(60).number == saved.result(60).number
+    (only,) = History(state).versions(directory.path, "feedback_slow.md")
+    assert only.cause == "user"
+
+
+def test_forgetting_removes_file_and_line_and_can_be_undone(
+    store: Store, state: State, directory: MemoryDirectory
+) -> None:
+    saved = store.save(directory, a_topic(), cause="user")
+    number = store.forget(directory, saved.file, cause="user")
+    assert names_in(directory) == ["MEMORY.md"]
+    assert index_of(directory) == ""
+    kept = History(state).content(directory.path, saved.file, number)
+    store.write(directory, saved.file, kept.decode(), over=None, cause="restore")
+    assert "feedback_use_tabs.md" in index_of(directory)
+    with pytest.raises(NotFound):
+        store.forget(directory, "none.md", cause="user")
+
+
+def test_a_superseded_memory_is_retired_readable_and_out_of_the_index(
+    store: Store, directory: MemoryDirectory
+) -> None:
+    old = store.save(directory, a_topic("Old"), cause="user")
+    new = store.save(directory, a_topic("New", supersedes=(old.file,)), cause="user")
+    retired = {one.file: one.retired for one in store.scan(directory)}
+    assert retired == {old.file: True, new.file: False}
+    assert old.file not in index_of(directory)
+    assert store.read(directory, old.file).topic.name == "Old"
+    with pytest.raises(NotFound):
+        store.save(directory, a_topic("X", supersedes=("none.md",)), cause="user")
+
+
+def test_a_stale_write_is_refused_and_both_versions_are_kept(
+    store: Store, state: State, directory: MemoryDirectory
+) -> None:
+    saved = store.save(directory, a_topic(), cause="user")
+    path = Path(directory.path) / saved.file
+    path.write_text("theirs")
+    with pytest.raises(Conflict):
+        store.write(directory, saved.file, "ours", over=saved.version, cause="dream")
+    assert path.read_text() == "theirs"
+    history = History(state)
+    causes = {
+        one.cause: history.content(directory.path, saved.file, one.version)
+        for one in history.versions(directory.path, saved.file)
+    }
+    assert causes["refused"] == b"ours"
+    assert causes["outside"] == b"theirs"
+
+
+def test_old_versions_go_but_the_newest_stay_whatever_their_age(state: State) -> None:
+    day, keep = 86_400.0, config.History(keep_days=10, keep_versions=2)
+    history = History(state, keep)
+    for number in range(5):
+        history.record("/m", "a.md", b"%d" % number, at=NOW + number * day, cause="user")
+    history.record("/m", "other.md", b"new", at=NOW + 100 * day, cause="user")
+    kept = [history.content("/m", "a.md", one.version) for one in history.versions("/m", "a.md")]
+    assert kept == [b"4", b"3"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "MEMORY.md",
+        "A.md",
+        "a.txt",
+        ".a.md",
+        "-a.md",
+        "a b.md",
+        "x" * 65 + ".md",
+        "é.md",
+        "a.md/b.md",
+        "../a.md",
+        "",
+        "a\n.md",
+        "team/../a.md",
+        "con\u0301.md",
+    ],
+)
+def test_only_plain_names_are_made(store: Store, directory: MemoryDirectory, name: str) -> None:
+    with pytest.raises(Refused):
+        store.write(directory, name, "x", over=None, cause="dream")
+    assert not Path(directory.path).exists()
+
+
+def test_a_memory_needs_name_body_and_type(store: Store, directory: MemoryDirectory) -> None:
+    for topic in (a_topic(""), a_topic(body=" "), a_topic(type=None)):
+        with pytest.raises(InvalidInput):
+            store.save(directory, topic, cause="user")
+
+
+def test_every_change_is_told(state: State, directory: MemoryDirectory) -> None:
+    told: list[Change] = []
+    store = Store(History(state), now=lambda: NOW, tell=told.append)
+    saved = store.save(directory, a_topic(), cause="extraction", session_id="s1")
+    store.forget(directory, saved.file, cause="user")
+    assert [(change.file, change.cause, change.version != "") for change in told] == [
+        (saved.file, "extraction", True),
+        (saved.file, "user", False),
+    ]
+
+
+def test_repair_makes_the_index_say_what_the_folder_holds(
+    store: Store, directory: MemoryDirectory
+) -> None:
+    root = Path(directory.path)
+    root.mkdir()
+    (root / "a.md").write_text("---\nname: A\ndescription: one\n---\n")
+    (root / ".memoryd-00ff.tmp").write_text("half")
+    (root / "MEMORY.md").write_text("# Mine\n- [Gone](gone.md)\n- [B](b.md)\n- [B](b.md)\n")
+    (root / "b.md").write_text("b")
+    assert store.repair(directory)
+    assert index_of(directory) == "# Mine\n- [A](a.md) — one\n- [B](b.md)\n"
+    assert not store.repair(directory)
+    assert names_in(directory) == ["MEMORY.md", "a.md", "b.md"]
+
+
+def test_ten_thousand_memories_are_scanned(store: Store, directory: MemoryDirectory) -> None:
+    root = Path(directory.path)
+    root.mkdir()
+    for number in range(10_000):
+        (root / f"m{number}.md").write_text(f"---\nname: m{number}\ntype: user\n---\nbody\n")
+    assert len(store.scan(directory)) == 10_000
+
+
+@settings(max_examples=20)
+@given(st.lists(st.text(max_size=30), min_size=1, max_size=6))
+def test_whatever_is_saved_the_index_is_true(
+    tmp_path_factory: pytest.TempPathFactory, names: list[str]
+) -> None:
+    base = tmp_path_factory.mktemp("store")
+    state = State.open(str(base / "state.db"))
+    store, directory = Store(History(state), now=lambda: NOW), MemoryDirectory(str(base), "user")
+    store.save(directory, a_topic("the first"), cause="user")
+    for name in names:
+        with suppress(InvalidInput):
+            store.save(directory, a_topic(name or "x"), cause="user")
+    lines = index_of(directory).splitlines()
+    pointed = sorted(index.whole_pointers(lines).values())
+    assert pointed == sorted(one.file for one in store.scan(directory))
+    state.close()
+
+
+# --- faults -------------------------------------------------------------------------------------
+
+
+def deeds(store: Store, directory: MemoryDirectory) -> dict[str, Callable[[], object]]:
+    """The ways to change a directory, each against the state that `prepare` makes."""
+    fresh = MemoryDirectory(f"{directory.path}/slug/memory", "project")
+
+    def overwrite() -> None:
+        old = store.read(directory, "user_old.md")
+        text = old.text.replace("old body", "new body")
+        store.write(directory, "user_old.md", text, over=old.version, cause="user")
+
+    return {
+        "first": lambda: store.save(fresh, a_topic("Fresh", body="fresh " * 9000), cause="user"),
+        "save": lambda: store.save(directory, a_topic("Fresh", body="fresh " * 9000), cause="user"),
+        "overwrite": overwrite,
+        "forget": lambda: store.forget(directory, "user_old.md", cause="user"),
+    }
+
+
+def prepare(store: Store, directory: MemoryDirectory) -> None:
+    root = Path(directory.path)
+    root.mkdir(exist_ok=True)
+    shutil.rmtree(root / "slug", ignore_errors=True)
+    for path in root.iterdir():
+        path.unlink()
+    old = topics.render(Topic(name="Old", description="d", type="user", body="old body\n" * 5000))
+    (root / "user_old.md").write_text(old)
+    (root / "MEMORY.md").write_text("- [Old](user_old.md) — d\n")
+    store.scan(directory)
+
+
+def check_whole(store: Store, directory: MemoryDirectory) -> set[str]:
+    """Every file is old or new, none is torn, and a repair leaves nothing behind."""
+    bodies = {b"old body": 5000, b"new body": 5000, b"fresh": 9000}
+    for path in Path(directory.path).glob("*.md"):
+        if path.name != "MEMORY.md":
+            raw = path.read_bytes()
+            assert any(raw.count(word) in {count, 1} for word, count in bodies.items()), path
+    store.repair(directory)
+    files = {one.file for one in store.scan(directory)}
+    assert not [name for name in names_in(directory) if name.endswith(".tmp")]
+    pointed = set(index.whole_pointers(index_of(directory).splitlines()).values())
+    assert pointed == files
+    return files
+
+
+def has_happened(deed: str, directory: MemoryDirectory) -> bool:
+    root = Path(directory.path)
+    if deed == "first":
+        return (root / "slug/memory/feedback_fresh.md").exists()
+    if deed == "save":
+        return (root / "feedback_fresh.md").exists()
+    if deed == "forget":
+        return not (root / "user_old.md").exists()
+    return b"new body" in (root / "user_old.md").read_bytes()
+
+
+def test_a_writer_killed_at_any_point_tears_and_loses_nothing(
+    store: Store, directory: MemoryDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points = 0
+    for name, deed in deeds(store, directory).items():
+        prepare(store, directory)
+        calls = count_calls(monkeypatch, deed)
+        for number, after in itertools.product(range(1, calls + 1), (False, True)):
+            prepare(store, directory)
+            acknowledged = killed_at(monkeypatch, number, deed, after=after)
+            check_whole(store, directory)
+            assert has_happened(name, directory) or not acknowledged
+            points += 1
+    assert points >= 200
+
+
+@pytest.mark.parametrize("code", FULL_AND_BROKEN, ids=errno.errorcode.__getitem__)
+def test_a_full_or_broken_disk_is_reported_and_tears_nothing(
+    store: Store, directory: MemoryDirectory, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    for name, deed in deeds(store, directory).items():
+        prepare(store, directory)
+        for number in range(1, count_calls(monkeypatch, deed) + 1):
+            prepare(store, directory)
+            error = failing_at(monkeypatch, number, code, deed)
+            assert error is None or isinstance(error, MemorydError)
+            assert has_happened(name, directory) or isinstance(error, StorageError), (name, number)
+            left = [one for one in names_in(directory) if one.endswith(".tmp")]
+            assert left == [] or error is None
+            check_whole(store, directory)
+
+
+# --- what others do meanwhile ---------------------------------------------------------------------
+
+
+def test_a_secret_reaches_neither_the_file_name_nor_the_index(
+    store: Store, directory: MemoryDirectory
+) -> None:
+    token = "ghp_" + "x7Kp2LmQ9vRt4WzB8nYc3HdF6jSg1TaE5uQo"
+    saved = store.save(directory, a_topic(f"The token {token}", description=token), cause="user")
+    assert token[4:14].lower() not in saved.file
+    assert token not in index_of(directory)
+    assert store.read(directory, saved.file).topic.type == "feedback"
+
+
+def test_files_that_vanish_during_a_scan_do_not_end_it(
+    store: Store, directory: MemoryDirectory
+) -> None:
+    root = Path(directory.path)
+    root.mkdir()
+    stop = threading.Event()
+
+    def churn() -> None:
+        while not stop.is_set():
+            for number in range(20):
+                (root / f"n{number}.md").write_text("x")
+            for number in range(20):
+                (root / f"n{number}.md").unlink()
+
+    churner = threading.Thread(target=churn)
+    churner.start()
+    try:
+        for _ in range(100):
+            store.scan(directory)
+            store.notice(directory)
+    finally:
+        stop.set()
+        churner.join()
+
+
+@pytest.mark.parametrize("kind", ["link", "folder", "fifo"])
+def test_a_strange_index_does_not_make_a_saved_memory_a_failure(
+    store: Store, directory: MemoryDirectory, kind: str
+) -> None:
+    root = Path(directory.path)
+    root.mkdir()
+    index_path = root / "MEMORY.md"
+    {"link": lambda: index_path.symlink_to("/etc/hostname"), "folder": index_path.mkdir}.get(
+        kind, lambda: os.mkfifo(index_path)
+    )()
+    assert store.save(directory, a_topic(), cause="user").file == "feedback_use_tabs.md"
+
+
+def test_a_file_system_without_exclusive_renames_still_takes_new_memories(
+    store: Store, directory: MemoryDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Plain:
+        def __getattr__(self, name: str) -> object:
+            return getattr(real, name)
+
+        def renameat2(self, *_: object) -> int:
+            ctypes.set_errno(errno.EINVAL)
+            return -1
+
+    real = files._libc
+    monkeypatch.setattr(files, "_libc", Plain())
+    saved = store.save(directory, a_topic(), cause="user")
+    assert store.read(directory, saved.file).topic.body == "Use tabs."
+    assert names_in(directory) == ["MEMORY.md", "feedback_use_tabs.md"]
+
+
+def test_what_was_forgotten_is_told_once(state: State, directory: MemoryDirectory) -> None:
+    told: list[Change] = []
+    store = Store(History(state), now=lambda: NOW, tell=told.append)
+    saved = store.save(directory, a_topic(), cause="user")
+    store.notice(directory)
+    store.forget(directory, saved.file, cause="user")
+    store.notice(directory)
+    assert [change.cause for change in told] == ["user", "user"]
+
+
+def test_too_long_a_text_is_refused_before_it_is_looked_through(
+    store: Store, directory: MemoryDirectory
+) -> None:
+    with pytest.raises(InvalidInput):
+        store.write(directory, "a.md", "api_key=:_" * 800_000, over=None, cause="user")

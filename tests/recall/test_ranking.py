@@ -1,0 +1,425 @@
+"""The ranking core: words, meaning, several indexes asked as one, and what is not shown."""
+
+import time
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from memoryd.recall.embeddings import Meaning
+from memoryd.recall.rules.index import Document, Index, sentence_passages
+from memoryd.recall.rules.postings import Postings
+from memoryd.recall.rules.relevance import Evidence, Likeness, relevant_among, surplus
+from memoryd.recall.rules.search import Hit, Question, search
+from memoryd.recall.rules.vectors import ABSENT, Vector, Vectors, common_part, unit
+
+NOW = 1_800_000_000.0
+DAY = 86_400.0
+
+NOTES = {
+    "tabs": ("Indentation", "Tabs, never spaces", "Indent Go and Makefiles with tabs."),
+    "deploy": ("Deploying", "Deploys go out on Tuesdays", "Run scripts/deploy_prod.sh from CI."),
+    "postgres": ("Database port", "Postgres on 5433", "The test database listens on port 5433."),
+    "reviews": ("Code review", "Two reviewers", "Ask Dana and Lee before merging to main."),
+    "flaky": ("Flaky test", "test_watch is flaky", "TestWatcher.test_rename fails on macOS 14.2."),
+    "editor": ("Editor", "The user works in Neovim", "Prefers short answers in German."),
+    "zephyr": ("Firmware", "FreeRTOS is pinned", "A contract forbids moving to Zephyr."),
+}
+
+
+def indexed(notes: Mapping[str, tuple[str, str, str]]) -> Index:
+    index = Index()
+    for key, (name, description, body) in notes.items():
+        index.put(Document(key, name, description, body, "project", NOW))
+    return index
+
+
+def found(parts: Iterable[Index], text: str, limit: int = 5) -> list[str]:
+    return [hit.key for hit in search(list(parts), Question(text), limit=limit, now=NOW)]
+
+
+@pytest.mark.parametrize(
+    ("query", "key"),
+    [
+        ("which database port do the tests use?", "postgres"),
+        ("how do I deploy to prod", "deploy"),
+        ("run deployProd", "deploy"),
+        ("who reviews before a merge", "reviews"),
+        ("is test_rename flaky on macos 14.2?", "flaky"),
+        ("should the firmware move to zephyr", "zephyr"),
+        ("indenting with tabs or spaces", "tabs"),
+        ("does the user like neovim?", "editor"),
+        ("scripts/deploy_prod.sh", "deploy"),
+        ("ports", "postgres"),
+    ],
+)
+def test_a_memory_is_found_by_its_name_description_or_body(query: str, key: str) -> None:
+    assert found([indexed(NOTES)], query)[0] == key
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "   \n",
+        "and what about that, then?",
+        "recipe for sourdough bread with rye flour",
+        "write a haiku about autumn leaves falling",
+        "continue",
+        "?!",
+    ],
+)
+def test_an_unrelated_or_empty_query_finds_nothing(query: str) -> None:
+    assert found([indexed(NOTES)], query) == []
+
+
+@pytest.fixture(scope="module")
+def meaning(tmp_path_factory: pytest.TempPathFactory) -> Meaning:
+    loaded = Meaning("", str(tmp_path_factory.mktemp("vectors")))
+    loaded.load()
+    if loaded.words is None:
+        pytest.skip("the package with the vectors has no wheel for this machine")
+    return loaded
+
+
+def found_by_meaning(meaning: Meaning, text: str) -> list[str]:
+    index = Index()
+    for key, (name, description, body) in NOTES.items():
+        document = Document(key, name, description, body, "project", NOW)
+        meaning.by_words(document, index.put(document)).give_to(index)
+    return [hit.key for hit in search([index], meaning.question(text), limit=5, now=NOW)]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *(
+            "ok",
+            "yes",
+            "thanks",
+            "thanks, looks good",
+            "go on",
+            "continue",
+            "yes do it",
+            "try again",
+        ),
+        *("sounds good", "what's next", "commit this", "fix it", "never mind", "proceed"),
+        *("make it faster", "that did not work", "good morning", "let's go", "I agree"),
+        *("what should I cook for dinner", "plan a trip to Lisbon", "is it going to rain tomorrow"),
+        *(
+            "reverse a linked list in place",
+            "explain what a monad is",
+            "how does raft elect a leader",
+        ),
+    ],
+)
+def test_small_talk_and_strange_questions_find_nothing(meaning: Meaning, said: str) -> None:
+    assert found_by_meaning(meaning, said) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "key"),
+    [
+        ("which database port do the tests use?", "postgres"),
+        ("on which day do we deploy to production?", "deploy"),
+        ("ports", "postgres"),
+        ("neovim", "editor"),
+        ("who has to review this before merging?", "reviews"),
+        ("should we port the firmwear to zephyr", "zephyr"),
+    ],
+)
+def test_a_real_question_finds_its_memory_first(meaning: Meaning, query: str, key: str) -> None:
+    assert found_by_meaning(meaning, query)[0] == key
+
+
+def test_an_empty_index_finds_nothing() -> None:
+    assert found([], "deploy") == []
+    assert found([Index()], "deploy") == []
+
+
+def test_the_only_memory_is_found_by_a_plain_question() -> None:
+    only = indexed({"tabs": NOTES["tabs"]})
+    assert found([only], "should I indent with tabs or spaces?") == ["tabs"]
+
+
+def test_a_mistyped_word_finds_what_was_meant() -> None:
+    assert found([indexed(NOTES)], "databse port")[0] == "postgres"
+    assert found([indexed(NOTES)], "is zepyhr allowed in the firmware")[0] == "zephyr"
+
+
+def test_a_word_that_is_known_is_not_taken_for_a_slip() -> None:
+    index = indexed({"form": ("Form", "", "form"), "farm": ("Farms", "", "farms")})
+    assert found([index], "farms") == ["farm"]
+
+
+def test_other_scripts_are_found() -> None:
+    index = indexed({"ja": ("デプロイ", "", "本番は火曜日にデプロイする"), **NOTES})
+    assert found([index], "本番のデプロイはいつ")[0] == "ja"
+
+
+def test_a_replaced_memory_is_no_longer_found_by_its_old_words() -> None:
+    index = indexed(NOTES)
+    index.put(Document("zephyr", "Firmware", "", "The board runs NuttX now."))
+    assert found([index], "moving to zephyr") == []
+    assert found([index], "nuttx board") == ["zephyr"]
+    assert len(index) == len(NOTES)
+
+
+def test_a_removed_memory_is_gone_and_removing_again_is_nothing() -> None:
+    index = indexed(NOTES)
+    index.remove("zephyr")
+    index.remove("zephyr")
+    assert "zephyr" not in index
+    assert found([index], "zephyr firmware freertos") == []
+
+
+def test_excluded_memories_leave_their_place_to_others() -> None:
+    index = indexed(
+        NOTES | {"deploy2": ("Deploying", "Deploys are frozen in May", "Deploys stop.")}
+    )
+    (best, *_) = search([index], Question("deploys"), limit=1, now=NOW)
+    (other,) = search([index], Question("deploys"), limit=1, now=NOW, excluded={best.key})
+    assert {best.key, other.key} == {"deploy", "deploy2"}
+    everything = set(NOTES) | {"deploy2", "unknown"}
+    assert search([index], Question("deploys"), limit=5, now=NOW, excluded=everything) == []
+
+
+def test_at_most_the_limit_is_answered_best_first() -> None:
+    index = indexed({str(n): ("Cache", "", "cache " * (n + 1)) for n in range(9)})
+    hits = search([index], Question("cache"), limit=3, now=NOW)
+    assert len(hits) == 3
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_what_each_word_brought_adds_up_to_the_words() -> None:
+    (hit, *_) = search([indexed(NOTES)], Question("test database port"), limit=5, now=NOW)
+    assert [share.term for share in hit.terms if share.share > 0] != []
+    assert sum(share.share for share in hit.terms) == pytest.approx(hit.words)
+    assert {share.term for share in hit.terms} == {"test", "databas", "port"}
+    assert hit.meaning == 0
+    assert hit.words <= hit.score <= hit.words * 1.05
+
+
+def test_among_equals_the_newer_comes_first_and_a_better_one_before_both() -> None:
+    index = Index()
+    index.put(Document("old", "Cache", "", "redis cache", "project", NOW - 400 * DAY))
+    index.put(Document("new", "Cache", "", "redis cache", "project", NOW))
+    index.put(Document("best", "Cache", "", "redis cache eviction", "project", NOW - 900 * DAY))
+    index.put(Document("other", "Queue", "", "rabbit queue", "project", NOW))
+    assert found([index], "redis cache eviction") == ["best", "new", "old"]
+
+
+def test_a_time_stamp_in_the_future_is_no_more_than_new() -> None:
+    index = Index()
+    index.put(Document("future", "Cache", "", "redis", "", NOW + 10_000 * DAY))
+    (hit,) = search([index], Question("redis"), limit=5, now=NOW)
+    assert hit.score <= hit.words * 1.05
+
+
+texts = st.lists(
+    st.sampled_from(["alpha", "beta", "gamma", "delta", "épsilon", "snake_case", "3.11"]),
+    max_size=8,
+)
+keys = st.sampled_from("abcdef")
+changes = st.lists(st.tuples(keys, st.none() | st.tuples(texts, texts, texts)), max_size=25)
+
+
+def applied(index: Index, history: Iterable[tuple[str, tuple[list[str], ...] | None]]) -> None:
+    for key, fields in history:
+        if fields is None:
+            index.remove(key)
+        else:
+            name, description, body = (" ".join(words) for words in fields)
+            index.put(Document(key, name, description, body, "user", NOW))
+
+
+def same(left: list[Hit], right: list[Hit]) -> bool:
+    """Whether two answers say the same, whatever the order of equals."""
+
+    def facts(hits: list[Hit]) -> dict[str, tuple[float, float]]:
+        return {hit.key: (round(hit.score, 9), round(hit.words, 9)) for hit in hits}
+
+    return facts(left) == facts(right)
+
+
+@given(changes, texts)
+def test_an_index_that_changed_is_like_one_built_anew(
+    history: list[tuple[str, tuple[list[str], ...] | None]], words: list[str]
+) -> None:
+    changed, anew = Index(), Index()
+    applied(changed, history)
+    applied(anew, dict(history).items())
+    question = Question(" ".join(words))
+    assert len(changed) == len(anew)
+    assert same(
+        search([changed], question, limit=9, now=NOW), search([anew], question, limit=9, now=NOW)
+    )
+
+
+@given(changes, texts)
+def test_two_indexes_asked_as_one_answer_like_one(
+    history: list[tuple[str, tuple[list[str], ...] | None]], words: list[str]
+) -> None:
+    one, low, high = Index(), Index(), Index()
+    applied(one, history)
+    applied(low, [change for change in history if change[0] < "d"])
+    applied(high, [change for change in history if change[0] >= "d"])
+    question = Question(" ".join(words))
+    assert same(
+        search([low, high], question, limit=9, now=NOW), search([one], question, limit=9, now=NOW)
+    )
+
+
+def axis(number: int, *, of: int = 8) -> Vector:
+    return np.asarray(np.eye(of)[number], np.float32)
+
+
+def with_vectors(vectors: Mapping[str, Vector]) -> Index:
+    index = Index()
+    for number, (key, vector) in enumerate(vectors.items()):
+        ticket = index.put(Document(key, f"Note{number}", "", f"body{number}", "", NOW))
+        index.give_word_vector(key, ticket, vector)
+    return index
+
+
+def test_meaning_finds_what_shares_no_word() -> None:
+    index = with_vectors({f"n{n}": axis(n) for n in range(6)})
+    question = Question("kids", word_vector=axis(2))
+    (hit,) = search([index], question, limit=5, now=NOW)
+    assert (hit.key, hit.words, hit.terms) == ("n2", 0, ())
+    assert hit.meaning > 0
+
+
+def test_what_all_memories_have_in_common_tells_none_apart() -> None:
+    shared = axis(0) * np.float32(0.8)
+    index = with_vectors({f"n{n}": shared + axis(n + 1) * np.float32(0.6) for n in range(6)})
+    asked = unit(axis(0) * np.float32(0.9) + axis(3) * np.float32(0.4))
+    (best, *others) = search([index], Question("kids", word_vector=asked), limit=5, now=NOW)
+    assert best.key == "n2"
+    assert best.meaning > 1.5 * max(hit.meaning for hit in others)
+
+
+def test_a_vector_that_comes_too_late_is_ignored() -> None:
+    index = Index()
+    first = index.put(Document("n", "Old", "", "text"))
+    index.put(Document("n", "New", "", "text"))
+    index.give_word_vector("n", first, axis(1))
+    index.give_sentence_vectors("n", first, axis(1)[np.newaxis])
+    index.give_word_vector("gone", 1, axis(1))
+    assert search([index], Question("kids", word_vector=axis(1)), limit=5, now=NOW) == []
+
+
+def test_a_removed_memory_takes_its_vectors_along() -> None:
+    index = with_vectors({"a": axis(1), "b": axis(2)})
+    index.remove("a")
+    ticket = index.put(Document("c", "Other", "", "text"))
+    assert search([index], Question("kids", word_vector=axis(1)), limit=5, now=NOW) == []
+    index.give_word_vector("c", ticket, axis(3))
+    (hit,) = search([index], Question("kids", word_vector=axis(3)), limit=5, now=NOW)
+    assert hit.key == "c"
+
+
+def test_sentence_vectors_speak_through_the_best_passage_beside_those_without() -> None:
+    index = with_vectors({f"n{n}": axis(n) for n in range(5)})
+    ticket = index.put(Document("long", "Long", "", "text"))
+    index.give_sentence_vectors("long", ticket, np.stack([axis(9, of=16), axis(3, of=16)]))
+    question = Question("kids", axis(7), axis(3, of=16), unrelated_cosine=0.5)
+    (hit,) = search([index], question, limit=5, now=NOW)
+    assert hit.key == "long"
+
+
+def test_vectors_of_another_model_are_not_compared() -> None:
+    index = with_vectors({"a": axis(1)})
+    assert search([index], Question("kids", word_vector=axis(1, of=4)), limit=5, now=NOW) == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), max_size=30))
+def test_the_common_part_is_the_mean_of_what_is_there(steps: list[tuple[int, int]]) -> None:
+    vectors, kept = Vectors(), dict[int, int]()
+    for owner, rows in steps:
+        if rows:
+            vectors.put(owner, np.stack([axis((owner + row) % 8) for row in range(rows)]))
+            kept[owner] = rows
+        else:
+            vectors.drop(owner)
+            kept.pop(owner, None)
+    assert vectors.count == sum(kept.values())
+    expected = sum((axis((o + r) % 8) for o, n in kept.items() for r in range(n)), np.zeros(8))
+    common = common_part([vectors], axis(0))
+    assert np.allclose(common * (vectors.count + 10), expected, atol=1e-4) or not kept
+    assert [owner for owner in range(6) if vectors.cosine(owner, axis(0)) != ABSENT] == sorted(kept)
+    likeness = vectors.likeness(axis(0), np.zeros(8, np.float32), 6)
+    cosines = [max(vectors.cosine(owner, axis(0)), 0.0) for owner in range(6)]
+    assert list(likeness) == cosines
+
+
+def test_sentence_passages_carry_their_heading() -> None:
+    body = "First thing happened here. " * 30
+    texts = sentence_passages(Document("k", "Name", "About it", body))
+    assert len(texts) > 1
+    assert all(text.startswith("Name\nAbout it\n") for text in texts)
+    assert sentence_passages(Document("k", "Name", "About it", "")) == ["Name\nAbout it\n"]
+
+
+def test_postings_forget_a_text_whole() -> None:
+    postings = Postings()
+    first = postings.add({"a": 2.0, "b": 1.0})
+    second = postings.add({"a": 1.0})
+    postings.drop(first)
+    assert (postings.size, postings.total_length) == (1, 1.0)
+    assert (postings.holders_of("a"), postings.holders_of("b")) == (1, 0)
+    assert postings.add({"c": 1.0}) == first
+    scores = postings.scores({"a": 1.0, "b": 1.0, "c": 1.0}, 1.0)
+    shares = dict(postings.shares(second, {"a": 1.0, "c": 1.0}, 1.0))
+    assert shares == {"a": pytest.approx(scores[second])}
+    with pytest.raises(LookupError):
+        postings.drop(7 if postings.capacity > 7 else _dropped(postings, first))
+
+
+def _dropped(postings: Postings, slot: int) -> int:
+    postings.drop(slot)
+    return slot
+
+
+def evidence(
+    covered: float = 0.0, cosine: float = 0.0, kind: Likeness = Likeness.WORDS, memories: int = 100
+) -> Evidence:
+    return Evidence(covered=covered, known=covered, kind=kind, cosine=cosine, memories=memories)
+
+
+def test_more_evidence_never_hides_and_a_larger_crowd_never_shows() -> None:
+    for kind in Likeness:
+        some = evidence(0.5, kind=kind)
+        assert relevant_among([evidence(kind=kind)]) == [False]
+        assert relevant_among([evidence(covered=1.0, cosine=0.8, kind=kind)]) == [True]
+        assert surplus(some) < surplus(evidence(0.6, kind=kind))
+        assert surplus(replace(some, memories=10)) > surplus(replace(some, memories=400))
+        assert surplus(replace(some, memories=5_000)) == surplus(replace(some, memories=50_000))
+    assert surplus(evidence(cosine=0.3)) < surplus(evidence(cosine=0.4))
+
+
+def test_a_query_that_says_little_needs_more_evidence() -> None:
+    said = [surplus(replace(evidence(0.5), substance=substance)) for substance in (5, 15, 20, 90)]
+    assert said[0] < said[1] < said[2] == said[3]
+
+
+def test_what_just_misses_the_bar_is_shown_in_company_only() -> None:
+    good = evidence(covered=1.0, cosine=0.8)
+    steps = [evidence(covered=0.3, cosine=step / 100) for step in range(80)]
+    nearly = max((one for one in steps if surplus(one) < 0), key=surplus)
+    assert relevant_among([nearly, nearly]) == [False, False]
+    assert relevant_among([nearly, good, evidence()]) == [True, True, False]
+    assert relevant_among([]) == []
+
+
+def test_a_huge_query_is_answered_in_good_time() -> None:
+    index = indexed(NOTES)
+    start = time.process_time()
+    found([index], "databsae " * 50_000 + "x" * 500_000)
+    found(
+        [index], " ".join(f"wrod{chr(97 + n % 26)}{chr(97 + n // 26 % 26)}" for n in range(20_000))
+    )
+    assert time.process_time() - start < 10

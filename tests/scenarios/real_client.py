@@ -1,0 +1,145 @@
+"""memoryd inside the real Claude Code, end to end: `make test-client`, not part of `make test`.
+
+It needs the client (npm package @anthropic-ai/claude-code; CLAUDE names its command), run in a
+clean home against our scripted server on loopback. So that nothing can reach outside, whatever the
+client tries, everything happens in a network namespace that has no network but loopback.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from tests.support.running import COMMAND, Daemon, environment, make_home
+from tests.support.scripted_model import Message, ScriptedModel, SeenRequest, Stream, says
+
+FACT = "Remember that we deploy on Tuesdays only, because the customer's change board meets then."
+QUESTION = "On which weekday do we deploy, and why?"
+INSIDE = "MEMORYD_TEST_CLIENT_INSIDE"
+WAIT_SECONDS = 120
+
+
+def main() -> int:
+    claude = os.environ.get("CLAUDE") or shutil.which("claude")
+    if claude is None:
+        print("no claude command: npm install @anthropic-ai/claude-code, or set CLAUDE to its path")
+        return 1
+    if os.environ.get(INSIDE) != "1":
+        return in_a_namespace_of_its_own()
+    with tempfile.TemporaryDirectory() as made, ScriptedModel(streamed) as model:
+        home = make_home(Path(made))
+        daemon = Daemon(home).start()
+        try:
+            play(Path(claude), home, daemon, model)
+        finally:
+            daemon.end()
+    print("all of it happened")
+    return 0
+
+
+def in_a_namespace_of_its_own() -> int:
+    """Runs this file again where there is no network but loopback."""
+    inner = f"ip link set lo up && exec {sys.executable} -m tests.scenarios.real_client"
+    command = ["unshare", "--map-root-user", "--net", "sh", "-c", inner]
+    try:
+        return subprocess.run(command, env=os.environ | {INSIDE: "1"}, check=False).returncode
+    except FileNotFoundError:
+        print("this needs unshare and ip (Linux): the client must not reach the network")
+        return 1
+
+
+def play(claude: Path, home: Path, daemon: Daemon, model: ScriptedModel) -> None:
+    project = home / "src/app"
+    project.mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    install = [*COMMAND, "install", "--hooks", "claude-code", "--mcp"]
+    subprocess.run(install, env=daemon.env, check=True, stdout=subprocess.DEVNULL)
+    with daemon.peer() as peer:
+        peer.call("recall", query="warm up", cwd=str(project))
+        peer.call("events/subscribe", kinds=["memory/saved"])
+        ask(claude, home, project, model, FACT)
+        event = peer.next_event()
+        saved = Path(event["path"])
+        print(f"a turn became a memory: {saved.name}")
+        assert "Tuesday" in saved.read_text()
+    model.requests.clear()
+    ask(claude, home, project, model, QUESTION)
+    sent = [json.dumps(request.body) for request in model.requests]
+    told = [body for body in sent if QUESTION in body and "| " in body and "@memory" in body]
+    assert told, "the hook's text did not reach the request"
+    assert any("Tuesdays" in body for body in told)
+    print("the next session was told: the memory stands in the request that the client sent")
+    servers = [body for body in sent if "memoryd" in body]
+    assert servers, "the client does not know the MCP server"
+    print("the client knows the MCP server")
+
+
+def ask(claude: Path, home: Path, project: Path, model: ScriptedModel, prompt: str) -> None:
+    env = environment(home) | {
+        "ANTHROPIC_BASE_URL": model.base_url,
+        "ANTHROPIC_API_KEY": "made-up",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "DISABLE_ERROR_REPORTING": "1",
+        "DISABLE_TELEMETRY": "1",
+    }
+    done = subprocess.run(
+        [str(claude), "-p", prompt],
+        cwd=project,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    print(f"claude -p: {done.stdout.strip()[:80]}")
+
+
+def streamed(request: SeenRequest) -> Any:
+    """What the client expects: the answer as a stream when it asks for one."""
+    message: Message = says("Understood.")
+    if not request.body.get("stream"):
+        return message
+    usage = {"input_tokens": 100, "output_tokens": 5}
+    start = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": request.body.get("model", "scripted"),
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": usage,
+    }
+    return Stream(
+        [
+            {"type": "message_start", "message": start},
+            {
+                "type": "content_block_start",
+                "index": 0,
+                "content_block": {"type": "text", "text": ""},
+            },
+            {
+                "type": "content_block_delta",
+                "index": 0,
+                "delta": {"type": "text_delta", "text": "Understood."},
+            },
+            {"type": "content_block_stop", "index": 0},
+            {
+                "type": "message_delta",
+                "delta": {"stop_reason": "end_turn", "stop_sequence": None},
+                "usage": usage,
+            },
+            {"type": "message_stop"},
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

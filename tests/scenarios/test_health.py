@@ -1,0 +1,177 @@
+"""What the daemon finds out about its own health, asked over its socket."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoryd.api.handlers.health import shared_folder_finding
+from memoryd.base import paths
+from tests.support.running import Daemon, Peer
+from tests.support.scripted_model import ScriptedModel, SeenRequest, Status, says
+from tests.support.session_script import SessionScript
+
+WELL = "---\nname: Tabs\ndescription: tabs in Makefiles\ntype: feedback\n---\n\nUse tabs.\n"
+
+
+@pytest.fixture
+def daemon(home: Path) -> Iterator[Daemon]:
+    one = Daemon(home).start()
+    yield one
+    one.end()
+
+
+@pytest.fixture
+def peer(daemon: Daemon) -> Iterator[Peer]:
+    with daemon.peer() as peer:
+        yield peer
+
+
+def folder_of(home: Path, root: str) -> Path:
+    return home / ".claude/projects" / paths.slug(root)
+
+
+def memory_folder(home: Path, root: str) -> Path:
+    folder = folder_of(home, root) / "memory"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def found(peer: Peer, cwd: str) -> dict[str, Any]:
+    return {one["check"]: one for one in peer.call("health", cwd=cwd)["findings"]}
+
+
+def test_an_empty_project_is_healthy(peer: Peer, tmp_path: Path) -> None:
+    verdicts = {name: one["verdict"] for name, one in found(peer, str(tmp_path)).items()}
+    assert verdicts == {"index": "ok", "memories": "ok", "shared folder": "ok"}
+
+
+def test_a_header_that_says_nothing_is_named(peer: Peer, home: Path, tmp_path: Path) -> None:
+    folder = memory_folder(home, str(tmp_path))
+    (folder / "well.md").write_text(WELL)
+    (folder / "odd.md").write_text("---\nname: [\n---\nno\n")
+    (folder / "typeless.md").write_text("---\nname: x\ntype: nonsense\n---\nno\n")
+    one = found(peer, str(tmp_path))["memories"]
+    assert one["verdict"] == "warn"
+    assert f"{folder}/odd.md" in one["reason"]
+    assert f"{folder}/typeless.md" in one["reason"]
+    assert "well.md" not in one["reason"]
+
+
+def test_an_index_over_its_limits_is_named(peer: Peer, home: Path, tmp_path: Path) -> None:
+    folder = memory_folder(home, str(tmp_path))
+    (folder / "MEMORY.md").write_text("- a line that a person made\n" * 201)
+    one = found(peer, str(tmp_path))["index"]
+    assert one["verdict"] == "warn"
+    assert one["mend"].startswith("memoryd dream --now")
+    assert f"{folder}/MEMORY.md" in one["reason"]
+
+
+def test_two_projects_in_one_folder_are_named_while_both_are_there(
+    daemon: Daemon, home: Path, tmp_path: Path
+) -> None:
+    dotted, dashed = tmp_path / "my.app", tmp_path / "my-app"
+    for root in (dotted, dashed):
+        root.mkdir()
+        script = SessionScript(session_id=root.name, cwd=str(root))
+        script.turn("What is this?", "An app.")
+        folder = folder_of(home, str(root))
+        folder.mkdir(parents=True, exist_ok=True)
+        with daemon.peer() as peer:
+            peer.call("events/subscribe", kinds=["transcript/turn"])
+            (folder / f"{root.name}.jsonl").write_bytes(script.data)
+            assert peer.next_event()["project"] == str(root)
+    with daemon.peer() as peer:
+        one = found(peer, "/")["shared folder"]
+        assert one["verdict"] == "warn"
+        assert f"{dashed} and {dotted} share the folder" in one["reason"]
+        dotted.rmdir()
+        assert found(peer, "/")["shared folder"]["verdict"] == "ok"
+
+
+def test_two_projects_in_one_folder_are_named_by_their_old_sessions(
+    home: Path, tmp_path: Path
+) -> None:
+    for name in ("my.app", "my-app"):
+        root = tmp_path / name
+        root.mkdir()
+        script = SessionScript(session_id=name, cwd=str(root))
+        script.turn("What is this?", "An app.")
+        folder = folder_of(home, str(root))
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.jsonl").write_bytes(script.data)
+    daemon = Daemon(home).start()
+    try:
+        with daemon.peer() as peer:
+            one = found(peer, str(tmp_path / "my.app"))["shared folder"]
+    finally:
+        daemon.end()
+    assert one["verdict"] == "warn"
+    assert f"{tmp_path}/my-app and {tmp_path}/my.app share the folder" in one["reason"]
+
+
+def test_two_projects_in_one_folder_are_named_without_any_session(
+    peer: Peer, tmp_path: Path
+) -> None:
+    for name in ("my.app", "my-app"):
+        (tmp_path / name).mkdir()
+        given = {"name": name, "description": name, "type": "feedback", "body": name}
+        peer.call("memory/save", cwd=str(tmp_path / name), **given)
+    assert found(peer, str(tmp_path / "my.app"))["shared folder"]["verdict"] == "warn"
+
+
+def test_paths_without_a_slug_in_common_share_nothing() -> None:
+    assert shared_folder_finding(["/a/b", "/a/b", "/a/c"], lambda _: True).verdict == "ok"
+
+
+def test_status_names_what_was_saved_last_and_not_what_was_forgotten(
+    peer: Peer, tmp_path: Path
+) -> None:
+    for name in ("First", "Second", "Third"):
+        given = {"name": name, "description": name, "type": "feedback", "body": name}
+        path = peer.call("memory/save", cwd=str(tmp_path), **given)["path"]
+    peer.call("memory/forget", cwd=str(tmp_path), path=path)
+    recent = peer.call("status", cwd=str(tmp_path))["recent"]
+    assert [one["name"] for one in recent] == ["Second", "First"]
+    assert {(one["project"], one["cause"]) for one in recent} == {(str(tmp_path), "user")}
+
+
+def test_without_a_model_there_is_no_server_to_try(peer: Peer) -> None:
+    findings = peer.call("health", cwd="/", provider=True)["findings"]
+    assert findings[-1]["check"] == "model server"
+    assert findings[-1]["verdict"] == "ok"
+
+
+def asked_with(home: Path, script: list[Any]) -> tuple[dict[str, Any], list[SeenRequest]]:
+    """What is found of a model server that answers like this, and what it was asked."""
+    with ScriptedModel(script) as server:
+        key = {"ANTHROPIC_API_KEY": "for-the-test", "ANTHROPIC_BASE_URL": server.base_url}
+        daemon = Daemon(home, **key).start()
+        try:
+            with daemon.peer() as peer:
+                peer.call("health", cwd="/")
+                assert server.requests == []
+                found = peer.call("health", cwd="/", provider=True)["findings"][-1]
+        finally:
+            daemon.end()
+        return found, list(server.requests)
+
+
+def test_the_provider_is_tried_only_when_asked_for_and_by_one_small_call(home: Path) -> None:
+    found, requests = asked_with(home, [says("yes")])
+    assert (found["check"], found["verdict"]) == ("model server", "ok")
+    assert "claude-haiku-5-5" in found["reason"]
+    (request,) = requests
+    assert request.body["max_tokens"] == 1
+
+
+def test_a_provider_that_refuses_the_key_is_a_warning(home: Path) -> None:
+    found, _ = asked_with(home, [Status(401)])
+    assert found["verdict"] == "warn"
+    assert found["reason"].startswith("127.0.0.1: ")
+    assert found["mend"]
+
+
+def test_status_says_which_fences_are_up(peer: Peer) -> None:
+    assert set(peer.call("status")["fences"]) == {"openat2", "landlock"}

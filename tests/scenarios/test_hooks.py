@@ -1,0 +1,232 @@
+"""The hooks as the client runs them, with the payloads that it really sent."""
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoryd.api.handlers import hooks
+from memoryd_client.install import claude_code
+from tests.support.running import COMMAND, Daemon, make_home
+from tests.support.scripted_model import ScriptedModel, says
+from tests.support.session_script import SessionScript
+
+RECORDED = Path(__file__).parents[1] / "data/claude-code/c19_hooks/hooks.json"
+SESSION = "5f0c3a52-6f6e-4b6e-9d5c-1d2f3a4b5c6d"
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    running = Daemon(make_home(tmp_path_factory.mktemp("hooks"))).start()
+    with running.peer() as peer:  # recall is loaded in the background: wait for it once
+        peer.call("recall", query="warm up", cwd="/")
+    yield running
+    running.end()
+
+
+@pytest.fixture
+def cwd(tmp_path: Path) -> str:
+    folder = tmp_path / "app"
+    folder.mkdir()
+    return str(folder)
+
+
+def recorded() -> list[dict[str, Any]]:
+    return [one.get("payload", one) for one in json.loads(RECORDED.read_text())]
+
+
+def run_hook(daemon: Daemon, payload: dict[str, Any]) -> str:
+    """What the real hook process prints for a payload; it must always exit 0."""
+    done = subprocess.run(
+        [*COMMAND, "hook"],
+        input=json.dumps(payload).encode(),
+        env=daemon.env,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done.stdout.decode()
+
+
+def injected(daemon: Daemon, payload: dict[str, Any]) -> str:
+    """The context that a hook adds, asked without the process's deadline."""
+    with daemon.peer() as peer:
+        stdout = peer.call("hook", **payload)["stdout"]
+    if not stdout:
+        return ""
+    output = json.loads(stdout)["hookSpecificOutput"]
+    assert output["hookEventName"] == payload["hook_event_name"]
+    return str(output["additionalContext"])
+
+
+def event(name: str, cwd: str, **more: Any) -> dict[str, Any]:
+    return {"hook_event_name": name, "session_id": SESSION, "cwd": cwd} | more
+
+
+def test_every_recorded_payload_is_taken_in_silence_or_with_a_word(daemon: Daemon) -> None:
+    payloads = recorded()
+    assert len(payloads) > 20
+    for payload in payloads:
+        with daemon.peer() as peer:
+            stdout = peer.call("hook", **payload)["stdout"]
+        assert isinstance(stdout, str)
+        if payload["hook_event_name"] not in {"SessionStart", "UserPromptSubmit"}:
+            assert stdout == ""
+
+
+@pytest.mark.parametrize("state", ["running", "frozen", "gone"])
+def test_no_recorded_payload_can_make_the_process_fail(home: Path, state: str) -> None:
+    one_of_each = {one["hook_event_name"]: one for one in recorded()}
+    assert set(claude_code.EVENTS) < set(one_of_each)
+    daemon = Daemon(home)
+    try:
+        if state != "gone":
+            process = daemon.start().process
+            assert process is not None
+            process.send_signal(signal.SIGSTOP if state == "frozen" else signal.SIGCONT)
+        for name in claude_code.EVENTS:
+            said = run_hook(daemon, one_of_each[name])
+            if state != "running" or name not in {"SessionStart", "UserPromptSubmit"}:
+                assert said == ""
+    finally:
+        daemon.end()
+
+
+def test_a_prompt_gets_the_memories_that_fit_once(daemon: Daemon, cwd: str) -> None:
+    fact = {"name": "Staging", "description": "where staging is", "type": "reference"}
+    with daemon.peer() as peer:
+        peer.call("memory/save", cwd=cwd, **fact, body="Staging runs on host zebra-7.")
+        peer.call("recall", query="staging host", cwd=cwd)
+    prompt = event("UserPromptSubmit", cwd, prompt="which host does staging run on?")
+    assert "zebra-7" in injected(daemon, prompt)
+    assert injected(daemon, prompt) == ""
+
+
+def test_the_process_prints_what_the_daemon_says(daemon: Daemon, cwd: str) -> None:
+    fact = {"name": "Émile", "description": "who is Émile", "type": "project"}
+    with daemon.peer() as peer:
+        peer.call("memory/save", cwd=cwd, **fact, body='Émile owns "billing" ✓\nand more.')
+        peer.call("recall", query="billing", cwd=cwd)
+    prompt = event("UserPromptSubmit", cwd, prompt="who owns billing?", session_id="other")
+    said = run_hook(daemon, prompt)
+    if said:  # the process may give up after its 220 ms on a busy machine, and then says nothing
+        text = json.loads(said)["hookSpecificOutput"]["additionalContext"]
+        assert '| Émile owns "billing" ✓\n| and more.' in text
+    assert run_hook(daemon, event("Stop", cwd)) == ""
+
+
+@pytest.mark.parametrize(
+    "prompt", ["", "   ", "<task-notification>\n<task-id>x</task-id>", "<command-name>/x"]
+)
+def test_a_machines_words_are_no_question(daemon: Daemon, cwd: str, prompt: str) -> None:
+    assert injected(daemon, event("UserPromptSubmit", cwd, prompt=prompt)) == ""
+
+
+def test_a_prompt_that_says_nothing_is_no_question_for_anybody(home: Path, cwd: str) -> None:
+    chosen = says('{"selected_memories": ["user_yes_and_go_on.md"]}')
+    with ScriptedModel(lambda _: chosen) as model:
+        daemon = Daemon(home, ANTHROPIC_API_KEY="made-up", ANTHROPIC_BASE_URL=model.base_url)
+        daemon.start()
+        try:
+            with daemon.peer() as peer:
+                memory = {"name": "Yes and go on", "type": "user", "description": "ok, continue"}
+                peer.call("memory/save", cwd=cwd, body="Thanks, looks good.", **memory)
+                peer.call("recall", query="", cwd=cwd, deadline_ms=60_000)
+            before = len(model.requests)
+            for prompt in ("ok", "yes", "go on", "continue", "great", "try again", "do it"):
+                assert injected(daemon, event("UserPromptSubmit", cwd, prompt=prompt)) == ""
+            assert len(model.requests) == before
+            asked = "ok, continue with what I said about yes and thanks, it looks good"
+            assert injected(daemon, event("UserPromptSubmit", cwd, prompt=asked))
+        finally:
+            daemon.end()
+
+
+@pytest.mark.parametrize("name", ["Stop", "SubagentStop", "SessionEnd", "PreCompact", "Unheard"])
+def test_nothing_is_said_where_words_would_do_harm(daemon: Daemon, cwd: str, name: str) -> None:
+    more = {"transcript_path": f"{daemon.home}/.claude/projects/-x/{SESSION}.jsonl"}
+    assert injected(daemon, event(name, cwd, **more)) == ""
+
+
+def test_a_broken_payload_is_an_error_for_us_and_silence_for_the_client(daemon: Daemon) -> None:
+    for payload in ({}, {"hook_event_name": 5}, {"hook_event_name": "SessionStart", "cwd": "rel"}):
+        assert run_hook(daemon, payload) == ""
+
+
+def a_long_session(daemon: Daemon, cwd: str) -> Path:
+    script = SessionScript(SESSION, cwd)
+    usage = {"cache_read_input_tokens": 20_000, "input_tokens": 1, "output_tokens": 1}
+    script.prompt("rewrite the importer")
+    script.answer("half of it is done", message={"usage": usage})
+    slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in cwd)
+    folder = daemon.home / ".claude/projects" / slug
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{SESSION}.jsonl"
+    path.write_bytes(script.data)
+    notes = folder / SESSION / "session-memory/summary.md"
+    notes.parent.mkdir(parents=True)
+    notes.write_text("# Session Title\n\nImporter\n\n# Current State\n\nhalf of it is done\n")
+    return notes
+
+
+@pytest.mark.parametrize("source", ["compact", "resume", "fork"])
+def test_after_a_compaction_or_resume_the_session_gets_its_notes_back(
+    daemon: Daemon, cwd: str, source: str
+) -> None:
+    a_long_session(daemon, cwd)
+    text = injected(daemon, event("SessionStart", cwd, source=source))
+    assert "Notes of this session" in text
+    assert "half of it is done" in text
+
+
+def test_a_new_session_is_told_where_the_last_one_stopped(daemon: Daemon, cwd: str) -> None:
+    a_long_session(daemon, cwd)
+    text = injected(daemon, event("SessionStart", cwd, source="startup", session_id="new-one"))
+    assert "| Importer" in text
+    assert "CLAUDE.md" not in text
+    own = injected(daemon, event("SessionStart", cwd, source="startup"))
+    assert "Importer" not in own
+
+
+def test_what_the_client_loads_itself_is_not_repeated(daemon: Daemon, cwd: str) -> None:
+    (Path(cwd) / "CLAUDE.md").write_text("Never use semicolons.")
+    with daemon.peer() as peer:
+        fact = {"description": "d", "type": "user", "body": "b"}
+        peer.call("memory/save", cwd=cwd, name="In the project", **fact)
+        peer.call("memory/save", cwd=cwd, name="Of the person", scope="user", **fact)
+    text = injected(daemon, event("SessionStart", cwd, source="startup", session_id="n"))
+    assert "semicolons" not in text
+    assert "In the project" not in text
+    assert "Of the person" in text
+
+
+def test_memory_that_is_off_says_nothing(daemon: Daemon, cwd: str) -> None:
+    a_long_session(daemon, cwd)
+    with daemon.peer() as peer:
+        peer.call("switch", cwd=cwd, enabled=False)
+    assert injected(daemon, event("SessionStart", cwd, source="compact")) == ""
+
+
+def test_recent_tools_are_read_from_the_end_of_the_transcript(tmp_path: Path) -> None:
+    script = SessionScript(SESSION, "/app")
+    script.prompt("go")
+    for tool in ("Read", "Bash", "Read", "mcp__db__query"):
+        call = script.call(tool, {"x": 1})
+        script.result(call, "ok")
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b'{"cut off line' + b"x" * 100 + b"\n" + script.data)
+    assert list(hooks.tools_at_the_end(str(path))) == ["Read", "Bash", "Read", "mcp__db__query"]
+    assert list(hooks.tools_at_the_end(str(tmp_path / "none.jsonl"))) == []
+
+
+def test_a_text_that_is_too_long_is_cut_at_a_line() -> None:
+    text = "\n".join(f"line {number} \U0001f600" for number in range(3000))
+    cut = hooks.within(text)
+    assert len(cut.encode("utf-16-le")) // 2 <= 10_000
+    assert cut.endswith("did not fit]")
+    assert hooks.within("short") == "short"

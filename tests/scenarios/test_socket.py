@@ -1,0 +1,378 @@
+"""The contract of the socket: every peer gets its answer, or harms itself alone."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal
+
+import anyio
+import pytest
+
+from memoryd.api.rules.framing import MESSAGE_LIMIT_BYTES
+from memoryd.api.rules.protocol import Params, RequestError
+from memoryd.api.server import Server, calls_in, decoded
+from memoryd.api.subscriptions import Hub
+from memoryd.daemon.listener import Door
+from tests.support.running import WAIT_SECONDS, Daemon, Peer, make_home
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """One daemon for all: a peer that could spoil it for the next would fail that one's test."""
+    running = Daemon(make_home(tmp_path_factory.mktemp("rpc"))).start()
+    yield running
+    running.end()
+
+
+@pytest.mark.parametrize("framing", ["lines", "headers"])
+def test_both_framings_are_answered(daemon: Daemon, framing: Literal["lines", "headers"]) -> None:
+    with daemon.peer(framing) as peer:
+        pong = peer.call("ping")
+        assert daemon.process is not None
+        assert pong["pid"] == daemon.process.pid
+        assert set(pong) >= {"version", "pid", "uptime_seconds"}
+
+
+@pytest.mark.parametrize("id_", [0, -7, 1.5, "", "abc", "é", None, 2**53], ids=repr)
+def test_every_legal_id_comes_back(daemon: Daemon, id_: Any) -> None:
+    with daemon.peer() as peer:
+        peer.send({"jsonrpc": "2.0", "id": id_, "method": "ping"})
+        answer = peer.receive()
+        assert answer["id"] == id_
+        assert "result" in answer
+
+
+def test_params_null_and_absent_and_unknown_keys_are_fine(daemon: Daemon) -> None:
+    with daemon.peer() as peer:
+        for extra in ({"params": None}, {}, {"params": {"new": 1}, "extra": 2}):
+            peer.send({"jsonrpc": "2.0", "id": 1, "method": "ping", **extra})
+            assert "result" in peer.receive()
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "id_"),
+    [
+        (b"{nonsense", -32700, None),
+        (b'{"jsonrpc":"2.0","id":3,"method":"\xff"}', -32700, 3),
+        (b"[" * 100_000, -32700, None),
+        (b'{"params": ' + b"[" * 100_000, -32700, None),
+        (b"{}", -32600, None),
+        (b"[]", -32600, None),
+        (b'{"jsonrpc":"1.0","id":4,"method":"ping"}', -32600, 4),
+        (b'{"jsonrpc":"2.0","id":5,"method":7}', -32600, 5),
+        (b'{"jsonrpc":"2.0","id":[1],"method":"ping"}', -32600, None),
+        (b'{"jsonrpc":"2.0","id":6,"method":"no/such"}', -32601, 6),
+        (b'{"jsonrpc":"2.0","id":7,"method":"memory/get","params":{"cwd":1}}', -32602, 7),
+        (b'{"jsonrpc":"2.0","id":8,"method":"memory/get","params":[1]}', -32602, 8),
+        (b'{"jsonrpc":"2.0","id":9,"method":"memory/list","params":{"cwd":"rel"}}', -32602, 9),
+    ],
+    ids=lambda value: repr(value)[:40],
+)
+def test_bad_requests_get_the_standards_codes_and_keep_their_id(
+    daemon: Daemon, text: bytes, code: int, id_: Any
+) -> None:
+    with daemon.peer() as peer:
+        peer.send(text)
+        answer = peer.receive()
+        assert (answer["error"]["code"], answer["id"]) == (code, id_)
+        assert answer["error"]["data"]["kind"]
+        assert "result" in peer.ask("ping")
+
+
+def test_our_own_errors_carry_kind_and_hint(daemon: Daemon, home: Path) -> None:
+    with daemon.peer() as peer:
+        error = peer.ask("memory/get", cwd=str(home), path="none.md")["error"]
+        assert error["code"] == -32001
+        assert error["data"] == {"kind": "not-found", "hint": "memoryd list shows them"}
+
+
+def test_a_lone_surrogate_in_a_request_costs_that_character_alone(
+    daemon: Daemon, home: Path
+) -> None:
+    with daemon.peer() as peer:
+        text = json.dumps({"cwd": str(home), "path": "x"})[:-2] + '\\ud800"}'
+        peer.send(b'{"jsonrpc":"2.0","id":1,"method":"memory/get","params":' + text.encode() + b"}")
+        assert peer.receive()["error"]["data"]["kind"] == "not-found"
+
+
+def test_a_batch_is_answered_whole_and_its_notifications_are_silent(daemon: Daemon) -> None:
+    ping = {"jsonrpc": "2.0", "method": "ping"}
+    with daemon.peer() as peer:
+        peer.send([ping | {"id": 1}, ping, 5, ping | {"id": 2}])
+        answers = peer.receive()
+        assert [answer["id"] for answer in answers] == [1, None, 2]
+        peer.send([ping, ping])
+        peer.send(ping)
+        assert peer.call("ping")["pid"]
+
+
+def test_a_batch_of_ten_thousand_is_answered(daemon: Daemon) -> None:
+    with daemon.peer() as peer:
+        peer.send([{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in range(10_000)])
+        assert len(peer.receive()) == 10_000
+
+
+def test_a_longer_batch_is_refused_whole(daemon: Daemon) -> None:
+    with daemon.peer() as peer:
+        peer.send([{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in range(20_000)])
+        error = peer.receive()["error"]
+        assert error["code"] == -32600
+        assert error["message"] == "a batch may have at most 10000 calls"
+        assert peer.call("ping")
+
+
+@pytest.mark.parametrize(
+    ("item", "words"), [(b"1", "got `int` - at `$[0]`"), (b"{}", "at most 10000 calls")]
+)
+def test_a_long_batch_is_refused_before_it_is_built(item: bytes, words: str) -> None:
+    text = b"[" + b",".join([item] * (MESSAGE_LIMIT_BYTES // 4)) + b"]"
+    tracemalloc.start()
+    with pytest.raises(RequestError, match=re.escape(words)):
+        calls_in(text)
+    _, most_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most_bytes < len(text)
+
+
+def test_half_a_character_is_mended_in_no_text_that_takes_long() -> None:
+    start, end = b'{"jsonrpc":"2.0","method":"ping","params":{"x":"', b'\\ud800"}}'
+    assert b'"?"' in bytes(decoded(start + end).params)
+    with pytest.raises(RequestError, match="this is not JSON"):
+        decoded(start + b"x" * MESSAGE_LIMIT_BYTES + end)
+
+
+async def test_a_ping_is_answered_while_another_peers_batch_runs(home: Path) -> None:
+    path = str(home / "run/memoryd.sock")
+    began, answered = anyio.Event(), 0
+
+    async def pong(_: Params) -> object:
+        nonlocal answered
+        answered += 1
+        began.set()
+        return answered
+
+    with Door(path, []) as door:
+        async with anyio.create_task_group() as tasks:
+            await door.open(Server(pong, Hub(), str), tasks)
+            async with (
+                await anyio.connect_unix(path) as busy,
+                await anyio.connect_unix(path) as one,
+            ):
+                ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+                tasks.start_soon(busy.send, json.dumps([ping] * 10_000).encode() + b"\n")
+                with anyio.fail_after(WAIT_SECONDS):
+                    await began.wait()
+                    await one.send(json.dumps(ping).encode() + b"\n")
+                    assert json.loads(await one.receive())["result"] < 10_000
+                tasks.cancel_scope.cancel()
+
+
+def test_memories_can_be_saved_listed_read_and_forgotten(daemon: Daemon, home: Path) -> None:
+    cwd = str(home / "src/app")
+    Path(cwd).mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", cwd], check=True)
+    with daemon.peer() as peer:
+        new = {"name": "Use tabs", "description": "d", "type": "feedback", "body": "Tabs.\n"}
+        saved = peer.call("memory/save", cwd=cwd, **new)
+        slug = cwd.replace("/", "-").replace(".", "-").replace("_", "-")
+        memory = daemon.home / f".claude/projects/{slug}/memory"
+        assert saved["path"] == str(memory / "feedback_use_tabs.md")
+        (listed,) = peer.call("memory/list", cwd=cwd)["memories"]
+        assert (listed["name"], listed["type"], listed["scope"]) == (
+            "Use tabs",
+            "feedback",
+            "project",
+        )
+        sub = str(Path(cwd) / "deeper")
+        Path(sub).mkdir()
+        for named in ("feedback_use_tabs.md", "feedback_use_tabs", "use tabs", saved["path"]):
+            got = peer.call("memory/get", cwd=sub, path=named)
+            assert "Tabs." in got["content"]
+            assert got["version"] == saved["version"]
+        peer.call("memory/save", cwd=cwd, **(new | {"scope": "user", "type": "user"}))
+        assert len(peer.call("memory/list", cwd=cwd)["memories"]) == 2
+        assert len(peer.call("memory/list", cwd=str(home))["memories"]) == 1
+        assert peer.call("memory/forget", cwd=cwd, path="feedback_use_tabs.md")["version"]
+        assert peer.ask("memory/get", cwd=cwd, path="feedback_use_tabs.md")["error"]
+
+
+def test_status_says_what_the_contract_promises(daemon: Daemon, home: Path) -> None:
+    with daemon.peer() as peer:
+        status = peer.call("status", cwd=str(home))
+        assert status["memory"]["enabled"] is True
+        assert set(status["transcripts"]) >= {"watched", "behind"}
+        assert set(status["queue"]) >= {"waiting", "running"}
+        assert set(status["spending"]) >= {"today_usd", "month_usd", "paused"}
+        assert status["errors"] == []
+        peer.call("switch", cwd=str(home), enabled=False)
+        assert peer.call("status", cwd=str(home))["memory"]["enabled"] is False
+        peer.call("switch", cwd=str(home), enabled=True)
+        assert peer.call("status")["memory"]["enabled"] is True
+
+
+def test_events_reach_those_who_asked_for_their_kind(daemon: Daemon, home: Path) -> None:
+    new = {"name": "N", "description": "d", "type": "user", "body": "b"}
+    with daemon.peer() as saver, daemon.peer("headers") as one, daemon.peer() as other:
+        one.call("events/subscribe", kinds=["memory/saved"], cwd=str(home))
+        other.call("events/subscribe", kinds=["memory/forgotten"])
+        saved = saver.call("memory/save", cwd=str(home), **new)
+        saver.call("memory/forget", cwd=str(home), path=saved["path"])
+        event = one.next_event()
+        assert (event["kind"], event["path"]) == ("memory/saved", saved["path"])
+        assert "b" not in event.values()
+        assert other.next_event()["kind"] == "memory/forgotten"
+
+
+@pytest.mark.parametrize(
+    ("kind", "nearest"),
+    [("dream/finish", "dream/finished"), ("memory.saved", "memory/saved"), ("", "")],
+)
+def test_a_kind_of_event_that_there_is_not_is_refused_with_the_nearest(
+    daemon: Daemon, kind: str, nearest: str
+) -> None:
+    with daemon.peer() as peer:
+        error = peer.ask("events/subscribe", kinds=["memory/saved", kind])["error"]
+    assert (error["code"], error["data"]["kind"]) == (-32602, "invalid-params")
+    assert f"{kind!r}; did you mean {nearest}" in error["message"]
+
+
+def test_a_subscriber_that_never_reads_is_cut_off_and_nobody_waits(
+    daemon: Daemon, home: Path
+) -> None:
+    with daemon.peer() as deaf, daemon.peer() as busy:
+        deaf.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+        deaf.call("events/subscribe")
+        for number in range(1500):
+            saved = busy.call("switch", cwd=str(home / f"{number}"), enabled=True)
+            assert saved == {"enabled": True}
+        new = {"description": "d" * 2000, "type": "user", "body": "b" * 2000}
+        for number in range(40):
+            busy.call("memory/save", cwd=str(home), name=f"n{number}", **new)
+
+
+def test_garbage_is_cut_off_with_a_word(daemon: Daemon) -> None:
+    with daemon.peer("headers") as peer:
+        peer.socket.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        answer = peer.receive()
+        assert answer["error"]["code"] == -32600
+        assert peer.receive() is None
+
+
+def test_a_message_without_end_is_refused_at_its_limit(daemon: Daemon) -> None:
+    with daemon.peer() as peer:
+        sent = 0
+        chunk = b"{" + b" " * 65535
+        try:
+            for _ in range(1024):
+                peer.socket.sendall(chunk)
+                sent += len(chunk)
+        except OSError:
+            pass
+        assert sent < 64 * 1024 * 1024
+    with daemon.peer() as honest:
+        assert honest.call("ping")
+
+
+def test_a_thousand_clients_at_once_are_all_answered(daemon: Daemon) -> None:
+    peers = [daemon.peer() for _ in range(1000)]
+    try:
+        for peer in peers:
+            peer.send({"jsonrpc": "2.0", "id": 1, "method": "ping"})
+        assert all("result" in peer.receive() for peer in peers)
+    finally:
+        for peer in peers:
+            peer.__exit__(None, None, None)
+
+
+def test_half_requests_of_many_do_not_hold_up_an_honest_one(daemon: Daemon) -> None:
+    slow = [daemon.peer() for _ in range(200)]
+    try:
+        for peer in slow:
+            peer.socket.sendall(b'{"jsonrpc"')
+        with daemon.peer() as honest:
+            for _ in range(50):
+                assert honest.call("ping")
+    finally:
+        for peer in slow:
+            peer.__exit__(None, None, None)
+
+
+def test_a_peer_that_vanishes_in_mid_request_leaves_no_trace(daemon: Daemon) -> None:
+    for _ in range(50):
+        with daemon.peer() as peer:
+            peer.send({"jsonrpc": "2.0", "id": 1, "method": "status"})
+    with daemon.peer() as honest:
+        assert honest.call("ping")
+    assert [line for line in daemon.lines() if line["level"] == "error"] == []
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+def test_another_user_is_closed_before_a_byte_is_read(daemon: Daemon) -> None:
+    path = Path(daemon.socket)
+    for folder in [path, *path.parents]:
+        if folder != Path("/") and folder.stat().st_uid == os.getuid():
+            folder.chmod(0o777 if folder != path else 0o666)
+    program = (
+        "import os, socket, sys; os.setuid(65534)\n"
+        "s = socket.socket(socket.AF_UNIX); s.settimeout(10); s.connect(sys.argv[1])\n"
+        'try:\n    s.sendall(b\'{"jsonrpc":"2.0","id":1,"method":"ping"}\\n\')\n'
+        "    data = s.recv(100)\nexcept (BrokenPipeError, ConnectionResetError):\n    data = b''\n"
+        "sys.exit(3 if data else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, daemon.socket], check=False, timeout=60)
+    assert done.returncode == 0
+    assert any(line["event"] == "peer-refused" for line in daemon.lines())
+
+
+def test_there_is_no_door_but_the_socket(daemon: Daemon) -> None:
+    listening = Path("/proc/net/tcp")
+    if not listening.exists():
+        pytest.skip("no /proc to look at")
+    assert daemon.process is not None
+    own = set()
+    for handle in Path(f"/proc/{daemon.process.pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # it may be closed while we look
+            own.add(str(handle.readlink()))
+    for table in ("tcp", "tcp6"):
+        for row in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            assert f"socket:[{row.split()[9]}]" not in own
+
+
+def test_pipelined_requests_are_answered_in_order(daemon: Daemon) -> None:
+    with daemon.peer() as peer:
+        peer.socket.sendall(
+            b"".join(
+                json.dumps({"jsonrpc": "2.0", "id": n, "method": "ping"}).encode() + b"\n"
+                for n in range(500)
+            )
+        )
+        assert [peer.receive()["id"] for _ in range(500)] == list(range(500))
+
+
+def test_many_at_once_saving_lose_nothing(daemon: Daemon, home: Path) -> None:
+    new = {"description": "d", "type": "project", "body": "b", "name": "same"}
+
+    def save() -> None:
+        with Peer(daemon.socket) as peer:
+            for _ in range(5):
+                peer.call("memory/save", cwd=str(home), **new)
+
+    threads = [threading.Thread(target=save) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with daemon.peer() as peer:
+        saved = peer.call("memory/list", cwd=str(home), scope="project")["memories"]
+        assert len(saved) == 40
+        one = peer.call("memory/list", cwd=str(home), scope="project")["memories"][0]
+    index = (Path(one["path"]).parent / "MEMORY.md").read_text()
+    assert len(index.splitlines()) == 40

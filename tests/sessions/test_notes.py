@@ -1,0 +1,196 @@
+"""Notes are written when due, survive a restart, and are there for whoever comes next."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+
+from memoryd.base import paths
+from memoryd.base.config import Credentials, Secret
+from memoryd.base.errors import InvalidInput, NotFound
+from memoryd.base.paths import Places, places
+from memoryd.llm.anthropic_client import AnthropicProvider, endpoint_at
+from memoryd.sessions.checkpoints import Checkpoints
+from memoryd.sessions.notes import SessionNotes, Writer, turns_in
+from memoryd.sessions.rules import notes
+from memoryd.system.database import State
+from memoryd.transcripts.rules.turns import Turn
+from tests.support.scripted_model import Script, ScriptedModel, Status, says
+from tests.support.session_script import SessionScript
+
+NOW = 1_800_000_000.0
+SESSION = "0c5f3a52-6f6e-4b6e-9d5c-1d2f3a4b5c6d"
+
+
+class Scene:
+    """A home with one growing session."""
+
+    def __init__(self, home: Path) -> None:
+        self.places: Places = places({"HOME": str(home)}, "linux", 1000, str(home))
+        self.state = State.open(str(home / "state.db"))
+        self.script = SessionScript(SESSION, str(home / "app"))
+        self.folder = home / ".claude/projects/-app"
+        self.folder.mkdir(parents=True)
+        self.path = self.folder / f"{SESSION}.jsonl"
+        self.summary = self.folder / SESSION / "session-memory/summary.md"
+
+    def notes(self, writer: Writer | None = None) -> SessionNotes:
+        return SessionNotes(self.places, self.state, writer, lambda: NOW)
+
+    def turn(self, asked: str, answered: str, context_tokens: int) -> Turn:
+        usage = {
+            "input_tokens": 0,
+            "cache_creation_input_tokens": 0,
+            "cache_read_input_tokens": context_tokens,
+            "output_tokens": 0,
+        }
+        self.script.prompt(asked)
+        self.script.answer(answered, message={"usage": usage})
+        self.path.write_bytes(self.script.data)
+        return turns_in(str(self.path))[-1]
+
+
+@pytest.fixture
+def scene(home: Path) -> Scene:
+    return Scene(home)
+
+
+async def test_a_short_session_gets_no_notes_until_it_is_long_enough(scene: Scene) -> None:
+    keeper = scene.notes()
+    await keeper.turn_ended(scene.turn("hello", "hi", 9_000), str(scene.path))
+    assert not scene.summary.exists()
+    await keeper.turn_ended(scene.turn("go on", "done", 10_500), str(scene.path))
+    assert "go on" in scene.summary.read_text()
+    assert scene.summary.stat().st_mode & 0o777 == 0o600
+
+
+async def test_after_the_first_they_follow_the_growth_also_over_a_restart(scene: Scene) -> None:
+    await scene.notes().turn_ended(scene.turn("one", "a", 12_000), str(scene.path))
+    await scene.notes().turn_ended(scene.turn("two", "b", 16_000), str(scene.path))
+    assert "two" not in scene.summary.read_text()
+    await scene.notes().turn_ended(scene.turn("three", "c", 17_500), str(scene.path))
+    assert "three" in scene.summary.read_text()
+
+
+async def test_a_secret_does_not_reach_the_notes(scene: Scene) -> None:
+    token = "ghp_" + "x7Kp2LmQ9vRt4WzB8nYc3HdF6jSg1TaE5uQo"
+    await scene.notes().turn_ended(scene.turn(f"use {token}", "ok", 20_000), str(scene.path))
+    assert token not in scene.summary.read_text()
+
+
+def test_notes_of_a_short_session_are_made_when_asked_for(scene: Scene) -> None:
+    scene.turn("what is this", "a thing", 100)
+    answer = scene.notes().serve(SESSION)
+    assert "what is this" in answer.text
+    for unknown in ("no-such-session", "../../etc/passwd"):
+        with pytest.raises((NotFound, InvalidInput)):
+            scene.notes().serve(unknown)
+
+
+async def test_the_newest_notes_tell_a_new_session_where_the_last_one_stopped(
+    scene: Scene,
+) -> None:
+    keeper = scene.notes()
+    assert keeper.latest([str(scene.folder)]) is None
+    await keeper.turn_ended(scene.turn("mend the build", "half done", 11_000), str(scene.path))
+    latest = keeper.latest([str(scene.folder)])
+    assert latest is not None
+    assert "mend the build" in notes.where_it_stopped(latest.text)
+    assert keeper.latest([str(scene.folder)], but=SESSION) is None
+
+
+@asynccontextmanager
+async def a_writer(script: Script) -> AsyncIterator[tuple[Writer, ScriptedModel]]:
+    with ScriptedModel(script) as model:
+        endpoint = endpoint_at(model.base_url, Credentials(api_key=Secret("made-up")))
+        provider = AnthropicProvider(endpoint)
+        try:
+            yield Writer(provider, "claude-haiku-5-5", ()), model
+        finally:
+            await provider.aclose()
+
+
+GOOD = notes.render([notes.Section(title, f"about {title}") for title, _ in notes.SECTIONS])
+
+
+async def test_with_a_model_its_notes_are_kept_within_their_shape(scene: Scene) -> None:
+    turn = scene.turn("the password is Hunter2-x9!kQ", "noted", 11_000)
+    async with a_writer([says(GOOD)]) as (writer, model):
+        await scene.notes(writer).turn_ended(turn, str(scene.path))
+    assert "about Learnings" in scene.summary.read_text()
+    assert "Hunter2" not in str(model.requests[0].body)
+    assert "Session Title" in str(model.requests[0].body)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [says("I could not do it."), says(GOOD, stop_reason="max_tokens"), Status(400), Status(529)],
+    ids=["no notes", "cut", "refused", "overloaded"],
+)
+async def test_without_a_usable_answer_the_excerpts_stand_in(scene: Scene, reply: object) -> None:
+    turn = scene.turn("mend the build", "half done", 11_000)
+    async with a_writer(lambda _: reply) as (writer, _):  # type: ignore[arg-type,return-value]
+        await scene.notes(writer).turn_ended(turn, str(scene.path))
+    assert "without a model" in scene.summary.read_text()
+    assert "mend the build" in scene.summary.read_text()
+
+
+async def test_a_persons_own_template_and_wishes_are_used(scene: Scene, home: Path) -> None:
+    folder = home / ".claude/session-memory/config"
+    folder.mkdir(parents=True)
+    (folder / "template.md").write_text("# Decisions\n# Open\n")
+    (folder / "prompt.md").write_text("Write in German.")
+    turn = scene.turn("los", "ja", 11_000)
+    async with a_writer([says("# Decisions\n\nkeine\n\n# Open\n\nalles\n")]) as (writer, model):
+        await scene.notes(writer).turn_ended(turn, str(scene.path))
+    assert notes.titles_of(scene.summary.read_text()) == ("Decisions", "Open")
+    assert "Write in German." in str(model.requests[0].body)
+
+
+async def test_two_wishes_at_once_are_two_runs_one_after_the_other(scene: Scene) -> None:
+    scene.turn("go", "gone", 11_000)
+    async with a_writer([says(GOOD), says(GOOD), says(GOOD)]) as (writer, model):
+        keeper = scene.notes(writer)
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as tasks:
+                for _ in range(5):
+                    tasks.start_soon(keeper.freshen, SESSION, str(scene.path), "/p")
+    assert len(model.requests) == 2
+
+
+def test_a_checkpoint_is_kept_until_it_is_removed(scene: Scene) -> None:
+    kept = Checkpoints(scene.places)
+    kept.save("/home/dev/app", "before refactoring", "# Session Title\n")
+    kept.save("/home/dev/app", "second", "2")
+    kept.save("/home/dev/other", "theirs", "3")
+    assert {one.name for one in kept.list("/home/dev/app")} == {"before refactoring", "second"}
+    assert kept.get("/home/dev/app", "before refactoring")[1] == "# Session Title\n"
+    kept.remove("/home/dev/app", "second")
+    with pytest.raises(NotFound):
+        kept.get("/home/dev/app", "second")
+    for bad in ("", "../x", "a/b", ".hidden", "x" * 65, "trailing.", "nul\0"):
+        with pytest.raises(InvalidInput):
+            kept.save("/home/dev/app", bad, "x")
+
+
+def test_projects_of_one_slug_have_checkpoints_of_their_own_and_still_read_the_old_ones(
+    scene: Scene,
+) -> None:
+    kept = Checkpoints(scene.places)
+    one, other = "/home/dev/my.app", "/home/dev/my-app"
+    shared = Path(scene.places.state_dir, "checkpoints", paths.slug(one))
+    shared.mkdir(parents=True)
+    (shared / "old.md").write_text("from before")
+    assert [kept.get(root, "old")[1] for root in (one, other)] == ["from before"] * 2
+    kept.save(one, "old", "mine")
+    kept.save(one, "new", "mine too")
+    assert (kept.get(one, "old")[1], kept.get(other, "old")[1]) == ("mine", "from before")
+    assert {checkpoint.name for checkpoint in kept.list(one)} == {"old", "new"}
+    assert [checkpoint.name for checkpoint in kept.list(other)] == ["old"]
+    kept.remove(one, "new")
+    with pytest.raises(NotFound):
+        kept.remove(other, "new")
+    kept.remove(one, "old")
+    assert kept.get(one, "old")[1] == "from before"

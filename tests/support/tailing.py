@@ -1,0 +1,160 @@
+"""The tail in this process, on real files and a real database, without a daemon around it."""
+
+import os
+import time
+import zlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import msgspec
+
+from memoryd.base import events
+from memoryd.base.errors import InvalidInput
+from memoryd.system.database import State
+from memoryd.transcripts.cursor_table import Cursors
+from memoryd.transcripts.reader import Reader
+from memoryd.transcripts.rules.turns import Compacted, Turn
+from memoryd.transcripts.tail import Listener, Tail
+from memoryd.transcripts.turn_table import Filed, TurnQueue
+from tests.support.session_script import SessionScript
+
+WAIT_SECONDS = 60
+FOLDER = "-home-dev-work-app"
+
+
+def projects(home: Path) -> Path:
+    return home / ".claude/projects"
+
+
+def database(home: Path) -> str:
+    return str(home / ".local/state/memoryd/state.db")
+
+
+def write(home: Path, script: SessionScript, folder: str = FOLDER) -> Path:
+    """The whole session as a file that has been quiet for long, so that nothing waits for it."""
+    path = projects(home) / folder / f"{script.session_id}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(script.data)
+    age(path)
+    return path
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+def age(path: Path) -> None:
+    """Lets a minute pass for the file."""
+    told = path.stat()
+    os.utime(path, ns=(told.st_atime_ns, told.st_mtime_ns - 60 * 10**9))
+
+
+def session(name: str, *turns: str) -> SessionScript:
+    script = SessionScript(name)
+    for text in turns:
+        script.turn(text, f"{text}: done")
+    return script
+
+
+def root_of(cwd: str) -> str:
+    if not cwd.startswith("/"):
+        raise InvalidInput("cwd must be an absolute path")
+    return f"root of {cwd}"
+
+
+def make_reader(home: Path, state: State) -> Reader:
+    return Reader(str(projects(home)), Cursors(state), TurnQueue(state), root_of, time.time)
+
+
+def rows(state: State) -> list[tuple[str, str]]:
+    """All turns that were seen, in that order: what began them, or their id, and their state."""
+    found = state.run("select id, state, packed from turns where state != 'old' order by number")
+    return [
+        (_turn(packed).parts[0].text if packed else turn_id, turn_state)
+        for turn_id, turn_state, packed in msgspec.convert(
+            found, list[tuple[str, str, bytes | None]]
+        )
+    ]
+
+
+def turns(state: State) -> dict[str, Turn]:
+    """Those that still have their content, by id."""
+    found = state.run("select id, packed from turns where packed is not null order by number")
+    return {
+        turn_id: _turn(packed)
+        for turn_id, packed in msgspec.convert(found, list[tuple[str, bytes]])
+    }
+
+
+def _turn(packed: bytes) -> Turn:
+    return msgspec.msgpack.decode(zlib.decompress(packed), type=Turn)
+
+
+class Heard(Listener):
+    def __init__(self) -> None:
+        self.turns: list[Filed] = []
+        self.compactions: list[Compacted] = []
+        self.changes = 0
+        self._changed = anyio.Event()
+
+    def on_turn(self, filed: Filed) -> None:
+        self.turns.append(filed)
+
+    def on_compaction(self, compacted: Compacted) -> None:
+        self.compactions.append(compacted)
+
+    def on_change(self) -> None:
+        self.changes += 1
+        self._changed.set()
+
+    async def wait_for_turns(self, number: int) -> list[str]:
+        """Their first words, when there are so many."""
+        with anyio.fail_after(WAIT_SECONDS):
+            while len(self.turns) < number:
+                self._changed = anyio.Event()
+                await self._changed.wait()
+        return [filed.turn.parts[0].text for filed in self.turns]
+
+
+class Followed:
+    def __init__(self, home: Path, sweep_seconds: float) -> None:
+        self.state = State.open(database(home))
+        self.heard = Heard()
+        self.events: list[events.Event] = []
+        self.tail = Tail(
+            root=str(projects(home)),
+            cursors=Cursors(self.state),
+            reader=make_reader(home, self.state),
+            publish=self.events.append,
+            sweep_seconds=sweep_seconds,
+            listener=self.heard,
+        )
+
+    async def caught_up(self) -> None:
+        """Returns when everything on disk was read and every ended turn is stored."""
+        with anyio.fail_after(WAIT_SECONDS):
+            lag = await self.tail.lag()
+            while lag.behind or lag.settling:
+                lag = await self.tail.lag()
+
+    async def rows(self) -> list[tuple[str, str]]:
+        await self.caught_up()
+        return rows(self.state)
+
+
+@asynccontextmanager
+async def following(home: Path, sweep_seconds: float = 3600.0) -> AsyncIterator[Followed]:
+    """From its start to its end."""
+    followed = Followed(home, sweep_seconds)
+    try:
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as tasks:
+                await followed.tail.begin()
+                tasks.start_soon(followed.tail.run)
+                yield followed
+                tasks.cancel_scope.cancel()
+    finally:
+        followed.state.close()
