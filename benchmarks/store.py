@@ -13,8 +13,8 @@ from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import Topic
 from memoryd.memories.store import Store
-from memoryd.memories.version_table import History
-from memoryd.system.database import State
+from memoryd.memories.version_table import VersionTable
+from memoryd.system.database import Database
 from memoryd.text.masking.mask import mask
 
 SIZES = (200, 2_000, 10_000)
@@ -87,8 +87,8 @@ def masks() -> None:
 def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         base = Path(made)
-        state = State.open(str(base / "state.db"))
-        store = Store(History(state), now=time.time)
+        state = Database.open(str(base / "state.db"))
+        store = Store(VersionTable(state), now=time.time)
         scans(base, store)
         parses()
         saves(base, store)

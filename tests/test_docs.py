@@ -61,7 +61,7 @@ def facts_of(section: type[msgspec.Struct], prefix: str) -> dict[str, tuple[str,
 
 
 def test_every_setting_is_told_with_its_default_and_its_values() -> None:
-    expected = facts_of(config.Price, "") | facts_of(config.Project, "")
+    expected = facts_of(config.Price, "") | facts_of(config.ProjectSettings, "")
     for name, section in config_file.SECTIONS.items():
         expected |= facts_of(section, f"{name}.")
     told = {

@@ -27,7 +27,7 @@ CONTEXT_CHARACTERS: Final = 3000
 _FRAME = struct.Struct(">III")
 
 
-class Question(msgspec.Struct, frozen=True):
+class GrepQuery(msgspec.Struct, frozen=True):
     """`width` is how many characters of a line are shown round a match."""
 
     pattern: str
@@ -41,7 +41,7 @@ class Match(msgspec.Struct, frozen=True, array_like=True):
     text: str
 
 
-class Answer(msgspec.Struct, frozen=True):
+class GrepAnswer(msgspec.Struct, frozen=True):
     """`is_pattern` is False when the pattern could not be compiled."""
 
     matches: list[Match]
@@ -56,7 +56,7 @@ def frame(data: bytes, file: int = 0, line: int = 0) -> bytes:
 def main() -> None:
     signal.alarm(ALARM_SECONDS)
     frames = _frames(sys.stdin.buffer)
-    question = msgspec.json.decode(next(frames)[2], type=Question)
+    question = msgspec.json.decode(next(frames)[2], type=GrepQuery)
     sys.stdout.buffer.write(msgspec.json.encode(_answer(question, frames)))
 
 
@@ -66,11 +66,11 @@ def _frames(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
         yield file, line, stream.read(size)
 
 
-def _answer(question: Question, frames: Iterator[tuple[int, int, bytes]]) -> Answer:
+def _answer(question: GrepQuery, frames: Iterator[tuple[int, int, bytes]]) -> GrepAnswer:
     try:
         pattern = re.compile(question.pattern)
     except (re.error, OverflowError, RecursionError, MemoryError):
-        return Answer([], is_pattern=False)
+        return GrepAnswer([], is_pattern=False)
     found: dict[tuple[int, int], Match] = {}
     for file, first_line, data in frames:
         text = data.decode("utf-8", "replace")
@@ -78,8 +78,8 @@ def _answer(question: Question, frames: Iterator[tuple[int, int, bytes]]) -> Ans
             # A long line comes in pieces that overlap; it is told once.
             found.setdefault((file, line), Match(file, line, text_shown))
             if len(found) >= question.matches_limit:
-                return Answer(list(found.values()), is_cut=True)
-    return Answer(list(found.values()))
+                return GrepAnswer(list(found.values()), is_cut=True)
+    return GrepAnswer(list(found.values()))
 
 
 def _matches(

@@ -30,6 +30,7 @@ from memoryd.llm.guards import DEADLINE_SECONDS
 from memoryd.llm.rules.messages import (
     AssistantTurn,
     BudgetReached,
+    MessageTurn,
     ModelAnswer,
     ModelRequest,
     ProviderDown,
@@ -39,7 +40,6 @@ from memoryd.llm.rules.messages import (
     ToolCall,
     ToolDefinition,
     ToolResult,
-    Turn,
     Usage,
     UserTurn,
 )
@@ -49,7 +49,7 @@ log = structlog.get_logger()
 MOST_CACHE_MARKS = 4
 LOGGED_CHARACTERS = 200
 
-Ended = Literal[
+RunEnding = Literal[
     "done",
     "turn-limit",
     "tool-limit",
@@ -100,7 +100,7 @@ class ToolAttempt(msgspec.Struct, frozen=True):
 class AgentReport(msgspec.Struct, frozen=True):
     """`error` is the provider's, where one ended the run."""
 
-    ended: Ended
+    ended: RunEnding
     error: MemorydError | None
     model_turns: int
     attempts: tuple[ToolAttempt, ...]
@@ -125,7 +125,7 @@ async def run(
     return conversation.report(_milliseconds_since(started))
 
 
-def ending_by(error: BudgetReached | ProviderDown | ProviderPaused | ProviderRefused) -> Ended:
+def ending_by(error: BudgetReached | ProviderDown | ProviderPaused | ProviderRefused) -> RunEnding:
     match error:
         case BudgetReached():
             return "budget"
@@ -147,14 +147,14 @@ class _Conversation:
         self._tools = {tool.name: tool for tool in toolbox.definitions}
         self._limits = limits
         self._meter = Meter(limits)
-        self._turns: list[Turn] = [UserTurn(tuple(job.opening))]
+        self._turns: list[MessageTurn] = [UserTurn(tuple(job.opening))]
         self._answers: list[ModelAnswer] = []
         self._attempts: list[ToolAttempt] = []
         # What it stays when the wall clock ends the run from outside.
-        self.ended: Ended = "deadline"
+        self.ended: RunEnding = "deadline"
         self.error: MemorydError | None = None
 
-    async def hold(self) -> Ended:
+    async def hold(self) -> RunEnding:
         for _ in range(self._limits.model_turns):
             if sum(answer.usd for answer in self._answers) >= self._limits.usd > 0:
                 return "money-limit"
@@ -248,7 +248,9 @@ class _Conversation:
         )
 
 
-def with_cache_marks(system: tuple[Text, ...], turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
+def with_cache_marks(
+    system: tuple[Text, ...], turns: tuple[MessageTurn, ...]
+) -> tuple[MessageTurn, ...]:
     """The turns with the ends of the last two user turns marked, as far as marks are left."""
     users = [index for index, turn in enumerate(turns) if isinstance(turn, UserTurn)]
     given = sum(block.cache_here for block in system) + sum(
@@ -259,7 +261,7 @@ def with_cache_marks(system: tuple[Text, ...], turns: tuple[Turn, ...]) -> tuple
     return tuple(_marked(turn) if index in marked else turn for index, turn in enumerate(turns))
 
 
-def _marked(turn: Turn) -> Turn:
+def _marked(turn: MessageTurn) -> MessageTurn:
     if isinstance(turn, AssistantTurn) or not turn.blocks:
         return turn
     last = msgspec.structs.replace(turn.blocks[-1], cache_here=True)

@@ -16,7 +16,7 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from memoryd.agent.grep_child import Answer, Question, frame
+from memoryd.agent.grep_child import GrepAnswer, GrepQuery, frame
 from memoryd.agent.rules import access
 from memoryd.agent.rules.access import Denied
 from memoryd.agent.rules.globs import Glob, TooManyAlternatives, fixed_part
@@ -59,7 +59,7 @@ def grep(view: View, pattern: str, path: str | None, name_pattern: str | None) -
     start = view.start(path or None)
     search = _Search(view, start, glob_of(name_pattern) if name_pattern else None)
     width = TRANSCRIPT_CHARACTERS if start.root.kind == "transcripts" else LINE_CHARACTERS
-    answer = search.ask(Question(pattern, width, MATCHES_LIMIT))
+    answer = search.ask(GrepQuery(pattern, width, MATCHES_LIMIT))
     lines = [
         text
         for file, matches in groupby(answer.matches, key=lambda match: match.file)
@@ -107,7 +107,7 @@ class _Search:
     def is_cut(self) -> bool:
         return self._bounds.is_cut
 
-    def ask(self, question: Question) -> Answer:
+    def ask(self, question: GrepQuery) -> GrepAnswer:
         finished = run_child(
             _MATCHER,
             fence=Fence(),
@@ -120,12 +120,12 @@ class _Search:
             raise Denied(
                 "too-slow", "the search took too long; use a simpler pattern or a narrower path"
             )
-        answer = msgspec.json.decode(finished.output, type=Answer)
+        answer = msgspec.json.decode(finished.output, type=GrepAnswer)
         if not answer.is_pattern:
             raise Denied("bad-pattern", "that is no regular expression; escape what is meant as is")
         return answer
 
-    def _frames(self, question: Question) -> Iterator[bytes]:
+    def _frames(self, question: GrepQuery) -> Iterator[bytes]:
         yield frame(msgspec.json.encode(question))
         for path, handle in self._files():
             number = len(self.paths)

@@ -17,12 +17,20 @@ import anyio.to_thread
 import msgspec
 
 from memoryd.agent.bash import run_command
-from memoryd.agent.rules.access import Denied, Reason
+from memoryd.agent.rules.access import DenialReason, Denied
 from memoryd.agent.rules.limits import Meter
-from memoryd.agent.rules.tool_schemas import DEFINITIONS, Bash, Edit, Glob, Grep, Read, Write
+from memoryd.agent.rules.tool_schemas import (
+    DEFINITIONS,
+    BashInput,
+    EditInput,
+    GlobInput,
+    GrepInput,
+    ReadInput,
+    WriteInput,
+)
 from memoryd.agent.search import glob, grep
 from memoryd.agent.view import View, shown
-from memoryd.agent.writer import Change, Pen
+from memoryd.agent.writer import WriteTarget, WrittenMemory
 from memoryd.base.errors import ToolError
 from memoryd.memories.records import Stored
 
@@ -31,15 +39,15 @@ READ_LIMIT_CHARACTERS: Final = 50_000
 LINE_LIMIT_CHARACTERS: Final = 2000
 LOGGED_CHARACTERS: Final = 200
 
-Verdict = Literal["ok", "refused", "failed"]
+ToolVerdict = Literal["ok", "refused", "failed"]
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class ToolOutcome(msgspec.Struct, frozen=True):
     """One attempt; `subject` is the path, pattern or command, `reason` empty when it was done."""
 
     tool: str
-    verdict: Verdict
-    reason: Reason | Literal["", "error"]
+    verdict: ToolVerdict
+    reason: DenialReason | Literal["", "error"]
     subject: str
 
 
@@ -48,17 +56,17 @@ class AgentTools:
 
     definitions = DEFINITIONS
 
-    def __init__(self, view: View, pen: Pen) -> None:
+    def __init__(self, view: View, pen: WriteTarget) -> None:
         self._view = view
         self._pen = pen
         self._writing = anyio.Lock()
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[ToolOutcome] = []
         self.written: list[Stored] = []
 
     async def call(self, name: str, arguments: msgspec.Struct, meter: Meter) -> str:
         """What the tool answers; `ToolError` in fixed words for a no."""
-        verdict: Verdict = "failed"
-        reason: Reason | Literal["", "error"] = "error"
+        verdict: ToolVerdict = "failed"
+        reason: DenialReason | Literal["", "error"] = "error"
         try:
             text = await self._answer(arguments, meter)
             verdict, reason = "ok", ""
@@ -69,27 +77,27 @@ class AgentTools:
             verdict, reason = "refused", "limit"
             raise
         finally:
-            self.outcomes.append(Outcome(name, verdict, reason, _subject(name, arguments)))
+            self.outcomes.append(ToolOutcome(name, verdict, reason, _subject(name, arguments)))
         return text
 
     async def _answer(self, arguments: msgspec.Struct, meter: Meter) -> str:
         match arguments:
-            case Read():
+            case ReadInput():
                 return await self._read(arguments, meter)
-            case Grep():
+            case GrepInput():
                 search = partial(
                     grep, self._view, arguments.pattern, arguments.path, arguments.glob
                 )
                 return await self._looked_up(search, meter)
-            case Glob():
+            case GlobInput():
                 names = partial(glob, self._view, arguments.pattern, arguments.path)
                 return await self._looked_up(names, meter)
-            case Bash():
+            case BashInput():
                 command = partial(run_command, self._view, arguments.command)
                 return await self._looked_up(command, meter)
-            case Write():
+            case WriteInput():
                 return await self._changed(partial(self._pen.whole, arguments), meter)
-            case Edit():
+            case EditInput():
                 return await self._changed(partial(self._pen.edited, arguments), meter)
             case _:
                 raise Denied("unknown-tool", "there is no such tool")
@@ -100,7 +108,7 @@ class AgentTools:
         self._pen.was_shown(text)
         return text
 
-    async def _changed(self, prepare: Callable[[], Change], meter: Meter) -> str:
+    async def _changed(self, prepare: Callable[[], WrittenMemory], meter: Meter) -> str:
         async with self._writing:
             change = await anyio.to_thread.run_sync(prepare)
             meter.charge_write(len(change.text.encode()))
@@ -109,7 +117,7 @@ class AgentTools:
         masked = "; what looked like a secret in it was masked" * (stored.text != change.text)
         return f"saved {stored.path}{masked}"
 
-    async def _read(self, arguments: Read, meter: Meter) -> str:
+    async def _read(self, arguments: ReadInput, meter: Meter) -> str:
         page = await anyio.to_thread.run_sync(self._view.page, arguments.file_path)
         text = numbered(page.text, arguments.offset or 1, arguments.limit or READ_LINES)
         meter.charge_read(len(text.encode()))

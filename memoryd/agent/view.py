@@ -20,7 +20,7 @@ from typing import Final
 import msgspec
 
 from memoryd.agent.rules import access
-from memoryd.agent.rules.access import Denied, Root
+from memoryd.agent.rules.access import AccessRoot, Denied
 from memoryd.base.errors import Conflict, MemorydError, NotFound, StorageError
 from memoryd.memories.records import MemoryDirectory
 from memoryd.system.cancellation import stop_if_cancelled
@@ -44,7 +44,7 @@ class Sighted(msgspec.Struct, frozen=True):
     """A path that may be seen: where it really leads, and the root that opens it."""
 
     path: str
-    root: Root
+    root: AccessRoot
 
     @property
     def relative(self) -> str:
@@ -64,7 +64,7 @@ class Walked(msgspec.Struct, frozen=True):
 
     path: str
     relative: str
-    root: Root
+    root: AccessRoot
     folder: int
 
     @property
@@ -116,10 +116,10 @@ class View:
         self.memory_root = _real_root(memory)
         self._directories = {_real_root(one): one for one in (memory, *others)}
         self.roots = (
-            *(Root(path, "memory") for path in self._directories),
-            Root(self.project_root, "project"),  # which may be the memory itself
-            *(Root(os.path.realpath(path), "transcripts") for path in transcripts),
-            *(Root(os.path.realpath(path), "closed") for path in closed),
+            *(AccessRoot(path, "memory") for path in self._directories),
+            AccessRoot(self.project_root, "project"),  # which may be the memory itself
+            *(AccessRoot(os.path.realpath(path), "transcripts") for path in transcripts),
+            *(AccessRoot(os.path.realpath(path), "closed") for path in closed),
         )
 
     def resolve(self, path: str) -> Sighted:
@@ -167,7 +167,7 @@ class View:
             yield folder, name
 
     @contextmanager
-    def folder(self, root: Root, relative: str) -> Iterator[Folder]:
+    def folder(self, root: AccessRoot, relative: str) -> Iterator[Folder]:
         """A handle on a folder beneath a root, reached without following a link."""
         directory = self._directories.get(root.path)
         beneath = directory.beneath if directory else None

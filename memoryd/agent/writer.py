@@ -22,7 +22,7 @@ import msgspec
 
 from memoryd.agent.rules import access
 from memoryd.agent.rules.access import Denied
-from memoryd.agent.rules.tool_schemas import Edit, Write
+from memoryd.agent.rules.tool_schemas import EditInput, WriteInput
 from memoryd.agent.view import Page, View, in_words, shown
 from memoryd.base.errors import InvalidInput, NotFound, Refused, StorageError
 from memoryd.memories.records import Stored
@@ -34,7 +34,7 @@ from memoryd.system.landlock import Fence, run_fenced
 from memoryd.text.invisible import strip_invisible
 
 
-class Change(msgspec.Struct, frozen=True):
+class WrittenMemory(msgspec.Struct, frozen=True):
     """A text that may be written; `over` is the version it replaces, None for a new file."""
 
     file: str
@@ -42,7 +42,7 @@ class Change(msgspec.Struct, frozen=True):
     over: str | None
 
 
-class Draft(msgspec.Struct, frozen=True):
+class MemoryDraft(msgspec.Struct, frozen=True):
     """A memory as the model wants it, and as it is; `before` is None for a new one."""
 
     file: str
@@ -50,15 +50,15 @@ class Draft(msgspec.Struct, frozen=True):
     before: Stored | None
 
 
-class Notary(Protocol):
+class ProvenanceCheck(Protocol):
     def was_shown(self, text: str) -> None:
         """A tool of the run has printed this."""
 
-    def attested(self, draft: Draft) -> str:
+    def attested(self, draft: MemoryDraft) -> str:
         """The text as it may be written, with its provenance; Denied when it may not."""
 
 
-class Pen(Protocol):
+class WriteTarget(Protocol):
     """What Write and Edit do in a run."""
 
     def saw(self, page: Page) -> None:
@@ -67,17 +67,17 @@ class Pen(Protocol):
     def was_shown(self, text: str) -> None:
         """A tool of the run has printed this."""
 
-    def whole(self, write: Write) -> Change:
+    def whole(self, write: WriteInput) -> WrittenMemory:
         """What the call wants, if it may have it; Denied otherwise."""
 
-    def edited(self, edit: Edit) -> Change:
+    def edited(self, edit: EditInput) -> WrittenMemory:
         """As `whole`."""
 
-    def put(self, change: Change) -> Stored:
+    def put(self, change: WrittenMemory) -> Stored:
         """Makes a change that was prepared."""
 
 
-class Writer:
+class MemoryWriter:
     """Prepares and makes changes, and knows which versions the run has seen. Blocking."""
 
     def __init__(
@@ -88,7 +88,7 @@ class Writer:
         cause: Cause,
         session_id: str,
         state_folder: str,
-        notary: Notary | None = None,
+        notary: ProvenanceCheck | None = None,
     ) -> None:
         self._view = view
         self._store = store
@@ -109,15 +109,15 @@ class Writer:
         if self._notary is not None:
             self._notary.was_shown(text)
 
-    def whole(self, write: Write) -> Change:
+    def whole(self, write: WriteInput) -> WrittenMemory:
         file = self._file(write.file_path)
         text = strip_invisible(write.content)
         _check_memory(text)
         before = self._current(file)
         over = self._seen_version(before) if before else None
-        return Change(file, self._attested(Draft(file, text, before)), over)
+        return WrittenMemory(file, self._attested(MemoryDraft(file, text, before)), over)
 
-    def edited(self, edit: Edit) -> Change:
+    def edited(self, edit: EditInput) -> WrittenMemory:
         file = self._file(edit.file_path)
         before = self._current(file)
         if before is None:
@@ -128,9 +128,9 @@ class Writer:
         text = strip_invisible(replaced(old, edit))
         if _is_memory(old):
             _check_memory(text)
-        return Change(file, self._attested(Draft(file, text, before)), over)
+        return WrittenMemory(file, self._attested(MemoryDraft(file, text, before)), over)
 
-    def put(self, change: Change) -> Stored:
+    def put(self, change: WrittenMemory) -> Stored:
         """Makes the change for good; Denied when somebody else was quicker."""
         memory = self._view.memory
         write = partial(
@@ -151,7 +151,7 @@ class Writer:
         self._seen[stored.file] = stored.version
         return stored
 
-    def _attested(self, draft: Draft) -> str:
+    def _attested(self, draft: MemoryDraft) -> str:
         if self._notary is None:
             return draft.text
         with in_words():
@@ -176,7 +176,7 @@ class Writer:
         return seen
 
 
-def replaced(text: str, edit: Edit) -> str:
+def replaced(text: str, edit: EditInput) -> str:
     """The text after the edit; Denied when it is not clear what to replace."""
     if "\r\n" in text:
         # Read does not show which line ends a file has, so the model cannot give them.
@@ -230,7 +230,7 @@ def _too_large() -> Denied:
 
 
 @contextmanager
-def _in_words_of_writing(change: Change) -> Iterator[None]:
+def _in_words_of_writing(change: WrittenMemory) -> Iterator[None]:
     try:
         yield
     except InvalidInput as error:

@@ -20,7 +20,7 @@ from memoryd.api.rules import protocol
 from memoryd.base.errors import MemorydError
 from memoryd.base.timestamps import moment
 from memoryd.dreams.dreamer import DreamStatus
-from memoryd.memories.catalog import Memories, Saved
+from memoryd.memories.catalog import Catalog, Saved
 from memoryd.memories.rules.topics import Topic, iso_time
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.versions import Versions
@@ -92,7 +92,7 @@ class Methods:
         *,
         version: str,
         scopes: Scopes,
-        memories: Memories,
+        memories: Catalog,
         versions: Versions,
         transcripts: TranscriptMethods,
         health: Health,
@@ -128,21 +128,21 @@ class Methods:
         self, params: protocol.Params
     ) -> object:
         match params:
-            case protocol.Ping():
+            case protocol.PingParams():
                 uptime = time.monotonic() - self._started_monotonic
                 return Pong(self._version, os.getpid(), round(uptime, 3))
-            case protocol.Status():
+            case protocol.StatusParams():
                 lag = await self._transcripts.lag()
                 return await in_thread(self._status, params.cwd, lag)
-            case protocol.Health():
+            case protocol.HealthParams():
                 findings = await in_thread(self._health.findings, params.cwd)
                 if params.provider:
                     findings.append(await self._health.provider_finding())
                 return {"findings": findings}
-            case protocol.Shutdown():
+            case protocol.ShutdownParams():
                 self._stop()
                 return {"stopping": True}
-            case protocol.MemoryList():
+            case protocol.MemoryListParams():
                 found = await in_thread(
                     self._memories.list,
                     params.cwd,
@@ -152,61 +152,61 @@ class Methods:
                     as_of=moment(params.as_of) if params.as_of else None,
                 )
                 return {"memories": found}
-            case protocol.MemoryGet():
+            case protocol.MemoryGetParams():
                 return await in_thread(self._memories.get, params.cwd, params.path)
-            case protocol.MemorySave():
+            case protocol.MemorySaveParams():
                 return await self._changing("memory-saved", params.by, lambda: self._save(params))
-            case protocol.MemoryForget():
+            case protocol.MemoryForgetParams():
                 return await self._changing(
                     "memory-forgotten",
                     params.by,
                     lambda: self._memories.forget(params.cwd, params.path, by=params.by),
                 )
-            case protocol.MemoryHistory():
+            case protocol.MemoryHistoryParams():
                 return await in_thread(self._history, params)
-            case protocol.MemoryRestore():
+            case protocol.MemoryRestoreParams():
                 return await self._changing(
                     "memory-restored",
                     "restore",
                     lambda: self._versions.restore(params.cwd, params.path, params.version),
                 )
             case (
-                protocol.Hook()
-                | protocol.Context()
-                | protocol.ContextApprove()
-                | protocol.SessionNotes()
-                | protocol.CheckpointSave()
-                | protocol.CheckpointList()
-                | protocol.CheckpointGet()
-                | protocol.CheckpointRemove()
+                protocol.HookParams()
+                | protocol.ContextParams()
+                | protocol.ContextApproveParams()
+                | protocol.SessionNotesParams()
+                | protocol.CheckpointSaveParams()
+                | protocol.CheckpointListParams()
+                | protocol.CheckpointGetParams()
+                | protocol.CheckpointRemoveParams()
             ):
                 return await self._sessions.answer(params)
-            case protocol.Recall():
+            case protocol.RecallParams():
                 return await self._recall.answer(params)
-            case protocol.Switch():
+            case protocol.SwitchParams():
                 project = await in_thread(self._scopes.switch, params.cwd, enabled=params.enabled)
                 log.info("memory-switched", project=project, enabled=params.enabled)
                 return {"enabled": params.enabled}
             case (
-                protocol.TurnEnded()
-                | protocol.SessionList()
-                | protocol.SessionShow()
-                | protocol.ImportStart()
-                | protocol.ImportStop()
+                protocol.TurnEndedParams()
+                | protocol.SessionListParams()
+                | protocol.SessionShowParams()
+                | protocol.ImportStartParams()
+                | protocol.ImportStopParams()
             ):
                 return await self._transcripts.answer(params)
-            case protocol.Cost() | protocol.QueueRetry():
+            case protocol.CostParams() | protocol.QueueRetryParams():
                 return await self._extraction.answer(params)
             case (
-                protocol.DreamStart()
-                | protocol.DreamStop()
-                | protocol.DreamAccept()
-                | protocol.DreamUndo()
-                | protocol.DreamStatus()
-                | protocol.DreamLog()
+                protocol.DreamStartParams()
+                | protocol.DreamStopParams()
+                | protocol.DreamAcceptParams()
+                | protocol.DreamUndoParams()
+                | protocol.DreamStatusParams()
+                | protocol.DreamLogParams()
             ):
                 return await self._dreams.answer(params)
-            case protocol.Subscribe():
+            case protocol.SubscribeParams():
                 raise AssertionError("a subscription belongs to its connection")
             case _:
                 assert_never(params)
@@ -225,7 +225,7 @@ class Methods:
         log.info(event, path=saved.path, cause=cause, version=saved.version, ms=ms)
         return saved
 
-    def _save(self, params: protocol.MemorySave) -> Saved:
+    def _save(self, params: protocol.MemorySaveParams) -> Saved:
         topic = Topic(
             name=params.name,
             description=params.description,
@@ -238,7 +238,7 @@ class Methods:
             params.cwd, topic, scope=params.scope, supersedes=params.supersedes, by=params.by
         )
 
-    def _history(self, params: protocol.MemoryHistory) -> HistoryAnswer:
+    def _history(self, params: protocol.MemoryHistoryParams) -> HistoryAnswer:
         found = [
             VersionLine(
                 one.version, iso_time(one.at), one.cause, one.session_id, one.sha256, one.bytes

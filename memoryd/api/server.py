@@ -23,8 +23,15 @@ from anyio.abc import SocketAttribute, SocketListener, SocketStream, TaskGroup
 
 from memoryd.api.rules import protocol
 from memoryd.api.rules.framing import Frames, Framing, FramingError, framed
-from memoryd.api.rules.protocol import Answer, ErrorAnswer, IdAlone, Params, Request, RequestError
-from memoryd.api.subscriptions import Hub, Subscription
+from memoryd.api.rules.protocol import (
+    ErrorResponse,
+    IdAlone,
+    Params,
+    Request,
+    RequestError,
+    ResultResponse,
+)
+from memoryd.api.subscriptions import Subscription, Subscriptions
 from memoryd.base.errors import MemorydError
 
 HALF_MESSAGE_SECONDS: Final = 10
@@ -44,7 +51,7 @@ _decode_request = msgspec.json.Decoder(Request).decode
 
 
 class Server:
-    def __init__(self, handle: Handler, hub: Hub, project_of: ProjectOf) -> None:
+    def __init__(self, handle: Handler, hub: Subscriptions, project_of: ProjectOf) -> None:
         self._handle = handle
         self._hub = hub
         self._project_of = project_of
@@ -124,7 +131,7 @@ class Server:
         log.debug("request", method=request.method)
         try:
             result = await self._result(request, connection)
-            answer = _encode(Answer(id=_id(request), result=msgspec.Raw(_encode(result))))
+            answer = _encode(ResultResponse(id=_id(request), result=msgspec.Raw(_encode(result))))
         except MemorydError as error:
             answer = _refusal(_id(request), error)
         except Exception as error:
@@ -134,7 +141,7 @@ class Server:
 
     async def _result(self, request: Request, connection: "Connection") -> object:
         params = protocol.params_of(request)
-        if isinstance(params, protocol.Subscribe):
+        if isinstance(params, protocol.SubscribeParams):
             project = self._project_of(params.cwd) if params.cwd else None
             kinds = None if params.kinds is None else frozenset(params.kinds)
             connection.follow(self._hub.subscribe(kinds, project))
@@ -198,7 +205,9 @@ class Connection:
         try:
             with _peer_may_vanish():
                 async for event in subscription:
-                    await self._send(_encode(protocol.Event(params=msgspec.Raw(_encode(event)))))
+                    await self._send(
+                        _encode(protocol.EventNotification(params=msgspec.Raw(_encode(event))))
+                    )
         finally:
             self._server.leave(subscription)
         self._tasks.cancel_scope.cancel()
@@ -285,7 +294,7 @@ def _id_of(text: bytes) -> protocol.Id:
 
 
 def _refusal(id_: protocol.Id, error: BaseException) -> bytes:
-    return _encode(ErrorAnswer(id=id_, error=protocol.failure_of(error)))
+    return _encode(ErrorResponse(id=id_, error=protocol.failure_of(error)))
 
 
 def _parse_error() -> RequestError:

@@ -63,7 +63,7 @@ class Subscription:
         self._has_all.set()
 
 
-class Hub:
+class Subscriptions:
     def __init__(self) -> None:
         self._subscriptions: set[Subscription] = set()
 

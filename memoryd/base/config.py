@@ -20,22 +20,22 @@ OwnPath = Annotated[
     str, msgspec.Meta(pattern=r"^~?/[^\x00]+$", description="an absolute path or one under ~/")
 ]
 
-Provider = Literal["auto", "anthropic", "embedded"]
+ProviderName = Literal["auto", "anthropic", "embedded"]
 ProjectMode = Literal["topics", "log"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 
-class Section(msgspec.Struct, frozen=True, kw_only=True):
+class SettingsSection(msgspec.Struct, frozen=True, kw_only=True):
     """One table of config.toml."""
 
 
-class Extraction(Section, frozen=True, kw_only=True):
+class ExtractionSettings(SettingsSection, frozen=True, kw_only=True):
     every_turns: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
     parallel: Annotated[int, msgspec.Meta(ge=1, le=32)] = 2
 
 
-class Model(Section, frozen=True, kw_only=True):
-    provider: Provider = "auto"
+class ModelSettings(SettingsSection, frozen=True, kw_only=True):
+    provider: ProviderName = "auto"
     base_url: Annotated[str, msgspec.Meta(description="a URL")] | None = None
     key_file: OwnPath | None = None
     recall: ModelName = "claude-haiku-5-5"
@@ -44,12 +44,12 @@ class Model(Section, frozen=True, kw_only=True):
     dream: ModelName = "claude-sonnet-5-5"
 
 
-class Budget(Section, frozen=True, kw_only=True):
+class Budget(SettingsSection, frozen=True, kw_only=True):
     usd_per_day: Usd = 1.00
     usd_per_month: Usd = 15.00
 
 
-class Price(Section, frozen=True, kw_only=True):
+class Price(SettingsSection, frozen=True, kw_only=True):
     """US dollars for a million tokens; the long prices hold for prompts over `long_above_tokens`.
 
     A cache price that is not given follows from the input price: 1.25 times to write, a tenth to
@@ -65,39 +65,39 @@ class Price(Section, frozen=True, kw_only=True):
     long_output_usd: Usd | None = None
 
 
-class Recall(Section, frozen=True, kw_only=True):
+class RecallSettings(SettingsSection, frozen=True, kw_only=True):
     limit: Annotated[int, msgspec.Meta(ge=1, le=50)] = 5
     model_dir: OwnPath | None = None
     # A hook gives up after 300 ms; what comes later is computed for nobody.
     deadline_ms: Annotated[int, msgspec.Meta(ge=1, le=60_000)] = 200
 
 
-class Dream(Section, frozen=True, kw_only=True):
+class DreamSettings(SettingsSection, frozen=True, kw_only=True):
     min_hours: Annotated[float, msgspec.Meta(ge=0, le=8760)] = 24
     min_sessions: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 5
     max_loss_percent: Annotated[float, msgspec.Meta(ge=0, le=100)] = 30
 
 
-class Index(Section, frozen=True, kw_only=True):
+class IndexSettings(SettingsSection, frozen=True, kw_only=True):
     skip: bool = False
 
 
-class History(Section, frozen=True, kw_only=True):
+class HistorySettings(SettingsSection, frozen=True, kw_only=True):
     keep_days: Annotated[int, msgspec.Meta(ge=1, le=36_500)] = 365
     keep_versions: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 20
 
 
-class Log(Section, frozen=True, kw_only=True):
+class LogSettings(SettingsSection, frozen=True, kw_only=True):
     level: LogLevel = "info"
     max_bytes: Annotated[int, msgspec.Meta(ge=65_536, le=1_073_741_824)] = 10_485_760
     keep_files: Annotated[int, msgspec.Meta(ge=1, le=100)] = 5
 
 
-class Transcripts(Section, frozen=True, kw_only=True):
+class TranscriptSettings(SettingsSection, frozen=True, kw_only=True):
     sweep_seconds: Annotated[int, msgspec.Meta(ge=1, le=3600)] = 30
 
 
-class Project(Section, frozen=True, kw_only=True):
+class ProjectSettings(SettingsSection, frozen=True, kw_only=True):
     mode: ProjectMode = "topics"
 
 
@@ -151,17 +151,17 @@ DEFAULT_PRICES: Mapping[str, Price] = MappingProxyType(
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a user can set, each section by its name in config.toml."""
 
-    extraction: Extraction = Extraction()
-    model: Model = Model()
+    extraction: ExtractionSettings = ExtractionSettings()
+    model: ModelSettings = ModelSettings()
     budget: Budget = Budget()
-    recall: Recall = Recall()
-    dream: Dream = Dream()
-    index: Index = Index()
-    history: History = History()
-    log: Log = Log()
-    transcripts: Transcripts = Transcripts()
+    recall: RecallSettings = RecallSettings()
+    dream: DreamSettings = DreamSettings()
+    index: IndexSettings = IndexSettings()
+    history: HistorySettings = HistorySettings()
+    log: LogSettings = LogSettings()
+    transcripts: TranscriptSettings = TranscriptSettings()
     prices: Mapping[str, Price] = DEFAULT_PRICES
-    projects: Mapping[str, Project] = MappingProxyType({})
+    projects: Mapping[str, ProjectSettings] = MappingProxyType({})
     credentials: Credentials = Credentials()
 
     @property
@@ -170,4 +170,4 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return self.model.base_url or self.credentials.base_url
 
     def mode_of(self, root: str) -> ProjectMode:
-        return self.projects.get(root, Project()).mode
+        return self.projects.get(root, ProjectSettings()).mode

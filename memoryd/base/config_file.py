@@ -20,25 +20,25 @@ from memoryd.base.config import (
     DEFAULT_PRICES,
     Credentials,
     Price,
-    Project,
+    ProjectSettings,
     Secret,
-    Section,
     Settings,
+    SettingsSection,
 )
 from memoryd.base.errors import ConfigError
 
 FILE = "config.toml"
-SECTIONS: Mapping[str, type[Section]] = {
+SECTIONS: Mapping[str, type[SettingsSection]] = {
     field.name: field.type
     for field in msgspec.structs.fields(Settings)
-    if isinstance(field.type, type) and issubclass(field.type, Section)
+    if isinstance(field.type, type) and issubclass(field.type, SettingsSection)
 }
 KEYS = [
     f"{name}.{field.name}"
     for name, section in SECTIONS.items()
     for field in msgspec.structs.fields(section)
 ]
-AnySection = TypeVar("AnySection", bound=Section)
+AnySection = TypeVar("AnySection", bound=SettingsSection)
 
 
 def load_settings(toml_text: str, env: Mapping[str, str]) -> Settings:
@@ -111,7 +111,7 @@ def prices_from(table: object) -> dict[str, Price]:
     return prices
 
 
-def projects_from(table: object) -> dict[str, Project]:
+def projects_from(table: object) -> dict[str, ProjectSettings]:
     projects = {}
     for path, row in items_of(table, "projects"):
         if not path.startswith("/"):
@@ -119,7 +119,7 @@ def projects_from(table: object) -> dict[str, Project]:
                 f"projects.{path} in {FILE} must be named by an absolute path",
                 hint='write [projects."/path/to/project"]',
             )
-        projects[path.rstrip("/") or "/"] = section_from(Project, row, f'projects."{path}"')
+        projects[path.rstrip("/") or "/"] = section_from(ProjectSettings, row, f'projects."{path}"')
     return projects
 
 

@@ -16,7 +16,7 @@ CHECK_SECONDS: Final = 20.0
 log = structlog.get_logger(__name__)
 
 
-class Door:
+class DaemonListener:
     """Open from its making until it is closed; what is handed over stays the supervisor's."""
 
     def __init__(

@@ -26,29 +26,29 @@ from memoryd.api.handlers.health import Health
 from memoryd.api.handlers.recall import RecallMethods
 from memoryd.api.handlers.spending import ExtractMethods
 from memoryd.api.server import Server
-from memoryd.api.subscriptions import Hub
+from memoryd.api.subscriptions import Subscriptions
 from memoryd.base import config_file, events, paths
 from memoryd.base.errors import ConfigError, MemorydError
 from memoryd.daemon import log_file, wiring
 from memoryd.daemon.instance import InstanceLock
-from memoryd.daemon.listener import Door
+from memoryd.daemon.listener import DaemonListener
 from memoryd.daemon.notices import Ears, Telling
 from memoryd.daemon.shutdown import leave_after
 from memoryd.daemon.supervisor import Supervisor
-from memoryd.daemon.wiring import World
-from memoryd.extraction.attribution import AgentCredit
+from memoryd.daemon.wiring import Environment
+from memoryd.extraction.attribution import Attribution
 from memoryd.extraction.rules.batching import Limits
-from memoryd.extraction.worker import ExtractWorker
+from memoryd.extraction.worker import ExtractionWorker
 from memoryd.llm.connect import model_server
-from memoryd.llm.spending_table import StateLedger
-from memoryd.memories.catalog import Memories
+from memoryd.llm.spending_table import SpendingTable
+from memoryd.memories.catalog import Catalog
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
-from memoryd.memories.version_table import History
+from memoryd.memories.version_table import VersionTable
 from memoryd.memories.versions import Versions
 from memoryd.recall.surfaced import Surfaced
-from memoryd.system.background import Errands
-from memoryd.system.database import State
+from memoryd.system.background import Background
+from memoryd.system.database import Database
 from memoryd.system.plain_file import read_plain, refuse_unless_plain
 from memoryd.transcripts.backlog import Backlog
 from memoryd.transcripts.sessions import Sessions
@@ -87,7 +87,7 @@ def main(version: str) -> int:
     return 0
 
 
-def look_around(env: MutableMapping[str, str], version: str) -> World:
+def look_around(env: MutableMapping[str, str], version: str) -> Environment:
     """Reads environment and settings; ConfigError names what cannot be used."""
     supervisor = Supervisor(env, os.getpid())
     places = paths.places(env, sys.platform, os.getuid(), str(Path.home()))
@@ -100,18 +100,18 @@ def look_around(env: MutableMapping[str, str], version: str) -> World:
         raise ConfigError(
             f"cannot read {places.config_file}: {reason}", hint="mend the file or move it away"
         ) from error
-    return World(places, config_file.load_settings(text, env), env, version, supervisor)
+    return Environment(places, config_file.load_settings(text, env), env, version, supervisor)
 
 
-async def serve(world: World, stack: ExitStack) -> None:
+async def serve(world: Environment, stack: ExitStack) -> None:
     """Runs every part until the stop event is set."""
     refuse_unless_plain(world.places.state_db)
-    state = State.open(world.places.state_db)
+    state = Database.open(world.places.state_db)
     stack.callback(state.close)
     stop = anyio.Event()
-    hub = Hub()
+    hub = Subscriptions()
     scopes = Scopes(world.places, world.env, state)
-    history = History(state, world.settings.history)
+    history = VersionTable(state, world.settings.history)
     told = Telling(hub, scopes)
     store = Store(
         history,
@@ -119,16 +119,16 @@ async def serve(world: World, stack: ExitStack) -> None:
         skip_index=world.settings.index.skip,
         tell=told.tell,
     )
-    ledger = StateLedger(state)
+    ledger = SpendingTable(state)
     models = model_server(world.settings, ledger, world.places.home)
-    errands = Errands()
+    errands = Background()
     surfaced = Surfaced(state, time.time)
     recall = RecallMethods(
         lambda: wiring.load_recall(world, scopes, store, surfaced, models, errands.soon), surfaced
     )
     told.listeners.append(recall.changed)
     errors = [f"state.db was damaged; it is now {state.put_aside}"] if state.put_aside else []
-    memories = Memories(scopes, store, time.time)
+    memories = Catalog(scopes, store, time.time)
     ears = Ears()
     following = wiring.Following(world, state, scopes, hub, ears)
     await following.tail.begin()
@@ -137,10 +137,10 @@ async def serve(world: World, stack: ExitStack) -> None:
     )
     ears.of_turns.append(session.turn_ended)
     ears.of_compactions.append(session.compacted)
-    worker = ExtractWorker(
+    worker = ExtractionWorker(
         Backlog(state),
         scopes,
-        AgentCredit(store, history),
+        Attribution(store, history),
         wiring.extractor(world, store, history, models),
         Limits(world.settings.extraction.every_turns, world.settings.extraction.parallel),
         tell=hub.publish,
@@ -172,7 +172,7 @@ async def serve(world: World, stack: ExitStack) -> None:
         stop=stop.set,
     )
     server = Server(methods.answer, hub, scopes.root)
-    with Door(world.places.socket, world.supervisor.sockets()) as door:
+    with DaemonListener(world.places.socket, world.supervisor.sockets()) as door:
         async with anyio.create_task_group() as tasks:
             await tasks.start(_stop_on_signal, stop)
             await tasks.start(dreamer.run)
@@ -203,7 +203,7 @@ async def serve(world: World, stack: ExitStack) -> None:
     log.info("stopped", in_time=in_time, ms=round((anyio.current_time() - began) * 1000))
 
 
-async def _last_words(hub: Hub, door: Door, server: Server) -> bool:
+async def _last_words(hub: Subscriptions, door: DaemonListener, server: Server) -> bool:
     """Nobody new is let in; whether all who were in got their answers in time."""
     hub.publish(events.DaemonStopping())
     door.close()
@@ -229,7 +229,7 @@ async def _give_signs_of_life(supervisor: Supervisor) -> None:
         await anyio.sleep(supervisor.watchdog_seconds / 3)
 
 
-def _start_log(world: World) -> None:
+def _start_log(world: Environment) -> None:
     wanted = world.settings.log
     refuse_unless_plain(world.places.log_file)
     log_file.start(

@@ -3,24 +3,24 @@
 import asyncio
 from collections.abc import Callable
 
-from memoryd.api.subscriptions import Hub
+from memoryd.api.subscriptions import Subscriptions
 from memoryd.base import events
-from memoryd.memories.records import Change
+from memoryd.memories.records import MemoryChanged
 from memoryd.memories.scopes import Scopes
 from memoryd.transcripts.rules.turns import Compacted
 from memoryd.transcripts.tail import Listener
-from memoryd.transcripts.turn_table import Filed
+from memoryd.transcripts.turn_table import QueuedTurn
 
 
 class Ears(Listener):
     """Passes on what the tail has found, to as many as want to hear it."""
 
     def __init__(self) -> None:
-        self.of_turns: list[Callable[[Filed], None]] = []
+        self.of_turns: list[Callable[[QueuedTurn], None]] = []
         self.of_compactions: list[Callable[[Compacted], None]] = []
         self.of_changes: list[Callable[[], None]] = []
 
-    def on_turn(self, filed: Filed) -> None:
+    def on_turn(self, filed: QueuedTurn) -> None:
         for ear in self.of_turns:
             ear(filed)
 
@@ -36,8 +36,8 @@ class Ears(Listener):
 class Telling:
     """Carries the notices of the store, which come from any thread, to the loop."""
 
-    def __init__(self, hub: Hub, scopes: Scopes) -> None:
-        self.listeners: list[Callable[[Change], None]] = []
+    def __init__(self, hub: Subscriptions, scopes: Scopes) -> None:
+        self.listeners: list[Callable[[MemoryChanged], None]] = []
         self._hub = hub
         self._scopes = scopes
         self._loop = asyncio.get_running_loop()
@@ -54,16 +54,16 @@ class Telling:
         """From any thread, in order."""
         self._loop.call_soon_threadsafe(self._hub.publish, event)
 
-    def tell(self, change: Change) -> None:
+    def tell(self, change: MemoryChanged) -> None:
         self._loop.call_soon_threadsafe(self._told, change)
 
-    def _told(self, change: Change) -> None:
+    def _told(self, change: MemoryChanged) -> None:
         self._hub.publish(_event_of(change, self._scopes.owner(change.directory)))
         for listener in self.listeners:
             listener(change)
 
 
-def _event_of(change: Change, project: str) -> events.Event:
+def _event_of(change: MemoryChanged, project: str) -> events.Event:
     path = f"{change.directory.path}/{change.file}"
     scope = change.directory.scope
     if not change.version:

@@ -14,17 +14,17 @@ from memoryd.api.handlers.hooks import Hooks
 from memoryd.api.handlers.recall import RecallMethods
 from memoryd.api.handlers.sessions import SessionMethods
 from memoryd.api.handlers.transcripts import TranscriptMethods
-from memoryd.api.subscriptions import Hub
+from memoryd.api.subscriptions import Subscriptions
 from memoryd.base import paths
 from memoryd.base.config import Settings
 from memoryd.base.paths import Places
 from memoryd.daemon.notices import Ears, Telling
 from memoryd.daemon.supervisor import Supervisor
-from memoryd.dreams.dream_table import DreamBook
+from memoryd.dreams.dream_table import DreamTable
 from memoryd.dreams.dreamer import Dreamer
 from memoryd.dreams.recent_sessions import ProjectSessions
 from memoryd.dreams.run import Means
-from memoryd.dreams.steps import Mind, word_similarity
+from memoryd.dreams.steps import DreamModel, word_similarity
 from memoryd.extraction.backfill import Backfill
 from memoryd.extraction.embedded import EmbeddedExtractor
 from memoryd.extraction.model import ModelExtractor
@@ -34,18 +34,18 @@ from memoryd.llm.rules.spending import price_of
 from memoryd.memories.rules import headers
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
-from memoryd.memories.version_table import History
+from memoryd.memories.version_table import VersionTable
 from memoryd.memories.watch import MemoryWatch
 from memoryd.recall.selector import ModelSelector
 from memoryd.recall.surfaced import Surfaced
 from memoryd.sessions.checkpoints import Checkpoints
 from memoryd.sessions.context import Context, StoredApprovals
 from memoryd.sessions.instruction_files import InstructionDisk
-from memoryd.sessions.notes import SessionNotes, Writer
-from memoryd.system.background import Errands
-from memoryd.system.database import State
-from memoryd.transcripts.cursor_table import Cursors
-from memoryd.transcripts.reader import Reader
+from memoryd.sessions.notes import NotesWriter, SessionNotes
+from memoryd.system.background import Background
+from memoryd.system.database import Database
+from memoryd.transcripts.cursor_table import CursorTable
+from memoryd.transcripts.reader import TranscriptReader
 from memoryd.transcripts.sessions import Sessions
 from memoryd.transcripts.tail import Listener, Tail
 from memoryd.transcripts.turn_table import TurnQueue
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from memoryd.recall.shelves import Soon
 
 
-class World(msgspec.Struct, frozen=True):
+class Environment(msgspec.Struct, frozen=True):
     """All that the daemon takes from outside."""
 
     places: Places
@@ -69,15 +69,20 @@ class Following:
     """The parts that follow transcripts, put together."""
 
     def __init__(
-        self, world: World, state: State, scopes: Scopes, hub: Hub, listener: Listener
+        self,
+        world: Environment,
+        state: Database,
+        scopes: Scopes,
+        hub: Subscriptions,
+        listener: Listener,
     ) -> None:
         root = f"{world.places.claude_dir}/projects"
-        cursors, queue = Cursors(state), TurnQueue(state)
+        cursors, queue = CursorTable(state), TurnQueue(state)
         model = world.settings.model.extraction
         self.tail = Tail(
             root=root,
             cursors=cursors,
-            reader=Reader(root, cursors, queue, scopes.root, time.time),
+            reader=TranscriptReader(root, cursors, queue, scopes.root, time.time),
             publish=hub.publish,
             sweep_seconds=world.settings.transcripts.sweep_seconds,
             listener=listener,
@@ -97,7 +102,7 @@ class Following:
 
 
 def memory_watch(
-    world: World, scopes: Scopes, store: Store, hub: Hub, told: Telling
+    world: Environment, scopes: Scopes, store: Store, hub: Subscriptions, told: Telling
 ) -> MemoryWatch:
     watch = MemoryWatch(world.places, scopes, store, hub.drain)
     scopes.on_new_directory = told.on_loop(watch.folders_changed)
@@ -105,7 +110,7 @@ def memory_watch(
 
 
 def extractor(
-    world: World, store: Store, history: History, models: ModelServer | None
+    world: Environment, store: Store, history: VersionTable, models: ModelServer | None
 ) -> Extractor:
     if models is None:
         return EmbeddedExtractor(store, world.settings.mode_of)
@@ -121,11 +126,11 @@ def extractor(
 
 
 def dreamer(
-    world: World,
-    state: State,
+    world: Environment,
+    state: Database,
     scopes: Scopes,
     store: Store,
-    history: History,
+    history: VersionTable,
     told: Telling,
     ears: Ears,
     models: ModelServer | None,
@@ -134,13 +139,13 @@ def dreamer(
     means = Means(
         store=store,
         history=history,
-        book=DreamBook(state),
+        book=DreamTable(state),
         sessions=ProjectSessions(places, state, scopes.memory_is_on),
         dreams_folder=f"{places.state_dir}/dreams",
         max_loss_percent=settings.dream.max_loss_percent,
         now=time.time,
         tell=told.publish,
-        mind=Mind(models.patient, settings.model.dream) if models else None,
+        mind=DreamModel(models.patient, settings.model.dream) if models else None,
         similarity=word_similarity,
         closed=(places.claude_dir, places.state_dir),
         skip_index=settings.index.skip,
@@ -151,13 +156,13 @@ def dreamer(
 
 
 def session_methods(
-    world: World,
-    state: State,
+    world: Environment,
+    state: Database,
     scopes: Scopes,
     store: Store,
     recall: RecallMethods,
     tail: Tail,
-    errands: Errands,
+    errands: Background,
     models: ModelServer | None,
 ) -> SessionMethods:
     context = Context(
@@ -169,7 +174,7 @@ def session_methods(
         files=InstructionDisk(),
     )
     names = world.settings.model
-    writer = Writer(models.patient, names.notes, AgentTools.definitions) if models else None
+    writer = NotesWriter(models.patient, names.notes, AgentTools.definitions) if models else None
     notes = SessionNotes(world.places, state, writer, time.time)
     hooks = Hooks(
         places=world.places,
@@ -201,7 +206,7 @@ async def load_the_rest() -> None:
 
 
 def load_recall(
-    world: World,
+    world: Environment,
     scopes: Scopes,
     store: Store,
     surfaced: Surfaced,
@@ -210,11 +215,11 @@ def load_recall(
 ) -> "Recall":
     """Imports and opens what recall needs; for a thread, after the daemon answers."""
     from memoryd.recall.answer import Recall  # noqa: PLC0415 - arrays take a while to load
-    from memoryd.recall.embeddings import Meaning  # noqa: PLC0415
+    from memoryd.recall.embeddings import Embeddings  # noqa: PLC0415
 
     wanted = world.settings.recall
     folder = wanted.model_dir and paths.expand_home(wanted.model_dir, world.places.home)
-    meaning = Meaning(folder, f"{world.places.state_dir}/vectors")
+    meaning = Embeddings(folder, f"{world.places.state_dir}/vectors")
     meaning.load()
     return Recall(
         places=world.places,

@@ -14,7 +14,7 @@ import msgspec
 from memoryd.base.errors import Conflict, NotFound, Refused
 from memoryd.dreams.dream_table import Dream, Undoable
 from memoryd.dreams.run import DreamRun, Means, sweep_copies
-from memoryd.dreams.target import Ground
+from memoryd.dreams.target import DreamTarget
 from memoryd.dreams.working_copy import Files
 from memoryd.memories.records import MemoryDirectory, Stored
 from memoryd.memories.rules.topics import INDEX_FILE
@@ -29,7 +29,7 @@ class Kept(msgspec.Struct, frozen=True):
     after: Files
 
 
-def kept_result(means: Means, ground: Ground, refused: Dream) -> Kept:
+def kept_result(means: Means, ground: DreamTarget, refused: Dream) -> Kept:
     """What is to be applied; Refused when it is not what was shown, Conflict when it is too old."""
     if refused.state != "refused":
         raise Refused(
@@ -57,7 +57,7 @@ def kept_result(means: Means, ground: Ground, refused: Dream) -> Kept:
 class Acceptance(DreamRun):
     """Applies what a refused dream made; costs nothing, since nobody dreams."""
 
-    def __init__(self, means: Means, ground: Ground, refused: Dream) -> None:
+    def __init__(self, means: Means, ground: DreamTarget, refused: Dream) -> None:
         super().__init__(means, ground, "accepted")
         self._refused = refused
         self._add(

@@ -15,7 +15,7 @@ import structlog
 
 from memoryd.base import paths
 from memoryd.base.errors import Conflict, MemorydError, NotFound, Unavailable
-from memoryd.dreams.dream_table import Dream, DreamBook, Undoable
+from memoryd.dreams.dream_table import Dream, DreamTable, Undoable
 from memoryd.dreams.lock import bring_back, look
 from memoryd.dreams.rules.review import in_safe_order, takes_words_away
 from memoryd.dreams.working_copy import Files
@@ -37,7 +37,7 @@ class LostLock(Unavailable):
 class Applier:
     """Blocking work, safe from any thread."""
 
-    def __init__(self, store: Store, book: DreamBook, now: Callable[[], float]) -> None:
+    def __init__(self, store: Store, book: DreamTable, now: Callable[[], float]) -> None:
         self._store = store
         self._book = book
         self._now = now

@@ -10,9 +10,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from memoryd.dreams.working_copy import Stage
-from memoryd.extraction.embedded import Heard, Keeper
-from memoryd.memories.rules.daily_log import Entry, rule_of
+from memoryd.dreams.working_copy import WorkingCopy
+from memoryd.extraction.embedded import HeardStatement, Keeper
+from memoryd.memories.rules.daily_log import LogEntry, rule_of
 
 if TYPE_CHECKING:
     from memoryd.extraction.rules.statements.find import Statement
@@ -22,21 +22,21 @@ NAME_WORDS = 8
 DESCRIPTION_CHARACTERS = 150
 
 
-def distil(stage: Stage, entries: Sequence[Entry]) -> None:
+def distil(stage: WorkingCopy, entries: Sequence[LogEntry]) -> None:
     """Saves into the copy what the entries say; blocking."""
     if not entries:
         return
     seen_at = {one.file: one.modified for one in stage.store.scan(stage.directory)}
     keeper = Keeper(stage.store, stage.directory, cause="dream")
     for entry in entries:
-        heard = Heard(statement_of(entry), entry.at, entry.session_id, entry.trust)
+        heard = HeardStatement(statement_of(entry), entry.at, entry.session_id, entry.trust)
         if stored := keeper.keep(heard):
             newest = max(seen_at.get(stored.file, 0.0), entry.at.timestamp())
             seen_at[stored.file] = min(newest, stored.modified)
             stage.backdate(stored.file, seen_at[stored.file])
 
 
-def statement_of(entry: Entry) -> "Statement":
+def statement_of(entry: LogEntry) -> "Statement":
     from memoryd.extraction.rules.statements.find import Statement  # noqa: PLC0415 - its patterns take a while
 
     rule = rule_of(entry.text)
@@ -48,7 +48,7 @@ def statement_of(entry: Entry) -> "Statement":
     )
 
 
-def _body(entry: Entry, rule: str) -> str:
+def _body(entry: LogEntry, rule: str) -> str:
     if entry.type in {"user", "reference"}:
         return f"{entry.text}\n"
     why = f"**Why:** {entry.why}\n\n" if entry.why else ""

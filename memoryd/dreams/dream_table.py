@@ -15,10 +15,10 @@ import msgspec
 from memoryd.dreams.lock import NOTHING, Before
 from memoryd.dreams.rules.plan import Flag
 from memoryd.dreams.rules.review import FileDiff
-from memoryd.memories.daily_logs import Mark
+from memoryd.memories.daily_logs import LogMark
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules.topics import Scope
-from memoryd.system.database import State
+from memoryd.system.database import Database
 
 DreamState: TypeAlias = Literal[
     "running",
@@ -48,7 +48,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     left_alone: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     daily_logs: int = 0
-    logs_read: dict[str, Mark] = {}
+    logs_read: dict[str, LogMark] = {}
     """How far the daily logs were read, by their names."""
     model_turns: int = 0
     input_tokens: int = 0
@@ -90,8 +90,8 @@ class Undoable(msgspec.Struct, frozen=True):
     after: str | None
 
 
-class DreamBook:
-    def __init__(self, state: State) -> None:
+class DreamTable:
+    def __init__(self, state: Database) -> None:
         self._state = state
 
     def begin(
@@ -229,7 +229,7 @@ class DreamBook:
         )
         return next(iter(found), None)
 
-    def logs_read(self, directory: str) -> dict[str, Mark] | None:
+    def logs_read(self, directory: str) -> dict[str, LogMark] | None:
         """How far the last dream that still stands had read the logs; None if none is known."""
         found = self._dreams(
             "where directory = ? and state = 'done' order by id desc limit 1", directory

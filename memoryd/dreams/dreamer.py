@@ -28,7 +28,7 @@ from memoryd.dreams.lock import Before
 from memoryd.dreams.rules.gates import Gate
 from memoryd.dreams.run import DreamRun, Means, sweep_copies
 from memoryd.dreams.schedule import RealTime, Schedule
-from memoryd.dreams.target import DreamScope, Ground, ground_of
+from memoryd.dreams.target import DreamScope, DreamTarget, ground_of
 from memoryd.memories.rules.topics import iso_time
 from memoryd.memories.scopes import Scopes
 
@@ -160,7 +160,7 @@ class Dreamer:
         except Exception:
             log.exception("dream-not-begun", project=root, scope=scope)
 
-    def _last_gate(self, root: str, scope: DreamScope) -> tuple[Ground, Gate]:
+    def _last_gate(self, root: str, scope: DreamScope) -> tuple[DreamTarget, Gate]:
         """The first closed gate, or the last of all where every one is open."""
         ground = ground_of(self._scopes, root, scope)
         *_, gate = self._schedule.gates(ground)
@@ -168,7 +168,7 @@ class Dreamer:
 
     # --- requests -----------------------------------------------------------------------------
 
-    async def _ground(self, cwd: str, scope: DreamScope) -> Ground:
+    async def _ground(self, cwd: str, scope: DreamScope) -> DreamTarget:
         return await anyio.to_thread.run_sync(ground_of, self._scopes, cwd, scope)
 
     async def start(
@@ -190,7 +190,7 @@ class Dreamer:
         await run.ended.wait()
         return self._found(run.id, ground)
 
-    def _refused(self, ground: Ground, number: int | None) -> Dream:
+    def _refused(self, ground: DreamTarget, number: int | None) -> Dream:
         """One that can be accepted as things are now."""
         if number is not None:
             dream = self._found(number, ground)
@@ -265,7 +265,7 @@ class Dreamer:
     def one(self, cwd: str, dream: int, scope: DreamScope = "project") -> Dream:
         return self._found(dream, ground_of(self._scopes, cwd, scope))
 
-    def _found(self, number: int, ground: Ground) -> Dream:
+    def _found(self, number: int, ground: DreamTarget) -> Dream:
         dream = self._means.book.dream(number)
         if dream is None or dream.directory != ground.directory.path:
             raise NotFound(
@@ -273,7 +273,7 @@ class Dreamer:
             )
         return dream
 
-    def _running_over(self, ground: Ground) -> DreamRun | None:
+    def _running_over(self, ground: DreamTarget) -> DreamRun | None:
         run = self._current
         is_here = run is not None and run.ground.directory.path == ground.directory.path
         return run if is_here else None
@@ -319,7 +319,7 @@ class Dreamer:
             log.warning("dream-recovered", dream=dream.id, folder=dream.directory)
         sweep_copies(self._means)
 
-    def _status(self, ground: Ground) -> DreamStatus:
+    def _status(self, ground: DreamTarget) -> DreamStatus:
         run = self._running_over(ground)
         # While a dream runs, the lock's time is that of its beginning.
         last = run.since if run is not None else self._schedule.last(ground)
@@ -357,7 +357,7 @@ def _words(gate: Gate, running: Running | None, opens_at: str) -> str:
     return f"not now: {gate.reason}" + (f"; may dream after {opens_at}" if opens_at else "")
 
 
-def _way_past(gate: Gate, ground: Ground) -> str:
+def _way_past(gate: Gate, ground: DreamTarget) -> str:
     if gate.name in {"hours", "rest", "sessions", "logs"}:
         return f"{ground.command('--now')} does not wait"
     return "memoryd on turns memory on" if gate.name == "switch" else ""

@@ -6,27 +6,29 @@
 - A note keeps its session and its time. A new one is from the day of the dream.
 """
 
-from memoryd.agent.writer import Draft
-from memoryd.dreams.working_copy import Stage
+from memoryd.agent.writer import MemoryDraft
+from memoryd.dreams.working_copy import WorkingCopy
 from memoryd.extraction.provenance import news_of, trust_of
-from memoryd.extraction.rules.origin_evidence import Evidence
+from memoryd.extraction.rules.origin_evidence import OriginEvidence
 from memoryd.memories.rules import headers, topics
 from memoryd.memories.rules.topics import Topic
 
 
-class DreamNotary:
+class DreamProvenance:
     """Blocking; for one dream over one copy, as it is now."""
 
-    def __init__(self, stage: Stage, now: float) -> None:
+    def __init__(self, stage: WorkingCopy, now: float) -> None:
         self._now = now
         self._before = {file: stored.topic for file, stored in stage.after().items()}
         said = (topic for topic in self._before.values() if topic.trust == "user-said")
-        self._evidence = Evidence(f"{one.name}\n{one.description}\n{one.body}" for one in said)
+        self._evidence = OriginEvidence(
+            f"{one.name}\n{one.description}\n{one.body}" for one in said
+        )
 
     def was_shown(self, text: str) -> None:
         self._evidence.add_printed(text)
 
-    def attested(self, draft: Draft) -> str:
+    def attested(self, draft: MemoryDraft) -> str:
         new, old = topics.parse(draft.text), self._before.get(draft.file)
         news = news_of(new, old or Topic())
         made = {

@@ -17,7 +17,7 @@ import msgspec
 from memoryd.base import paths
 from memoryd.base.paths import Places
 from memoryd.dreams.lock import process_is_alive
-from memoryd.system.database import State
+from memoryd.system.database import Database
 from memoryd.system.plain_file import read_plain
 
 CURRENT_SECONDS: Final = 300.0
@@ -39,7 +39,9 @@ class _Registered(msgspec.Struct, frozen=True, rename="camel"):
 class ProjectSessions:
     """`memory_is_on` says of a project's root whether what happens there may be remembered."""
 
-    def __init__(self, places: Places, state: State, memory_is_on: Callable[[str], bool]) -> None:
+    def __init__(
+        self, places: Places, state: Database, memory_is_on: Callable[[str], bool]
+    ) -> None:
         self._places = places
         self._state = state
         self._memory_is_on = memory_is_on

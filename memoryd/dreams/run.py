@@ -26,15 +26,15 @@ from memoryd.base.errors import MemorydError, Unavailable
 from memoryd.base.events import DreamFinished, DreamStarted, Event
 from memoryd.dreams.apply import Applier, LostLock, changed_files, undoable
 from memoryd.dreams.distil_logs import distil
-from memoryd.dreams.dream_table import DreamBook, DreamCause, DreamState, Summary
+from memoryd.dreams.dream_table import DreamCause, DreamState, DreamTable, Summary
 from memoryd.dreams.lock import Before, ConsolidateLock, look
 from memoryd.dreams.recent_sessions import ProjectSessions
 from memoryd.dreams.rules import plan as dream_plan
 from memoryd.dreams.rules import review as dream_review
 from memoryd.dreams.rules.similarity import Similarity
 from memoryd.dreams.steps import (
-    Mind,
-    Progress,
+    DreamModel,
+    DreamProgress,
     believed_notes,
     dream_by_rules,
     dream_with_model,
@@ -42,12 +42,12 @@ from memoryd.dreams.steps import (
     settle_dates,
     tidy_up,
 )
-from memoryd.dreams.target import Ground
-from memoryd.dreams.working_copy import Files, Stage, remove_stage
+from memoryd.dreams.target import DreamTarget
+from memoryd.dreams.working_copy import Files, WorkingCopy, remove_stage
 from memoryd.memories import daily_logs
 from memoryd.memories.rules.topics import INDEX_FILE, iso_time
 from memoryd.memories.store import Store
-from memoryd.memories.version_table import History
+from memoryd.memories.version_table import VersionTable
 
 REFUSED_COPIES_KEPT: Final = 5
 LOGGED_FILES: Final = 100
@@ -60,14 +60,14 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
     """All that dreams are made with; `tell` may be called from any thread."""
 
     store: Store
-    history: History
-    book: DreamBook
+    history: VersionTable
+    book: DreamTable
     sessions: ProjectSessions
     dreams_folder: str
     max_loss_percent: float
     now: Callable[[], float]
     tell: Callable[[Event], None]
-    mind: Mind | None = None
+    mind: DreamModel | None = None
     similarity: Callable[[], Similarity | None] = lambda: None
     closed: tuple[str, ...] = ()
     skip_index: bool = False
@@ -78,18 +78,18 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DreamRun:
-    def __init__(self, means: Means, ground: Ground, cause: DreamCause) -> None:
+    def __init__(self, means: Means, ground: DreamTarget, cause: DreamCause) -> None:
         self.ground = ground
         self.cause: DreamCause = cause
         self.id = 0
         self.state: DreamState = "running"
-        self.progress: Progress | None = None
+        self.progress: DreamProgress | None = None
         self._scope = anyio.CancelScope()
         self.ended = anyio.Event()
         self.since = 0.0
         self._means = means
         self._lock: ConsolidateLock | None = None
-        self._stage: Stage | None = None
+        self._stage: WorkingCopy | None = None
         self._summary = Summary(how="model" if means.mind else "embedded")
 
     def begin(self, may_go_on: Callable[[Before], bool], since: float) -> bool:
@@ -103,7 +103,7 @@ class DreamRun:
         self.id = means.book.begin(
             ground.directory, ground.project, cause=self.cause, at=means.now(), lock=look(path)
         )
-        self.progress = Progress(self.id, ground, means.tell)
+        self.progress = DreamProgress(self.id, ground, means.tell)
         if self.cause == "dry-run":
             return True
         self._lock = ConsolidateLock.take(path, means.now())
@@ -152,9 +152,9 @@ class DreamRun:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(self._conclude, stage)
 
-    def _lay_out(self) -> Stage:
+    def _lay_out(self) -> WorkingCopy:
         means, progress = self._means, self._running
-        stage = Stage.lay_out(
+        stage = WorkingCopy.lay_out(
             f"{means.dreams_folder}/{self.id}",
             means.store,
             self.ground.directory,
@@ -182,7 +182,7 @@ class DreamRun:
             )
         )
 
-    async def _work(self, stage: Stage) -> None:
+    async def _work(self, stage: WorkingCopy) -> None:
         means, progress, source = self._means, self._running, self.ground.directory
         await anyio.to_thread.run_sync(self._distil, stage)
         if means.mind is None:
@@ -211,7 +211,7 @@ class DreamRun:
         self._add(said=said_at_the_end(report))
         await anyio.to_thread.run_sync(tidy_up, stage, progress)
 
-    def _distil(self, stage: Stage) -> None:
+    def _distil(self, stage: WorkingCopy) -> None:
         directory = self.ground.directory
         marks = self._means.book.logs_read(directory.path)
         unread = daily_logs.unread(directory, marks, self.since)
@@ -225,7 +225,7 @@ class DreamRun:
             log.warning("dream-without-vectors", dream=self.id, error=error.message)
             return None
 
-    def _conclude(self, stage: Stage) -> None:
+    def _conclude(self, stage: WorkingCopy) -> None:
         """Judges the copy, and applies it or not."""
         means, today = self._means, iso_time(self._means.now())[:10]
         after = stage.after()
@@ -248,7 +248,7 @@ class DreamRun:
         else:
             self._apply(stage.before, after)
 
-    def _keep_for_review(self, stage: Stage, after: Files) -> None:
+    def _keep_for_review(self, stage: WorkingCopy, after: Files) -> None:
         """The copy stays, and the book knows what it was made from."""
         self._let_go()
         self._add(kept_at=stage.directory.path)
@@ -358,7 +358,7 @@ class DreamRun:
         self._summary = msgspec.structs.replace(self._summary, **fields)
 
     @property
-    def _running(self) -> Progress:
+    def _running(self) -> DreamProgress:
         if self.progress is None:
             raise AssertionError("a dream begins before it runs")
         return self.progress

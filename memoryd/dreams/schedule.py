@@ -16,7 +16,7 @@ from memoryd.dreams.recent_sessions import MOST_PROJECTS
 from memoryd.dreams.rules import gates as dream_gates
 from memoryd.dreams.rules.gates import Clock, Gate
 from memoryd.dreams.run import Means
-from memoryd.dreams.target import Ground
+from memoryd.dreams.target import DreamTarget
 from memoryd.memories.rules.topics import INDEX_FILE
 
 
@@ -37,7 +37,7 @@ class Schedule:
         self._boot = real.boot
         self._scans: dict[str, tuple[float, int]] = {}
 
-    def gates(self, ground: Ground, *, is_forced: bool = False) -> Iterator[Gate]:
+    def gates(self, ground: DreamTarget, *, is_forced: bool = False) -> Iterator[Gate]:
         """The gates as far as the first closed one; what lies behind it is not even looked up."""
         for look_at in self._lookups(ground, is_forced=is_forced):
             gate = look_at()
@@ -45,7 +45,7 @@ class Schedule:
             if not gate.is_open:
                 return
 
-    def _lookups(self, ground: Ground, *, is_forced: bool) -> list[Callable[[], Gate]]:
+    def _lookups(self, ground: DreamTarget, *, is_forced: bool) -> list[Callable[[], Gate]]:
         switch, folder = ground.switch, ground.directory.path
         timed: list[Callable[[], Gate]] = [
             lambda: self.hours(ground, look(paths.consolidate_lock(folder))),
@@ -59,10 +59,10 @@ class Schedule:
             lambda: self._lock(ground),
         ]
 
-    def hours(self, ground: Ground, stamp: Before) -> Gate:
+    def hours(self, ground: DreamTarget, stamp: Before) -> Gate:
         return dream_gates.hours_gate(self._clock(ground, stamp), self._settings.dream.min_hours)
 
-    def _rest(self, ground: Ground) -> Gate:
+    def _rest(self, ground: DreamTarget) -> Gate:
         failures = self._means.book.failures_since_success(ground.directory.path)
         last = failures[0] if failures else None
         return dream_gates.rest_gate(
@@ -73,7 +73,7 @@ class Schedule:
             was_meant=last is not None and last.state != "failed",
         )
 
-    def _touched(self, ground: Ground) -> Gate:
+    def _touched(self, ground: DreamTarget) -> Gate:
         """Looked through at most every ten minutes; until then the last count holds."""
         is_log_mode = self._settings.mode_of(ground.project) == "log"
         scanned_at, count = self._scans.get(ground.name, (None, 0))
@@ -85,16 +85,16 @@ class Schedule:
             return dream_gates.logs_gate(count)
         return dream_gates.sessions_gate(count, self._settings.dream.min_sessions)
 
-    def _sessions(self, ground: Ground, since: float) -> int:
+    def _sessions(self, ground: DreamTarget, since: float) -> int:
         return len(self._means.sessions.touched(ground.project, since, self._means.now()))
 
-    def _lock(self, ground: Ground) -> Gate:
+    def _lock(self, ground: DreamTarget) -> Gate:
         before = look(paths.consolidate_lock(ground.directory.path))
         holder = holder_named(before.body)
         is_held = holder is not None and not holder_is_stale(before, holder, self._means.now())
         return dream_gates.lock_gate(is_held=is_held)
 
-    def _clock(self, ground: Ground, stamp: Before) -> Clock:
+    def _clock(self, ground: DreamTarget, stamp: Before) -> Clock:
         folder = ground.directory.path
         dreamt_at = self._means.book.real_time(folder, self._boot)
         return Clock(
@@ -104,11 +104,11 @@ class Schedule:
             real_seconds_since=None if dreamt_at is None else self._real() - dreamt_at,
         )
 
-    def last(self, ground: Ground) -> float | None:
+    def last(self, ground: DreamTarget) -> float | None:
         stamp = look(paths.consolidate_lock(ground.directory.path))
         return dream_gates.last_dream(self._clock(ground, stamp))
 
-    def note_end(self, ground: Ground, *, has_dreamt: bool) -> None:
+    def note_end(self, ground: DreamTarget, *, has_dreamt: bool) -> None:
         self._scans.pop(ground.name, None)
         if has_dreamt:
             self._means.book.note_real_time(ground.directory.path, self._boot, self._real())
@@ -119,7 +119,7 @@ class Schedule:
         return [root for root in roots if root and Path(root).is_dir()][:MOST_PROJECTS]
 
 
-def _has_memories(ground: Ground) -> bool:
+def _has_memories(ground: DreamTarget) -> bool:
     """Whether there is anything to dream over; the agent makes folders long before it fills them.
 
     The team's memories lie below a project's, and are not its own.
@@ -132,7 +132,7 @@ def _has_memories(ground: Ground) -> bool:
     )
 
 
-def _logs_since(ground: Ground, since: float) -> int:
+def _logs_since(ground: DreamTarget, since: float) -> int:
     logs = Path(ground.directory.path).glob("logs/[0-9]*/[0-9]*/*.md")
     return sum(_modified(path) > since for path in logs)
 

@@ -28,24 +28,24 @@ from memoryd.agent.loop import AgentJob, AgentReport
 from memoryd.agent.rules.limits import RunLimits
 from memoryd.agent.toolbox import AgentTools
 from memoryd.agent.view import View
-from memoryd.agent.writer import Writer
+from memoryd.agent.writer import MemoryWriter
 from memoryd.base.errors import MemorydError, Unavailable
 from memoryd.base.events import DreamFile, DreamPhase, Event
 from memoryd.dreams.apply import LostLock
-from memoryd.dreams.provenance import DreamNotary
+from memoryd.dreams.provenance import DreamProvenance
 from memoryd.dreams.recent_sessions import TouchedSession
 from memoryd.dreams.rules import plan as dream_plan
-from memoryd.dreams.rules.plan import Note, Past
+from memoryd.dreams.rules.plan import BelievedMemory, Past
 from memoryd.dreams.rules.similarity import Similarity
-from memoryd.dreams.target import Ground
-from memoryd.dreams.working_copy import Stage
+from memoryd.dreams.target import DreamTarget
+from memoryd.dreams.working_copy import WorkingCopy
 from memoryd.llm.anthropic_client import Provider
 from memoryd.llm.rules import prompts
 from memoryd.llm.rules.messages import ModelAnswer, ModelRequest, Text, Usage
-from memoryd.memories.records import Change, Listed, MemoryDirectory
+from memoryd.memories.records import Listed, MemoryChanged, MemoryDirectory
 from memoryd.memories.rules import index, topics
 from memoryd.memories.rules.topics import INDEX_FILE, MANIFEST_LIMIT
-from memoryd.memories.version_table import History
+from memoryd.memories.version_table import VersionTable
 from memoryd.system.cancellation import stop_if_cancelled, while_wanted
 from memoryd.text.masking.mask import mask
 
@@ -70,10 +70,10 @@ _SAYS_PHASE = re.compile(
 log = structlog.get_logger(__name__)
 
 
-class Progress:
+class DreamProgress:
     """How far one dream is; tells whoever listens, from any thread."""
 
-    def __init__(self, dream: int, ground: Ground, tell: Callable[[Event], None]) -> None:
+    def __init__(self, dream: int, ground: DreamTarget, tell: Callable[[Event], None]) -> None:
         self.dream = dream
         self.project = ground.project
         self.scope = ground.directory.scope
@@ -114,7 +114,7 @@ class Progress:
             )
         )
 
-    def wrote(self, change: Change) -> None:
+    def wrote(self, change: MemoryChanged) -> None:
         """The copy's store tells of a change."""
         stop_if_cancelled()
         if self.phase is not None:  # dates are settled before the first
@@ -148,7 +148,7 @@ class Listening:
     """
 
     def __init__(
-        self, provider: Provider, progress: Progress, is_still_ours: Callable[[], bool]
+        self, provider: Provider, progress: DreamProgress, is_still_ours: Callable[[], bool]
     ) -> None:
         self._provider = provider
         self._progress = progress
@@ -162,7 +162,7 @@ class Listening:
         return answer
 
 
-class Mind(msgspec.Struct, frozen=True):
+class DreamModel(msgspec.Struct, frozen=True):
     """Who dreams when there is a model."""
 
     provider: Provider
@@ -174,11 +174,11 @@ class Mind(msgspec.Struct, frozen=True):
 
 
 def dream_by_rules(
-    stage: Stage,
+    stage: WorkingCopy,
     source: MemoryDirectory,
-    history: History,
+    history: VersionTable,
     similarity: Similarity | None,
-    progress: Progress,
+    progress: DreamProgress,
 ) -> None:
     """Blocking: what can be done surely."""
     progress.enter("orient")
@@ -208,13 +208,13 @@ def word_similarity() -> Similarity | None:
     return similarity
 
 
-def settle_dates(stage: Stage, source: MemoryDirectory, history: History) -> None:
+def settle_dates(stage: WorkingCopy, source: MemoryDirectory, history: VersionTable) -> None:
     notes = with_pasts(believed_notes(stage), source, history)
     dated = [(note, dream_plan.with_dates(note)) for note in notes]
     write_notes(stage, [after for before, after in dated if after.text != before.text])
 
 
-def tidy_up(stage: Stage, progress: Progress) -> None:
+def tidy_up(stage: WorkingCopy, progress: DreamProgress) -> None:
     """The last phase, whoever dreamt: the index true, short and within its limits."""
     progress.enter("prune and index")
     stage.store.repair(stage.directory)
@@ -236,16 +236,18 @@ def tidy_up(stage: Stage, progress: Progress) -> None:
         )
 
 
-def believed_notes(stage: Stage) -> list[Note]:
+def believed_notes(stage: WorkingCopy) -> list[BelievedMemory]:
     scanned = {one.file: one for one in stage.store.scan(stage.directory)}
     return [
-        Note(file, stored.text, stored.modified)
+        BelievedMemory(file, stored.text, stored.modified)
         for file, stored in stage.after().items()
         if file in scanned and not scanned[file].retired
     ]
 
 
-def with_pasts(notes: Iterable[Note], source: MemoryDirectory, history: History) -> Iterator[Note]:
+def with_pasts(
+    notes: Iterable[BelievedMemory], source: MemoryDirectory, history: VersionTable
+) -> Iterator[BelievedMemory]:
     """The notes, each that speaks of relative dates with all that it said before."""
     for note in while_wanted(notes):
         if note.topic.type == "project" and dream_plan.has_relative_dates(note.text):
@@ -254,7 +256,7 @@ def with_pasts(notes: Iterable[Note], source: MemoryDirectory, history: History)
             yield note
 
 
-def _past(file: str, source: MemoryDirectory, history: History) -> tuple[Past, ...]:
+def _past(file: str, source: MemoryDirectory, history: VersionTable) -> tuple[Past, ...]:
     versions = [one for one in history.versions(source.path, file) if one.sha256]
     return tuple(
         Past(one.at, history.content(source.path, file, one.version).decode("utf-8", "replace"))
@@ -263,7 +265,7 @@ def _past(file: str, source: MemoryDirectory, history: History) -> tuple[Past, .
     )
 
 
-def write_notes(stage: Stage, notes: Sequence[Note]) -> None:
+def write_notes(stage: WorkingCopy, notes: Sequence[BelievedMemory]) -> None:
     """New texts in the copy, as of the time that each is from."""
     for note in notes:
         over = stage.store.read(stage.directory, note.file).version
@@ -275,10 +277,10 @@ def write_notes(stage: Stage, notes: Sequence[Note]) -> None:
 
 
 async def dream_with_model(
-    mind: Mind,
-    stage: Stage,
-    ground: Ground,
-    progress: Progress,
+    mind: DreamModel,
+    stage: WorkingCopy,
+    ground: DreamTarget,
+    progress: DreamProgress,
     *,
     transcripts: Sequence[str],
     sessions: Sequence[TouchedSession],
@@ -297,18 +299,18 @@ async def dream_with_model(
         transcripts=tuple(transcripts),
         closed=(*closed, *memories),
     )
-    writer = Writer(
+    writer = MemoryWriter(
         view,
         stage.store,
         cause="dream",
         session_id="",
         state_folder=stage.folder,
-        notary=await anyio.to_thread.run_sync(DreamNotary, stage, now),
+        notary=await anyio.to_thread.run_sync(DreamProvenance, stage, now),
     )
     tools = AgentTools(view, writer)
     notes = await anyio.to_thread.run_sync(stage.store.scan, stage.directory)
     opening = prompts.dream_opening(
-        prompts.Place(stage.directory.path, ground.project, ", ".join(transcripts)),
+        prompts.JobPlace(stage.directory.path, ground.project, ", ".join(transcripts)),
         [_manifest_line(one) for one in notes if not one.retired][:MANIFEST_LIMIT],
         prompts.IndexLimits(),
         datetime.fromtimestamp(now).astimezone().date(),

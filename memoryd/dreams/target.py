@@ -16,7 +16,7 @@ from memoryd.memories.scopes import Scopes
 DreamScope: TypeAlias = Literal["project", "user"]
 
 
-class Ground(msgspec.Struct, frozen=True):
+class DreamTarget(msgspec.Struct, frozen=True):
     """A memory directory that can dream; `project` is the root it belongs to, if it is one's.
 
     `others` are memories that its dreams may read too.
@@ -38,11 +38,11 @@ class Ground(msgspec.Struct, frozen=True):
         return f"memoryd dream {words}{scope}"
 
 
-def ground_of(scopes: Scopes, cwd: str, scope: DreamScope) -> Ground:
+def ground_of(scopes: Scopes, cwd: str, scope: DreamScope) -> DreamTarget:
     if scope == "user":
         person = scopes.person()
-        return Ground(person.memory, person.dream_switch)
+        return DreamTarget(person.memory, person.dream_switch)
     project = scopes.project(cwd)
-    return Ground(
+    return DreamTarget(
         project.memory, project.dream_switch, project.root, others=(project.user, project.team)
     )

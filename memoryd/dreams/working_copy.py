@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Final, Self
 
 from memoryd.base.errors import MemorydError, StorageError
-from memoryd.memories.records import Change, MemoryDirectory, Stored
+from memoryd.memories.records import MemoryChanged, MemoryDirectory, Stored
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import INDEX_FILE, Scope
 from memoryd.memories.store import Store
-from memoryd.memories.version_table import History
+from memoryd.memories.version_table import VersionTable
 from memoryd.system.cancellation import while_wanted
-from memoryd.system.database import State
+from memoryd.system.database import Database
 from memoryd.system.folder import Folder, make_folder
 
 DAILY_LOGS: Final = 60
@@ -27,11 +27,11 @@ LOG_LIMIT_BYTES: Final = 1024 * 1024
 Files = dict[str, Stored]
 
 
-class Stage:
+class WorkingCopy:
     """`before` is what was copied, by file name, the index included."""
 
     def __init__(
-        self, folder: str, scope: Scope, before: Files, store: Store, state: State
+        self, folder: str, scope: Scope, before: Files, store: Store, state: Database
     ) -> None:
         self.folder = folder
         self.directory = MemoryDirectory(f"{folder}/memory", scope)
@@ -49,11 +49,11 @@ class Stage:
         directory: MemoryDirectory,
         *,
         now: Callable[[], float],
-        tell: Callable[[Change], None],
+        tell: Callable[[MemoryChanged], None],
         skip_index: bool,
     ) -> Self:
-        state = State.open(":memory:")
-        store = Store(History(state), now=now, skip_index=skip_index, tell=tell)
+        state = Database.open(":memory:")
+        store = Store(VersionTable(state), now=now, skip_index=skip_index, tell=tell)
         stage = cls(folder, directory.scope, all_files(source, directory), store, state)
         make_folder(stage.directory.path)
         for file, stored in while_wanted(stage.before.items()):

@@ -8,12 +8,12 @@ from memoryd.extraction.rules.messages import files_beneath
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.scopes import Project
 from memoryd.memories.store import Store
-from memoryd.memories.version_table import History
+from memoryd.memories.version_table import VersionTable
 from memoryd.transcripts.rules.turns import Turn
 
 
-class AgentCredit:
-    def __init__(self, store: Store, history: History) -> None:
+class Attribution:
+    def __init__(self, store: Store, history: VersionTable) -> None:
         self._store = store
         self._history = history
 

@@ -28,12 +28,12 @@ from memoryd.extraction.rules.backfill_estimate import (
 from memoryd.extraction.rules.messages import size_of, skip_reason
 from memoryd.memories.rules.topics import iso_time
 from memoryd.memories.scopes import Scopes
-from memoryd.system.database import State
-from memoryd.transcripts.cursor_table import Cursors
+from memoryd.system.database import Database
+from memoryd.transcripts.cursor_table import CursorTable
 from memoryd.transcripts.old_turns import old_turns
 from memoryd.transcripts.rules.cursor import Cursor
 from memoryd.transcripts.rules.turns import Abandoned, Turn
-from memoryd.transcripts.turn_table import Filed, TurnQueue, root_named
+from memoryd.transcripts.turn_table import QueuedTurn, TurnQueue, root_named
 
 OPEN_TURN_SECONDS: Final = 600.0  # a session that was written to since may still be going on
 PROGRESS_SECONDS: Final = 0.1
@@ -71,8 +71,8 @@ class Backfill:
         self,
         *,
         root: str,
-        state: State,
-        cursors: Cursors,
+        state: Database,
+        cursors: CursorTable,
         queue: TurnQueue,
         scopes: Scopes,
         model: str,
@@ -201,7 +201,7 @@ class Backfill:
             self._save(after)
         return after
 
-    def _unseen(self, job: Job, cursor: Cursor) -> list[Filed]:
+    def _unseen(self, job: Job, cursor: Cursor) -> list[QueuedTurn]:
         """The living turns of a file that were asked for and that nobody has worked on."""
         found: dict[str, Turn] = {}
         is_at_rest = self._now() - cursor.mtime > OPEN_TURN_SECONDS
@@ -217,7 +217,7 @@ class Backfill:
             return []
         seen = {one for one, state in self._queue.states(list(found)).items() if state != "old"}
         return [
-            Filed(turn, project, cursor.path)
+            QueuedTurn(turn, project, cursor.path)
             for turn in found.values()
             if turn.id not in seen
             and (seconds_of(turn.ended) or cursor.mtime) >= job.since_at
@@ -232,7 +232,7 @@ class Backfill:
             total += estimate_of_session(chars, self._price)
         return total
 
-    def _is_worth(self, one: Filed) -> bool:
+    def _is_worth(self, one: QueuedTurn) -> bool:
         project = self._scopes.project(one.project)
         return not skip_reason(one.turn, [folder.path for folder in project.directories])
 

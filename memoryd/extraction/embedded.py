@@ -25,10 +25,10 @@ from memoryd.base.errors import MemorydError
 from memoryd.extraction import log_mode
 from memoryd.extraction.rules.messages import SPOKEN_SOURCES, said_at
 from memoryd.extraction.rules.restatement import Relation, relation_of
-from memoryd.extraction.task import Outcome, Task
+from memoryd.extraction.task import ExtractionOutcome, ExtractionTask
 from memoryd.memories.records import MemoryDirectory, Stored
 from memoryd.memories.rules import headers, topics
-from memoryd.memories.rules.daily_log import Entry
+from memoryd.memories.rules.daily_log import LogEntry
 from memoryd.memories.rules.topics import Topic, Trust
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import Cause
@@ -45,7 +45,7 @@ _ABOUT = "It was said about:"
 _STAMP = re.compile(r"Said on \d{4}-\d\d-\d\d at \d\d:\d\d:\d\d:")
 
 
-class Heard(msgspec.Struct, frozen=True):
+class HeardStatement(msgspec.Struct, frozen=True):
     """A statement, the moment it was made, and where; by the person, unless it says otherwise."""
 
     statement: "Statement"
@@ -66,7 +66,7 @@ class Heard(msgspec.Struct, frozen=True):
         return f"Said on {self.at:%Y-%m-%d at %H:%M:%S}:"
 
 
-class Note(msgspec.Struct, frozen=True):
+class KnownMemory(msgspec.Struct, frozen=True):
     stored: Stored
     topic: Topic
     retired: bool
@@ -76,7 +76,7 @@ class Note(msgspec.Struct, frozen=True):
         return lead_of(self.topic.body)
 
 
-def heard_in(turns: Sequence[Turn], earlier: str) -> Iterator[Heard]:
+def heard_in(turns: Sequence[Turn], earlier: str) -> Iterator[HeardStatement]:
     """The statements in some turns of one session; `earlier` is what the assistant said before."""
     from memoryd.extraction.rules.statements.find import statements_in  # noqa: PLC0415 - its patterns take a while
 
@@ -87,15 +87,15 @@ def heard_in(turns: Sequence[Turn], earlier: str) -> Iterator[Heard]:
             elif part.kind == "prompt" and part.source in SPOKEN_SOURCES:
                 at = said_at(part) or datetime.now(UTC).astimezone()
                 found = statements_in(part.text, previous_assistant=earlier, said_at=at)
-                yield from (Heard(statement, at, turn.session_id) for statement in found)
+                yield from (HeardStatement(statement, at, turn.session_id) for statement in found)
 
 
-def entry_of(heard: Heard) -> Entry:
+def entry_of(heard: HeardStatement) -> LogEntry:
     """The statement as a line of the log; of how to apply it, only what it was said about."""
     said, _, how = heard.statement.body.partition(_HOW)
     _, about, deed = how.partition(_ABOUT)
     text = " ".join(f"{said.replace('**Why:**', 'Why:')} {about}{deed}".split())
-    return Entry(heard.at, heard.statement.type, heard.trust, text, heard.session_id)
+    return LogEntry(heard.at, heard.statement.type, heard.trust, text, heard.session_id)
 
 
 def lead_of(body: str) -> str:
@@ -120,7 +120,7 @@ class Keeper:
         self._again = again
         self._notes = list(self._existing())
 
-    def keep(self, heard: Heard) -> Stored | None:
+    def keep(self, heard: HeardStatement) -> Stored | None:
         """The memory that now says it; None when one said it already."""
         if any(self._is_told_by(note, heard) for note in self._notes):
             return None
@@ -132,14 +132,14 @@ class Keeper:
             return None if is_newer else self._save(heard, supersedes=old)
         return self._add(heard, old) if relation == "adds" else None
 
-    def _is_told_by(self, note: Note, heard: Heard) -> bool:
+    def _is_told_by(self, note: KnownMemory, heard: HeardStatement) -> bool:
         if heard.lead not in note.lead:
             return False
         # A turn that is done again meets its own memory, retired by what was said later in it.
         own = note.topic.created == heard.created or heard.stamp in note.topic.body
         return not note.retired or (self._again and own)
 
-    def _nearest(self, heard: Heard) -> tuple[Relation, Note | None]:
+    def _nearest(self, heard: HeardStatement) -> tuple[Relation, KnownMemory | None]:
         """The memory that the statement is about, the newest if there are several."""
         statement = heard.statement
         for note in reversed(self._notes):
@@ -151,7 +151,7 @@ class Keeper:
                 return relation, note
         return "other", None
 
-    def _save(self, heard: Heard, supersedes: Note | None = None) -> Stored:
+    def _save(self, heard: HeardStatement, supersedes: KnownMemory | None = None) -> Stored:
         statement = heard.statement
         topic = Topic(
             name=statement.name,
@@ -168,10 +168,10 @@ class Keeper:
         )
         if supersedes:
             self._replace(supersedes, msgspec.structs.replace(supersedes, retired=True))
-        self._notes.append(Note(stored, stored.topic, retired=False))
+        self._notes.append(KnownMemory(stored, stored.topic, retired=False))
         return stored
 
-    def _add(self, heard: Heard, old: Note) -> Stored:
+    def _add(self, heard: HeardStatement, old: KnownMemory) -> Stored:
         stored = self._store.write(
             self._directory,
             old.stored.file,
@@ -180,23 +180,23 @@ class Keeper:
             cause=self._cause,
             session_id=heard.session_id,
         )
-        self._replace(old, Note(stored, stored.topic, retired=False))
+        self._replace(old, KnownMemory(stored, stored.topic, retired=False))
         return stored
 
-    def _replace(self, old: Note, new: Note) -> None:
+    def _replace(self, old: KnownMemory, new: KnownMemory) -> None:
         self._notes[self._notes.index(old)] = new
 
-    def _existing(self) -> Iterator[Note]:
+    def _existing(self) -> Iterator[KnownMemory]:
         """The oldest first, as those that are saved now go to the end."""
         for one in reversed(self._store.scan(self._directory)):
             try:
                 stored = self._store.read(self._directory, one.file)
             except MemorydError:  # gone since it was listed, or no plain file
                 continue
-            yield Note(stored, stored.topic, one.retired)
+            yield KnownMemory(stored, stored.topic, one.retired)
 
 
-def _with_origin(note: Note, heard: Heard) -> str:
+def _with_origin(note: KnownMemory, heard: HeardStatement) -> str:
     """The memory with what its header leaves open: nobody knows who said the rest of it."""
     topic = note.topic
     known = {"created": topic.created, "source": topic.source, "trust": topic.trust}
@@ -228,13 +228,13 @@ class EmbeddedExtractor:
         self._mode_of = mode_of
         self._now = now
 
-    async def extract(self, task: Task) -> Outcome:
+    async def extract(self, task: ExtractionTask) -> ExtractionOutcome:
         is_log = self._mode_of(task.project.root) == "log"
         work = self._extract_to_log if is_log else self._extract
         files = await anyio.to_thread.run_sync(work, task)
-        return Outcome("done", "done", files=files)
+        return ExtractionOutcome("done", "done", files=files)
 
-    def _extract(self, task: Task) -> tuple[str, ...]:
+    def _extract(self, task: ExtractionTask) -> tuple[str, ...]:
         heard = list(heard_in(task.turns, task.earlier))
         if not heard:
             return ()
@@ -242,7 +242,7 @@ class EmbeddedExtractor:
         kept = [stored for one in heard if (stored := keeper.keep(one))]
         return tuple(dict.fromkeys(stored.file for stored in kept))
 
-    def _extract_to_log(self, task: Task) -> tuple[str, ...]:
+    def _extract_to_log(self, task: ExtractionTask) -> tuple[str, ...]:
         left = log_mode.unlogged(task)
         entries = [entry_of(one) for one in heard_in(left.turns, left.earlier)]
         return log_mode.add(left, entries, self._now())

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from memoryd.extraction.task import Task
+from memoryd.extraction.task import ExtractionTask
 from memoryd.memories import daily_logs
 from memoryd.memories.rules import daily_log
-from memoryd.memories.rules.daily_log import Entry, Section
+from memoryd.memories.rules.daily_log import LogEntry, LogSection
 
 
-def unlogged(task: Task) -> Task:
+def unlogged(task: ExtractionTask) -> ExtractionTask:
     """The task without the turns that are in a log already."""
     if not task.is_repeated:
         return task
@@ -25,10 +25,10 @@ def unlogged(task: Task) -> Task:
     return msgspec.structs.replace(task, turns=tuple(left), earlier=earlier)
 
 
-def add(task: Task, entries: Sequence[Entry], now: float) -> tuple[str, ...]:
+def add(task: ExtractionTask, entries: Sequence[LogEntry], now: float) -> tuple[str, ...]:
     """Adds what was worth keeping in all turns of the task at once; the log's name, if any."""
     if not entries:
         return ()
     turn_ids = tuple(turn.id for turn in task.turns)
-    section = Section(task.session_id, turn_ids, tuple(entries))
+    section = LogSection(task.session_id, turn_ids, tuple(entries))
     return (daily_logs.add(task.project.memory, section, now),)

@@ -11,23 +11,23 @@ from datetime import datetime
 
 from memoryd.agent.rules import access
 from memoryd.agent.rules.access import Denied
-from memoryd.agent.rules.tool_schemas import Edit, Write
+from memoryd.agent.rules.tool_schemas import EditInput, WriteInput
 from memoryd.agent.view import Page, View
-from memoryd.agent.writer import Change
+from memoryd.agent.writer import WrittenMemory
 from memoryd.extraction.provenance import Provenance
 from memoryd.memories.records import Stored
 from memoryd.memories.rules import daily_log, topics
-from memoryd.memories.rules.daily_log import Entry
+from memoryd.memories.rules.daily_log import LogEntry
 from memoryd.text.invisible import strip_invisible
 
 
-class LogPen:
+class LogWriter:
     def __init__(self, view: View, provenance: Provenance, said_at: datetime) -> None:
         self._view = view
         self._provenance = provenance
         self._said_at = said_at
-        self._drafts: list[Entry] = []
-        self.entries: list[Entry] = []
+        self._drafts: list[LogEntry] = []
+        self.entries: list[LogEntry] = []
 
     def saw(self, page: Page) -> None:
         if not access.is_beneath(page.path, self._view.memory_root):
@@ -36,7 +36,7 @@ class LogPen:
     def was_shown(self, text: str) -> None:
         self._provenance.was_shown(text)
 
-    def whole(self, write: Write) -> Change:
+    def whole(self, write: WriteInput) -> WrittenMemory:
         self._check_path(write.file_path)
         drafts = daily_log.drafts_in(strip_invisible(write.content))
         if drafts is None:
@@ -46,16 +46,16 @@ class LogPen:
                 f" {', '.join(topics.TYPES)}",
             )
         self._drafts = [
-            Entry(self._said_at, type_, self._provenance.trust_in(type_, text), text)
+            LogEntry(self._said_at, type_, self._provenance.trust_in(type_, text), text)
             for type_, text in drafts
         ]
-        return Change(access.LOG_PATTERN, write.content, None)
+        return WrittenMemory(access.LOG_PATTERN, write.content, None)
 
-    def edited(self, edit: Edit) -> Change:
+    def edited(self, edit: EditInput) -> WrittenMemory:
         self._check_path(edit.file_path)
         raise Denied("log-mode", "a log is only added to: Write the new entries alone")
 
-    def put(self, change: Change) -> Stored:
+    def put(self, change: WrittenMemory) -> Stored:
         self.entries += [entry for entry in self._drafts if entry not in self.entries]
         self._drafts = []
         return Stored(self._view.memory, change.file, change.text, "", 0.0)

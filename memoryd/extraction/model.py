@@ -23,25 +23,25 @@ from memoryd.agent.loop import AgentJob, AgentReport
 from memoryd.agent.rules.limits import RunLimits
 from memoryd.agent.toolbox import AgentTools
 from memoryd.agent.view import View
-from memoryd.agent.writer import Writer
+from memoryd.agent.writer import MemoryWriter
 from memoryd.base import paths
 from memoryd.base.config import ProjectMode
 from memoryd.extraction import log_mode
-from memoryd.extraction.log_pen import LogPen
+from memoryd.extraction.log_pen import LogWriter
 from memoryd.extraction.provenance import Provenance, left_behind, moment_of
 from memoryd.extraction.rules.batching import Pause
 from memoryd.extraction.rules.messages import messages
-from memoryd.extraction.task import Outcome, Task, Verdict
+from memoryd.extraction.task import ExtractionOutcome, ExtractionTask, ExtractionVerdict
 from memoryd.llm.anthropic_client import Provider
 from memoryd.llm.rules.messages import BudgetReached, ProviderPaused, ProviderRefused
-from memoryd.llm.rules.prompts import Place, extraction_opening, quoted, system_blocks
+from memoryd.llm.rules.prompts import JobPlace, extraction_opening, quoted, system_blocks
 from memoryd.llm.rules.spending import LONGEST_PAUSE_SECONDS, PROBE_SECONDS
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules import topics
-from memoryd.memories.rules.daily_log import Entry
+from memoryd.memories.rules.daily_log import LogEntry
 from memoryd.memories.rules.topics import MANIFEST_LIMIT
 from memoryd.memories.store import Store
-from memoryd.memories.version_table import History
+from memoryd.memories.version_table import VersionTable
 from memoryd.system.folder import Folder
 from memoryd.system.landlock import Fence, run_fenced
 from memoryd.text.masking.mask import mask
@@ -58,7 +58,7 @@ class ModelExtractor:
         provider: Provider,
         model: str,
         store: Store,
-        history: History,
+        history: VersionTable,
         *,
         state_folder: str,
         closed: tuple[str, ...] = (),
@@ -74,11 +74,11 @@ class ModelExtractor:
         self._mode_of = mode_of
         self._now = now
 
-    async def extract(self, task: Task) -> Outcome:
+    async def extract(self, task: ExtractionTask) -> ExtractionOutcome:
         if self._mode_of(task.project.root) == "log":
             return await self._extract_to_log(task)
         view = await anyio.to_thread.run_sync(self._view, task)
-        writer = Writer(
+        writer = MemoryWriter(
             view,
             self._store,
             cause="extraction",
@@ -93,13 +93,13 @@ class ModelExtractor:
             return _outcome("disk", report, files)
         return verdict_on(report, files, self._now())
 
-    async def _extract_to_log(self, task: Task) -> Outcome:
+    async def _extract_to_log(self, task: ExtractionTask) -> ExtractionOutcome:
         task = await anyio.to_thread.run_sync(log_mode.unlogged, task)
         if not task.turns:
-            return Outcome("done", "logged-before")
+            return ExtractionOutcome("done", "logged-before")
         view = await anyio.to_thread.run_sync(self._view, task)
         said_at = datetime.fromtimestamp(moment_of(task, self._now())).astimezone()
-        pen = LogPen(view, Provenance(self._store, self._history, task, self._now()), said_at)
+        pen = LogWriter(view, Provenance(self._store, self._history, task, self._now()), said_at)
         pattern = paths.daily_log_pattern(task.project.memory.path)
         report = await self._run(task, AgentTools(view, pen), log_path=pattern)
         outcome = verdict_on(report, (), self._now())
@@ -108,32 +108,34 @@ class ModelExtractor:
         files = await anyio.to_thread.run_sync(self._log, task, pen.entries)
         return msgspec.structs.replace(outcome, files=files)
 
-    async def _run(self, task: Task, tools: AgentTools, log_path: str = "") -> AgentReport:
+    async def _run(
+        self, task: ExtractionTask, tools: AgentTools, log_path: str = ""
+    ) -> AgentReport:
         await anyio.to_thread.run_sync(try_disk, task.project.memory)
         job = await anyio.to_thread.run_sync(self._job, task, log_path)
         return await agent.run(job, self._provider, tools, RunLimits())
 
-    def _view(self, task: Task) -> View:
+    def _view(self, task: ExtractionTask) -> View:
         project = task.project
         return View(
             project.root, project.memory, others=(project.user, project.team), closed=self._closed
         )
 
-    def _log(self, task: Task, entries: Sequence[Entry]) -> tuple[str, ...]:
+    def _log(self, task: ExtractionTask, entries: Sequence[LogEntry]) -> tuple[str, ...]:
         memory = task.project.memory
         with Folder.open(memory.path, beneath=memory.beneath, create=True) as folder:
             add = partial(log_mode.add, task, entries, self._now())
             return run_fenced(Fence(writable=(folder.handle,)), add)
 
-    def _written(self, task: Task) -> tuple[str, ...]:
+    def _written(self, task: ExtractionTask) -> tuple[str, ...]:
         there = {one.file for one in self._store.scan(task.project.memory)}
         return tuple(file for file in self._saved(task) if file in there)
 
-    def _job(self, task: Task, log_path: str) -> AgentJob:
+    def _job(self, task: ExtractionTask, log_path: str) -> AgentJob:
         project = task.project
         notes = [one for one in self._store.scan(project.memory) if not one.retired]
         opening = extraction_opening(
-            Place(project.memory.path, project.root),
+            JobPlace(project.memory.path, project.root),
             [
                 mask(topics.manifest_line(one.file, one.topic, one.modified))
                 for one in notes[:MANIFEST_LIMIT]
@@ -144,7 +146,7 @@ class ModelExtractor:
         )
         return AgentJob(JOB, project.root, self._model, system_blocks(), opening)
 
-    def _context(self, task: Task) -> Iterator[str]:
+    def _context(self, task: ExtractionTask) -> Iterator[str]:
         """What stands before the messages, in lines of our own."""
         saved = self._saved(task) if task.is_repeated else []
         if saved:
@@ -157,7 +159,7 @@ class ModelExtractor:
             yield quoted("assistant", mask(task.earlier))
             yield "@memoryd The new messages:"
 
-    def _saved(self, task: Task) -> list[str]:
+    def _saved(self, task: ExtractionTask) -> list[str]:
         """What this task has saved: by the history and, where a kill came before it, by origin."""
         files = list(left_behind(self._history, task))
         if task.is_repeated:
@@ -169,7 +171,7 @@ class ModelExtractor:
         return list(dict.fromkeys(files))
 
 
-def verdict_on(report: AgentReport, files: tuple[str, ...], now: float) -> Outcome:
+def verdict_on(report: AgentReport, files: tuple[str, ...], now: float) -> ExtractionOutcome:
     """What a run's ending means for its turns, and for all others."""
     match report.error:
         case BudgetReached() as error:
@@ -184,9 +186,12 @@ def verdict_on(report: AgentReport, files: tuple[str, ...], now: float) -> Outco
 
 
 def _outcome(
-    verdict: Verdict, report: AgentReport, files: tuple[str, ...], pause: Pause | None = None
-) -> Outcome:
-    return Outcome(
+    verdict: ExtractionVerdict,
+    report: AgentReport,
+    files: tuple[str, ...],
+    pause: Pause | None = None,
+) -> ExtractionOutcome:
+    return ExtractionOutcome(
         verdict=verdict,
         reason=report.ended,
         words=report.error.message if report.error else "",

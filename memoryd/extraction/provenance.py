@@ -16,16 +16,16 @@ Rules
 import msgspec
 
 from memoryd.agent.rules.access import Denied
-from memoryd.agent.writer import Draft
+from memoryd.agent.writer import MemoryDraft
 from memoryd.base.errors import MemorydError
 from memoryd.extraction.rules.messages import printed_in, said_at, spoken
-from memoryd.extraction.rules.origin_evidence import Evidence, speaks_for_person
-from memoryd.extraction.task import Task
+from memoryd.extraction.rules.origin_evidence import OriginEvidence, speaks_for_person
+from memoryd.extraction.task import ExtractionTask
 from memoryd.memories.records import Stored
 from memoryd.memories.rules import daily_log, headers, topics
 from memoryd.memories.rules.topics import Topic, TopicType, Trust
 from memoryd.memories.store import Store
-from memoryd.memories.version_table import History
+from memoryd.memories.version_table import VersionTable
 
 GUARDED_TYPES = frozenset({"user", "feedback"})
 
@@ -67,7 +67,9 @@ class News(msgspec.Struct, frozen=True):
 class Provenance:
     """The notary of one task; blocking."""
 
-    def __init__(self, store: Store, history: History, task: Task, now: float) -> None:
+    def __init__(
+        self, store: Store, history: VersionTable, task: ExtractionTask, now: float
+    ) -> None:
         self._store = store
         self._history = history
         self._task = task
@@ -77,7 +79,7 @@ class Provenance:
     def was_shown(self, text: str) -> None:
         self._evidence.add_printed(text)
 
-    def attested(self, draft: Draft) -> str:
+    def attested(self, draft: MemoryDraft) -> str:
         before = self._before(draft)
         old = topics.parse(before) if before is not None else Topic()
         new = topics.parse(draft.text)
@@ -142,7 +144,7 @@ class Provenance:
         except MemorydError:  # no such file: then it supersedes nothing
             return False
 
-    def _before(self, draft: Draft) -> str | None:
+    def _before(self, draft: MemoryDraft) -> str | None:
         """What the file said before the task; None when it was not there."""
         first = left_behind(self._history, self._task).get(draft.file)
         if first is None:
@@ -155,26 +157,26 @@ class Provenance:
         return self._history.content(folder, draft.file, kept.version).decode("utf-8", "replace")
 
 
-def left_behind(history: History, task: Task) -> dict[str, int]:
+def left_behind(history: VersionTable, task: ExtractionTask) -> dict[str, int]:
     """The files that this task's attempts wrote so far, each with its first version."""
     return history.made_by(
         task.project.memory.path, cause="extraction", session_id=task.session_id, since=task.began
     )
 
 
-def evidence_of(task: Task) -> Evidence:
+def evidence_of(task: ExtractionTask) -> OriginEvidence:
     prompts = (part.text for turn in task.turns for part in spoken(turn))
-    return Evidence(prompts, (text for turn in task.turns for text in printed_in(turn)))
+    return OriginEvidence(prompts, (text for turn in task.turns for text in printed_in(turn)))
 
 
-def moment_of(task: Task, now: float) -> float:
+def moment_of(task: ExtractionTask, now: float) -> float:
     """When the person last spoke in these turns."""
     moments = [said_at(part) for turn in task.turns for part in spoken(turn)]
     known = [moment.timestamp() for moment in moments if moment is not None]
     return known[-1] if known else now
 
 
-def trust_of(evidence: Evidence, new: Topic, old: Topic | None, news: News) -> Trust:
+def trust_of(evidence: OriginEvidence, new: Topic, old: Topic | None, news: News) -> Trust:
     """How far a memory can be trusted that becomes `new`, from what it was before, if it was."""
     if new.trust == "agent-concluded" or (old is not None and old.trust != "user-said"):
         return "agent-concluded"

@@ -10,10 +10,10 @@ from memoryd.memories.scopes import Project
 from memoryd.transcripts.rules.turns import Turn
 
 # `disk` is a failure that no turn is to blame for, and that passes when there is room again.
-Verdict = Literal["done", "failed", "paused", "disk"]
+ExtractionVerdict = Literal["done", "failed", "paused", "disk"]
 
 
-class Task(msgspec.Struct, frozen=True):
+class ExtractionTask(msgspec.Struct, frozen=True):
     """Turns of one session, oldest first.
 
     `earlier` is what the assistant said last before them. `began` is when an attempt at them that
@@ -28,13 +28,13 @@ class Task(msgspec.Struct, frozen=True):
     earlier: str = ""
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class ExtractionOutcome(msgspec.Struct, frozen=True):
     """`reason` is one word for the log; `words` and `hint` are for people, what is and what to do.
 
     `pause` is asked of all runs.
     """
 
-    verdict: Verdict
+    verdict: ExtractionVerdict
     reason: str
     words: str = ""
     hint: str = ""
@@ -46,5 +46,5 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Extractor(Protocol):
-    async def extract(self, task: Task) -> Outcome:
+    async def extract(self, task: ExtractionTask) -> ExtractionOutcome:
         """Save what is worth keeping; StorageError when the disk does not take it."""

@@ -18,11 +18,11 @@ from anyio.abc import TaskGroup
 
 from memoryd.base.errors import MemorydError, StorageError
 from memoryd.base.events import Event, ExtractionFinished
-from memoryd.extraction.attribution import AgentCredit, memory_folders
+from memoryd.extraction.attribution import Attribution, memory_folders
 from memoryd.extraction.rules import batching
 from memoryd.extraction.rules.batching import Batch, Limits, Moment, Pause
 from memoryd.extraction.rules.messages import size_of, skip_reason
-from memoryd.extraction.task import Extractor, Outcome, Task
+from memoryd.extraction.task import ExtractionOutcome, ExtractionTask, Extractor
 from memoryd.memories.scopes import Project, Scopes
 from memoryd.transcripts.backlog import Backlog
 from memoryd.transcripts.rules.turns import Turn, WaitingTurn
@@ -47,12 +47,12 @@ class QueueReport(msgspec.Struct, frozen=True):
     problems: tuple[str, ...] = ()
 
 
-class ExtractWorker:
+class ExtractionWorker:
     def __init__(
         self,
         backlog: Backlog,
         scopes: Scopes,
-        credit: AgentCredit,
+        credit: Attribution,
         extractor: Extractor,
         limits: Limits,
         *,
@@ -203,10 +203,10 @@ class ExtractWorker:
             self._credit.give(project, turn)
         return reason
 
-    def _begin(self, batch: Batch, project: Project, turns: list[Turn]) -> Task:
+    def _begin(self, batch: Batch, project: Project, turns: list[Turn]) -> ExtractionTask:
         now = self._now()
         before = self._backlog.begin(batch.turn_ids, now)
-        return Task(
+        return ExtractionTask(
             project=project,
             session_id=batch.session_id,
             turns=tuple(turns),
@@ -215,19 +215,19 @@ class ExtractWorker:
             earlier=self._backlog.last_words(batch.session_id),
         )
 
-    async def _extract(self, batch: Batch, task: Task) -> Outcome:
+    async def _extract(self, batch: Batch, task: ExtractionTask) -> ExtractionOutcome:
         try:
             return await self._extractor.extract(task)
         except StorageError as error:
-            return Outcome("disk", "disk", error.message)
+            return ExtractionOutcome("disk", "disk", error.message)
         except MemorydError as error:
-            return Outcome("failed", error.kind, error.message)
+            return ExtractionOutcome("failed", error.kind, error.message)
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True), suppress(StorageError):
                 await anyio.to_thread.run_sync(self._backlog.let_go, batch.turn_ids)
             raise
 
-    def _conclude(self, batch: Batch, task: Task, outcome: Outcome) -> None:
+    def _conclude(self, batch: Batch, task: ExtractionTask, outcome: ExtractionOutcome) -> None:
         match outcome.verdict:
             case "done":
                 self._backlog.finish(task.turns, outcome.reason, self._now())
@@ -258,7 +258,7 @@ class ExtractWorker:
         self._problems[project] = f"degraded: {words}" if words else "degraded: the disk said no"
         log.warning("extraction-waits-for-disk", project=project, error=words)
 
-    def _tell_of(self, task: Task, outcome: Outcome, milliseconds: int) -> None:
+    def _tell_of(self, task: ExtractionTask, outcome: ExtractionOutcome, milliseconds: int) -> None:
         usage = outcome.usage
         log.info(
             "extraction",

@@ -31,6 +31,7 @@ from memoryd.base.config import Credentials, Secret
 from memoryd.base.errors import ConfigError, MemorydError, Refused
 from memoryd.llm.rules.messages import (
     AssistantTurn,
+    MessageTurn,
     ModelAnswer,
     ModelRequest,
     ProviderDown,
@@ -39,7 +40,6 @@ from memoryd.llm.rules.messages import (
     Text,
     ToolDefinition,
     ToolResult,
-    Turn,
     UserTurn,
     read_answer,
     schema_of,
@@ -254,8 +254,8 @@ def _modern_fields(request: ModelRequest) -> Fields:
 
 
 def _with_schema_in_words(
-    turns: tuple[Turn, ...], answer_type: type[msgspec.Struct]
-) -> tuple[Turn, ...]:
+    turns: tuple[MessageTurn, ...], answer_type: type[msgspec.Struct]
+) -> tuple[MessageTurn, ...]:
     schema = msgspec.json.encode(schema_of(answer_type)).decode()
     words = Text(f"Answer with one JSON object and nothing else. Its JSON schema: {schema}")
     last = turns[-1]
@@ -271,7 +271,7 @@ def _wire_tool(tool: ToolDefinition) -> Fields:
     }
 
 
-def _wire_turn(turn: Turn) -> Fields:
+def _wire_turn(turn: MessageTurn) -> Fields:
     if isinstance(turn, AssistantTurn):
         return {"role": "assistant", "content": msgspec.json.decode(turn.content_json)}
     return {"role": "user", "content": [_wire_block(block) for block in turn.blocks]}

@@ -19,7 +19,7 @@ from memoryd.llm.anthropic_client import AnthropicProvider, Endpoint, endpoint_a
 from memoryd.llm.guards import MeteredProvider, PatientProvider
 from memoryd.llm.rules.messages import ModelAnswer, ModelRequest
 from memoryd.llm.rules.spending import FREE
-from memoryd.llm.spending_table import StateLedger
+from memoryd.llm.spending_table import SpendingTable
 from memoryd.system.plain_file import read_plain
 
 KEY_FILE_LIMIT_BYTES = 16_384
@@ -49,7 +49,7 @@ class ModelServer:
         self,
         endpoint: Endpoint,
         settings: Settings,
-        ledger: StateLedger,
+        ledger: SpendingTable,
         now: Callable[[], datetime] = local_now,
     ) -> None:
         self.endpoint = endpoint
@@ -71,7 +71,7 @@ class ModelServer:
 
 def model_server(
     settings: Settings,
-    ledger: StateLedger,
+    ledger: SpendingTable,
     home: str,
     now: Callable[[], datetime] = local_now,
 ) -> ModelServer | None:

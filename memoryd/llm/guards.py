@@ -36,9 +36,9 @@ from memoryd.llm.rules.messages import (
 )
 from memoryd.llm.rules.spending import (
     Breaker,
-    Reason,
+    PauseReason,
+    SpendingVerdict,
     Spent,
-    Verdict,
     after_failure,
     after_pause,
     after_success,
@@ -56,7 +56,7 @@ FIRST_WAIT_SECONDS = 0.5
 ATTEMPT_SECONDS = 120.0
 DEADLINE_SECONDS = 180.0
 
-WORDS: Mapping[Reason, tuple[str, str]] = {
+WORDS: Mapping[PauseReason, tuple[str, str]] = {
     "ok": ("", ""),
     "day-cap": ("the budget of the day is used up", "jobs wait; raise budget.usd_per_day to go on"),
     "month-cap": (
@@ -130,7 +130,7 @@ class MeteredProvider:
         await self._ledger.settle(reservation, answer.usage, usd)
         return msgspec.structs.replace(answer, usd=usd)
 
-    async def verdict(self, estimate_usd: float) -> Verdict:
+    async def verdict(self, estimate_usd: float) -> SpendingVerdict:
         """Whether a call that may cost this much would be made now."""
         now = self._now()
         verdict = may_call(self.breaker, now.timestamp())

@@ -13,7 +13,7 @@ import msgspec
 
 from memoryd.llm.rules.messages import Usage
 from memoryd.llm.rules.spending import Breaker, Spent
-from memoryd.system.database import State
+from memoryd.system.database import Database
 
 Key = Literal["day", "job", "project", "model"]
 
@@ -31,10 +31,10 @@ class Total(msgspec.Struct, frozen=True):
     cache_write_tokens: int
 
 
-class StateLedger:
+class SpendingTable:
     """The guards' `Ledger`; what is not async here blocks, and is safe from any thread."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: Database) -> None:
         self._state = state
 
     async def spent(self, day: date) -> Spent:

@@ -37,7 +37,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     retired: bool
 
 
-class Whole(Header, frozen=True, kw_only=True):
+class WholeMemory(Header, frozen=True, kw_only=True):
     """A memory with its text, as far as it may be shown; `version` names it in the history."""
 
     content: str
@@ -49,7 +49,7 @@ class Saved(msgspec.Struct, frozen=True):
     version: int
 
 
-class Memories:
+class Catalog:
     def __init__(self, scopes: Scopes, store: Store, now: Callable[[], float]) -> None:
         self._scopes = scopes
         self._store = store
@@ -76,11 +76,11 @@ class Memories:
         found.sort(key=lambda one: -one.modified)
         return [self._header(one) for one in found]
 
-    def get(self, cwd: str, named: str) -> Whole:
+    def get(self, cwd: str, named: str) -> WholeMemory:
         one = self.find(cwd, named)
         stored = self._store.recorded(one.directory, one.file)
         header = msgspec.structs.asdict(self._header(one))
-        return Whole(**header, content=presentable(stored.text), version=stored.number)
+        return WholeMemory(**header, content=presentable(stored.text), version=stored.number)
 
     def save(
         self, cwd: str, topic: Topic, *, scope: Scope, supersedes: str | None, by: By = "user"

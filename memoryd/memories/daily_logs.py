@@ -18,7 +18,7 @@ from memoryd.base import paths
 from memoryd.base.errors import Conflict, MemorydError
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules import daily_log, topics
-from memoryd.memories.rules.daily_log import Entry, Section
+from memoryd.memories.rules.daily_log import LogEntry, LogSection
 from memoryd.system.folder import Content, Folder, version_of
 from memoryd.text.invisible import strip_invisible
 from memoryd.text.masking.mask import mask
@@ -32,21 +32,21 @@ _MONTH = re.compile(r"\d\d")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.md")
 
 
-class Mark(msgspec.Struct, frozen=True):
+class LogMark(msgspec.Struct, frozen=True):
     """How far a log was read: so many bytes, and what they were."""
 
     bytes: int
     sha256: str
 
 
-class Unread(msgspec.Struct, frozen=True):
+class UnreadLogs(msgspec.Struct, frozen=True):
     """What logs say that was not read before, and how far they are read with that."""
 
-    entries: tuple[Entry, ...]
-    marks: dict[str, Mark]
+    entries: tuple[LogEntry, ...]
+    marks: dict[str, LogMark]
 
 
-def add(directory: MemoryDirectory, section: Section, now: float) -> str:
+def add(directory: MemoryDirectory, section: LogSection, now: float) -> str:
     """Adds a section to today's log; the log's name below the directory."""
     day = datetime.fromtimestamp(now).astimezone().date()
     file = file_of(day)
@@ -79,7 +79,9 @@ def turn_marks_since(directory: MemoryDirectory, moment: float) -> frozenset[str
     return frozenset().union(*(daily_log.turn_marks_in(_text(log.data)) for log in logs if log))
 
 
-def unread(directory: MemoryDirectory, marks: Mapping[str, Mark] | None, since: float) -> Unread:
+def unread(
+    directory: MemoryDirectory, marks: Mapping[str, LogMark] | None, since: float
+) -> UnreadLogs:
     """What was added to the logs after what `marks` tell of.
 
     Where nobody knows any more (None), a log that was last changed before `since` counts as read.
@@ -87,8 +89,8 @@ def unread(directory: MemoryDirectory, marks: Mapping[str, Mark] | None, since: 
     days = log_days(directory)
     is_lost, marks = marks is None, marks or {}
     oldest = min(marks, default="")
-    entries: list[Entry] = []
-    reached: dict[str, Mark] = {}
+    entries: list[LogEntry] = []
+    reached: dict[str, LogMark] = {}
     for day in days:
         file = file_of(day)
         content = _read(directory, day) if file >= oldest else None
@@ -98,8 +100,8 @@ def unread(directory: MemoryDirectory, marks: Mapping[str, Mark] | None, since: 
         start = len(content.data) if is_old else _start(content.data, marks.get(file))
         entries += daily_log.entries_in(_text(content.data[start:]), day)
         if day in days[-REMEMBERED_LOGS:]:
-            reached[file] = Mark(len(content.data), content.version)
-    return Unread(tuple(entries), reached)
+            reached[file] = LogMark(len(content.data), content.version)
+    return UnreadLogs(tuple(entries), reached)
 
 
 def log_days(directory: MemoryDirectory) -> list[date]:
@@ -138,7 +140,7 @@ def _read(directory: MemoryDirectory, day: date) -> Content | None:
     return None
 
 
-def _start(data: bytes, mark: Mark | None) -> int:
+def _start(data: bytes, mark: LogMark | None) -> int:
     """Where the unread part begins; at the very start where somebody has changed the rest."""
     if mark is None or version_of(data[: mark.bytes]) != mark.sha256:
         return 0

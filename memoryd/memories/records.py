@@ -59,7 +59,7 @@ class Stored(msgspec.Struct, frozen=True):
         return topics.parse(self.text)
 
 
-class Change(msgspec.Struct, frozen=True):
+class MemoryChanged(msgspec.Struct, frozen=True):
     """Told to whoever keeps something true by the store; `version` is empty after a removal."""
 
     directory: MemoryDirectory

@@ -22,7 +22,7 @@ from memoryd.text.masking.mask import mask_each
 SETTLED_NS: Final = 50_000_000
 
 
-class _Head(msgspec.Struct, frozen=True):
+class _CachedHeader(msgspec.Struct, frozen=True):
     """`mark` is None where the file was so young that a later change may bear the same times."""
 
     mark: Mark | None
@@ -31,7 +31,7 @@ class _Head(msgspec.Struct, frozen=True):
 
 class Listing:
     def __init__(self) -> None:
-        self._heads: dict[str, dict[str, _Head]] = {}
+        self._heads: dict[str, dict[str, _CachedHeader]] = {}
 
     def listed(self, directory: MemoryDirectory) -> list[Listed]:
         """The topic files of a directory, in no order; an absent directory has none."""
@@ -45,7 +45,7 @@ class Listing:
     def _look(self, directory: MemoryDirectory, folder: Folder) -> list[Listed]:
         skipped = NEVER_TOPICS | ({"team"} if directory.scope == "project" else frozenset())
         known = self._heads.get(directory.path, {})
-        heads: dict[str, _Head] = {}
+        heads: dict[str, _CachedHeader] = {}
         seen: dict[str, os.stat_result] = {}
         for file, facts, head in markdown_files(folder.handle, "", skipped):
             seen[file], mark = facts, mark_of(facts)
@@ -55,11 +55,11 @@ class Listing:
                 text = head()
                 if text is None:
                     continue
-                one = _Head(mark if is_settled else None, topics.parse(text))
+                one = _CachedHeader(mark if is_settled else None, topics.parse(text))
             heads[file] = one
         new = [file for file, head in heads.items() if known.get(file) is not head]
         for file, topic in zip(new, shown([heads[file].topic for file in new]), strict=True):
-            heads[file] = _Head(heads[file].mark, topic)
+            heads[file] = _CachedHeader(heads[file].mark, topic)
         self._heads[directory.path] = heads
         return [
             Listed(

@@ -16,7 +16,7 @@ from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules import claude_settings, project_root
 from memoryd.memories.rules.claude_settings import ClaudeSettings, Switch
 from memoryd.memories.rules.topics import Scope
-from memoryd.system.database import State
+from memoryd.system.database import Database
 from memoryd.system.plain_file import read_plain
 
 FRESH_SECONDS: Final = 2.0
@@ -92,7 +92,7 @@ class Scopes:
         self,
         places: Places,
         env: Mapping[str, str],
-        state: State,
+        state: Database,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._places = places

@@ -19,11 +19,11 @@ import msgspec
 import structlog
 
 from memoryd.base.errors import Conflict, InvalidInput, MemorydError, NotFound, Refused
-from memoryd.memories.records import Change, Listed, MemoryDirectory, Stored
+from memoryd.memories.records import Listed, MemoryChanged, MemoryDirectory, Stored
 from memoryd.memories.rules import index, topics
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
 from memoryd.memories.scan import Listing, open_folder, shown
-from memoryd.memories.version_table import Cause, History
+from memoryd.memories.version_table import Cause, VersionTable
 from memoryd.system.cancellation import to_the_end, while_wanted
 from memoryd.system.folder import Content, Folder, Mark, version_of
 from memoryd.text.masking.mask import presentable
@@ -40,11 +40,11 @@ _NEW_NAME = re.compile(r"(?:[a-z0-9][a-z0-9_-]{0,63}/){0,3}[a-z0-9][a-z0-9_-]{0,
 class Store:
     def __init__(
         self,
-        history: History,
+        history: VersionTable,
         *,
         now: Callable[[], float],
         skip_index: bool = False,
-        tell: Callable[[Change], None] = lambda _: None,
+        tell: Callable[[MemoryChanged], None] = lambda _: None,
     ) -> None:
         self._history = history
         self._now = now
@@ -183,7 +183,7 @@ class Store:
             with _left_for_repair(directory, file):
                 number = self._record(directory, file, clean.encode(), cause, session_id)
                 self._index(folder, directory, {file: line} if says_new else {})
-        self._tell(Change(directory, file, version, cause, session_id, topic.type))
+        self._tell(MemoryChanged(directory, file, version, cause, session_id, topic.type))
         return Stored(directory, file, clean, version, self._now(), clean.encode(), number)
 
     def forget(
@@ -203,7 +203,7 @@ class Store:
             with _left_for_repair(directory, file):
                 self._record(directory, file, None, cause, session_id)
                 self._index(folder, directory, {})
-        self._tell(Change(directory, file, "", cause, session_id))
+        self._tell(MemoryChanged(directory, file, "", cause, session_id))
         return number
 
     def put_back(
@@ -232,7 +232,7 @@ class Store:
                 self._record(directory, file, data, cause, "")
         if file != INDEX_FILE:
             version = "" if data is None else version_of(data)
-            self._tell(Change(directory, file, version, cause))
+            self._tell(MemoryChanged(directory, file, version, cause))
 
     def restore(
         self, directory: MemoryDirectory, file: str, data: bytes, *, over: str | None
@@ -249,11 +249,11 @@ class Store:
         with self._locked(directory), suppress(NotFound), open_folder(directory) as folder:
             folder.remove_temporaries()
 
-    def notice(self, directory: MemoryDirectory) -> list[Change]:
+    def notice(self, directory: MemoryDirectory) -> list[MemoryChanged]:
         """Finds what others changed since the last look; each becomes a version and is told."""
         return [change for some in self.noticing(directory) for change in some]
 
-    def noticing(self, directory: MemoryDirectory) -> Iterator[list[Change]]:
+    def noticing(self, directory: MemoryDirectory) -> Iterator[list[MemoryChanged]]:
         """As `notice`, some at a time: nobody is held up for long, and a caller can give way."""
         noticed = self._noticed.setdefault(directory.path, {})
         known = dict(noticed)
@@ -384,11 +384,11 @@ def _check_savable(topic: Topic) -> None:
         raise InvalidInput(f"a memory is one of: {', '.join(topics.TYPES)}")
 
 
-def _found_outside(directory: MemoryDirectory, file: str, data: bytes | None) -> Change:
+def _found_outside(directory: MemoryDirectory, file: str, data: bytes | None) -> MemoryChanged:
     if data is None:
-        return Change(directory, file, "", "outside")
+        return MemoryChanged(directory, file, "", "outside")
     type_ = topics.parse(data.decode("utf-8", "replace")).type
-    return Change(directory, file, version_of(data), "outside", "", type_)
+    return MemoryChanged(directory, file, version_of(data), "outside", "", type_)
 
 
 def _text(content: Content) -> str:

@@ -14,7 +14,7 @@ import msgspec
 
 from memoryd.base import config
 from memoryd.base.errors import NotFound
-from memoryd.system.database import State
+from memoryd.system.database import Database
 from memoryd.system.folder import version_of
 
 SECONDS_A_DAY = 86_400.0
@@ -57,10 +57,10 @@ class Latest(msgspec.Struct, frozen=True):
     text: str
 
 
-class History:
-    def __init__(self, state: State, keep: config.History | None = None) -> None:
+class VersionTable:
+    def __init__(self, state: Database, keep: config.HistorySettings | None = None) -> None:
         self._state = state
-        self._keep = keep or config.History()
+        self._keep = keep or config.HistorySettings()
         self._thinned_at = -inf
 
     def record(

@@ -5,16 +5,16 @@ from contextlib import suppress
 import msgspec
 
 from memoryd.base.errors import InvalidInput, NotFound
-from memoryd.memories.catalog import Memories, Saved
+from memoryd.memories.catalog import Catalog, Saved
 from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import headers
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
-from memoryd.memories.version_table import History, Version
+from memoryd.memories.version_table import Version, VersionTable
 from memoryd.text.masking.mask import presentable
 
 
-class Place(msgspec.Struct, frozen=True):
+class MemoryPlace(msgspec.Struct, frozen=True):
     """A file that is, or once was, a memory."""
 
     directory: MemoryDirectory
@@ -22,7 +22,9 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Versions:
-    def __init__(self, scopes: Scopes, memories: Memories, store: Store, history: History) -> None:
+    def __init__(
+        self, scopes: Scopes, memories: Catalog, store: Store, history: VersionTable
+    ) -> None:
         self._scopes = scopes
         self._memories = memories
         self._store = store
@@ -57,7 +59,7 @@ class Versions:
         stored = self._store.restore(place.directory, place.file, data, over=over)
         return Saved(stored.path, stored.number)
 
-    def _find(self, cwd: str, named: str) -> Place:
+    def _find(self, cwd: str, named: str) -> MemoryPlace:
         """What a caller means, among the present memories or else those that are gone."""
         try:
             one = self._memories.find(cwd, named)
@@ -66,16 +68,16 @@ class Versions:
             for directory in self._scopes.project(cwd).directories:
                 for file in self._history.files(directory.path):
                     if file.removesuffix(".md") == wanted or f"{directory.path}/{file}" == named:
-                        return Place(directory, file)
+                        return MemoryPlace(directory, file)
             raise
-        return Place(one.directory, one.file)
+        return MemoryPlace(one.directory, one.file)
 
-    def _present(self, place: Place) -> Listed | None:
+    def _present(self, place: MemoryPlace) -> Listed | None:
         return next(
             (one for one in self._store.scan(place.directory) if one.file == place.file), None
         )
 
-    def _step_back(self, place: Place, present: Listed | None) -> int:
+    def _step_back(self, place: MemoryPlace, present: Listed | None) -> int:
         versions = [
             one
             for one in self._history.versions(place.directory.path, place.file)
@@ -89,7 +91,7 @@ class Versions:
             f"{place.file} has no earlier version", hint=f"memoryd history {place.file}"
         )
 
-    def _unretire(self, place: Place, present: Listed) -> Saved:
+    def _unretire(self, place: MemoryPlace, present: Listed) -> Saved:
         """Takes the memory out of the `supersedes` of those that replaced it, and its end date."""
         for one in self._store.scan(place.directory):
             if place.file in one.topic.supersedes:

@@ -14,12 +14,12 @@ import structlog
 
 from memoryd.base import paths
 from memoryd.base.paths import Places
-from memoryd.memories.records import Change, MemoryDirectory
+from memoryd.memories.records import MemoryChanged, MemoryDirectory
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import MANIFEST_LIMIT
 from memoryd.memories.scopes import Project, Scopes
 from memoryd.memories.store import Store
-from memoryd.recall.embeddings import Meaning
+from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.rules import rendering as recall_text
 from memoryd.recall.rules import search as ranking
 from memoryd.recall.rules.index import Index
@@ -48,7 +48,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     as_of: float | None = None
 
 
-class Reason(msgspec.Struct, frozen=True):
+class MatchReason(msgspec.Struct, frozen=True):
     """Why a memory is in the answer: which words counted how much, and how much its meaning."""
 
     path: str
@@ -68,7 +68,7 @@ class RecallAnswer(msgspec.Struct, frozen=True, kw_only=True):
     selector: Literal["model", "embedded"]
     elapsed_ms: float
     session_bytes: int
-    why: list[Reason]
+    why: list[MatchReason]
     left_out: list[LeftOut]
 
 
@@ -80,7 +80,7 @@ class Recall:
         scopes: Scopes,
         store: Store,
         surfaced: Surfaced,
-        meaning: Meaning,
+        meaning: Embeddings,
         selector: ModelSelector | None,
         limit: int,
         deadline_ms: float,
@@ -140,7 +140,7 @@ class Recall:
         """Builds what a session in this directory will soon ask for."""
         await self._shelves.get(self._scopes.project(cwd).directories)
 
-    def changed(self, change: Change) -> None:
+    def changed(self, change: MemoryChanged) -> None:
         """The store's notice that a file came, changed or went."""
         if change.cause == "outside":
             self._shelves.update_soon(change.directory, change.file)
@@ -280,7 +280,7 @@ class Recall:
         left_out: list[LeftOut] | None = None,
     ) -> RecallAnswer:
         why = [
-            Reason(
+            MatchReason(
                 hit.key,
                 round(hit.words, 4),
                 round(hit.meaning, 4),

@@ -61,7 +61,7 @@ class MadeVectors(msgspec.Struct, frozen=True):
             index.give_sentence_vectors(self.key, self.ticket, self.sentences)
 
 
-class Meaning:
+class Embeddings:
     """Word vectors, a sentence encoder, both or neither."""
 
     def __init__(self, model_dir: str | None, cache_folder: str) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from memoryd.memories.records import MemoryDirectory, Stored
 from memoryd.memories.rules.topics import Topic, cut_for_recall, is_retired, title_of
-from memoryd.recall.embeddings import Meaning
+from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.rules.index import Document, Index
 from memoryd.recall.rules.vectors import Vector
 from memoryd.system.folder import Mark
@@ -42,7 +42,7 @@ class Prepared(msgspec.Struct, frozen=True):
     vector: Vector | None
 
 
-class Unread(NamedTuple):
+class UnreadMemory(NamedTuple):
     """A memory whose vectors are still to be made, with the ticket to hand them in by."""
 
     ticket: int
@@ -56,7 +56,7 @@ class Shelf:
         self.directory = directory
         self.index = Index()
         self.rows: dict[str, Row] = {}
-        self.without_vectors: dict[str, Unread] = {}
+        self.without_vectors: dict[str, UnreadMemory] = {}
         self.is_enriched = False
         self._superseded: frozenset[str] = frozenset()
         self._retired: tuple[str, frozenset[str]] | None = None
@@ -68,7 +68,7 @@ class Shelf:
         if one.vector is not None:
             self.index.give_word_vector(key, ticket, one.vector)
         if lacks_vectors:
-            self.without_vectors[key] = Unread(ticket, one.document)
+            self.without_vectors[key] = UnreadMemory(ticket, one.document)
         self._notice(self.rows.get(key))
         self._notice(one.row)
         self.rows[key] = one.row
@@ -98,7 +98,7 @@ class Shelf:
             self._retired = None
 
 
-def prepared(stored: Stored, meaning: Meaning, *, with_vector: bool) -> Prepared:
+def prepared(stored: Stored, meaning: Embeddings, *, with_vector: bool) -> Prepared:
     """About a millisecond of work for a memory of some lines."""
     topic = shown_topic(stored)
     document = document_of(stored, topic)

@@ -22,8 +22,8 @@ from anyio.lowlevel import checkpoint
 from memoryd.base.errors import MemorydError
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.store import Store
-from memoryd.recall.embeddings import MadeVectors, Meaning
-from memoryd.recall.shelf import Prepared, Row, Shelf, Unread, prepared
+from memoryd.recall.embeddings import Embeddings, MadeVectors
+from memoryd.recall.shelf import Prepared, Row, Shelf, UnreadMemory, prepared
 from memoryd.system.cancellation import while_wanted
 from memoryd.system.folder import mark_of
 
@@ -43,7 +43,7 @@ log = structlog.get_logger(__name__)
 class Shelves:
     """All shelves in use. Everything here but the building runs on the event loop."""
 
-    def __init__(self, store: Store, meaning: Meaning, soon: Soon) -> None:
+    def __init__(self, store: Store, meaning: Embeddings, soon: Soon) -> None:
         self._store = store
         self._meaning = meaning
         self._soon = soon
@@ -230,7 +230,7 @@ class Shelves:
         finally:
             shelf.is_enriched = False
 
-    def _made(self, some: list[Unread]) -> list[MadeVectors]:
+    def _made(self, some: list[UnreadMemory]) -> list[MadeVectors]:
         return [self._meaning.by_all(unread.document, unread.ticket) for unread in some]
 
 

@@ -12,7 +12,7 @@ import anyio.to_thread
 import structlog
 
 from memoryd.base.errors import StorageError
-from memoryd.system.database import Cell, State
+from memoryd.system.database import Cell, Database
 
 MOST_SESSIONS: Final = 1000
 
@@ -24,7 +24,7 @@ _Deed = tuple[str, Sequence[Sequence[Cell]]]
 class Surfaced:
     """To be used on the event loop."""
 
-    def __init__(self, state: State, now: Callable[[], float]) -> None:
+    def __init__(self, state: Database, now: Callable[[], float]) -> None:
         self._state = state
         self._now = now
         self._sessions: dict[str, dict[str, int]] = {}

@@ -48,7 +48,7 @@ class _Model(msgspec.Struct):
     vocab: dict[str, int]
 
 
-class _Tokenizer(msgspec.Struct):
+class _WordTokenizer(msgspec.Struct):
     model: _Model
 
 
@@ -58,7 +58,7 @@ def installed_folder() -> Path | None:
     return Path(spec.origin).parent if spec is not None and spec.origin else None
 
 
-class Reading(msgspec.Struct, frozen=True):
+class WordSum(msgspec.Struct, frozen=True):
     """What the words of a text say: the sum of their vectors, which is the longer the more they do.
 
     `whole_words` are those that the vocabulary has in one piece: no typo is among them.
@@ -80,7 +80,7 @@ class WordVectors:
         try:
             table = _mapped_table(folder / _TABLE_FILE)
             text = (folder / _VOCABULARY_FILE).read_bytes()
-            vocabulary = msgspec.json.decode(text, type=_Tokenizer).model.vocab
+            vocabulary = msgspec.json.decode(text, type=_WordTokenizer).model.vocab
         except (OSError, ValueError) as fault:
             raise Unavailable(
                 f"the word vectors in {folder} cannot be read",
@@ -93,12 +93,12 @@ class WordVectors:
         total = self.reading_of(text).total
         return None if total is None else unit(total)
 
-    def reading_of(self, text: str) -> Reading:
+    def reading_of(self, text: str) -> WordSum:
         words = spoken_words(text)
         pieces = {word: self.pieces_of(word) for word in words}
         rows = [row for word in words for row in pieces[word]]
         total = sum_of_rows(self._table[rows]) if rows else None
-        return Reading(total, frozenset(word for word, own in pieces.items() if len(own) == 1))
+        return WordSum(total, frozenset(word for word, own in pieces.items() if len(own) == 1))
 
     def pieces_of(self, word: str) -> tuple[int, ...]:
         """The rows of the pieces that a word is made of."""

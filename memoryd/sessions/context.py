@@ -34,12 +34,12 @@ from memoryd.sessions.rules import instructions
 from memoryd.sessions.rules.guidance import Folders, guidance
 from memoryd.sessions.rules.instruction_text import without_comments
 from memoryd.sessions.rules.instructions import Instruction
-from memoryd.system.database import State
+from memoryd.system.database import Database
 from memoryd.system.folder import Folder
 from memoryd.text.invisible import strip_invisible
 from memoryd.text.masking.mask import mask
 
-Kind = Literal[
+ContextKind = Literal[
     "managed",
     "user",
     "project",
@@ -51,10 +51,10 @@ Kind = Literal[
     "index:team",
     "index:agent",
 ]
-INSTRUCTIONS: Final[frozenset[Kind]] = frozenset(get_args(instructions.Kind))
-LOADED_BY_THE_CLIENT: Final[frozenset[Kind]] = INSTRUCTIONS | {"index:project"}
+INSTRUCTIONS: Final[frozenset[ContextKind]] = frozenset(get_args(instructions.InstructionKind))
+LOADED_BY_THE_CLIENT: Final[frozenset[ContextKind]] = INSTRUCTIONS | {"index:project"}
 
-INDEX_KINDS: Final[Mapping[Scope, Kind]] = MappingProxyType(
+INDEX_KINDS: Final[Mapping[Scope, ContextKind]] = MappingProxyType(
     {
         "project": "index:project",
         "user": "index:user",
@@ -66,10 +66,10 @@ INDEX_KINDS: Final[Mapping[Scope, Kind]] = MappingProxyType(
 log = structlog.get_logger(__name__)
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class ContextPart(msgspec.Struct, frozen=True, kw_only=True):
     """One piece of the text; `bytes` is its own length, without its frame."""
 
-    kind: Kind
+    kind: ContextKind
     path: str
     bytes: int
     truncated: bool = False
@@ -79,7 +79,7 @@ class ContextAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """`needs_approval` holds real paths that a repository asks for; `warnings` are for the user."""
 
     text: str
-    parts: tuple[Part, ...]
+    parts: tuple[ContextPart, ...]
     needs_approval: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -95,7 +95,7 @@ class Approvals(Protocol):
 class StoredApprovals:
     """Approvals in state.db."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: Database) -> None:
         self._state = state
 
     def approved(self, project_root: str) -> frozenset[str]:
@@ -111,7 +111,7 @@ class StoredApprovals:
 
 
 class _Block(msgspec.Struct, frozen=True):
-    part: Part
+    part: ContextPart
     text: str
 
 
@@ -145,7 +145,7 @@ class Context:
         source: str | None = None,
         path: str | None = None,
         agent: str | None = None,
-        without: frozenset[Kind] = frozenset(),
+        without: frozenset[ContextKind] = frozenset(),
     ) -> ContextAnswer:
         """All parts but those `without`; with `path`, also what is meant for that file alone."""
         started = time.monotonic()
@@ -178,7 +178,7 @@ class Context:
         return real
 
     def _answer(
-        self, cwd: str, path: str | None, agent: str | None, without: frozenset[Kind]
+        self, cwd: str, path: str | None, agent: str | None, without: frozenset[ContextKind]
     ) -> ContextAnswer:
         project = self._scopes.project(cwd)
         loaded = instructions.Loaded()
@@ -205,7 +205,11 @@ class Context:
         )
 
     def _memory_blocks(
-        self, project: Project, agent: str | None, without: frozenset[Kind], warnings: list[str]
+        self,
+        project: Project,
+        agent: str | None,
+        without: frozenset[ContextKind],
+        warnings: list[str],
     ) -> Iterator[_Block]:
         own = self._agent_directories(project, agent) if agent else ()
         if not project.switch.enabled:
@@ -270,9 +274,9 @@ def _instruction_block(one: Instruction) -> _Block:
     return _Block(part, _framed("instructions", named, one.path, one.text, one.warning))
 
 
-def _part(kind: Kind, path: str, text: str, *, truncated: bool = False) -> Part:
+def _part(kind: ContextKind, path: str, text: str, *, truncated: bool = False) -> ContextPart:
     length = len(text.encode())
-    return Part(kind=kind, path=strip_invisible(path), bytes=length, truncated=truncated)
+    return ContextPart(kind=kind, path=strip_invisible(path), bytes=length, truncated=truncated)
 
 
 def _framed(tag: str, named: str, path: str, text: str, warning: str) -> str:

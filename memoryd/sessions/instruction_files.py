@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from memoryd.memories.scopes import RealFiles
-from memoryd.sessions.rules.instruction_text import Document, taken_apart
+from memoryd.sessions.rules.instruction_text import InstructionDocument, taken_apart
 from memoryd.sessions.rules.instructions import READ_LIMIT_BYTES
 from memoryd.text.invisible import strip_invisible
 
@@ -29,7 +29,7 @@ class InstructionDisk(RealFiles):
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         self._now = now
-        self._held: dict[str, tuple[tuple[int, ...], Document]] = {}
+        self._held: dict[str, tuple[tuple[int, ...], InstructionDocument]] = {}
         self._held_characters = 0
 
     def forget(self) -> None:
@@ -51,7 +51,7 @@ class InstructionDisk(RealFiles):
             return ()
         return sorted(name for name in names if strip_invisible(name) == name)
 
-    def document(self, path: str) -> Document | None:
+    def document(self, path: str) -> InstructionDocument | None:
         try:
             with os.fdopen(os.open(path, _READ_FLAGS), "rb") as file:
                 facts = os.fstat(file.fileno())
@@ -71,7 +71,7 @@ class InstructionDisk(RealFiles):
             self._hold(path, mark, document)
         return document
 
-    def _hold(self, path: str, mark: tuple[int, ...], document: Document) -> None:
+    def _hold(self, path: str, mark: tuple[int, ...], document: InstructionDocument) -> None:
         if self._held_characters > HELD_LIMIT_CHARACTERS:
             self.forget()
         self._held[path] = (mark, document)

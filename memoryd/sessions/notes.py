@@ -31,7 +31,7 @@ from memoryd.llm.rules.messages import (
 )
 from memoryd.memories.rules.topics import iso_time
 from memoryd.sessions.rules import note_excerpts, notes
-from memoryd.system.database import State
+from memoryd.system.database import Database
 from memoryd.system.folder import Folder
 from memoryd.system.plain_file import read_plain
 from memoryd.text.masking.mask import mask, presentable
@@ -54,7 +54,7 @@ class NotesAnswer(msgspec.Struct, frozen=True):
     modified: float = 0.0
 
 
-class Writer(msgspec.Struct, frozen=True):
+class NotesWriter(msgspec.Struct, frozen=True):
     """Who writes the notes when there is a model: the provider, its model, and the shared tools."""
 
     provider: Provider
@@ -64,7 +64,7 @@ class Writer(msgspec.Struct, frozen=True):
 
 class SessionNotes:
     def __init__(
-        self, places: Places, state: State, writer: Writer | None, now: Callable[[], float]
+        self, places: Places, state: Database, writer: NotesWriter | None, now: Callable[[], float]
     ) -> None:
         self.root = f"{places.claude_dir}/projects"
         self._places = places
@@ -172,7 +172,7 @@ class SessionNotes:
 
     async def _by_model(
         self,
-        writer: Writer,
+        writer: NotesWriter,
         session_id: str,
         transcript: str,
         turns: Sequence[Turn],
@@ -204,7 +204,7 @@ class SessionNotes:
             return None
         return mask(notes.render(notes.sections_of(answer.text)))
 
-    def _progress(self, turn: Turn) -> notes.Progress:
+    def _progress(self, turn: Turn) -> notes.NotesProgress:
         """Counts this turn, and says how far the session is."""
         self._state.run(
             "insert into session_notes (session_id, tool_calls) values (?, ?)"
@@ -218,7 +218,7 @@ class SessionNotes:
             " where session_id = ?",
             turn.session_id,
         )
-        return notes.Progress(
+        return notes.NotesProgress(
             context_tokens=turn.context_tokens,
             tool_calls=int(str(calls)),
             noted_tokens=None if noted is None else int(str(noted)),

@@ -12,16 +12,16 @@ MOST_WAITING: Final = 1000
 
 log = structlog.get_logger(__name__)
 
-Errand = Callable[[], Awaitable[object]]
+BackgroundTask = Callable[[], Awaitable[object]]
 
 
-class Errands:
+class Background:
     def __init__(self) -> None:
-        self._send, self._receive = anyio.create_memory_object_stream[tuple[str, Errand]](
+        self._send, self._receive = anyio.create_memory_object_stream[tuple[str, BackgroundTask]](
             MOST_WAITING
         )
 
-    def soon(self, name: str, errand: Errand) -> bool:
+    def soon(self, name: str, errand: BackgroundTask) -> bool:
         """Whether it will be done; to be called on the event loop."""
         try:
             self._send.send_nowait((name, errand))
@@ -38,7 +38,7 @@ class Errands:
                     tasks.start_soon(_done, name, errand)
 
 
-async def _done(name: str, errand: Errand) -> None:
+async def _done(name: str, errand: BackgroundTask) -> None:
     try:
         await errand()
     except MemorydError as error:

@@ -147,7 +147,7 @@ MIGRATIONS: Final[tuple[str, ...]] = (
 )
 
 
-class State:
+class Database:
     """The open database. `run` reads or writes; `transaction` makes several writes one."""
 
     def __init__(self, connection: sqlite3.Connection, path: str, put_aside: str = "") -> None:

@@ -26,7 +26,7 @@ ENVIRONMENT: Final = {"LC_ALL": "C.UTF-8", "TZ": "UTC", "PATH": "/usr/bin:/bin"}
 EXIT_SECONDS: Final = 1.0
 LOOK_UP_SECONDS: Final = 0.1
 
-Ended = Literal["itself", "output-limit", "deadline"]
+ProcessEnding = Literal["itself", "output-limit", "deadline"]
 
 
 class Finished(msgspec.Struct, frozen=True):
@@ -34,7 +34,7 @@ class Finished(msgspec.Struct, frozen=True):
 
     output: bytes
     status: int
-    ended: Ended
+    ended: ProcessEnding
 
 
 def run_child(
@@ -55,7 +55,7 @@ def run_child(
         raise
     is_cut = len(output) > output_limit_bytes
     status = child.end(at_once=is_cut)
-    ended: Ended = "deadline" if child.is_late else "output-limit" if is_cut else "itself"
+    ended: ProcessEnding = "deadline" if child.is_late else "output-limit" if is_cut else "itself"
     return Finished(output[:output_limit_bytes], status, ended)
 
 

@@ -53,7 +53,7 @@ def dates_in(text: str, said_at: datetime) -> list[DateMention]:
     return found
 
 
-Answer = tuple[str, date] | None
+ResolvedDate = tuple[str, date] | None
 
 
 def _candidates(text: str, today: date) -> Iterator[DateMention]:
@@ -68,15 +68,15 @@ def _candidates(text: str, today: date) -> Iterator[DateMention]:
                 yield DateMention(start, match.end(), *answer)
 
 
-def _day(day: date) -> Answer:
+def _day(day: date) -> ResolvedDate:
     return day.isoformat(), day
 
 
-def _month(year: int, month: int) -> Answer:
+def _month(year: int, month: int) -> ResolvedDate:
     return f"{year:04}-{month:02}", date(year, month, 1)
 
 
-def _quarter(year: int, quarter: int) -> Answer:
+def _quarter(year: int, quarter: int) -> ResolvedDate:
     return f"{year:04}-Q{quarter}", date(year, 3 * quarter - 2, 1)
 
 
@@ -136,12 +136,12 @@ def _is_past(match: re.Match[str]) -> bool:
     return bool(match.groupdict().get("since"))
 
 
-def _day_word(match: re.Match[str], today: date) -> Answer:
+def _day_word(match: re.Match[str], today: date) -> ResolvedDate:
     day = today + timedelta(days=forms.DAY_WORDS[match["day"]])
     return ("de " if match["elided"] else "") + day.isoformat(), day
 
 
-def _night(_: re.Match[str], today: date) -> Answer:
+def _night(_: re.Match[str], today: date) -> ResolvedDate:
     return f"{today.isoformat()} night", today
 
 
@@ -149,21 +149,21 @@ def _weekday_number(match: re.Match[str]) -> int:
     return (forms.WEEKDAYS | forms.SHORT_WEEKDAYS)[match["weekday"]]
 
 
-def _weekday_of_week(match: re.Match[str], today: date) -> Answer:
+def _weekday_of_week(match: re.Match[str], today: date) -> ResolvedDate:
     weeks = 0 if match["this"] else 1
     return _day(_monday(today) + timedelta(days=_weekday_number(match), weeks=weeks))
 
 
-def _weekday_after_next(match: re.Match[str], today: date) -> Answer:
+def _weekday_after_next(match: re.Match[str], today: date) -> ResolvedDate:
     return _day(_coming(_weekday_number(match), today) + timedelta(weeks=1))
 
 
-def _weekday_in_weeks(match: re.Match[str], today: date) -> Answer:
+def _weekday_in_weeks(match: re.Match[str], today: date) -> ResolvedDate:
     weeks = _number(match["number"])
     return _day(_monday(today) + timedelta(days=_weekday_number(match), weeks=weeks))
 
 
-def _weekday_marked(match: re.Match[str], today: date) -> Answer:
+def _weekday_marked(match: re.Match[str], today: date) -> ResolvedDate:
     weekday, groups = _weekday_number(match), match.groupdict()
     if _shift_of(match) < 0:
         return _day(
@@ -176,7 +176,7 @@ def _weekday_marked(match: re.Match[str], today: date) -> Answer:
     return _day(_coming(weekday, today))
 
 
-def _weekday_alone(match: re.Match[str], today: date) -> Answer:
+def _weekday_alone(match: re.Match[str], today: date) -> ResolvedDate:
     said = _sentence_around(match)
     if forms.HABIT.search(said) or forms.WEEKDAY_RANGE.search(said):
         return None
@@ -196,7 +196,7 @@ def _number(word: str) -> int:
     return int(word) if word.isdecimal() else forms.NUMBERS[word]
 
 
-def _offset(match: re.Match[str], today: date) -> Answer:
+def _offset(match: re.Match[str], today: date) -> ResolvedDate:
     groups = match.groupdict()
     days, months = forms.UNITS[match["unit"]]
     number = _number(groups.get("number") or "1")
@@ -207,7 +207,7 @@ def _offset(match: re.Match[str], today: date) -> Answer:
     return _day(_plus_months(start, number * months) + timedelta(days=number * days))
 
 
-def _span(match: re.Match[str], today: date) -> Answer:
+def _span(match: re.Match[str], today: date) -> ResolvedDate:
     span = forms.SPANS[match["span"]]
     start = _span_shifted(span, today, _shift_of(match))
     if span == "week":
@@ -219,16 +219,16 @@ def _span(match: re.Match[str], today: date) -> Answer:
     return f"{start.year:04}", start
 
 
-def _end_of_span(match: re.Match[str], today: date) -> Answer:
+def _end_of_span(match: re.Match[str], today: date) -> ResolvedDate:
     span = forms.SPANS[match["span"]]
     return _day(_span_end(span, _span_shifted(span, today, _shift_of(match))))
 
 
-def _start_of_span(match: re.Match[str], today: date) -> Answer:
+def _start_of_span(match: re.Match[str], today: date) -> ResolvedDate:
     return _day(_span_shifted(forms.SPANS[match["span"]], today, _shift_of(match)))
 
 
-def _span_end_word(match: re.Match[str], today: date) -> Answer:
+def _span_end_word(match: re.Match[str], today: date) -> ResolvedDate:
     initial = match["initial"]
     span = {"w": "week", "m": "month", "q": "quarter", "y": "year", "j": "year"}[initial]
     return _day(_span_end(span, _span_start(span, today)))
@@ -238,7 +238,7 @@ def _month_number(match: re.Match[str]) -> int:
     return (forms.MONTHS | forms.SHORT_MONTHS)[match["month"]]
 
 
-def _month_day(match: re.Match[str], today: date) -> Answer:
+def _month_day(match: re.Match[str], today: date) -> ResolvedDate:
     month, day = _month_number(match), int(match["mday"])
     year = int(match["year"] or _nearest_year(month, day, today, is_past=_is_past(match)))
     first = date(year, month, day)
@@ -246,26 +246,26 @@ def _month_day(match: re.Match[str], today: date) -> Answer:
     return (f"{first} to {date(year, month, int(last))}", first) if last else _day(first)
 
 
-def _numbered_day_and_month(match: re.Match[str], today: date) -> Answer:
+def _numbered_day_and_month(match: re.Match[str], today: date) -> ResolvedDate:
     month, day = int(match["month"]), int(match["mday"])
     year = int(match["year"] or _nearest_year(month, day, today, is_past=_is_past(match)))
     return _day(date(year, month, day))
 
 
-def _month_alone(match: re.Match[str], today: date) -> Answer:
+def _month_alone(match: re.Match[str], today: date) -> ResolvedDate:
     month, shift = _month_number(match), _shift_of(match)
     if _is_past(match) or shift < 0:
         return _month(today.year - (month > today.month + shift), month)
     return _month(today.year + (month < today.month + shift), month)
 
 
-def _end_of_month(match: re.Match[str], today: date) -> Answer:
+def _end_of_month(match: re.Match[str], today: date) -> ResolvedDate:
     month = _month_number(match)
     year = int(match["year"] or today.year + (month < today.month))
     return _day(date(year, month, monthrange(year, month)[1]))
 
 
-def _nth(match: re.Match[str], today: date) -> Answer:
+def _nth(match: re.Match[str], today: date) -> ResolvedDate:
     day = int(match["mday"])
     months = (0, -1, -2) if _is_past(match) else (0, 1, 2)
     for shift in months:
@@ -277,7 +277,7 @@ def _nth(match: re.Match[str], today: date) -> Answer:
     return None
 
 
-def _quarter_alone(match: re.Match[str], today: date) -> Answer:
+def _quarter_alone(match: re.Match[str], today: date) -> ResolvedDate:
     quarter = int(match["quarter"])
     this = (today.month + 2) // 3
     if _is_past(match):
@@ -285,24 +285,24 @@ def _quarter_alone(match: re.Match[str], today: date) -> Answer:
     return _quarter(today.year + (quarter < this), quarter)
 
 
-def _end_of_quarter(match: re.Match[str], today: date) -> Answer:
+def _end_of_quarter(match: re.Match[str], today: date) -> ResolvedDate:
     quarter = int(match["quarter"])
     year = int(match["year"] or today.year + (quarter < (today.month + 2) // 3))
     return _day(_span_end("quarter", date(year, 3 * quarter - 2, 1)))
 
 
-def _ideograph_day(match: re.Match[str], today: date) -> Answer:
+def _ideograph_day(match: re.Match[str], today: date) -> ResolvedDate:
     return _day(today + timedelta(days=forms.IDEOGRAPH_DAYS[match[0]]))
 
 
-def _ideograph_weekday(match: re.Match[str], today: date) -> Answer:
+def _ideograph_weekday(match: re.Match[str], today: date) -> ResolvedDate:
     weekday = forms.IDEOGRAPH_WEEKDAYS[match["weekday"]]
     if match["next"]:
         return _day(_monday(today) + timedelta(days=weekday, weeks=1))
     return _day(_coming(weekday, today))
 
 
-def _ideograph_offset(match: re.Match[str], today: date) -> Answer:
+def _ideograph_offset(match: re.Match[str], today: date) -> ResolvedDate:
     word, unit = match["number"], match["unit"][0]
     number = int(word) if word.isdecimal() else forms.IDEOGRAPH_NUMBERS[word]
     number = -number if match["way"] == "前" else number
@@ -313,16 +313,16 @@ def _ideograph_offset(match: re.Match[str], today: date) -> Answer:
     return _day(_plus_months(today, number * (12 if unit == "年" else 1)))
 
 
-def _ideograph_month_end(match: re.Match[str], today: date) -> Answer:
+def _ideograph_month_end(match: re.Match[str], today: date) -> ResolvedDate:
     return _day(_span_end("month", _span_shifted("month", today, 1 if match["next"] else 0)))
 
 
-def _ideograph_month_day(match: re.Match[str], today: date) -> Answer:
+def _ideograph_month_day(match: re.Match[str], today: date) -> ResolvedDate:
     month, day = int(match["month"]), int(match["mday"])
     return _day(date(_nearest_year(month, day, today, is_past=False), month, day))
 
 
-Resolver = Callable[[re.Match[str], date], Answer]
+Resolver = Callable[[re.Match[str], date], ResolvedDate]
 
 
 def _each(

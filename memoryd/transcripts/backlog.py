@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from memoryd.system.database import State
+from memoryd.system.database import Database
 from memoryd.text.masking.mask import mask
 from memoryd.transcripts.rules.turns import Turn, WaitingTurn
 from memoryd.transcripts.turn_table import EndState
@@ -24,7 +24,7 @@ LAST_WORDS_SECONDS = 30 * 86_400
 _decode = msgspec.msgpack.Decoder(Turn).decode
 
 
-class Parked(msgspec.Struct, frozen=True):
+class ParkedTurn(msgspec.Struct, frozen=True):
     turn_id: str
     project: str
     session_id: str
@@ -32,7 +32,7 @@ class Parked(msgspec.Struct, frozen=True):
 
 
 class Backlog:
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: Database) -> None:
         self._state = state
 
     def waiting(self) -> list[WaitingTurn]:
@@ -101,13 +101,13 @@ class Backlog:
         rows = self._state.run("select text from last_words where session_id = ?", session_id)
         return str(rows[0][0]) if rows else ""
 
-    def parked(self) -> list[Parked]:
+    def parked(self) -> list[ParkedTurn]:
         """Newest first."""
         rows = self._state.run(
             "select id, project, session_id, reason from turns where state = 'parked'"
             " order by number desc"
         )
-        return [Parked(*row) for row in msgspec.convert(rows, list[tuple[str, str, str, str]])]
+        return [ParkedTurn(*row) for row in msgspec.convert(rows, list[tuple[str, str, str, str]])]
 
     def retry_parked(self) -> int:
         """Gives every parked turn its tries back; how many there were."""

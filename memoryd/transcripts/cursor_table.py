@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 import msgspec
 
 from memoryd.base.file_stamp import FileStamp
-from memoryd.system.database import Cell, State
+from memoryd.system.database import Cell, Database
 from memoryd.transcripts.rules.cursor import Cursor, Fingerprint
 
 _COLUMNS = (
@@ -22,8 +22,8 @@ _COLUMNS = (
 _Row = tuple[int, str, int, int, int, int, int, int, bytes, bytes, int, int, int]
 
 
-class Cursors:
-    def __init__(self, state: State) -> None:
+class CursorTable:
+    def __init__(self, state: Database) -> None:
         self._state = state
 
     def transaction(self) -> AbstractContextManager[None]:

@@ -24,24 +24,24 @@ import msgspec
 
 from memoryd.base.file_stamp import FileStamp
 from memoryd.base.timestamps import seconds_of
-from memoryd.transcripts.cursor_table import Cursors
+from memoryd.transcripts.cursor_table import CursorTable
 from memoryd.transcripts.file import TranscriptFile, open_transcript
 from memoryd.transcripts.old_turns import old_turns
 from memoryd.transcripts.rules.assembler import SETTLE_SECONDS, Follower
 from memoryd.transcripts.rules.cursor import Cursor, Fingerprint
-from memoryd.transcripts.rules.turns import Abandoned, Compacted, Event, Turn
-from memoryd.transcripts.scan import Sweep
-from memoryd.transcripts.turn_table import Filed, TurnQueue, root_named
+from memoryd.transcripts.rules.turns import Abandoned, Compacted, Turn, TurnEvent
+from memoryd.transcripts.scan import TranscriptScan
+from memoryd.transcripts.turn_table import QueuedTurn, TurnQueue, root_named
 
 SLICE_BYTES: Final = 4 * 1024 * 1024
 FOLLOWERS_KEPT: Final = 32
 
 
-class Doubt(Exception):
+class FileReplaced(Exception):
     """Another file lies under this name now; only a sweep can say what that means."""
 
 
-class Reading(msgspec.Struct, frozen=True):
+class ReadResult(msgspec.Struct, frozen=True):
     """What one look at a transcript gave; `turns` are those nobody has seen before.
 
     `project` is that of the session's last turn, if any was seen.
@@ -49,7 +49,7 @@ class Reading(msgspec.Struct, frozen=True):
 
     cursor: Cursor
     project: str
-    turns: Sequence[Filed]
+    turns: Sequence[QueuedTurn]
     compactions: Sequence[Compacted]
     bytes_read: int
     bad_lines: int
@@ -57,11 +57,11 @@ class Reading(msgspec.Struct, frozen=True):
     started_over: bool
 
 
-class Reader:
+class TranscriptReader:
     def __init__(
         self,
         root: str,
-        cursors: Cursors,
+        cursors: CursorTable,
         queue: TurnQueue,
         root_of: Callable[[str], str],
         now: Callable[[], float],
@@ -81,7 +81,7 @@ class Reader:
     def has_begun(self) -> bool:
         return self._begun_at is not None
 
-    def begin(self, sweep: Sweep) -> list[Cursor]:
+    def begin(self, sweep: TranscriptScan) -> list[Cursor]:
         """The first start: all that exists counts as read."""
         at = self._now()
         existing = [self._as_read(path, facts) for path, facts in sweep.sighted.items()]
@@ -89,11 +89,11 @@ class Reader:
         self._begun_at = at
         return cursors
 
-    def read(self, cursor: Cursor, quiet_seconds: float = 0.0) -> Reading:
+    def read(self, cursor: Cursor, quiet_seconds: float = 0.0) -> ReadResult:
         """The next slice; raises Doubt, or OSError where the file cannot be read."""
         with open_transcript(self._root, cursor.path) as file:
             if file.facts().identity != cursor.facts.identity:
-                raise Doubt
+                raise FileReplaced
             is_same = file.is_that_of(cursor)
             start = cursor if is_same else cursor.started_over()
             follower = self._take_follower(file, start) if is_same else Follower()
@@ -101,8 +101,8 @@ class Reader:
 
     def _read_slice(
         self, file: TranscriptFile, cursor: Cursor, follower: Follower, quiet_seconds: float
-    ) -> Reading:
-        began_at, events = follower.next_offset, list[Event]()
+    ) -> ReadResult:
+        began_at, events = follower.next_offset, list[TurnEvent]()
         for chunk in file.chunks(began_at, SLICE_BYTES):
             events += follower.feed(chunk)
         read_until, facts = follower.next_offset, file.facts()
@@ -121,7 +121,7 @@ class Reader:
         turns, stored = self._store(events, passed, snapshot)
         self._keep_follower(stored, follower)
         compactions = [event for event in events if isinstance(event, Compacted)]
-        return Reading(
+        return ReadResult(
             cursor=stored,
             project=self._queue.last_project(compactions[0].session_id) if compactions else "",
             turns=turns,
@@ -133,15 +133,15 @@ class Reader:
         )
 
     def _store(
-        self, events: Iterable[Event], cursor: Cursor, snapshot: bytes
-    ) -> tuple[list[Filed], Cursor]:
+        self, events: Iterable[TurnEvent], cursor: Cursor, snapshot: bytes
+    ) -> tuple[list[QueuedTurn], Cursor]:
         turns = {
-            event.id: Filed(event, root_named(event.cwd, self._root_of), cursor.path)
+            event.id: QueuedTurn(event, root_named(event.cwd, self._root_of), cursor.path)
             for event in events
             if isinstance(event, Turn)
         }
         self._learn_old_turns([one.turn for one in turns.values()])
-        new: list[Filed] = []
+        new: list[QueuedTurn] = []
         with self._cursors.transaction():
             for event in events:
                 match event:

@@ -16,7 +16,7 @@ import structlog
 
 from memoryd.base.errors import StorageError
 from memoryd.base.file_stamp import Identity
-from memoryd.transcripts.cursor_table import Cursors
+from memoryd.transcripts.cursor_table import CursorTable
 from memoryd.transcripts.rules.cursor import (
     LOST_SECONDS,
     Cursor,
@@ -26,8 +26,8 @@ from memoryd.transcripts.rules.cursor import (
     differences,
     plan,
 )
-from memoryd.transcripts.scan import Sweep, sweep
-from memoryd.transcripts.work_queue import Agenda
+from memoryd.transcripts.scan import TranscriptScan, sweep
+from memoryd.transcripts.work_queue import WorkQueue
 
 PRUNE_SECONDS: Final = 3600.0
 MENTIONS_MAX: Final = 1000
@@ -35,16 +35,16 @@ MENTIONS_MAX: Final = 1000
 log = structlog.get_logger(__name__)
 
 
-class Beginner(Protocol):
+class FirstRun(Protocol):
     """Knows whether there was a first start, and can make one."""
 
     @property
     def has_begun(self) -> bool: ...
 
-    def begin(self, found: Sweep) -> list[Cursor]: ...
+    def begin(self, found: TranscriptScan) -> list[Cursor]: ...
 
 
-class Mentions:
+class WarnOnce:
     """Warns of each thing once, and not without end."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Mentions:
             log.warning("transcript-passed-over", path=path, reason=reason)
 
 
-class Health(msgspec.Struct):
+class SweepReport(msgspec.Struct):
     """How the last sweep went; `folders` are what can be watched, by full path."""
 
     began_at: float = -1.0
@@ -67,15 +67,15 @@ class Health(msgspec.Struct):
     folders: dict[str, Identity] = {}
 
 
-class Sweeper:
+class TranscriptRegistry:
     def __init__(
         self,
         *,
         root: str,
-        cursors: Cursors,
-        beginner: Beginner,
-        agenda: Agenda,
-        mentions: Mentions,
+        cursors: CursorTable,
+        beginner: FirstRun,
+        agenda: WorkQueue,
+        mentions: WarnOnce,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._root = root
@@ -88,7 +88,7 @@ class Sweeper:
         self._one_at_a_time = anyio.Lock()
         self._pruned_at = 0.0
         self.known: dict[str, Cursor] = {}
-        self.health = Health()
+        self.health = SweepReport()
         self.wanted = anyio.Event()
 
     async def load(self) -> None:
@@ -102,7 +102,7 @@ class Sweeper:
         """Something may have happened that nobody told us."""
         self.wanted.set()
 
-    async def sweep(self) -> Health:
+    async def sweep(self) -> SweepReport:
         """One that begins after the call; callers who wait at the same time share it."""
         asked_at = anyio.current_time()
         async with self._one_at_a_time:
@@ -131,7 +131,7 @@ class Sweeper:
             await self._act_on(differing)
         else:
             await self._begin(found)
-        self.health = Health(
+        self.health = SweepReport(
             began_at=began_at,
             took_seconds=anyio.current_time() - began_at,
             behind_bytes=behind_bytes,
@@ -144,7 +144,7 @@ class Sweeper:
             log.warning("sweep-failed", problem=problem)
         self.health.problem = problem
 
-    async def _begin(self, found: Sweep) -> None:
+    async def _begin(self, found: TranscriptScan) -> None:
         cursors = await anyio.to_thread.run_sync(self._beginner.begin, found)
         self.known = {cursor.path: cursor for cursor in cursors}
         log.info("first-start", transcripts=len(cursors))
@@ -191,12 +191,12 @@ class Sweeper:
             log.warning("losses-not-stored", error=error.message)
 
 
-def _compared(root: str, known: dict[str, Cursor]) -> tuple[Sweep, Differences]:
+def _compared(root: str, known: dict[str, Cursor]) -> tuple[TranscriptScan, Differences]:
     found = sweep(root, known)
     return found, differences(known, found.sighted, found.unread)
 
 
-def _full_paths(found: Sweep) -> dict[str, Identity]:
+def _full_paths(found: TranscriptScan) -> dict[str, Identity]:
     folders = {f"{found.root}/{name}": which for name, which in found.folders.items()}
     if found.root_identity is not None:
         folders[found.root] = found.root_identity

@@ -26,7 +26,7 @@ class Oddity(msgspec.Struct, frozen=True):
     reason: OddReason
 
 
-class Sweep(msgspec.Struct):
+class TranscriptScan(msgspec.Struct):
     """`folders` are those that can be watched; of `unread` ones nothing is known this time."""
 
     root: str
@@ -37,19 +37,19 @@ class Sweep(msgspec.Struct):
     oddities: list[Oddity] = []
 
 
-def sweep(root: str, familiar: Container[str] = frozenset()) -> Sweep:
+def sweep(root: str, familiar: Container[str] = frozenset()) -> TranscriptScan:
     """What lies below `root` now; raises OSError where it is there and cannot be listed.
 
     Names that are `familiar` are not judged again, which is most of the work with many files.
     """
-    found = Sweep(root)
+    found = TranscriptScan(root)
     try:
         with _opened(root) as handle:
             found.root_identity = facts_of(os.fstat(handle)).identity
             for entry in _entries(handle):
                 _visit(entry, handle, found, familiar)
     except (FileNotFoundError, NotADirectoryError):
-        return Sweep(root)
+        return TranscriptScan(root)
     return found
 
 
@@ -64,7 +64,7 @@ def facts_of(told: os.stat_result) -> FileStamp:
 
 
 def _visit(
-    entry: "os.DirEntry[str]", root_handle: int, found: Sweep, familiar: Container[str]
+    entry: "os.DirEntry[str]", root_handle: int, found: TranscriptScan, familiar: Container[str]
 ) -> None:
     if entry.is_symlink():
         found.oddities.append(Oddity(shown(entry.name), "a link"))
@@ -82,7 +82,9 @@ def _visit(
             found.oddities.append(Oddity(entry.name, "unreadable"))
 
 
-def _visit_folder(folder: str, root_handle: int, found: Sweep, familiar: Container[str]) -> None:
+def _visit_folder(
+    folder: str, root_handle: int, found: TranscriptScan, familiar: Container[str]
+) -> None:
     with _opened(folder, os.O_NOFOLLOW, dir_fd=root_handle) as handle:
         found.folders[folder] = facts_of(os.fstat(handle)).identity
         for entry in _entries(handle):
@@ -95,7 +97,7 @@ def _visit_folder(folder: str, root_handle: int, found: Sweep, familiar: Contain
                     continue
 
 
-def _is_transcript(entry: "os.DirEntry[str]", path: str, found: Sweep) -> bool:
+def _is_transcript(entry: "os.DirEntry[str]", path: str, found: TranscriptScan) -> bool:
     if not is_session_transcript(path):
         return False
     if (reason := _what_is_odd(entry)) is not None:

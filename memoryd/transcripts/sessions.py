@@ -23,7 +23,7 @@ from memoryd.transcripts.rules.assembler import (
     read_entries,
     summarize,
 )
-from memoryd.transcripts.rules.turns import Compacted, Part, Turn
+from memoryd.transcripts.rules.turns import Compacted, Turn, TurnPart
 from memoryd.transcripts.scan import sweep
 from memoryd.transcripts.turn_table import root_named
 
@@ -194,7 +194,7 @@ def _id_of(path: str) -> str:
     return path.rpartition("/")[2].removesuffix(".jsonl")
 
 
-def _newest(parts: list[Part]) -> Iterator[Part]:
+def _newest(parts: list[TurnPart]) -> Iterator[TurnPart]:
     """Backwards, as many as can be shown."""
     chars = 0
     for part in reversed(parts):

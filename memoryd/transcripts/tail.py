@@ -24,13 +24,13 @@ from anyio.lowlevel import checkpoint
 from memoryd.base import events
 from memoryd.base.errors import Refused, StorageError
 from memoryd.system.watcher import Watcher
-from memoryd.transcripts.cursor_table import Cursors
-from memoryd.transcripts.reader import Doubt, Reader, Reading
-from memoryd.transcripts.registry import Mentions, Sweeper
+from memoryd.transcripts.cursor_table import CursorTable
+from memoryd.transcripts.reader import FileReplaced, ReadResult, TranscriptReader
+from memoryd.transcripts.registry import TranscriptRegistry, WarnOnce
 from memoryd.transcripts.rules.assembler import SETTLE_SECONDS, is_session_transcript
 from memoryd.transcripts.rules.turns import Compacted
-from memoryd.transcripts.turn_table import Filed
-from memoryd.transcripts.work_queue import Agenda
+from memoryd.transcripts.turn_table import QueuedTurn
+from memoryd.transcripts.work_queue import WorkQueue
 
 READERS: Final = 3
 ROOT_MISSING_SECONDS: Final = 1.0
@@ -57,7 +57,7 @@ class Lag(msgspec.Struct, frozen=True):
 class Listener:
     """Hears of what was found, once it is stored; this one does nothing about it."""
 
-    def on_turn(self, filed: Filed) -> None:
+    def on_turn(self, filed: QueuedTurn) -> None:
         """A turn that nobody has seen before."""
 
     def on_compaction(self, compacted: Compacted) -> None:
@@ -72,8 +72,8 @@ class Tail:
         self,
         *,
         root: str,
-        cursors: Cursors,
-        reader: Reader,
+        cursors: CursorTable,
+        reader: TranscriptReader,
         publish: Callable[[events.Event], None],
         sweep_seconds: float,
         listener: Listener | None = None,
@@ -83,9 +83,9 @@ class Tail:
         self._publish = publish
         self._sweep_seconds = sweep_seconds
         self._listener = listener or Listener()
-        self._agenda = Agenda()
-        self._mentions = Mentions()
-        self._sweeper = Sweeper(
+        self._agenda = WorkQueue()
+        self._mentions = WarnOnce()
+        self._sweeper = TranscriptRegistry(
             root=root,
             cursors=cursors,
             beginner=reader,
@@ -180,7 +180,7 @@ class Tail:
         quiet_seconds = now - self._quiet_since.get(path, now)
         try:
             reading = await anyio.to_thread.run_sync(self._reader.read, cursor, quiet_seconds)
-        except Doubt:
+        except FileReplaced:
             self._doubt(path)
         except StorageError as error:
             self._storage_problem = error.message
@@ -202,7 +202,7 @@ class Tail:
         self._quiet_since.pop(path, None)
         self._sweeper.want()
 
-    def _go_on(self, path: str, reading: Reading) -> None:
+    def _go_on(self, path: str, reading: ReadResult) -> None:
         """When to look again, if nothing else happens."""
         if reading.has_more:
             self._agenda.add(path)
@@ -212,7 +212,7 @@ class Tail:
             self._quiet_since[path] = anyio.current_time()
             self._agenda.add_later(path, SETTLE_SECONDS + 0.01)
 
-    async def _tell(self, path: str, reading: Reading) -> None:
+    async def _tell(self, path: str, reading: ReadResult) -> None:
         log.debug(
             "transcript-read",
             path=path,
@@ -232,7 +232,7 @@ class Tail:
         if reading.turns:
             self._listener.on_change()
 
-    def _tell_turn(self, filed: Filed) -> None:
+    def _tell_turn(self, filed: QueuedTurn) -> None:
         turn = filed.turn
         log.info(
             "turn",

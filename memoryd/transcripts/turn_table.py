@@ -17,7 +17,7 @@ from typing import Literal
 import msgspec
 
 from memoryd.base.errors import InvalidInput
-from memoryd.system.database import State
+from memoryd.system.database import Database
 from memoryd.transcripts.rules.turns import Turn
 
 EndState = Literal["done", "skipped", "parked", "abandoned"]
@@ -27,7 +27,7 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Turn).decode
 
 
-class Filed(msgspec.Struct, frozen=True):
+class QueuedTurn(msgspec.Struct, frozen=True):
     """A turn with the root of its project and the transcript that it was first seen in."""
 
     turn: Turn
@@ -44,15 +44,15 @@ def root_named(cwd: str, root_of: Callable[[str], str]) -> str:
 
 
 class TurnQueue:
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: Database) -> None:
         self._state = state
 
-    def add(self, filed: Iterable[Filed], *, at: float) -> list[Filed]:
+    def add(self, filed: Iterable[QueuedTurn], *, at: float) -> list[QueuedTurn]:
         """Those that are new; a turn without a project is seen and skipped."""
         with self._state.transaction():
             return [one for one in filed if self._insert(one, at)]
 
-    def add_imported(self, filed: Iterable[Filed], *, at: float) -> list[Filed]:
+    def add_imported(self, filed: Iterable[QueuedTurn], *, at: float) -> list[QueuedTurn]:
         """Those that were not worked on before; old ones become pending."""
         with self._state.transaction():
             return [one for one in filed if self._insert(one, at, imported=True)]
@@ -93,7 +93,7 @@ class TurnQueue:
         rows = [row for turn_id in ids for row in self._state.run(sql, turn_id)]
         return dict(msgspec.convert(rows, list[tuple[str, TurnState]]))
 
-    def _insert(self, one: Filed, at: float, *, imported: bool = False) -> bool:
+    def _insert(self, one: QueuedTurn, at: float, *, imported: bool = False) -> bool:
         turn = one.turn
         state = "pending" if one.project else "skipped"
         again = (

@@ -8,7 +8,7 @@ from math import inf
 import anyio
 
 
-class Agenda:
+class WorkQueue:
     """First come, first served. What is added while it is being worked on comes up once more."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
-from memoryd.agent.loop import AgentJob, AgentReport, Ended, run, with_cache_marks
+from memoryd.agent.loop import AgentJob, AgentReport, RunEnding, run, with_cache_marks
 from memoryd.agent.rules.limits import Meter, RunLimits
 from memoryd.base.config import Budget, Credentials, Price, Secret
 from memoryd.base.errors import ToolError
@@ -135,7 +135,7 @@ ERROR_EVENT = {"type": "error", "error": {"type": "overloaded_error", "message":
 HALF_CALL = {"type": "tool_use", "id": "toolu_1", "name": "Write", "input": {"file_path": "a.md"}}
 
 # Every fault comes as if for ever, so that what ends the run is our own doing.
-FAULTS: dict[str, tuple[Reply, int, Ended]] = {
+FAULTS: dict[str, tuple[Reply, int, RunEnding]] = {
     "429 with retry-after 2": (Status(429, {"retry-after": "2"}), 3, "provider-paused"),
     "429 with retry-after 120": (Status(429, {"retry-after": "120"}), 2, "provider-paused"),
     "429 with retry-after of years": (Status(429, {"retry-after": "1e9"}), 1, "provider-paused"),

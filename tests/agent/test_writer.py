@@ -15,14 +15,14 @@ from memoryd.agent.loop import AgentJob, Toolbox, run
 from memoryd.agent.rules.access import file_to_write
 from memoryd.agent.rules.limits import RunLimits
 from memoryd.agent.rules.tool_schemas import DEFINITIONS
-from memoryd.agent.toolbox import Outcome
+from memoryd.agent.toolbox import ToolOutcome
 from memoryd.base.config import Credentials
 from memoryd.base.errors import ToolError
 from memoryd.llm.anthropic_client import AnthropicProvider, endpoint_at
 from memoryd.llm.rules.messages import Text, schema_of
 from memoryd.memories.records import MemoryDirectory, Stored
 from memoryd.memories.store import Store
-from memoryd.memories.version_table import History
+from memoryd.memories.version_table import VersionTable
 from memoryd.system.landlock import landlock_abi
 from tests.support.sandbox import (
     ATTACKS,
@@ -80,10 +80,10 @@ async def test_a_memory_is_written_with_its_index_line_and_history(box: Sandbox)
     assert said == f"saved {place}"
     assert place.read_text() == memory_text("Use tabs.")
     assert "(feedback_tabs.md)" in (box.memory / "MEMORY.md").read_text()
-    (version,) = History(box.state).versions(str(box.memory), "feedback_tabs.md")
+    (version,) = VersionTable(box.state).versions(str(box.memory), "feedback_tabs.md")
     assert (version.cause, version.session_id) == ("extraction", "s-1")
     assert [stored.file for stored in box.tools.written] == ["feedback_tabs.md"]
-    assert box.tools.outcomes == [Outcome("Write", "ok", "", "feedback_tabs.md")]
+    assert box.tools.outcomes == [ToolOutcome("Write", "ok", "", "feedback_tabs.md")]
 
 
 async def test_a_path_in_full_is_the_same_file_also_through_a_linked_home(tmp_path: Path) -> None:
@@ -296,7 +296,7 @@ async def test_the_kernel_holds_a_writer_whose_checks_are_gone(box: Sandbox) -> 
             (box.outside / "canary.md").write_text("overwritten")
             raise AssertionError("the kernel let it pass")
 
-    box.store = Astray(History(box.state), now=lambda: 0.0)
+    box.store = Astray(VersionTable(box.state), now=lambda: 0.0)
     box.new_run()
     with pytest.raises(ToolError):
         await box.call("Write", file_path="a.md", content=memory_text("x"))

@@ -386,10 +386,10 @@ def test_what_the_guard_kept_back_is_reviewed_accepted_and_undone(
 def test_a_killed_daemon_starts_again_with_the_dream_taken_back(
     daemon: Daemon, home: Path, project: Path
 ) -> None:
-    from memoryd.dreams.dream_table import DreamBook, Undoable
+    from memoryd.dreams.dream_table import DreamTable, Undoable
     from memoryd.dreams.lock import NOTHING
     from memoryd.memories.records import MemoryDirectory
-    from memoryd.system.database import State
+    from memoryd.system.database import Database
     from memoryd.system.folder import version_of
 
     daemon.start()
@@ -398,8 +398,8 @@ def test_a_killed_daemon_starts_again_with_the_dream_taken_back(
     (file,) = (path for path in memory.glob("*.md") if path.name != "MEMORY.md")
     daemon.stop(9)
     before, half = file.read_bytes(), memory_text("half a dream").encode()
-    state = State.open(str(home / ".local/state/memoryd/state.db"))
-    book = DreamBook(state)
+    state = Database.open(str(home / ".local/state/memoryd/state.db"))
+    book = DreamTable(state)
     directory = MemoryDirectory(str(memory), "project")
     number = book.begin(directory, str(project), cause="schedule", at=0.0, lock=NOTHING)
     book.begin_applying(number, [Undoable(file.name, before, 1000.0, version_of(half))])

@@ -13,9 +13,9 @@ from structlog.testing import capture_logs
 
 from memoryd.api.rules.protocol import Params
 from memoryd.api.server import Server
-from memoryd.api.subscriptions import Hub
+from memoryd.api.subscriptions import Subscriptions
 from memoryd.daemon.instance import BoundSocket
-from memoryd.daemon.listener import Door
+from memoryd.daemon.listener import DaemonListener
 from tests.support.running import WAIT_SECONDS
 
 TINY_SECONDS = 0.001
@@ -32,9 +32,9 @@ async def pong(_: Params) -> object:
 
 @asynccontextmanager
 async def opened(path: anyio.Path, handed_over: list[socket.socket]) -> AsyncIterator[None]:
-    with Door(str(path), handed_over, check_seconds=TINY_SECONDS) as door:
+    with DaemonListener(str(path), handed_over, check_seconds=TINY_SECONDS) as door:
         async with anyio.create_task_group() as tasks:
-            await door.open(Server(pong, Hub(), str), tasks)
+            await door.open(Server(pong, Subscriptions(), str), tasks)
             with anyio.fail_after(WAIT_SECONDS):
                 yield
             tasks.cancel_scope.cancel()
@@ -110,8 +110,11 @@ async def test_two_sockets_handed_over_are_both_answered(path: anyio.Path) -> No
 
 
 async def test_a_closed_door_looks_after_its_place_no_more(path: anyio.Path) -> None:
-    with anyio.fail_after(WAIT_SECONDS), Door(str(path), [], check_seconds=TINY_SECONDS) as door:
+    with (
+        anyio.fail_after(WAIT_SECONDS),
+        DaemonListener(str(path), [], check_seconds=TINY_SECONDS) as door,
+    ):
         async with anyio.create_task_group() as tasks:
-            await door.open(Server(pong, Hub(), str), tasks)
+            await door.open(Server(pong, Subscriptions(), str), tasks)
             door.close()
     assert not await path.exists()

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.dreams.steps import Mind
+from memoryd.dreams.steps import DreamModel
 from memoryd.memories import daily_logs
-from memoryd.memories.daily_logs import Mark
+from memoryd.memories.daily_logs import LogMark
 from memoryd.memories.records import MemoryDirectory
-from memoryd.memories.rules.daily_log import Entry, Section
+from memoryd.memories.rules.daily_log import LogEntry, LogSection
 from memoryd.memories.rules.topics import Topic, TopicType, Trust
 from memoryd.system.folder import version_of
 from tests.dreams.test_model_dream import dreaming
@@ -39,7 +39,7 @@ def note(
 ) -> Path:
     """Adds a line to today's log, as extraction does."""
     at = datetime.fromtimestamp(land.now - minutes_ago * 60).astimezone().replace(second=0)
-    section = Section("session-1", (f"{text}-turn",), (Entry(at, type_, trust, text),))
+    section = LogSection("session-1", (f"{text}-turn",), (LogEntry(at, type_, trust, text),))
     file = daily_logs.add(land.directory, section, land.now)
     path = land.memory / file
     os.utime(path, (land.now, land.now))
@@ -94,7 +94,7 @@ async def test_what_is_added_while_a_dream_reads_is_for_the_next_one(
     note(land, TABS)
     read = daily_logs.unread
 
-    def late(*given: object) -> daily_logs.Unread:
+    def late(*given: object) -> daily_logs.UnreadLogs:
         found = read(*given)  # type: ignore[arg-type]  # handed on
         note(land, BOARD, "reference")
         return found
@@ -178,7 +178,7 @@ async def test_a_model_finds_the_entries_among_its_notes(home: Path) -> None:
         told = model.requests[0].body["messages"][0]["content"][0]["text"]
         assert "[feedback] feedback_always_use_tabs_in_makefiles.md" in told
         assert len(topics_of(land)) == 1
-        assert isinstance(land.means.mind, Mind)
+        assert isinstance(land.means.mind, DreamModel)
 
 
 # --- how far was read -------------------------------------------------------------------------
@@ -188,8 +188,8 @@ def directory_with(home: Path, days: int) -> MemoryDirectory:
     directory = MemoryDirectory(str(home / "memory"), "project")
     for number in range(days):
         at = datetime.fromtimestamp(NOW + number * DAY).astimezone()
-        entry = Entry(at, "project", "user-said", f"Fact number {number}.")
-        daily_logs.add(directory, Section("s", (str(number),), (entry,)), at.timestamp())
+        entry = LogEntry(at, "project", "user-said", f"Fact number {number}.")
+        daily_logs.add(directory, LogSection("s", (str(number),), (entry,)), at.timestamp())
     return directory
 
 
@@ -210,7 +210,7 @@ def test_a_log_that_somebody_rewrote_is_read_from_its_beginning(home: Path) -> N
     path.write_text(path.read_text().replace("number 1", "number 7"))
     (entry,) = daily_logs.unread(directory, marks, 0.0).entries
     assert entry.text == "Fact number 7."
-    assert marks[newest] == Mark(len(path.read_bytes()), marks[newest].sha256)
+    assert marks[newest] == LogMark(len(path.read_bytes()), marks[newest].sha256)
     assert marks[newest].sha256 != version_of(path.read_bytes())
 
 

@@ -268,15 +268,15 @@ async def test_a_dream_by_rules_can_be_stopped_too(
     two_of_a_kind(land)
     land.remember("d.md", "The demo is tomorrow.", type="project")
     before = land.tree()
-    wrote = steps.Progress.wrote
+    wrote = steps.DreamProgress.wrote
 
-    def then_stop(progress: steps.Progress, change: Any) -> None:
+    def then_stop(progress: steps.DreamProgress, change: Any) -> None:
         wrote(progress, change)
         run = land.dreamer._current
         assert run is not None
         from_thread.run_sync(run.stop)
 
-    monkeypatch.setattr(steps.Progress, "wrote", then_stop)
+    monkeypatch.setattr(steps.DreamProgress, "wrote", then_stop)
     async with land.awake():
         dream = await land.dream()
     assert (dream.state, land.tree()) == ("stopped", before)

@@ -14,7 +14,7 @@ import pytest
 from memoryd.agent.rules.limits import RunLimits
 from memoryd.base.config import Budget, Credentials, Price, Secret
 from memoryd.base.errors import NotFound, Unavailable
-from memoryd.dreams.steps import PHASES, Mind
+from memoryd.dreams.steps import PHASES, DreamModel
 from memoryd.llm.anthropic_client import AnthropicProvider, endpoint_at
 from memoryd.llm.guards import MeteredProvider
 from tests.support.dream_fixtures import DAY, NOW, Dreamland, data_of, memory_text, stamps, until
@@ -61,7 +61,7 @@ async def dreaming(home: Path, script: Script) -> AsyncIterator[tuple[Dreamland,
             now=lambda: datetime(2027, 1, 15, tzinfo=UTC),
         )
         await direct.open()
-        mind = Mind(provider, "claude-sonnet-5-5", RunLimits(model_turns=9, usd=5.0))
+        mind = DreamModel(provider, "claude-sonnet-5-5", RunLimits(model_turns=9, usd=5.0))
         land = Dreamland(home, mind=mind)
         try:
             yield land, server

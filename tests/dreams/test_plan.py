@@ -9,9 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryd.dreams.rules.plan import Flag, Note, Past, flags, plan, tidy_index, unite, with_dates
+from memoryd.dreams.rules.plan import (
+    BelievedMemory,
+    Flag,
+    Past,
+    flags,
+    plan,
+    tidy_index,
+    unite,
+    with_dates,
+)
 from memoryd.dreams.rules.review import believed, diffs, in_safe_order, loss
-from memoryd.dreams.rules.similarity import Reading, are_same
+from memoryd.dreams.rules.similarity import ComparedMemory, are_same
 from memoryd.memories.rules import index, topics
 from memoryd.memories.rules.topics import Topic, TopicType
 
@@ -31,12 +40,12 @@ def text_of(
     return "\n".join(["---", *lines, "---", "", body, ""])
 
 
-def note(file: str, body: str, *, modified: float = MONDAY, **fields: str) -> Note:
-    return Note(file, text_of(body, **fields), modified)  # type: ignore[arg-type]  # a type
+def note(file: str, body: str, *, modified: float = MONDAY, **fields: str) -> BelievedMemory:
+    return BelievedMemory(file, text_of(body, **fields), modified)  # type: ignore[arg-type]  # a type
 
 
-def reading(body: str, name: str = "Note", kind: TopicType = "feedback") -> Reading:
-    return Reading("x.md", Topic(name=name, type=kind, body=body))
+def reading(body: str, name: str = "Note", kind: TopicType = "feedback") -> ComparedMemory:
+    return ComparedMemory("x.md", Topic(name=name, type=kind, body=body))
 
 
 SAME = [
@@ -190,7 +199,7 @@ def test_relative_dates_of_a_project_are_counted_from_its_creation() -> None:
         created="2026-03-02T12:00:00Z",
         modified=MONDAY + 90 * DAY,
     )
-    known = Note(one.file, one.text, one.modified, (Past(MONDAY + 60, one.text),))
+    known = BelievedMemory(one.file, one.text, one.modified, (Past(MONDAY + 60, one.text),))
     assert "The freeze starts 2026-03-03." in with_dates(known).text
     # Somebody may have added the line at any time in those ninety days.
     assert with_dates(one) == one
@@ -200,7 +209,7 @@ def test_a_line_is_counted_from_the_day_it_was_first_there() -> None:
     first = text_of("Ana joined yesterday.", type="project")
     then = text_of("Ana joined yesterday.\nThe demo is tomorrow.", type="project")
     past = (Past(MONDAY, first), Past(MONDAY + 10 * DAY, then))
-    dated = with_dates(Note("a.md", then, MONDAY + 20 * DAY, past))
+    dated = with_dates(BelievedMemory("a.md", then, MONDAY + 20 * DAY, past))
     assert "Ana joined 2026-03-01." in dated.text
     assert "The demo is 2026-03-13." in dated.text
 
@@ -229,18 +238,18 @@ TIMELESS = ("use", "pnpm", "never", "npm", "tests", "before", "commit", "deploy"
 TYPES: tuple[TopicType, ...] = ("feedback", "project")
 
 
-def notes_of(words: Sequence[str]) -> st.SearchStrategy[list[Note]]:
+def notes_of(words: Sequence[str]) -> st.SearchStrategy[list[BelievedMemory]]:
     bodies = st.lists(st.sampled_from(words), min_size=1, max_size=8).map(" ".join)
     rows = st.lists(st.tuples(bodies, st.sampled_from(TYPES), st.integers(0, 400)), max_size=7)
     return rows.map(
         lambda rows: [
-            Note(f"n{number}.md", text_of(body, type=kind), MONDAY - days * DAY)
+            BelievedMemory(f"n{number}.md", text_of(body, type=kind), MONDAY - days * DAY)
             for number, (body, kind, days) in enumerate(rows)
         ]
     )
 
 
-def after(notes: list[Note]) -> list[Note]:
+def after(notes: list[BelievedMemory]) -> list[BelievedMemory]:
     """What is believed when the plan is carried out."""
     changed = {one.file: one for one in plan(notes)}
     merged = [changed.get(one.file, one) for one in notes]
@@ -250,13 +259,13 @@ def after(notes: list[Note]) -> list[Note]:
 
 @settings(max_examples=150)
 @given(notes_of((*TIMELESS, "tomorrow", "friday")))
-def test_a_second_dream_right_after_changes_nothing(notes: list[Note]) -> None:
+def test_a_second_dream_right_after_changes_nothing(notes: list[BelievedMemory]) -> None:
     assert plan(after(notes)) == []
 
 
 @settings(max_examples=150)
 @given(notes_of(TIMELESS))
-def test_a_dream_by_rules_never_comes_near_the_guard(notes: list[Note]) -> None:
+def test_a_dream_by_rules_never_comes_near_the_guard(notes: list[BelievedMemory]) -> None:
     before = {one.file: one.text for one in notes}
     changed = {one.file: one.text for one in plan(notes)}
     assert loss(before, before | changed, TODAY).lost == ()
@@ -269,7 +278,7 @@ def test_two_thousand_memories_are_compared_in_bearable_time() -> None:
         note(f"n{number}.md", "Use " + " ".join(chosen.choices(vocabulary, k=12)))
         for number in range(2000)
     ]
-    notes += [Note(f"again_{one.file}", one.text, one.modified) for one in notes[:200]]
+    notes += [BelievedMemory(f"again_{one.file}", one.text, one.modified) for one in notes[:200]]
     began = time.monotonic()
     assert sum(len(one.topic.supersedes) for one in plan(notes)) == 200
     assert time.monotonic() - began < 30
@@ -328,7 +337,7 @@ def test_what_a_program_cannot_mend_is_flagged() -> None:
     notes = [
         note("empty.md", ""),
         note("long.md", "words " * 1000),
-        Note("bare.md", "just text\n", MONDAY),
+        BelievedMemory("bare.md", "just text\n", MONDAY),
     ]
     cut = "".join(f"- [n](n{number}.md)\n" for number in range(201))
     assert flags(notes, cut) == (

@@ -17,7 +17,7 @@ import anyio.to_thread
 import msgspec
 import pytest
 
-from memoryd.base.config import Dream as DreamSettings
+from memoryd.base.config import DreamSettings
 from memoryd.base.errors import Refused, StorageError, Unavailable
 from memoryd.dreams import run as dream_run
 from memoryd.dreams.apply import Applier

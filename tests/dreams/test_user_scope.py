@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.base.config import Dream as DreamSettings
+from memoryd.base.config import DreamSettings
 from memoryd.base.errors import NotFound, Refused
 from memoryd.dreams.dream_table import Undoable
 from memoryd.dreams.lock import NOTHING

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from memoryd.base import paths
 from memoryd.extraction.embedded import EmbeddedExtractor, with_addition
 from memoryd.extraction.rules.restatement import relation_of
-from memoryd.extraction.task import Task
+from memoryd.extraction.task import ExtractionTask
 from memoryd.memories.records import Listed
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
-from memoryd.memories.version_table import History
-from memoryd.system.database import State
+from memoryd.memories.version_table import VersionTable
+from memoryd.system.database import Database
 from memoryd.transcripts.rules.assembler import living_history, read_entries
 from memoryd.transcripts.rules.turns import Turn
 from tests.support.running import environment
@@ -33,10 +33,10 @@ class World:
     """A store in the test's home, and an extractor that works on it."""
 
     def __init__(self, home: Path, project: str) -> None:
-        self.state = State.open(str(home / ".local/state/memoryd/state.db"))
+        self.state = Database.open(str(home / ".local/state/memoryd/state.db"))
         places = paths.places(environment(home), "linux", 0, str(home))
         self.project = Scopes(places, {}, self.state).project(project)
-        self.store = Store(History(self.state), now=lambda: NOW)
+        self.store = Store(VersionTable(self.state), now=lambda: NOW)
         self.extractor = EmbeddedExtractor(self.store)
 
     async def hear(
@@ -44,7 +44,9 @@ class World:
     ) -> tuple[str, ...]:
         history = living_history(read_entries([script.data]))
         turns = tuple(event for event in history if isinstance(event, Turn))
-        task = Task(self.project, "session-1", turns, began=NOW, is_repeated=again, earlier=earlier)
+        task = ExtractionTask(
+            self.project, "session-1", turns, began=NOW, is_repeated=again, earlier=earlier
+        )
         outcome = await self.extractor.extract(task)
         assert outcome.verdict == "done"
         return outcome.files

@@ -14,7 +14,7 @@ from memoryd.extraction.rules.messages import (
     skip_reason,
 )
 from memoryd.transcripts.rules.assembler import living_history, read_entries
-from memoryd.transcripts.rules.turns import Part, Turn
+from memoryd.transcripts.rules.turns import Turn, TurnPart
 from tests.support.session_script import SessionScript
 
 MEMORY = "/home/dev/.claude/projects/-home-dev-work-app/memory"
@@ -30,7 +30,7 @@ def turn_of(script: SessionScript) -> Turn:
     return turn
 
 
-def made(*parts: Part, **fields: Any) -> Turn:
+def made(*parts: TurnPart, **fields: Any) -> Turn:
     given_fields: dict[str, Any] = {
         "id": "t",
         "ending": "answered",
@@ -131,7 +131,7 @@ def test_a_turn_in_which_nobody_says_anything_is_passed_over() -> None:
     ],
 )
 def test_what_the_agent_wrote_into_a_folder_is_known(written: str, beneath: list[str]) -> None:
-    turn = made(Part("prompt", "remember it", source="typed"), files_written=(written,))
+    turn = made(TurnPart("prompt", "remember it", source="typed"), files_written=(written,))
     assert files_beneath(MEMORY, turn) == beneath
     assert skip_reason(turn, ["/other", MEMORY]) == ("agent-wrote-memory" if beneath else "")
 
@@ -148,7 +148,7 @@ def test_a_failed_write_of_the_agent_is_no_write() -> None:
 @given(
     st.lists(
         st.builds(
-            Part,
+            TurnPart,
             kind=st.sampled_from(
                 ["prompt", "assistant", "tool_call", "tool_output", "printed", "notice"]
             ),
@@ -160,7 +160,7 @@ def test_a_failed_write_of_the_agent_is_no_write() -> None:
         max_size=8,
     )
 )
-def test_no_text_gets_out_of_its_frame(parts: list[Part]) -> None:
+def test_no_text_gets_out_of_its_frame(parts: list[TurnPart]) -> None:
     turn = made(*parts)
     for message in messages(turn):
         head, *lines = message.split("\n")

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.agent.rules.access import Denied
-from memoryd.agent.writer import Draft
+from memoryd.agent.writer import MemoryDraft
 from memoryd.base.errors import NotFound
 from memoryd.extraction.provenance import Provenance
-from memoryd.extraction.rules.origin_evidence import PASSAGE_TERMS, Evidence, passages
-from memoryd.extraction.task import Task
+from memoryd.extraction.rules.origin_evidence import PASSAGE_TERMS, OriginEvidence, passages
+from memoryd.extraction.task import ExtractionTask
 from memoryd.memories.records import Stored
 from memoryd.memories.rules import headers
 from memoryd.memories.rules.topics import Topic
@@ -50,7 +50,7 @@ class Desk:
         history = living_history(read_entries([script.data]))
         turns = tuple(event for event in history if isinstance(event, Turn))
         project = here.project()
-        task = Task(project, "session-1", turns, here.clock)
+        task = ExtractionTask(project, "session-1", turns, here.clock)
         self.notary = Provenance(here.store, here.history, task, here.clock)
         self._store = here.store
         self._directory = project.memory
@@ -64,7 +64,7 @@ class Desk:
         return self._store.write(
             self._directory,
             file,
-            self.notary.attested(Draft(file, text, before)),
+            self.notary.attested(MemoryDraft(file, text, before)),
             over=before.version if before else None,
             cause="extraction",
             session_id="session-1",
@@ -287,6 +287,6 @@ def test_passages_cover_all_terms_and_leave_no_short_stretch_cut(terms: list[str
 
 @given(st.text(max_size=200), st.text(max_size=200), st.text(max_size=200))
 def test_no_text_is_printed_and_said_at_once(prompt: str, printed: str, text: str) -> None:
-    weight = Evidence([prompt], [printed]).weigh(text)
+    weight = OriginEvidence([prompt], [printed]).weigh(text)
     assert not (weight.is_printed and weight.is_said)
     assert weight.is_backed or not weight.is_said

@@ -10,7 +10,7 @@ from memoryd.llm.rules.messages import Text
 from memoryd.llm.rules.prompts import (
     SYSTEM,
     IndexLimits,
-    Place,
+    JobPlace,
     dream_opening,
     extraction_opening,
     quoted,
@@ -18,7 +18,7 @@ from memoryd.llm.rules.prompts import (
 )
 from memoryd.memories.rules.topics import TYPES
 
-PLACE = Place("/home/x/.claude/projects/-p/memory", "/p", "/home/x/.claude/projects/-p")
+PLACE = JobPlace("/home/x/.claude/projects/-p/memory", "/p", "/home/x/.claude/projects/-p")
 MANIFEST = ("- [feedback] feedback_tests.md (2026-11-01T10:00:00Z): Real databases in tests",)
 FRIDAY = date(2026, 11, 20)
 SATURDAY = date(2026, 11, 21)

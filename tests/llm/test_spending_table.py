@@ -22,8 +22,8 @@ from memoryd.llm.rules.messages import (
     UserTurn,
 )
 from memoryd.llm.rules.spending import Breaker, Spent
-from memoryd.llm.spending_table import StateLedger, Total
-from memoryd.system.database import State
+from memoryd.llm.spending_table import SpendingTable, Total
+from memoryd.system.database import Database
 from tests.support.running import ROOT
 
 TODAY = date(2026, 11, 20)
@@ -38,18 +38,18 @@ def path(home: Path) -> Path:
 
 
 @pytest.fixture
-def state(path: Path) -> Iterator[State]:
-    opened = State.open(str(path))
+def state(path: Path) -> Iterator[Database]:
+    opened = Database.open(str(path))
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def ledger(state: State) -> StateLedger:
-    return StateLedger(state)
+def ledger(state: Database) -> SpendingTable:
+    return SpendingTable(state)
 
 
-async def test_a_reservation_counts_until_it_is_settled_or_released(ledger: StateLedger) -> None:
+async def test_a_reservation_counts_until_it_is_settled_or_released(ledger: SpendingTable) -> None:
     kept = await ledger.reserve("extraction", "/p", "m", 0.50, TODAY)
     given_back = await ledger.reserve("extraction", "/p", "m", 0.25, TODAY)
     assert await ledger.spent(TODAY) == Spent(0.75, 0.75)
@@ -58,7 +58,7 @@ async def test_a_reservation_counts_until_it_is_settled_or_released(ledger: Stat
     assert await ledger.spent(TODAY) == Spent(0.10, 0.10)
 
 
-async def test_days_and_months_are_told_apart(ledger: StateLedger) -> None:
+async def test_days_and_months_are_told_apart(ledger: SpendingTable) -> None:
     for day, usd in ((TODAY, 1.0), (YESTERDAY, 2.0), (LAST_MONTH, 4.0)):
         await ledger.reserve("dream", "/p", "m", usd, day)
     assert await ledger.spent(TODAY) == Spent(1.0, 3.0)
@@ -67,7 +67,7 @@ async def test_days_and_months_are_told_apart(ledger: StateLedger) -> None:
 
 
 async def test_a_call_that_ends_after_midnight_is_paid_by_the_day_it_began(
-    ledger: StateLedger,
+    ledger: SpendingTable,
 ) -> None:
     number = await ledger.reserve("dream", "/p", "m", 1.0, YESTERDAY)
     await ledger.settle(number, USAGE, 0.5)
@@ -75,7 +75,7 @@ async def test_a_call_that_ends_after_midnight_is_paid_by_the_day_it_began(
     assert (await ledger.spent(TODAY)).today_usd == 0.0
 
 
-async def test_totals_are_by_day_job_project_and_model(ledger: StateLedger) -> None:
+async def test_totals_are_by_day_job_project_and_model(ledger: SpendingTable) -> None:
     one = await ledger.reserve("extraction", "/a", "small", 1.0, YESTERDAY)
     await ledger.settle(one, USAGE, 0.25)
     await ledger.reserve("dream", "/b", "big", 2.0, TODAY)
@@ -94,12 +94,12 @@ async def test_totals_are_by_day_job_project_and_model(ledger: StateLedger) -> N
         }
 
 
-async def test_the_breaker_outlives_the_process(ledger: StateLedger, path: Path) -> None:
+async def test_the_breaker_outlives_the_process(ledger: SpendingTable, path: Path) -> None:
     assert ledger.kept_breaker() == Breaker()
     await ledger.keep_breaker(Breaker(4, 0.0, 0.0))
     await ledger.keep_breaker(Breaker(5, 1_700_000_000.5, 600.0))
-    again = State.open(str(path))
-    assert StateLedger(again).kept_breaker() == Breaker(5, 1_700_000_000.5, 600.0)
+    again = Database.open(str(path))
+    assert SpendingTable(again).kept_breaker() == Breaker(5, 1_700_000_000.5, 600.0)
     again.close()
 
 
@@ -127,8 +127,8 @@ def test_a_kill_right_after_the_debit_does_not_forget_it(path: Path) -> None:
             timeout=60,
         )
         assert done.returncode == -9
-    state = State.open(str(path))
-    assert StateLedger(state).spent_by(TODAY) == Spent(0.375, 0.375)
+    state = Database.open(str(path))
+    assert SpendingTable(state).spent_by(TODAY) == Spent(0.375, 0.375)
     state.close()
 
 
@@ -149,7 +149,7 @@ class Server:
 
 @pytest.mark.parametrize("fails", [True, False])
 async def test_over_restarts_and_at_any_rate_no_call_is_made_beyond_the_cap(
-    ledger: StateLedger, fails: bool
+    ledger: SpendingTable, fails: bool
 ) -> None:
     server = Server(fails=fails)
     moment = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -11,7 +11,7 @@ from memoryd.base.paths import places
 from memoryd.memories.rules.claude_settings import (
     DISABLE_VARIABLE,
     ClaudeSettings,
-    Source,
+    SettingsSource,
     Switch,
     claude_settings,
     dream_switch,
@@ -20,14 +20,14 @@ from memoryd.memories.rules.claude_settings import (
     settings_paths,
 )
 
-REPOSITORY: Sequence[Source] = ("project", "local")
-TRUSTED: Sequence[Source] = ("managed", "user")
-ALL: Sequence[Source] = ("managed", "user", "project", "local")
+REPOSITORY: Sequence[SettingsSource] = ("project", "local")
+TRUSTED: Sequence[SettingsSource] = ("managed", "user")
+ALL: Sequence[SettingsSource] = ("managed", "user", "project", "local")
 ON = Switch(enabled=True, reason="on")
 
 
 def combined(**files: object) -> ClaudeSettings:
-    by_name: dict[str, Source] = {source: source for source in ALL}
+    by_name: dict[str, SettingsSource] = {source: source for source in ALL}
     return claude_settings((by_name[name], json.dumps(said)) for name, said in files.items())
 
 
@@ -44,7 +44,7 @@ def test_the_four_files_lie_where_the_agent_reads_them() -> None:
 
 
 @pytest.mark.parametrize("source", TRUSTED)
-def test_the_users_and_the_machines_files_may_say_everything(source: Source) -> None:
+def test_the_users_and_the_machines_files_may_say_everything(source: SettingsSource) -> None:
     text = """{"autoMemoryEnabled": true, "autoDreamEnabled": false, "model": "x",
         "autoMemoryDirectory": "~/m", "claudeMdExcludes": ["**/vendor/CLAUDE.md"]}"""
     file = settings_file(source, text)
@@ -55,7 +55,7 @@ def test_the_users_and_the_machines_files_may_say_everything(source: Source) -> 
 
 
 @pytest.mark.parametrize("source", REPOSITORY)
-def test_a_repository_can_switch_off_and_nothing_else(source: Source) -> None:
+def test_a_repository_can_switch_off_and_nothing_else(source: SettingsSource) -> None:
     off = settings_file(source, '{"autoMemoryEnabled": false, "autoDreamEnabled": false}')
     assert (off.auto_memory_enabled, off.auto_dream_enabled) == (False, False)
     assert off.ignored == ()
@@ -75,7 +75,9 @@ BROKEN = ["", "{", '{"a": 1,}', "// {}", "[]", "null", "3", '"{}"', "[" * 100_00
 
 @pytest.mark.parametrize("text", BROKEN, ids=lambda text: text[:12])
 @pytest.mark.parametrize("source", ALL)
-def test_a_broken_file_says_nothing_and_the_reason_is_kept(source: Source, text: str) -> None:
+def test_a_broken_file_says_nothing_and_the_reason_is_kept(
+    source: SettingsSource, text: str
+) -> None:
     file = settings_file(source, text)
     assert len(file.ignored) == 1
     assert (file.auto_memory_enabled, file.auto_memory_directory) == (None, None)

@@ -26,21 +26,21 @@ from memoryd.base.errors import (
     Refused,
     StorageError,
 )
-from memoryd.memories.records import Change, MemoryDirectory, Stored
+from memoryd.memories.records import MemoryChanged, MemoryDirectory, Stored
 from memoryd.memories.rules import index, topics
 from memoryd.memories.rules.topics import Topic
 from memoryd.memories.store import Store
-from memoryd.memories.version_table import History
+from memoryd.memories.version_table import VersionTable
 from memoryd.system import folder as files
-from memoryd.system.database import State
+from memoryd.system.database import Database
 from tests.support.faults import FULL_AND_BROKEN, count_calls, failing_at, killed_at
 
 NOW = 1_800_000_000.0
 
 
 @pytest.fixture
-def state(tmp_path: Path) -> Iterator[State]:
-    opened = State.open(str(tmp_path / "state/state.db"))
+def state(tmp_path: Path) -> Iterator[Database]:
+    opened = Database.open(str(tmp_path / "state/state.db"))
     yield opened
     opened.close()
 
@@ -51,8 +51,8 @@ def directory(tmp_path: Path) -> MemoryDirectory:
 
 
 @pytest.fixture
-def store(state: State) -> Store:
-    return Store(History(state), now=lambda: NOW)
+def store(state: Database) -> Store:
+    return Store(VersionTable(state), now=lambda: NOW)
 
 
 def a_topic(name: str = "Use tabs", **fields: object) -> Topic:
@@ -85,8 +85,8 @@ def test_a_second_memory_of_the_same_name_gets_a_number_and_the_top_line(
     assert index_of(directory).splitlines()[0].startswith("- [Use tabs](feedback_use_tabs_2.md)")
 
 
-def test_without_an_index_none_is_written(state: State, directory: MemoryDirectory) -> None:
-    store = Store(History(state), now=lambda: NOW, skip_index=True)
+def test_without_an_index_none_is_written(state: Database, directory: MemoryDirectory) -> None:
+    store = Store(VersionTable(state), now=lambda: NOW, skip_index=True)
     store.save(directory, a_topic(), cause="user")
     store.repair(directory)
     assert names_in(directory) == ["feedback_use_tabs.md"]
@@ -203,7 +203,7 @@ def test_readers_do_not_wait_for_the_disk_of_a_writer(
 
 
 def test_what_a_writer_of_ours_has_not_recorded_yet_is_not_taken_for_anothers(
-    store: Store, state: State, directory: MemoryDirectory, monkeypatch: pytest.MonkeyPatch
+    store: Store, state: Database, directory: MemoryDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ThreadPoolExecutor(2) as pool:
         with saving_meanwhile(store, directory, monkeypatch) as saved:
@@ -213,18 +213,18 @@ def test_what_a_writer_of_ours_has_not_recorded_yet_is_not_taken_for_anothers(
             wait(both, timeout=0.2)  # time to go wrong; when right, they wait for the writer
         assert noticed.result(60) == []
         assert recorded.result(60).number == saved.result(60).number
-    (only,) = History(state).versions(directory.path, "feedback_slow.md")
+    (only,) = VersionTable(state).versions(directory.path, "feedback_slow.md")
     assert only.cause == "user"
 
 
 def test_forgetting_removes_file_and_line_and_can_be_undone(
-    store: Store, state: State, directory: MemoryDirectory
+    store: Store, state: Database, directory: MemoryDirectory
 ) -> None:
     saved = store.save(directory, a_topic(), cause="user")
     number = store.forget(directory, saved.file, cause="user")
     assert names_in(directory) == ["MEMORY.md"]
     assert index_of(directory) == ""
-    kept = History(state).content(directory.path, saved.file, number)
+    kept = VersionTable(state).content(directory.path, saved.file, number)
     store.write(directory, saved.file, kept.decode(), over=None, cause="restore")
     assert "feedback_use_tabs.md" in index_of(directory)
     with pytest.raises(NotFound):
@@ -245,7 +245,7 @@ def test_a_superseded_memory_is_retired_readable_and_out_of_the_index(
 
 
 def test_a_stale_write_is_refused_and_both_versions_are_kept(
-    store: Store, state: State, directory: MemoryDirectory
+    store: Store, state: Database, directory: MemoryDirectory
 ) -> None:
     saved = store.save(directory, a_topic(), cause="user")
     path = Path(directory.path) / saved.file
@@ -253,7 +253,7 @@ def test_a_stale_write_is_refused_and_both_versions_are_kept(
     with pytest.raises(Conflict):
         store.write(directory, saved.file, "ours", over=saved.version, cause="dream")
     assert path.read_text() == "theirs"
-    history = History(state)
+    history = VersionTable(state)
     causes = {
         one.cause: history.content(directory.path, saved.file, one.version)
         for one in history.versions(directory.path, saved.file)
@@ -262,9 +262,9 @@ def test_a_stale_write_is_refused_and_both_versions_are_kept(
     assert causes["outside"] == b"theirs"
 
 
-def test_old_versions_go_but_the_newest_stay_whatever_their_age(state: State) -> None:
-    day, keep = 86_400.0, config.History(keep_days=10, keep_versions=2)
-    history = History(state, keep)
+def test_old_versions_go_but_the_newest_stay_whatever_their_age(state: Database) -> None:
+    day, keep = 86_400.0, config.HistorySettings(keep_days=10, keep_versions=2)
+    history = VersionTable(state, keep)
     for number in range(5):
         history.record("/m", "a.md", b"%d" % number, at=NOW + number * day, cause="user")
     history.record("/m", "other.md", b"new", at=NOW + 100 * day, cause="user")
@@ -303,9 +303,9 @@ def test_a_memory_needs_name_body_and_type(store: Store, directory: MemoryDirect
             store.save(directory, topic, cause="user")
 
 
-def test_every_change_is_told(state: State, directory: MemoryDirectory) -> None:
-    told: list[Change] = []
-    store = Store(History(state), now=lambda: NOW, tell=told.append)
+def test_every_change_is_told(state: Database, directory: MemoryDirectory) -> None:
+    told: list[MemoryChanged] = []
+    store = Store(VersionTable(state), now=lambda: NOW, tell=told.append)
     saved = store.save(directory, a_topic(), cause="extraction", session_id="s1")
     store.forget(directory, saved.file, cause="user")
     assert [(change.file, change.cause, change.version != "") for change in told] == [
@@ -343,8 +343,11 @@ def test_whatever_is_saved_the_index_is_true(
     tmp_path_factory: pytest.TempPathFactory, names: list[str]
 ) -> None:
     base = tmp_path_factory.mktemp("store")
-    state = State.open(str(base / "state.db"))
-    store, directory = Store(History(state), now=lambda: NOW), MemoryDirectory(str(base), "user")
+    state = Database.open(str(base / "state.db"))
+    store, directory = (
+        Store(VersionTable(state), now=lambda: NOW),
+        MemoryDirectory(str(base), "user"),
+    )
     store.save(directory, a_topic("the first"), cause="user")
     for name in names:
         with suppress(InvalidInput):
@@ -514,9 +517,9 @@ def test_a_file_system_without_exclusive_renames_still_takes_new_memories(
     assert names_in(directory) == ["MEMORY.md", "feedback_use_tabs.md"]
 
 
-def test_what_was_forgotten_is_told_once(state: State, directory: MemoryDirectory) -> None:
-    told: list[Change] = []
-    store = Store(History(state), now=lambda: NOW, tell=told.append)
+def test_what_was_forgotten_is_told_once(state: Database, directory: MemoryDirectory) -> None:
+    told: list[MemoryChanged] = []
+    store = Store(VersionTable(state), now=lambda: NOW, tell=told.append)
     saved = store.save(directory, a_topic(), cause="user")
     store.notice(directory)
     store.forget(directory, saved.file, cause="user")

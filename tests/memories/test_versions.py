@@ -7,13 +7,13 @@ import pytest
 
 from memoryd.base.errors import InvalidInput, NotFound
 from memoryd.base.paths import places
-from memoryd.memories.catalog import Memories
+from memoryd.memories.catalog import Catalog
 from memoryd.memories.rules.topics import Topic, iso_time
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
-from memoryd.memories.version_table import History
+from memoryd.memories.version_table import VersionTable
 from memoryd.memories.versions import Versions
-from memoryd.system.database import State
+from memoryd.system.database import Database
 
 DAY = 86_400.0
 
@@ -23,12 +23,12 @@ class World:
 
     def __init__(self, home: Path) -> None:
         self.now = 1_800_000_000.0
-        self.state = State.open(str(home / "state.db"))
-        self.history = History(self.state)
+        self.state = Database.open(str(home / "state.db"))
+        self.history = VersionTable(self.state)
         self.store = Store(self.history, now=lambda: self.now)
         env = {"HOME": str(home)}
         self.scopes = Scopes(places(env, "linux", 1000, str(home)), env, self.state)
-        self.memories = Memories(self.scopes, self.store, lambda: self.now)
+        self.memories = Catalog(self.scopes, self.store, lambda: self.now)
         self.versions = Versions(self.scopes, self.memories, self.store, self.history)
         self.cwd = str(home)
         self.directory = self.scopes.project(self.cwd).memory

@@ -17,12 +17,12 @@ from memoryd.base import paths
 from memoryd.base.file_stamp import Identity
 from memoryd.memories import directories, watch
 from memoryd.memories.directories import layout
-from memoryd.memories.records import Change, MemoryDirectory
+from memoryd.memories.records import MemoryChanged, MemoryDirectory
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
-from memoryd.memories.version_table import History
+from memoryd.memories.version_table import VersionTable
 from memoryd.memories.watch import MemoryWatch, folders_above, meaning_of
-from memoryd.system.database import State
+from memoryd.system.database import Database
 from tests.support.running import Daemon
 
 WAIT_SECONDS = 60
@@ -44,27 +44,27 @@ class Watched:
         self.project = home / "app"
         self.project.mkdir()
         self.places = paths.places({"HOME": str(home)}, "linux", 0, str(home))
-        self.state = State.open(self.places.state_db)
-        self.history = History(self.state)
+        self.state = Database.open(self.places.state_db)
+        self.history = VersionTable(self.state)
         self.scopes = Scopes(self.places, {}, self.state)
         self.store = Store(self.history, now=lambda: 1_800_000_000.0, tell=self._tell)
-        self.told: list[Change] = []
+        self.told: list[MemoryChanged] = []
         self.gave_way = 0
         self._heard = anyio.Event()
         self._loop = asyncio.get_running_loop()
         self.watch = MemoryWatch(self.places, self.scopes, self.store, self._give_way)
 
-    def _tell(self, change: Change) -> None:
+    def _tell(self, change: MemoryChanged) -> None:
         self._loop.call_soon_threadsafe(self._hear, change)
 
-    def _hear(self, change: Change) -> None:
+    def _hear(self, change: MemoryChanged) -> None:
         self.told.append(change)
         self._heard.set()
 
     async def _give_way(self) -> None:
         self.gave_way += 1
 
-    async def until_told(self, path: Path, *, gone: bool = False) -> Change:
+    async def until_told(self, path: Path, *, gone: bool = False) -> MemoryChanged:
         with anyio.fail_after(WAIT_SECONDS):
             while True:
                 for change in self.told:

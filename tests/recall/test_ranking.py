@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from memoryd.recall.embeddings import Meaning
+from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.rules.index import Document, Index, sentence_passages
 from memoryd.recall.rules.postings import Postings
-from memoryd.recall.rules.relevance import Evidence, Likeness, relevant_among, surplus
+from memoryd.recall.rules.relevance import HitEvidence, VectorSimilarity, relevant_among, surplus
 from memoryd.recall.rules.search import Hit, Question, search
 from memoryd.recall.rules.vectors import ABSENT, Vector, Vectors, common_part, unit
 
@@ -77,15 +77,15 @@ def test_an_unrelated_or_empty_query_finds_nothing(query: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def meaning(tmp_path_factory: pytest.TempPathFactory) -> Meaning:
-    loaded = Meaning("", str(tmp_path_factory.mktemp("vectors")))
+def meaning(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
+    loaded = Embeddings("", str(tmp_path_factory.mktemp("vectors")))
     loaded.load()
     if loaded.words is None:
         pytest.skip("the package with the vectors has no wheel for this machine")
     return loaded
 
 
-def found_by_meaning(meaning: Meaning, text: str) -> list[str]:
+def found_by_meaning(meaning: Embeddings, text: str) -> list[str]:
     index = Index()
     for key, (name, description, body) in NOTES.items():
         document = Document(key, name, description, body, "project", NOW)
@@ -116,7 +116,7 @@ def found_by_meaning(meaning: Meaning, text: str) -> list[str]:
         ),
     ],
 )
-def test_small_talk_and_strange_questions_find_nothing(meaning: Meaning, said: str) -> None:
+def test_small_talk_and_strange_questions_find_nothing(meaning: Embeddings, said: str) -> None:
     assert found_by_meaning(meaning, said) == []
 
 
@@ -131,7 +131,7 @@ def test_small_talk_and_strange_questions_find_nothing(meaning: Meaning, said: s
         ("should we port the firmwear to zephyr", "zephyr"),
     ],
 )
-def test_a_real_question_finds_its_memory_first(meaning: Meaning, query: str, key: str) -> None:
+def test_a_real_question_finds_its_memory_first(meaning: Embeddings, query: str, key: str) -> None:
     assert found_by_meaning(meaning, query)[0] == key
 
 
@@ -385,13 +385,16 @@ def _dropped(postings: Postings, slot: int) -> int:
 
 
 def evidence(
-    covered: float = 0.0, cosine: float = 0.0, kind: Likeness = Likeness.WORDS, memories: int = 100
-) -> Evidence:
-    return Evidence(covered=covered, known=covered, kind=kind, cosine=cosine, memories=memories)
+    covered: float = 0.0,
+    cosine: float = 0.0,
+    kind: VectorSimilarity = VectorSimilarity.WORDS,
+    memories: int = 100,
+) -> HitEvidence:
+    return HitEvidence(covered=covered, known=covered, kind=kind, cosine=cosine, memories=memories)
 
 
 def test_more_evidence_never_hides_and_a_larger_crowd_never_shows() -> None:
-    for kind in Likeness:
+    for kind in VectorSimilarity:
         some = evidence(0.5, kind=kind)
         assert relevant_among([evidence(kind=kind)]) == [False]
         assert relevant_among([evidence(covered=1.0, cosine=0.8, kind=kind)]) == [True]

@@ -14,12 +14,12 @@ from anyio.lowlevel import checkpoint
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules.topics import Topic
 from memoryd.memories.store import Store
-from memoryd.memories.version_table import History
-from memoryd.recall.embeddings import Meaning
+from memoryd.memories.version_table import VersionTable
+from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.rules.search import Question, search
 from memoryd.recall.shelf import Shelf
 from memoryd.recall.shelves import Shelves
-from memoryd.system.database import State
+from memoryd.system.database import Database
 
 NOW = 1_800_000_000.0
 MANY = 300
@@ -29,11 +29,11 @@ class Library:
     """Shelves over a real store, and the errands that they asked for."""
 
     def __init__(self, folder: Path) -> None:
-        self.state = State.open(str(folder / "state.db"))
-        self.store = Store(History(self.state), now=lambda: NOW)
+        self.state = Database.open(str(folder / "state.db"))
+        self.store = Store(VersionTable(self.state), now=lambda: NOW)
         self.directory = MemoryDirectory(str(folder / "memory"), "project")
         self.errands: list[Callable[[], Awaitable[object]]] = []
-        self.shelves = Shelves(self.store, Meaning(None, str(folder / "vectors")), self.soon)
+        self.shelves = Shelves(self.store, Embeddings(None, str(folder / "vectors")), self.soon)
 
     def soon(self, _: str, errand: Callable[[], Awaitable[object]]) -> bool:
         self.errands.append(errand)

@@ -8,17 +8,17 @@ import anyio.lowlevel
 import pytest
 
 from memoryd.recall.surfaced import MOST_SESSIONS, Surfaced
-from memoryd.system.database import State
+from memoryd.system.database import Database
 
 
 @pytest.fixture
-def state(tmp_path: Path) -> Iterator[State]:
-    opened = State.open(str(tmp_path / "state.db"))
+def state(tmp_path: Path) -> Iterator[Database]:
+    opened = Database.open(str(tmp_path / "state.db"))
     yield opened
     opened.close()
 
 
-def surfaced(state: State) -> Surfaced:
+def surfaced(state: Database) -> Surfaced:
     return Surfaced(state, lambda: 1_800_000_000.0)
 
 
@@ -30,7 +30,7 @@ async def stopped(one: Surfaced) -> None:
         tasks.cancel_scope.cancel()
 
 
-async def test_a_stop_writes_down_what_was_not_yet_written(state: State) -> None:
+async def test_a_stop_writes_down_what_was_not_yet_written(state: Database) -> None:
     one = surfaced(state)
     one.add("s", {"/m/a.md": 10, "/m/b.md": 20})
     assert one.of("s") == {"/m/a.md": 10, "/m/b.md": 20}
@@ -40,7 +40,7 @@ async def test_a_stop_writes_down_what_was_not_yet_written(state: State) -> None
     assert surfaced(state).of("another") == {}
 
 
-async def test_it_is_written_down_soon_while_others_go_on(state: State) -> None:
+async def test_it_is_written_down_soon_while_others_go_on(state: Database) -> None:
     one = surfaced(state)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(one.run)
@@ -52,7 +52,7 @@ async def test_it_is_written_down_soon_while_others_go_on(state: State) -> None:
         tasks.cancel_scope.cancel()
 
 
-async def test_what_is_forgotten_stays_forgotten_and_may_be_given_again(state: State) -> None:
+async def test_what_is_forgotten_stays_forgotten_and_may_be_given_again(state: Database) -> None:
     one = surfaced(state)
     one.add("s", {"/m/a.md": 10})
     one.forget("s")
@@ -62,13 +62,13 @@ async def test_what_is_forgotten_stays_forgotten_and_may_be_given_again(state: S
     assert surfaced(state).of("s") == {"/m/b.md": 20}
 
 
-async def test_no_session_is_given_nothing(state: State) -> None:
+async def test_no_session_is_given_nothing(state: Database) -> None:
     one = surfaced(state)
     one.add("", {"/m/a.md": 10})
     assert one.of("") == {}
 
 
-async def test_a_disk_that_takes_nothing_is_no_reason_to_forget(state: State) -> None:
+async def test_a_disk_that_takes_nothing_is_no_reason_to_forget(state: Database) -> None:
     one = surfaced(state)
     one.add("s", {"/m/a.md": 10})
     state.run("drop table surfaced")
@@ -76,7 +76,7 @@ async def test_a_disk_that_takes_nothing_is_no_reason_to_forget(state: State) ->
     assert one.of("s") == {"/m/a.md": 10}
 
 
-async def test_of_many_sessions_the_oldest_is_read_again(state: State) -> None:
+async def test_of_many_sessions_the_oldest_is_read_again(state: Database) -> None:
     one = surfaced(state)
     one.add("first", {"/m/a.md": 10})
     await stopped(one)

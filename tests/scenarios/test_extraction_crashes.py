@@ -15,7 +15,7 @@ from memoryd.extraction.task import Extractor
 from memoryd.llm.anthropic_client import Provider
 from memoryd.llm.guards import MeteredProvider
 from memoryd.llm.rules.messages import ModelAnswer, ModelRequest, Text, UserTurn
-from memoryd.system.database import Cell, State
+from memoryd.system.database import Cell, Database
 from tests.support.extraction_fixtures import Workshop, memory_text
 from tests.support.faults import before_each_call
 from tests.support.scripted_model import Call, answer_of, asks, says
@@ -24,7 +24,7 @@ from tests.support.scripted_model import Call, answer_of, asks, says
 pytestmark = pytest.mark.timeout(300)
 
 
-class DeadlyState(State):
+class DeadlyState(Database):
     """Says when a statement is about to be run."""
 
     before: Callable[[], None] = staticmethod(lambda: None)

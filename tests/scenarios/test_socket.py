@@ -19,8 +19,8 @@ import pytest
 from memoryd.api.rules.framing import MESSAGE_LIMIT_BYTES
 from memoryd.api.rules.protocol import Params, RequestError
 from memoryd.api.server import Server, calls_in, decoded
-from memoryd.api.subscriptions import Hub
-from memoryd.daemon.listener import Door
+from memoryd.api.subscriptions import Subscriptions
+from memoryd.daemon.listener import DaemonListener
 from tests.support.running import WAIT_SECONDS, Daemon, Peer, make_home
 
 
@@ -159,9 +159,9 @@ async def test_a_ping_is_answered_while_another_peers_batch_runs(home: Path) -> 
         began.set()
         return answered
 
-    with Door(path, []) as door:
+    with DaemonListener(path, []) as door:
         async with anyio.create_task_group() as tasks:
-            await door.open(Server(pong, Hub(), str), tasks)
+            await door.open(Server(pong, Subscriptions(), str), tasks)
             async with (
                 await anyio.connect_unix(path) as busy,
                 await anyio.connect_unix(path) as one,

@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from memoryd.system.database import Cell, State
-from memoryd.transcripts.cursor_table import Cursors
-from memoryd.transcripts.reader import Reader
+from memoryd.system.database import Cell, Database
+from memoryd.transcripts.cursor_table import CursorTable
+from memoryd.transcripts.reader import TranscriptReader
 from memoryd.transcripts.rules.assembler import Follower
 from memoryd.transcripts.rules.cursor import differences, plan
 from memoryd.transcripts.rules.turns import Turn
@@ -170,7 +170,7 @@ def test_kills_of_the_daemon_lose_and_double_nothing(daemon: Daemon, home: Path)
     assert stored(home).keys() == wanted
 
 
-class DeadlyState(State):
+class DeadlyState(Database):
     """Dies before its n-th statement."""
 
     statements_left = -1
@@ -182,9 +182,9 @@ class DeadlyState(State):
         return super().run(sql, *values)
 
 
-def read_everything(home: Path, state: State) -> None:
+def read_everything(home: Path, state: Database) -> None:
     """What the tail does at its start, without a loop around it."""
-    reader, cursors = make_reader(home, state), Cursors(state)
+    reader, cursors = make_reader(home, state), CursorTable(state)
     if not reader.has_begun:
         reader.begin(sweep(str(projects(home))))
     known = {cursor.path: cursor for cursor in cursors.load()[0]}
@@ -195,7 +195,7 @@ def read_everything(home: Path, state: State) -> None:
         _read_whole(reader, cursor)
 
 
-def _read_whole(reader: Reader, cursor: Any) -> None:
+def _read_whole(reader: TranscriptReader, cursor: Any) -> None:
     reading = reader.read(cursor)
     while reading.has_more:
         reading = reader.read(reading.cursor)
@@ -227,13 +227,13 @@ def expected_turns(home: Path) -> dict[str, Turn]:
 
 
 def begin(home: Path) -> None:
-    state = State.open(database(home))
+    state = Database.open(database(home))
     read_everything(home, state)
     state.close()
 
 
 def check_that_all_is_there_once(home: Path) -> None:
-    state = State.open(database(home))
+    state = Database.open(database(home))
     read_everything(home, state)
     assert turns(state) == expected_turns(home)
     assert {turn_state for _, turn_state in rows(state)} == {"pending"}

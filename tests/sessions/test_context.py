@@ -10,13 +10,13 @@ import pytest
 from msgspec import structs
 
 from memoryd.base import paths
-from memoryd.base.config import Index, Project, Settings
+from memoryd.base.config import IndexSettings, ProjectSettings, Settings
 from memoryd.base.errors import InvalidInput, NotFound, Refused
 from memoryd.base.paths import Places
 from memoryd.memories.rules.topics import Topic
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
-from memoryd.memories.version_table import History
+from memoryd.memories.version_table import VersionTable
 from memoryd.sessions.context import (
     INSTRUCTIONS,
     LOADED_BY_THE_CLIENT,
@@ -25,7 +25,7 @@ from memoryd.sessions.context import (
     StoredApprovals,
 )
 from memoryd.sessions.instruction_files import InstructionDisk
-from memoryd.system.database import State
+from memoryd.system.database import Database
 
 NOW = 1_770_000_000.0
 APPROVALS_TABLE = (
@@ -53,10 +53,10 @@ class World:
             managed_rules_dir=str(self.base / "etc/.claude/rules"),
             managed_settings_file=str(self.base / "etc/managed-settings.json"),
         )
-        self.state = State.open(self.places.state_db)
+        self.state = Database.open(self.places.state_db)
         self.state.run(APPROVALS_TABLE)
         self.scopes = Scopes(self.places, env or {}, self.state)
-        self.store = Store(History(self.state), now=lambda: NOW)
+        self.store = Store(VersionTable(self.state), now=lambda: NOW)
         self.files = InstructionDisk(now=later)
 
     def context(self, settings: Settings | None = None) -> Context:
@@ -250,8 +250,8 @@ def test_excludes_come_from_the_users_settings_and_never_from_the_repositorys(
 
 def test_the_mode_and_the_index_setting_shape_the_guidance(world: World) -> None:
     settings = Settings(
-        projects={str(world.cwd): Project(mode="log")},
-        index=Index(skip=True),
+        projects={str(world.cwd): ProjectSettings(mode="log")},
+        index=IndexSettings(skip=True),
     )
     text = world.context(settings).assemble(str(world.cwd)).text
     assert f"{world.memory}/logs/YYYY/MM/YYYY-MM-DD.md" in text

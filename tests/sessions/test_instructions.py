@@ -14,7 +14,7 @@ from memoryd.base import paths
 from memoryd.base.errors import InvalidInput
 from memoryd.base.paths import Places
 from memoryd.sessions.instruction_files import InstructionDisk
-from memoryd.sessions.rules.instruction_text import Document
+from memoryd.sessions.rules.instruction_text import InstructionDocument
 from memoryd.sessions.rules.instructions import (
     LONG_CHARACTERS,
     READ_LIMIT_BYTES,
@@ -35,7 +35,7 @@ class Spy(InstructionDisk):
         self.opened.append(folder)
         return super().names_in(folder)
 
-    def document(self, path: str) -> Document | None:
+    def document(self, path: str) -> InstructionDocument | None:
         self.opened.append(path)
         return super().document(path)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memoryd.sessions.rules import notes
 from memoryd.sessions.rules.note_excerpts import NOT_WITHOUT_A_MODEL, extracted
-from memoryd.sessions.rules.notes import Progress, Section, notes_are_due
+from memoryd.sessions.rules.notes import NotesProgress, NotesSection, notes_are_due
 from memoryd.transcripts.rules.assembler import living_history, read_entries
 from memoryd.transcripts.rules.turns import Turn
 
@@ -18,18 +18,18 @@ FIXTURES = Path(__file__).parents[1] / "data/claude-code"
 @pytest.mark.parametrize(
     ("progress", "due"),
     [
-        (Progress(9_999, 50), False),
-        (Progress(10_000, 0), True),
-        (Progress(14_999, 50, noted_tokens=10_000), False),
-        (Progress(15_000, 0, noted_tokens=10_000), True),
-        (Progress(15_000, 2, noted_tokens=10_000, asks_for_tools=True), False),
-        (Progress(15_000, 3, noted_tokens=10_000, asks_for_tools=True), True),
-        (Progress(15_000, 9, 10_000, noted_tool_calls=7, asks_for_tools=True), False),
-        (Progress(4_000, 9, noted_tokens=90_000), False),  # compacted, not yet grown
-        (Progress(6_000, 9, noted_tokens=90_000), True),
+        (NotesProgress(9_999, 50), False),
+        (NotesProgress(10_000, 0), True),
+        (NotesProgress(14_999, 50, noted_tokens=10_000), False),
+        (NotesProgress(15_000, 0, noted_tokens=10_000), True),
+        (NotesProgress(15_000, 2, noted_tokens=10_000, asks_for_tools=True), False),
+        (NotesProgress(15_000, 3, noted_tokens=10_000, asks_for_tools=True), True),
+        (NotesProgress(15_000, 9, 10_000, noted_tool_calls=7, asks_for_tools=True), False),
+        (NotesProgress(4_000, 9, noted_tokens=90_000), False),  # compacted, not yet grown
+        (NotesProgress(6_000, 9, noted_tokens=90_000), True),
     ],
 )
-def test_when_notes_are_due(progress: Progress, due: bool) -> None:
+def test_when_notes_are_due(progress: NotesProgress, due: bool) -> None:
     assert notes_are_due(progress) is due
 
 
@@ -42,7 +42,7 @@ def test_the_template_has_the_ten_sections() -> None:
 
 def test_a_long_section_loses_its_oldest_lines_and_says_so() -> None:
     text = "\n".join(f"line {number} of the log" for number in range(2000))
-    cut = notes.cut_section(Section("Worklog", text), 2000)
+    cut = notes.cut_section(NotesSection("Worklog", text), 2000)
     assert notes.tokens_in(cut.text) <= 2000
     assert cut.text.endswith("line 1999 of the log")
     assert "older lines left out" in cut.text
@@ -50,19 +50,21 @@ def test_a_long_section_loses_its_oldest_lines_and_says_so() -> None:
 
 def test_the_least_important_section_gives_way_first() -> None:
     full = "x" * 7_000 + "\nlast line"
-    sections = [Section(title, full) for title, _ in notes.SECTIONS]
+    sections = [NotesSection(title, full) for title, _ in notes.SECTIONS]
     fitted = {one.title: one.text for one in notes.fit(sections, notes.TOTAL_TOKENS)}
     assert fitted["Current State"] == full
     assert fitted["Task specification"] == full
     assert fitted["Worklog"] != full
 
 
-SECTION = st.builds(Section, st.sampled_from([title for title, _ in notes.SECTIONS]), st.text())
+SECTION = st.builds(
+    NotesSection, st.sampled_from([title for title, _ in notes.SECTIONS]), st.text()
+)
 
 
 @given(st.lists(SECTION, max_size=10), st.integers(1, 400))
-def test_notes_never_exceed_their_limits(sections: list[Section], times: int) -> None:
-    long = [Section(one.title, (one.text + "\n") * times) for one in sections]
+def test_notes_never_exceed_their_limits(sections: list[NotesSection], times: int) -> None:
+    long = [NotesSection(one.title, (one.text + "\n") * times) for one in sections]
     text = notes.render(long)
     headings = sum(len(one.title) + 6 for one in long)
     assert notes.tokens_in(text) <= notes.TOTAL_TOKENS + headings + 10 * 50

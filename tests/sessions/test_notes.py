@@ -13,9 +13,9 @@ from memoryd.base.errors import InvalidInput, NotFound
 from memoryd.base.paths import Places, places
 from memoryd.llm.anthropic_client import AnthropicProvider, endpoint_at
 from memoryd.sessions.checkpoints import Checkpoints
-from memoryd.sessions.notes import SessionNotes, Writer, turns_in
+from memoryd.sessions.notes import NotesWriter, SessionNotes, turns_in
 from memoryd.sessions.rules import notes
-from memoryd.system.database import State
+from memoryd.system.database import Database
 from memoryd.transcripts.rules.turns import Turn
 from tests.support.scripted_model import Script, ScriptedModel, Status, says
 from tests.support.session_script import SessionScript
@@ -29,14 +29,14 @@ class Scene:
 
     def __init__(self, home: Path) -> None:
         self.places: Places = places({"HOME": str(home)}, "linux", 1000, str(home))
-        self.state = State.open(str(home / "state.db"))
+        self.state = Database.open(str(home / "state.db"))
         self.script = SessionScript(SESSION, str(home / "app"))
         self.folder = home / ".claude/projects/-app"
         self.folder.mkdir(parents=True)
         self.path = self.folder / f"{SESSION}.jsonl"
         self.summary = self.folder / SESSION / "session-memory/summary.md"
 
-    def notes(self, writer: Writer | None = None) -> SessionNotes:
+    def notes(self, writer: NotesWriter | None = None) -> SessionNotes:
         return SessionNotes(self.places, self.state, writer, lambda: NOW)
 
     def turn(self, asked: str, answered: str, context_tokens: int) -> Turn:
@@ -102,17 +102,17 @@ async def test_the_newest_notes_tell_a_new_session_where_the_last_one_stopped(
 
 
 @asynccontextmanager
-async def a_writer(script: Script) -> AsyncIterator[tuple[Writer, ScriptedModel]]:
+async def a_writer(script: Script) -> AsyncIterator[tuple[NotesWriter, ScriptedModel]]:
     with ScriptedModel(script) as model:
         endpoint = endpoint_at(model.base_url, Credentials(api_key=Secret("made-up")))
         provider = AnthropicProvider(endpoint)
         try:
-            yield Writer(provider, "claude-haiku-5-5", ()), model
+            yield NotesWriter(provider, "claude-haiku-5-5", ()), model
         finally:
             await provider.aclose()
 
 
-GOOD = notes.render([notes.Section(title, f"about {title}") for title, _ in notes.SECTIONS])
+GOOD = notes.render([notes.NotesSection(title, f"about {title}") for title, _ in notes.SECTIONS])
 
 
 async def test_with_a_model_its_notes_are_kept_within_their_shape(scene: Scene) -> None:

@@ -12,23 +12,21 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from memoryd.base.config import Dream as DreamSettings
-from memoryd.base.config import Project as ProjectSettings
-from memoryd.base.config import Settings
+from memoryd.base.config import DreamSettings, ProjectSettings, Settings
 from memoryd.base.events import Event, kind_of
 from memoryd.base.paths import places
-from memoryd.dreams.dream_table import Dream, DreamBook
+from memoryd.dreams.dream_table import Dream, DreamTable
 from memoryd.dreams.dreamer import Dreamer
 from memoryd.dreams.recent_sessions import ProjectSessions
 from memoryd.dreams.rules.similarity import Similarity
 from memoryd.dreams.run import Means
 from memoryd.dreams.schedule import RealTime
-from memoryd.dreams.steps import Mind
+from memoryd.dreams.steps import DreamModel
 from memoryd.dreams.target import DreamScope
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
-from memoryd.memories.version_table import History
-from memoryd.system.database import State
+from memoryd.memories.version_table import VersionTable
+from memoryd.system.database import Database
 
 NOW = 1_800_000_000.0
 HOUR = 3600.0
@@ -48,7 +46,7 @@ class Dreamland:
         self,
         home: Path,
         *,
-        mind: Mind | None = None,
+        mind: DreamModel | None = None,
         dream: DreamSettings | None = None,
         mode: str = "topics",
         now: float = NOW,
@@ -63,11 +61,11 @@ class Dreamland:
         self.project.mkdir(parents=True, exist_ok=True)
         env = {"HOME": str(home), "XDG_STATE_HOME": str(home / state_home)}
         self.places = places(env, "linux", os.getuid(), str(home))
-        self.state = State.open(self.places.state_db)
-        self.history = History(self.state)
+        self.state = Database.open(self.places.state_db)
+        self.history = VersionTable(self.state)
         self.store = Store(self.history, now=lambda: self.now)
         self.scopes = Scopes(self.places, env, self.state, monotonic=lambda: self.real)
-        self.book = DreamBook(self.state)
+        self.book = DreamTable(self.state)
         self.events: list[Event] = []
         self.has_dreamt = threading.Event()
         self.dreamt_at: list[float] = []

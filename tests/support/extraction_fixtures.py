@@ -11,23 +11,23 @@ import anyio
 
 from memoryd.base import events, paths
 from memoryd.base.config import Budget, Credentials, ProjectMode, Secret, Settings
-from memoryd.extraction.attribution import AgentCredit
+from memoryd.extraction.attribution import Attribution
 from memoryd.extraction.embedded import EmbeddedExtractor
 from memoryd.extraction.model import ModelExtractor
 from memoryd.extraction.rules.batching import Limits
 from memoryd.extraction.task import Extractor
-from memoryd.extraction.worker import ExtractWorker
+from memoryd.extraction.worker import ExtractionWorker
 from memoryd.llm.anthropic_client import Provider
 from memoryd.llm.connect import ModelServer, model_server
-from memoryd.llm.spending_table import StateLedger
+from memoryd.llm.spending_table import SpendingTable
 from memoryd.memories.scopes import Project, Scopes
 from memoryd.memories.store import Store
-from memoryd.memories.version_table import History
-from memoryd.system.database import State
+from memoryd.memories.version_table import VersionTable
+from memoryd.system.database import Database
 from memoryd.transcripts.backlog import Backlog
 from memoryd.transcripts.rules.assembler import living_history, read_entries
 from memoryd.transcripts.rules.turns import Turn
-from memoryd.transcripts.turn_table import Filed, TurnQueue
+from memoryd.transcripts.turn_table import QueuedTurn, TurnQueue
 from tests.support.running import environment
 from tests.support.scripted_model import Held, Message, Reply, SeenRequest, asks, says
 from tests.support.session_script import SessionScript
@@ -91,7 +91,7 @@ class Workshop:
         base_url: str = "",
         limits: Limits | None = None,
         budget: Budget | None = None,
-        state_type: type[State] = State,
+        state_type: type[Database] = Database,
         provider: Provider | None = None,
         mode: ProjectMode = "topics",
     ) -> None:
@@ -100,11 +100,11 @@ class Workshop:
         self.clock = START
         self.state = state_type.open(str(home / ".local/state/memoryd/state.db"))
         self.scopes = Scopes(paths.places(environment(home), "linux", 0, str(home)), {}, self.state)
-        self.history = History(self.state)
+        self.history = VersionTable(self.state)
         self.store = Store(self.history, now=self.now)
         self.queue = TurnQueue(self.state)
         self.backlog = Backlog(self.state)
-        self.ledger = StateLedger(self.state)
+        self.ledger = SpendingTable(self.state)
         self.finished: list[events.ExtractionFinished] = []
         self._told = anyio.Event()
         self.server: ModelServer | None = None
@@ -112,10 +112,10 @@ class Workshop:
             credentials=Credentials(api_key=Secret("key"), base_url=base_url or None),
             budget=budget or Budget(),
         )
-        self.worker = ExtractWorker(
+        self.worker = ExtractionWorker(
             self.backlog,
             self.scopes,
-            AgentCredit(self.store, self.history),
+            Attribution(self.store, self.history),
             self._extractor(base_url, provider),
             limits or Limits(),
             tell=self._tell,
@@ -162,7 +162,7 @@ class Workshop:
         """Stores the turns of a session as the tail would; the ids of those that are new."""
         history = living_history(read_entries([script.data]))
         filed = [
-            Filed(event, self.scopes.root(event.cwd), "x.jsonl")
+            QueuedTurn(event, self.scopes.root(event.cwd), "x.jsonl")
             for event in history
             if isinstance(event, Turn)
         ]

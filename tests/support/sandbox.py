@@ -16,12 +16,12 @@ from memoryd.agent.loop import arguments_of
 from memoryd.agent.rules.limits import Meter, RunLimits
 from memoryd.agent.toolbox import AgentTools
 from memoryd.agent.view import View
-from memoryd.agent.writer import Writer
+from memoryd.agent.writer import MemoryWriter
 from memoryd.base.errors import ToolError
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.store import Store
-from memoryd.memories.version_table import History
-from memoryd.system.database import State
+from memoryd.memories.version_table import VersionTable
+from memoryd.system.database import Database
 
 CANARY = "the-canary-sings"
 NOW = 1_800_000_000.0
@@ -47,8 +47,8 @@ class Sandbox:
         (self.outside / "canary.md").write_text(CANARY)
         self.limits = limits or RunLimits(tool_calls=10_000)
         self.dreams = dreams
-        self.state = State.open(str(base / "state/state.db"))
-        self.store = Store(History(self.state), now=lambda: NOW)
+        self.state = Database.open(str(base / "state/state.db"))
+        self.store = Store(VersionTable(self.state), now=lambda: NOW)
         self.directory = MemoryDirectory(str(self.memory), "project")
         self.new_run()
 
@@ -64,7 +64,9 @@ class Sandbox:
 
     def tools_for(self, view: View) -> AgentTools:
         folder = str(Path(self.state.path).parent)
-        writer = Writer(view, self.store, cause="extraction", session_id="s-1", state_folder=folder)
+        writer = MemoryWriter(
+            view, self.store, cause="extraction", session_id="s-1", state_folder=folder
+        )
         return AgentTools(view, writer)
 
     async def call(self, name: str, **given: Any) -> str:

@@ -12,12 +12,12 @@ import msgspec
 
 from memoryd.base import events
 from memoryd.base.errors import InvalidInput
-from memoryd.system.database import State
-from memoryd.transcripts.cursor_table import Cursors
-from memoryd.transcripts.reader import Reader
+from memoryd.system.database import Database
+from memoryd.transcripts.cursor_table import CursorTable
+from memoryd.transcripts.reader import TranscriptReader
 from memoryd.transcripts.rules.turns import Compacted, Turn
 from memoryd.transcripts.tail import Listener, Tail
-from memoryd.transcripts.turn_table import Filed, TurnQueue
+from memoryd.transcripts.turn_table import QueuedTurn, TurnQueue
 from tests.support.session_script import SessionScript
 
 WAIT_SECONDS = 60
@@ -65,11 +65,13 @@ def root_of(cwd: str) -> str:
     return f"root of {cwd}"
 
 
-def make_reader(home: Path, state: State) -> Reader:
-    return Reader(str(projects(home)), Cursors(state), TurnQueue(state), root_of, time.time)
+def make_reader(home: Path, state: Database) -> TranscriptReader:
+    return TranscriptReader(
+        str(projects(home)), CursorTable(state), TurnQueue(state), root_of, time.time
+    )
 
 
-def rows(state: State) -> list[tuple[str, str]]:
+def rows(state: Database) -> list[tuple[str, str]]:
     """All turns that were seen, in that order: what began them, or their id, and their state."""
     found = state.run("select id, state, packed from turns where state != 'old' order by number")
     return [
@@ -80,7 +82,7 @@ def rows(state: State) -> list[tuple[str, str]]:
     ]
 
 
-def turns(state: State) -> dict[str, Turn]:
+def turns(state: Database) -> dict[str, Turn]:
     """Those that still have their content, by id."""
     found = state.run("select id, packed from turns where packed is not null order by number")
     return {
@@ -95,12 +97,12 @@ def _turn(packed: bytes) -> Turn:
 
 class Heard(Listener):
     def __init__(self) -> None:
-        self.turns: list[Filed] = []
+        self.turns: list[QueuedTurn] = []
         self.compactions: list[Compacted] = []
         self.changes = 0
         self._changed = anyio.Event()
 
-    def on_turn(self, filed: Filed) -> None:
+    def on_turn(self, filed: QueuedTurn) -> None:
         self.turns.append(filed)
 
     def on_compaction(self, compacted: Compacted) -> None:
@@ -121,12 +123,12 @@ class Heard(Listener):
 
 class Followed:
     def __init__(self, home: Path, sweep_seconds: float) -> None:
-        self.state = State.open(database(home))
+        self.state = Database.open(database(home))
         self.heard = Heard()
         self.events: list[events.Event] = []
         self.tail = Tail(
             root=str(projects(home)),
-            cursors=Cursors(self.state),
+            cursors=CursorTable(self.state),
             reader=make_reader(home, self.state),
             publish=self.events.append,
             sweep_seconds=sweep_seconds,

@@ -17,16 +17,16 @@ from memoryd.base.paths import places
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules.topics import Topic
 from memoryd.memories.store import Store
-from memoryd.memories.version_table import History
+from memoryd.memories.version_table import VersionTable
 from memoryd.sessions.notes import SessionNotes
 from memoryd.system.cancellation import stop_if_cancelled, to_the_end, while_wanted
-from memoryd.system.database import State
+from memoryd.system.database import Database
 from memoryd.system.landlock import Fence
 from memoryd.system.subprocesses import run_child
-from memoryd.transcripts.cursor_table import Cursors
+from memoryd.transcripts.cursor_table import CursorTable
 from memoryd.transcripts.file import CHUNK_BYTES
 from memoryd.transcripts.old_turns import old_turns
-from memoryd.transcripts.reader import Reader
+from memoryd.transcripts.reader import TranscriptReader
 from memoryd.transcripts.scan import sweep
 from memoryd.transcripts.sessions import Sessions
 from memoryd.transcripts.turn_table import TurnQueue
@@ -60,7 +60,7 @@ def list_sessions(home: Path) -> Work:
 
 
 def notes(home: Path) -> Work:
-    state = State.open(str(home / "notes.db"))
+    state = Database.open(str(home / "notes.db"))
     where = places({"HOME": str(home)}, "linux", 1000, str(home))
     return lambda: anyio.to_thread.run_sync(
         SessionNotes(where, state, None, time.time).serve, "long"
@@ -68,9 +68,11 @@ def notes(home: Path) -> Work:
 
 
 def learn_old_turns(home: Path) -> Work:
-    state = State.open(str(home / "cursors.db"))
+    state = Database.open(str(home / "cursors.db"))
     root = str(projects(home))
-    reader = Reader(root, Cursors(state), TurnQueue(state), lambda cwd: cwd, time.time)
+    reader = TranscriptReader(
+        root, CursorTable(state), TurnQueue(state), lambda cwd: cwd, time.time
+    )
     (cursor,) = reader.begin(sweep(root))
     return lambda: anyio.to_thread.run_sync(
         lambda: list(old_turns(root, cursor, with_open=True)),
@@ -144,7 +146,7 @@ async def test_a_save_that_nobody_waits_for_is_still_whole(tmp_path: Path) -> No
             anyio.from_thread.run_sync(scope.cancel)
             return time.time()
 
-        store = Store(History(State.open(":memory:")), now=now)
+        store = Store(VersionTable(Database.open(":memory:")), now=now)
         topic = Topic(name="Tabs", description="which", type="feedback", body="Use tabs.")
         directory = MemoryDirectory(str(folder), "project")
         await anyio.to_thread.run_sync(lambda: store.save(directory, topic, cause="user"))

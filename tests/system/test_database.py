@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from memoryd.base.errors import StorageError, Unavailable
-from memoryd.system.database import MIGRATIONS, State
+from memoryd.system.database import MIGRATIONS, Database
 
 
 def damaged(path: Path, offset: int) -> None:
@@ -16,12 +16,12 @@ def damaged(path: Path, offset: int) -> None:
 
 def test_a_damaged_table_is_found_at_the_start_and_put_aside(tmp_path: Path) -> None:
     path = tmp_path / "state.db"
-    state = State.open(str(path))
+    state = Database.open(str(path))
     ((root,),) = state.run("select rootpage from sqlite_master where name = 'versions'")
     state.run("pragma wal_checkpoint(truncate)")
     state.close()
     damaged(path, (int(str(root)) - 1) * 4096)
-    again = State.open(str(path))
+    again = Database.open(str(path))
     assert Path(again.put_aside).exists()
     assert again.run("select count(*) from versions") == [(0,)]
     again.close()
@@ -29,17 +29,17 @@ def test_a_damaged_table_is_found_at_the_start_and_put_aside(tmp_path: Path) -> 
 
 def test_a_database_of_a_newer_version_is_left_with_a_word(tmp_path: Path) -> None:
     path = str(tmp_path / "state.db")
-    state = State.open(path)
+    state = Database.open(path)
     state.run(f"pragma user_version = {len(MIGRATIONS) + 1}")
     state.close()
     with pytest.raises(Unavailable, match="newer memoryd"):
-        State.open(path)
+        Database.open(path)
 
 
 def test_a_statement_that_fails_is_a_storage_error_and_undoes_its_transaction(
     tmp_path: Path,
 ) -> None:
-    state = State.open(str(tmp_path / "state.db"))
+    state = Database.open(str(tmp_path / "state.db"))
 
     def two_steps() -> None:
         with state.transaction():

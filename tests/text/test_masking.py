@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoryd.text.masking.by_shape import SHAPES
-from memoryd.text.masking.mask import Finding, find_secrets, mask
+from memoryd.text.masking.mask import FoundSecret, find_secrets, mask
 from tests.support.secret_samples import KINDS, Draw, Sample, clean_texts, draws
 
 TRANSCRIPTS = sorted((Path(__file__).parents[1] / "data/claude-code").rglob("*.jsonl"))
@@ -91,7 +91,7 @@ def test_there_are_transcripts_to_be_quiet_on() -> None:
 @pytest.mark.parametrize("kind", KIND_NAMES)
 def test_a_mask_is_no_secret_in_any_place(kind: str) -> None:
     for length in (10, 1000):
-        hidden = Finding(kind, 0, length).mask
+        hidden = FoundSecret(kind, 0, length).mask
         for carrier in (
             "@@",
             "password=@@",

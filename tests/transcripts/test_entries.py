@@ -13,7 +13,7 @@ from memoryd.transcripts.rules.entries import (
     OWN_RUN_MARKER,
     PROSE_CHARS_MAX,
     TOOL_CHARS_MAX,
-    Entry,
+    TranscriptEntry,
     cut,
     read_entry,
 )
@@ -22,27 +22,27 @@ from memoryd.transcripts.rules.turns import Turn
 from tests.support.session_script import SessionScript
 
 
-def entry_of(data: bytes) -> Entry:
+def entry_of(data: bytes) -> TranscriptEntry:
     return read_entry(Line(0, len(data) + 1, data))
 
 
-def read(script: SessionScript) -> Entry:
+def read(script: SessionScript) -> TranscriptEntry:
     return entry_of(script.lines[-1])
 
 
-def user(content: Any, **keys: Any) -> Entry:
+def user(content: Any, **keys: Any) -> TranscriptEntry:
     script = SessionScript()
     script.user(content, **keys)
     return read(script)
 
 
-def system(subtype: str, **keys: Any) -> Entry:
+def system(subtype: str, **keys: Any) -> TranscriptEntry:
     script = SessionScript()
     script.system(subtype, **keys)
     return read(script)
 
 
-def attachment(kind: str, **keys: Any) -> Entry:
+def attachment(kind: str, **keys: Any) -> TranscriptEntry:
     script = SessionScript()
     script.attach(kind, **keys)
     return read(script)
@@ -72,7 +72,7 @@ CUSTOM = "<command-message>review</command-message>\n<command-name>/review</comm
     ],
 )
 def test_what_may_open_a_turn_says_where_it_came_from(
-    entry: Entry, kind: str, source: str, text: str | None
+    entry: TranscriptEntry, kind: str, source: str, text: str | None
 ) -> None:
     assert (entry.kind, entry.source) == (kind, source)
     assert text in {None, entry.text}
@@ -108,7 +108,7 @@ def test_what_may_open_a_turn_says_where_it_came_from(
         (system("api_error"), "client"),
     ],
 )
-def test_what_is_no_prompt_is_told_apart(entry: Entry, kind: str) -> None:
+def test_what_is_no_prompt_is_told_apart(entry: TranscriptEntry, kind: str) -> None:
     assert entry.kind == kind
 
 

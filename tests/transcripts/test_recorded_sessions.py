@@ -16,7 +16,7 @@ from memoryd.transcripts.rules.assembler import (
     read_entries,
     summarize,
 )
-from memoryd.transcripts.rules.turns import Abandoned, Compacted, Event, Part, Turn
+from memoryd.transcripts.rules.turns import Abandoned, Compacted, Turn, TurnEvent, TurnPart
 
 CASES = Path(__file__).parents[1] / "data" / "claude-code"
 
@@ -43,7 +43,7 @@ SCRIPTED = [
 files = st.sampled_from(sorted(ALL_FILES)).map(lambda name: ALL_FILES[name].read_bytes())
 
 
-def events_of(data: bytes) -> list[Event]:
+def events_of(data: bytes) -> list[TurnEvent]:
     follower = Follower()
     events = follower.feed(data) + follower.finish()
     assert follower.bad_lines == 0
@@ -285,7 +285,7 @@ def test_chunks_and_restarts_change_nothing(
     data: bytes, ends: list[int], restarts: list[bool]
 ) -> None:
     follower = Follower()
-    events: list[Event] = []
+    events: list[TurnEvent] = []
     for end, is_restarted in zip([*ends, len(data)], restarts, strict=False):
         if is_restarted:
             follower = Follower.restore(follower.snapshot())
@@ -293,7 +293,7 @@ def test_chunks_and_restarts_change_nothing(
     assert events + follower.finish() == events_of(data)
 
 
-def spoken(events: list[Event]) -> list[Part]:
+def spoken(events: list[TurnEvent]) -> list[TurnPart]:
     return [part for event in events if isinstance(event, Turn) for part in event.parts]
 
 

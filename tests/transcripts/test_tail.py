@@ -14,9 +14,9 @@ import pytest
 from memoryd.base import events
 from memoryd.base.errors import Refused, StorageError
 from memoryd.transcripts import tail
-from memoryd.transcripts.cursor_table import Cursors
+from memoryd.transcripts.cursor_table import CursorTable
 from memoryd.transcripts.rules.cursor import LOST_SECONDS, Cursor
-from memoryd.transcripts.work_queue import Agenda
+from memoryd.transcripts.work_queue import WorkQueue
 from tests.support.session_script import SessionScript
 from tests.support.tailing import (
     FOLDER,
@@ -367,16 +367,16 @@ async def test_a_full_disk_delays_and_loses_nothing(
 ) -> None:
     await begin_empty(home)
     monkeypatch.setattr(tail, "RETRY_SECONDS", 0.0)
-    real_save, failures = Cursors.save, 3
+    real_save, failures = CursorTable.save, 3
 
-    def save(self: Cursors, cursor: Cursor, snapshot: bytes) -> Cursor:
+    def save(self: CursorTable, cursor: Cursor, snapshot: bytes) -> Cursor:
         nonlocal failures
         failures -= 1
         if failures >= 0:
             raise StorageError("state.db", "write", OSError(errno.ENOSPC, "no space"))
         return real_save(self, cursor, snapshot)
 
-    monkeypatch.setattr(Cursors, "save", save)
+    monkeypatch.setattr(CursorTable, "save", save)
     write(home, session("s", "one", "two"))
     async with following(home) as run:
         assert await run.heard.wait_for_turns(2) == ["one", "two"]
@@ -441,7 +441,7 @@ async def test_a_turn_can_only_end_in_a_transcript_of_ours(
 
 def test_what_is_added_again_comes_after_what_waits() -> None:
     async def order() -> list[str]:
-        agenda, seen = Agenda(), list[str]()
+        agenda, seen = WorkQueue(), list[str]()
         for path in ("long", "a", "b"):
             agenda.add(path)
         for _ in range(5):
@@ -456,7 +456,7 @@ def test_what_is_added_again_comes_after_what_waits() -> None:
 
 
 async def test_one_transcript_is_in_one_hand_at_a_time() -> None:
-    agenda = Agenda()
+    agenda = WorkQueue()
     agenda.add("a")
     assert await agenda.next() == "a"
     agenda.add("a")

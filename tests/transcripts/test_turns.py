@@ -14,8 +14,8 @@ from memoryd.transcripts.rules.turns import (
     PARTS_MAX,
     TURN_CHARS_MAX,
     Abandoned,
-    Event,
     Turn,
+    TurnEvent,
 )
 from tests.support.secret_samples import ALNUM, Draw
 from tests.support.session_script import SessionScript
@@ -31,13 +31,13 @@ class Tail:
         self.script = script
         self.follower = Follower()
 
-    def read(self) -> list[Event]:
+    def read(self) -> list[TurnEvent]:
         return self.follower.feed(self.script.data[self.follower.next_offset :])
 
-    def settle(self) -> list[Event]:
+    def settle(self) -> list[TurnEvent]:
         return self.read() + self.follower.settle()
 
-    def finish(self) -> list[Event]:
+    def finish(self) -> list[TurnEvent]:
         return self.read() + self.follower.finish()
 
 
@@ -45,7 +45,7 @@ def turns_of(script: SessionScript) -> list[Turn]:
     return [event for event in Tail(script).finish() if isinstance(event, Turn)]
 
 
-def outline(events: list[Event]) -> list[tuple[str, ...]]:
+def outline(events: list[TurnEvent]) -> list[tuple[str, ...]]:
     return [
         (event.ending, *(part.text for part in event.parts))
         for event in events

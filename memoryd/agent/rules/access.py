@@ -28,8 +28,8 @@ from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.text.invisible import strip_invisible
 from memoryd.text.lazy_regex import late
 
-Kind = Literal["project", "memory", "transcripts", "closed"]
-Reason = Literal[
+RootKind = Literal["project", "memory", "transcripts", "closed"]
+DenialReason = Literal[
     "bad-path",
     "outside",
     "looks-secret",
@@ -100,19 +100,19 @@ _UNPRINTED = late("[\x00-\x1f\x7f\ud800-\udfff]")
 class Denied(ToolError):
     """A no with one word for the log beside the words for the model."""
 
-    def __init__(self, reason: Reason, words: str) -> None:
+    def __init__(self, reason: DenialReason, words: str) -> None:
         super().__init__(f"not done: {words}")
         self.reason = reason
 
 
-class Root(msgspec.Struct, frozen=True):
+class AccessRoot(msgspec.Struct, frozen=True):
     """A folder, by its real path, and what lies beneath it."""
 
     path: str
-    kind: Kind
+    kind: RootKind
 
 
-_CLOSED_BY_US: Final = tuple(Root(folder, "closed") for folder in _SYSTEM_FOLDERS)
+_CLOSED_BY_US: Final = tuple(AccessRoot(folder, "closed") for folder in _SYSTEM_FOLDERS)
 
 
 def tidied(path: str) -> str:
@@ -136,7 +136,7 @@ def is_beneath(path: str, folder: str) -> bool:
     return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
-def root_over(path: str, roots: Sequence[Root]) -> Root:
+def root_over(path: str, roots: Sequence[AccessRoot]) -> AccessRoot:
     """The nearest root above a real path that opens it; Denied where there is none."""
     above = [root for root in (*roots, *_CLOSED_BY_US) if _is_over(root, path)]
     nearest = max(above, key=lambda root: (len(root.path), root.kind == "closed"), default=None)
@@ -149,7 +149,7 @@ def root_over(path: str, roots: Sequence[Root]) -> Root:
     return nearest
 
 
-def check_name(path: str, kind: Kind) -> None:
+def check_name(path: str, kind: RootKind) -> None:
     """Denied for a path of which any step looks like keys, credentials or git's own files."""
     *folders, name = [_forgiven(step) for step in path.split("/")]
     is_topic = kind == "memory" and name.endswith(".md") and not name.startswith(".")
@@ -163,7 +163,7 @@ def check_name(path: str, kind: Kind) -> None:
         )
 
 
-def looks_secret(path: str, kind: Kind) -> bool:
+def looks_secret(path: str, kind: RootKind) -> bool:
     try:
         check_name(path, kind)
     except Denied:
@@ -171,7 +171,7 @@ def looks_secret(path: str, kind: Kind) -> bool:
     return False
 
 
-def check_readable_whole(path: str, kind: Kind) -> None:
+def check_readable_whole(path: str, kind: RootKind) -> None:
     """Denied for a transcript, which is long and full of other people's words."""
     if kind == "transcripts" and not path.endswith(".md"):
         raise Denied("transcript", "transcripts are not read whole; search it with a narrow Grep")
@@ -222,7 +222,7 @@ def _outside_the_memory() -> Denied:
     return Denied("outside", "outside what you may write: the memory directory of this run")
 
 
-def _is_over(root: Root, path: str) -> bool:
+def _is_over(root: AccessRoot, path: str) -> bool:
     if root.kind == "closed":
         # Refusing must not hang on the case that a forgiving file system ignores.
         return is_beneath(path.casefold(), root.path.casefold())

@@ -32,20 +32,20 @@ class DreamMethods:
     async def answer(self, params: protocol.DreamParams) -> object:
         dreamer = self._dreamer
         match params:
-            case protocol.DreamStart():
+            case protocol.DreamStartParams():
                 number = await dreamer.start(
                     params.cwd, force=params.force, dry_run=params.dry_run, scope=params.scope
                 )
                 return {"dream": number}
-            case protocol.DreamStop():
+            case protocol.DreamStopParams():
                 return _line(await dreamer.stop(params.cwd, params.scope))
-            case protocol.DreamAccept():
+            case protocol.DreamAcceptParams():
                 return _line(await dreamer.accept(params.cwd, params.dream, params.scope))
-            case protocol.DreamUndo():
+            case protocol.DreamUndoParams():
                 return await anyio.to_thread.run_sync(dreamer.undo, params.cwd, params.scope)
-            case protocol.DreamStatus():
+            case protocol.DreamStatusParams():
                 return await anyio.to_thread.run_sync(dreamer.status, params.cwd, params.scope)
-            case protocol.DreamLog():
+            case protocol.DreamLogParams():
                 return {"dreams": await anyio.to_thread.run_sync(self._log, params)}
             case _:
                 assert_never(params)
@@ -53,7 +53,7 @@ class DreamMethods:
     def statuses(self) -> list[DreamStatus]:
         return self._dreamer.statuses()
 
-    def _log(self, params: protocol.DreamLog) -> list[DreamLine]:
+    def _log(self, params: protocol.DreamLogParams) -> list[DreamLine]:
         if params.dream is not None:
             return [_line(self._dreamer.one(params.cwd, params.dream, params.scope))]
         found = self._dreamer.past(params.cwd, params.limit, params.scope)

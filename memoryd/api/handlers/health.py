@@ -23,7 +23,7 @@ from memoryd.memories.rules import index, topics
 from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.memories.scopes import Project, RealFiles, Scopes
 from memoryd.memories.store import Store
-from memoryd.memories.version_table import History
+from memoryd.memories.version_table import VersionTable
 from memoryd.text.masking.mask import presentable
 from memoryd.transcripts.turn_table import TurnQueue
 
@@ -60,7 +60,7 @@ class Health:
         *,
         scopes: Scopes,
         store: Store,
-        history: History,
+        history: VersionTable,
         queue: TurnQueue,
         models: ModelServer | None,
         model: str,

@@ -23,10 +23,10 @@ from memoryd.base.errors import MemorydError
 from memoryd.base.paths import Places
 from memoryd.memories.scopes import Project, Scopes
 from memoryd.recall.rules.rendering import kept_in
-from memoryd.sessions.context import LOADED_BY_THE_CLIENT, Context, Kind
+from memoryd.sessions.context import LOADED_BY_THE_CLIENT, Context, ContextKind
 from memoryd.sessions.notes import NotesAnswer, SessionNotes
 from memoryd.sessions.rules import notes
-from memoryd.system.background import Errands
+from memoryd.system.background import Background
 from memoryd.transcripts.rules.assembler import read_entries
 from memoryd.transcripts.tail import Tail
 
@@ -50,7 +50,7 @@ class Hooks:
         context: Context,
         session_notes: SessionNotes,
         tail: Tail,
-        errands: Errands,
+        errands: Background,
         now: Callable[[], float],
     ) -> None:
         self._places = places
@@ -62,7 +62,7 @@ class Hooks:
         self._errands = errands
         self._now = now
 
-    async def stdout(self, hook: protocol.Hook) -> str:
+    async def stdout(self, hook: protocol.HookParams) -> str:
         """What the hook must print; empty for nothing. A hook never fails."""
         try:
             text = await self._said(hook)
@@ -74,7 +74,7 @@ class Hooks:
         said = {"hookEventName": hook.hook_event_name, "additionalContext": kept_in(text)}
         return json.dumps({"hookSpecificOutput": said}, ensure_ascii=False)
 
-    async def _said(self, hook: protocol.Hook) -> str:
+    async def _said(self, hook: protocol.HookParams) -> str:
         match hook.hook_event_name:
             case "SessionStart":
                 return await self._session_start(hook)
@@ -86,7 +86,7 @@ class Hooks:
                 self._errands.soon("notes", lambda: self._freshen(hook))
         return ""
 
-    async def _session_start(self, hook: protocol.Hook) -> str:
+    async def _session_start(self, hook: protocol.HookParams) -> str:
         project = self._scopes.project(hook.cwd)
         if not project.switch.enabled:
             return ""
@@ -98,7 +98,7 @@ class Hooks:
             return await anyio.to_thread.run_sync(self._own_notes, hook)
         return await anyio.to_thread.run_sync(self._fresh_start, hook, project)
 
-    def _own_notes(self, hook: protocol.Hook) -> str:
+    def _own_notes(self, hook: protocol.HookParams) -> str:
         """The notes of this very session; empty where none were written."""
         kept = self._notes.written(hook.session_id)
         if kept is None:
@@ -106,29 +106,29 @@ class Hooks:
         head = f"Notes of this session, kept by memoryd (updated {kept.updated}):"
         return within(f"{head}\n\n{kept.text}")
 
-    def _fresh_start(self, hook: protocol.Hook, project: Project) -> str:
-        without: frozenset[Kind] = LOADED_BY_THE_CLIENT | {"guidance"}
+    def _fresh_start(self, hook: protocol.HookParams, project: Project) -> str:
+        without: frozenset[ContextKind] = LOADED_BY_THE_CLIENT | {"guidance"}
         loaded = self._context.assemble(
             hook.cwd, session_id=hook.session_id, source=hook.source, without=without
         )
         pieces = [self._where_it_stopped(hook, project), loaded.text if loaded.parts else ""]
         return within("\n\n".join(piece for piece in pieces if piece))
 
-    def _where_it_stopped(self, hook: protocol.Hook, project: Project) -> str:
+    def _where_it_stopped(self, hook: protocol.HookParams, project: Project) -> str:
         folders = {paths.project_folder(self._places, place) for place in (hook.cwd, project.root)}
         last = self._notes.latest(sorted(folders), but=hook.session_id)
         if last is None or self._now() - last.modified > RECENT_NOTES_SECONDS:
             return ""
         return where(last)
 
-    async def _prompt(self, hook: protocol.Hook) -> str:
+    async def _prompt(self, hook: protocol.HookParams) -> str:
         prompt = hook.prompt.strip()
         if prompt.startswith(_MACHINE_PROMPTS) or not self._recall.is_worth_asking(prompt):
             return ""
         tools: list[str] = []
         if self._recall.asks_a_model:  # the ranking does not look at them
             tools = await anyio.to_thread.run_sync(self._recent_tools, hook.transcript_path)
-        asked = protocol.Recall(
+        asked = protocol.RecallParams(
             query=prompt,
             cwd=hook.cwd,
             session_id=hook.session_id,
@@ -137,11 +137,11 @@ class Hooks:
         )
         return await self._recall.for_hook(asked, TEXT_UNITS)
 
-    async def _wake_tail(self, hook: protocol.Hook) -> None:
+    async def _wake_tail(self, hook: protocol.HookParams) -> None:
         if hook.transcript_path:
             await self._tail.turn_ended(hook.transcript_path)
 
-    async def _freshen(self, hook: protocol.Hook) -> None:
+    async def _freshen(self, hook: protocol.HookParams) -> None:
         transcript = self._notes.transcript_of(hook.session_id)
         await self._notes.freshen(hook.session_id, transcript, hook.cwd)
 

@@ -14,7 +14,7 @@ import structlog
 
 from memoryd.api.rules import protocol
 from memoryd.base.timestamps import moment
-from memoryd.memories.records import Change
+from memoryd.memories.records import MemoryChanged
 from memoryd.recall.rules import rendering as recall_text
 from memoryd.recall.surfaced import Surfaced
 
@@ -37,7 +37,7 @@ class RecallMethods:
         self._is_loaded.set()
         log.info("recall-ready")
 
-    async def answer(self, params: protocol.Recall) -> "RecallAnswer":
+    async def answer(self, params: protocol.RecallParams) -> "RecallAnswer":
         from memoryd.recall.answer import Asked  # noqa: PLC0415 - loaded by now, in the background
 
         recall = await self._ready()
@@ -54,7 +54,7 @@ class RecallMethods:
             )
         )
 
-    async def for_hook(self, params: protocol.Recall, limit_units: int) -> str:
+    async def for_hook(self, params: protocol.RecallParams, limit_units: int) -> str:
         """The memories as a hook may inject them."""
         answer = await self.answer(params)
         return recall_text.hook_text(answer.memories, time.time(), limit_units)
@@ -75,7 +75,7 @@ class RecallMethods:
     async def warm(self, cwd: str) -> None:
         await (await self._ready()).warm(cwd)
 
-    def changed(self, change: Change) -> None:
+    def changed(self, change: MemoryChanged) -> None:
         if self._recall is not None:
             self._recall.changed(change)
 

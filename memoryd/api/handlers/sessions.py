@@ -13,9 +13,9 @@ from memoryd.memories.scopes import Scopes
 from memoryd.sessions.checkpoints import Checkpoint, Checkpoints
 from memoryd.sessions.context import Context
 from memoryd.sessions.notes import SessionNotes
-from memoryd.system.background import Errands
+from memoryd.system.background import Background
 from memoryd.transcripts.rules.turns import Compacted
-from memoryd.transcripts.turn_table import Filed
+from memoryd.transcripts.turn_table import QueuedTurn
 
 log = structlog.get_logger(__name__)
 
@@ -34,7 +34,7 @@ class SessionMethods:
         notes: SessionNotes,
         checkpoints: Checkpoints,
         recall: RecallMethods,
-        errands: Errands,
+        errands: Background,
     ) -> None:
         self._scopes = scopes
         self._hooks = hooks
@@ -44,7 +44,7 @@ class SessionMethods:
         self._recall = recall
         self._errands = errands
 
-    def turn_ended(self, filed: Filed) -> None:
+    def turn_ended(self, filed: QueuedTurn) -> None:
         """The tail's word that a turn is complete: the notes may be due."""
         transcript = f"{self._notes.root}/{filed.path}"
         self._errands.soon("notes", lambda: self._notes.turn_ended(filed.turn, transcript))
@@ -55,13 +55,13 @@ class SessionMethods:
         self._context.forget()
 
     async def answer(self, params: protocol.SessionParams) -> object:
-        if isinstance(params, protocol.Hook):
+        if isinstance(params, protocol.HookParams):
             return {"stdout": await self._hooks.stdout(params)}
         return await anyio.to_thread.run_sync(self._answer, params)
 
     def _answer(self, params: protocol.BlockingSessionParams) -> object:
         match params:
-            case protocol.Context():
+            case protocol.ContextParams():
                 return self._context.assemble(
                     params.cwd,
                     session_id=params.session_id,
@@ -69,20 +69,20 @@ class SessionMethods:
                     path=params.path,
                     agent=params.agent,
                 )
-            case protocol.ContextApprove():
+            case protocol.ContextApproveParams():
                 path = self._context.approve(params.cwd, params.path)
                 log.info("import-approved", path=path, cwd=params.cwd)
                 return {"approved": path}
-            case protocol.SessionNotes():
+            case protocol.SessionNotesParams():
                 return self._notes.serve(params.session_id)
-            case protocol.CheckpointSave():
+            case protocol.CheckpointSaveParams():
                 return self._save(params)
-            case protocol.CheckpointList():
+            case protocol.CheckpointListParams():
                 return {"checkpoints": self._checkpoints.list(self._scopes.root(params.cwd))}
-            case protocol.CheckpointGet():
+            case protocol.CheckpointGetParams():
                 kept, text = self._checkpoints.get(self._scopes.root(params.cwd), params.name)
                 return CheckpointText(**msgspec.structs.asdict(kept), text=text)
-            case protocol.CheckpointRemove():
+            case protocol.CheckpointRemoveParams():
                 project = self._scopes.root(params.cwd)
                 self._checkpoints.remove(project, params.name)
                 log.info("checkpoint-removed", project=project, name=params.name)
@@ -90,7 +90,7 @@ class SessionMethods:
             case _:
                 assert_never(params)
 
-    def _save(self, params: protocol.CheckpointSave) -> Checkpoint:
+    def _save(self, params: protocol.CheckpointSaveParams) -> Checkpoint:
         """A copy of the session's notes; without a session, of the newest one in the project."""
         session = params.session_id or self._notes.newest_session(params.cwd)
         text, project = self._notes.serve(session).text, self._scopes.root(params.cwd)

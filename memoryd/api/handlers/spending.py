@@ -11,10 +11,10 @@ import msgspec
 from memoryd.api.rules import protocol
 from memoryd.base.config import Budget, Settings
 from memoryd.extraction.rules.batching import Pause
-from memoryd.extraction.worker import ExtractWorker
+from memoryd.extraction.worker import ExtractionWorker
 from memoryd.llm.connect import ModelServer, local_now
 from memoryd.llm.rules.spending import Spent, may_call, may_spend
-from memoryd.llm.spending_table import StateLedger, Total
+from memoryd.llm.spending_table import SpendingTable, Total
 from memoryd.memories.rules.topics import iso_time
 
 # The least that anything costs: what does not fit now does not fit at all.
@@ -56,8 +56,8 @@ class CostReport(msgspec.Struct, frozen=True):
 class ExtractMethods:
     def __init__(
         self,
-        worker: ExtractWorker,
-        ledger: StateLedger,
+        worker: ExtractionWorker,
+        ledger: SpendingTable,
         settings: Settings,
         models: ModelServer | None,
         now: Callable[[], datetime] = local_now,
@@ -70,9 +70,9 @@ class ExtractMethods:
 
     async def answer(self, params: protocol.ExtractParams) -> object:
         match params:
-            case protocol.Cost():
+            case protocol.CostParams():
                 return await anyio.to_thread.run_sync(self._cost, params.days)
-            case protocol.QueueRetry():
+            case protocol.QueueRetryParams():
                 return {"retried": await self._worker.retry_parked()}
             case _:
                 assert_never(params)

@@ -18,20 +18,20 @@ class TranscriptMethods:
 
     async def answer(self, params: protocol.TranscriptParams) -> object:
         match params:
-            case protocol.TurnEnded():
+            case protocol.TurnEndedParams():
                 return {"queued": await self._tail.turn_ended(params.transcript_path)}
-            case protocol.SessionList():
+            case protocol.SessionListParams():
                 found = await anyio.to_thread.run_sync(
                     self._sessions.of_project, params.cwd, params.limit
                 )
                 return {"sessions": found}
-            case protocol.SessionShow():
+            case protocol.SessionShowParams():
                 return await anyio.to_thread.run_sync(self._sessions.show, params.session_id)
-            case protocol.ImportStart(dry_run=True):
+            case protocol.ImportStartParams(dry_run=True):
                 return await self._backfill.estimate(params.cwd, params.since)
-            case protocol.ImportStart():
+            case protocol.ImportStartParams():
                 return await self._backfill.start(params.cwd, params.since)
-            case protocol.ImportStop():
+            case protocol.ImportStopParams():
                 return {"stopping": self._backfill.stop()}
             case _:
                 assert_never(params)

@@ -42,25 +42,25 @@ class ErrorData(msgspec.Struct, frozen=True):
     hint: str = ""
 
 
-class Failure(msgspec.Struct, frozen=True):
+class ErrorBody(msgspec.Struct, frozen=True):
     code: int
     message: str
     data: ErrorData
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class ResultResponse(msgspec.Struct, frozen=True, kw_only=True):
     jsonrpc: str = "2.0"
     id: Id
     result: msgspec.Raw
 
 
-class ErrorAnswer(msgspec.Struct, frozen=True, kw_only=True):
+class ErrorResponse(msgspec.Struct, frozen=True, kw_only=True):
     jsonrpc: str = "2.0"
     id: Id
-    error: Failure
+    error: ErrorBody
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True):
+class EventNotification(msgspec.Struct, frozen=True, kw_only=True):
     """A notification to a subscriber; `params` names the kind and holds its data."""
 
     jsonrpc: str = "2.0"
@@ -77,41 +77,41 @@ class RequestError(MemorydError):
         self.wire_kind = kind
 
 
-def failure_of(error: BaseException) -> Failure:
+def failure_of(error: BaseException) -> ErrorBody:
     """The one place where an exception becomes a wire error; a bug shows no inner text."""
     match error:
         case RequestError():
-            return Failure(error.wire_code, error.message, ErrorData(error.wire_kind, error.hint))
+            return ErrorBody(error.wire_code, error.message, ErrorData(error.wire_kind, error.hint))
         case MemorydError():
-            return Failure(error.code, error.message, ErrorData(error.kind, error.hint))
+            return ErrorBody(error.code, error.message, ErrorData(error.kind, error.hint))
         case _:
             hint = "memoryd logs shows what happened"
-            return Failure(INTERNAL_ERROR, "internal error", ErrorData("bug", hint))
+            return ErrorBody(INTERNAL_ERROR, "internal error", ErrorData("bug", hint))
 
 
 # --- params -------------------------------------------------------------------------------------
 
 
-class Ping(msgspec.Struct, frozen=True):
+class PingParams(msgspec.Struct, frozen=True):
     pass
 
 
-class Status(msgspec.Struct, frozen=True):
+class StatusParams(msgspec.Struct, frozen=True):
     cwd: str | None = None
 
 
-class Health(msgspec.Struct, frozen=True):
+class HealthParams(msgspec.Struct, frozen=True):
     """`provider` asks for one small call to the model server, which costs what it costs."""
 
     cwd: str
     provider: bool = False
 
 
-class Shutdown(msgspec.Struct, frozen=True):
+class ShutdownParams(msgspec.Struct, frozen=True):
     pass
 
 
-class Subscribe(msgspec.Struct, frozen=True):
+class SubscribeParams(msgspec.Struct, frozen=True):
     """Without `kinds`, every event; a kind that there is not would be waited for in vain."""
 
     kinds: list[str] | None = None
@@ -124,7 +124,7 @@ class Subscribe(msgspec.Struct, frozen=True):
                 raise ValueError(f"no event is of kind {kind[:100]!r}; did you mean {near}?")
 
 
-class MemoryList(msgspec.Struct, frozen=True):
+class MemoryListParams(msgspec.Struct, frozen=True):
     cwd: str
     scope: Literal["project", "user", "team", "agent"] | None = None
     type: Literal["user", "feedback", "project", "reference"] | None = None
@@ -132,12 +132,12 @@ class MemoryList(msgspec.Struct, frozen=True):
     as_of: str | None = None
 
 
-class MemoryGet(msgspec.Struct, frozen=True):
+class MemoryGetParams(msgspec.Struct, frozen=True):
     cwd: str
     path: str
 
 
-class MemorySave(msgspec.Struct, frozen=True):
+class MemorySaveParams(msgspec.Struct, frozen=True):
     cwd: str
     name: str
     description: str
@@ -148,13 +148,13 @@ class MemorySave(msgspec.Struct, frozen=True):
     by: Literal["user", "agent"] = "user"
 
 
-class MemoryForget(msgspec.Struct, frozen=True):
+class MemoryForgetParams(msgspec.Struct, frozen=True):
     cwd: str
     path: str
     by: Literal["user", "agent"] = "user"
 
 
-class MemoryHistory(msgspec.Struct, frozen=True):
+class MemoryHistoryParams(msgspec.Struct, frozen=True):
     """`version` asks for the text of that one as well."""
 
     cwd: str
@@ -162,18 +162,18 @@ class MemoryHistory(msgspec.Struct, frozen=True):
     version: int | None = None
 
 
-class MemoryRestore(msgspec.Struct, frozen=True):
+class MemoryRestoreParams(msgspec.Struct, frozen=True):
     cwd: str
     path: str
     version: int | None = None
 
 
-class Switch(msgspec.Struct, frozen=True):
+class SwitchParams(msgspec.Struct, frozen=True):
     enabled: bool
     cwd: str | None = None
 
 
-class Recall(msgspec.Struct, frozen=True):
+class RecallParams(msgspec.Struct, frozen=True):
     """Without a deadline the answer waits for the index; with one, it is made of what is there."""
 
     query: str
@@ -186,7 +186,7 @@ class Recall(msgspec.Struct, frozen=True):
     as_of: str | None = None
 
 
-class Hook(msgspec.Struct, frozen=True):
+class HookParams(msgspec.Struct, frozen=True):
     """The agent's own JSON as it is; what is not named here is passed over."""
 
     hook_event_name: str
@@ -197,7 +197,7 @@ class Hook(msgspec.Struct, frozen=True):
     prompt: str = ""
 
 
-class Context(msgspec.Struct, frozen=True):
+class ContextParams(msgspec.Struct, frozen=True):
     cwd: str
     session_id: str | None = None
     source: str | None = None
@@ -205,65 +205,65 @@ class Context(msgspec.Struct, frozen=True):
     agent: str | None = None
 
 
-class ContextApprove(msgspec.Struct, frozen=True):
+class ContextApproveParams(msgspec.Struct, frozen=True):
     cwd: str
     path: str
 
 
-class SessionNotes(msgspec.Struct, frozen=True):
+class SessionNotesParams(msgspec.Struct, frozen=True):
     session_id: str
     cwd: str = ""
 
 
-class CheckpointSave(msgspec.Struct, frozen=True):
+class CheckpointSaveParams(msgspec.Struct, frozen=True):
     cwd: str
     name: str
     session_id: str | None = None
 
 
-class CheckpointList(msgspec.Struct, frozen=True):
+class CheckpointListParams(msgspec.Struct, frozen=True):
     cwd: str
 
 
-class CheckpointGet(msgspec.Struct, frozen=True):
+class CheckpointGetParams(msgspec.Struct, frozen=True):
     cwd: str
     name: str
 
 
-class CheckpointRemove(msgspec.Struct, frozen=True):
+class CheckpointRemoveParams(msgspec.Struct, frozen=True):
     cwd: str
     name: str
 
 
 BlockingSessionParams = (
-    Context
-    | ContextApprove
-    | SessionNotes
-    | CheckpointSave
-    | CheckpointList
-    | CheckpointGet
-    | CheckpointRemove
+    ContextParams
+    | ContextApproveParams
+    | SessionNotesParams
+    | CheckpointSaveParams
+    | CheckpointListParams
+    | CheckpointGetParams
+    | CheckpointRemoveParams
 )
-SessionParams = Hook | BlockingSessionParams
+SessionParams = HookParams | BlockingSessionParams
 
 
-class TurnEnded(msgspec.Struct, frozen=True):
+class TurnEndedParams(msgspec.Struct, frozen=True):
     session_id: str
     transcript_path: str
 
 
-class SessionList(msgspec.Struct, frozen=True):
+class SessionListParams(msgspec.Struct, frozen=True):
     cwd: str
     limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 50
 
 
-class SessionShow(msgspec.Struct, frozen=True):
+class SessionShowParams(msgspec.Struct, frozen=True):
     """`session_id` may be cut short, as long as it fits one session."""
 
     session_id: str
 
 
-class ImportStart(msgspec.Struct, frozen=True):
+class ImportStartParams(msgspec.Struct, frozen=True):
     """Without a `cwd`, every project; `since` is a date or a length of time such as 30d."""
 
     since: str
@@ -271,80 +271,89 @@ class ImportStart(msgspec.Struct, frozen=True):
     dry_run: bool = False
 
 
-class ImportStop(msgspec.Struct, frozen=True):
+class ImportStopParams(msgspec.Struct, frozen=True):
     pass
 
 
-TranscriptParams = TurnEnded | SessionList | SessionShow | ImportStart | ImportStop
+TranscriptParams = (
+    TurnEndedParams | SessionListParams | SessionShowParams | ImportStartParams | ImportStopParams
+)
 
 
-class Cost(msgspec.Struct, frozen=True):
+class CostParams(msgspec.Struct, frozen=True):
     days: Annotated[int, msgspec.Meta(ge=1, le=3660)] = 30
 
 
-class QueueRetry(msgspec.Struct, frozen=True):
+class QueueRetryParams(msgspec.Struct, frozen=True):
     """Tries every turn again that was parked after too many failures."""
 
 
-ExtractParams = Cost | QueueRetry
+ExtractParams = CostParams | QueueRetryParams
 
 
-class AboutDreams(msgspec.Struct, frozen=True):
+class DreamParamsBase(msgspec.Struct, frozen=True):
     """Over the memory of the project that `cwd` is in, or over the person's own."""
 
     cwd: str
     scope: Literal["project", "user"] = "project"
 
 
-class DreamStart(AboutDreams, frozen=True):
+class DreamStartParams(DreamParamsBase, frozen=True):
     """`force` passes the gates of time and sessions; `dry_run` changes nothing."""
 
     force: bool = False
     dry_run: bool = False
 
 
-class DreamStop(AboutDreams, frozen=True):
+class DreamStopParams(DreamParamsBase, frozen=True):
     pass
 
 
-class DreamAccept(AboutDreams, frozen=True):
+class DreamAcceptParams(DreamParamsBase, frozen=True):
     """A dream that the guard refused; without a number the last one that waits for review."""
 
     dream: int | None = None
 
 
-class DreamUndo(AboutDreams, frozen=True):
+class DreamUndoParams(DreamParamsBase, frozen=True):
     pass
 
 
-class DreamStatus(AboutDreams, frozen=True):
+class DreamStatusParams(DreamParamsBase, frozen=True):
     pass
 
 
-class DreamLog(AboutDreams, frozen=True):
+class DreamLogParams(DreamParamsBase, frozen=True):
     """Past dreams, newest first; with `dream`, that one alone and its diffs."""
 
     limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 20
     dream: int | None = None
 
 
-DreamParams = DreamStart | DreamStop | DreamAccept | DreamUndo | DreamStatus | DreamLog
+DreamParams = (
+    DreamStartParams
+    | DreamStopParams
+    | DreamAcceptParams
+    | DreamUndoParams
+    | DreamStatusParams
+    | DreamLogParams
+)
 
 # Everything that can be asked; `methods` matches it in one place and forgets none.
 Params = (
-    Ping
-    | Status
-    | Health
-    | Shutdown
-    | Subscribe
-    | MemoryList
-    | MemoryGet
-    | MemorySave
-    | MemoryForget
-    | MemoryHistory
-    | MemoryRestore
-    | Switch
-    | Recall
+    PingParams
+    | StatusParams
+    | HealthParams
+    | ShutdownParams
+    | SubscribeParams
+    | MemoryListParams
+    | MemoryGetParams
+    | MemorySaveParams
+    | MemoryForgetParams
+    | MemoryHistoryParams
+    | MemoryRestoreParams
+    | SwitchParams
+    | RecallParams
     | SessionParams
     | TranscriptParams
     | ExtractParams
@@ -352,40 +361,40 @@ Params = (
 )
 
 METHODS: Final[dict[str, type[Params]]] = {
-    "ping": Ping,
-    "status": Status,
-    "health": Health,
-    "shutdown": Shutdown,
-    "events/subscribe": Subscribe,
-    "memory/list": MemoryList,
-    "memory/get": MemoryGet,
-    "memory/save": MemorySave,
-    "memory/forget": MemoryForget,
-    "memory/history": MemoryHistory,
-    "memory/restore": MemoryRestore,
-    "switch": Switch,
-    "recall": Recall,
-    "hook": Hook,
-    "context": Context,
-    "context/approve": ContextApprove,
-    "session/notes": SessionNotes,
-    "checkpoint/save": CheckpointSave,
-    "checkpoint/list": CheckpointList,
-    "checkpoint/get": CheckpointGet,
-    "checkpoint/remove": CheckpointRemove,
-    "turn/ended": TurnEnded,
-    "session/list": SessionList,
-    "session/show": SessionShow,
-    "import/start": ImportStart,
-    "import/stop": ImportStop,
-    "cost": Cost,
-    "queue/retry": QueueRetry,
-    "dream/start": DreamStart,
-    "dream/stop": DreamStop,
-    "dream/accept": DreamAccept,
-    "dream/undo": DreamUndo,
-    "dream/status": DreamStatus,
-    "dream/log": DreamLog,
+    "ping": PingParams,
+    "status": StatusParams,
+    "health": HealthParams,
+    "shutdown": ShutdownParams,
+    "events/subscribe": SubscribeParams,
+    "memory/list": MemoryListParams,
+    "memory/get": MemoryGetParams,
+    "memory/save": MemorySaveParams,
+    "memory/forget": MemoryForgetParams,
+    "memory/history": MemoryHistoryParams,
+    "memory/restore": MemoryRestoreParams,
+    "switch": SwitchParams,
+    "recall": RecallParams,
+    "hook": HookParams,
+    "context": ContextParams,
+    "context/approve": ContextApproveParams,
+    "session/notes": SessionNotesParams,
+    "checkpoint/save": CheckpointSaveParams,
+    "checkpoint/list": CheckpointListParams,
+    "checkpoint/get": CheckpointGetParams,
+    "checkpoint/remove": CheckpointRemoveParams,
+    "turn/ended": TurnEndedParams,
+    "session/list": SessionListParams,
+    "session/show": SessionShowParams,
+    "import/start": ImportStartParams,
+    "import/stop": ImportStopParams,
+    "cost": CostParams,
+    "queue/retry": QueueRetryParams,
+    "dream/start": DreamStartParams,
+    "dream/stop": DreamStopParams,
+    "dream/accept": DreamAcceptParams,
+    "dream/undo": DreamUndoParams,
+    "dream/status": DreamStatusParams,
+    "dream/log": DreamLogParams,
 }
 
 

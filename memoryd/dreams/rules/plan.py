@@ -24,7 +24,13 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from memoryd.dreams.rules.similarity import Reading, Similarity, are_same, content_terms, meaning_of
+from memoryd.dreams.rules.similarity import (
+    ComparedMemory,
+    Similarity,
+    are_same,
+    content_terms,
+    meaning_of,
+)
 from memoryd.memories.rules import headers, index, topics
 from memoryd.memories.rules.topics import RECALL_LIMIT_BYTES, Topic
 
@@ -47,7 +53,7 @@ class Past(msgspec.Struct, frozen=True):
     text: str
 
 
-class Note(msgspec.Struct, frozen=True):
+class BelievedMemory(msgspec.Struct, frozen=True):
     """A memory that is believed now; `past` holds its versions, oldest first, as far as known."""
 
     file: str
@@ -65,7 +71,9 @@ class Flag(msgspec.Struct, frozen=True):
     concern: Concern
 
 
-def plan(notes: Iterable[Note], similarity: Similarity | None = None) -> list[Note]:
+def plan(
+    notes: Iterable[BelievedMemory], similarity: Similarity | None = None
+) -> list[BelievedMemory]:
     """The new texts of what a dream changes among these memories, none of which is retired."""
     old, dated = {}, []
     for note in notes:
@@ -78,7 +86,7 @@ def plan(notes: Iterable[Note], similarity: Similarity | None = None) -> list[No
 # --- dates --------------------------------------------------------------------------------------
 
 
-def with_dates(note: Note) -> Note:
+def with_dates(note: BelievedMemory) -> BelievedMemory:
     """The note with its relative dates made absolute, if it is of a type that has them."""
     topic = note.topic
     if topic.type != "project":
@@ -100,13 +108,13 @@ def has_relative_dates(text: str) -> bool:
     return bool(_dates_in(_without_quoted(text), datetime(2000, 1, 1)))  # noqa: DTZ001 - any day does
 
 
-def _dated(text: str, note: Note, from_: int = 0) -> str:
+def _dated(text: str, note: BelievedMemory, from_: int = 0) -> str:
     lines = text[from_:].split("\n")
     hidden = _without_quoted(text[from_:]).split("\n")
     return text[:from_] + "\n".join(map(_dated_line, lines, hidden, [note] * len(lines)))
 
 
-def _dated_line(line: str, hidden: str, note: Note) -> str:
+def _dated_line(line: str, hidden: str, note: BelievedMemory) -> str:
     said_at = _said_at(line, note)
     pieces, position = [], 0
     for mention in _dates_in(hidden, said_at) if said_at is not None else []:
@@ -115,7 +123,7 @@ def _dated_line(line: str, hidden: str, note: Note) -> str:
     return "".join([*pieces, line[position:]])
 
 
-def _said_at(line: str, note: Note) -> datetime | None:
+def _said_at(line: str, note: BelievedMemory) -> datetime | None:
     """The day from which a line counts: when it was first there, or when the memory was made."""
     first = next((n for n, past in enumerate(note.past) if line in past.text), 0)
     if first > 0:
@@ -147,13 +155,17 @@ def _body_start(text: str) -> int:
 # --- merging ------------------------------------------------------------------------------------
 
 
-def merge_all(notes: Sequence[Note], similarity: Similarity | None) -> list[Note]:
+def merge_all(
+    notes: Sequence[BelievedMemory], similarity: Similarity | None
+) -> list[BelievedMemory]:
     """The notes that are left when all that say the same are one.
 
     One that took something in may now fit a third: it goes on until nothing fits any more.
     """
     left = {note.file: note for note in notes}
-    readings = {note.file: Reading(note.file, note.topic) for note in notes if note.topic.type}
+    readings = {
+        note.file: ComparedMemory(note.file, note.topic) for note in notes if note.topic.type
+    }
     is_settled = False
     while not is_settled:
         is_settled = True
@@ -166,20 +178,20 @@ def merge_all(notes: Sequence[Note], similarity: Similarity | None) -> list[Note
                 continue
             is_settled = False
             left[keeper.file] = united
-            readings[keeper.file] = Reading(keeper.file, united.topic)
+            readings[keeper.file] = ComparedMemory(keeper.file, united.topic)
             del left[retired.file], readings[retired.file]
     return list(left.values())
 
 
-def _candidates(readings: Sequence[Reading]) -> list[tuple[Reading, Reading]]:
+def _candidates(readings: Sequence[ComparedMemory]) -> list[tuple[ComparedMemory, ComparedMemory]]:
     """Pairs that share the rarest term of one of them, or have the same body: all that can fit."""
-    by_term: dict[str, list[Reading]] = defaultdict(list)
-    by_body: dict[str, list[Reading]] = defaultdict(list)
+    by_term: dict[str, list[ComparedMemory]] = defaultdict(list)
+    by_body: dict[str, list[ComparedMemory]] = defaultdict(list)
     for reading in readings:
         by_body[reading.bare].append(reading)
         for term in reading.terms:
             by_term[term].append(reading)
-    pairs: dict[tuple[str, str], tuple[Reading, Reading]] = {}
+    pairs: dict[tuple[str, str], tuple[ComparedMemory, ComparedMemory]] = {}
     for reading in readings:
         rarest = min((by_term[term] for term in reading.terms), key=len, default=[])
         for other in (*by_body[reading.bare], *rarest):
@@ -189,15 +201,17 @@ def _candidates(readings: Sequence[Reading]) -> list[tuple[Reading, Reading]]:
     return [pairs[key] for key in sorted(pairs)]
 
 
-def _in_order_of_worth(one: Note, other: Note) -> tuple[Note, Note]:
-    def worth(note: Note) -> tuple[bool, int, float, str]:
+def _in_order_of_worth(
+    one: BelievedMemory, other: BelievedMemory
+) -> tuple[BelievedMemory, BelievedMemory]:
+    def worth(note: BelievedMemory) -> tuple[bool, int, float, str]:
         topic = note.topic
         return topic.trust == "user-said", len(content_terms(topic.body)), note.modified, note.file
 
     return (one, other) if worth(one) > worth(other) else (other, one)
 
 
-def unite(keeper: Note, other: Note) -> Note | None:
+def unite(keeper: BelievedMemory, other: BelievedMemory) -> BelievedMemory | None:
     """The keeper with what only the other says; None where the header has no room for that."""
     missing = _lines_missing(keeper.topic.body, other.topic.body)
     if missing and keeper.topic.trust != other.topic.trust:
@@ -215,7 +229,7 @@ def unite(keeper: Note, other: Note) -> Note | None:
         keeper.topic.type,
     ):
         return None
-    return Note(keeper.file, text, max(keeper.modified, other.modified), keeper.past)
+    return BelievedMemory(keeper.file, text, max(keeper.modified, other.modified), keeper.past)
 
 
 def _lines_missing(body: str, other: str) -> str:
@@ -245,7 +259,7 @@ def tidy_index(text: str, pointers: Mapping[str, str], newest_first: Sequence[st
     return "\n".join(lines[at] for at in ours) + "\n"
 
 
-def flags(notes: Sequence[Note], index_text: str) -> tuple[Flag, ...]:
+def flags(notes: Sequence[BelievedMemory], index_text: str) -> tuple[Flag, ...]:
     found = [Flag(topics.INDEX_FILE, "index is cut")] if index.loaded(index_text).is_cut else []
     for note in notes:
         topic = note.topic

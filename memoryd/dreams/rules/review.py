@@ -20,7 +20,7 @@ from memoryd.memories.rules.topics import INDEX_FILE, Topic
 from memoryd.text.masking.mask import presentable
 from memoryd.text.terms import terms_of
 
-Deed = Literal["new", "changed", "retired", "removed", "index"]
+FileAction = Literal["new", "changed", "retired", "removed", "index"]
 
 LEAST_KEPT: Final = 0.5
 LEAST_LEFT: Final = 0.1
@@ -34,7 +34,7 @@ class FileDiff(msgspec.Struct, frozen=True):
     """One file's part in a dream; `diff` is empty where the text did not change."""
 
     file: str
-    deed: Deed
+    deed: FileAction
     added: int = 0
     removed: int = 0
     diff: str = ""
@@ -119,7 +119,7 @@ def _words(text: str) -> frozenset[str]:
 
 def _diff(file: str, before: Texts, after: Texts, retired: Collection[str]) -> FileDiff:
     old, new = before.get(file), after.get(file)
-    deed: Deed = "changed"
+    deed: FileAction = "changed"
     if file == INDEX_FILE:
         deed = "index"
     elif old is None:

@@ -79,7 +79,7 @@ _LOOKS_SPECIFIC = late(r"\d|[^\W_][./_@:-]+[^\W_]|[a-z][A-Z]|^[A-Z]{2}")
 _UNSPACED = late("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-class Reading(msgspec.Struct, frozen=True, dict=True):
+class ComparedMemory(msgspec.Struct, frozen=True, dict=True):
     """One memory as it is compared; what is costly is worked out once."""
 
     file: str
@@ -116,7 +116,9 @@ class Reading(msgspec.Struct, frozen=True, dict=True):
         return frozenset(content_terms(self.topic.name))
 
 
-def are_same(one: Reading, other: Reading, similarity: Similarity | None = None) -> bool:
+def are_same(
+    one: ComparedMemory, other: ComparedMemory, similarity: Similarity | None = None
+) -> bool:
     """Whether both say the same; the order of the two does not matter."""
     if one.topic.type != other.topic.type or one.topic.valid_until != other.topic.valid_until:
         return False
@@ -187,7 +189,7 @@ def specifics_of(text: str) -> frozenset[str]:
     return frozenset(found) - STOP_WORDS
 
 
-def _subjects_differ(one: Reading, other: Reading) -> bool:
+def _subjects_differ(one: ComparedMemory, other: ComparedMemory) -> bool:
     if one.specifics - other.specifics and other.specifics - one.specifics:
         return True
     if not (one.title_terms - other.everything and other.title_terms - one.everything):
@@ -196,7 +198,9 @@ def _subjects_differ(one: Reading, other: Reading) -> bool:
     return is_short or not one.title_terms.isdisjoint(other.title_terms)
 
 
-def _shared_needed(one: Reading, other: Reading, similarity: Similarity | None) -> float | None:
+def _shared_needed(
+    one: ComparedMemory, other: ComparedMemory, similarity: Similarity | None
+) -> float | None:
     """How much of the richer statement the poorer one must have; None when they are too far."""
     if one.title_terms == other.title_terms:
         return SHARED_ENOUGH_IF_CLOSE

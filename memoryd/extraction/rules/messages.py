@@ -21,7 +21,7 @@ from memoryd.llm.rules.prompts import quoted
 from memoryd.text.invisible import strip_invisible
 from memoryd.text.masking.mask import mask
 from memoryd.transcripts.rules.entries import GIST_CHARS_MAX, cut
-from memoryd.transcripts.rules.turns import Part, Turn
+from memoryd.transcripts.rules.turns import Turn, TurnPart
 
 SkipReason = Literal["", "no-prose", "agent-wrote-memory"]
 
@@ -51,7 +51,7 @@ def files_beneath(folder: str, turn: Turn) -> list[str]:
     return [file.removeprefix(f"{folder}/") for file in written if file.startswith(f"{folder}/")]
 
 
-def spoken(turn: Turn) -> tuple[Part, ...]:
+def spoken(turn: Turn) -> tuple[TurnPart, ...]:
     """What a person said in words, as opposed to commands and lines for the shell."""
     return tuple(part for part in turn.prompts if part.source in SPOKEN_SOURCES)
 
@@ -75,7 +75,7 @@ def size_of(turn: Turn) -> int:
     )
 
 
-def said_at(part: Part) -> datetime | None:
+def said_at(part: TurnPart) -> datetime | None:
     """When it was said, by the person's own clock."""
     try:
         return datetime.fromisoformat(part.at).astimezone()
@@ -104,7 +104,7 @@ def _quotations(turn: Turn) -> Iterator[str]:
                 yield quoted("notice", "The person interrupted the assistant here.")
 
 
-def _tool_text(call: Part, output: Part | None, room_chars: int) -> str:
+def _tool_text(call: TurnPart, output: TurnPart | None, room_chars: int) -> str:
     # A long gist was cut by the reader, perhaps in the middle of a secret.
     gist = call.gist if len(call.gist) < SHORT_GIST_CHARS else call.gist.rpartition(" ")[0]
     head = _clean(f"{call.tool} {gist}".strip(), OUTPUT_CHARS_MAX)

@@ -148,7 +148,7 @@ class Scales(msgspec.Struct, frozen=True):
         return self.whole.is_said and in_part and not self.is_printed
 
 
-class Evidence:
+class OriginEvidence:
     """What was said by the person, and what was printed, in the messages of one task."""
 
     def __init__(self, prompts: Iterable[str], printed: Iterable[str] = ()) -> None:

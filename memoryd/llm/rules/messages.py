@@ -24,7 +24,7 @@ import msgspec
 
 from memoryd.base.errors import Refused, Unavailable
 
-Outcome = Literal["complete", "cut", "refused"]
+ProviderOutcome = Literal["complete", "cut", "refused"]
 Answered = TypeVar("Answered", bound=msgspec.Struct)
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -107,7 +107,7 @@ class AssistantTurn(msgspec.Struct, frozen=True):
     content_json: bytes
 
 
-Turn = UserTurn | AssistantTurn
+MessageTurn = UserTurn | AssistantTurn
 
 
 class ToolDefinition(msgspec.Struct, frozen=True):
@@ -131,7 +131,7 @@ class ModelRequest(msgspec.Struct, frozen=True):
     model: str
     max_tokens: int
     system: tuple[Text, ...]
-    turns: tuple[Turn, ...]
+    turns: tuple[MessageTurn, ...]
     tools: tuple[ToolDefinition, ...] = ()
     answer_type: type[msgspec.Struct] | None = None
     thinks: bool = True
@@ -174,7 +174,7 @@ class ModelAnswer(msgspec.Struct, frozen=True):
     turn: AssistantTurn
     text: str
     calls: tuple[ToolCall, ...]
-    outcome: Outcome
+    outcome: ProviderOutcome
     stop_reason: str
     usage: Usage
     usd: float = 0.0
@@ -229,7 +229,7 @@ def read_answer(body: bytes) -> ModelAnswer:
     )
 
 
-def outcome_of(stop_reason: str | None, calls: Sequence[ToolCall]) -> Outcome:
+def outcome_of(stop_reason: str | None, calls: Sequence[ToolCall]) -> ProviderOutcome:
     """Whether an answer may be acted on; one that stops for tools and names none was cut."""
     if stop_reason == "refusal":
         return "refused"

@@ -191,7 +191,7 @@ _NO_PROJECT = (
 )
 
 
-class Place(msgspec.Struct, frozen=True):
+class JobPlace(msgspec.Struct, frozen=True):
     """Where a job works; absolute paths, as the tools want them."""
 
     memory_dir: str
@@ -214,7 +214,7 @@ def system_blocks() -> tuple[Text, ...]:
 
 
 def extraction_opening(
-    place: Place,
+    place: JobPlace,
     manifest: Sequence[str],
     messages: Sequence[str],
     today: date,
@@ -235,7 +235,7 @@ def extraction_opening(
 
 
 def dream_opening(
-    place: Place, manifest: Sequence[str], limits: IndexLimits, today: date
+    place: JobPlace, manifest: Sequence[str], limits: IndexLimits, today: date
 ) -> tuple[Text, ...]:
     """The first user message of a dream."""
     job = _DREAM.format(

@@ -35,7 +35,7 @@ FAILURES_TO_OPEN = 5
 PROBE_SECONDS = 600.0
 LONGEST_PAUSE_SECONDS = 3600.0
 
-Reason = Literal["ok", "day-cap", "month-cap", "breaker-open"]
+PauseReason = Literal["ok", "day-cap", "month-cap", "breaker-open"]
 
 
 FREE = Price(input_usd=0.0, output_usd=0.0)
@@ -48,10 +48,10 @@ class Spent(msgspec.Struct, frozen=True):
     month_usd: float = 0.0
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class SpendingVerdict(msgspec.Struct, frozen=True):
     """`until` is when it is worth asking again, in seconds since the epoch; 0 when allowed."""
 
-    reason: Reason = "ok"
+    reason: PauseReason = "ok"
     until: float = 0.0
 
     @property
@@ -102,15 +102,15 @@ def price_of(model: str, prices: Mapping[str, Price], unpriced: Price | None = N
     return unpriced or prices.get("unknown") or DEFAULT_PRICES["unknown"]
 
 
-def may_spend(spent: Spent, estimate_usd: float, caps: Budget, now: datetime) -> Verdict:
+def may_spend(spent: Spent, estimate_usd: float, caps: Budget, now: datetime) -> SpendingVerdict:
     """Whether a call that may cost `estimate_usd` fits; a free one always does."""
     if estimate_usd <= 0.0:
-        return Verdict()
+        return SpendingVerdict()
     if spent.month_usd + estimate_usd > caps.usd_per_month:
-        return Verdict("month-cap", _next_month(now).timestamp())
+        return SpendingVerdict("month-cap", _next_month(now).timestamp())
     if spent.today_usd + estimate_usd > caps.usd_per_day:
-        return Verdict("day-cap", _midnight(now + timedelta(days=1)).timestamp())
-    return Verdict()
+        return SpendingVerdict("day-cap", _midnight(now + timedelta(days=1)).timestamp())
+    return SpendingVerdict()
 
 
 def _midnight(moment: datetime) -> datetime:
@@ -122,9 +122,13 @@ def _next_month(moment: datetime) -> datetime:
     return _midnight(moment + timedelta(days=days_left))
 
 
-def may_call(breaker: Breaker, now: float) -> Verdict:
+def may_call(breaker: Breaker, now: float) -> SpendingVerdict:
     ends_at = breaker.opened_at + breaker.open_seconds
-    return Verdict("breaker-open", ends_at) if breaker.opened_at <= now < ends_at else Verdict()
+    return (
+        SpendingVerdict("breaker-open", ends_at)
+        if breaker.opened_at <= now < ends_at
+        else SpendingVerdict()
+    )
 
 
 def before_call(breaker: Breaker, now: float) -> Breaker:

@@ -23,15 +23,15 @@ DISABLE_VARIABLE = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
 FALSY = frozenset({"0", "false", "no", "off"})
 EXCLUDES_LIMIT = 1000
 
-Source = Literal["managed", "user", "project", "local"]
-WEIGHT: tuple[Source, ...] = ("managed", "project", "local", "user")
-Value = TypeVar("Value")
+SettingsSource = Literal["managed", "user", "project", "local"]
+WEIGHT: tuple[SettingsSource, ...] = ("managed", "project", "local", "user")
+SettingsValue = TypeVar("SettingsValue")
 
 
 class SettingsFile(msgspec.Struct, frozen=True, kw_only=True):
     """What one file may say, and why anything else in it was passed over."""
 
-    source: Source
+    source: SettingsSource
     auto_memory_enabled: bool | None = None
     auto_dream_enabled: bool | None = None
     auto_memory_directory: str | None = None
@@ -43,9 +43,9 @@ class ClaudeSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The four files taken together; `*_says` names the file that decided."""
 
     memory_enabled: bool = True
-    memory_says: Source | None = None
+    memory_says: SettingsSource | None = None
     dream_enabled: bool = True
-    dream_says: Source | None = None
+    dream_says: SettingsSource | None = None
     auto_memory_directory: str | None = None
     claude_md_excludes: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class Switch(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-def settings_paths(places: Places, project_dir: str) -> tuple[tuple[Source, str], ...]:
+def settings_paths(places: Places, project_dir: str) -> tuple[tuple[SettingsSource, str], ...]:
     """Where the four files lie for a session in a directory."""
     return (
         ("managed", places.managed_settings_file),
@@ -66,7 +66,7 @@ def settings_paths(places: Places, project_dir: str) -> tuple[tuple[Source, str]
     )
 
 
-def claude_settings(texts: Iterable[tuple[Source, str]]) -> ClaudeSettings:
+def claude_settings(texts: Iterable[tuple[SettingsSource, str]]) -> ClaudeSettings:
     """What the files that exist amount to, in whatever order they were read."""
     files = [settings_file(source, text) for source, text in texts]
     files.sort(key=lambda file: WEIGHT.index(file.source))
@@ -85,8 +85,8 @@ def claude_settings(texts: Iterable[tuple[Source, str]]) -> ClaudeSettings:
 
 
 def first_word(
-    files: list[SettingsFile], ask: Callable[[SettingsFile], Value | None]
-) -> tuple[Value | None, Source | None]:
+    files: list[SettingsFile], ask: Callable[[SettingsFile], SettingsValue | None]
+) -> tuple[SettingsValue | None, SettingsSource | None]:
     """The first answer that any file gives, and whose it is."""
     for file in files:
         answer = ask(file)
@@ -95,7 +95,7 @@ def first_word(
     return None, None
 
 
-def settings_file(source: Source, text: str) -> SettingsFile:
+def settings_file(source: SettingsSource, text: str) -> SettingsFile:
     """What one settings file says, as far as its source may say it; never raises."""
     try:
         content = msgspec.json.decode(text.removeprefix("\ufeff"))
@@ -103,7 +103,7 @@ def settings_file(source: Source, text: str) -> SettingsFile:
         return SettingsFile(source=source, ignored=("the file is not valid JSON",))
     if not isinstance(content, dict):
         return SettingsFile(source=source, ignored=("the file is not a JSON object",))
-    reader = Reader(content, from_repository=source in {"project", "local"})
+    reader = SettingsReader(content, from_repository=source in {"project", "local"})
     return SettingsFile(
         source=source,
         auto_memory_enabled=reader.switch("autoMemoryEnabled"),
@@ -114,7 +114,7 @@ def settings_file(source: Source, text: str) -> SettingsFile:
     )
 
 
-class Reader:
+class SettingsReader:
     """Takes values out of one file and collects the reasons for those it leaves."""
 
     def __init__(self, content: dict[str, object], *, from_repository: bool) -> None:

@@ -42,7 +42,7 @@ _WHY = re.compile(r"\s(?:\*\*)?Why:(?:\*\*)?\s+")
 _NOT_AN_ID = re.compile(r"[^\w.:-]")
 
 
-class Entry(msgspec.Struct, frozen=True):
+class LogEntry(msgspec.Struct, frozen=True):
     """One thing worth keeping; `session_id` is empty where nobody vouches for it."""
 
     at: datetime
@@ -58,19 +58,19 @@ class Entry(msgspec.Struct, frozen=True):
         return reasons[0] if reasons else ""
 
 
-class Section(msgspec.Struct, frozen=True):
+class LogSection(msgspec.Struct, frozen=True):
     """What one extraction adds: entries from some turns of one session."""
 
     session_id: str
     turn_ids: tuple[str, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[LogEntry, ...]
 
 
 def heading(day: date) -> str:
     return f"# {day.isoformat()}\n"
 
 
-def rendered(section: Section, day: date, written: str) -> str:
+def rendered(section: LogSection, day: date, written: str) -> str:
     """The lines of a section in the log of a day."""
     session = _NOT_AN_ID.sub("-", section.session_id)
     turns = ",".join(map(turn_mark, section.turn_ids))
@@ -91,9 +91,9 @@ def turn_marks_in(text: str) -> frozenset[str]:
     return frozenset(turn for turns in found for turn in turns)
 
 
-def entries_in(text: str, day: date) -> list[Entry]:
+def entries_in(text: str, day: date) -> list[LogEntry]:
     """Every line that is an entry, with the origin that a mark gives it."""
-    found: list[Entry] = []
+    found: list[LogEntry] = []
     session, vouched = "", 0
     for line in text.splitlines():
         if mark := _MARK.fullmatch(line.strip()):
@@ -141,13 +141,13 @@ def _marks(text: str) -> Sequence[re.Match[str]]:
     return [mark for line in text.splitlines() if (mark := _MARK.fullmatch(line.strip()))]
 
 
-def _line(entry: Entry, day: date) -> str:
+def _line(entry: LogEntry, day: date) -> str:
     said_on = "" if entry.at.date() == day else f"{entry.at:%Y-%m-%d} "
     text = " ".join(entry.text.split())
     return f"- {said_on}{entry.at:%H:%M} ({entry.type}, {entry.trust}) {text}"
 
 
-def _entry(match: re.Match[str], day: date, session_id: str) -> Entry | None:
+def _entry(match: re.Match[str], day: date, session_id: str) -> LogEntry | None:
     try:
         said_on = date.fromisoformat(match["day"]) if match["day"] else day
         at = datetime.combine(said_on, time(int(match["hour"]), int(match["minute"])))
@@ -155,7 +155,7 @@ def _entry(match: re.Match[str], day: date, session_id: str) -> Entry | None:
         return None
     type_ = next(one for one in TYPES if one == match["type"])
     is_said = bool(session_id) and match["trust"] == "user-said"
-    return Entry(
+    return LogEntry(
         at.astimezone(),
         type_,
         "user-said" if is_said else "agent-concluded",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 HEADER_LIMIT_BYTES: Final = 4096
 
-Value: TypeAlias = str | list[str] | dict[str, str]
+HeaderValue: TypeAlias = str | list[str] | dict[str, str]
 
 _FENCE = late(r"---[ \t]*\r?\n")
 _CLOSING = late(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
@@ -58,7 +58,7 @@ class Sections(msgspec.Struct, frozen=True):
     rest: str
 
 
-class Entry(msgspec.Struct, frozen=True):
+class HeaderEntry(msgspec.Struct, frozen=True):
     """One key with the lines that belong to it."""
 
     key: str
@@ -112,7 +112,7 @@ def handler() -> "BaseHandler":
     return PlainHandler()
 
 
-def read(text: str) -> tuple[dict[str, Value], str]:
+def read(text: str) -> tuple[dict[str, HeaderValue], str]:
     """The fields of the header and the text below it; no fields where the header is broken."""
     text = text.removeprefix("\ufeff")
     if not _FENCE.match(text):
@@ -176,13 +176,13 @@ def _is_broken(block: str) -> bool:
     return False
 
 
-def _values(block: str) -> dict[str, Value]:
+def _values(block: str) -> dict[str, HeaderValue]:
     return {entry.key: _value(entry) for entry in _entries(block)}
 
 
-def _entries(block: str) -> list[Entry]:
+def _entries(block: str) -> list[HeaderEntry]:
     """The header's keys in order, each with its continuation lines."""
-    found: list[Entry] = []
+    found: list[HeaderEntry] = []
     for line in block.splitlines():
         if not line.strip():
             if found:
@@ -200,14 +200,14 @@ def _entries(block: str) -> list[Entry]:
     return found
 
 
-def _entry(line: str) -> Entry:
+def _entry(line: str) -> HeaderEntry:
     match = _KEY.match(line.rstrip())
     if match is None:
         raise BrokenHeaderError
-    return Entry(match[1], [(match[2] or "").strip()])
+    return HeaderEntry(match[1], [(match[2] or "").strip()])
 
 
-def _value(entry: Entry) -> Value:
+def _value(entry: HeaderEntry) -> HeaderValue:
     first, *more = entry.lines
     if first == "" and any(line.strip() for line in more):
         return _nested([line for line in more if line.strip()])
@@ -221,7 +221,7 @@ def _value(entry: Entry) -> Value:
     return _unquoted(whole)
 
 
-def _nested(lines: list[str]) -> Value:
+def _nested(lines: list[str]) -> HeaderValue:
     items = [_ITEM.match(line) for line in lines]
     if all(items):
         return [_unquoted(item[1].strip()) for item in items if item]

@@ -164,7 +164,7 @@ def _type_named(text: str) -> TopicType | None:
     return next((known for known in TYPES if known == word), None)
 
 
-def _file_names(value: headers.Value) -> tuple[str, ...]:
+def _file_names(value: headers.HeaderValue) -> tuple[str, ...]:
     if isinstance(value, dict):
         return ()
     names = value.strip("[]").split(",") if isinstance(value, str) else value

@@ -30,7 +30,7 @@ class Document(msgspec.Struct, frozen=True):
     modified_at: float = 0.0
 
 
-class Entry(msgspec.Struct, frozen=True):
+class IndexEntry(msgspec.Struct, frozen=True):
     """What the index keeps of a document beside its terms."""
 
     key: str
@@ -45,8 +45,8 @@ class Index:
         self.documents = Postings()
         self.word_vectors = Vectors()
         self.sentence_vectors = Vectors()
-        self._entries: dict[str, Entry] = {}
-        self._by_slot: list[Entry | None] = []
+        self._entries: dict[str, IndexEntry] = {}
+        self._by_slot: list[IndexEntry | None] = []
         self._tickets = 0
 
     def __len__(self) -> int:
@@ -60,7 +60,7 @@ class Index:
         self.remove(document.key)
         self._tickets += 1
         slot = self.documents.add(_weighted_counts(document))
-        entry = Entry(
+        entry = IndexEntry(
             key=document.key,
             ticket=self._tickets,
             slot=slot,
@@ -93,7 +93,7 @@ class Index:
         if entry is not None and entry.ticket == ticket:
             self.sentence_vectors.put(entry.slot, rows)
 
-    def entry_in(self, slot: int) -> Entry | None:
+    def entry_in(self, slot: int) -> IndexEntry | None:
         return self._by_slot[slot]
 
     def slots_of(self, keys: Iterable[str]) -> list[int]:

@@ -41,7 +41,7 @@ SOME_SUBSTANCE = 12.0
 _COMPANY = 1.5
 
 
-class Likeness(Enum):
+class VectorSimilarity(Enum):
     """Which vectors the cosine comes from; each kind has its own scale."""
 
     NONE = "none"
@@ -49,10 +49,10 @@ class Likeness(Enum):
     SENTENCES = "sentences"
 
 
-class Evidence(msgspec.Struct, frozen=True):
+class HitEvidence(msgspec.Struct, frozen=True):
     covered: float
     known: float
-    kind: Likeness
+    kind: VectorSimilarity
     cosine: float
     memories: int
     substance: float = ENOUGH_SUBSTANCE
@@ -68,20 +68,20 @@ class _Weights(msgspec.Struct, frozen=True):
 
 
 _WEIGHTS = {
-    Likeness.NONE: _Weights(5.5, 6.5, 0.0, 0.0, 0.53, 0.4),
-    Likeness.WORDS: _Weights(3.1, 4.2, 13.5, 0.74, 0.81, 17.4),
-    Likeness.SENTENCES: _Weights(2.4, 3.0, 14.8, 0.37, 0.82, 9.6),
+    VectorSimilarity.NONE: _Weights(5.5, 6.5, 0.0, 0.0, 0.53, 0.4),
+    VectorSimilarity.WORDS: _Weights(3.1, 4.2, 13.5, 0.74, 0.81, 17.4),
+    VectorSimilarity.SENTENCES: _Weights(2.4, 3.0, 14.8, 0.37, 0.82, 9.6),
 }
 
 
-def relevant_among(evidence: Sequence[Evidence]) -> list[bool]:
+def relevant_among(evidence: Sequence[HitEvidence]) -> list[bool]:
     """For each memory of an answer, whether it is shown."""
     surpluses = [surplus(one) for one in evidence]
     bar = -_COMPANY if max(surpluses, default=-math.inf) >= 0 else 0.0
     return [one >= bar for one in surpluses]
 
 
-def surplus(evidence: Evidence) -> float:
+def surplus(evidence: HitEvidence) -> float:
     """By how much the evidence for a memory outweighs chance."""
     if evidence.covered <= 0 and evidence.cosine < _LEAST_COSINE:
         return -math.inf

@@ -28,7 +28,7 @@ INTRODUCTION: Final = (
 
 _TAG_OF_THE_CLIENT = re.compile(r"<(?=\s*/?\s*system-reminder)", re.IGNORECASE)
 
-Budget = Literal["answer", "session"]
+SpentBudget = Literal["answer", "session"]
 
 
 class Recalled(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,14 +52,14 @@ class Served(msgspec.Struct, frozen=True):
     """What fits, with its bytes by path, and what was left out by which budget."""
 
     memories: list[Recalled]
-    left_out: list[tuple[str, Budget]]
+    left_out: list[tuple[str, SpentBudget]]
     sizes: dict[str, int]
 
 
 def within_budgets(found: Sequence[Recalled], session_spent_bytes: int) -> Served:
     """The memories that both budgets allow, in their order."""
     kept: list[Recalled] = []
-    left_out: list[tuple[str, Budget]] = []
+    left_out: list[tuple[str, SpentBudget]] = []
     sizes: dict[str, int] = {}
     spent = 0
     for one in found:

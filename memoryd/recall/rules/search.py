@@ -26,19 +26,19 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryd.recall.rules.index import Entry, Index
+from memoryd.recall.rules.index import Index, IndexEntry
 from memoryd.recall.rules.postings import Postings, Scores
 from memoryd.recall.rules.relevance import (
     ENOUGH_SUBSTANCE,
-    Evidence,
-    Likeness,
+    HitEvidence,
+    VectorSimilarity,
     rarity,
     relevant_among,
 )
 from memoryd.recall.rules.vectors import ABSENT, Vector, Vectors, common_part
 from memoryd.text.terms import near_misses, spoken_words, term_of, terms_of
 
-LIKENESS_WEIGHT = {Likeness.WORDS: 0.5, Likeness.SENTENCES: 0.8}
+LIKENESS_WEIGHT = {VectorSimilarity.WORDS: 0.5, VectorSimilarity.SENTENCES: 0.8}
 SLIP_WEIGHT = 0.8
 # Many a word is one slip from another that has nothing to do with it; few are other spellings.
 FAMILIAR_EVIDENCE = 0.3
@@ -85,7 +85,7 @@ class Hit(msgspec.Struct, frozen=True):
 
 class _Candidate(msgspec.Struct, frozen=True):
     part: Index
-    entry: Entry
+    entry: IndexEntry
     words: float
     meaning: float
 
@@ -155,7 +155,7 @@ class _Wording:
         """The share of the query's worth that each memory earns, 0 to 1."""
         return part.documents.scores(self.worths, self._mean_length) / self.whole_worth
 
-    def earned(self, part: Index, entry: Entry) -> Mapping[str, float]:
+    def earned(self, part: Index, entry: IndexEntry) -> Mapping[str, float]:
         """What each word of the query brought to one memory; the sum is its score."""
         shares = part.documents.shares(entry.slot, self.worths, self._mean_length)
         return {term: share / self.whole_worth for term, share in shares}
@@ -188,14 +188,18 @@ class _Wording:
 class _Sense:
     """The meaning of a query by one kind of vectors, set against those of all parts."""
 
-    def __init__(self, kind: Likeness, parts: Sequence[Index], query: Vector, floor: float) -> None:
+    def __init__(
+        self, kind: VectorSimilarity, parts: Sequence[Index], query: Vector, floor: float
+    ) -> None:
         self.kind = kind
         self._query = query
         self._floor = floor
         self._common = common_part([self.vectors_in(part) for part in parts], query)
 
     def vectors_in(self, part: Index) -> Vectors:
-        return part.sentence_vectors if self.kind is Likeness.SENTENCES else part.word_vectors
+        return (
+            part.sentence_vectors if self.kind is VectorSimilarity.SENTENCES else part.word_vectors
+        )
 
     def scores(self, part: Index) -> Scores:
         capacity = part.documents.capacity
@@ -211,8 +215,8 @@ class _Sense:
 def _senses_of(parts: Sequence[Index], question: Question) -> Iterator[_Sense]:
     """The kinds of vectors that can be compared, the better one first."""
     for kind, query, floor in (
-        (Likeness.SENTENCES, question.sentence_vector, question.unrelated_cosine),
-        (Likeness.WORDS, question.word_vector, 0.0),
+        (VectorSimilarity.SENTENCES, question.sentence_vector, question.unrelated_cosine),
+        (VectorSimilarity.WORDS, question.word_vector, 0.0),
     ):
         if query is not None:
             sense = _Sense(kind, parts, query, floor)
@@ -247,7 +251,7 @@ def _largest(scores: Scores, count: int) -> NDArray[np.intp]:
     return np.argpartition(scores, -count)[-count:]
 
 
-def _bonus(entry: Entry, now: float) -> float:
+def _bonus(entry: IndexEntry, now: float) -> float:
     half_lives = max(now - entry.modified_at, 0.0) / HALF_LIFE_SECONDS
     return NEWEST_BONUS * math.exp2(-half_lives) + TYPE_BONUS.get(entry.type, 0.0)
 
@@ -258,10 +262,12 @@ def _evidence_for(
     question: Question,
     wording: _Wording,
     senses: Sequence[_Sense],
-) -> Evidence:
+) -> HitEvidence:
     cosines = ((sense.kind, sense.cosine(one.part, one.entry.slot)) for sense in senses)
-    kind, cosine = next((found for found in cosines if found[1] != ABSENT), (Likeness.NONE, 0.0))
-    return Evidence(
+    kind, cosine = next(
+        (found for found in cosines if found[1] != ABSENT), (VectorSimilarity.NONE, 0.0)
+    )
+    return HitEvidence(
         covered=wording.covered(earned),
         known=wording.known,
         kind=kind,

@@ -34,7 +34,7 @@ _COMMA = re.compile(r",(?![^{}]*\})")
 _AFTER_A_PATH: Final = ".,;:!?)]}>\"'*"
 
 
-class Document(msgspec.Struct, frozen=True, kw_only=True):
+class InstructionDocument(msgspec.Struct, frozen=True, kw_only=True):
     """A file as it is served; `globs` is None when its header does not limit it to some files."""
 
     header: str = ""
@@ -53,13 +53,13 @@ class _Line(msgspec.Struct, frozen=True):
     is_code: bool = False
 
 
-def taken_apart(text: str) -> Document:
+def taken_apart(text: str) -> InstructionDocument:
     """Any text at all; never raises."""
     clean = strip_invisible(text).replace("\r\n", "\n")
     parts = headers.sections(clean)
     body = parts.rest if parts.block is None else parts.rest.partition("\n")[2]
     lines = list(_without_comments(body.split("\n")))
-    return Document(
+    return InstructionDocument(
         header=clean[: len(clean) - len(body)],
         body="\n".join(line.text for line in lines),
         imports=_imports(lines),

@@ -30,7 +30,7 @@ from msgspec import structs
 from memoryd.base.errors import InvalidInput
 from memoryd.base.paths import Places, expand_home, path_is_usable
 from memoryd.memories.rules.project_root import FileSystem, root_at, upward
-from memoryd.sessions.rules.instruction_text import Document
+from memoryd.sessions.rules.instruction_text import InstructionDocument
 from memoryd.sessions.rules.path_globs import Globs, TooInvolved
 
 READ_LIMIT_BYTES: Final = 1024 * 1024
@@ -43,7 +43,7 @@ RULE_LEVELS: Final = 8
 
 EXCLUDES_IGNORED: Final = "claudeMdExcludes is ignored: it could be matched in too many ways"
 
-Kind = Literal["managed", "user", "project", "local", "rule"]
+InstructionKind = Literal["managed", "user", "project", "local", "rule"]
 
 
 class InstructionFiles(FileSystem, Protocol):
@@ -52,14 +52,14 @@ class InstructionFiles(FileSystem, Protocol):
     def names_in(self, folder: str) -> Sequence[str]:
         """The names in a folder in a fixed order; none where it cannot be listed."""
 
-    def document(self, path: str) -> Document | None:
+    def document(self, path: str) -> InstructionDocument | None:
         """A regular text file taken apart; None if it is absent, no text, unreadable or longer."""
 
 
 class Instruction(msgspec.Struct, frozen=True, kw_only=True):
     """One file as it is served."""
 
-    kind: Kind
+    kind: InstructionKind
     path: str
     text: str
     warning: str = ""
@@ -146,7 +146,7 @@ class _Origin(msgspec.Struct, frozen=True, kw_only=True):
     `paths` of a rule are relative to.
     """
 
-    kind: Kind
+    kind: InstructionKind
     within: str | None = None
     rules_of: str = ""
     can_be_excluded: bool = True
@@ -237,7 +237,7 @@ class _Loader:
                 self._take_imports(name, real, document, origin, level)
 
     def _take_imports(
-        self, path: str, real: str, document: Document, origin: _Origin, level: int
+        self, path: str, real: str, document: InstructionDocument, origin: _Origin, level: int
     ) -> None:
         from_repository = level > 0 and is_inside(real, self._here.tree)
         within = self._here.tree if origin.within is not None or from_repository else None
@@ -246,7 +246,7 @@ class _Loader:
             named = expand_home(mention, self._places.home)
             self._take(posixpath.join(posixpath.dirname(path), named), onward, level + 1)
 
-    def _serve(self, path: str, document: Document, origin: _Origin) -> None:
+    def _serve(self, path: str, document: InstructionDocument, origin: _Origin) -> None:
         text = document.body if origin.rules_of else document.whole
         warning = ""
         if document.characters > LONG_CHARACTERS:
@@ -259,7 +259,7 @@ class _Loader:
             self.found.append(Instruction(kind=origin.kind, path=path, text=text, warning=warning))
             self._characters += len(text)
 
-    def _is_wanted(self, path: str, document: Document, origin: _Origin) -> bool:
+    def _is_wanted(self, path: str, document: InstructionDocument, origin: _Origin) -> bool:
         """Whether a rule is for the file at hand; everything else always is wanted."""
         if not origin.rules_of or document.globs is None:
             return True

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from memoryd.sessions.rules.notes import SECTIONS, Section, render, titles_of
-from memoryd.transcripts.rules.turns import Part, Turn
+from memoryd.sessions.rules.notes import SECTIONS, NotesSection, render, titles_of
+from memoryd.transcripts.rules.turns import Turn, TurnPart
 
 PREFACE: Final = (
     "_Taken from the transcript without a model: excerpts, not a summary. What was meant has to be "
@@ -41,7 +41,7 @@ def extracted(turns: Sequence[Turn], template_text: str = "") -> str:
     }
     titles = titles_of(template_text) or tuple(title for title, _ in SECTIONS)
     sections = [
-        Section(title, found[title] or NOTHING_SEEN if title in found else NOT_WITHOUT_A_MODEL)
+        NotesSection(title, found[title] or NOTHING_SEEN if title in found else NOT_WITHOUT_A_MODEL)
         for title in titles
     ]
     return render(sections, PREFACE)
@@ -128,7 +128,7 @@ def _worklog(turns: Sequence[Turn]) -> str:
     return _list(lines)
 
 
-def _asked(turn: Turn) -> list[Part]:
+def _asked(turn: Turn) -> list[TurnPart]:
     return [part for part in turn.prompts if part.source != "bash" and part.text.strip()]
 
 

@@ -50,7 +50,7 @@ LEAST_IMPORTANT_FIRST: Final = (
 _HEADING = re.compile(r"^#\s+(.+?)\s*$", re.MULTILINE)
 
 
-class Progress(msgspec.Struct, frozen=True):
+class NotesProgress(msgspec.Struct, frozen=True):
     """How far a session is, and how far it was when its notes were last written."""
 
     context_tokens: int
@@ -60,12 +60,12 @@ class Progress(msgspec.Struct, frozen=True):
     asks_for_tools: bool = False
 
 
-class Section(msgspec.Struct, frozen=True):
+class NotesSection(msgspec.Struct, frozen=True):
     title: str
     text: str
 
 
-def notes_are_due(progress: Progress) -> bool:
+def notes_are_due(progress: NotesProgress) -> bool:
     if progress.noted_tokens is None:
         return progress.context_tokens >= FIRST_TOKENS
     # After a compaction the context is smaller than what was noted: growth begins at nought.
@@ -85,11 +85,12 @@ def titles_of(text: str) -> tuple[str, ...]:
     return tuple(_HEADING.findall(text))
 
 
-def sections_of(text: str) -> list[Section]:
+def sections_of(text: str) -> list[NotesSection]:
     """The text by its headings; what stands before the first one is left out."""
     pieces = _HEADING.split(text)
     return [
-        Section(title, body.strip()) for title, body in zip(pieces[1::2], pieces[2::2], strict=True)
+        NotesSection(title, body.strip())
+        for title, body in zip(pieces[1::2], pieces[2::2], strict=True)
     ]
 
 
@@ -98,7 +99,7 @@ def has_shape_of(text: str, template_text: str) -> bool:
     return titles_of(text) == titles_of(template_text)
 
 
-def render(sections: Sequence[Section], preface: str = "") -> str:
+def render(sections: Sequence[NotesSection], preface: str = "") -> str:
     """The notes within their limits."""
     bounded = [cut_section(one, SECTION_TOKENS) for one in sections]
     fitted = fit(bounded, TOTAL_TOKENS)
@@ -111,7 +112,7 @@ def tokens_in(text: str) -> int:
     return -(-len(text) // CHARACTERS_A_TOKEN)
 
 
-def cut_section(section: Section, limit_tokens: int) -> Section:
+def cut_section(section: NotesSection, limit_tokens: int) -> NotesSection:
     """At most so many tokens: the oldest lines go, the newest stay."""
     if tokens_in(section.text) <= limit_tokens:
         return section
@@ -124,12 +125,12 @@ def cut_section(section: Section, limit_tokens: int) -> Section:
         room -= len(line) + 1
         kept.insert(0, line)
     if not kept:
-        return Section(section.title, lines[-1][: max(0, room)].rstrip() + " […]")
+        return NotesSection(section.title, lines[-1][: max(0, room)].rstrip() + " […]")
     gone = len(lines) - len(kept)
-    return Section(section.title, "\n".join([f"[{gone} older lines left out]", *kept]))
+    return NotesSection(section.title, "\n".join([f"[{gone} older lines left out]", *kept]))
 
 
-def fit(sections: Sequence[Section], limit_tokens: int) -> list[Section]:
+def fit(sections: Sequence[NotesSection], limit_tokens: int) -> list[NotesSection]:
     """All together within the limit, the least important giving way first."""
     fitted = list(sections)
     order = {title: place for place, title in enumerate(LEAST_IMPORTANT_FIRST)}

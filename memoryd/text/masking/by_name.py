@@ -21,7 +21,7 @@ from memoryd.text.lazy_regex import late
 from memoryd.text.masking import values
 
 Role = Literal["password", "secret", "token", "key"]
-Manner = Literal["assigned", "told", "beside"]
+SecretPosition = Literal["assigned", "told", "beside"]
 
 _ANCHORS: dict[str, Role] = {
     "pass": "password",
@@ -193,7 +193,7 @@ def _value_of(name: _Name, text: str, lowered: str) -> tuple[int, int] | None:
     if name.word == "pass":
         return None  # without an assignment, the verb
     if beside := _BESIDE.match(lowered, name.end):
-        manner: Manner = "assigned" if name.owner.startswith("-") else "beside"
+        manner: SecretPosition = "assigned" if name.owner.startswith("-") else "beside"
         if span := _judged(name, text, beside.end(), manner):
             return span
     sentence = _SENTENCE.match(lowered, name.end)
@@ -202,7 +202,7 @@ def _value_of(name: _Name, text: str, lowered: str) -> tuple[int, int] | None:
     return None
 
 
-def _judged(name: _Name, text: str, start: int, manner: Manner) -> tuple[int, int] | None:
+def _judged(name: _Name, text: str, start: int, manner: SecretPosition) -> tuple[int, int] | None:
     match = None if _INNER_NAME.match(text, start) else _VALUE.match(text, start)
     if not match:
         return None
@@ -224,7 +224,7 @@ def _trimmed(bare: str) -> str:
     return (bare[: cut.start()] if cut else bare).rstrip(".,;:)]}*")
 
 
-def _is_secret(name: _Name, value: str, manner: Manner, *, quoted: bool) -> bool:
+def _is_secret(name: _Name, value: str, manner: SecretPosition, *, quoted: bool) -> bool:
     is_sure = manner == "assigned" or quoted
     if name.role == "password":
         if manner == "beside" and not quoted:

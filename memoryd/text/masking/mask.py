@@ -21,7 +21,7 @@ from memoryd.text.masking.by_shape import tokens_in
 _LONG = 200
 
 
-class Finding(msgspec.Struct, frozen=True):
+class FoundSecret(msgspec.Struct, frozen=True):
     """One secret in a text, from `start` up to `end`."""
 
     kind: str
@@ -34,12 +34,14 @@ class Finding(msgspec.Struct, frozen=True):
         return f"[secret: {self.kind}{length}]"
 
 
-def find_secrets(text: str) -> list[Finding]:
+def find_secrets(text: str) -> list[FoundSecret]:
     """The secrets in the text, in order and apart from each other."""
     # The one letter whose lower case is two characters; positions have to stay what they are.
     lowered = text.replace("\u0130", "I").lower()
     spans = (*tokens_in(text), *placed_in(text, lowered), *named_in(text, lowered))
-    return list(_apart(sorted((Finding(*span) for span in spans), key=lambda found: found.start)))
+    return list(
+        _apart(sorted((FoundSecret(*span) for span in spans), key=lambda found: found.start))
+    )
 
 
 def mask(text: str) -> str:
@@ -65,7 +67,7 @@ def presentable(text: str) -> str:
     return mask(strip_invisible(text))
 
 
-def _with_masks(text: str, findings: list[Finding]) -> str:
+def _with_masks(text: str, findings: list[FoundSecret]) -> str:
     parts: list[str] = []
     done = 0
     for finding in findings:
@@ -74,12 +76,12 @@ def _with_masks(text: str, findings: list[Finding]) -> str:
     return "".join((*parts, text[done:]))
 
 
-def _apart(findings: list[Finding]) -> Iterator[Finding]:
+def _apart(findings: list[FoundSecret]) -> Iterator[FoundSecret]:
     """Overlapping findings become one; where two begin together, shape names it before name."""
-    last: Finding | None = None
+    last: FoundSecret | None = None
     for finding in findings:
         if last and finding.start < last.end:
-            last = Finding(last.kind, last.start, max(last.end, finding.end))
+            last = FoundSecret(last.kind, last.start, max(last.end, finding.end))
             continue
         if last:
             yield last

@@ -27,18 +27,18 @@ from itertools import groupby
 
 import msgspec
 
-from memoryd.transcripts.rules.entries import Compaction, Entry, cut, read_entry
+from memoryd.transcripts.rules.entries import Compaction, TranscriptEntry, cut, read_entry
 from memoryd.transcripts.rules.lines import LinePosition, LineSplitter
 from memoryd.transcripts.rules.turns import (
     TOOL_KINDS,
     Abandoned,
     Compacted,
-    Draft,
-    Event,
-    Part,
     PartKind,
     Tree,
     Turn,
+    TurnDraft,
+    TurnEvent,
+    TurnPart,
 )
 
 SETTLE_SECONDS = 0.4  # the client flushes every 0.1 s; a cut stream was taken up again after 0.2 s
@@ -57,11 +57,11 @@ def is_session_transcript(relative_path: str) -> bool:
     )
 
 
-class Progress(msgspec.Struct, omit_defaults=True):
+class ReadProgress(msgspec.Struct, omit_defaults=True):
     """How far a session has been understood; small, and all that has to survive a restart."""
 
     tree: Tree = msgspec.field(default_factory=Tree)
-    draft: Draft | None = None
+    draft: TurnDraft | None = None
     handed_out: str = ""
     handed_out_prompt_id: str = ""
 
@@ -69,10 +69,10 @@ class Progress(msgspec.Struct, omit_defaults=True):
 class TurnAssembler:
     """Takes the entries of one transcript in the order of the file and gives back its events."""
 
-    def __init__(self, progress: Progress | None = None) -> None:
-        self.progress = progress or Progress()
+    def __init__(self, progress: ReadProgress | None = None) -> None:
+        self.progress = progress or ReadProgress()
 
-    def feed(self, entry: Entry) -> list[Event]:
+    def feed(self, entry: TranscriptEntry) -> list[TurnEvent]:
         uuid, tree = entry.place.uuid, self.progress.tree
         if not uuid or tree.knows(uuid):
             return []
@@ -80,16 +80,16 @@ class TurnAssembler:
         tree.remember(uuid)
         return events
 
-    def settle(self) -> list[Event]:
+    def settle(self) -> list[TurnEvent]:
         """Hands out a turn that has an ending; for when the file has been quiet for a while."""
         draft = self.progress.draft
         return self._hand_out() if draft and draft.ending else []
 
-    def finish(self) -> list[Event]:
+    def finish(self) -> list[TurnEvent]:
         """Hands out the open turn as it stands; for a file that is read to its end for good."""
         return self._hand_out() if self.progress.draft else []
 
-    def _take(self, entry: Entry) -> list[Event]:
+    def _take(self, entry: TranscriptEntry) -> list[TurnEvent]:
         match entry.kind:
             case "prompt" | "command" | "bash_input" | "notice" | "own_run":
                 return self._open(entry)
@@ -105,7 +105,7 @@ class TurnAssembler:
             _grow(draft, entry)
         return []
 
-    def _open(self, entry: Entry) -> list[Event]:
+    def _open(self, entry: TranscriptEntry) -> list[TurnEvent]:
         progress = self.progress
         abandoned = progress.tree.abandon_after(entry.place.parent)
         if progress.draft and progress.draft.id in abandoned:
@@ -117,17 +117,17 @@ class TurnAssembler:
             progress.handed_out = ""
             return events
         progress.tree.begin_turn(entry.place.uuid)
-        progress.draft = Draft.begun_by(entry)
+        progress.draft = TurnDraft.begun_by(entry)
         progress.draft.add(entry, _opening_part(entry))
         return events
 
-    def _begin_again(self, entry: Entry) -> Draft | None:
+    def _begin_again(self, entry: TranscriptEntry) -> TurnDraft | None:
         """A turn without an opening: it goes on after it was handed out, or was only queued."""
         progress = self.progress
         if entry.kind == "queued":
-            draft = Draft.begun_by(entry)
+            draft = TurnDraft.begun_by(entry)
         elif progress.handed_out:
-            draft = Draft.begun_by(entry, progress.handed_out)
+            draft = TurnDraft.begun_by(entry, progress.handed_out)
             draft.prompt_id = progress.handed_out_prompt_id  # answers carry none
         else:
             return None
@@ -135,11 +135,11 @@ class TurnAssembler:
         progress.draft = draft
         return draft
 
-    def _compact(self, entry: Entry) -> list[Event]:
+    def _compact(self, entry: TranscriptEntry) -> list[TurnEvent]:
         events, draft = self.settle(), self.progress.draft
         place, told = entry.place, entry.compaction or Compaction()
         if draft:
-            draft.add(entry, Part("compaction", told.trigger, place.at))
+            draft.add(entry, TurnPart("compaction", told.trigger, place.at))
         inside = draft.id if draft else ""
         events.append(
             Compacted(
@@ -154,7 +154,7 @@ class TurnAssembler:
         )
         return events
 
-    def _hand_out(self) -> list[Event]:
+    def _hand_out(self) -> list[TurnEvent]:
         progress = self.progress
         draft, progress.draft = progress.draft, None
         if draft is None or not draft.parts:
@@ -164,7 +164,7 @@ class TurnAssembler:
         return [draft.to_turn()]
 
 
-def _grow(draft: Draft, entry: Entry) -> None:
+def _grow(draft: TurnDraft, entry: TranscriptEntry) -> None:
     at, is_open = entry.place.at, draft.ending is None
     match entry.kind:
         case "assistant":
@@ -177,26 +177,26 @@ def _grow(draft: Draft, entry: Entry) -> None:
         case "nudge" if draft.prompt_id and draft.prompt_id == entry.place.prompt_id:
             draft.ending = None
         case "bash_output" if is_open and draft.source == "bash":
-            draft.add(entry, Part("printed", entry.text, at))
+            draft.add(entry, TurnPart("printed", entry.text, at))
         case "command_output" if is_open and draft.source == "command":
             draft.ending = "local_command"
-            draft.add(entry, Part("printed", entry.text, at))
+            draft.add(entry, TurnPart("printed", entry.text, at))
         case "interrupt" if is_open:
             draft.ending = "interrupted"
-            draft.add(entry, Part("interrupt", entry.text, at))
+            draft.add(entry, TurnPart("interrupt", entry.text, at))
         case "api_error" if is_open:
             draft.ending = "api_error"
-            draft.add(entry, Part("api_error", entry.text, at))
+            draft.add(entry, TurnPart("api_error", entry.text, at))
 
 
-def _opening_part(entry: Entry) -> Part:
+def _opening_part(entry: TranscriptEntry) -> TurnPart:
     kind: PartKind = "notice" if entry.source == "notice" else "prompt"
-    return Part(kind, entry.text, entry.place.at, entry.source)
+    return TurnPart(kind, entry.text, entry.place.at, entry.source)
 
 
 class FollowState(msgspec.Struct, omit_defaults=True):
     position: LinePosition = LinePosition()
-    progress: Progress = msgspec.field(default_factory=Progress)
+    progress: ReadProgress = msgspec.field(default_factory=ReadProgress)
     bad_lines: int = 0
 
 
@@ -248,29 +248,29 @@ class Follower:
         draft = self._assembler.progress.draft
         return draft is not None and draft.ending is not None
 
-    def feed(self, chunk: bytes) -> list[Event]:
-        events: list[Event] = []
+    def feed(self, chunk: bytes) -> list[TurnEvent]:
+        events: list[TurnEvent] = []
         for line in self._splitter.feed(chunk):
             entry = read_entry(line)
             self._bad_lines += entry.kind == "bad"
             events += self._assembler.feed(entry)
         return events
 
-    def settle(self) -> list[Event]:
+    def settle(self) -> list[TurnEvent]:
         return self._assembler.settle()
 
-    def finish(self) -> list[Event]:
+    def finish(self) -> list[TurnEvent]:
         return self._assembler.finish()
 
 
-def read_entries(chunks: Iterable[bytes]) -> Iterator[Entry]:
+def read_entries(chunks: Iterable[bytes]) -> Iterator[TranscriptEntry]:
     """The entries of a whole transcript that is given in chunks."""
     splitter = LineSplitter()
     for chunk in chunks:
         yield from map(read_entry, splitter.feed(chunk))
 
 
-def living_history(entries: Iterable[Entry]) -> list[Turn | Compacted]:
+def living_history(entries: Iterable[TranscriptEntry]) -> list[Turn | Compacted]:
     """A session's turns and compactions in order, without its abandoned branches."""
     assembler = TurnAssembler()
     events = [event for entry in entries for event in assembler.feed(entry)] + assembler.finish()
@@ -282,18 +282,18 @@ def living_history(entries: Iterable[Entry]) -> list[Turn | Compacted]:
     ]
 
 
-def conversation(history: Sequence[Turn | Compacted]) -> list[Part]:
+def conversation(history: Sequence[Turn | Compacted]) -> list[TurnPart]:
     """Who said what, as a person reads it: runs of tools folded, compactions marked."""
-    parts: list[Part] = []
+    parts: list[TurnPart] = []
     for event in history:
         if isinstance(event, Turn):
             parts += _folded(event.parts)
         elif not event.inside_turn:
-            parts.append(Part("compaction", event.trigger, event.at))
+            parts.append(TurnPart("compaction", event.trigger, event.at))
     return parts
 
 
-def _folded(parts: Iterable[Part]) -> Iterator[Part]:
+def _folded(parts: Iterable[TurnPart]) -> Iterator[TurnPart]:
     for is_tool, run in groupby(parts, lambda part: part.kind in TOOL_KINDS):
         if is_tool:
             yield _fold(list(run))
@@ -301,14 +301,14 @@ def _folded(parts: Iterable[Part]) -> Iterator[Part]:
             yield from run
 
 
-def _fold(run: Sequence[Part]) -> Part:
+def _fold(run: Sequence[TurnPart]) -> TurnPart:
     failed = {part.tool_use_id for part in run if part.is_error}
     calls = [
         f"{part.tool} {part.gist}".strip() + (" (failed)" if part.tool_use_id in failed else "")
         for part in run
         if part.kind == "tool_call"
     ]
-    return Part("tools", "\n".join(calls), run[0].at)
+    return TurnPart("tools", "\n".join(calls), run[0].at)
 
 
 class SessionSummary(msgspec.Struct, frozen=True):

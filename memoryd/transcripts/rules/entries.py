@@ -22,10 +22,10 @@ from memoryd.transcripts.rules.lines import (
     Attachment,
     AttachmentLine,
     Line,
+    LineUsage,
     MessageBlock,
     SystemLine,
     TreeLine,
-    Usage,
     UserLine,
     decode_line,
 )
@@ -67,7 +67,7 @@ EntryKind = Literal[
     "injected",
     "client",
 ]
-Source = Literal["typed", "sdk", "unmarked", "queued", "command", "bash", "notice"]
+EntrySource = Literal["typed", "sdk", "unmarked", "queued", "command", "bash", "notice"]
 BlockKind = Literal["text", "tool_use", "tool_result"]
 
 _COMMAND_TAGS = ("<command-name>", "<command-message>")
@@ -100,7 +100,7 @@ class Compaction(msgspec.Struct, frozen=True):
     tokens_after: int = 0
 
 
-class Place(msgspec.Struct, frozen=True):
+class EntryPlace(msgspec.Struct, frozen=True):
     """Where a line stands; without a `parent` it is a root if empty, anywhere if None."""
 
     uuid: str = ""
@@ -114,11 +114,11 @@ class Place(msgspec.Struct, frozen=True):
     prompt_id: str = ""
 
 
-class Entry(msgspec.Struct, frozen=True):
+class TranscriptEntry(msgspec.Struct, frozen=True):
     kind: EntryKind
-    place: Place = Place()
+    place: EntryPlace = EntryPlace()
     text: str = ""
-    source: Source = "unmarked"
+    source: EntrySource = "unmarked"
     blocks: tuple[Block, ...] = ()
     message_id: str = ""
     stop_reason: str = ""
@@ -127,11 +127,11 @@ class Entry(msgspec.Struct, frozen=True):
     compaction: Compaction | None = None
 
 
-BAD = Entry("bad")
-SIDE = Entry("side")
+BAD = TranscriptEntry("bad")
+SIDE = TranscriptEntry("side")
 
 
-def read_entry(line: Line) -> Entry:
+def read_entry(line: Line) -> TranscriptEntry:
     """What the line says; never raises, whatever stands in it."""
     try:
         raw = decode_line(line.data)
@@ -140,13 +140,13 @@ def read_entry(line: Line) -> Entry:
         return BAD
 
 
-def _entry(raw: TreeLine, place: Place) -> Entry:
+def _entry(raw: TreeLine, place: EntryPlace) -> TranscriptEntry:
     if not place.uuid:
         return SIDE
     if raw.is_sidechain is True:
-        return Entry("sidechain", place)
+        return TranscriptEntry("sidechain", place)
     if raw.entrypoint == OWN_ENTRYPOINT:
-        return Entry("own_run", place)
+        return TranscriptEntry("own_run", place)
     match raw:
         case UserLine():
             return _user(raw, place)
@@ -168,22 +168,22 @@ def cut(text: str, limit_chars: int) -> str:
     return f"{text[:head]}\n[... {len(text) - head - tail} characters cut ...]\n{text[-tail:]}"
 
 
-def _user(raw: UserLine, place: Place) -> Entry:
+def _user(raw: UserLine, place: EntryPlace) -> TranscriptEntry:
     content = raw.message.content
     if raw.is_compact_summary is True:
-        return Entry("summary", place)
+        return TranscriptEntry("summary", place)
     if raw.is_meta is True or raw.is_visible_in_transcript_only is True:
-        return Entry("meta" if _said(content).startswith(_META_TAGS) else "nudge", place)
+        return TranscriptEntry("meta" if _said(content).startswith(_META_TAGS) else "nudge", place)
     if results := _results(content):
-        return Entry("tool_result", place, blocks=results)
+        return TranscriptEntry("tool_result", place, blocks=results)
     text = _said(content)
     if text.startswith(OWN_RUN_MARKER):
-        return Entry("own_run", place)
+        return TranscriptEntry("own_run", place)
     if _is_from_a_machine(raw):
-        return Entry("notice", place, cut(text, TOOL_CHARS_MAX), "notice")
+        return TranscriptEntry("notice", place, cut(text, TOOL_CHARS_MAX), "notice")
     if _str(raw.prompt_source):
-        source: Source = "typed" if raw.prompt_source == "typed" else "sdk"
-        return Entry("prompt", place, cut(text, PROSE_CHARS_MAX), source)
+        source: EntrySource = "typed" if raw.prompt_source == "typed" else "sdk"
+        return TranscriptEntry("prompt", place, cut(text, PROSE_CHARS_MAX), source)
     return _unmarked(text, place)
 
 
@@ -194,35 +194,35 @@ def _is_from_a_machine(raw: UserLine) -> bool:
     )
 
 
-def _unmarked(text: str, place: Place) -> Entry:
+def _unmarked(text: str, place: EntryPlace) -> TranscriptEntry:
     """A user line that only its text can place: commands, their output, and older prompts."""
     if not text or text.startswith(_META_TAGS):
-        return Entry("meta", place)
+        return TranscriptEntry("meta", place)
     if _INTERRUPT.fullmatch(text):
-        return Entry("interrupt", place, text)
+        return TranscriptEntry("interrupt", place, text)
     if text.startswith(_COMMAND_TAGS):
-        return Entry("command", place, cut(_command(text), PROSE_CHARS_MAX), "command")
+        return TranscriptEntry("command", place, cut(_command(text), PROSE_CHARS_MAX), "command")
     if text.startswith(_COMMAND_OUTPUT_TAGS):
-        return Entry("command_output", place, _printed_by(text))
+        return TranscriptEntry("command_output", place, _printed_by(text))
     if text.startswith(_BASH_INPUT_TAG):
         typed = f"! {_inside(text, 'bash-input').strip()}"
-        return Entry("bash_input", place, cut(typed, PROSE_CHARS_MAX), "bash")
+        return TranscriptEntry("bash_input", place, cut(typed, PROSE_CHARS_MAX), "bash")
     if text.startswith(_BASH_OUTPUT_TAGS):
-        return Entry("bash_output", place, _printed_by(text))
+        return TranscriptEntry("bash_output", place, _printed_by(text))
     if text.startswith(_NOTICE_TAG):
-        return Entry("notice", place, cut(text, TOOL_CHARS_MAX), "notice")
-    return Entry("prompt", place, cut(text, PROSE_CHARS_MAX))
+        return TranscriptEntry("notice", place, cut(text, TOOL_CHARS_MAX), "notice")
+    return TranscriptEntry("prompt", place, cut(text, PROSE_CHARS_MAX))
 
 
-def _assistant(raw: AssistantLine, place: Place) -> Entry:
+def _assistant(raw: AssistantLine, place: EntryPlace) -> TranscriptEntry:
     message, content = raw.message, raw.message.content
     if raw.is_api_error_message is True:
-        return Entry("api_error", place, cut(_said(content), TOOL_CHARS_MAX))
+        return TranscriptEntry("api_error", place, cut(_said(content), TOOL_CHARS_MAX))
     if message.model == "<synthetic>":
-        return Entry("synthetic", place)
-    usage = message.usage or Usage()
+        return TranscriptEntry("synthetic", place)
+    usage = message.usage or LineUsage()
     output_tokens = _count(usage.output_tokens)
-    return Entry(
+    return TranscriptEntry(
         "assistant",
         place,
         blocks=_answer(content),
@@ -236,7 +236,7 @@ def _assistant(raw: AssistantLine, place: Place) -> Entry:
     )
 
 
-def _system(raw: SystemLine, place: Place) -> Entry:
+def _system(raw: SystemLine, place: EntryPlace) -> TranscriptEntry:
     content = _str(raw.content)
     match raw.subtype:
         case "compact_boundary":
@@ -246,22 +246,24 @@ def _system(raw: SystemLine, place: Place) -> Entry:
                 _count(told.get("preTokens")),
                 _count(told.get("postTokens")),
             )
-            return Entry("compaction", place, compaction=compaction)
+            return TranscriptEntry("compaction", place, compaction=compaction)
         case "turn_duration":
-            return Entry("turn_end", place)
+            return TranscriptEntry("turn_end", place)
         case "local_command" if content.startswith(_COMMAND_OUTPUT_TAGS):
-            return Entry("command_output", place, _printed_by(content))
-    return Entry("client", place)
+            return TranscriptEntry("command_output", place, _printed_by(content))
+    return TranscriptEntry("client", place)
 
 
-def _attachment(raw: Attachment, place: Place) -> Entry:
+def _attachment(raw: Attachment, place: EntryPlace) -> TranscriptEntry:
     kind = _str(raw.type)
     if kind == "queued_command":
         text = cut(_printed(raw.prompt), PROSE_CHARS_MAX)
-        return Entry("queued", place, text, "queued" if raw.human_turn is True else "notice")
+        return TranscriptEntry(
+            "queued", place, text, "queued" if raw.human_turn is True else "notice"
+        )
     if kind == "instructions" or kind.startswith("hook_"):
-        return Entry("injected", place)
-    return Entry("client", place)
+        return TranscriptEntry("injected", place)
+    return TranscriptEntry("client", place)
 
 
 def _answer(content: str | list[MessageBlock]) -> tuple[Block, ...]:
@@ -334,9 +336,9 @@ def _inside(text: str, tag: str) -> str:
     return _ANSI.sub("", rest.partition(f"</{tag}>")[0]).strip()
 
 
-def _place(raw: TreeLine, line: Line) -> Place:
+def _place(raw: TreeLine, line: Line) -> EntryPlace:
     parent = "" if raw.parent_uuid is None else raw.parent_uuid
-    return Place(
+    return EntryPlace(
         uuid=_name(raw.uuid),
         parent=parent if isinstance(parent, str) else None,
         offset=line.offset,

@@ -127,7 +127,7 @@ class MessageBlock(msgspec.Struct):
     is_error: object = None
 
 
-class Usage(msgspec.Struct):
+class LineUsage(msgspec.Struct):
     input_tokens: object = 0
     cache_creation_input_tokens: object = 0
     cache_read_input_tokens: object = 0
@@ -139,7 +139,7 @@ class Message(msgspec.Struct):
     id: object = None
     model: object = None
     stop_reason: object = None
-    usage: Usage | None = None
+    usage: LineUsage | None = None
 
 
 class UserLine(_CommonKeys, kw_only=True, rename="camel"):

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import msgspec
 
 from memoryd.text.masking.mask import mask
-from memoryd.transcripts.rules.entries import Block, Entry, Source
+from memoryd.transcripts.rules.entries import Block, EntrySource, TranscriptEntry
 
 LINES_REMEMBERED = 2048
 TURN_CHARS_MAX = 256 * 1024
@@ -50,13 +50,13 @@ _ENDINGS: dict[str, Ending] = {
 TOOL_KINDS = ("tool_call", "tool_output")
 
 
-class Part(msgspec.Struct, frozen=True, omit_defaults=True):
+class TurnPart(msgspec.Struct, frozen=True, omit_defaults=True):
     """Something that was said or done; of a tool, `text` is its input as JSON or its output."""
 
     kind: PartKind
     text: str
     at: str = ""
-    source: Source = "unmarked"
+    source: EntrySource = "unmarked"
     tool: str = ""
     tool_use_id: str = ""
     gist: str = ""
@@ -75,7 +75,7 @@ class Turn(msgspec.Struct, frozen=True):
     ended: str
     first_offset: int
     last_offset: int
-    parts: tuple[Part, ...]
+    parts: tuple[TurnPart, ...]
     files_written: tuple[str, ...] = ()
     tool_call_count: int = 0
     context_tokens: int = 0
@@ -97,20 +97,20 @@ class Turn(msgspec.Struct, frozen=True):
         return self.prose[-1].text if self.complete and self.prose else None
 
     @property
-    def prompts(self) -> tuple[Part, ...]:
+    def prompts(self) -> tuple[TurnPart, ...]:
         """What a person gave, by `source`: words, a command, a line for the shell."""
         return tuple(part for part in self.parts if part.kind == "prompt")
 
     @property
-    def prose(self) -> tuple[Part, ...]:
+    def prose(self) -> tuple[TurnPart, ...]:
         return tuple(part for part in self.parts if part.kind == "assistant")
 
     @property
-    def tool_calls(self) -> tuple[Part, ...]:
+    def tool_calls(self) -> tuple[TurnPart, ...]:
         return tuple(part for part in self.parts if part.kind == "tool_call")
 
     @property
-    def tool_outputs(self) -> tuple[Part, ...]:
+    def tool_outputs(self) -> tuple[TurnPart, ...]:
         return tuple(part for part in self.parts if part.kind == "tool_output")
 
 
@@ -143,10 +143,10 @@ class Compacted(msgspec.Struct, frozen=True):
     inside_turn: str = ""
 
 
-Event = Turn | Abandoned | Compacted
+TurnEvent = Turn | Abandoned | Compacted
 
 
-class Draft(msgspec.Struct, omit_defaults=True):
+class TurnDraft(msgspec.Struct, omit_defaults=True):
     """A turn that is still growing."""
 
     id: str
@@ -156,12 +156,12 @@ class Draft(msgspec.Struct, omit_defaults=True):
     git_branch: str
     started: str
     first_offset: int
-    source: Source
+    source: EntrySource
     continues: str = ""
     ended: str = ""
     last_offset: int = 0
     ending: Ending | None = None
-    parts: list[Part] = []
+    parts: list[TurnPart] = []
     chars: int = 0
     parts_dropped: int = 0
     files: dict[str, str] = {}
@@ -173,7 +173,7 @@ class Draft(msgspec.Struct, omit_defaults=True):
     message_asks_for_tools: bool = False
 
     @classmethod
-    def begun_by(cls, entry: Entry, continues: str = "") -> "Draft":
+    def begun_by(cls, entry: TranscriptEntry, continues: str = "") -> "TurnDraft":
         place = entry.place
         return cls(
             id=place.uuid,
@@ -187,7 +187,7 @@ class Draft(msgspec.Struct, omit_defaults=True):
             continues=continues,
         )
 
-    def add(self, entry: Entry, *parts: Part) -> None:
+    def add(self, entry: TranscriptEntry, *parts: TurnPart) -> None:
         self.ended = entry.place.at or self.ended
         self.last_offset = entry.place.end
         clean = [_masked(part) for part in parts]
@@ -212,7 +212,7 @@ class Draft(msgspec.Struct, omit_defaults=True):
         self.parts = [*kept, self.parts[-1]]
         self.chars = sum(len(part.text) for part in self.parts)
 
-    def take_answer(self, entry: Entry) -> None:
+    def take_answer(self, entry: TranscriptEntry) -> None:
         self._count_tokens(entry)
         calls = [block for block in entry.blocks if block.kind == "tool_use"]
         for call in calls:
@@ -223,7 +223,7 @@ class Draft(msgspec.Struct, omit_defaults=True):
         self.ending = None if self.message_asks_for_tools else _ENDINGS.get(entry.stop_reason)
         self.add(entry, *(_part(block, entry.place.at) for block in entry.blocks))
 
-    def _count_tokens(self, entry: Entry) -> None:
+    def _count_tokens(self, entry: TranscriptEntry) -> None:
         """One message stands on many lines, and each repeats the usage of the whole."""
         if entry.message_id != self.message_id or not entry.message_id:
             self.message_id = entry.message_id
@@ -234,7 +234,7 @@ class Draft(msgspec.Struct, omit_defaults=True):
         self.output_tokens += more
         self.context_tokens = entry.context_tokens or self.context_tokens
 
-    def take_results(self, entry: Entry) -> None:
+    def take_results(self, entry: TranscriptEntry) -> None:
         for block in entry.blocks:
             if block.is_error:
                 self.files.pop(block.tool_use_id, None)
@@ -296,22 +296,22 @@ def _key(uuid: str) -> int:
     return int.from_bytes(blake2b(uuid.encode("utf-8", "replace"), digest_size=8).digest())
 
 
-def _masked(part: Part) -> Part:
+def _masked(part: TurnPart) -> TurnPart:
     text, gist = mask(part.text), mask(part.gist)
     if (text, gist) == (part.text, part.gist):
         return part
     return msgspec.structs.replace(part, text=text, gist=gist)
 
 
-def _part(block: Block, at: str) -> Part:
+def _part(block: Block, at: str) -> TurnPart:
     match block.kind:
         case "text":
-            return Part("assistant", block.text, at)
+            return TurnPart("assistant", block.text, at)
         case "tool_use":
             kind: PartKind = "tool_call"
         case "tool_result":
             kind = "tool_output"
-    return Part(
+    return TurnPart(
         kind,
         block.text,
         at,

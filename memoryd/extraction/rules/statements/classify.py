@@ -36,18 +36,18 @@ from memoryd.text.dates import dates_in
 from memoryd.text.prose import Sentence
 
 MemoryType = Literal["user", "feedback", "project", "reference"]
-Kind = Literal["user", "feedback", "project", "reference", "aside", "pointer", "break"]
+StatementKind = Literal["user", "feedback", "project", "reference", "aside", "pointer", "break"]
 
 MASK = re.compile(r"\[secret: [^\]]*\]")
 # A longer one was pasted, or is no sentence.
 SENTENCE_CHARACTERS = 1000
 
 
-class Heard(msgspec.Struct, frozen=True):
+class ClassifiedSentence(msgspec.Struct, frozen=True):
     """A sentence, what it is, and how it became that."""
 
     sentence: Sentence
-    kind: Kind
+    kind: StatementKind
     is_rule: bool = False
     is_praise: bool = False
 
@@ -56,23 +56,23 @@ class Heard(msgspec.Struct, frozen=True):
         return self.sentence.plain
 
 
-def hear(sentence: Sentence, said_at: datetime, *, must_keep: bool = False) -> Heard:
+def hear(sentence: Sentence, said_at: datetime, *, must_keep: bool = False) -> ClassifiedSentence:
     """What a sentence is; `must_keep` says that the person asked for it to be remembered."""
     said = sentence.plain
     has_date = _names_a_coming_day(sentence, said_at)
     if _is_true_for_now(said, has_date=has_date):
-        return Heard(sentence, "project")
+        return ClassifiedSentence(sentence, "project")
     if not is_meant(said) or (tells_a_way_in(said) and not reference_phrases.ADDRESS.search(said)):
-        return Heard(sentence, "break")
+        return ClassifiedSentence(sentence, "break")
     asked = phrases.REMEMBER.search(said)
     rest = f"{said[: asked.start()]} {said[asked.end() :]}".strip() if asked else said
     kind = _type_of(rest, sentence.text, has_date=has_date)
     states_rule = kind == "feedback"
     if asked or must_keep:
-        return Heard(sentence, _kind_when_asked(rest, kind), states_rule)
+        return ClassifiedSentence(sentence, _kind_when_asked(rest, kind), states_rule)
     if kind is not None:
-        return Heard(sentence, kind, states_rule)
-    return Heard(sentence, "break" if phrases.REQUEST.search(said) else "aside")
+        return ClassifiedSentence(sentence, kind, states_rule)
+    return ClassifiedSentence(sentence, "break" if phrases.REQUEST.search(said) else "aside")
 
 
 def is_meant(said: str) -> bool:
@@ -126,7 +126,7 @@ def _is_place(said: str, text: str) -> bool:
     return bool(is_named or is_there or reference_phrases.LOCATED.search(said))
 
 
-def _kind_when_asked(rest: str, kind: MemoryType | None) -> Kind:
+def _kind_when_asked(rest: str, kind: MemoryType | None) -> StatementKind:
     """The type of what the person asked to have kept, if it may be kept."""
     if len(rest.split()) < 3 and rest.isascii():
         return "pointer"

@@ -20,7 +20,7 @@ from typing import Literal
 import msgspec
 
 from memoryd.extraction.rules.statements import feedback_phrases, order_phrases, phrases
-from memoryd.extraction.rules.statements.classify import MASK, Heard, MemoryType, hear
+from memoryd.extraction.rules.statements.classify import MASK, ClassifiedSentence, MemoryType, hear
 from memoryd.extraction.rules.statements.credentials import without_ways_in
 from memoryd.extraction.rules.statements.passages import Passage, passages_in, topic_words
 from memoryd.text.dates import with_absolute_dates
@@ -98,7 +98,7 @@ def _rule_and_reason(passage: Passage, texts: Sequence[str]) -> tuple[str, str]:
     )
 
 
-def _is_reason(passage: Passage, one: Heard) -> bool:
+def _is_reason(passage: Passage, one: ClassifiedSentence) -> bool:
     if passage.head.is_praise:
         return not feedback_phrases.ENDORSES.search(
             one.said

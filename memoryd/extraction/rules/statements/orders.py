@@ -20,9 +20,9 @@ import msgspec
 from memoryd.extraction.rules.statements import order_phrases as data
 from memoryd.extraction.rules.statements import phrases
 
-Manner = Literal["forbids", "asks", "wants", "wishes", "maxim", "custom"]
+OrderForm = Literal["forbids", "asks", "wants", "wishes", "maxim", "custom"]
 
-_MANNERS: tuple[tuple[Manner, data.Form], ...] = (
+_MANNERS: tuple[tuple[OrderForm, data.Form], ...] = (
     ("forbids", data.FORBIDS),
     ("asks", data.ASKS),
     ("wants", data.WANTS),
@@ -45,7 +45,7 @@ ALONE = Setting()
 
 
 class Order(msgspec.Struct, frozen=True):
-    manner: Manner
+    manner: OrderForm
     verb: str
     what: str
     before: str

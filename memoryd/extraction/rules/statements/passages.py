@@ -27,9 +27,9 @@ from memoryd.extraction.rules.statements import (
 )
 from memoryd.extraction.rules.statements.classify import (
     MASK,
-    Heard,
-    Kind,
+    ClassifiedSentence,
     MemoryType,
+    StatementKind,
     hear,
     is_meant,
 )
@@ -45,12 +45,12 @@ class Passage(msgspec.Struct, frozen=True):
     """One statement: the sentence that makes it, and what was said around that."""
 
     type: MemoryType
-    head: Heard
-    around: tuple[Heard, ...] = ()
+    head: ClassifiedSentence
+    around: tuple[ClassifiedSentence, ...] = ()
 
 
 def passages_in(
-    heard: Sequence[Heard], *, previous_assistant: str, said_at: datetime
+    heard: Sequence[ClassifiedSentence], *, previous_assistant: str, said_at: datetime
 ) -> list[Passage]:
     """The statements that a message makes, in their order."""
     heard = _with_emphasis(_with_remembered(heard, said_at))
@@ -58,8 +58,10 @@ def passages_in(
     return _grouped(_with_praise(heard, previous_assistant))
 
 
-def _with_remembered(heard: Sequence[Heard], said_at: datetime) -> list[Heard]:
-    result: list[Heard] = []
+def _with_remembered(
+    heard: Sequence[ClassifiedSentence], said_at: datetime
+) -> list[ClassifiedSentence]:
+    result: list[ClassifiedSentence] = []
     reaches_on = False
     for number, one in enumerate(heard):
         if one.kind == "pointer":
@@ -73,24 +75,24 @@ def _with_remembered(heard: Sequence[Heard], said_at: datetime) -> list[Heard]:
     return result
 
 
-def _with_emphasis(heard: Sequence[Heard]) -> list[Heard]:
+def _with_emphasis(heard: Sequence[ClassifiedSentence]) -> list[ClassifiedSentence]:
     """An "always." behind a few words makes a rule of them."""
-    result: list[Heard] = []
+    result: list[ClassifiedSentence] = []
     for one in heard:
         if order_phrases.EMPHASIS.fullmatch(one.said) and result and _may_be_a_rule(result[-1]):
-            result[-1] = Heard(result[-1].sentence, "feedback", is_rule=True)
+            result[-1] = ClassifiedSentence(result[-1].sentence, "feedback", is_rule=True)
         result.append(one)
     return result
 
 
-def _may_be_a_rule(one: Heard) -> bool:
+def _may_be_a_rule(one: ClassifiedSentence) -> bool:
     is_short = len(one.said.split()) <= EMPHASISED_WORDS_MAX
     return one.kind in {"aside", "break"} and is_short and is_meant(one.said)
 
 
 def _with_reasoned_orders(
-    heard: Sequence[Heard], previous_assistant: str, said_at: datetime
-) -> list[Heard]:
+    heard: Sequence[ClassifiedSentence], previous_assistant: str, said_at: datetime
+) -> list[ClassifiedSentence]:
     is_quarrel = _is_quarrel(heard, previous_assistant)
     result = list(heard)
     for number, (one, behind) in enumerate(zip_longest(heard, heard[1:])):
@@ -98,11 +100,11 @@ def _with_reasoned_orders(
         before = heard[number - 1].said if number and heard[number - 1].kind == "aside" else ""
         is_dated = one.kind == "project" and bool(dates_in(one.sentence.text, said_at))
         if not is_dated and _is_order_for_keeps(one, Setting(reason, before, is_quarrel)):
-            result[number] = Heard(one.sentence, "feedback", is_rule=True)
+            result[number] = ClassifiedSentence(one.sentence, "feedback", is_rule=True)
     return result
 
 
-def _is_quarrel(heard: Sequence[Heard], previous_assistant: str) -> bool:
+def _is_quarrel(heard: Sequence[ClassifiedSentence], previous_assistant: str) -> bool:
     is_answer = bool(heard and previous_assistant)
     return bool(
         (is_answer and order_phrases.QUARRELS.search(heard[0].said))
@@ -110,7 +112,7 @@ def _is_quarrel(heard: Sequence[Heard], previous_assistant: str) -> bool:
     )
 
 
-def _is_order_for_keeps(one: Heard, setting: Setting) -> bool:
+def _is_order_for_keeps(one: ClassifiedSentence, setting: Setting) -> bool:
     said = one.said
     if not is_meant(said):
         return False
@@ -122,13 +124,19 @@ def _is_order_for_keeps(one: Heard, setting: Setting) -> bool:
     return leads_for_keeps(said, setting)
 
 
-def _with_praise(heard: Sequence[Heard], previous_assistant: str) -> list[Heard]:
+def _with_praise(
+    heard: Sequence[ClassifiedSentence], previous_assistant: str
+) -> list[ClassifiedSentence]:
     count = next((n for n, one in enumerate(heard) if not _may_praise(one)), len(heard))
     said = " ".join(one.said for one in heard[:count])
     if not previous_assistant or not _is_praise(said):
         return list(heard)
-    praise = Heard(heard[0].sentence, "feedback", is_praise=True)
-    return [praise, *(Heard(one.sentence, "aside") for one in heard[1:count]), *heard[count:]]
+    praise = ClassifiedSentence(heard[0].sentence, "feedback", is_praise=True)
+    return [
+        praise,
+        *(ClassifiedSentence(one.sentence, "aside") for one in heard[1:count]),
+        *heard[count:],
+    ]
 
 
 def _is_praise(said: str) -> bool:
@@ -140,16 +148,16 @@ def _is_praise(said: str) -> bool:
     return bool(is_approval) and len(re.findall(r"\w+", content)) >= 5
 
 
-def _may_praise(one: Heard) -> bool:
+def _may_praise(one: ClassifiedSentence) -> bool:
     if one.sentence.opens_topic or phrases.NEW_TOPIC.search(one.said):
         return False
     is_praise = feedback_phrases.LASTING_PRAISE.search(one.said) and is_meant(one.said)
     return bool(one.kind in {"aside", "feedback", "project"} or is_praise)
 
 
-def _grouped(heard: Sequence[Heard]) -> list[Passage]:
+def _grouped(heard: Sequence[ClassifiedSentence]) -> list[Passage]:
     found: list[Passage] = []
-    before: list[Heard] = []
+    before: list[ClassifiedSentence] = []
     is_open = False
     for one in heard:
         memory_type = _memory_type(one.kind)
@@ -173,7 +181,7 @@ def _grouped(heard: Sequence[Heard]) -> list[Passage]:
     return found
 
 
-def _memory_type(kind: Kind) -> MemoryType | None:
+def _memory_type(kind: StatementKind) -> MemoryType | None:
     match kind:
         case "user" | "feedback" | "project" | "reference":
             return kind
@@ -181,15 +189,15 @@ def _memory_type(kind: Kind) -> MemoryType | None:
             return None
 
 
-def _is_context(one: Heard) -> bool:
+def _is_context(one: ClassifiedSentence) -> bool:
     return len(one.said.split()) > 4 and not MASK.search(one.said)
 
 
-def _is_task(passage: Passage, behind: Heard) -> bool:
+def _is_task(passage: Passage, behind: ClassifiedSentence) -> bool:
     return passage.type == "project" and bool(phrases.TASK_BEHIND.search(behind.said))
 
 
-def _continues(passage: Passage, one: Heard) -> bool:
+def _continues(passage: Passage, one: ClassifiedSentence) -> bool:
     if phrases.FOLLOWS.search(one.said) and passage.type != "reference":
         return True
     if one.kind != passage.type or one.sentence.opens_topic or phrases.NEW_TOPIC.search(one.said):
