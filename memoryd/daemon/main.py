@@ -42,6 +42,7 @@ from memoryd.extraction.worker import ExtractionWorker
 from memoryd.llm.connect import model_server
 from memoryd.llm.spending_table import SpendingTable
 from memoryd.memories.catalog import Catalog
+from memoryd.memories.records import MemoryChanged
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
@@ -49,6 +50,7 @@ from memoryd.memories.versions import Versions
 from memoryd.recall.surfaced import Surfaced
 from memoryd.system.background import Background
 from memoryd.system.database import Database
+from memoryd.system.notices import Notices
 from memoryd.system.plain_file import read_plain, refuse_unless_plain
 from memoryd.transcripts.backlog import Backlog
 from memoryd.transcripts.sessions import Sessions
@@ -103,7 +105,7 @@ def look_around(env: MutableMapping[str, str], version: str) -> Environment:
     return Environment(places, config_file.load_settings(text, env), env, version, supervisor)
 
 
-async def serve(world: Environment, stack: ExitStack) -> None:
+async def serve(world: Environment, stack: ExitStack) -> None:  # noqa: PLR0915 - a list
     """Runs every part until the stop event is set."""
     refuse_unless_plain(world.places.state_db)
     state = Database.open(world.places.state_db)
@@ -112,12 +114,14 @@ async def serve(world: Environment, stack: ExitStack) -> None:
     hub = Subscriptions()
     scopes = Scopes(world.places, world.env, state)
     history = VersionTable(state, world.settings.history)
+    notices = Notices()
     told = Telling(hub, scopes)
+    notices.on(MemoryChanged, told.changed)
     store = Store(
         history,
         now=time.time,
         skip_index=world.settings.index.skip,
-        tell=told.tell,
+        notices=notices,
     )
     ledger = SpendingTable(state)
     models = model_server(world.settings, ledger, world.places.home)

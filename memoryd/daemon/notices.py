@@ -54,10 +54,7 @@ class Telling:
         """From any thread, in order."""
         self._loop.call_soon_threadsafe(self._hub.publish, event)
 
-    def tell(self, change: MemoryChanged) -> None:
-        self._loop.call_soon_threadsafe(self._told, change)
-
-    def _told(self, change: MemoryChanged) -> None:
+    def changed(self, change: MemoryChanged) -> None:
         self._hub.publish(_event_of(change, self._scopes.owner(change.directory)))
         for listener in self.listeners:
             listener(change)

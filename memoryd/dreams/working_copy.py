@@ -20,6 +20,7 @@ from memoryd.memories.version_table import VersionTable
 from memoryd.system.cancellation import while_wanted
 from memoryd.system.database import Database
 from memoryd.system.folder import Folder, make_folder
+from memoryd.system.notices import Notices
 
 DAILY_LOGS: Final = 60
 LOG_LIMIT_BYTES: Final = 1024 * 1024
@@ -53,7 +54,9 @@ class WorkingCopy:
         skip_index: bool,
     ) -> Self:
         state = Database.open(":memory:")
-        store = Store(VersionTable(state), now=now, skip_index=skip_index, tell=tell)
+        notices = Notices()
+        notices.on(MemoryChanged, tell)
+        store = Store(VersionTable(state), now=now, skip_index=skip_index, notices=notices)
         stage = cls(folder, directory.scope, all_files(source, directory), store, state)
         make_folder(stage.directory.path)
         for file, stored in while_wanted(stage.before.items()):

@@ -26,6 +26,7 @@ from memoryd.memories.scan import Listing, open_folder, shown
 from memoryd.memories.version_table import Cause, VersionTable
 from memoryd.system.cancellation import to_the_end, while_wanted
 from memoryd.system.folder import Content, Folder, Mark, version_of
+from memoryd.system.notices import Notices
 from memoryd.text.masking.mask import presentable
 
 TOPIC_LIMIT_BYTES: Final = 256 * 1024
@@ -44,12 +45,12 @@ class Store:
         *,
         now: Callable[[], float],
         skip_index: bool = False,
-        tell: Callable[[MemoryChanged], None] = lambda _: None,
+        notices: Notices | None = None,
     ) -> None:
         self._history = history
         self._now = now
         self._skip_index = skip_index
-        self._tell = tell
+        self._notices = notices or Notices()
         self._listing = Listing()
         self._noticed: dict[str, dict[str, Mark | None]] = {}
         self._locks: dict[str, threading.RLock] = {}
@@ -183,7 +184,7 @@ class Store:
             with _left_for_repair(directory, file):
                 number = self._record(directory, file, clean.encode(), cause, session_id)
                 self._index(folder, directory, {file: line} if says_new else {})
-        self._tell(MemoryChanged(directory, file, version, cause, session_id, topic.type))
+        self._notices.post(MemoryChanged(directory, file, version, cause, session_id, topic.type))
         return Stored(directory, file, clean, version, self._now(), clean.encode(), number)
 
     def forget(
@@ -203,7 +204,7 @@ class Store:
             with _left_for_repair(directory, file):
                 self._record(directory, file, None, cause, session_id)
                 self._index(folder, directory, {})
-        self._tell(MemoryChanged(directory, file, "", cause, session_id))
+        self._notices.post(MemoryChanged(directory, file, "", cause, session_id))
         return number
 
     def put_back(
@@ -232,7 +233,7 @@ class Store:
                 self._record(directory, file, data, cause, "")
         if file != INDEX_FILE:
             version = "" if data is None else version_of(data)
-            self._tell(MemoryChanged(directory, file, version, cause))
+            self._notices.post(MemoryChanged(directory, file, version, cause))
 
     def restore(
         self, directory: MemoryDirectory, file: str, data: bytes, *, over: str | None
@@ -273,7 +274,7 @@ class Store:
                     noticed.pop(file, None)
             changes = [_found_outside(directory, file, found[file]) for file in news]
             for change in changes:
-                self._tell(change)
+                self._notices.post(change)
             yield changes
 
     def _found(

@@ -33,6 +33,7 @@ from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.system import folder as files
 from memoryd.system.database import Database
+from memoryd.system.notices import Notices
 from tests.support.faults import FULL_AND_BROKEN, count_calls, failing_at, killed_at
 
 NOW = 1_800_000_000.0
@@ -305,7 +306,9 @@ def test_a_memory_needs_name_body_and_type(store: Store, directory: MemoryDirect
 
 def test_every_change_is_told(state: Database, directory: MemoryDirectory) -> None:
     told: list[MemoryChanged] = []
-    store = Store(VersionTable(state), now=lambda: NOW, tell=told.append)
+    notices = Notices()
+    notices.on(MemoryChanged, told.append)
+    store = Store(VersionTable(state), now=lambda: NOW, notices=notices)
     saved = store.save(directory, a_topic(), cause="extraction", session_id="s1")
     store.forget(directory, saved.file, cause="user")
     assert [(change.file, change.cause, change.version != "") for change in told] == [
@@ -519,7 +522,9 @@ def test_a_file_system_without_exclusive_renames_still_takes_new_memories(
 
 def test_what_was_forgotten_is_told_once(state: Database, directory: MemoryDirectory) -> None:
     told: list[MemoryChanged] = []
-    store = Store(VersionTable(state), now=lambda: NOW, tell=told.append)
+    notices = Notices()
+    notices.on(MemoryChanged, told.append)
+    store = Store(VersionTable(state), now=lambda: NOW, notices=notices)
     saved = store.save(directory, a_topic(), cause="user")
     store.notice(directory)
     store.forget(directory, saved.file, cause="user")

@@ -23,6 +23,7 @@ from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.memories.watch import MemoryWatch, folders_above, meaning_of
 from memoryd.system.database import Database
+from memoryd.system.notices import Notices
 from tests.support.running import Daemon
 
 WAIT_SECONDS = 60
@@ -47,7 +48,9 @@ class Watched:
         self.state = Database.open(self.places.state_db)
         self.history = VersionTable(self.state)
         self.scopes = Scopes(self.places, {}, self.state)
-        self.store = Store(self.history, now=lambda: 1_800_000_000.0, tell=self._tell)
+        notices = Notices()
+        notices.on(MemoryChanged, self._tell)
+        self.store = Store(self.history, now=lambda: 1_800_000_000.0, notices=notices)
         self.told: list[MemoryChanged] = []
         self.gave_way = 0
         self._heard = anyio.Event()

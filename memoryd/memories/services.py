@@ -1,0 +1,28 @@
+"""What every area of the daemon is built from: each has a `build(services)`."""
+
+import time
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from memoryd.base.config import Settings
+from memoryd.base.paths import Places
+from memoryd.memories.scopes import Scopes
+from memoryd.memories.store import Store
+from memoryd.memories.version_table import VersionTable
+from memoryd.system.background import Background
+from memoryd.system.database import Database
+from memoryd.system.notices import Notices
+
+
+class Services(msgspec.Struct, frozen=True, kw_only=True):
+    places: Places
+    settings: Settings
+    env: Mapping[str, str]
+    database: Database
+    versions: VersionTable
+    scopes: Scopes
+    store: Store
+    notices: Notices
+    background: Background
+    now: Callable[[], float] = time.time
