@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryd_client.connection.call import ANSWER_BYTES, call, subscribe
+from memoryd_client.connection.call import ANSWER_BYTES, call, subscription
 from memoryd_client.connection.failures import (
     DaemonError,
     Denied,
@@ -134,14 +134,15 @@ def test_an_error_of_any_shape_is_the_daemons(path: Path, sent: bytes) -> None:
 
 def test_a_subscription_yields_events_until_the_daemon_ends_it(path: Path) -> None:
     events = ({"kind": "dream.phase", "phase": "orient"}, {"kind": "memory.saved", "path": "a.md"})
-    with ScriptedDaemon(path, {"events/subscribe": Stream(events)}) as daemon:
-        found = list(subscribe(["dream.phase"], "/project"))
-    assert [(event.kind, event.data) for event in found] == [
-        (event["kind"], event) for event in events
-    ]
+    with (
+        ScriptedDaemon(path, {"events/subscribe": Stream(events)}) as daemon,
+        subscription(["dream.phase"], "/project") as happening,
+    ):
+        found = list(happening)
+    assert found == list(events)
     assert daemon.asked("events/subscribe") == [{"kinds": ["dream.phase"], "cwd": "/project"}]
 
 
 def test_a_subscription_that_is_refused_says_so(path: Path) -> None:
-    with ScriptedDaemon(path, {}), pytest.raises(DaemonError):
-        next(subscribe())
+    with ScriptedDaemon(path, {}), pytest.raises(DaemonError), subscription(["dream.phase"]):
+        pass

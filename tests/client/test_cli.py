@@ -1,10 +1,11 @@
-"""The command as people and scripts use it: words in, words and an exit code out."""
+"""The command as people and scripts use it: arguments in, output and an exit code out."""
 
 import fcntl
 import io
 import json
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -17,7 +18,6 @@ import pytest
 
 from memoryd_client import serve
 from memoryd_client.cli import main, naming
-from memoryd_client.cli.commands import JSON, Command
 from memoryd_client.version import __version__
 from tests.support.scripted_daemon import Answer, Fault, Raw, Result, ScriptedDaemon
 
@@ -57,13 +57,14 @@ def serving(path: Path, answers: Mapping[str, Answer]) -> ScriptedDaemon:
     return ScriptedDaemon(path, {"ping": PING, **answers})
 
 
-def test_list_shows_a_line_a_memory(
+def test_list_shows_a_heading_and_a_line_for_each_memory(
     path: Path, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old = {"path": "/m/old.md", "retired": True}
     with serving(path, {"memory/list": Result({"memories": [HEADER, old]})}) as daemon:
         assert main.main(["list", "--scope", "user", "--type", "feedback", "--retired"]) == 0
     assert capsys.readouterr().out.splitlines() == [
+        "FILE              TYPE      SCOPE    AGE        DESCRIPTION",
         "feedback_tabs.md  feedback  project  yesterday  use tabs in Makefiles",
         "old.md                               retired",
     ]
@@ -82,7 +83,7 @@ def test_a_list_can_be_of_a_date(
 ) -> None:
     with serving(path, {"memory/list": Result({"memories": []})}) as daemon:
         assert main.main(["list", "--as-of", "2026-03-30"]) == 0
-    assert "believed then" in capsys.readouterr().out
+    assert "from that date" in capsys.readouterr().out
     assert daemon.asked("memory/list") == [{"cwd": str(project), "as_of": "2026-03-30"}]
 
 
@@ -135,7 +136,7 @@ def test_remember_saves_the_text_word_for_word(
     assert daemon.asked("memory/save") == [
         {
             "cwd": str(project),
-            "name": "Use tabs in Makefiles, always and",
+            "name": "Use tabs in Makefiles, always and everywhere",
             "description": text,
             "type": "feedback",
             "body": text,
@@ -182,15 +183,48 @@ def test_a_long_line_is_described_by_its_whole_words() -> None:
     description = naming.description_for("word " * 100)
     assert len(description) <= naming.DESCRIPTION_CHARACTERS
     assert description.endswith("word…")
-    assert naming.name_for("-- ...") == "note"
 
 
-def test_forget_says_that_the_history_keeps_it(
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Use tabs.", "Use tabs"),
+        ("Use tabs. Never spaces.", "Use tabs"),
+        ("Version 1.2 is out, at last", "Version 1.2 is out, at last"),
+        (
+            "The staging shop is reset every night at 2.",
+            "The staging shop is reset every night at 2",
+        ),
+        ("word " * 100, "word " * 8 + "word…"),
+        ("-- ...", "note"),
+        ("", "note"),
+    ],
+)
+def test_a_name_is_the_first_sentence_or_shows_that_it_is_cut(text: str, name: str) -> None:
+    assert naming.name_for(text) == name
+    assert len(name) <= naming.NAME_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "title"),
+    [
+        ("Tabs", "use tabs in Makefiles", "Tabs"),
+        ("Use tabs in", "Use tabs in Makefiles.", "Use tabs in Makefiles."),
+        ("Use tabs…", "use tabs in Makefiles", "use tabs in Makefiles"),
+        ("Tabs", "", "Tabs"),
+        ("", "use tabs", "use tabs"),
+    ],
+)
+def test_a_title_is_never_cut(name: str, description: str, title: str) -> None:
+    assert naming.title_of(name, description) == title
+
+
+def test_forget_says_how_to_undo_it(
     path: Path, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with serving(path, {"memory/forget": Result({"version": 7})}) as daemon:
         assert main.main(["forget", "x.md"]) == 0
-    assert capsys.readouterr().out == "forgot x.md; version 7 is kept\n"
+    assert capsys.readouterr().out == "forgot x.md. Undo: memoryd restore x.md\n"
     assert daemon.asked("memory/forget") == [{"cwd": str(project), "path": "x.md"}]
 
 
@@ -203,7 +237,7 @@ def test_the_switch_is_for_this_project_unless_it_is_for_all(
         assert main.main([word, "--all"]) == 0
     here, everywhere = capsys.readouterr().out.splitlines()
     assert here == f"memory is {word} for {project}"
-    assert everywhere == f"memory is {word} everywhere"
+    assert everywhere == f"memory is {word} for all projects"
     assert daemon.asked("switch") == [
         {"enabled": enabled, "cwd": str(project)},
         {"enabled": enabled},
@@ -215,7 +249,7 @@ def test_stop_warns_that_a_service_comes_back(
 ) -> None:
     with serving(path, {"shutdown": Result({})}):
         assert main.main(["stop"]) == 0
-        assert capsys.readouterr().out == "memoryd stops\n"
+        assert capsys.readouterr().out == "memoryd is stopping\n"
         install_unit_file(home)
         assert main.main(["stop"]) == 0
         assert "systemctl --user stop memoryd.socket" in capsys.readouterr().out
@@ -261,16 +295,21 @@ def test_without_a_daemon_the_code_is_69_and_the_next_step_is_told(
     assert "memoryd serve" in captured.err
 
 
-WORDS = {"deed": "list", "memory": "x.md", "text": "x", "query": "x"}
+WORDS = {"action": "list", "memory": "x.md", "text": "x", "query": "x"}
+COMMANDS = main.command_line().by_name
 
 
-def words_for(command: Command) -> list[str]:
-    """A command line that makes sense for a command, as short as can be."""
-    words = [argument for argument in command.arguments if not argument.names[0].startswith("-")]
-    return [command.name, *(WORDS[one.names[0]] for one in words if not one.is_optional)]
+def words_for(name: str) -> list[str]:
+    """The shortest valid command line for a command."""
+    required = (one for one in COMMANDS[name]._get_positional_actions() if one.required)
+    return [name, *(WORDS[one.dest] for one in required)]
 
 
-ASKING = [words_for(row) for row in main.COMMANDS if row.asks_daemon or row.name == "status"]
+ASKING = [
+    words_for(name)
+    for name, command in COMMANDS.items()
+    if command.get_default("needs_daemon") or name == "status"
+]
 
 
 @pytest.mark.parametrize("words", ASKING, ids=" ".join)
@@ -406,10 +445,10 @@ def write_log(home: Path, *events: str) -> Path:
     return log
 
 
-def test_who_starts_it_in_a_terminal_is_told_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_greeting_in_a_terminal_says_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(sys, "argv", [".venv/bin/memoryd", "serve"])
-    assert serve.greeting().endswith("In another terminal: .venv/bin/memoryd")
+    assert serve.greeting().endswith("In another terminal, type: .venv/bin/memoryd")
 
 
 def test_logs_need_no_daemon(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -489,8 +528,8 @@ def test_a_narrow_terminal_is_not_overrun(path: Path) -> None:
     with serving(path, {"memory/list": Result({"memories": [header] * 3})}):
         shown = on_terminal(["list"], 50, {})
     lines = shown.splitlines()
-    assert len(lines) == 3
-    assert all(len(line) <= 50 and line.endswith("…") for line in lines)
+    assert len(lines) == 4
+    assert all(len(line) <= 50 and line.endswith("…") for line in lines[1:])
 
 
 @pytest.mark.parametrize("words", [["--help"], ["remember", "--help"], ["logs", "--help"]])
@@ -508,18 +547,19 @@ def test_colour_is_for_terminals_that_want_it(path: Path, home: Path) -> None:
     assert "\x1b[" in on_terminal(["logs"], 80, {"TERM": "xterm"})
 
 
-@pytest.mark.parametrize("command", main.COMMANDS, ids=lambda command: command.name)
-def test_every_command_has_words_an_example_and_json(
-    command: Command, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_an_example_and_json(
+    name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as leaving:
-        main.main([command.name, "--help"])
+        main.main([name, "--help"])
     assert leaving.value.code == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert f"example: {command.example}" in shown
-    assert all(argument.help for argument in command.arguments)
-    speaks_no_json = {"serve", "hook", "mcp", "demo", "manual", "completions"}
-    assert command.name in speaks_no_json or JSON in command.arguments
+    command = COMMANDS[name]
+    assert re.search(r"example: .*memoryd ", shown)
+    assert all(action.help for action in command._actions)
+    without_json = {"serve", "hook", "mcp", "demo", "manual", "completions"}
+    assert (name in without_json) != ("--json" in command._option_string_actions)
 
 
 def test_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Installing changes what is ours in the person's settings, and nothing else, and can be undone."""
+"""Installing adds our entries to the agent's settings, changes nothing else, and can be undone."""
 
 import io
 import json
@@ -144,7 +144,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_step_by_step_each_part_is_shown_asked_about_done_and_tried(
+def test_step_by_step_each_part_is_shown_asked_about_done_and_checked(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
     monkeypatch.setattr("sys.stdin", Terminal("n\n\nperhaps\n"))
@@ -152,12 +152,12 @@ def test_step_by_step_each_part_is_shown_asked_about_done_and_tried(
     shown = capsys.readouterr().out
     assert f"service: {PURPOSE}" in shown
     assert str(home / ".claude/settings.json") in shown
-    assert "tried: the hook ran" in shown
+    assert "checked: the hook ran" in shown
     assert (home / ".claude/settings.json").exists()
     assert not (home / ".claude.json").exists()
 
 
-PURPOSE = "memoryd runs in the background, now and after every login"
+PURPOSE = "runs memoryd in the background, now and after every login"
 
 
 def test_an_input_that_ends_is_a_no(
@@ -165,7 +165,7 @@ def test_an_input_that_ends_is_a_no(
 ) -> None:
     monkeypatch.setattr("sys.stdin", Terminal("n\n"))
     assert main(["install"]) == 0
-    assert capsys.readouterr().out.count("shall I?") == 3
+    assert capsys.readouterr().out.count("Proceed?") == 3
     assert not (home / ".claude/settings.json").exists()
 
 
@@ -177,12 +177,12 @@ def test_removal_asks_only_about_what_is_there(
     monkeypatch.setattr("sys.stdin", Terminal("n\n"))
     assert main(["uninstall"]) == 0
     assert settings.read_text() != THEIRS
-    assert capsys.readouterr().out.count("shall I?") == 1
+    assert capsys.readouterr().out.count("Proceed?") == 1
     monkeypatch.setattr("sys.stdin", Terminal("y\n"))
     assert main(["uninstall"]) == 0
     shown = capsys.readouterr().out
-    assert shown.count("shall I?") == 1
-    assert "hooks: sessions of Claude Code are not told anything any more" in shown
+    assert shown.count("Proceed?") == 1
+    assert "hooks: sessions of Claude Code get no memories any more" in shown
     assert settings.read_text() == THEIRS
 
 
@@ -241,7 +241,7 @@ def test_folders_that_installing_made_go_with_the_last_part(home: Path) -> None:
 def test_a_daemon_that_hangs_keeps_its_state(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(footprint, "END_SECONDS", 0.2)
+    monkeypatch.setattr(footprint, "STOP_SECONDS", 0.2)
     daemon = Daemon(home).start()
     try:
         assert daemon.process is not None

@@ -83,7 +83,7 @@ def test_uninstall_unloads_the_agent_and_removes_its_file(
     programs.add("launchctl", NOT_LOADED)
     assert main(["install", "--service"]) == 0
     assert main(["uninstall", "--service"]) == 0
-    assert f"service: cleared {agent}" in capsys.readouterr().out
+    assert f"service: removed {agent}" in capsys.readouterr().out
     assert not agent.exists()
     assert programs.calls[-1] == f"launchctl bootout {DOMAIN}/local.memoryd"
     assert main(["uninstall", "--service"]) == 0

@@ -184,7 +184,7 @@ def test_the_probe_sees_what_an_open_process_may_do(home: Path) -> None:
     found = dict(line.split("\t")[::-1] for line in done.stdout.splitlines())
     assert found[probe.WRITES] == "up"
     assert found["the rest of the home is read-only"] == "down"
-    assert found["temporary files of others are read-only"] == "down"
+    assert found["the shared /tmp is read-only"] == "down"
     assert found["keys and logins are hidden"] == "down"
     assert not list(home.rglob(".memoryd-probe*"))
 

@@ -74,12 +74,12 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
 
 
 def test_every_step_happens_in_under_a_minute_and_offline(told: Told) -> None:
-    (last,) = re.finditer(r"^All (\d+) steps happened, in ([\d.]+) s\.$", told.text, re.MULTILINE)
+    (last,) = re.finditer(r"^All (\d+) steps worked, in ([\d.]+) s\.$", told.text, re.MULTILINE)
     count, seconds = last.groups()
     assert int(count) == len(told.all(r"^\d+\. ")) == len(STEPS)
     assert float(seconds) < MINUTE
     assert told.one(r"its provider: (.+)") == "embedded"
-    assert told.one(r"its home for now: (.+)") == str(told.home)
+    assert told.one(r"its throwaway home: (.+)") == str(told.home)
 
 
 def test_what_was_saved_stands_in_the_files_as_it_was_shown(told: Told) -> None:
@@ -102,7 +102,7 @@ def test_the_secret_is_in_the_agents_transcript_alone(told: Told) -> None:
 
 
 def test_the_correction_supersedes_what_it_says_was_retired(told: Told) -> None:
-    old = told.one(r"retired, and kept in the history: (\S+)$")
+    old = told.one(r"retired, but kept in the history: (\S+)$")
     new = told.one(r"after the answer: (\S+verify\S+)$")
     topic = topics.parse((told.memory / new).read_text(encoding="utf-8"))
     assert topic.supersedes == (old,)
@@ -123,7 +123,7 @@ def test_recall_answers_with_the_correction_and_its_time(told: Told) -> None:
 def test_the_notes_are_those_that_the_session_got_back(told: Told) -> None:
     (notes,) = told.home.glob(".claude/projects/*/*/session-memory/summary.md")
     assert int(told.one(r"notes of the session: (\d+) bytes")) == len(notes.read_bytes())
-    shown = told.text.partition("gets back from the hook")[2]
+    shown = told.text.partition("the hook gives the session")[2]
     quoted = [line[4:] for line in shown.splitlines() if line.startswith("  |")]
     lines = notes.read_text(encoding="utf-8").splitlines()
     assert quoted[: demo.NOTES_SHOWN] == lines[: demo.NOTES_SHOWN]
@@ -131,7 +131,7 @@ def test_the_notes_are_those_that_the_session_got_back(told: Told) -> None:
 
 def test_the_dream_merged_two_notes_as_its_diff_says_and_was_undone(told: Told) -> None:
     first, second = told.all(r"saved by hand: (.+)$")
-    step = told.step("A dream merges two notes that say the same")
+    step = told.step("A dream merges two memories that say the same")
     (kept,) = re.findall(r"^  changed: (\S+\.md)$", step, re.MULTILINE)
     (retired,) = re.findall(r"^  retired: (\S+\.md)$", step, re.MULTILINE)
     names = {
@@ -140,11 +140,11 @@ def test_the_dream_merged_two_notes_as_its_diff_says_and_was_undone(told: Told) 
     }
     assert names == {first, second}
     assert f"  | +supersedes: {retired}" in step.splitlines()
-    undone = told.step("And is undone")
-    assert kept in undone.partition("brought back: ")[2].splitlines()[0]
+    undone = told.step("The dream is undone")
+    assert kept in undone.partition("restored: ")[2].splitlines()[0]
     assert "supersedes" not in (told.memory / kept).read_text(encoding="utf-8")
     count = len(list(told.memory.glob("*.md")))
-    assert f"all {count} files are as they were before the dream" in undone
+    assert f"all {count} files are as before the dream" in undone
 
 
 def is_running(pid: int) -> bool:
@@ -162,7 +162,7 @@ def test_a_signal_leaves_nothing_behind(scratch: Path, number: int, code: int) -
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            if found := re.search(r"runs as process (\d+)", line):
+            if found := re.search(r"running as process (\d+)", line):
                 break
         assert found is not None
         process.send_signal(number)
@@ -211,7 +211,7 @@ def test_a_step_that_does_not_happen_is_code_1_and_named(
 
     code, told = played(small_talk)
     assert code == 1
-    assert "in vain for a new memory" in told
+    assert "for a new memory, which did not come" in told
 
 
 def test_a_daemon_that_cannot_start_is_code_1_with_its_last_words(

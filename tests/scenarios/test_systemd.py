@@ -112,7 +112,7 @@ def test_without_a_user_manager_nothing_is_written(
 ) -> None:
     programs.add("systemctl", {"is-system-running": (1, "offline")}, SYSTEMCTL)
     assert main(["install", "--service"]) == 1
-    assert "does not run for this user" in capsys.readouterr().err
+    assert "is not running for this user" in capsys.readouterr().err
     assert not units.exists()
 
 
@@ -160,7 +160,7 @@ def test_uninstall_removes_what_install_wrote_and_nothing_else(
     drop_in.parent.mkdir()
     drop_in.touch()
     assert main(["uninstall", "--service"]) == 0
-    assert "cleared" in capsys.readouterr().out
+    assert "removed" in capsys.readouterr().out
     assert [path for path in units.rglob("*") if path.is_file()] == [drop_in]
     assert "systemctl --user disable --now memoryd.socket memoryd.service" in programs.calls
     assert (home / ".claude").is_dir()
@@ -300,7 +300,7 @@ def test_a_fence_that_the_system_refuses_is_left_out(manager: UserManager) -> No
         environ={"PYTHONPATH": f"{copy}/client"},
     )
     assert done.returncode == 0, done.stderr
-    assert "a trial start ended with 226" in done.stdout
+    assert "a test start ended with 226" in done.stdout
     assert "down    the rest of the home is read-only" in done.stdout
     assert "up      system calls are filtered" in done.stdout
     assert manager.run(MEMORYD, "status").returncode == 0
@@ -322,7 +322,7 @@ def test_a_home_is_as_before_once_all_is_removed(manager: UserManager) -> None:
     before = manager.run("sh", "-c", EVERYTHING).stdout
     done = manager.run(MEMORYD, "install", "--yes")
     assert done.returncode == 0, done.stderr
-    assert "tried: it answers" in done.stdout
+    assert "checked: the daemon answered" in done.stdout
     done = manager.run(MEMORYD, "uninstall", "--yes")
     assert done.returncode == 0, done.stderr
     assert manager.run("sh", "-c", EVERYTHING).stdout == before
