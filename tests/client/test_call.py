@@ -44,7 +44,7 @@ def test_what_is_not_the_answer_is_passed_over(path: Path) -> None:
         assert call("ping") == {"pid": 5}
 
 
-def test_nobody_there_is_not_running(path: Path) -> None:
+def test_without_a_listener_it_is_not_running(path: Path) -> None:
     with pytest.raises(NotRunning) as caught:
         call("ping")
     assert str(path) in caught.value.message
@@ -59,8 +59,8 @@ def test_a_dead_socket_is_not_running(path: Path) -> None:
         call("ping")
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a socket to somebody else")
-def test_somebody_elses_socket_is_not_spoken_to(path: Path) -> None:
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a socket to another user")
+def test_another_users_socket_is_not_used(path: Path) -> None:
     with ScriptedDaemon(path, {"ping": Result({})}) as daemon:
         os.chown(path, 12345, 12345)
         with pytest.raises(Denied) as caught:
@@ -105,7 +105,7 @@ NO_ANSWERS: list[Answer] = [
 
 
 @pytest.mark.parametrize("answer", NO_ANSWERS, ids=lambda answer: repr(answer)[:50])
-def test_what_is_no_answer_is_a_protocol_error(path: Path, answer: Answer) -> None:
+def test_an_answer_that_makes_no_sense_is_a_protocol_error(path: Path, answer: Answer) -> None:
     with ScriptedDaemon(path, {"ping": answer}), pytest.raises(ProtocolError) as caught:
         call("ping")
     assert "memoryd doctor" in caught.value.hint

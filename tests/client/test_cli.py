@@ -100,7 +100,7 @@ def test_show_prints_header_and_text_as_they_are(
     assert daemon.asked("memory/get") == [{"cwd": f"{project}/sub", "path": "feedback_tabs.md"}]
 
 
-def test_show_repeats_no_header_that_the_text_has(
+def test_show_does_not_repeat_the_header_of_the_text(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answer = HEADER | {"content": "---\nname: Tabs\n---\n\nUse tabs.\n", "retired": True}
@@ -111,7 +111,7 @@ def test_show_repeats_no_header_that_the_text_has(
     assert "retired: a newer memory" in shown
 
 
-def test_nothing_in_a_memory_steers_the_terminal(
+def test_no_escape_sequence_of_a_memory_reaches_the_terminal(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     evil = "harmless\x1b]0;owned\x07\x9b2J\u202eafter\r\n"
@@ -144,7 +144,7 @@ def test_remember_saves_the_text_word_for_word(
     ]
 
 
-def test_remember_takes_every_word_of_the_person_over_its_own(path: Path, project: Path) -> None:
+def test_remember_prefers_what_the_person_gives(path: Path, project: Path) -> None:
     words = ["--name", "N", "--description", "D", "--type", "user", "--scope", "team"]
     with serving(path, {"memory/save": Result({})}) as daemon:
         assert main.main(["remember", "text", *words, "--supersedes", "old.md"]) == 0
@@ -172,7 +172,7 @@ def test_remember_reads_a_lone_dash_from_input(path: Path, monkeypatch: pytest.M
     assert params["description"] == "The first line."
 
 
-def test_nothing_is_not_remembered(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_text_is_not_remembered(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(path, {}) as daemon:
         assert main.main(["remember", "  "]) == 1
     assert "nothing to remember" in capsys.readouterr().err
@@ -217,6 +217,41 @@ def test_a_name_is_the_first_sentence_or_shows_that_it_is_cut(text: str, name: s
 )
 def test_a_title_is_never_cut(name: str, description: str, title: str) -> None:
     assert naming.title_of(name, description) == title
+
+
+def test_recall_shows_titles_types_and_scopes(
+    path: Path, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = HEADER | {"name": "use tabs in", "type": "project", "content": "Use tabs.\n"}
+    answer = {"memories": [cut], "elapsed_ms": 1.25, "selector": "embedded"}
+    with serving(path, {"recall": Result(answer)}) as daemon:
+        assert main.main(["recall", "tabs", "or blanks?", "--limit", "3"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "use tabs in Makefiles  project memory, project scope, yesterday",
+        "/m/feedback_tabs.md",
+        "  Use tabs.",
+        "  (older than a day: check it before you rely on it)",
+        "",
+        "1 memory matches (1.2 ms, embedded)",
+    ]
+    assert daemon.asked("recall") == [{"query": "tabs or blanks?", "cwd": str(project), "limit": 3}]
+
+
+@pytest.mark.parametrize(
+    ("memories", "words"), [([], "no memories match"), ([HEADER, HEADER], "2 memories match")]
+)
+def test_recall_counts_its_matches(
+    path: Path, capsys: pytest.CaptureFixture[str], memories: list[object], words: str
+) -> None:
+    with serving(path, {"recall": Result({"memories": memories})}):
+        assert main.main(["recall", "x"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith(words)
+
+
+def test_restore_prints_the_version(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(path, {"memory/restore": Result({"path": "/m/x.md", "version": 2})}):
+        assert main.main(["restore", "x.md"]) == 0
+    assert capsys.readouterr().out == "restored /m/x.md, now version 2\n"
 
 
 def test_forget_says_how_to_undo_it(
@@ -286,7 +321,7 @@ def test_json_is_the_daemons_answer_and_nothing_else(
 
 
 @pytest.mark.parametrize("words", [words for words, _ in JSON_CALLS])
-def test_without_a_daemon_the_code_is_69_and_the_next_step_is_told(
+def test_without_a_daemon_the_code_is_69_with_the_next_step(
     capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
     assert main.main(words) == 69
@@ -313,7 +348,7 @@ ASKING = [
 
 
 @pytest.mark.parametrize("words", ASKING, ids=" ".join)
-def test_a_failure_is_json_too_for_whoever_asked_for_it(
+def test_a_failure_is_json_too_with_json(
     capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
     assert main.main([*words, "--json"]) == 69
@@ -386,7 +421,7 @@ def test_help_is_there_by_every_name(words: list[str], capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("is_service", "again"), [(False, "memoryd stop"), (True, "systemctl --user restart memoryd")]
 )
-def test_another_version_is_told_once_with_the_restart(
+def test_another_version_is_one_warning_with_the_restart(
     path: Path, home: Path, capsys: pytest.CaptureFixture[str], is_service: bool, again: str
 ) -> None:
     if is_service:
@@ -402,7 +437,7 @@ def test_another_version_is_told_once_with_the_restart(
     assert again in line
 
 
-def test_a_daemon_that_does_not_know_ping_is_no_obstacle(path: Path) -> None:
+def test_a_daemon_without_ping_is_not_an_obstacle(path: Path) -> None:
     answers: dict[str, Answer] = {
         "ping": Fault(-32601, "?"),
         "memory/list": Result({"memories": []}),
@@ -419,7 +454,7 @@ def test_a_daemon_that_talks_nonsense_is_code_1(
     assert "memoryd doctor" in capsys.readouterr().err
 
 
-def test_a_folder_that_is_gone_is_told(
+def test_a_folder_that_is_gone_is_reported(
     project: Path, path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project.rmdir()
@@ -463,7 +498,9 @@ def test_logs_need_no_daemon(home: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert capsys.readouterr().out == ""
 
 
-def test_a_log_that_cannot_be_read_is_told(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_that_cannot_be_read_is_reported(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_log(home, "one").unlink()
     (home / ".local/state/memoryd/memoryd.log").mkdir()
     assert main.main(["logs"]) == 1
@@ -494,7 +531,7 @@ def test_following_ends_quietly_with_the_keyboard(home: Path) -> None:
         assert (process.stdout.read(), process.stderr.read()) == ("", "")
 
 
-def test_a_reader_that_goes_away_is_no_error(path: Path) -> None:
+def test_a_reader_that_goes_away_is_not_an_error(path: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     with serving(path, {"memory/list": Result({"memories": [HEADER] * 1000})}):
@@ -506,7 +543,7 @@ def test_a_reader_that_goes_away_is_no_error(path: Path) -> None:
 
 
 def on_terminal(words: Sequence[str], columns: int, environ: dict[str, str]) -> str:
-    """What a command shows on a terminal of so many columns."""
+    """The output of a command on a terminal of this width."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(
@@ -517,7 +554,7 @@ def on_terminal(words: Sequence[str], columns: int, environ: dict[str, str]) -> 
     try:
         while chunk := os.read(master, 65536):
             shown += chunk
-    except OSError:  # how Linux says that the last writer of a terminal has gone
+    except OSError:  # how Linux reports that the last writer is gone
         assert process.wait(60) == 0
     os.close(master)
     return shown.decode().replace("\r\n", "\n")

@@ -42,7 +42,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakePrograms:
 
 @pytest.fixture
 def well(home: Path) -> Path:
-    """A home in which everything is as it should be, but for the daemon."""
+    """A home in which everything is right, except that no daemon runs."""
     places = locations()
     places.state.mkdir(mode=0o700)
     places.log.touch(0o600)
@@ -52,7 +52,7 @@ def well(home: Path) -> Path:
 
 
 def examined(status: dict[str, object] | None = None) -> dict[str, Finding]:
-    """The findings by name, of a daemon with this status or of none."""
+    """The findings by name, for a daemon with this status or without one."""
     if status is None:
         return {finding.check: finding for finding in checks.examine("/project")}
     answers = {"status": Result(status), "health": Result({"findings": HEALTH})}
@@ -163,7 +163,7 @@ def test_an_agent_that_is_not_loaded_is_a_failure(
 @pytest.mark.parametrize(
     ("mode", "verdict"), [(0o700, "ok"), (0o755, "warn"), (0o770, "fail"), (0o702, "fail")]
 )
-def test_folders_are_for_their_owner_alone(tmp_path: Path, mode: int, verdict: str) -> None:
+def test_folders_must_be_private(tmp_path: Path, mode: int, verdict: str) -> None:
     folder = tmp_path / "a folder"
     folder.mkdir()
     folder.chmod(mode)
@@ -178,8 +178,8 @@ def test_a_missing_folder_is_a_failure(tmp_path: Path) -> None:
     assert (found.verdict, found.fix) == ("fail", f"mkdir -p -m 700 {tmp_path}/none")
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can give things to somebody else")
-def test_what_belongs_to_somebody_else_is_a_failure(home: Path, tmp_path: Path) -> None:
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give files to another user")
+def test_what_belongs_to_another_user_is_a_failure(home: Path, tmp_path: Path) -> None:
     folder = tmp_path / "theirs"
     folder.mkdir(0o700)
     os.chown(folder, 12345, 12345)
@@ -205,7 +205,7 @@ def test_a_socket_is_judged_by_its_kind_mode_and_folder(home: Path) -> None:
         assert local_checks.socket_finding(path).fix == f"chmod go-w {path.parent}"
 
 
-def test_a_shell_without_a_runtime_folder_is_no_patient(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shell_without_a_runtime_folder_is_fine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_RUNTIME_DIR")
     assert local_checks.runtime_finding().verdict == "ok"
 
@@ -251,7 +251,7 @@ def test_settings_that_are_a_folder_are_a_failure(tmp_path: Path) -> None:
     assert local_checks.config_finding(tmp_path).verdict == "fail"
 
 
-def test_settings_that_are_no_file_are_not_waited_for(home: Path) -> None:
+def test_settings_that_are_a_fifo_do_not_block(home: Path) -> None:
     config, agents = locations().config, claude_code.settings_file(locations())
     for path in (config, agents):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -266,8 +266,8 @@ def test_an_agent_that_never_ran_is_a_warning(tmp_path: Path) -> None:
 
 
 def test_what_the_daemon_finds_itself_is_shown(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ill = {"check": "index", "verdict": "warn", "reason": "cut", "mend": "memoryd dream --now"}
-    monkeypatch.setattr("tests.client.test_doctor.HEALTH", [ill])
+    finding = {"check": "index", "verdict": "warn", "reason": "cut", "mend": "memoryd dream --now"}
+    monkeypatch.setattr("tests.client.test_doctor.HEALTH", [finding])
     assert examined(STATUS)["index"] == Finding("index", "warn", "cut", "memoryd dream --now")
 
 
@@ -279,7 +279,7 @@ def test_the_provider_is_tried_only_when_asked_for(well: Path, is_asked: bool) -
     assert daemon.asked("health") == [{"cwd": "/p", "provider": is_asked}]
 
 
-def test_a_daemon_that_cannot_look_at_itself_is_no_failure(well: Path) -> None:
+def test_a_daemon_without_the_health_method_is_not_a_failure(well: Path) -> None:
     with ScriptedDaemon(locations().socket, {"status": Result(STATUS)}):
         found = {finding.check: finding for finding in checks.examine("/project")}
     assert found["health"].verdict == "skipped"
@@ -328,7 +328,7 @@ def test_a_server_of_another_memoryd_is_a_warning(home: Path) -> None:
 
 
 def as_a_person(work: Callable[[], None]) -> None:
-    """Does something as a user to whom modes mean something; they mean nothing to root."""
+    """Runs something as a user other than root, who ignores file modes."""
     if os.getuid():
         return work()
     child = os.fork()
@@ -443,7 +443,9 @@ def test_each_pause_has_its_fix(reason: str, fix: str) -> None:
     assert fix in fixes.end_pause(reason, Path("config.toml"))
 
 
-def test_fences_that_a_system_cannot_have_are_no_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fences_that_a_system_cannot_have_are_not_a_warning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     down = {"landlock": 0, "openat2": False}
     monkeypatch.setattr("sys.platform", "linux")
     assert checks.fences_finding(down).verdict == "warn"

@@ -96,7 +96,7 @@ def test_now_starts_one_and_says_how_to_watch(
     assert daemon.asked("dream/start") == [{"cwd": str(project), "force": True, "dry_run": False}]
 
 
-def test_a_closed_gate_is_a_refusal_with_a_way_out(
+def test_a_closed_gate_is_a_refusal_with_a_hint(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     closed = Fault(-32003, "no dream now: another dream is running", "refused", "wait a while")
@@ -148,7 +148,7 @@ def test_a_dumb_terminal_gets_plain_lines(path: Path) -> None:
     assert "phase: orient" in shown
 
 
-def test_for_programs_every_event_is_a_line_and_the_dream_the_last(
+def test_with_json_every_event_is_a_line_and_the_dream_the_last(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with serving(path):
@@ -174,7 +174,7 @@ def test_a_dry_run_prints_the_diff(
 
 
 @pytest.mark.parametrize("state", ["refused", "failed", "stopped"])
-def test_a_dream_that_came_to_nothing_is_exit_code_1(
+def test_a_dream_without_a_result_is_exit_code_1(
     path: Path, capsys: pytest.CaptureFixture[str], state: str
 ) -> None:
     one = dream(state, reason="it would lose 5 of 6 memories")
@@ -183,7 +183,7 @@ def test_a_dream_that_came_to_nothing_is_exit_code_1(
     assert "it would lose 5 of 6 memories" in capsys.readouterr().out
 
 
-def test_following_nothing_says_how_things_stand(
+def test_following_without_a_dream_shows_the_status(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with serving(path, dream_status=Result({"message": "/p: will dream soon"})) as daemon:
@@ -278,7 +278,7 @@ def test_history_shows_who_changed_what(path: Path, capsys: pytest.CaptureFixtur
     assert len(daemon.asked("memory/history")) == 4
 
 
-# --- the whole way ------------------------------------------------------------------------------
+# --- end to end ---------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -288,7 +288,7 @@ def daemon(home: Path) -> Iterator[Daemon]:
     made.end()
 
 
-def test_from_the_first_note_to_the_undo(daemon: Daemon, home: Path, project: Path) -> None:
+def test_from_the_first_memory_to_the_undo(daemon: Daemon, home: Path, project: Path) -> None:
     daemon.start()
     for body in ("Use pnpm for installs.\n\n**Why:** one lock file.", "Use pnpm for all installs!"):
         daemon.run("remember", body, "--name", "Package manager", "--project", str(project))
@@ -323,9 +323,7 @@ def test_from_the_first_note_to_the_undo(daemon: Daemon, home: Path, project: Pa
     assert events.count("dream-finished") == 2
 
 
-def test_ones_own_memories_dream_by_a_scope_of_their_own(
-    daemon: Daemon, home: Path, project: Path
-) -> None:
+def test_the_user_scope_has_dreams_of_its_own(daemon: Daemon, home: Path, project: Path) -> None:
     daemon.start()
     for body in ("Explain in short sentences.", "Explain in short sentences!"):
         daemon.run("remember", body, "--name", "Style", "--scope", "user", "--type", "user")
@@ -381,7 +379,7 @@ def test_a_refused_dream_is_reviewed_accepted_and_undone(home: Path, project: Pa
             daemon.end()
 
 
-def test_a_killed_daemon_starts_again_with_the_dream_taken_back(
+def test_a_killed_daemon_undoes_the_dream_when_it_starts_again(
     daemon: Daemon, home: Path, project: Path
 ) -> None:
     from memoryd.dreams.dream_table import DreamTable, Undoable

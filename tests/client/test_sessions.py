@@ -77,13 +77,15 @@ def test_sessions_are_a_line_each(path: Path, capsys: pytest.CaptureFixture[str]
     assert daemon.asked("session/list") == [{"cwd": "/p", "limit": 3}]
 
 
-def test_no_sessions_are_said_to_be_none(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_sessions_it_says_so(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(path, {"session/list": Result({"sessions": []})}):
         assert main(["sessions"]) == 0
     assert "No sessions" in capsys.readouterr().out
 
 
-def test_sessions_as_json_are_as_they_came(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sessions_as_json_are_the_daemons_answer(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     answer = {"sessions": [SESSION], "of a newer daemon": 1}
     with serving(path, {"session/list": Result(answer)}):
         assert main(["sessions", "--json"]) == 0
@@ -200,7 +202,7 @@ def test_an_import_that_was_stopped_elsewhere_says_how_to_continue(
     assert "To continue: memoryd import --since 30d --project ." in out
 
 
-def test_a_daemon_that_ends_meanwhile_is_a_failure_with_a_way_on(
+def test_a_daemon_that_stops_meanwhile_is_a_failure_with_a_hint(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answers: dict[str, Answer] = {"import/start": Result(ESTIMATE), "events/subscribe": Stream(())}
@@ -223,7 +225,7 @@ def test_an_import_as_json_prints_json_alone(
         assert json.loads(capsys.readouterr().out) == ESTIMATE
 
 
-def test_what_the_daemon_refuses_is_told(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_refusal_of_the_daemon_is_shown(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fault = Fault(-32602, "'soon' is neither a length of time nor a date", "invalid-input", "30d")
     with serving(path, {"import/start": fault}):
         assert main(["import", "--since", "soon"]) == 1
@@ -280,7 +282,7 @@ class Terminal:
         try:
             while more := os.read(self.ours, 4096).decode():
                 self.seen += more
-        except OSError:  # how Linux says that nobody is at the other end any more
+        except OSError:  # how Linux reports that the other end is closed
             pass
         os.close(self.ours)
         return self.process.wait(60)

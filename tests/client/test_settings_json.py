@@ -200,7 +200,7 @@ def test_our_command_leaves_a_group_that_it_shares(settings: Path) -> None:
         "[" * 100_000,
     ],
 )
-def test_settings_that_are_not_plain_are_left_with_a_word(
+def test_settings_that_cannot_be_used_are_left_with_an_error(
     settings: Path, content: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = content.encode("utf-8", "surrogatepass")
@@ -211,7 +211,7 @@ def test_settings_that_are_not_plain_are_left_with_a_word(
     assert [path.name for path in settings.parent.glob("settings*")] == ["settings.json"]
 
 
-def test_a_server_entry_of_a_strange_kind_is_left_with_a_word(
+def test_a_server_entry_of_a_strange_kind_is_left_with_an_error(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = home / ".claude.json"
@@ -242,7 +242,9 @@ def make_pipe(path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [Path.mkdir, make_loop, make_pipe])
-def test_what_is_no_file_is_refused_at_once(settings: Path, make: Callable[[Path], None]) -> None:
+def test_what_is_not_a_regular_file_is_refused_at_once(
+    settings: Path, make: Callable[[Path], None]
+) -> None:
     make(settings)
     assert main(INSTALL) == 1
 
@@ -272,7 +274,7 @@ def test_a_file_that_its_owner_writes_meanwhile_loses_nothing(settings: Path) ->
     assert settings.read_bytes() == b'{"count": 2}'
 
 
-def test_a_file_that_is_written_all_the_time_is_left_with_a_word(settings: Path) -> None:
+def test_a_file_that_is_written_all_the_time_is_left_with_an_error(settings: Path) -> None:
     put_in(settings, b'{"count": 0}')
 
     def add(value: dict[str, object]) -> None:

@@ -186,6 +186,6 @@ def test_a_service_that_is_down_is_a_case_for_the_doctor(
     unit.parent.mkdir(parents=True)
     unit.touch()
     assert main([]) == 69
-    told = capsys.readouterr().err
-    assert "memoryd doctor" in told
-    assert "memoryd demo" not in told
+    errors = capsys.readouterr().err
+    assert "memoryd doctor" in errors
+    assert "memoryd demo" not in errors
