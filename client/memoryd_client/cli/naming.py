@@ -6,17 +6,20 @@ from textwrap import shorten
 TYPES = ("user", "feedback", "project", "reference")
 # Without `agent`: a sub-agent's memories are reached by its name, which no command takes.
 SCOPES = ("project", "user", "team")
-# Short enough for the daemon to use all of it in the file name.
-NAME_CHARACTERS = 45
+# A long name would leave no room for the description in the line of the index.
+NAME_WORDS = 6
+NAME_CHARACTERS = 60
 DESCRIPTION_CHARACTERS = 150
 CUT = "…"
 
 
 def name_for(text: str) -> str:
     """The first sentence of a text, or its first words and an ellipsis."""
-    first = re.split(r"(?<=[.!?:;])\s", text.strip(), maxsplit=1)[0]
-    name = shorten(first.rstrip(" .,:;-"), NAME_CHARACTERS, placeholder=CUT)
-    return name.strip(" .,:;-") or "note"
+    sentence = re.split(r"(?<=[.!?:;])\s", text.strip(), maxsplit=1)[0].split()
+    words = sentence if len(sentence) > 1 else text.split()
+    name = " ".join(words[:NAME_WORDS])[:NAME_CHARACTERS].strip(" .,:;-")
+    is_cut = len(words) > NAME_WORDS or len(" ".join(words)) > NAME_CHARACTERS
+    return f"{name}{CUT * is_cut}" if name else "note"
 
 
 def description_for(text: str) -> str:
