@@ -62,7 +62,7 @@ def checkpoint(arguments: Arguments) -> int:
     elif action == "show":
         print(printable(text_at(answer, "text")).rstrip("\n"))
     else:
-        print(f"{'saved' if action == 'save' else 'removed'} {one_line(name)}")
+        print(f"{'saved' if action == 'save' else 'removed'} checkpoint {one_line(name)}")
     return 0
 
 
