@@ -39,8 +39,8 @@ run: setup  ## serve in the foreground, with whatever key there is
 demo: setup  ## the whole life of a memory, offline, in a throwaway home
 	$(BIN)/memoryd demo
 
-manual: setup  ## write docs/memoryd.1 from the table of commands
-	$(BIN)/memoryd manual > docs/memoryd.1
+manual: setup  ## regenerate the manual page and the shell completions
+	$(BIN)/python client/generate.py
 
 bench: setup  ## figures beside baselines, in one run
 	$(BIN)/python benchmarks/run.py

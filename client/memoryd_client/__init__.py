@@ -1,1 +1,1 @@
-"""The thin half of memoryd: asks the daemon over its socket, with the standard library alone."""
+"""The client half of memoryd: talks to the daemon over its socket, standard library only."""

@@ -1,4 +1,4 @@
-"""Where the `memoryd` command begins: a hook must not pay for the rest of it."""
+"""The entry point of the `memoryd` command; hooks and MCP skip the rest of it."""
 
 import sys
 
@@ -7,11 +7,11 @@ def main() -> int:
     if sys.argv[1:2] == ["hook"] and not {"-h", "--help"} & set(sys.argv):
         from memoryd_client import hook  # noqa: PLC0415 - a hook loads nothing else
 
-        hook.main()  # leaves the process
+        hook.main()  # exits the process
     if sys.argv[1:] == ["mcp"]:
-        from memoryd_client.mcp import server  # noqa: PLC0415 - an agent waits for its first answer
+        from memoryd_client.mcp import server  # noqa: PLC0415 - the agent waits for its first answer
 
         return server.main()
-    from memoryd_client.cli import main as cli  # noqa: PLC0415 - argparse is not for hooks
+    from memoryd_client.cli import main as cli  # noqa: PLC0415 - hooks must not load argparse
 
     return cli.main(sys.argv[1:])

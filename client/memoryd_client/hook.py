@@ -1,27 +1,27 @@
-"""Hands the agent's hook JSON to the daemon and prints what comes back. It runs at every prompt.
+"""Passes the agent's hook JSON to the daemon and prints the answer. It runs at every prompt.
 
 Rules:
-- It stands alone: an installed hook runs this file as `python -I -S -E .../hook.py`, where not even
-  its own package can be imported, and every module that is loaded costs the person at the prompt.
-- One deadline covers everything from reading standard input to writing the answer, by the kernel's
-  own timer: no call in here can block past it, a connect to a full backlog included.
-- It fails open: whatever goes wrong, nothing is printed and the exit code is 0.
+- It stands alone: an installed hook runs this file as `python -I -S -E .../hook.py`, which cannot
+  import even its own package, and every module it loads delays the person at the prompt.
+- One deadline covers everything from reading standard input to writing the answer. The kernel's
+  timer enforces it, so no call can block past it, not even a connect to a full backlog.
+- It fails open: on any failure it prints nothing and exits with 0.
 - An answer is printed whole or not at all.
-- The socket's place is decided here, once, and `locations` asks this module. `memoryd.paths` holds
-  the daemon's half of the same rule; they change together. Where nothing is there, the other of the
-  two usual places is tried: agents start their servers, and cron its jobs, with few variables.
+- The socket's path is decided here only; `locations` calls this module. `memoryd.base.paths` has
+  the same rule for the daemon; change both together. If nothing is there, the other usual path is
+  tried: agents start their servers, and cron its jobs, with few variables set.
 """
 
-import _signal  # type: ignore[import-not-found]  # built in and without a stub; signal loads enum
+import _signal  # type: ignore[import-not-found]  # built in, no stub; signal would load enum
 import posix
 import sys
 
 try:
     import _socket
-except ImportError:  # not CPython; there, the public module is the one that is quick to load
+except ImportError:  # not CPython; there the public module loads quickly
     import socket as _socket  # type: ignore[no-redef]
 
-# Less than the 300 ms that a prompt may lose, because the interpreter's own start comes on top.
+# A prompt may lose 300 ms, and the start of the interpreter comes on top of this.
 DEADLINE_SECONDS = 0.22
 REQUEST_BYTES = 8 * 1024 * 1024
 ANSWER_BYTES = 1024 * 1024
@@ -31,9 +31,9 @@ USUAL_RUNTIME = b"/run/user"
 
 
 def request_for(payload: bytes) -> bytes | None:
-    """The one-line request that carries a hook's JSON object; None when there is none to carry.
+    """The one-line request for a hook's JSON object; None when the payload is not an object.
 
-    The method stands last: a key repeated inside the payload cannot turn the call into another one.
+    The method comes last, so a key in the payload cannot replace it.
     """
     flat = payload.replace(b"\r", b" ").replace(b"\n", b" ").strip()
     if not (flat.startswith(b"{") and flat.endswith(b"}")):
@@ -43,9 +43,9 @@ def request_for(payload: bytes) -> bytes | None:
 
 
 def output_in(answer: bytes) -> bytes:
-    """What the hook must print according to a whole answer line; empty when it says nothing.
+    """What the hook must print, from a whole answer line; empty for anything else.
 
-    A quote inside a JSON string is always escaped, so the bytes of the key are only ever the key.
+    A quote inside a JSON string is always escaped, so the quoted key cannot be part of a value.
     """
     _, result, rest = answer.partition(b'"result"')
     _, key, rest = rest.partition(b'"stdout"')
@@ -58,18 +58,18 @@ def output_in(answer: bytes) -> bytes:
 
 
 def unescaped(quoted: str) -> str:
-    """The text of the JSON string that `quoted` begins with."""
+    """The text of the JSON string at the start of `quoted`."""
     try:
         from _json import scanstring  # noqa: PLC0415 - all of json would cost more than the call
     except ImportError:
-        from json import JSONDecoder  # noqa: PLC0415 - an interpreter without the C half
+        from json import JSONDecoder  # noqa: PLC0415 - an interpreter without the C module
 
         return str(JSONDecoder().raw_decode(quoted)[0])
     return scanstring(quoted, 1, True)[0]
 
 
 def folder_in(environ: dict[bytes, bytes], name: bytes) -> bytes:
-    """The folder that a variable names, without idle parts; empty unless it is an absolute path."""
+    """The normalised folder that a variable names; empty unless it is an absolute path."""
     value = environ.get(name, b"")
     if not value.startswith(b"/") or len(value) > PATH_BYTES:
         return b""
@@ -84,7 +84,7 @@ def home_folder(environ: dict[bytes, bytes], uid: int) -> bytes:
     home = folder_in(environ, b"HOME")
     if home:
         return home
-    import pwd  # noqa: PLC0415 - only a stripped environment pays for it
+    import pwd  # noqa: PLC0415 - only a stripped environment needs it
 
     return pwd.getpwuid(uid).pw_dir.encode("utf-8", "surrogateescape")
 
@@ -98,8 +98,8 @@ def state_folder(environ: dict[bytes, bytes], uid: int, platform: str) -> bytes:
 def socket_path(environ: dict[bytes, bytes], uid: int, platform: str) -> bytes:
     """Where the daemon of this user listens; raises ValueError when MEMORYD_SOCKET cannot be used.
 
-    The kernel allows a socket only a short path: a derived one that is too long moves to a folder
-    in /tmp, named after the user and the long path, whose owner `is_ours` checks.
+    The kernel limits the length of a socket's path. A derived path that is too long is replaced by
+    a folder in /tmp named after the user and a hash of the path; `is_ours` checks its owner.
     """
     limit_bytes = 107 if platform == "linux" else 103
     if asked := environ.get(b"MEMORYD_SOCKET"):
@@ -110,13 +110,13 @@ def socket_path(environ: dict[bytes, bytes], uid: int, platform: str) -> bytes:
     path = within(folder, b"memoryd.sock")
     if len(path) <= limit_bytes:
         return path
-    from hashlib import sha256  # noqa: PLC0415 - only a long path pays for it
+    from hashlib import sha256  # noqa: PLC0415 - only a long path needs it
 
     return b"/tmp/memoryd-%d-%b/memoryd.sock" % (uid, sha256(path).hexdigest()[:12].encode())
 
 
 def found_socket(environ: dict[bytes, bytes], uid: int, platform: str) -> bytes:
-    """Where the daemon listens, whatever it was started with; raises as `socket_path` does."""
+    """Where the daemon really listens: it may have other variables; raises as `socket_path`."""
     path = socket_path(environ, uid, platform)
     if environ.get(b"MEMORYD_SOCKET") or is_there(path):
         return path
@@ -136,18 +136,18 @@ def is_there(path: bytes) -> bool:
 
 
 def is_own_home(environ: dict[bytes, bytes], uid: int) -> bool:
-    """Whether this is the user as they are; one with a throwaway home wants another daemon."""
+    """Whether HOME is the user's real one; a throwaway home has a daemon of its own."""
     return home_folder(environ, uid) == home_folder({}, uid)
 
 
 def is_ours(path: bytes, uid: int) -> bool:
-    """Whether the socket is this user's, where nobody else could have planted or swapped it."""
+    """Whether the socket is this user's, in a folder where no other user can replace it."""
     folder = path.rpartition(b"/")[0] or b"/"
     return posix.stat(path).st_uid == uid and posix.stat(folder).st_uid in {uid, 0}
 
 
 def read_payload() -> bytes:
-    """Standard input to its end; what is beyond the limit is read but not kept."""
+    """Standard input to its end; empty when it is over the limit."""
     chunks, size = [], 0
     while chunk := posix.read(0, CHUNK_BYTES):
         size += len(chunk)
@@ -157,13 +157,13 @@ def read_payload() -> bytes:
 
 
 def ask(path: bytes, request: bytes) -> bytes:
-    """The daemon's answer line, or whatever part of it came before the other side closed."""
-    line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    line.connect(path)
-    line.sendall(request)
+    """The daemon's answer line, or the part of it that came before the connection closed."""
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    connection.connect(path)
+    connection.sendall(request)
     answer = b""
     while not answer.endswith(b"\n") and len(answer) <= ANSWER_BYTES:
-        chunk = line.recv(CHUNK_BYTES)
+        chunk = connection.recv(CHUNK_BYTES)
         if not chunk:
             break
         answer += chunk
@@ -171,12 +171,12 @@ def ask(path: bytes, request: bytes) -> bytes:
 
 
 def leave() -> None:
-    """Success, at once: there is nothing to tidy that the kernel does not tidy faster."""
-    posix._exit(0)  # noqa: SLF001 - os._exit under its first name; os would have to be loaded
+    """Exits with 0 at once; the kernel cleans up faster than the interpreter."""
+    posix._exit(0)  # noqa: SLF001 - os._exit without loading os
 
 
-def start_the_clock() -> None:
-    """From here on the process ends by itself, quietly, when its time is up."""
+def start_timer() -> None:
+    """From now on the process exits silently at the deadline."""
     _signal.signal(_signal.SIGALRM, lambda *_: leave())
     _signal.pthread_sigmask(_signal.SIG_UNBLOCK, (_signal.SIGALRM,))
     _signal.setitimer(_signal.ITIMER_REAL, DEADLINE_SECONDS)
@@ -194,7 +194,7 @@ def relay() -> None:
 
 def main() -> None:
     try:
-        start_the_clock()
+        start_timer()
         relay()
     finally:
         leave()

@@ -1,4 +1,4 @@
-"""The one door to the daemon's own package: everything else here is the standard library alone."""
+"""The only module that imports the daemon's package; the rest is standard library only."""
 
 import os
 import shutil
@@ -11,9 +11,9 @@ INSTALL_AGAIN = "install memoryd again, with pip, pipx or uv"
 
 
 def run() -> int:
-    """Be the daemon until it is told to stop; returns its exit code."""
+    """Runs the daemon until it is stopped; returns its exit code."""
     try:
-        from memoryd.daemon.main import main  # noqa: PLC0415 - loaded for this command only
+        from memoryd.daemon.main import main  # noqa: PLC0415 - only this command needs it
     except ImportError as error:
         raise LocalFailure(unloadable(error), INSTALL_AGAIN) from error
     if sys.stderr.isatty():
@@ -28,22 +28,22 @@ def unloadable(error: ImportError) -> str:
 
 
 def greeting() -> str:
-    """For a person who started it in a terminal, and may never have done so before."""
+    """For a person who starts it in a terminal, perhaps for the first time."""
     typed = "memoryd" if shutil.which("memoryd") else sys.argv[0]
     return (
-        f"memoryd {__version__} in this terminal; Ctrl-C ends it."
-        f" What happens is shown here. In another terminal: {typed}"
+        f"memoryd {__version__} is running in this terminal; Ctrl-C stops it."
+        f" Its log is shown here. In another terminal, type: {typed}"
     )
 
 
-def complaint_about_settings() -> tuple[str, str]:
-    """What a daemon that starts now would say of its settings, with its hint; empty for nothing."""
+def settings_error() -> tuple[str, str]:
+    """The error, with its hint, that a daemon starting now would report; empty if it can start."""
     try:
-        from memoryd.daemon.main import read_environment  # noqa: PLC0415 - loaded when it is asked for only
+        from memoryd.daemon.main import read_environment  # noqa: PLC0415 - only the doctor needs it
 
         read_environment(dict(os.environ), __version__)
     except ImportError as error:
         return unloadable(error), INSTALL_AGAIN
-    except Exception as error:  # noqa: BLE001 - the daemon's kinds of errors are not known on this side
+    except Exception as error:  # noqa: BLE001 - the client does not know the daemon's errors
         return str(error), str(getattr(error, "hint", ""))
     return "", ""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryd_client.connection.call import ANSWER_BYTES, call, subscribe
+from memoryd_client.connection.call import ANSWER_BYTES, call, subscription
 from memoryd_client.connection.failures import (
     DaemonError,
     Denied,
@@ -44,7 +44,7 @@ def test_what_is_not_the_answer_is_passed_over(path: Path) -> None:
         assert call("ping") == {"pid": 5}
 
 
-def test_nobody_there_is_not_running(path: Path) -> None:
+def test_without_a_listener_it_is_not_running(path: Path) -> None:
     with pytest.raises(NotRunning) as caught:
         call("ping")
     assert str(path) in caught.value.message
@@ -59,8 +59,8 @@ def test_a_dead_socket_is_not_running(path: Path) -> None:
         call("ping")
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a socket to somebody else")
-def test_somebody_elses_socket_is_not_spoken_to(path: Path) -> None:
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a socket to another user")
+def test_another_users_socket_is_not_used(path: Path) -> None:
     with ScriptedDaemon(path, {"ping": Result({})}) as daemon:
         os.chown(path, 12345, 12345)
         with pytest.raises(Denied) as caught:
@@ -105,7 +105,7 @@ NO_ANSWERS: list[Answer] = [
 
 
 @pytest.mark.parametrize("answer", NO_ANSWERS, ids=lambda answer: repr(answer)[:50])
-def test_what_is_no_answer_is_a_protocol_error(path: Path, answer: Answer) -> None:
+def test_an_answer_that_makes_no_sense_is_a_protocol_error(path: Path, answer: Answer) -> None:
     with ScriptedDaemon(path, {"ping": answer}), pytest.raises(ProtocolError) as caught:
         call("ping")
     assert "memoryd doctor" in caught.value.hint
@@ -134,14 +134,15 @@ def test_an_error_of_any_shape_is_the_daemons(path: Path, sent: bytes) -> None:
 
 def test_a_subscription_yields_events_until_the_daemon_ends_it(path: Path) -> None:
     events = ({"kind": "dream.phase", "phase": "orient"}, {"kind": "memory.saved", "path": "a.md"})
-    with ScriptedDaemon(path, {"events/subscribe": Stream(events)}) as daemon:
-        found = list(subscribe(["dream.phase"], "/project"))
-    assert [(event.kind, event.data) for event in found] == [
-        (event["kind"], event) for event in events
-    ]
+    with (
+        ScriptedDaemon(path, {"events/subscribe": Stream(events)}) as daemon,
+        subscription(["dream.phase"], "/project") as happening,
+    ):
+        found = list(happening)
+    assert found == list(events)
     assert daemon.asked("events/subscribe") == [{"kinds": ["dream.phase"], "cwd": "/project"}]
 
 
 def test_a_subscription_that_is_refused_says_so(path: Path) -> None:
-    with ScriptedDaemon(path, {}), pytest.raises(DaemonError):
-        next(subscribe())
+    with ScriptedDaemon(path, {}), pytest.raises(DaemonError), subscription(["dream.phase"]):
+        pass

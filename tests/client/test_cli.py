@@ -1,10 +1,11 @@
-"""The command as people and scripts use it: words in, words and an exit code out."""
+"""The command as people and scripts use it: arguments in, output and an exit code out."""
 
 import fcntl
 import io
 import json
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -17,7 +18,6 @@ import pytest
 
 from memoryd_client import serve
 from memoryd_client.cli import main, naming
-from memoryd_client.cli.commands import JSON, Command
 from memoryd_client.version import __version__
 from tests.support.scripted_daemon import Answer, Fault, Raw, Result, ScriptedDaemon
 
@@ -57,13 +57,14 @@ def serving(path: Path, answers: Mapping[str, Answer]) -> ScriptedDaemon:
     return ScriptedDaemon(path, {"ping": PING, **answers})
 
 
-def test_list_shows_a_line_a_memory(
+def test_list_shows_a_heading_and_a_line_for_each_memory(
     path: Path, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old = {"path": "/m/old.md", "retired": True}
     with serving(path, {"memory/list": Result({"memories": [HEADER, old]})}) as daemon:
         assert main.main(["list", "--scope", "user", "--type", "feedback", "--retired"]) == 0
     assert capsys.readouterr().out.splitlines() == [
+        "FILE              TYPE      SCOPE    AGE        DESCRIPTION",
         "feedback_tabs.md  feedback  project  yesterday  use tabs in Makefiles",
         "old.md                               retired",
     ]
@@ -82,7 +83,7 @@ def test_a_list_can_be_of_a_date(
 ) -> None:
     with serving(path, {"memory/list": Result({"memories": []})}) as daemon:
         assert main.main(["list", "--as-of", "2026-03-30"]) == 0
-    assert "believed then" in capsys.readouterr().out
+    assert "from that date" in capsys.readouterr().out
     assert daemon.asked("memory/list") == [{"cwd": str(project), "as_of": "2026-03-30"}]
 
 
@@ -99,7 +100,7 @@ def test_show_prints_header_and_text_as_they_are(
     assert daemon.asked("memory/get") == [{"cwd": f"{project}/sub", "path": "feedback_tabs.md"}]
 
 
-def test_show_repeats_no_header_that_the_text_has(
+def test_show_does_not_repeat_the_header_of_the_text(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answer = HEADER | {"content": "---\nname: Tabs\n---\n\nUse tabs.\n", "retired": True}
@@ -110,7 +111,7 @@ def test_show_repeats_no_header_that_the_text_has(
     assert "retired: a newer memory" in shown
 
 
-def test_nothing_in_a_memory_steers_the_terminal(
+def test_no_escape_sequence_of_a_memory_reaches_the_terminal(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     evil = "harmless\x1b]0;owned\x07\x9b2J\u202eafter\r\n"
@@ -135,7 +136,7 @@ def test_remember_saves_the_text_word_for_word(
     assert daemon.asked("memory/save") == [
         {
             "cwd": str(project),
-            "name": "Use tabs in Makefiles, always and",
+            "name": "Use tabs in Makefiles, always and…",
             "description": text,
             "type": "feedback",
             "body": text,
@@ -143,7 +144,7 @@ def test_remember_saves_the_text_word_for_word(
     ]
 
 
-def test_remember_takes_every_word_of_the_person_over_its_own(path: Path, project: Path) -> None:
+def test_remember_prefers_what_the_person_gives(path: Path, project: Path) -> None:
     words = ["--name", "N", "--description", "D", "--type", "user", "--scope", "team"]
     with serving(path, {"memory/save": Result({})}) as daemon:
         assert main.main(["remember", "text", *words, "--supersedes", "old.md"]) == 0
@@ -171,7 +172,7 @@ def test_remember_reads_a_lone_dash_from_input(path: Path, monkeypatch: pytest.M
     assert params["description"] == "The first line."
 
 
-def test_nothing_is_not_remembered(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_text_is_not_remembered(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(path, {}) as daemon:
         assert main.main(["remember", "  "]) == 1
     assert "nothing to remember" in capsys.readouterr().err
@@ -182,15 +183,84 @@ def test_a_long_line_is_described_by_its_whole_words() -> None:
     description = naming.description_for("word " * 100)
     assert len(description) <= naming.DESCRIPTION_CHARACTERS
     assert description.endswith("word…")
-    assert naming.name_for("-- ...") == "note"
 
 
-def test_forget_says_that_the_history_keeps_it(
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Use tabs.", "Use tabs"),
+        ("Use tabs. Never spaces.", "Use tabs"),
+        ("Version 1.2 is out, at last", "Version 1.2 is out, at last"),
+        (
+            "The staging shop is reset every night at 2.",
+            "The staging shop is reset every…",
+        ),
+        ("word, " * 100, "word, word, word, word, word, word…"),
+        ("x" * 100, "x" * 60 + "…"),
+        ("e.g. this is odd", "e.g. this is odd"),
+        ("-- ...", "note"),
+        ("", "note"),
+    ],
+)
+def test_a_name_is_the_first_sentence_or_shows_that_it_is_cut(text: str, name: str) -> None:
+    assert naming.name_for(text) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "title"),
+    [
+        ("Tabs", "use tabs in Makefiles", "Tabs"),
+        ("Use tabs in", "Use tabs in Makefiles.", "Use tabs in Makefiles."),
+        ("Use tabs…", "use tabs in Makefiles", "use tabs in Makefiles"),
+        ("Tabs", "", "Tabs"),
+        ("", "use tabs", "use tabs"),
+    ],
+)
+def test_a_title_is_never_cut(name: str, description: str, title: str) -> None:
+    assert naming.title_of(name, description) == title
+
+
+def test_recall_shows_titles_types_and_scopes(
+    path: Path, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = HEADER | {"name": "use tabs in", "type": "project", "content": "Use tabs.\n"}
+    answer = {"memories": [cut], "elapsed_ms": 1.25, "selector": "embedded"}
+    with serving(path, {"recall": Result(answer)}) as daemon:
+        assert main.main(["recall", "tabs", "or blanks?", "--limit", "3"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "use tabs in Makefiles  project memory, project scope, yesterday",
+        "/m/feedback_tabs.md",
+        "  Use tabs.",
+        "  (older than a day: check it before you rely on it)",
+        "",
+        "1 memory matches (1.2 ms, embedded)",
+    ]
+    assert daemon.asked("recall") == [{"query": "tabs or blanks?", "cwd": str(project), "limit": 3}]
+
+
+@pytest.mark.parametrize(
+    ("memories", "words"), [([], "no memories match"), ([HEADER, HEADER], "2 memories match")]
+)
+def test_recall_counts_its_matches(
+    path: Path, capsys: pytest.CaptureFixture[str], memories: list[object], words: str
+) -> None:
+    with serving(path, {"recall": Result({"memories": memories})}):
+        assert main.main(["recall", "x"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith(words)
+
+
+def test_restore_prints_the_version(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(path, {"memory/restore": Result({"path": "/m/x.md", "version": 2})}):
+        assert main.main(["restore", "x.md"]) == 0
+    assert capsys.readouterr().out == "restored /m/x.md, now version 2\n"
+
+
+def test_forget_says_how_to_undo_it(
     path: Path, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with serving(path, {"memory/forget": Result({"version": 7})}) as daemon:
         assert main.main(["forget", "x.md"]) == 0
-    assert capsys.readouterr().out == "forgot x.md; version 7 is kept\n"
+    assert capsys.readouterr().out == "forgot x.md. Undo: memoryd restore x.md\n"
     assert daemon.asked("memory/forget") == [{"cwd": str(project), "path": "x.md"}]
 
 
@@ -203,7 +273,7 @@ def test_the_switch_is_for_this_project_unless_it_is_for_all(
         assert main.main([word, "--all"]) == 0
     here, everywhere = capsys.readouterr().out.splitlines()
     assert here == f"memory is {word} for {project}"
-    assert everywhere == f"memory is {word} everywhere"
+    assert everywhere == f"memory is {word} for all projects"
     assert daemon.asked("switch") == [
         {"enabled": enabled, "cwd": str(project)},
         {"enabled": enabled},
@@ -215,7 +285,7 @@ def test_stop_warns_that_a_service_comes_back(
 ) -> None:
     with serving(path, {"shutdown": Result({})}):
         assert main.main(["stop"]) == 0
-        assert capsys.readouterr().out == "memoryd stops\n"
+        assert capsys.readouterr().out == "memoryd is stopping\n"
         install_unit_file(home)
         assert main.main(["stop"]) == 0
         assert "systemctl --user stop memoryd.socket" in capsys.readouterr().out
@@ -252,7 +322,7 @@ def test_json_is_the_daemons_answer_and_nothing_else(
 
 
 @pytest.mark.parametrize("words", [words for words, _ in JSON_CALLS])
-def test_without_a_daemon_the_code_is_69_and_the_next_step_is_told(
+def test_without_a_daemon_the_code_is_69_with_the_next_step(
     capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
     assert main.main(words) == 69
@@ -261,20 +331,25 @@ def test_without_a_daemon_the_code_is_69_and_the_next_step_is_told(
     assert "memoryd serve" in captured.err
 
 
-WORDS = {"deed": "list", "memory": "x.md", "text": "x", "query": "x"}
+WORDS = {"action": "list", "memory": "x.md", "text": "x", "query": "x"}
+COMMANDS = main.command_line().by_name
 
 
-def words_for(command: Command) -> list[str]:
-    """A command line that makes sense for a command, as short as can be."""
-    words = [argument for argument in command.arguments if not argument.names[0].startswith("-")]
-    return [command.name, *(WORDS[one.names[0]] for one in words if not one.is_optional)]
+def words_for(name: str) -> list[str]:
+    """The shortest valid command line for a command."""
+    required = (one for one in COMMANDS[name]._get_positional_actions() if one.required)
+    return [name, *(WORDS[one.dest] for one in required)]
 
 
-ASKING = [words_for(row) for row in main.COMMANDS if row.asks_daemon or row.name == "status"]
+ASKING = [
+    words_for(name)
+    for name, command in COMMANDS.items()
+    if command.get_default("needs_daemon") or name == "status"
+]
 
 
 @pytest.mark.parametrize("words", ASKING, ids=" ".join)
-def test_a_failure_is_json_too_for_whoever_asked_for_it(
+def test_a_failure_is_json_too_with_json(
     capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
     assert main.main([*words, "--json"]) == 69
@@ -347,7 +422,7 @@ def test_help_is_there_by_every_name(words: list[str], capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("is_service", "again"), [(False, "memoryd stop"), (True, "systemctl --user restart memoryd")]
 )
-def test_another_version_is_told_once_with_the_restart(
+def test_another_version_is_one_warning_with_the_restart(
     path: Path, home: Path, capsys: pytest.CaptureFixture[str], is_service: bool, again: str
 ) -> None:
     if is_service:
@@ -363,7 +438,7 @@ def test_another_version_is_told_once_with_the_restart(
     assert again in line
 
 
-def test_a_daemon_that_does_not_know_ping_is_no_obstacle(path: Path) -> None:
+def test_a_daemon_without_ping_is_not_an_obstacle(path: Path) -> None:
     answers: dict[str, Answer] = {
         "ping": Fault(-32601, "?"),
         "memory/list": Result({"memories": []}),
@@ -380,7 +455,7 @@ def test_a_daemon_that_talks_nonsense_is_code_1(
     assert "memoryd doctor" in capsys.readouterr().err
 
 
-def test_a_folder_that_is_gone_is_told(
+def test_a_folder_that_is_gone_is_reported(
     project: Path, path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project.rmdir()
@@ -406,10 +481,10 @@ def write_log(home: Path, *events: str) -> Path:
     return log
 
 
-def test_who_starts_it_in_a_terminal_is_told_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_greeting_in_a_terminal_says_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(sys, "argv", [".venv/bin/memoryd", "serve"])
-    assert serve.greeting().endswith("In another terminal: .venv/bin/memoryd")
+    assert serve.greeting().endswith("In another terminal, type: .venv/bin/memoryd")
 
 
 def test_logs_need_no_daemon(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -424,7 +499,9 @@ def test_logs_need_no_daemon(home: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert capsys.readouterr().out == ""
 
 
-def test_a_log_that_cannot_be_read_is_told(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_that_cannot_be_read_is_reported(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_log(home, "one").unlink()
     (home / ".local/state/memoryd/memoryd.log").mkdir()
     assert main.main(["logs"]) == 1
@@ -455,7 +532,7 @@ def test_following_ends_quietly_with_the_keyboard(home: Path) -> None:
         assert (process.stdout.read(), process.stderr.read()) == ("", "")
 
 
-def test_a_reader_that_goes_away_is_no_error(path: Path) -> None:
+def test_a_reader_that_goes_away_is_not_an_error(path: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     with serving(path, {"memory/list": Result({"memories": [HEADER] * 1000})}):
@@ -467,7 +544,7 @@ def test_a_reader_that_goes_away_is_no_error(path: Path) -> None:
 
 
 def on_terminal(words: Sequence[str], columns: int, environ: dict[str, str]) -> str:
-    """What a command shows on a terminal of so many columns."""
+    """The output of a command on a terminal of this width."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(
@@ -478,7 +555,7 @@ def on_terminal(words: Sequence[str], columns: int, environ: dict[str, str]) -> 
     try:
         while chunk := os.read(master, 65536):
             shown += chunk
-    except OSError:  # how Linux says that the last writer of a terminal has gone
+    except OSError:  # how Linux reports that the last writer is gone
         assert process.wait(60) == 0
     os.close(master)
     return shown.decode().replace("\r\n", "\n")
@@ -489,8 +566,8 @@ def test_a_narrow_terminal_is_not_overrun(path: Path) -> None:
     with serving(path, {"memory/list": Result({"memories": [header] * 3})}):
         shown = on_terminal(["list"], 50, {})
     lines = shown.splitlines()
-    assert len(lines) == 3
-    assert all(len(line) <= 50 and line.endswith("…") for line in lines)
+    assert len(lines) == 4
+    assert all(len(line) <= 50 and line.endswith("…") for line in lines[1:])
 
 
 @pytest.mark.parametrize("words", [["--help"], ["remember", "--help"], ["logs", "--help"]])
@@ -508,18 +585,19 @@ def test_colour_is_for_terminals_that_want_it(path: Path, home: Path) -> None:
     assert "\x1b[" in on_terminal(["logs"], 80, {"TERM": "xterm"})
 
 
-@pytest.mark.parametrize("command", main.COMMANDS, ids=lambda command: command.name)
-def test_every_command_has_words_an_example_and_json(
-    command: Command, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_an_example_and_json(
+    name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as leaving:
-        main.main([command.name, "--help"])
+        main.main([name, "--help"])
     assert leaving.value.code == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert f"example: {command.example}" in shown
-    assert all(argument.help for argument in command.arguments)
-    speaks_no_json = {"serve", "hook", "mcp", "demo", "manual", "completions"}
-    assert command.name in speaks_no_json or JSON in command.arguments
+    command = COMMANDS[name]
+    assert re.search(r"example: .*memoryd ", shown)
+    assert all(action.help for action in command._actions)
+    without_json = {"serve", "hook", "mcp", "demo", "manual", "completions"}
+    assert (name in without_json) != ("--json" in command._option_string_actions)
 
 
 def test_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:

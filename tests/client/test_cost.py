@@ -56,7 +56,7 @@ def test_the_bill_has_a_bar_for_each_day_and_a_row_for_each_payer(
 ) -> None:
     lines = shown(path, capsys, ANSWER, "--days", "7").splitlines()
     assert lines[0].startswith("$0.25 of $0.25 today, $0.75 of $15.00 this month; paused until")
-    assert "the day begins anew at 2100-01-01" in lines[0]
+    assert "daily budget resets at 2100-01-01" in lines[0]
     start = lines.index("by day") + 1
     bars = {line.split()[0]: line.count("█") + line.count("#") for line in lines[start : start + 3]}
     assert bars == {"2026-11-14": 30, "2026-11-15": 0, "2026-11-16": 15}
@@ -68,7 +68,7 @@ def test_the_bill_has_a_bar_for_each_day_and_a_row_for_each_payer(
     assert not any("\x1b" in line for line in lines)
 
 
-def test_a_clean_purse_says_so(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_spending_is_said(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     empty = {"spending": {"today_usd": 0.0, "month_usd": 0.0}, "days": []}
     assert "Nothing was spent in the last 30 days." in shown(path, capsys, empty)
 

@@ -1,4 +1,4 @@
-"""Dreams and the past of memories, as people ask for them: words in, words and an exit code out."""
+"""The commands about dreams and earlier versions: arguments in, output and an exit code out."""
 
 import json
 import re
@@ -77,7 +77,7 @@ def serving(path: Path, **answers: Answer) -> ScriptedDaemon:
 # --- dream --------------------------------------------------------------------------------------
 
 
-def test_alone_it_says_when_the_next_may_come(
+def test_alone_it_says_when_the_next_one_starts(
     path: Path, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status = {"message": "/p: not now: the last dream was 5 hours ago", "last": ""}
@@ -87,7 +87,7 @@ def test_alone_it_says_when_the_next_may_come(
     assert daemon.asked("dream/status") == [{"cwd": str(project)}]
 
 
-def test_now_begins_one_and_says_how_to_watch(
+def test_now_starts_one_and_says_how_to_watch(
     path: Path, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with serving(path) as daemon:
@@ -96,7 +96,7 @@ def test_now_begins_one_and_says_how_to_watch(
     assert daemon.asked("dream/start") == [{"cwd": str(project), "force": True, "dry_run": False}]
 
 
-def test_a_closed_gate_is_a_refusal_with_a_way_out(
+def test_a_closed_gate_is_a_refusal_with_a_hint(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     closed = Fault(-32003, "no dream now: another dream is running", "refused", "wait a while")
@@ -111,18 +111,18 @@ def test_followed_in_a_pipe_it_is_plain_lines_and_a_summary(
     with serving(path) as daemon:
         assert main(["dream", "--now", "--follow"]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "dream 7 begins over 12 memories (model)",
+        "dream 7 starts with 12 memories (model)",
         "phase: orient",
         "phase: consolidate ($0.0100 so far)",
-        "changes a\N{REPLACEMENT CHARACTER}[2J.md ($0.0200 so far)",
+        "changing a\N{REPLACEMENT CHARACTER}[2J.md ($0.0200 so far)",
         "dream 7 is done: 1 changed, 1 retired (5.0 s, 12.5k tokens, $0.0234)",
         "  a.md       changed  +2 -1",
         "  b.md       retired",
         "  MEMORY.md  index    +0 -1",
-        "  d.md was changed by somebody else meanwhile, and is left as it is",
+        "  d.md: skipped (changed meanwhile)",
         "  c.md: too long for recall",
         "Merged two notes on pnpm.",
-        "memoryd dream undo takes all of it back",
+        "Undo: memoryd dream undo",
     ]
     order = [request.method for request in daemon.requests]
     assert order.index("events/subscribe") < order.index("dream/start")
@@ -148,7 +148,7 @@ def test_a_dumb_terminal_gets_plain_lines(path: Path) -> None:
     assert "phase: orient" in shown
 
 
-def test_for_programs_every_event_is_a_line_and_the_dream_the_last(
+def test_with_json_every_event_is_a_line_and_the_dream_the_last(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with serving(path):
@@ -169,12 +169,12 @@ def test_a_dry_run_prints_the_diff(
         assert main(["dream", "--dry-run"]) == 0
     out = capsys.readouterr().out
     assert "--- a\n+++ a\n+x\n" in out
-    assert "nothing was changed" in out
+    assert "Nothing was changed." in out
     assert daemon.asked("dream/log") == [{"cwd": str(project), "dream": 7}]
 
 
 @pytest.mark.parametrize("state", ["refused", "failed", "stopped"])
-def test_a_dream_that_came_to_nothing_is_exit_code_1(
+def test_a_dream_without_a_result_is_exit_code_1(
     path: Path, capsys: pytest.CaptureFixture[str], state: str
 ) -> None:
     one = dream(state, reason="it would lose 5 of 6 memories")
@@ -183,7 +183,7 @@ def test_a_dream_that_came_to_nothing_is_exit_code_1(
     assert "it would lose 5 of 6 memories" in capsys.readouterr().out
 
 
-def test_following_nothing_says_how_things_stand(
+def test_following_without_a_dream_shows_the_status(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with serving(path, dream_status=Result({"message": "/p: will dream soon"})) as daemon:
@@ -204,10 +204,10 @@ def test_a_daemon_that_dies_meanwhile_is_a_failure(
 ) -> None:
     with serving(path, events_subscribe=Stream(EVENTS[:3])):
         assert main(["dream", "--now", "--follow"]) == 1
-    assert "ended during the dream" in capsys.readouterr().err
+    assert "stopped during the dream" in capsys.readouterr().err
 
 
-def test_the_log_has_a_row_a_dream(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_log_has_a_row_for_each_dream(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     refused = dream("refused", reason="it would lose too much", dream=6)
     with serving(path, dream_log=Result({"dreams": [dream(), refused]})):
         assert main(["dream", "log"]) == 0
@@ -216,7 +216,7 @@ def test_the_log_has_a_row_a_dream(path: Path, capsys: pytest.CaptureFixture[str
     assert rows[1].endswith("refused  model  $0.02  it would lose too much")
 
 
-def test_a_review_shows_the_last_that_was_kept_back(
+def test_a_review_shows_the_last_refused_dream(
     path: Path, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     dreams = [dream(dream=9), dream("refused", dream=8), dream("refused", dream=7)]
@@ -226,18 +226,18 @@ def test_a_review_shows_the_last_that_was_kept_back(
         assert daemon.asked("dream/log") == [cwd | {"limit": 500}, cwd | {"dream": 8}]
     out = capsys.readouterr().out
     assert "+x" in out
-    assert "memoryd dream accept 8 does it all the same" in out
+    assert "Apply it anyway: memoryd dream accept 8" in out
 
 
 def test_without_one_a_review_says_so(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(path) as daemon:
         assert main(["dream", "review"]) == 0
         assert len(daemon.asked("dream/log")) == 1
-    assert capsys.readouterr().out == "No dream waits for review.\n"
+    assert capsys.readouterr().out == "No dream is waiting for review.\n"
 
 
 @pytest.mark.parametrize(("state", "code"), [("done", 0), ("failed", 1)])
-def test_what_is_accepted_is_told_like_a_dream(
+def test_an_accepted_dream_is_shown_like_any_other(
     path: Path, project: Path, capsys: pytest.CaptureFixture[str], state: str, code: int
 ) -> None:
     with serving(path, dream_accept=Result(dream(state))) as daemon:
@@ -251,10 +251,10 @@ def test_undo_names_what_it_left(path: Path, capsys: pytest.CaptureFixture[str])
     answer = {"dream": 7, "restored": ["a.md"], "left": ["b.md"]}
     with serving(path, dream_undo=Result(answer)):
         assert main(["dream", "undo"]) == 1
-    assert "b.md was changed since" in capsys.readouterr().out
+    assert "b.md: skipped (changed since the dream)" in capsys.readouterr().out
 
 
-def test_a_slip_in_the_deed_is_wrong_usage(path: Path) -> None:
+def test_an_unknown_action_is_wrong_usage(path: Path) -> None:
     with serving(path):
         assert main(["dream", "udno"]) == 2
 
@@ -273,12 +273,12 @@ def test_history_shows_who_changed_what(path: Path, capsys: pytest.CaptureFixtur
         assert main(["history", "a.md"]) == 0
     out = capsys.readouterr().out
     assert re.search(r"version 3, .*, by a dream\n", out)
-    assert "not written: somebody was quicker" in out
+    assert "not written: the file changed meanwhile" in out
     assert out.count("+same for all") == 1
     assert len(daemon.asked("memory/history")) == 4
 
 
-# --- the whole way ------------------------------------------------------------------------------
+# --- end to end ---------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -288,7 +288,7 @@ def daemon(home: Path) -> Iterator[Daemon]:
     made.end()
 
 
-def test_from_the_first_note_to_the_undo(daemon: Daemon, home: Path, project: Path) -> None:
+def test_from_the_first_memory_to_the_undo(daemon: Daemon, home: Path, project: Path) -> None:
     daemon.start()
     for body in ("Use pnpm for installs.\n\n**Why:** one lock file.", "Use pnpm for all installs!"):
         daemon.run("remember", body, "--name", "Package manager", "--project", str(project))
@@ -314,7 +314,7 @@ def test_from_the_first_note_to_the_undo(daemon: Daemon, home: Path, project: Pa
     assert [one["state"] for one in log] == ["undone", "previewed"]
     file = next(path.name for path in memory.glob("*.md") if path.name != "MEMORY.md")
     history = daemon.run("history", file, *where).stdout
-    assert "as you asked" in history
+    assert "by you" in history
     versions = json.loads(daemon.run("history", file, "--json", *where).stdout)["versions"]
     restored = daemon.run("restore", file, str(versions[-1]["version"]), *where)
     assert restored.returncode == 0, restored.stderr
@@ -323,9 +323,7 @@ def test_from_the_first_note_to_the_undo(daemon: Daemon, home: Path, project: Pa
     assert events.count("dream-finished") == 2
 
 
-def test_ones_own_memories_dream_by_a_scope_of_their_own(
-    daemon: Daemon, home: Path, project: Path
-) -> None:
+def test_the_user_scope_has_dreams_of_its_own(daemon: Daemon, home: Path, project: Path) -> None:
     daemon.start()
     for body in ("Explain in short sentences.", "Explain in short sentences!"):
         daemon.run("remember", body, "--name", "Style", "--scope", "user", "--type", "user")
@@ -335,7 +333,7 @@ def test_ones_own_memories_dream_by_a_scope_of_their_own(
     done = daemon.run("dream", "--now", "--follow", *own)
     assert done.returncode == 0, done.stderr
     assert "phase: consolidate" in done.stdout
-    assert "memoryd dream undo --scope user takes all of it back" in done.stdout
+    assert "Undo: memoryd dream undo --scope user" in done.stdout
     assert tree_hash(memory) != before
     status = daemon.run("status").stdout
     assert re.search(r"~/\.claude/memory: not before .* \(the last dream was less than", status)
@@ -346,9 +344,7 @@ def test_ones_own_memories_dream_by_a_scope_of_their_own(
     assert tree_hash(memory) == before
 
 
-def test_what_the_guard_kept_back_is_reviewed_accepted_and_undone(
-    home: Path, project: Path
-) -> None:
+def test_a_refused_dream_is_reviewed_accepted_and_undone(home: Path, project: Path) -> None:
     facts = {"alpha": "lives in Kyoto", "beta": "lives in Oslo", "gamma": "lives in Lima"}
     files = [f"feedback_{name}.md" for name in facts]
     gone = memory_text("See the wiki.", name="Roster", supersedes=", ".join(files))
@@ -367,14 +363,14 @@ def test_what_the_guard_kept_back_is_reviewed_accepted_and_undone(
             refused = daemon.run("dream", "--now", "--follow")
             assert (refused.returncode, tree_hash(memory)) == (1, before)
             assert "it would lose 3 of 3 memories" in refused.stdout
-            assert "memoryd dream review 1 shows what it would do" in refused.stdout
+            assert "See what it would change: memoryd dream review 1" in refused.stdout
             shown = daemon.run("dream", "review").stdout
             assert "+supersedes: " + ", ".join(files) in shown
             accepted = daemon.run("dream", "accept")
             assert accepted.returncode == 0, accepted.stderr
             assert "dream 2 is done: 1 new, 3 retired" in accepted.stdout
             assert "See the wiki." in (memory / "roster.md").read_text()
-            assert daemon.run("dream", "review").stdout == "No dream waits for review.\n"
+            assert daemon.run("dream", "review").stdout == "No dream is waiting for review.\n"
             again = daemon.run("dream", "accept", "1")
             assert (again.returncode, "dream 1 is accepted" in again.stderr) == (1, True)
             assert daemon.run("dream", "undo").returncode == 0
@@ -383,7 +379,7 @@ def test_what_the_guard_kept_back_is_reviewed_accepted_and_undone(
             daemon.end()
 
 
-def test_a_killed_daemon_starts_again_with_the_dream_taken_back(
+def test_a_killed_daemon_undoes_the_dream_when_it_starts_again(
     daemon: Daemon, home: Path, project: Path
 ) -> None:
     from memoryd.dreams.dream_table import DreamTable, Undoable

@@ -1,4 +1,4 @@
-"""A hook at every prompt: it says what the daemon says, and otherwise nothing, in time."""
+"""The hook prints what the daemon answers, or nothing, within its deadline."""
 
 import json
 import os
@@ -86,7 +86,7 @@ def test_a_hook_is_silent_without_a_whole_answer(path: Path, answer: Answer) -> 
 
 
 @pytest.mark.parametrize("command", [PLAIN_FILE, AS_COMMAND])
-def test_a_hook_is_silent_when_nobody_listens(path: Path, command: Sequence[str]) -> None:
+def test_a_hook_is_silent_without_a_daemon(path: Path, command: Sequence[str]) -> None:
     assert_silent(run_hook(b"{}", command))
 
 
@@ -162,13 +162,13 @@ NO_REQUESTS = [
 
 
 @pytest.mark.parametrize("payload", NO_REQUESTS, ids=lambda payload: repr(payload[:10]))
-def test_input_that_is_no_hook_is_not_sent(path: Path, payload: bytes) -> None:
+def test_input_that_is_not_an_object_is_not_sent(path: Path, payload: bytes) -> None:
     with ScriptedDaemon(path, {"hook": Result({"stdout": "x"})}) as daemon:
         assert_silent(run_hook(payload))
     assert daemon.requests == []
 
 
-def test_a_hook_is_silent_when_nobody_reads_its_output(path: Path) -> None:
+def test_a_hook_is_silent_when_its_output_is_closed(path: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     with ScriptedDaemon(path, {"hook": Result({"stdout": "into the void"})}):
@@ -184,8 +184,8 @@ def test_a_hook_is_silent_when_nobody_reads_its_output(path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a socket to somebody else")
-def test_a_prompt_is_never_told_to_somebody_elses_socket(path: Path) -> None:
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a socket to another user")
+def test_a_prompt_never_goes_to_another_users_socket(path: Path) -> None:
     with ScriptedDaemon(path, {"hook": Result({"stdout": "trust me"})}) as daemon:
         os.chown(path, 12345, 12345)
         assert_silent(run_hook(b"{}"))
@@ -195,7 +195,7 @@ def test_a_prompt_is_never_told_to_somebody_elses_socket(path: Path) -> None:
     assert daemon.requests == []
 
 
-def test_a_wrong_argument_is_no_reason_to_fail(path: Path) -> None:
+def test_a_wrong_argument_does_not_fail(path: Path) -> None:
     """Exit code 2 of a hook would block the prompt."""
     assert_silent(run_hook(b"{}", (*AS_COMMAND, "--no-such-flag", "extra")))
 

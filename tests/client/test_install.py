@@ -1,4 +1,4 @@
-"""Installing changes what is ours in the person's settings, and nothing else, and can be undone."""
+"""Installing adds our entries to the agent's settings, changes nothing else, and can be undone."""
 
 import io
 import json
@@ -70,7 +70,7 @@ def test_installing_twice_is_installing_once(settings: Path) -> None:
     assert settings.read_bytes() == once
 
 
-def test_uninstalling_gives_back_the_very_bytes(settings: Path) -> None:
+def test_uninstalling_restores_the_exact_bytes(settings: Path) -> None:
     main(["install", "--hooks", "claude-code"])
     main(["install", "--hooks", "claude-code"])
     assert main(["uninstall", "--hooks", "claude-code"]) == 0
@@ -78,7 +78,7 @@ def test_uninstalling_gives_back_the_very_bytes(settings: Path) -> None:
     assert [path.name for path in settings.parent.glob("settings.json*")] == ["settings.json"]
 
 
-def test_what_was_changed_since_stays_when_ours_goes(settings: Path) -> None:
+def test_later_changes_stay_when_our_entries_go(settings: Path) -> None:
     main(["install", "--hooks", "claude-code"])
     now = json.loads(settings.read_text())
     now["model"] = "haiku"
@@ -105,7 +105,7 @@ def test_a_link_to_a_dotfile_stays_a_link(home: Path) -> None:
 
 
 @pytest.mark.parametrize("broken", ["{", "[]", '{"a": 1} // note', "\x00", "5"])
-def test_settings_that_cannot_be_read_are_left_with_a_word(
+def test_settings_that_cannot_be_read_are_left_with_an_error(
     home: Path, broken: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = home / ".claude/settings.json"
@@ -115,7 +115,7 @@ def test_settings_that_cannot_be_read_are_left_with_a_word(
     assert "left as it is" in capsys.readouterr().err
 
 
-def test_the_server_is_registered_and_taken_out(home: Path) -> None:
+def test_the_server_is_added_and_removed(home: Path) -> None:
     path = home / ".claude.json"
     path.write_text('{"numStartups": 7, "mcpServers": {"other": {"command": "x"}}}')
     assert main(["install", "--mcp"]) == 0
@@ -127,7 +127,7 @@ def test_the_server_is_registered_and_taken_out(home: Path) -> None:
     assert "memoryd" not in path.read_text()
 
 
-def test_without_a_terminal_and_without_words_nothing_is_done(
+def test_without_a_terminal_or_flags_nothing_is_done(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO())
@@ -144,7 +144,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_step_by_step_each_part_is_shown_asked_about_done_and_tried(
+def test_step_by_step_each_part_is_shown_asked_about_done_and_checked(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
     monkeypatch.setattr("sys.stdin", Terminal("n\n\nperhaps\n"))
@@ -152,12 +152,12 @@ def test_step_by_step_each_part_is_shown_asked_about_done_and_tried(
     shown = capsys.readouterr().out
     assert f"service: {PURPOSE}" in shown
     assert str(home / ".claude/settings.json") in shown
-    assert "tried: the hook ran" in shown
+    assert "checked: the hook ran" in shown
     assert (home / ".claude/settings.json").exists()
     assert not (home / ".claude.json").exists()
 
 
-PURPOSE = "memoryd runs in the background, now and after every login"
+PURPOSE = "runs memoryd in the background, now and after every login"
 
 
 def test_an_input_that_ends_is_a_no(
@@ -165,7 +165,7 @@ def test_an_input_that_ends_is_a_no(
 ) -> None:
     monkeypatch.setattr("sys.stdin", Terminal("n\n"))
     assert main(["install"]) == 0
-    assert capsys.readouterr().out.count("shall I?") == 3
+    assert capsys.readouterr().out.count("Proceed?") == 3
     assert not (home / ".claude/settings.json").exists()
 
 
@@ -177,17 +177,17 @@ def test_removal_asks_only_about_what_is_there(
     monkeypatch.setattr("sys.stdin", Terminal("n\n"))
     assert main(["uninstall"]) == 0
     assert settings.read_text() != THEIRS
-    assert capsys.readouterr().out.count("shall I?") == 1
+    assert capsys.readouterr().out.count("Proceed?") == 1
     monkeypatch.setattr("sys.stdin", Terminal("y\n"))
     assert main(["uninstall"]) == 0
     shown = capsys.readouterr().out
-    assert shown.count("shall I?") == 1
-    assert "hooks: sessions of Claude Code are not told anything any more" in shown
+    assert shown.count("Proceed?") == 1
+    assert "hooks: sessions of Claude Code get no memories any more" in shown
     assert settings.read_text() == THEIRS
 
 
 def tree(folder: Path) -> dict[str, bytes | None]:
-    """All below a folder, with the content of files."""
+    """Everything below a folder, with the content of files."""
     return {
         str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
         for path in folder.rglob("*")
@@ -227,7 +227,7 @@ def test_everything_but_memories_goes_with_yes(
     assert {name: tree(home)[name] for name in before} == before
 
 
-def test_folders_that_installing_made_go_with_the_last_part(home: Path) -> None:
+def test_folders_that_installing_created_go_with_the_last_part(home: Path) -> None:
     for folder in (".claude/projects", ".claude", ".local/state", ".local"):
         (home / folder).rmdir()
     before = tree(home)
@@ -241,7 +241,7 @@ def test_folders_that_installing_made_go_with_the_last_part(home: Path) -> None:
 def test_a_daemon_that_hangs_keeps_its_state(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(footprint, "END_SECONDS", 0.2)
+    monkeypatch.setattr(footprint, "STOP_SECONDS", 0.2)
     daemon = Daemon(home).start()
     try:
         assert daemon.process is not None
@@ -255,9 +255,7 @@ def test_a_daemon_that_hangs_keeps_its_state(
     assert not (home / ".local/state/memoryd").exists()
 
 
-def test_state_that_a_service_needs_is_not_taken_from_it(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_state_that_a_service_needs_is_kept(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     unit = home / ".config/systemd/user/memoryd.service"
     unit.parent.mkdir(parents=True)
     unit.touch()
@@ -278,7 +276,7 @@ def test_one_part_that_fails_does_not_stop_the_rest(
     assert report["mcp"]["written"] == [str(home / ".claude.json")]
 
 
-def test_doctor_can_ask_which_hooks_stand_there(settings: Path) -> None:
+def test_the_installed_commands_can_be_listed(settings: Path) -> None:
     assert claude_code.installed_commands(locations()) == []
     main(["install", "--hooks", "claude-code"])
     found = claude_code.installed_commands(locations())

@@ -1,4 +1,4 @@
-"""Installing and removing the launchd agent, with a launchctl that only takes notes."""
+"""Installing and removing the launchd agent, with a fake launchctl."""
 
 import os
 import plistlib
@@ -47,14 +47,14 @@ def test_install_writes_the_agent_and_loads_it(
     assert programs.calls[-1] == f"launchctl bootstrap {DOMAIN} {agent}"
 
 
-def test_what_launchd_refuses_is_told(
+def test_an_error_of_launchd_is_shown(
     programs: FakePrograms, capsys: pytest.CaptureFixture[str]
 ) -> None:
     programs.add("launchctl", NOT_LOADED | {"bootstrap": (5, "Bootstrap failed: 5: I/O error")})
     assert main(["install", "--service"]) == 1
-    told = capsys.readouterr().err
-    assert "Bootstrap failed: 5: I/O error" in told
-    assert f"launchctl print {DOMAIN}/local.memoryd" in told
+    errors = capsys.readouterr().err
+    assert "Bootstrap failed: 5: I/O error" in errors
+    assert f"launchctl print {DOMAIN}/local.memoryd" in errors
 
 
 def test_without_launchd_nothing_is_written(
@@ -67,7 +67,7 @@ def test_without_launchd_nothing_is_written(
 
 @pytest.mark.parametrize("content", [b"not a plist", b"<plist><dict/></plist>", b"\x00bplist00"])
 @pytest.mark.parametrize("word", ["install", "uninstall"])
-def test_an_agent_of_somebody_elses_is_never_touched(
+def test_an_agent_that_memoryd_did_not_write_is_never_touched(
     programs: FakePrograms, agent: Path, word: str, content: bytes
 ) -> None:
     programs.add("launchctl", NOT_LOADED)
@@ -83,14 +83,14 @@ def test_uninstall_unloads_the_agent_and_removes_its_file(
     programs.add("launchctl", NOT_LOADED)
     assert main(["install", "--service"]) == 0
     assert main(["uninstall", "--service"]) == 0
-    assert f"service: cleared {agent}" in capsys.readouterr().out
+    assert f"service: removed {agent}" in capsys.readouterr().out
     assert not agent.exists()
     assert programs.calls[-1] == f"launchctl bootout {DOMAIN}/local.memoryd"
     assert main(["uninstall", "--service"]) == 0
     assert "no service to remove" in capsys.readouterr().out
 
 
-def test_writable_folders_are_said_to_be_needless(
+def test_writable_folders_have_no_effect_and_a_note(
     programs: FakePrograms, capsys: pytest.CaptureFixture[str]
 ) -> None:
     programs.add("launchctl", NOT_LOADED)

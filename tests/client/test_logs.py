@@ -1,4 +1,4 @@
-"""The log is shown for people, and followed wherever it goes."""
+"""The log is rendered for people, and followed across rotations."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -48,7 +48,7 @@ def test_a_line_reads_time_level_event_then_the_rest() -> None:
     )
 
 
-def test_a_traceback_stands_below_its_line() -> None:
+def test_a_traceback_is_shown_below_its_line() -> None:
     raw = line("bug", "error", exception="Traceback:\n  File x\nValueError: y", code=1)
     first, *below = logs.rendered(logs.parsed(raw)).split("\n")
     assert first.endswith("code=1")
@@ -93,7 +93,7 @@ def test_the_last_lines_reach_back_into_the_rotated_file(log: Path) -> None:
     assert newest(log, 0) == []
 
 
-def test_a_level_keeps_what_is_graver_and_what_does_not_say(log: Path) -> None:
+def test_a_level_keeps_higher_levels_and_lines_without_one(log: Path) -> None:
     append(log, line("a", "debug"), line("b", "warning"), line("c", "error"), b"Traceback\n")
     append(log, line("d", "strange"))
     assert newest(log, 9, "warning") == ["b", "c", "Traceback", "d"]

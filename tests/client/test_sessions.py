@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryd_client.cli import sessions as cli_sessions
+from memoryd_client.cli import times, wording
 from memoryd_client.cli.main import main
 from memoryd_client.version import __version__
 from tests.support.running import COMMAND, Daemon
@@ -77,13 +77,15 @@ def test_sessions_are_a_line_each(path: Path, capsys: pytest.CaptureFixture[str]
     assert daemon.asked("session/list") == [{"cwd": "/p", "limit": 3}]
 
 
-def test_no_sessions_are_said_to_be_none(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_sessions_it_says_so(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(path, {"session/list": Result({"sessions": []})}):
         assert main(["sessions"]) == 0
     assert "No sessions" in capsys.readouterr().out
 
 
-def test_sessions_as_json_are_as_they_came(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sessions_as_json_are_the_daemons_answer(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     answer = {"sessions": [SESSION], "of a newer daemon": 1}
     with serving(path, {"session/list": Result(answer)}):
         assert main(["sessions", "--json"]) == 0
@@ -127,7 +129,7 @@ def test_a_session_is_printed_as_a_conversation(
 
 
 @pytest.mark.parametrize("words", [["show"], ["list"], ["shwo", "abc"]])
-def test_wrong_words_say_the_right_ones(
+def test_wrong_usage_names_the_action(
     path: Path, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with serving(path, {}):
@@ -135,34 +137,32 @@ def test_wrong_words_say_the_right_ones(
     assert "show" in capsys.readouterr().err
 
 
-def test_a_dry_run_only_says_what_it_would_take(
-    path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_dry_run_only_prints_the_cost(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(path, {"import/start": Result(ESTIMATE)}) as daemon:
         assert main(["import", "--since", "30d", "--project", "/p", "--dry-run"]) == 0
     assert capsys.readouterr().out == (
         "14 turns in 2 sessions since 2026-03-01 00:00: about 36.0k tokens, at most $0.04 with"
-        " claude-haiku-5-5 (nothing without a key for it).\n"
+        " claude-haiku-5-5 (free without a key).\n"
     )
     assert daemon.asked("import/start") == [{"since": "30d", "cwd": "/p", "dry_run": True}]
 
 
-def test_without_a_project_all_of_them_are_meant(path: Path) -> None:
+def test_without_a_project_all_projects_are_imported(path: Path) -> None:
     with serving(path, {"import/start": Result(ESTIMATE)}) as daemon:
         assert main(["import", "--dry-run"]) == 0
     assert daemon.asked("import/start") == [{"since": "30d", "dry_run": True}]
 
 
-def test_nothing_to_import_is_said_and_nobody_is_asked(
+def test_with_nothing_to_import_no_question_is_asked(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with serving(path, {"import/start": Result(NOTHING)}) as daemon:
         assert main(["import", "--since", "30d"]) == 0
-    assert "is left to import" in capsys.readouterr().out
+    assert "nothing to import" in capsys.readouterr().out
     assert len(daemon.asked("import/start")) == 1
 
 
-def test_where_nobody_can_be_asked_yes_has_to_be_said(
+def test_without_a_terminal_the_import_needs_yes(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with serving(path, {"import/start": Result(ESTIMATE)}) as daemon:
@@ -183,12 +183,12 @@ def test_an_import_is_followed_to_its_end_in_plain_lines(
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:] == [
         "1 of 2 sessions, 5 turns",
-        "14 turns are queued; memoryd status shows how they are worked on",
+        "14 turns queued; memoryd status shows the progress",
     ]
     assert daemon.asked("import/start")[1] == {"since": "30d"}
 
 
-def test_an_import_that_was_stopped_elsewhere_says_how_to_go_on(
+def test_an_import_that_was_stopped_elsewhere_says_how_to_continue(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answers: dict[str, Answer] = {
@@ -198,11 +198,11 @@ def test_an_import_that_was_stopped_elsewhere_says_how_to_go_on(
     with serving(path, answers):
         assert main(["import", "--yes", "--project", "."]) == 1
     out = capsys.readouterr().out
-    assert out.startswith("An earlier import goes on. ")
-    assert "To go on: memoryd import --since 30d --project ." in out
+    assert out.startswith("Continues an earlier import. ")
+    assert "To continue: memoryd import --since 30d --project ." in out
 
 
-def test_a_daemon_that_ends_meanwhile_is_a_failure_with_a_way_on(
+def test_a_daemon_that_stops_meanwhile_is_a_failure_with_a_hint(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answers: dict[str, Answer] = {"import/start": Result(ESTIMATE), "events/subscribe": Stream(())}
@@ -225,19 +225,17 @@ def test_an_import_as_json_prints_json_alone(
         assert json.loads(capsys.readouterr().out) == ESTIMATE
 
 
-def test_what_the_daemon_refuses_is_told(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_refusal_of_the_daemon_is_shown(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fault = Fault(-32602, "'soon' is neither a length of time nor a date", "invalid-input", "30d")
     with serving(path, {"import/start": fault}):
         assert main(["import", "--since", "soon"]) == 1
     assert "30d" in capsys.readouterr().err
 
 
-def test_turns_that_were_set_aside_can_be_tried_again(
-    path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_parked_turns_can_be_tried_again(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(path, {"queue/retry": Result({"retried": 3})}):
         assert main(["import", "--retry-parked"]) == 0
-    assert capsys.readouterr().out.startswith("3 turns")
+    assert capsys.readouterr().out == "trying 3 parked turns again\n"
 
 
 def test_an_answer_of_a_strange_daemon_breaks_nothing(path: Path) -> None:
@@ -253,7 +251,7 @@ def test_an_answer_of_a_strange_daemon_breaks_nothing(path: Path) -> None:
     ("number", "words"), [(0, "0"), (999, "999"), (1000, "1.0k"), (2_500_000, "2.5M")]
 )
 def test_large_numbers_are_short(number: int, words: str) -> None:
-    assert cli_sessions.short(number) == words
+    assert wording.abbreviated(number) == words
 
 
 class Terminal:
@@ -284,7 +282,7 @@ class Terminal:
         try:
             while more := os.read(self.ours, 4096).decode():
                 self.seen += more
-        except OSError:  # how Linux says that nobody is at the other end any more
+        except OSError:  # how Linux reports that the other end is closed
             pass
         os.close(self.ours)
         return self.process.wait(60)
@@ -318,20 +316,20 @@ def test_a_person_is_asked_and_sees_it_happen(daemon: Daemon, home: Path) -> Non
     assert "5 turns in 5 sessions" in agreeing.read_until("[y/N] ")
     agreeing.type("y\n")
     assert agreeing.end() == 0
-    assert "5 turns are queued" in agreeing.seen
+    assert "5 turns queued" in agreeing.seen
     listed = daemon.run("sessions", "--project", str(home))
     assert len(listed.stdout.splitlines()) == 5
     shown = daemon.run("sessions", "show", "s0")
     assert shown.stdout.splitlines()[3:] == [
-        f"you {cli_sessions.moment('2026-11-16T01:00:01Z')}",
+        f"you {times.date_and_time('2026-11-16T01:00:01Z')}",
         "  question",
         "",
-        f"assistant {cli_sessions.moment('2026-11-16T01:00:02Z')}",
+        f"assistant {times.date_and_time('2026-11-16T01:00:02Z')}",
         "  answer",
     ]
 
 
-def test_an_interrupt_stops_the_import_and_says_how_to_go_on(path: Path, home: Path) -> None:
+def test_an_interrupt_stops_the_import_and_says_how_to_continue(path: Path, home: Path) -> None:
     class NeverEnding(ScriptedDaemon):
         """Keeps the subscription open after its events."""
 
@@ -351,5 +349,5 @@ def test_an_interrupt_stops_the_import_and_says_how_to_go_on(path: Path, home: P
         client.process.send_signal(signal.SIGINT)
         assert client.end() == 130
         assert daemon.asked("import/stop") == [{}]
-    assert "To go on: memoryd import --since 30d" in client.seen
+    assert "To continue: memoryd import --since 30d" in client.seen
     assert "Traceback" not in client.seen

@@ -1,4 +1,4 @@
-"""A settings file of somebody else's: what is ours comes and goes, every other byte stays."""
+"""The agent's settings: our entries come and go, everything else stays."""
 
 import codecs
 import json
@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from memoryd_client.cli.main import main
 from memoryd_client.connection.failures import LocalFailure
-from memoryd_client.install import claude_code, json_text, settings_json
+from memoryd_client.install import claude_code, settings_json
 
 INSTALL = ["install", "--hooks", "claude-code"]
 UNINSTALL = ["uninstall", "--hooks", "claude-code"]
 ODD = """{ "model":"opus",
-      "emoji": "\\ud83d alone, \\u00e9", "big": 1e400, "zero": -0.0,
+      "emoji": "\\ud83d alone, \\u00e9", "big": 1e300, "zero": -0.0,
    "long": 12345678901234567890123,
 \t"list": [1,2,
 3], "empty": { },
@@ -46,22 +46,35 @@ FORMS: dict[str, bytes] = {
     "nothing in it": b"{}",
     "empty": b"",
     "blank": b" \n",
-    "keys twice elsewhere": b'{"model": "a", "model": "b",\n "env": {"X": 1, "X": 2}}',
+    "no indentation": b'{\n"model": "opus",\n"hooks": {}\n}\n',
+    "only ASCII": b'{\n  "model": "\\u00e9"\n}',
+    "no final newline": b'{\n  "model": "opus"\n}',
     "huge": b'{\n  "a": [' + (b'"' + b"x" * 100 + b'", ') * 5_000 + b'""]\n}',
 }
 
 
+def value_of(data: bytes) -> Any:
+    text = data.decode("utf-8-sig")
+    return json.loads(text) if text.strip() else {}
+
+
 @pytest.mark.parametrize("form", FORMS)
-def test_every_byte_that_is_not_ours_stays(settings: Path, form: str) -> None:
+def test_settings_of_any_form_come_back_byte_for_byte(settings: Path, form: str) -> None:
     before = FORMS[form]
     put_in(settings, before)
     assert main(INSTALL) == 0
     after = settings.read_bytes()
-    left = json.loads(after.decode("utf-8-sig"))
-    assert set(left["hooks"]) == set(claude_code.EVENTS)
-    assert is_spread_over(before, after)
+    hooks = value_of(after)["hooks"]
+    assert set(hooks) == set(claude_code.EVENTS)
+    theirs = {key: value for key, value in value_of(before).items() if key != "hooks"}
+    found = {key: value for key, value in value_of(after).items() if key != "hooks"}
+    assert json.dumps(found) == json.dumps(theirs)
+    assert after.startswith(codecs.BOM_UTF8) == before.startswith(codecs.BOM_UTF8)
     assert (b"\r\n" in after) == (b"\r\n" in before)
     assert after.count(b"\n") == after.count(b"\r\n") or b"\r\n" not in before
+    assert after.isascii() or not before.isascii()
+    if before.strip():
+        assert after.endswith(b"\n") == before.endswith(b"\n")
     assert main(INSTALL) == 0
     assert settings.read_bytes() == after
     assert settings.with_name("settings.json.before-memoryd").read_bytes() == before
@@ -71,10 +84,54 @@ def test_every_byte_that_is_not_ours_stays(settings: Path, form: str) -> None:
     assert [path.name for path in settings.parent.glob("settings*")] == ["settings.json"]
 
 
-def is_spread_over(before: bytes, after: bytes) -> bool:
-    """Whether all that is no space in `before` stands in `after`, in the same order."""
-    rest = iter(after)
-    return all(byte in rest for byte in before if byte not in b" \r\n")
+@pytest.mark.parametrize(
+    ("before", "line"),
+    [
+        (b'{\n\t"model": "opus"\n}', b'\n\t"hooks": {\n\t\t"SessionStart": ['),
+        (b'{\n    "model": "opus"\n}', b'\n    "hooks": {\n        "SessionStart": ['),
+        (b'{"model": "opus"}', b'{"model": "opus", "hooks": {"SessionStart": [{"hooks": '),
+        (b"{}", b'\n  "hooks": {\n    "SessionStart": ['),
+    ],
+)
+def test_our_entries_are_indented_like_the_file(settings: Path, before: bytes, line: bytes) -> None:
+    put_in(settings, before)
+    assert main(INSTALL) == 0
+    assert line in settings.read_bytes()
+
+
+def test_a_file_that_was_only_reformatted_comes_back_as_it_was(settings: Path) -> None:
+    put_in(settings, ODD.encode())
+    main(INSTALL)
+    settings.write_text(json.dumps(json.loads(settings.read_bytes())))
+    assert main(UNINSTALL) == 0
+    assert settings.read_text() == ODD
+
+
+def test_a_number_that_became_a_boolean_is_an_edit(settings: Path) -> None:
+    put_in(settings, b'{"count": 1}')
+    main(INSTALL)
+    settings.write_bytes(settings.read_bytes().replace(b'"count": 1', b'"count": true'))
+    assert main(UNINSTALL) == 0
+    assert settings.read_bytes() == b'{"count": true}'
+
+
+@pytest.mark.parametrize("backup", [None, b"{", b'{"hooks": 5}'])
+def test_without_a_usable_backup_only_our_entries_go(settings: Path, backup: bytes | None) -> None:
+    put_in(settings, b'{\n  "model": "opus"\n}\n')
+    main(INSTALL)
+    copy = settings.with_name("settings.json.before-memoryd")
+    copy.unlink()
+    if backup is not None:
+        copy.write_bytes(backup)
+    assert main(UNINSTALL) == 0
+    assert settings.read_bytes() == b'{\n  "model": "opus"\n}\n'
+    assert not copy.exists()
+
+
+def test_without_entries_of_ours_nothing_is_written(settings: Path) -> None:
+    put_in(settings, b'{"hooks": { }}')
+    assert main(UNINSTALL) == 0
+    assert settings.read_bytes() == b'{"hooks": { }}'
 
 
 def test_what_was_changed_between_two_installations_is_not_lost(
@@ -89,16 +146,17 @@ def test_what_was_changed_between_two_installations_is_not_lost(
     assert settings.read_bytes().count(b"/new/memoryd_client/hook.py") == len(claude_code.EVENTS)
     assert settings.read_bytes().count(b"memoryd_client/hook.py") == len(claude_code.EVENTS)
     assert main(UNINSTALL) == 0
-    assert settings.read_bytes() == b'{\n  "model": "haiku",  "mine" : 1\n}\n'
+    assert settings.read_bytes() == b'{\n  "model": "haiku",\n  "mine": 1\n}\n'
 
 
-def test_after_an_edit_only_what_is_ours_goes(settings: Path) -> None:
+def test_after_an_edit_only_our_entries_go(settings: Path) -> None:
     put_in(settings, ODD.encode())
     main(INSTALL)
     edited = settings.read_bytes().replace(b'"opus"', b'"haiku"')
     settings.write_bytes(edited)
     assert main(UNINSTALL) == 0
-    assert settings.read_bytes() == ODD.replace('"opus"', '"haiku"').encode()
+    wanted = json.loads(ODD) | {"model": "haiku"}
+    assert json.dumps(json.loads(settings.read_bytes())) == json.dumps(wanted)
 
 
 def test_a_hook_that_came_after_ours_moves_nothing(settings: Path) -> None:
@@ -124,6 +182,10 @@ def test_our_command_leaves_a_group_that_it_shares(settings: Path) -> None:
 @pytest.mark.parametrize(
     "content",
     [
+        '{"model": "a", "model": "b"}',
+        '{"env": {"X": 1, "Y": 0, "X": 2}}',
+        '{"big": 1e400}',
+        '{"number": NaN}',
         '{"hooks": {}, "hooks": {}}',
         '{"hooks": {"Stop": [], "a": 1, "Stop": []}}',
         '{"hooks": []}',
@@ -138,7 +200,7 @@ def test_our_command_leaves_a_group_that_it_shares(settings: Path) -> None:
         "[" * 100_000,
     ],
 )
-def test_settings_that_are_not_plain_are_left_with_a_word(
+def test_settings_that_cannot_be_used_are_left_with_an_error(
     settings: Path, content: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = content.encode("utf-8", "surrogatepass")
@@ -149,7 +211,7 @@ def test_settings_that_are_not_plain_are_left_with_a_word(
     assert [path.name for path in settings.parent.glob("settings*")] == ["settings.json"]
 
 
-def test_a_server_entry_of_a_strange_kind_is_left_with_a_word(
+def test_a_server_entry_of_a_strange_kind_is_left_with_an_error(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = home / ".claude.json"
@@ -180,7 +242,9 @@ def make_pipe(path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [Path.mkdir, make_loop, make_pipe])
-def test_what_is_no_file_is_refused_at_once(settings: Path, make: Callable[[Path], None]) -> None:
+def test_what_is_not_a_regular_file_is_refused_at_once(
+    settings: Path, make: Callable[[Path], None]
+) -> None:
     make(settings)
     assert main(INSTALL) == 1
 
@@ -198,26 +262,26 @@ def test_a_file_that_its_owner_writes_meanwhile_loses_nothing(settings: Path) ->
     put_in(settings, b'{"count": 0}')
     writes = iter([b'{"count": 1}', b'{"count": 2}'])
 
-    def add(text: str) -> str:
-        for new in writes:  # the agent is quicker, twice
+    def add(value: dict[str, object]) -> None:
+        for new in writes:  # the agent writes first, twice
             settings.write_bytes(new)
             break
-        return claude_code.add_hooks(text)
+        claude_code.add_hooks(value)
 
     assert settings_json.change(settings, add, claude_code.remove_hooks)
     assert json.loads(settings.read_bytes())["count"] == 2
-    assert settings_json.undo(settings, claude_code.remove_hooks)
+    assert settings_json.undo(settings, add, claude_code.remove_hooks)
     assert settings.read_bytes() == b'{"count": 2}'
 
 
-def test_a_file_that_is_written_all_the_time_is_left_with_a_word(settings: Path) -> None:
+def test_a_file_that_is_written_all_the_time_is_left_with_an_error(settings: Path) -> None:
     put_in(settings, b'{"count": 0}')
 
-    def add(text: str) -> str:
+    def add(value: dict[str, object]) -> None:
         settings.write_bytes(settings.read_bytes() + b" ")
-        return claude_code.add_hooks(text)
+        claude_code.add_hooks(value)
 
-    with pytest.raises(LocalFailure, match="changes all the time"):
+    with pytest.raises(LocalFailure, match="keeps changing"):
         settings_json.change(settings, add, claude_code.remove_hooks)
     assert json.loads(settings.read_bytes()) == {"count": 0}
 
@@ -236,15 +300,14 @@ def test_a_writer_without_space_leaves_the_old_settings(
     assert sorted(path.name for path in settings.parent.iterdir()) == ["projects", "settings.json"]
 
 
-def test_a_hook_group_of_a_strange_shape_is_left() -> None:
-    for strange in (
-        '{"hooks": "x"}',
-        '{"hooks": {"Stop": "x"}}',
-        '{"hooks": {"Stop": [1, {"hooks": 2}]}}',
-    ):
-        assert claude_code.remove_hooks(strange) == strange
-    with pytest.raises(LocalFailure):
-        settings_json.parsed(Path("x"), b"[1]")
+@pytest.mark.parametrize(
+    "strange",
+    ['{"hooks": "x"}', '{"hooks": {"Stop": "x"}}', '{"hooks": {"Stop": [1, {"hooks": 2}]}}'],
+)
+def test_a_hook_group_of_a_strange_shape_is_left(strange: str) -> None:
+    settings = json.loads(strange)
+    claude_code.remove_hooks(settings)
+    assert json.dumps(settings) == strange
 
 
 JSON = st.recursive(
@@ -263,32 +326,45 @@ HOOKS = st.dictionaries(
     ),
     min_size=1,
 )
-INDENTS = st.sampled_from([None, "\t", 2, 4])
 
 
-@given(st.dictionaries(st.text(), JSON, max_size=4), HOOKS, INDENTS)
-def test_any_settings_survive_installing_and_uninstalling(
-    theirs: dict[str, Any], hooks: dict[str, Any], indent: Any
+@given(st.dictionaries(st.text(), JSON, max_size=4), HOOKS)
+def test_our_entries_come_after_theirs_and_go_without_a_trace(
+    theirs: dict[str, Any], hooks: dict[str, Any]
 ) -> None:
-    before = json.dumps(theirs | {"hooks": hooks, "last": 1}, indent=indent)
-    after = claude_code.add_hooks(before)
-    changed = json.loads(after)
-    assert {key: changed[key] for key in theirs if key != "hooks"} == {
-        key: value for key, value in theirs.items() if key != "hooks"
-    }
+    before = json.dumps(theirs | {"hooks": hooks, "last": 1})
+    settings = json.loads(before)
+    claude_code.add_hooks(settings)
     for event, groups in hooks.items():
-        assert changed["hooks"][event][: len(groups)] == groups
-    assert claude_code.add_hooks(after) == after
-    assert claude_code.remove_hooks(after) == before
+        assert settings["hooks"][event][: len(groups)] == groups
+    once = json.dumps(settings)
+    claude_code.add_hooks(settings)
+    assert json.dumps(settings) == once
+    claude_code.remove_hooks(settings)
+    assert json.dumps(settings) == before
 
 
-@given(st.dictionaries(st.text(), JSON, max_size=4), st.text(), JSON, INDENTS)
-def test_what_is_put_in_is_there_and_taken_out_leaves_the_text(
-    theirs: dict[str, Any], key: str, value: Any, indent: Any
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | FINITE | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(
+    st.dictionaries(st.text(), PLAIN, max_size=4),
+    st.sampled_from([None, "", "\t", 2, 4]),
+    st.booleans(),
+    st.sampled_from(["", "\n", "\n\n"]),
+)
+def test_a_file_as_json_writes_it_survives_the_round_trip(
+    value: dict[str, Any], indent: Any, is_ascii: bool, end: str
 ) -> None:
-    theirs.pop(key, None)
-    before = json.dumps(theirs, indent=indent)
-    after = json_text.put(before, (key,), value)
-    assert json.loads(after) == theirs | {key: value}
-    assert json_text.cut(after, (key,)) == before
-    assert all(json.loads(json_text.cut(after, (name,))) is not None for name in [*theirs, key])
+    text = json.dumps(value, indent=indent, ensure_ascii=is_ascii) + end
+    data = text.encode("utf-8", "backslashreplace")
+    path = Path("settings.json")
+    again = settings_json.rendered(path, settings_json.parsed(path, data), data)
+    assert json.dumps(settings_json.parsed(path, again)) == json.dumps(value)
+    if value and not isinstance(indent, str | None) and data.isascii() == is_ascii:
+        assert again == data

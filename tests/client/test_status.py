@@ -1,4 +1,4 @@
-"""What a person sees who types `memoryd`: how it is, and what to type next."""
+"""The output of `memoryd` alone: the status, and what to type next."""
 
 import time
 from datetime import datetime, timedelta
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from memoryd_client.cli import status as cli_status
+from memoryd_client.cli import times, wording
 from memoryd_client.cli.main import main
 from memoryd_client.version import __version__
 from tests.support.scripted_daemon import Result, ScriptedDaemon
@@ -27,7 +28,7 @@ STATUS: dict[str, object] = {
     "memory": {"enabled": True, "reason": ""},
     "recent": [
         {"name": "Tabs", "cause": "user"},
-        {"name": "Deploys", "cause": "of another age"},
+        {"name": "Deploys", "cause": "of another version"},
     ],
     "errors": ["the disk is full", {"message": "and slow"}],
 }
@@ -51,19 +52,19 @@ def shown(
 
 
 @pytest.mark.parametrize("words", [(), ("status",)])
-def test_the_state_is_told_in_a_few_lines(
+def test_the_status_is_a_few_lines(
     home: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
 ) -> None:
     assert shown(STATUS, home, capsys, *words) == [
-        f"memoryd      {__version__} runs, process 4242, up 2 hours",
+        f"memoryd      {__version__}, running as process 4242, up 2 hours",
         "project      ~/src/app",
         "memory       on",
-        "provider     embedded: no model is asked, the built-in rules do the work",
+        "provider     embedded (built-in rules, no model)",
         "spending     $0.26 of $1.00 today, $3.00 of $15.00 this month",
-        "transcripts  12 followed, 300 bytes still to read",
+        "transcripts  12 watched, 300 bytes left to read",
         "queue        1 waiting, 2 running",
         "last saved   Tabs (by you)",
-        "             Deploys",
+        "             Deploys (of another version)",
         "warnings     the disk is full",
         "             and slow",
     ]
@@ -88,9 +89,9 @@ def test_memory_that_is_off_says_why_and_how_to_turn_it_on(
 @pytest.mark.parametrize(
     ("extra", "words"),
     [
-        ({}, "paused: the cap is reached"),
-        ({"reason": "day-cap"}, "paused: the cap of the day is reached"),
-        ({"reason": "breaker-open"}, "paused: the provider fails again and again"),
+        ({}, "paused: the budget is used up"),
+        ({"reason": "day-cap"}, "paused: the daily budget is used up"),
+        ({"reason": "breaker-open"}, "paused: the provider keeps failing"),
     ],
 )
 def test_a_pause_in_spending_says_why(extra: dict[str, object], words: str) -> None:
@@ -113,9 +114,9 @@ def test_a_model_is_named_with_the_place_it_is_asked_at() -> None:
 @pytest.mark.parametrize(
     ("dream", "words"),
     [
-        ({"is_open": True}, "~/src/app: may dream at any time"),
+        ({"is_open": True}, "~/src/app: can start at any time"),
         ({"is_open": False, "reason": "2 of 5 sessions"}, "~/src/app: not yet (2 of 5 sessions)"),
-        ({"running": {"phase": "gather"}}, "~/src/app: dreams now, gather"),
+        ({"running": {"phase": "gather"}}, "~/src/app: dreaming (gather)"),
     ],
 )
 def test_dreams_say_what_they_wait_for(project: Path, dream: dict[str, object], words: str) -> None:
@@ -131,25 +132,41 @@ def test_a_dream_says_when_it_may_begin(project: Path) -> None:
 
 def test_nothing_to_do_is_an_empty_queue_and_all_read() -> None:
     assert cli_status.queue_words({"waiting": 0, "running": 0}) == "empty"
-    assert cli_status.transcript_words({"watched": 3, "behind": 0}) == "3 followed, all read"
+    assert cli_status.transcript_words({"watched": 3, "behind": 0}) == "3 watched, all read"
 
 
 def test_what_was_saved_says_when() -> None:
     memory = {"name": "Tabs", "cause": "extraction", "at": time.time() - 3 * 86400}
-    assert cli_status.recent_words(memory) == "Tabs (3 days ago, from a session)"
+    assert cli_status.recent_words(memory) == "Tabs (3 days ago, learned from a session)"
     assert cli_status.recent_words({"name": "Tabs", "at": time.time() + 5}) == "Tabs (just now)"
 
 
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.2, "less than a second"),
+        (1.2, "1 second"),
+        (59, "59 seconds"),
+        (119, "119 seconds"),
+        (120, "2 minutes"),
+        (7300.5, "2 hours"),
+        (3 * 86400, "3 days"),
+    ],
+)
+def test_a_duration_is_in_words(seconds: float, words: str) -> None:
+    assert times.duration(seconds) == words
+
+
 @pytest.mark.parametrize("value", [None, True, "soon", [], "99999-01-01"])
-def test_a_time_that_is_none_is_left_out(value: object) -> None:
-    assert cli_status.moment_of(value) == 0.0
+def test_a_value_that_is_not_a_time_is_left_out(value: object) -> None:
+    assert times.parsed_time(value) is None
     assert cli_status.recent_words({"name": "Tabs", "at": value}) == "Tabs"
 
 
 def test_only_what_is_at_home_gets_a_tilde(home: Path) -> None:
-    assert cli_status.tilde(str(home)) == "~"
-    assert cli_status.tilde(f"{home}/src") == "~/src"
-    assert cli_status.tilde(f"{home}-not") == f"{home}-not"
+    assert wording.tilde(str(home)) == "~"
+    assert wording.tilde(f"{home}/src") == "~/src"
+    assert wording.tilde(f"{home}-not") == f"{home}-not"
 
 
 def test_without_a_daemon_a_newcomer_learns_what_to_type(
@@ -169,6 +186,6 @@ def test_a_service_that_is_down_is_a_case_for_the_doctor(
     unit.parent.mkdir(parents=True)
     unit.touch()
     assert main([]) == 69
-    told = capsys.readouterr().err
-    assert "memoryd doctor" in told
-    assert "memoryd demo" not in told
+    errors = capsys.readouterr().err
+    assert "memoryd doctor" in errors
+    assert "memoryd demo" not in errors

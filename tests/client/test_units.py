@@ -1,4 +1,4 @@
-"""The unit files and the agent are what systemd and launchd read, whatever a path looks like."""
+"""systemd and launchd accept the unit files and the agent, whatever a path looks like."""
 
 import os
 import plistlib
@@ -64,7 +64,7 @@ def directives(unit: str) -> list[str]:
 
 
 def complaints(folder: Path, files: dict[str, str]) -> str:
-    """Everything that systemd has to say about these units; a misspelt key is only talked about."""
+    """What systemd reports about these units; a misspelt key is only a warning."""
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd-analyze is not installed")
     for name, text in files.items():
@@ -81,7 +81,7 @@ def complaints(folder: Path, files: dict[str, str]) -> str:
 
 
 @pytest.mark.parametrize("place", [PLAIN, STRANGE], ids=["plain", "strange"])
-def test_systemd_has_nothing_to_say_about_the_units(tmp_path: Path, place: str) -> None:
+def test_systemd_accepts_the_units(tmp_path: Path, place: str) -> None:
     service = units.service_unit(SERVICE, values(place))
     socket = units.socket_unit(SOCKET, "%t/memoryd.sock")
     assert complaints(tmp_path, {"memoryd.service": service, "memoryd.socket": socket}) == ""
@@ -89,7 +89,7 @@ def test_systemd_has_nothing_to_say_about_the_units(tmp_path: Path, place: str) 
     assert complaints(tmp_path, {"memoryd.service": weaker, "memoryd.socket": socket}) == ""
 
 
-def test_systemd_has_nothing_to_say_about_the_probe(tmp_path: Path) -> None:
+def test_systemd_accepts_the_probe(tmp_path: Path) -> None:
     service = units.service_unit(SERVICE, values(STRANGE))
     unit = units.probe_unit(service, (sys.executable, "-I", STRANGE), f"{STRANGE}/out")
     assert complaints(tmp_path, {"memoryd-probe.service": unit}) == ""
@@ -110,7 +110,7 @@ def test_the_weaker_unit_is_the_same_without_what_needs_namespaces() -> None:
     assert any(line.startswith("SystemCallFilter=") for line in weaker)
 
 
-def test_the_probe_stands_inside_the_very_same_fences() -> None:
+def test_the_probe_runs_inside_the_same_fences() -> None:
     service = units.service_unit(SERVICE, values(PLAIN))
     unit = units.probe_unit(service, ("/bin/probe",), "/out")
     _, fences, _ = units.between(service, units.FENCES)
@@ -184,7 +184,7 @@ def test_the_probe_sees_what_an_open_process_may_do(home: Path) -> None:
     found = dict(line.split("\t")[::-1] for line in done.stdout.splitlines())
     assert found[probe.WRITES] == "up"
     assert found["the rest of the home is read-only"] == "down"
-    assert found["temporary files of others are read-only"] == "down"
+    assert found["the shared /tmp is read-only"] == "down"
     assert found["keys and logins are hidden"] == "down"
     assert not list(home.rglob(".memoryd-probe*"))
 

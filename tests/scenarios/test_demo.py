@@ -1,4 +1,4 @@
-"""The demo does what it says, and leaves nothing behind however it ends."""
+"""The demo does what it prints, and leaves nothing behind."""
 
 import os
 import re
@@ -23,7 +23,7 @@ MINUTE = 60
 
 @pytest.fixture
 def scratch(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where temporary things go, and nothing may stay."""
+    """Where temporary files go, and where nothing may be left."""
     folder = tmp_path_factory.mktemp("t")
     monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setattr("tempfile.tempdir", None)
@@ -38,8 +38,8 @@ def environment() -> dict[str, str]:
     }
 
 
-class Told:
-    """What one run of the demo printed, and the home that it printed it about."""
+class DemoRun:
+    """The output of one run of the demo, and its home."""
 
     def __init__(self, text: str, home: Path) -> None:
         self.text = text
@@ -58,7 +58,7 @@ class Told:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+def run(tmp_path_factory: pytest.TempPathFactory) -> DemoRun:
     folder = tmp_path_factory.mktemp("kept")
     done = subprocess.run(
         [*COMMAND, "demo", "--keep"],
@@ -70,81 +70,81 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     )
     assert (done.returncode, done.stderr) == (0, "")
     (home,) = folder.iterdir()
-    return Told(done.stdout, home)
+    return DemoRun(done.stdout, home)
 
 
-def test_every_step_happens_in_under_a_minute_and_offline(told: Told) -> None:
-    (last,) = re.finditer(r"^All (\d+) steps happened, in ([\d.]+) s\.$", told.text, re.MULTILINE)
+def test_every_step_works_in_under_a_minute_and_offline(run: DemoRun) -> None:
+    (last,) = re.finditer(r"^All (\d+) steps worked, in ([\d.]+) s\.$", run.text, re.MULTILINE)
     count, seconds = last.groups()
-    assert int(count) == len(told.all(r"^\d+\. ")) == len(STEPS)
+    assert int(count) == len(run.all(r"^\d+\. ")) == len(STEPS)
     assert float(seconds) < MINUTE
-    assert told.one(r"its provider: (.+)") == "embedded"
-    assert told.one(r"its home for now: (.+)") == str(told.home)
+    assert run.one(r"its provider: (.+)") == "embedded"
+    assert run.one(r"its throwaway home: (.+)") == str(run.home)
 
 
-def test_what_was_saved_stands_in_the_files_as_it_was_shown(told: Told) -> None:
-    files = told.all(r"saved [\d.]+ s after the answer: (\S+)$")
+def test_the_saved_files_are_shown_as_they_are(run: DemoRun) -> None:
+    files = run.all(r"saved [\d.]+ s after the answer: (\S+)$")
     assert len(files) == 3
     for file in files:
-        shown = told.text.partition(f"after the answer: {file}\n")[2]
+        shown = run.text.partition(f"after the answer: {file}\n")[2]
         quoted = [line[4:] for line in shown.splitlines() if line.startswith("  |")]
-        lines = (told.memory / file).read_text(encoding="utf-8").splitlines()
+        lines = (run.memory / file).read_text(encoding="utf-8").splitlines()
         assert [line.rstrip() for line in quoted[: len(lines)]] == lines
 
 
-def test_the_secret_is_in_the_agents_transcript_alone(told: Told) -> None:
-    secret = told.one(r"(ghp_\w{36})").encode()
+def test_the_secret_is_only_in_the_agents_transcript(run: DemoRun) -> None:
+    secret = run.one(r"(ghp_\w{36})").encode()
     holders = [
-        path for path in told.home.rglob("*") if path.is_file() and secret in path.read_bytes()
+        path for path in run.home.rglob("*") if path.is_file() and secret in path.read_bytes()
     ]
     assert [path.suffix for path in holders] == [".jsonl"]
-    assert "[secret: github-token]" in told.step("First session, later: a secret is masked")
+    assert "[secret: github-token]" in run.step("First session, later: a secret is masked")
 
 
-def test_the_correction_supersedes_what_it_says_was_retired(told: Told) -> None:
-    old = told.one(r"retired, and kept in the history: (\S+)$")
-    new = told.one(r"after the answer: (\S+verify\S+)$")
-    topic = topics.parse((told.memory / new).read_text(encoding="utf-8"))
+def test_the_correction_supersedes_the_retired_memory(run: DemoRun) -> None:
+    old = run.one(r"retired, but kept in the history: (\S+)$")
+    new = run.one(r"after the answer: (\S+verify\S+)$")
+    topic = topics.parse((run.memory / new).read_text(encoding="utf-8"))
     assert topic.supersedes == (old,)
-    assert (told.memory / old).is_file()
-    index = (told.memory / "MEMORY.md").read_text(encoding="utf-8")
+    assert (run.memory / old).is_file()
+    index = (run.memory / "MEMORY.md").read_text(encoding="utf-8")
     assert new in index
     assert old not in index
 
 
-def test_recall_answers_with_the_correction_and_its_time(told: Told) -> None:
-    new = told.one(r"after the answer: (\S+verify\S+)$")
-    topic = topics.parse((told.memory / new).read_text(encoding="utf-8"))
-    recalled = told.all(r"recalled: (.+) \(score [\d.]+\)$")
+def test_recall_answers_with_the_correction_and_its_time(run: DemoRun) -> None:
+    new = run.one(r"after the answer: (\S+verify\S+)$")
+    topic = topics.parse((run.memory / new).read_text(encoding="utf-8"))
+    recalled = run.all(r"recalled: (.+) \(score [\d.]+\)$")
     assert recalled[0] == topic.name
-    assert float(told.one(r"answered in ([\d.]+) ms, embedded$")) > 0
+    assert float(run.one(r"answered in ([\d.]+) ms, embedded$")) > 0
 
 
-def test_the_notes_are_those_that_the_session_got_back(told: Told) -> None:
-    (notes,) = told.home.glob(".claude/projects/*/*/session-memory/summary.md")
-    assert int(told.one(r"notes of the session: (\d+) bytes")) == len(notes.read_bytes())
-    shown = told.text.partition("gets back from the hook")[2]
+def test_the_session_gets_its_notes_again(run: DemoRun) -> None:
+    (notes,) = run.home.glob(".claude/projects/*/*/session-memory/summary.md")
+    assert int(run.one(r"notes of the session: (\d+) bytes")) == len(notes.read_bytes())
+    shown = run.text.partition("the hook gives the session")[2]
     quoted = [line[4:] for line in shown.splitlines() if line.startswith("  |")]
     lines = notes.read_text(encoding="utf-8").splitlines()
     assert quoted[: demo.NOTES_SHOWN] == lines[: demo.NOTES_SHOWN]
 
 
-def test_the_dream_merged_two_notes_as_its_diff_says_and_was_undone(told: Told) -> None:
-    first, second = told.all(r"saved by hand: (.+)$")
-    step = told.step("A dream merges two notes that say the same")
+def test_the_dream_merges_two_memories_as_its_diff_says_and_is_undone(run: DemoRun) -> None:
+    first, second = run.all(r"saved by hand: (.+)$")
+    step = run.step("A dream merges two memories that say the same")
     (kept,) = re.findall(r"^  changed: (\S+\.md)$", step, re.MULTILINE)
     (retired,) = re.findall(r"^  retired: (\S+\.md)$", step, re.MULTILINE)
     names = {
-        topics.parse((told.memory / file).read_text(encoding="utf-8")).name
+        topics.parse((run.memory / file).read_text(encoding="utf-8")).name
         for file in (kept, retired)
     }
     assert names == {first, second}
     assert f"  | +supersedes: {retired}" in step.splitlines()
-    undone = told.step("And is undone")
-    assert kept in undone.partition("brought back: ")[2].splitlines()[0]
-    assert "supersedes" not in (told.memory / kept).read_text(encoding="utf-8")
-    count = len(list(told.memory.glob("*.md")))
-    assert f"all {count} files are as they were before the dream" in undone
+    undone = run.step("The dream is undone")
+    assert kept in undone.partition("restored: ")[2].splitlines()[0]
+    assert "supersedes" not in (run.memory / kept).read_text(encoding="utf-8")
+    count = len(list(run.memory.glob("*.md")))
+    assert f"all {count} files are as before the dream" in undone
 
 
 def is_running(pid: int) -> bool:
@@ -162,7 +162,7 @@ def test_a_signal_leaves_nothing_behind(scratch: Path, number: int, code: int) -
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            if found := re.search(r"runs as process (\d+)", line):
+            if found := re.search(r"running as process (\d+)", line):
                 break
         assert found is not None
         process.send_signal(number)
@@ -175,7 +175,7 @@ def test_a_signal_leaves_nothing_behind(scratch: Path, number: int, code: int) -
 def played(
     scratch: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, str]]:
-    """Plays these steps in this process: the exit code, and what was said about it."""
+    """Plays these steps in this process: the exit code and what went to stderr."""
 
     def play(*steps: Callable[[Story], None]) -> tuple[int, str]:
         monkeypatch.setattr(
@@ -203,27 +203,27 @@ def test_nothing_is_left_behind(
     assert not is_running(seen[0])
 
 
-def test_a_step_that_does_not_happen_is_code_1_and_named(
+def test_a_step_that_does_not_happen_is_exit_code_1_and_named(
     played: Callable[..., tuple[int, str]],
 ) -> None:
     def small_talk(story: Story) -> None:
         story._said(Session(story.home.claude, story.home.project), "What time is it?")
 
-    code, told = played(small_talk)
+    code, errors = played(small_talk)
     assert code == 1
-    assert "in vain for a new memory" in told
+    assert "for a new memory, which did not come" in errors
 
 
-def test_a_daemon_that_cannot_start_is_code_1_with_its_last_words(
+def test_a_daemon_that_cannot_start_is_exit_code_1_with_its_last_line(
     played: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(demo_home, "SERVE", "raise SystemExit('no disk today')")
-    code, told = played()
+    code, errors = played()
     assert code == 1
-    assert "no disk today" in told
+    assert "no disk today" in errors
 
 
-def test_a_long_folder_for_temporary_things_is_not_used(
+def test_a_long_path_for_temporary_files_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / ("long" * 20)))

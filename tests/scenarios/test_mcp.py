@@ -1,4 +1,4 @@
-"""The MCP bridge, spoken to by the official client and by hand, in both eras of the protocol."""
+"""The MCP server, used by the official client and by hand, in both generations of the protocol."""
 
 import json
 import subprocess
@@ -124,44 +124,57 @@ def test_garbage_gets_its_code_and_the_next_message_its_answer(
     assert good["result"] == {}
 
 
-def test_notifications_and_replies_are_taken_in_silence(daemon: Daemon) -> None:
+def test_notifications_and_replies_get_no_answer(daemon: Daemon) -> None:
     note = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     reply = {"jsonrpc": "2.0", "id": 9, "result": {}}
     assert len(talk(daemon.env, note, reply, request("ping"))) == 1
 
 
 KEPT = {"text": "Tests are slow.", "type": "project"}
+# Arguments that the daemon refuses, and what its error names.
 WRONG: list[tuple[str, object, str]] = [
-    ("recall", {}, "recall needs query"),
-    ("recall", None, "recall needs query"),
-    ("recall", "words", "recall needs query"),
-    ("recall", {"query": " "}, "recall needs query"),
-    ("recall", {"query": 5}, "query must be text"),
-    ("recall", {"query": "x", "colour": "blue"}, "recall has no colour; it has query, limit"),
-    ("recall", {"query": "x", "limit": "5"}, "limit must be a whole number from 1 to 20"),
-    ("recall", {"query": "x", "limit": 0}, "limit must be a whole number from 1 to 20"),
-    ("recall", {"query": "x", "limit": 21}, "limit must be a whole number from 1 to 20"),
-    ("recall", {"query": "x", "limit": True}, "limit must be a whole number from 1 to 20"),
-    ("remember", {"text": "a"}, "remember needs type"),
-    ("remember", {"text": "\n", "type": "user"}, "remember needs text"),
-    ("remember", {"text": 5, "type": "user"}, "text must be text"),
-    ("remember", KEPT | {"type": "x"}, "type must be one of user, feedback, project, reference"),
-    ("remember", KEPT | {"scope": "agent"}, "scope must be one of project, user, team"),
-    ("remember", KEPT | {"supersedes": "none.md"}, "there is no memory 'none.md' here"),
-    ("forget", {"memory": "../../x"}, "there is no memory '../../x' here"),
-    ("forget", {"memory": "MEMORY.md"}, "the index is no memory"),
-    ("list_memories", {"retired": "yes"}, "retired must be true or false"),
-    ("history", {"memory": "none.md"}, "there is no memory 'none.md' here"),
-    ("history", {"memory": "none.md", "version": -1}, "version must be a whole number from 1"),
+    ("recall", {}, "`query`"),
+    ("recall", None, "`query`"),
+    ("recall", "words", "`query`"),
+    ("recall", {"query": ""}, "`query`"),
+    ("recall", {"query": 5}, "query"),
+    ("recall", {"query": "x", "limit": "5"}, "limit"),
+    ("recall", {"query": "x", "limit": 0}, "limit"),
+    ("recall", {"query": "x", "limit": 51}, "limit"),
+    ("recall", {"query": "x", "limit": True}, "limit"),
+    ("remember", {"text": "a"}, "`type`"),
+    ("remember", {"type": "user"}, "`body`"),
+    ("remember", {"text": "\n", "type": "user"}, "body"),
+    ("remember", {"text": 5, "type": "user"}, "body"),
+    ("remember", KEPT | {"name": 5}, "name"),
+    ("remember", KEPT | {"description": 5}, "description"),
+    ("remember", KEPT | {"type": "x"}, "type"),
+    ("remember", KEPT | {"scope": "agent"}, "agent"),
+    ("remember", KEPT | {"supersedes": "none.md"}, "'none.md'"),
+    ("forget", {}, "`path`"),
+    ("forget", {"memory": "../../x"}, "'../../x'"),
+    ("forget", {"memory": "MEMORY.md"}, "index"),
+    ("list_memories", {"retired": "yes"}, "retired"),
+    ("list_memories", {"type": 5}, "type"),
+    ("history", {"memory": "none.md"}, "'none.md'"),
+    ("history", {"memory": "none.md", "version": "x"}, "version"),
 ]
 
 
-def test_wrong_arguments_are_told_to_the_model_and_end_nothing(daemon: Daemon) -> None:
+def test_the_daemon_names_the_wrong_argument_and_the_server_goes_on(daemon: Daemon) -> None:
     calls = [request("tools/call", name=name, arguments=given) for name, given, _ in WRONG]
-    answers = talk(daemon.env, *calls)
+    *answers, last = talk(daemon.env, *calls, request("ping"))
     assert [answer["result"]["isError"] for answer in answers] == [True] * len(WRONG)
-    texts = [answer["result"]["content"][0]["text"].splitlines()[0] for answer in answers]
-    assert texts == [words for _, _, words in WRONG]
+    for answer, (name, given, named) in zip(answers, WRONG, strict=True):
+        assert named in answer["result"]["content"][0]["text"], (name, given)
+    assert last["result"] == {}
+
+
+def test_a_question_of_blanks_and_an_unknown_argument_are_harmless(daemon: Daemon) -> None:
+    blank = request("tools/call", name="recall", arguments={"query": " "})
+    more = request("tools/call", name="recall", arguments={"query": "x", "colour": "blue"})
+    for answer in talk(daemon.env, blank, more):
+        assert answer["result"]["content"][0]["text"] == "No memory matches this."
 
 
 def test_what_the_session_was_given_before_is_found_when_asked_for(daemon: Daemon) -> None:
@@ -172,7 +185,7 @@ def test_what_the_session_was_given_before_is_found_when_asked_for(daemon: Daemo
     assert ["beech" in answer["result"]["content"][0]["text"] for answer in answers] == [True] * 2
 
 
-def test_an_agent_that_went_away_is_no_error(daemon: Daemon) -> None:
+def test_an_agent_that_goes_away_is_not_an_error(daemon: Daemon) -> None:
     with subprocess.Popen(
         [*COMMAND, "mcp"], stdin=-1, stdout=-1, stderr=-1, env=daemon.env
     ) as bridge:

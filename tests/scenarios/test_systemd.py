@@ -59,7 +59,7 @@ def test_install_leaves_nothing_of_the_probe_behind(programs: FakePrograms, home
     assert [path for path in (home / "run").rglob("*") if path.is_file()] == []
 
 
-def test_install_tells_the_service_what_the_shell_was_told(
+def test_the_service_gets_the_path_variables_of_the_shell(
     programs: FakePrograms, units: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     programs.add("systemctl", RUNNING, SYSTEMCTL)
@@ -87,23 +87,23 @@ def test_where_namespaces_are_refused_the_weaker_unit_is_installed_and_said_so(
     assert "PrivateUsers" not in (units / "memoryd.service").read_text("utf-8")
 
 
-def test_a_start_that_fails_is_told_with_where_to_look(
+def test_a_failed_start_says_where_to_look(
     programs: FakePrograms, capsys: pytest.CaptureFixture[str]
 ) -> None:
     programs.add("systemctl", RUNNING | {"enable": (1, "Unit is masked.")}, SYSTEMCTL)
     assert main(["install", "--service"]) == 1
-    told = capsys.readouterr().err
-    assert "enable failed: Unit is masked." in told
-    assert "journalctl" in told
+    errors = capsys.readouterr().err
+    assert "enable failed: Unit is masked." in errors
+    assert "journalctl" in errors
 
 
 def test_without_systemd_nothing_is_written(
     programs: FakePrograms, units: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["install", "--service"]) == 1
-    told = capsys.readouterr().err
-    assert "has no systemd" in told
-    assert "memoryd serve" in told
+    errors = capsys.readouterr().err
+    assert "has no systemd" in errors
+    assert "memoryd serve" in errors
     assert not units.exists()
 
 
@@ -112,13 +112,13 @@ def test_without_a_user_manager_nothing_is_written(
 ) -> None:
     programs.add("systemctl", {"is-system-running": (1, "offline")}, SYSTEMCTL)
     assert main(["install", "--service"]) == 1
-    assert "does not run for this user" in capsys.readouterr().err
+    assert "is not running for this user" in capsys.readouterr().err
     assert not units.exists()
 
 
 @pytest.mark.parametrize("name", ["memoryd.service", "memoryd.socket"])
 @pytest.mark.parametrize("word", ["install", "uninstall"])
-def test_a_unit_of_somebody_elses_is_never_touched(
+def test_a_unit_that_memoryd_did_not_write_is_never_touched(
     programs: FakePrograms, units: Path, word: str, name: str
 ) -> None:
     programs.add("systemctl", RUNNING, SYSTEMCTL)
@@ -136,9 +136,9 @@ def test_a_daemon_in_a_terminal_is_not_robbed_of_its_socket(
     pong = Result({"version": __version__, "pid": 77})
     with ScriptedDaemon(home / "run" / "memoryd.sock", {"ping": pong}):
         assert main(["install", "--service"]) == 1
-    told = capsys.readouterr().err
-    assert "process 77" in told
-    assert "memoryd stop" in told
+    errors = capsys.readouterr().err
+    assert "process 77" in errors
+    assert "memoryd stop" in errors
     assert not units.exists()
 
 
@@ -160,7 +160,7 @@ def test_uninstall_removes_what_install_wrote_and_nothing_else(
     drop_in.parent.mkdir()
     drop_in.touch()
     assert main(["uninstall", "--service"]) == 0
-    assert "cleared" in capsys.readouterr().out
+    assert "removed" in capsys.readouterr().out
     assert [path for path in units.rglob("*") if path.is_file()] == [drop_in]
     assert "systemctl --user disable --now memoryd.socket memoryd.service" in programs.calls
     assert (home / ".claude").is_dir()
@@ -300,7 +300,7 @@ def test_a_fence_that_the_system_refuses_is_left_out(manager: UserManager) -> No
         environ={"PYTHONPATH": f"{copy}/client"},
     )
     assert done.returncode == 0, done.stderr
-    assert "a trial start ended with 226" in done.stdout
+    assert "a test start ended with 226" in done.stdout
     assert "down    the rest of the home is read-only" in done.stdout
     assert "up      system calls are filtered" in done.stdout
     assert manager.run(MEMORYD, "status").returncode == 0
@@ -322,7 +322,7 @@ def test_a_home_is_as_before_once_all_is_removed(manager: UserManager) -> None:
     before = manager.run("sh", "-c", EVERYTHING).stdout
     done = manager.run(MEMORYD, "install", "--yes")
     assert done.returncode == 0, done.stderr
-    assert "tried: it answers" in done.stdout
+    assert "checked: the daemon answered" in done.stdout
     done = manager.run(MEMORYD, "uninstall", "--yes")
     assert done.returncode == 0, done.stderr
     assert manager.run("sh", "-c", EVERYTHING).stdout == before

@@ -159,7 +159,7 @@ VARYING = (
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "ID"),
     (r"\b[0-9a-f]{8}\b", "ID"),
     (r"\bprocess \d+", "process N"),
-    (r"\bup \d+ \w+", "up N"),
+    (r"\bup (less than a second|\d+ \w+)", "up N"),
     (r"\b(just now|\d+ seconds ago)", "AGO"),
     (r"\b(seconds|ms)=[\d.]+", r"\1=N"),
     (r"\b[\d.]+ (ms|s|bytes|characters)\b", r"N \1"),

@@ -1,51 +1,97 @@
-"""What a command is: its name, words, arguments and deed. The table itself is in `cli`.
+"""How a command is declared. argparse is the one table of commands.
 
-Help, manual page and shell completions are made from the same rows, so a row says everything.
+Help, manual page and shell completions all come from the parsers made here. Completions are chosen
+by metavar: MEMORY is a memory's file name, DIR a folder, FILE a file.
 """
 
 import argparse
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NoReturn
 
-from memoryd_client.connection.failures import LocalFailure
+from memoryd_client.connection.failures import LocalFailure, UsageError
+from memoryd_client.version import __version__
 
 Arguments = argparse.Namespace
+INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
 
 
-class Argument(NamedTuple):
-    """One flag (its names start with a dash) or one word of a command line."""
+class Parser(argparse.ArgumentParser):
+    """Reports wrong usage like any other failure: one sentence and what to type next."""
 
-    names: tuple[str, ...]
-    help: str
-    metavar: str | None = None
-    choices: tuple[str, ...] | None = None
-    default: str | int | None = None
-    is_switch: bool = False
-    is_repeated: bool = False
-    is_number: bool = False
-    is_optional: bool = False
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, f"see {self.prog} --help")
 
 
-class Command(NamedTuple):
-    """One row of the table: `run` returns the exit code or raises a `Failure`.
+class Commands:
+    """The whole command line: the top parser and, by name, a parser for each command."""
 
-    `asks_daemon` is for commands that cannot do anything without the daemon.
-    """
+    def __init__(self) -> None:
+        self.by_name: dict[str, Parser] = {}
+        self.parser = Parser(
+            prog="memoryd",
+            description="A memory for coding agents.",
+            epilog="Start with memoryd demo. See memoryd COMMAND --help for each command.",
+            formatter_class=help_formatter,
+        )
+        self.parser.add_argument(
+            "--version",
+            action="version",
+            version=f"memoryd {__version__}",
+            help="print the version",
+        )
+        self._parsers = self.parser.add_subparsers(
+            title="commands", dest="command", metavar="COMMAND", required=True
+        )
 
-    name: str
-    help: str
-    example: str
-    run: Callable[[Arguments], int]
-    arguments: tuple[Argument, ...] = ()
-    asks_daemon: bool = True
+    def add(
+        self,
+        name: str,
+        run: Callable[[Arguments], int],
+        purpose: str,
+        *,
+        example: str,
+        needs_daemon: bool = True,
+    ) -> Parser:
+        """Adds a command; `run` returns the exit code or raises a `Failure`."""
+        command = self._parsers.add_parser(
+            name,
+            help=purpose,
+            description=f"{purpose[:1].upper()}{purpose[1:]}.",
+            epilog=f"example: {example}",
+            formatter_class=help_formatter,
+            allow_abbrev=False,
+        )
+        command.set_defaults(run=run, needs_daemon=needs_daemon)
+        self.by_name[name] = command
+        return command
 
 
-PROJECT = Argument(
-    ("--project",), "the project's folder, or any folder in it (here, if not given)", "PATH"
-)
-JSON = Argument(("--json",), "answer as JSON, for programs; failures too", is_switch=True)
+def add_project(command: Parser) -> None:
+    command.add_argument(
+        "--project",
+        metavar="DIR",
+        help="the project's folder, or any folder in it (default: the current folder)",
+    )
+
+
+def add_json(command: Parser) -> None:
+    command.add_argument(
+        "--json", action="store_true", help="print JSON, for programs; failures too"
+    )
+
+
+def add_memory(command: Parser) -> None:
+    command.add_argument(
+        "memory", metavar="MEMORY", help="a file name as `memoryd list` shows it, or a path"
+    )
+
+
+def add_as_of(command: Parser) -> None:
+    command.add_argument(
+        "--as-of", metavar="DATE", help="memories as they were on a date (2026-03-30)"
+    )
 
 
 def project_of(arguments: Arguments) -> str:
@@ -56,61 +102,31 @@ def project_of(arguments: Arguments) -> str:
         raise LocalFailure("the current folder is gone", "name one with --project") from error
 
 
-def add_to(parser: argparse.ArgumentParser, argument: Argument) -> None:
-    """Teach a parser one argument."""
-    if argument.is_switch:
-        parser.add_argument(*argument.names, help=argument.help, action="store_true")
-        return
-    is_word = not argument.names[0].startswith("-")
-    name = argument.names[-1].lstrip("-").upper()
-    parser.add_argument(
-        *argument.names,
-        # argparse would show every choice in every line of the usage.
-        help=meaning_of(argument),
-        metavar=argument.metavar or name,
-        choices=argument.choices,
-        default=argument.default,
-        type=number if argument.is_number else str,
-        nargs=count_of(argument) if is_word else None,
-        action="append" if argument.is_repeated and not is_word else "store",
-    )
-
-
-def meaning_of(argument: Argument) -> str:
-    """What an argument is for, what it can be, and what it is if not given."""
-    choices = f": {', '.join(argument.choices)}" if argument.choices else ""
-    default = "" if argument.default is None else f" ({argument.default}, if not given)"
-    return f"{argument.help}{choices}{default}"
-
-
-def count_of(argument: Argument) -> str | None:
-    """How many words an argument takes, as argparse writes it."""
-    if argument.is_repeated:
-        return "+"
-    return "?" if argument.is_optional else None
-
-
-def number(text: str) -> int:
-    """A count of things, as a person types it."""
+def whole_number(text: str) -> int:
+    """A count, as a person types it."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)
 
 
-def answer_to(question: str, otherwise: str) -> str:
-    """What a person at the terminal types, in small letters; `otherwise` is for a bare Enter.
+def answer_to(question: str, default: str) -> str:
+    """What the person at the terminal types, in lower case; `default` is for a bare Enter.
 
-    An input that ends (Ctrl-D) is a no.
+    The end of the input (Ctrl-D) means no.
     """
     try:
-        return input(question).strip().lower() or otherwise
+        return input(question).strip().lower() or default
     except EOFError:
         print()
         return "n"
 
 
-def width_of_help() -> int:
-    """Help is wrapped to the terminal, and never to less than can be read."""
+def help_formatter(prog: str) -> argparse.HelpFormatter:
+    return argparse.HelpFormatter(prog, max_help_position=26, width=help_width())
+
+
+def help_width() -> int:
+    """The terminal's width, within what is readable."""
     try:
         return max(min(os.get_terminal_size().columns - 2, 100), 40)
     except OSError:

@@ -1,12 +1,14 @@
-"""`memoryd cost`: what models have cost, by day, job and project, and how much is still allowed."""
+"""The command `cost`: what models have cost, by day, job and project, against the budget."""
 
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 
-from memoryd_client.cli.commands import JSON, Argument, Arguments, Command
+from memoryd_client.cli.commands import Arguments, Commands, add_json, whole_number
 from memoryd_client.cli.render import one_line, paint, print_json, table, wrapped
-from memoryd_client.cli.status import clock, moment_of, spending_words, tilde
+from memoryd_client.cli.status import spending_words
+from memoryd_client.cli.times import parsed_time, short_time
+from memoryd_client.cli.wording import abbreviated, counted, dollars, tilde
 from memoryd_client.connection.answers import Json, number_at, object_at, objects_at, text_at
 from memoryd_client.connection.call import call
 
@@ -17,7 +19,7 @@ PLAIN_BAR = "#"
 
 
 def cost(arguments: Arguments) -> int:
-    """Print what was spent, and on what."""
+    """Prints what was spent, and on what."""
     answer = call("cost", {"days": arguments.days})
     if arguments.json:
         print_json(answer)
@@ -35,11 +37,13 @@ def cost(arguments: Arguments) -> int:
 
 
 def summary(answer: Json) -> str:
-    """What was spent against the caps, and when they begin anew."""
-    day, month = moment_of(answer.get("day_resets")), moment_of(answer.get("month_resets"))
+    """Spending against the budget, and when the budget resets."""
+    day, month = parsed_time(answer.get("day_resets")), parsed_time(answer.get("month_resets"))
     words = spending_words(object_at(answer, "spending"))
-    anew = f"; the day begins anew at {clock(day)}, the month at {clock(month)}"
-    return words + (anew if day and month else "")
+    if not (day and month):
+        return words
+    resets = f"daily budget resets at {short_time(day)}, monthly at {short_time(month)}"
+    return f"{words}; {resets}"
 
 
 def print_part(title: str, rows: Iterator[Sequence[str]]) -> None:
@@ -49,7 +53,7 @@ def print_part(title: str, rows: Iterator[Sequence[str]]) -> None:
 
 
 def day_rows(days: Sequence[Json], sign: str) -> Iterator[Sequence[str]]:
-    """A bar for each day since the first that cost anything; the longest is the dearest."""
+    """A bar for each day since the first with a cost; the longest is the most expensive day."""
     spent = {text_at(one, "name"): number_at(one, "usd") for one in days}
     most = max(spent.values())
     for day in all_days(spent):
@@ -59,7 +63,7 @@ def day_rows(days: Sequence[Json], sign: str) -> Iterator[Sequence[str]]:
 
 
 def all_days(spent: dict[str, float]) -> Iterator[str]:
-    """Those in between too; a name that is no date is shown for what it is."""
+    """Every day from the first to the last; the names as they are when one is not a date."""
     try:
         first, last = date.fromisoformat(min(spent)), date.fromisoformat(max(spent))
     except ValueError:
@@ -81,40 +85,32 @@ def total_row(total: Json) -> Sequence[str]:
 
 
 def figures(total: Json) -> Sequence[str]:
-    """Money, calls and tokens; an open call is one whose cost is not known, taken at its worst."""
+    """Money, calls and tokens; a call of unknown cost is counted at the most it can have cost."""
     cached = number_at(total, "cache_read_tokens")
     read = cached + number_at(total, "input_tokens") + number_at(total, "cache_write_tokens")
     share = f" ({cached / read:.0%} from the cache)" if read else ""
+    output = abbreviated(number_at(total, "output_tokens"))
     unknown = number_at(total, "open_calls")
-    calls = f"{number_at(total, 'calls'):.0f} calls"
+    calls = counted(number_at(total, "calls"), "call")
     return (
         dollars(number_at(total, "usd")),
         f"{calls} ({unknown:.0f} of unknown cost)" if unknown else calls,
-        f"{tokens(read)} tokens in{share}, {tokens(number_at(total, 'output_tokens'))} out",
+        f"{abbreviated(read)} tokens in{share}, {output} out",
     )
 
 
-def dollars(usd: float) -> str:
-    """Cents matter little in sums, and are all there is in a single call."""
-    return f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}"
-
-
-def tokens(count: float) -> str:
-    for unit, size in (("M", 1e6), ("k", 1e3)):
-        if count >= size:
-            return f"{count / size:.1f}{unit}"
-    return f"{count:.0f}"
-
-
-COMMANDS = (
-    Command(
+def add_commands(commands: Commands) -> None:
+    command = commands.add(
         "cost",
-        "show what models have cost, by day, job and project",
-        "memoryd cost --days 7",
         cost,
-        (
-            Argument(("--days",), "how many days to look back", "N", default=DAYS, is_number=True),
-            JSON,
-        ),
-    ),
-)
+        "show what models have cost, by day, job and project",
+        example="memoryd cost --days 7",
+    )
+    command.add_argument(
+        "--days",
+        metavar="N",
+        type=whole_number,
+        default=DAYS,
+        help="how many days to look back (default: %(default)s)",
+    )
+    add_json(command)

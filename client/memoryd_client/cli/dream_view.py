@@ -1,7 +1,7 @@
-"""A dream as it is watched: drawn in place on a terminal, plain lines in a pipe.
+"""A running dream on the screen: drawn in place on a terminal, plain lines in a pipe.
 
-A terminal shows the phases, the files, the money and the time, in letters that every terminal has,
-and the time goes on while nothing happens. A pipe gets a line for everything that does.
+A terminal shows phases, files, cost and time, in ASCII, and the time keeps ticking. A pipe gets one
+line for each event.
 """
 
 import sys
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from memoryd_client.cli.render import columns, one_line, wants_colour
+from memoryd_client.cli.wording import counted
 from memoryd_client.connection.answers import Json, number_at, text_at
 
 GOOD_ENDS = frozenset({"done", "previewed"})
@@ -20,31 +21,31 @@ TICK_SECONDS = 1.0
 
 
 class View:
-    """Shows nothing, for those who only want the end."""
+    """Shows nothing, for a caller that only wants the outcome."""
 
-    def hear(self, event: Json) -> None:
-        """Something happened in the dream."""
+    def update(self, event: Json) -> None:
+        """Shows one event of the dream."""
 
     def close(self) -> None:
-        """Leaves the last picture as it is."""
+        """Stops drawing; the last picture stays."""
 
 
 class Lines(View):
     """One line for each event."""
 
-    def hear(self, event: Json) -> None:
+    def update(self, event: Json) -> None:
         words = {
-            "dream/started": f"dream {number_at(event, 'dream'):.0f} begins over"
+            "dream/started": f"dream {number_at(event, 'dream'):.0f} starts with"
             f" {number_at(event, 'memories'):.0f} memories ({text_at(event, 'how')})",
             "dream/phase": f"phase: {text_at(event, 'phase')}{cost_of(event)}",
-            "dream/file": f"changes {text_at(event, 'file')}{cost_of(event)}",
+            "dream/file": f"changing {text_at(event, 'file')}{cost_of(event)}",
         }
         if text := words.get(text_at(event, "kind")):
             print(one_line(text), flush=True)
 
 
 class Picture(View):
-    """A few lines that are drawn over again."""
+    """A few lines that are redrawn in place."""
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -52,18 +53,18 @@ class Picture(View):
         self._is_done = False
         self._files: list[str] = []
         self._usd = 0.0
-        self._began = time.monotonic()
+        self._started = time.monotonic()
         self._height = 0
-        self._drawing = threading.Lock()
+        self._lock = threading.Lock()
         self._over = threading.Event()
         self._ticker = threading.Thread(target=self._tick, daemon=True)
         self._ticker.start()
 
-    def hear(self, event: Json) -> None:
-        with self._drawing:
+    def update(self, event: Json) -> None:
+        with self._lock:
             self._phase = text_at(event, "phase") or self._phase
             self._usd = number_at(event, "usd") or self._usd
-            self._began = min(self._began, time.monotonic() - number_at(event, "seconds"))
+            self._started = min(self._started, time.monotonic() - number_at(event, "seconds"))
             self._is_done = text_at(event, "state") in GOOD_ENDS
             file = one_line(text_at(event, "file"))
             if file and file not in self._files:
@@ -76,7 +77,7 @@ class Picture(View):
 
     def _tick(self) -> None:
         while not self._over.wait(TICK_SECONDS):
-            with self._drawing:
+            with self._lock:
                 self._draw()
 
     def _draw(self) -> None:
@@ -88,8 +89,8 @@ class Picture(View):
         self._height = len(lines)
 
     def _lines(self) -> list[str]:
-        """Always as many as were drawn before, or more."""
-        seconds = time.monotonic() - self._began
+        """Never fewer than were drawn before."""
+        seconds = time.monotonic() - self._started
         elapsed = f"{int(seconds // 60)}:{int(seconds % 60):02}"
         done = PHASES.index(self._phase) if self._phase in PHASES else -1
         done = len(PHASES) if self._is_done else done
@@ -97,7 +98,7 @@ class Picture(View):
             f"[{'x' if at < done else '>' if at == done else ' '}] {phase}"
             for at, phase in enumerate(PHASES)
         ]
-        files = f"{len(self._files)} file{'s' * (len(self._files) != 1)}"
+        files = counted(len(self._files), "file")
         return [
             f"dream {self._number}   {elapsed}   {files}   ${self._usd:.4f}",
             "  " + "  ".join(marks),
@@ -112,7 +113,7 @@ def cost_of(event: Json) -> str:
 
 @contextmanager
 def view_for(number: int, *, is_shown: bool) -> Iterator[View]:
-    """What fits where the output goes."""
+    """The view that suits the output."""
     view = View()
     if is_shown:
         view = Picture(number) if is_drawable() else Lines()
@@ -123,5 +124,5 @@ def view_for(number: int, *, is_shown: bool) -> Iterator[View]:
 
 
 def is_drawable() -> bool:
-    """A terminal that can move its cursor; whoever wants no colour wants plain lines too."""
+    """Whether the terminal can move its cursor; no colour means plain lines too."""
     return wants_colour(sys.stdout)

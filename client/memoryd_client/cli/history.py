@@ -1,28 +1,26 @@
-"""The commands about the past of a memory: history, and restore."""
+"""The commands about earlier versions of a memory: history and restore."""
 
-from memoryd_client.cli.commands import JSON, PROJECT, Argument, Arguments, Command, project_of
-from memoryd_client.cli.dream import print_diff
-from memoryd_client.cli.render import one_line, paint, print_json, printable
-from memoryd_client.cli.sessions import moment
+from memoryd_client.cli.commands import (
+    Arguments,
+    Commands,
+    add_json,
+    add_memory,
+    add_project,
+    project_of,
+    whole_number,
+)
+from memoryd_client.cli.render import one_line, paint, print_diff, print_json, printable
+from memoryd_client.cli.times import date_and_time
+from memoryd_client.cli.wording import cause_words
 from memoryd_client.connection.answers import Json, number_at, objects_at, text_at
 from memoryd_client.connection.call import call
 from memoryd_client.connection.failures import LocalFailure
 
-CAUSES = {
-    "extraction": "learnt from a session",
-    "dream": "by a dream",
-    "user": "as you asked",
-    "agent": "by the agent",
-    "sync": "from elsewhere",
-    "outside": "by an editor or another program",
-    "restore": "brought back",
-    "refused": "not written: somebody was quicker",
-}
 DIFFS_SHOWN = 10
 
 
 def history(arguments: Arguments) -> int:
-    """Print the versions of a memory, each with what it changed; or the text of one of them."""
+    """Prints the versions of a memory, each with what it changed; or the text of one version."""
     params = {"cwd": project_of(arguments), "path": arguments.memory}
     if arguments.version is not None:
         answer = call("memory/history", params | {"version": arguments.version})
@@ -37,12 +35,12 @@ def history(arguments: Arguments) -> int:
         return 0
     versions = list(objects_at(answer, "versions"))
     if not versions:
-        raise LocalFailure(f"nothing is known of the past of {arguments.memory}")
+        raise LocalFailure(f"{arguments.memory} has no earlier versions")
     texts = texts_of(params, versions[: DIFFS_SHOWN + 1])
     for at, version in enumerate(versions):
         print(paint(one_line(version_words(version)), "bold"))
         if at < DIFFS_SHOWN:
-            print_diff(change(texts.get(older_than(versions, at), ""), texts[number_of(version)]))
+            print_diff(diff(texts.get(older_than(versions, at), ""), texts[number_of(version)]))
             print()
     return 0
 
@@ -60,7 +58,7 @@ def texts_of(params: Json, versions: list[Json]) -> dict[int, str]:
 
 
 def older_than(versions: list[Json], at: int) -> int:
-    """The version that this one replaced; what was refused replaced nothing."""
+    """The version that this one replaced; a refused write replaced nothing."""
     before = (one for one in versions[at + 1 :] if text_at(one, "cause") != "refused")
     return number_of(next(before, {}))
 
@@ -70,24 +68,22 @@ def number_of(version: Json) -> int:
 
 
 def version_words(version: Json) -> str:
-    cause = text_at(version, "cause")
+    cause, session = cause_words(text_at(version, "cause")), text_at(version, "session_id")
     removed = "" if text_at(version, "sha256") else "; removed"
-    session = f", session {text_at(version, 'session_id')[:8]}" * bool(
-        text_at(version, "session_id")
-    )
-    when = moment(text_at(version, "at"))
-    return f"version {number_of(version)}, {when}, {CAUSES.get(cause, cause)}{session}{removed}"
+    from_session = f", session {session[:8]}" if session else ""
+    when = date_and_time(text_at(version, "at"))
+    return f"version {number_of(version)}, {when}, {cause}{from_session}{removed}"
 
 
-def change(old: str, new: str) -> str:
-    import difflib  # noqa: PLC0415 - no other command pays for it
+def diff(old: str, new: str) -> str:
+    import difflib  # noqa: PLC0415 - only this command needs it
 
     lines = list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=2))
     return "\n".join(lines[2:])
 
 
 def restore(arguments: Arguments) -> int:
-    """Make an earlier version the present one; the present one stays in the history."""
+    """Makes an earlier version the current one; the current one stays in the history."""
     params: dict[str, object] = {"cwd": project_of(arguments), "path": arguments.memory}
     if arguments.version is not None:
         params["version"] = arguments.version
@@ -100,37 +96,33 @@ def restore(arguments: Arguments) -> int:
     return 0
 
 
-MEMORY = Argument(("memory",), "a file name as `memoryd list` shows it, or a path", "NAME")
-
-COMMANDS = (
-    Command(
+def add_commands(commands: Commands) -> None:
+    reading = commands.add(
         "history",
-        "show what a memory said before, and who changed it",
-        "memoryd history feedback_use_tabs.md --version 12",
         history,
-        (
-            MEMORY,
-            Argument(("--version",), "print the whole text of this one", "N", is_number=True),
-            PROJECT,
-            JSON,
-        ),
-    ),
-    Command(
+        "show the versions of a memory, and who changed it",
+        example="memoryd history feedback_use_tabs.md --version 2",
+    )
+    add_memory(reading)
+    reading.add_argument(
+        "--version", metavar="N", type=whole_number, help="print the whole text of this version"
+    )
+    add_project(reading)
+    add_json(reading)
+
+    restoring = commands.add(
         "restore",
-        "bring back an earlier version, a forgotten memory or a retired one",
-        "memoryd restore feedback_use_tabs.md 12",
         restore,
-        (
-            MEMORY,
-            Argument(
-                ("version",),
-                "the version (the one before, if not given)",
-                "VERSION",
-                is_number=True,
-                is_optional=True,
-            ),
-            PROJECT,
-            JSON,
-        ),
-    ),
-)
+        "bring back an earlier version, a forgotten memory or a retired one",
+        example="memoryd restore feedback_use_tabs.md 2",
+    )
+    add_memory(restoring)
+    restoring.add_argument(
+        "version",
+        metavar="VERSION",
+        nargs="?",
+        type=whole_number,
+        help="the version (default: the one before)",
+    )
+    add_project(restoring)
+    add_json(restoring)

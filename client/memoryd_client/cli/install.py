@@ -1,14 +1,14 @@
-"""The commands that make memoryd part of the system, and take it out again.
+"""The commands that set memoryd up on this system and remove it again.
 
-Each part is a switch of both commands. With no part named they go step by step: what it is for and
-what would change is shown, then asked about, then done, then tried.
+Each part has a flag in both commands. Without a flag they go step by step: each part is explained,
+asked about, done and checked.
 """
 
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from memoryd_client.cli.commands import JSON, Argument, Arguments, Command, answer_to
+from memoryd_client.cli.commands import Arguments, Commands, Parser, add_json, answer_to
 from memoryd_client.cli.render import one_line, paint, print_json, wrapped
 from memoryd_client.connection.failures import Failure, LocalFailure, UsageError, as_json
 from memoryd_client.connection.locations import Locations, locations
@@ -20,7 +20,7 @@ YES_WORDS = {"y", "yes"}
 
 
 class ServiceSystem(Protocol):
-    """What keeps services alive on one kind of system."""
+    """What manages services on one kind of system."""
 
     def install(self, places: Locations, writable: Sequence[str]) -> "Report": ...
 
@@ -28,14 +28,14 @@ class ServiceSystem(Protocol):
 
 
 class Part(NamedTuple):
-    """One thing to install or to remove, with what a person is told before and after."""
+    """One thing to install or remove; `purpose` and `change` are shown before asking."""
 
     name: str
     purpose: str
     change: str
-    do: Callable[[], "Report"]
+    run: Callable[[], "Report"]
     is_needed: Callable[[], bool] = lambda: True
-    trial: Callable[[], str] | None = None
+    check: Callable[[], str] | None = None
 
     @property
     def flag(self) -> str:
@@ -43,93 +43,93 @@ class Part(NamedTuple):
 
 
 def install(arguments: Arguments) -> int:
-    """Install the parts that were asked for; without any, all of them, step by step."""
-    from memoryd_client.install import footprint  # noqa: PLC0415 - only these commands pay for it
+    """Installs the named parts; without a name, all of them step by step."""
+    from memoryd_client.install import footprint  # noqa: PLC0415 - only install and uninstall need it
 
     places = locations()
     missing = footprint.missing_folders(places)
     try:
-        code = work_on(arguments, parts_to_install(places, arguments))
+        code = run_parts(arguments, parts_to_install(places, arguments))
     finally:
         footprint.record(places, missing)
     if not arguments.json and not named_parts(arguments):
-        print("memoryd shows how it is; memoryd doctor tells whether all is well")
+        print("Next: memoryd shows the status, memoryd doctor checks for problems")
     return code
 
 
 def uninstall(arguments: Arguments) -> int:
-    """Remove the parts that were asked for; without any, all of them."""
-    from memoryd_client.install import footprint  # noqa: PLC0415 - only these commands pay for it
+    """Removes the named parts; without a name, all of them."""
+    from memoryd_client.install import footprint  # noqa: PLC0415 - only install and uninstall need it
 
     places = locations()
     parts = parts_to_remove(places)
-    code = work_on(arguments, parts)
+    code = run_parts(arguments, parts)
     if not any(part.is_needed() for part in parts):
         footprint.tidy(places)
     if not arguments.json and not named_parts(arguments) and places.config.exists():
-        print(wrapped(f"Your settings stay in {one_line(str(places.config))}, as the memories do."))
+        print(wrapped(f"Your settings in {one_line(str(places.config))} and your memories stay."))
     return code
 
 
 def parts_to_install(places: Locations, arguments: Arguments) -> list[Part]:
-    from memoryd_client.install import claude_code, service  # noqa: PLC0415 - only these commands pay
+    from memoryd_client.install import claude_code, service  # noqa: PLC0415 - likewise
 
     events = len(claude_code.EVENTS)
     return [
         Part(
             "service",
-            "memoryd runs in the background, now and after every login",
+            "runs memoryd in the background, now and after every login",
             f"writes {places.service}",
             lambda: service_system().install(places, arguments.writable or []),
-            trial=service.trial,
+            check=service.check,
         ),
         Part(
             "hooks",
-            "every new session of Claude Code is told what is remembered",
+            "gives every new session of Claude Code the memories that matter",
             f"adds a command for {events} events to {claude_code.settings_file(places)},"
-            " and keeps a copy of it as it is",
+            " and keeps a backup of it",
             lambda: claude_code.install_hooks(places),
-            trial=lambda: claude_code.hooks_trial(places),
+            check=lambda: claude_code.check_hooks(places),
         ),
         Part(
             "mcp",
-            "Claude Code gets the tools recall, remember, forget, list_memories and history",
-            f"adds a server to {claude_code.servers_file(places)}, and keeps a copy of it as it is",
+            "gives Claude Code the tools recall, remember, forget, list_memories and history",
+            f"adds a server to {claude_code.servers_file(places)}, and keeps a backup of it",
             lambda: claude_code.install_mcp(places),
-            trial=claude_code.mcp_trial,
+            check=claude_code.check_mcp,
         ),
     ]
 
 
 def parts_to_remove(places: Locations) -> list[Part]:
-    from memoryd_client.install import claude_code, footprint  # noqa: PLC0415 - only these commands pay
+    from memoryd_client.install import claude_code, footprint  # noqa: PLC0415 - likewise
 
     return [
         Part(
             "hooks",
-            "sessions of Claude Code are not told anything any more",
-            f"takes our command out of {claude_code.settings_file(places)}",
+            "sessions of Claude Code get no memories any more",
+            f"removes memoryd's entries from {claude_code.settings_file(places)}",
             lambda: claude_code.uninstall_hooks(places),
             lambda: claude_code.has_hooks(places),
         ),
         Part(
             "mcp",
             "Claude Code loses the tools of memoryd",
-            f"takes our server out of {claude_code.servers_file(places)}",
+            f"removes memoryd's server from {claude_code.servers_file(places)}",
             lambda: claude_code.uninstall_mcp(places),
             lambda: claude_code.has_server(places),
         ),
         Part(
             "service",
-            "memoryd does not run in the background any more",
+            "memoryd no longer runs in the background",
             f"removes {places.service}",
             lambda: service_system().uninstall(places),
             places.service.exists,
         ),
         Part(
             "state",
-            "earlier versions of memories, checkpoints, what was spent and the log are forgotten;"
-            " memories and session notes stay",
+            "deletes earlier versions of memories, checkpoints, the record of spending and the"
+            " log; memories and session notes stay",
             f"removes {places.state}",
             lambda: footprint.remove_state(places),
             lambda: footprint.has_state(places),
@@ -142,17 +142,20 @@ def named_parts(arguments: Arguments) -> list[str]:
     return [name for name in known if getattr(arguments, name, None)]
 
 
-def work_on(arguments: Arguments, parts: Sequence[Part]) -> int:
-    """Does each part that was named, and reports.
+def run_parts(arguments: Arguments, parts: Sequence[Part]) -> int:
+    """Runs each named part and prints a report.
 
-    With none named, each is explained, asked about unless --yes, and tried afterwards; one that
-    fails does not stop the rest.
+    With none named, each part is explained, asked about unless --yes, and checked afterwards; one
+    that fails does not stop the others.
     """
     named = named_parts(arguments)
     asks = not named and not arguments.yes
     if asks and (arguments.json or not sys.stdin.isatty()):
         flags = ", ".join(part.flag for part in parts)
-        raise UsageError("nobody is there to ask", f"say which part ({flags}), or --yes for all")
+        raise UsageError(
+            "cannot ask: standard input is not a terminal",
+            f"name the parts ({flags}), or add --yes for all of them",
+        )
     reports: dict[str, object] = {}
     failed = False
     for part in parts:
@@ -161,7 +164,7 @@ def work_on(arguments: Arguments, parts: Sequence[Part]) -> int:
         if asks and not agreed(part):
             continue
         try:
-            report = done(part, is_tried=not named)
+            report = run_part(part, is_checked=not named)
         except Failure as failure:
             if named:
                 raise
@@ -179,36 +182,35 @@ def work_on(arguments: Arguments, parts: Sequence[Part]) -> int:
 
 
 def agreed(part: Part) -> bool:
-    """Says what would change, and asks."""
+    """Explains what would change, and asks."""
     if not part.is_needed():
         print(f"{paint(part.name, 'bold')}: nothing to do")
         return False
     print(f"{paint(part.name, 'bold')}: {wrapped(part.purpose, 2)}")
     print(f"  {wrapped(one_line(part.change), 2)}")
-    return answer_to("  shall I? [Y/n] ", "y") in YES_WORDS
+    return answer_to("  Proceed? [Y/n] ", "y") in YES_WORDS
 
 
-def done(part: Part, *, is_tried: bool) -> "Report":
+def run_part(part: Part, *, is_checked: bool) -> "Report":
     try:
-        report = part.do()
+        report = part.run()
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise LocalFailure(
-            f"{error.filename or part.name}: {reason}",
-            "mend that, then try again",
+            f"{error.filename or part.name}: {reason}", "fix that, then try again"
         ) from error
-    if is_tried and part.trial is not None:
-        report = report._replace(notes=[*report.notes, f"tried: {part.trial()}"])
+    if is_checked and part.check is not None:
+        report = report._replace(notes=[*report.notes, f"checked: {part.check()}"])
     return report
 
 
 def service_system() -> ServiceSystem:
-    """The one of this machine; it is loaded here because no other command pays for it."""
+    """The service manager of this machine."""
     if sys.platform == "darwin":
-        from memoryd_client.install import launchd  # noqa: PLC0415 - see above
+        from memoryd_client.install import launchd  # noqa: PLC0415 - only one of the two is needed
 
         return launchd
-    from memoryd_client.install import systemd  # noqa: PLC0415 - see above
+    from memoryd_client.install import systemd  # noqa: PLC0415 - likewise
 
     return systemd
 
@@ -226,51 +228,58 @@ def print_report(part: str, report: "Report") -> None:
     for path in report.written:
         print(f"{part}: wrote {one_line(str(path))}")
     for path in report.removed:
-        print(f"{part}: cleared {one_line(str(path))}")
+        entries = "memoryd's entries from " if part in {"hooks", "mcp"} else ""
+        print(f"{part}: removed {entries}{one_line(str(path))}")
     for fence in report.fences:
         verdict = paint(fence.verdict.ljust(8), "green" if fence.verdict == "up" else "yellow")
         print(f"{verdict}{fence.name}")
     for note in report.notes:
         print(wrapped(note))
     if part == "service" and report.written:
-        print("memoryd runs now, and from now on at every login")
+        print("memoryd is running, and starts at every login")
     if not (report.written or report.removed or report.notes):
         print(f"{part}: nothing to do")
 
 
-SERVICE = Argument(("--service",), "the service of systemd or launchd", is_switch=True)
+def add_parts(command: Parser) -> None:
+    command.add_argument("--service", action="store_true", help="the service of systemd or launchd")
+    command.add_argument(
+        "--hooks", metavar="AGENT", choices=("claude-code",), help="the hooks of %(choices)s"
+    )
+    command.add_argument("--mcp", action="store_true", help="the MCP server of Claude Code")
 
-HOOKS = Argument(("--hooks",), "the hooks of an agent", "AGENT", choices=("claude-code",))
-MCP = Argument(("--mcp",), "the MCP server of Claude Code", is_switch=True)
-STATE = Argument(
-    ("--state",),
-    "earlier versions of memories, checkpoints, what was spent, and the log",
-    is_switch=True,
-)
-YES = Argument(("--yes",), "all parts, without asking", is_switch=True)
-WRITABLE = Argument(
-    ("--writable",),
-    "a folder outside ~/.claude that memoryd may write: projects with agent memory, or"
-    " a memory directory of your own; can be repeated",
-    "DIR",
-    is_repeated=True,
-)
 
-COMMANDS = (
-    Command(
+def add_commands(commands: Commands) -> None:
+    installing = commands.add(
         "install",
-        "make memoryd part of this system, step by step or the parts you name",
-        "memoryd install --hooks claude-code --mcp",
         install,
-        (SERVICE, HOOKS, MCP, YES, WRITABLE, JSON),
-        asks_daemon=False,
-    ),
-    Command(
+        "set memoryd up on this system, step by step or the parts you name",
+        example="memoryd install --hooks claude-code --mcp",
+        needs_daemon=False,
+    )
+    add_parts(installing)
+    installing.add_argument("--yes", action="store_true", help="all parts, without asking")
+    installing.add_argument(
+        "--writable",
+        metavar="DIR",
+        action="append",
+        help="a folder outside ~/.claude that the service may write to, such as projects with"
+        " agent memory; can be repeated",
+    )
+    add_json(installing)
+
+    removing = commands.add(
         "uninstall",
-        "take memoryd out of this system; memories stay",
-        "memoryd uninstall --yes",
         uninstall,
-        (SERVICE, HOOKS, MCP, STATE, YES, JSON),
-        asks_daemon=False,
-    ),
-)
+        "remove memoryd from this system; memories stay",
+        example="memoryd uninstall --yes",
+        needs_daemon=False,
+    )
+    add_parts(removing)
+    removing.add_argument(
+        "--state",
+        action="store_true",
+        help="earlier versions of memories, checkpoints, the record of spending, and the log",
+    )
+    removing.add_argument("--yes", action="store_true", help="all parts, without asking")
+    add_json(removing)

@@ -1,23 +1,23 @@
 """Renders the daemon's JSON log lines for people, and follows the file across its rotation.
 
 Rules:
-- The file is read, not asked for: the log matters most when the daemon does not answer.
+- The file is read directly: the log matters most when the daemon does not answer.
 - A rotation renames `memoryd.log` to `memoryd.log.1`. The open file is read to its end before the
-  new one is opened; another inode tells a rotation, a smaller size a truncation.
-- A line that is not JSON is shown as it is: it may be a traceback, and that is the news.
+  new one is opened; another inode means a rotation, a smaller size a truncation.
+- A line that is not JSON is shown as it is: it may be a traceback, which is what people look for.
 """
 
 import json
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
-from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, NamedTuple, Self
 
 from memoryd_client.cli.render import Colour, one_line, paint, printable
+from memoryd_client.cli.times import parsed_time
 from memoryd_client.connection.answers import Json, as_object, text_at
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
@@ -48,13 +48,13 @@ def parsed(raw: bytes) -> Line:
 
 
 def is_at_least(line: Line, level: str) -> bool:
-    """Whether a line is as grave as `level`; one that does not say always counts."""
+    """Whether a line has this level or a higher one; a line without a level always counts."""
     own = text_at(line.fields, "level").lower()
     return own not in LEVELS or LEVELS.index(own) >= LEVELS.index(level)
 
 
 class Follower:
-    """Reads whole lines that are appended to a log, whichever file has its name at the moment."""
+    """Reads whole lines appended to a log, across its rotation."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -74,7 +74,7 @@ class Follower:
             self._file.close()
 
     def rotated_lines(self) -> Iterator[Line]:
-        """The lines of the file that the log was before its last rotation."""
+        """The lines from before the last rotation."""
         try:
             with self._path.with_name(self._path.name + ".1").open("rb") as raw_lines:
                 yield from map(parsed, raw_lines)
@@ -82,14 +82,14 @@ class Follower:
             return
 
     def new_lines(self) -> Iterator[Line]:
-        """The lines since the last look; at the first look, all of them."""
+        """The lines since the last call; all of them at the first call."""
         while True:
             if self._file is None:
                 self._open()
             yield from self._rest()
             if self._file is None or not self._was_replaced():
                 return
-            # Between our read and the rename, the daemon may have written a last line.
+            # The daemon may have written a last line between our read and the rename.
             yield from self._rest()
             yield from self._cut_off()
             self._file.close()
@@ -111,13 +111,13 @@ class Follower:
         yield from map(parsed, whole)
 
     def _cut_off(self) -> Iterator[Line]:
-        """The half line that a crash left at the end of a file that will not grow any more."""
+        """The half line that a crash left at the end of a rotated file."""
         if self._half:
             yield parsed(self._half)
         self._half = b""
 
     def _was_replaced(self) -> bool:
-        """Whether the name leads to another file; while there is none, the old one is still it."""
+        """Whether the path is another file now; while there is none, the old one still counts."""
         if self._file is None:
             return False
         try:
@@ -129,23 +129,24 @@ class Follower:
 
 
 def last_lines(follower: Follower, count: int, level: str) -> list[Line]:
-    """The newest `count` lines that are grave enough, oldest first; the follower is then past them.
+    """The newest `count` lines of at least this level, oldest first.
 
-    One reader for both: between two of them, a line would be shown twice or not at all.
+    The same follower then continues after them: between two readers, a line would be shown twice
+    or not at all.
     """
-    there = chain(follower.rotated_lines(), follower.new_lines())
-    return list(deque((line for line in there if is_at_least(line, level)), maxlen=count))
+    lines = chain(follower.rotated_lines(), follower.new_lines())
+    return list(deque((line for line in lines if is_at_least(line, level)), maxlen=count))
 
 
 def follow(follower: Follower, wait: Callable[[], None]) -> Iterator[Line]:
-    """New lines for as long as `wait` returns; it is called whenever there are none."""
+    """New lines, for ever; `wait` is called whenever there are none."""
     while True:
         yield from follower.new_lines()
         wait()
 
 
 def rendered(line: Line) -> str:
-    """A line as people read it: local time, level, event, other fields; long texts below it."""
+    """A line for people: local time, level, event, other fields; texts of several lines below."""
     if not line.fields:
         return printable(line.raw)
     level = text_at(line.fields, "level").lower()
@@ -161,24 +162,24 @@ def rendered(line: Line) -> str:
         paint(local_time(line.fields), "dim"),
         paint(label, colour) if colour else label,
         paint(event, "bold"),
-        *(f"{paint(key, 'cyan')}={short(value)}" for key, value in others.items() if fits(value)),
+        *(f"{paint(key, 'cyan')}={plain(value)}" for key, value in others.items() if fits(value)),
     ]
     blocks = [indented(str(value)) for value in others.values() if not fits(value)]
     return "\n".join([" ".join(parts).rstrip(), *blocks])
 
 
 def as_json(line: Line) -> str:
-    """A line for programs: one JSON object, even where the log has something else."""
+    """A line for programs: always one JSON object, even if the log has something else."""
     return line.raw if line.fields else json.dumps({"event": "no-json", "text": line.raw})
 
 
 def fits(value: object) -> bool:
-    """Whether a value can stand in the line; a traceback cannot."""
+    """Whether a value fits in the line; a traceback does not."""
     return not (isinstance(value, str) and "\n" in value)
 
 
-def short(value: object) -> str:
-    """A value as plain as it can be told from its neighbours."""
+def plain(value: object) -> str:
+    """A value, quoted only where it has blanks."""
     if isinstance(value, str) and value.split() == [value]:
         return printable(value)
     return printable(json.dumps(value, ensure_ascii=False))
@@ -189,10 +190,7 @@ def indented(text: str) -> str:
 
 
 def local_time(fields: Json) -> str:
-    """When it happened, in the reader's time zone; as it is written when it cannot be read."""
+    """The time stamp in the reader's time zone; unchanged when it is not a time."""
     written = str(fields.get("timestamp", ""))
-    try:
-        moment = datetime.fromisoformat(written).astimezone()
-    except (ValueError, OverflowError):
-        return one_line(written).ljust(19)
-    return moment.strftime("%Y-%m-%d %H:%M:%S")
+    when = parsed_time(written)
+    return f"{when:%Y-%m-%d %H:%M:%S}" if when else one_line(written).ljust(19)

@@ -1,229 +1,178 @@
-"""The `memoryd` command: one table of commands, one way out for every failure.
+"""The `memoryd` command: every command, and one way out for every failure.
 
-Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 69 the daemon does not run, 130 interrupted
-by the keyboard, 141 whoever read our output went away.
+Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 69 the daemon is not running, 130 Ctrl-C,
+141 the reader of our output went away.
 """
 
-import argparse
 import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from pathlib import Path
 
 from memoryd_client import hook
-from memoryd_client.cli import cost as cli_cost
-from memoryd_client.cli import daemon as cli_daemon
-from memoryd_client.cli import dream as cli_dream
-from memoryd_client.cli import history as cli_history
-from memoryd_client.cli import install as cli_install
-from memoryd_client.cli import memories as cli_memories
-from memoryd_client.cli import notes as cli_notes
-from memoryd_client.cli import recall as cli_recall
-from memoryd_client.cli import sessions as cli_sessions
-from memoryd_client.cli import status as cli_status
-from memoryd_client.cli.commands import Argument, Arguments, Command, add_to, width_of_help
+from memoryd_client.cli import (
+    cost,
+    daemon,
+    dream,
+    history,
+    install,
+    memories,
+    notes,
+    recall,
+    sessions,
+    status,
+)
+from memoryd_client.cli.commands import INTERRUPTED, Arguments, Commands
 from memoryd_client.cli.render import one_line, paint, print_json
-from memoryd_client.connection.call import LOOK_HINT
+from memoryd_client.connection.call import DOCTOR_HINT
 from memoryd_client.connection.failures import Failure, LocalFailure, UsageError, as_json
 from memoryd_client.mcp import server
-from memoryd_client.version import __version__
 
-INTERRUPTED = 130
-NOBODY_READS = 141
+READER_GONE = 141
+# Written by `make manual` from the parsers below.
+GENERATED = Path(__file__).with_name("generated")
+MANUAL = "memoryd.1"
+COMPLETIONS = {"bash": "memoryd.bash", "zsh": "_memoryd", "fish": "memoryd.fish"}
+
+
+def command_line() -> Commands:
+    """Every command, in the order of the help."""
+    commands = Commands()
+    for area in (
+        status,
+        daemon,
+        memories,
+        history,
+        dream,
+        recall,
+        notes,
+        sessions,
+        cost,
+        install,
+    ):
+        area.add_commands(commands)
+    demo = commands.add(
+        "demo",
+        run_demo,
+        "show the whole life of a memory, offline, in a throwaway home",
+        example="memoryd demo",
+        needs_daemon=False,
+    )
+    demo.add_argument("--keep", action="store_true", help="keep the throwaway home afterwards")
+    commands.add(
+        "hook",
+        run_hook,
+        "pass an agent's hook to the daemon; reads JSON from standard input and never fails",
+        example='echo \'{"hook_event_name":"Stop"}\' | memoryd hook',
+        needs_daemon=False,
+    )
+    commands.add(
+        "mcp",
+        run_mcp,
+        "serve the Model Context Protocol on standard input and output",
+        example="claude mcp add memoryd -- memoryd mcp",
+        needs_daemon=False,
+    )
+    commands.add(
+        "manual",
+        print_manual,
+        "print the manual page in the format that man reads",
+        example="memoryd manual | man -l -",
+        needs_daemon=False,
+    )
+    completions = commands.add(
+        "completions",
+        print_completions,
+        "print the completion script for a shell",
+        example="source <(memoryd completions bash)",
+        needs_daemon=False,
+    )
+    completions.add_argument(
+        "shell", metavar="SHELL", choices=tuple(COMPLETIONS), help="one of %(choices)s"
+    )
+    return commands
 
 
 def run_hook(_arguments: Arguments) -> int:
-    """Never ends here: a hook leaves the process by itself."""
+    """Does not return: a hook exits the process itself."""
     hook.main()
     return 0
-
-
-HOOK = Command(
-    "hook",
-    "pass an agent's hook to the daemon; reads its JSON from input, and never fails",
-    'echo \'{"hook_event_name":"Stop"}\' | memoryd hook',
-    run_hook,
-    asks_daemon=False,
-)
 
 
 def run_mcp(_arguments: Arguments) -> int:
     return server.main()
 
 
-MCP = Command(
-    "mcp",
-    "speak the Model Context Protocol on standard input and output, for agents and editors",
-    "claude mcp add memoryd -- memoryd mcp",
-    run_mcp,
-    asks_daemon=False,
-)
-
-
-def play_demo(arguments: Arguments) -> int:
-    """Show the whole life of a memory on sample sessions."""
-    from memoryd_client.demo import story  # noqa: PLC0415 - no other command pays for it
+def run_demo(arguments: Arguments) -> int:
+    from memoryd_client.demo import story  # noqa: PLC0415 - only this command needs it
 
     return story.demo(arguments)
 
 
-DEMO = Command(
-    "demo",
-    "show the whole life of a memory, offline, in a throwaway home",
-    "memoryd demo",
-    play_demo,
-    (Argument(("--keep",), "leave the throwaway home, for a look at its files", is_switch=True),),
-    asks_daemon=False,
-)
-
-
 def print_manual(_arguments: Arguments) -> int:
-    """Print the manual page of all commands."""
-    from memoryd_client.cli import manual  # noqa: PLC0415 - no other command pays for it
-
-    print(manual.page(COMMANDS), end="")
+    print((GENERATED / MANUAL).read_text("utf-8"), end="")
     return 0
-
-
-MANUAL = Command(
-    "manual",
-    "print the manual page, in the form that man reads",
-    "memoryd manual | man -l -",
-    print_manual,
-    asks_daemon=False,
-)
 
 
 def print_completions(arguments: Arguments) -> int:
-    """Print what teaches a shell to complete our commands."""
-    from memoryd_client.cli import completions  # noqa: PLC0415 - no other command pays for it
-
-    print(completions.SHELLS[arguments.shell](COMMANDS), end="")
+    print((GENERATED / COMPLETIONS[arguments.shell]).read_text("utf-8"), end="")
     return 0
 
 
-COMPLETIONS = Command(
-    "completions",
-    "print what teaches a shell to complete these commands",
-    "source <(memoryd completions bash)",
-    print_completions,
-    (Argument(("shell",), "which shell", "SHELL", choices=("bash", "zsh", "fish")),),
-    asks_daemon=False,
-)
-
-COMMANDS: tuple[Command, ...] = (
-    *cli_status.COMMANDS,
-    *cli_daemon.COMMANDS,
-    *cli_memories.COMMANDS,
-    *cli_history.COMMANDS,
-    *cli_dream.COMMANDS,
-    *cli_recall.COMMANDS,
-    *cli_notes.COMMANDS,
-    *cli_sessions.COMMANDS,
-    *cli_cost.COMMANDS,
-    *cli_install.COMMANDS,
-    DEMO,
-    HOOK,
-    MCP,
-    MANUAL,
-    COMPLETIONS,
-)
-
-
-class Parser(argparse.ArgumentParser):
-    """Wrong usage is a failure like any other: one sentence, and what to type next."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message, f"{self.prog} --help says more")
-
-
-def parser() -> argparse.ArgumentParser:
-    """The whole command line, built from the table."""
-    top = Parser(
-        prog="memoryd",
-        description="A memory for coding agents.",
-        epilog="Begin with memoryd demo. memoryd COMMAND --help says more about each.",
-        formatter_class=help_formatter,
-    )
-    top.add_argument("--version", action="version", version=f"memoryd {__version__}")
-    commands = top.add_subparsers(
-        title="commands", dest="command", metavar="COMMAND", required=True
-    )
-    for command in COMMANDS:
-        one = commands.add_parser(
-            command.name,
-            help=command.help,
-            description=f"{command.help[:1].upper()}{command.help[1:]}.",
-            epilog=f"example: {command.example}",
-            formatter_class=help_formatter,
-            allow_abbrev=False,
-        )
-        for argument in command.arguments:
-            add_to(one, argument)
-        one.set_defaults(row=command)
-    return top
-
-
-def help_formatter(prog: str) -> argparse.HelpFormatter:
-    return argparse.HelpFormatter(prog, max_help_position=26, width=width_of_help())
-
-
 def main(words: Sequence[str]) -> int:
-    """Do one command and return its exit code."""
+    """Runs one command and returns its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that lacks a letter is no failure
+            stream.reconfigure(errors="replace")  # a terminal without a letter is not a failure
     in_json = "--json" in words
     try:
         code = run(words)
         sys.stdout.flush()
     except Failure as failure:
-        return told(failure, in_json=in_json)
+        return report(failure, in_json=in_json)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # Nothing more can be said, not even by the interpreter when it flushes at its end.
+        # Keeps the interpreter's own flush at exit from failing once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return NOBODY_READS
+        return READER_GONE
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        told_of = f"{error.filename}: {reason}" if error.filename else reason
-        local = LocalFailure(told_of, LOOK_HINT)
-        return told(local, in_json=in_json)
+        message = f"{error.filename}: {reason}" if error.filename else reason
+        return report(LocalFailure(message, DOCTOR_HINT), in_json=in_json)
     return code
 
 
 def run(words: Sequence[str]) -> int:
-    arguments = understood(words)
-    if arguments.row.asks_daemon:
-        cli_daemon.tell_version_difference()
-    return int(arguments.row.run(arguments))
+    arguments = parsed(words)
+    if arguments.needs_daemon:
+        daemon.warn_of_another_version()
+    return int(arguments.run(arguments))
 
 
-def understood(words: Sequence[str]) -> Arguments:
-    """The command line with its row of the table; raises UsageError when it makes no sense."""
+def parsed(words: Sequence[str]) -> Arguments:
+    """The arguments with the command's `run`; raises UsageError for what no command takes."""
     first, *others = words or ["status"]
     if first == "help":
         first, *others = [*others, "--help"]
-    names = [command.name for command in COMMANDS]
-    if first not in names and not first.startswith("-"):
-        import difflib  # noqa: PLC0415 - only a mistyped command pays for it
+    commands = command_line()
+    if first not in commands.by_name and not first.startswith("-"):
+        import difflib  # noqa: PLC0415 - only a mistyped command needs it
 
-        near = difflib.get_close_matches(first, names, n=1)
+        near = difflib.get_close_matches(first, commands.by_name, n=1)
         guess = f"; did you mean {near[0]}?" if near else ""
-        raise UsageError(f"there is no command {first}{guess}", "memoryd --help shows them all")
-    arguments, strange = parser().parse_known_args([first, *others])
-    if strange:
+        raise UsageError(f"there is no command {first}{guess}", "see memoryd --help")
+    arguments, unknown = commands.parser.parse_known_args([first, *others])
+    if unknown:
         raise UsageError(
-            f"memoryd {first} does not take {' '.join(strange)}",
-            f"memoryd {first} --help says what it takes",
+            f"memoryd {first} does not take {' '.join(unknown)}", f"see memoryd {first} --help"
         )
     return arguments
 
 
-def told(failure: Failure, *, in_json: bool) -> int:
-    """Say what went wrong and what to type next; the exit code."""
+def report(failure: Failure, *, in_json: bool) -> int:
+    """Prints what went wrong and what to do next; returns the exit code."""
     if in_json:
         print_json(as_json(failure))
     print(f"memoryd: {one_line(failure.message)}", file=sys.stderr)

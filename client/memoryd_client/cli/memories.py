@@ -2,12 +2,23 @@
 
 import sys
 
-from memoryd_client.cli.commands import JSON, PROJECT, Argument, Arguments, Command, project_of
+from memoryd_client.cli.commands import (
+    Arguments,
+    Commands,
+    Parser,
+    add_as_of,
+    add_json,
+    add_memory,
+    add_project,
+    project_of,
+)
 from memoryd_client.cli.naming import SCOPES, TYPES, description_for, name_for
 from memoryd_client.cli.render import one_line, paint, print_json, printable, table, wrapped
 from memoryd_client.connection.answers import Json, Memory, objects_at, text_at
 from memoryd_client.connection.call import call
 from memoryd_client.connection.failures import LocalFailure
+
+HEADING = ("FILE", "TYPE", "SCOPE", "AGE", "DESCRIPTION")
 
 
 def given(**values: object) -> dict[str, object]:
@@ -16,7 +27,7 @@ def given(**values: object) -> dict[str, object]:
 
 
 def list_memories(arguments: Arguments) -> int:
-    """Print the headers of the memories that fit."""
+    """Prints a line for each memory."""
     params = given(
         cwd=project_of(arguments),
         scope=arguments.scope,
@@ -29,23 +40,22 @@ def list_memories(arguments: Arguments) -> int:
         print_json(answer)
         return 0
     memories = [Memory.read(item) for item in objects_at(answer, "memories")]
-    for line in table([row_of(memory) for memory in memories]):
+    for line in table([row_of(memory) for memory in memories], HEADING):
         print(line)
     if not memories and arguments.as_of:
-        print("Nothing is known of what was believed then.")
+        print("No memories are known from that date.")
     elif not memories:
         print(wrapped('No memories here yet. Save one with: memoryd remember "..."'))
     return 0
 
 
 def row_of(memory: Memory) -> tuple[str, ...]:
-    name = memory.path.rpartition("/")[2]
     age = "retired" if memory.retired else memory.age
-    return (name, memory.type, memory.scope, age, memory.description or memory.name)
+    return (memory.file, memory.type, memory.scope, age, memory.description or memory.name)
 
 
 def show(arguments: Arguments) -> int:
-    """Print one memory as it is in its file, after what is known about it."""
+    """Prints one memory as its file has it, after what the file does not say."""
     answer = call("memory/get", {"cwd": project_of(arguments), "path": arguments.memory})
     if arguments.json:
         print_json(answer)
@@ -66,12 +76,12 @@ def header_lines(answer: Json) -> list[str]:
         described = [("name", memory.name), ("description", memory.description)]
         rows = [*described, ("type", memory.type), *rows]
     if memory.retired:
-        rows.append(("retired", "a newer memory has taken its place"))
+        rows.append(("retired", "a newer memory replaced it"))
     return [f"{key}: {one_line(value)}" for key, value in rows if value]
 
 
 def remember(arguments: Arguments) -> int:
-    """Save a text as a memory and say where it is."""
+    """Saves a text as a memory and prints its path."""
     text = text_to_remember(arguments.text)
     params = given(
         cwd=project_of(arguments),
@@ -95,68 +105,82 @@ def text_to_remember(words: list[str]) -> str:
     from_input = words == ["-"]
     text = sys.stdin.buffer.read().decode("utf-8", "replace") if from_input else " ".join(words)
     if not text.strip():
-        raise LocalFailure("there is nothing to remember", 'say: memoryd remember "..."')
+        raise LocalFailure("there is nothing to remember", 'type: memoryd remember "..."')
     return text.strip()
 
 
 def forget(arguments: Arguments) -> int:
-    """Remove a memory; its last version stays in the history."""
+    """Removes a memory; the history keeps its last version."""
     answer = call("memory/forget", {"cwd": project_of(arguments), "path": arguments.memory})
     if arguments.json:
         print_json(answer)
     else:
-        print(f"forgot {one_line(arguments.memory)}; version {answer.get('version')} is kept")
+        name = one_line(arguments.memory)
+        print(f"forgot {name}. Undo: memoryd restore {name}")
     return 0
 
 
-MEMORY = Argument(("memory",), "a file name as `memoryd list` shows it, or a path", "NAME")
-SCOPE = Argument(("--scope",), "whose memory it is", choices=SCOPES)
+def add_scope(command: Parser, purpose: str) -> None:
+    command.add_argument("--scope", metavar="SCOPE", choices=SCOPES, help=f"{purpose}: %(choices)s")
 
-COMMANDS = (
-    Command(
+
+def add_commands(commands: Commands) -> None:
+    listing = commands.add(
         "list",
-        "show the memories of this project",
-        "memoryd list --type feedback",
         list_memories,
-        (
-            PROJECT,
-            SCOPE,
-            Argument(("--type",), "only memories of this type", choices=TYPES),
-            Argument(("--retired",), "also those that newer ones replaced", is_switch=True),
-            Argument(("--as-of",), "what was believed at a date (2026-03-30)", "DATE"),
-            JSON,
-        ),
-    ),
-    Command(
+        "list the memories of this project",
+        example="memoryd list --type feedback",
+    )
+    add_project(listing)
+    add_scope(listing, "only memories of this scope")
+    listing.add_argument(
+        "--type", metavar="TYPE", choices=TYPES, help="only memories of this type: %(choices)s"
+    )
+    listing.add_argument(
+        "--retired", action="store_true", help="include memories that newer ones replaced"
+    )
+    add_as_of(listing)
+    add_json(listing)
+
+    showing = commands.add(
         "show",
-        "print one memory",
-        "memoryd show feedback_use_tabs_in_makefiles.md",
         show,
-        (MEMORY, PROJECT, JSON),
-    ),
-    Command(
+        "print one memory",
+        example="memoryd show feedback_use_tabs_in_makefiles.md",
+    )
+    add_memory(showing)
+    add_project(showing)
+    add_json(showing)
+
+    saving = commands.add(
         "remember",
-        "save a memory, word for word",
-        'memoryd remember "Use tabs in Makefiles" --type feedback',
         remember,
-        (
-            Argument(
-                ("text",), "what to remember; - reads it from input", "TEXT", is_repeated=True
-            ),
-            PROJECT,
-            Argument(("--type",), "what it is about", choices=TYPES, default="feedback"),
-            Argument(("--name",), "a short name (the first words, if not given)"),
-            Argument(("--description",), "one line that says when it matters"),
-            SCOPE,
-            Argument(("--supersedes",), "the memory that this one replaces", "NAME"),
-            JSON,
-        ),
-    ),
-    Command(
+        "save a memory, word for word",
+        example='memoryd remember "Use tabs in Makefiles" --type feedback',
+    )
+    saving.add_argument(
+        "text", metavar="TEXT", nargs="+", help="what to remember; - reads standard input"
+    )
+    add_project(saving)
+    saving.add_argument(
+        "--type",
+        metavar="TYPE",
+        choices=TYPES,
+        default="feedback",
+        help="what it is about: %(choices)s (default: %(default)s)",
+    )
+    saving.add_argument("--name", help="a short name (default: the first sentence)")
+    saving.add_argument("--description", metavar="TEXT", help="one line that says when it matters")
+    add_scope(saving, "where it is kept (default: project)")
+    saving.add_argument("--supersedes", metavar="MEMORY", help="the memory that this one replaces")
+    add_json(saving)
+
+    forgetting = commands.add(
         "forget",
-        "remove a memory; the history keeps its last version",
-        "memoryd forget feedback_use_tabs_in_makefiles.md",
         forget,
-        (MEMORY, PROJECT, JSON),
-    ),
-)
+        "remove a memory; memoryd restore brings it back",
+        example="memoryd forget feedback_use_tabs_in_makefiles.md",
+    )
+    add_memory(forgetting)
+    add_project(forgetting)
+    add_json(forgetting)

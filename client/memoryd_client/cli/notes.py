@@ -1,16 +1,20 @@
-"""The commands about one session's state: notes, checkpoint, and the context it starts with."""
+"""The commands about a session's state: notes, checkpoint, and context."""
 
-from memoryd_client.cli.commands import JSON, PROJECT, Argument, Arguments, Command, project_of
+from memoryd_client.cli.commands import Arguments, Commands, add_json, add_project, project_of
 from memoryd_client.cli.render import one_line, print_json, printable, table, wrapped
+from memoryd_client.cli.times import date_and_time
 from memoryd_client.connection.answers import items_at, number_at, objects_at, text_at
 from memoryd_client.connection.call import call
 from memoryd_client.connection.failures import LocalFailure, UsageError
 
 WAIT_SECONDS = 30.0
+# What a person types, and the daemon's method for it.
+CHECKPOINT_METHODS = {"save": "save", "list": "list", "show": "get", "remove": "remove"}
+SESSION_HELP = "a session's id (default: the newest one)"
 
 
 def notes(arguments: Arguments) -> int:
-    """Print the notes of a session, the newest one of the project if none is named."""
+    """Prints the notes of a session; of the project's newest one if none is named."""
     session = arguments.session or newest_session(project_of(arguments))
     answer = call("session/notes", {"session_id": session, "cwd": project_of(arguments)})
     if arguments.json:
@@ -25,53 +29,48 @@ def newest_session(cwd: str) -> str:
     for one in objects_at(answer, "sessions"):
         return text_at(one, "session_id")
     raise LocalFailure(
-        "no session was seen in this project",
-        "memoryd notes SESSION names one; memoryd sessions --project PATH lists those of another",
+        "this project has no sessions yet",
+        "name a session: memoryd notes SESSION. Those of another project: memoryd sessions"
+        " --project DIR",
     )
 
 
 def checkpoint(arguments: Arguments) -> int:
-    """Keep, list, show or remove named copies of a session's notes."""
-    deed, name, cwd = arguments.deed, arguments.name, project_of(arguments)
-    if deed != "list" and not name:
-        raise UsageError(f"memoryd checkpoint {deed} needs a name")
-    method = {"save": "save", "list": "list", "show": "get", "remove": "remove"}[deed]
-    params = {"cwd": cwd} | ({"name": name} if deed != "list" else {})
-    if deed == "save" and arguments.session:
+    """Saves, lists, shows or removes named copies of a session's notes."""
+    action, name, cwd = arguments.action, arguments.name, project_of(arguments)
+    if action != "list" and not name:
+        raise UsageError(f"memoryd checkpoint {action} needs a name")
+    params = {"cwd": cwd} | ({"name": name} if action != "list" else {})
+    if action == "save" and arguments.session:
         params["session_id"] = arguments.session
-    answer = call(f"checkpoint/{method}", params, WAIT_SECONDS)
+    answer = call(f"checkpoint/{CHECKPOINT_METHODS[action]}", params, WAIT_SECONDS)
     if arguments.json:
         print_json(answer)
-    elif deed == "list":
+    elif action == "list":
         rows = [
-            (text_at(one, "name"), text_at(one, "saved"), f"{int(number_at(one, 'bytes'))} bytes")
+            (
+                text_at(one, "name"),
+                date_and_time(text_at(one, "saved")),
+                f"{number_at(one, 'bytes'):.0f} bytes",
+            )
             for one in objects_at(answer, "checkpoints")
         ]
         for line in table(rows):
             print(line)
         if not rows:
-            print(wrapped("No checkpoints here. Keep one with: memoryd checkpoint save NAME"))
-    elif deed == "show":
+            print(wrapped("No checkpoints here. Save one with: memoryd checkpoint save NAME"))
+    elif action == "show":
         print(printable(text_at(answer, "text")).rstrip("\n"))
     else:
-        print(f"{'kept' if deed == 'save' else 'removed'} {one_line(name)}")
+        print(f"{'saved' if action == 'save' else 'removed'} checkpoint {one_line(name)}")
     return 0
 
 
 def context(arguments: Arguments) -> int:
-    """Print what a session here starts with, or approve an import that leads outside."""
+    """Prints what a session here starts with, or approves an import from outside the project."""
     cwd = project_of(arguments)
-    if arguments.deed == "approve":
-        if not arguments.file:
-            raise UsageError("memoryd context approve needs the path of a file or folder")
-        answer = call("context/approve", {"cwd": cwd, "path": arguments.file})
-        if arguments.json:
-            print_json(answer)
-        else:
-            print(f"approved for this project: {one_line(text_at(answer, 'approved'))}")
-        return 0
-    if arguments.deed:
-        raise UsageError("memoryd context, or memoryd context approve PATH")
+    if arguments.action == "approve":
+        return approve(cwd, arguments)
     answer = call("context", {"cwd": cwd, "path": arguments.path}, WAIT_SECONDS)
     if arguments.json:
         print_json(answer)
@@ -84,44 +83,53 @@ def context(arguments: Arguments) -> int:
     return 0
 
 
-SESSION = Argument(("--session",), "a session's id; the newest one if not given", "SESSION")
+def approve(cwd: str, arguments: Arguments) -> int:
+    if not arguments.file:
+        raise UsageError("memoryd context approve needs the path of a file or folder")
+    answer = call("context/approve", {"cwd": cwd, "path": arguments.file})
+    if arguments.json:
+        print_json(answer)
+    else:
+        print(f"approved for this project: {one_line(text_at(answer, 'approved'))}")
+    return 0
 
-COMMANDS = (
-    Command(
-        "notes",
-        "print the notes of a session",
-        "memoryd notes",
-        notes,
-        (
-            Argument(("session",), "a session's id; the newest one if not given", is_optional=True),
-            PROJECT,
-            JSON,
-        ),
-    ),
-    Command(
+
+def add_commands(commands: Commands) -> None:
+    reading = commands.add("notes", notes, "print the notes of a session", example="memoryd notes")
+    reading.add_argument("session", metavar="SESSION", nargs="?", help=SESSION_HELP)
+    add_project(reading)
+    add_json(reading)
+
+    copying = commands.add(
         "checkpoint",
-        "keep a named copy of a session's notes: save, list, show or remove",
-        'memoryd checkpoint save "before the rewrite"',
         checkpoint,
-        (
-            Argument(("deed",), "what to do", choices=("save", "list", "show", "remove")),
-            Argument(("name",), "the checkpoint's name", is_optional=True),
-            SESSION,
-            PROJECT,
-            JSON,
-        ),
-    ),
-    Command(
+        "save, list, show or remove named copies of a session's notes",
+        example='memoryd checkpoint save "before the rewrite"',
+    )
+    copying.add_argument(
+        "action", metavar="ACTION", choices=tuple(CHECKPOINT_METHODS), help="one of %(choices)s"
+    )
+    copying.add_argument("name", metavar="NAME", nargs="?", help="the checkpoint's name")
+    copying.add_argument("--session", metavar="SESSION", help=SESSION_HELP)
+    add_project(copying)
+    add_json(copying)
+
+    starting = commands.add(
         "context",
-        "print what a session in this project starts with",
-        "memoryd context --path src/api.py",
         context,
-        (
-            Argument(("deed",), "approve: let an import lead outside", "approve", is_optional=True),
-            Argument(("file",), "the file or folder to approve", "PATH", is_optional=True),
-            Argument(("--path",), "also what is meant for this file alone", "FILE"),
-            PROJECT,
-            JSON,
-        ),
-    ),
-)
+        "print what a session in this project starts with",
+        example="memoryd context --path src/api.py",
+    )
+    starting.add_argument(
+        "action",
+        metavar="ACTION",
+        nargs="?",
+        choices=("approve",),
+        help="approve: allow imports from a file or folder outside the project",
+    )
+    starting.add_argument("file", metavar="FILE", nargs="?", help="the file or folder to approve")
+    starting.add_argument(
+        "--path", metavar="FILE", help="include instructions that apply to this file only"
+    )
+    add_project(starting)
+    add_json(starting)

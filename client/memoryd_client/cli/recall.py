@@ -1,6 +1,15 @@
-"""The command `recall`: what is remembered about a question, and why these memories."""
+"""The command `recall`: which memories match a question, and why."""
 
-from memoryd_client.cli.commands import JSON, PROJECT, Argument, Arguments, Command, project_of
+from memoryd_client.cli.commands import (
+    Arguments,
+    Commands,
+    add_as_of,
+    add_json,
+    add_project,
+    project_of,
+    whole_number,
+)
+from memoryd_client.cli.naming import title_of
 from memoryd_client.cli.render import one_line, paint, print_json, printable, wrapped
 from memoryd_client.connection.answers import (
     Json,
@@ -16,7 +25,7 @@ WAIT_SECONDS = 30.0
 
 
 def recall(arguments: Arguments) -> int:
-    """Print the memories that fit, best first."""
+    """Prints the memories that match, best first."""
     params: dict[str, object] = {
         "query": " ".join(arguments.query),
         "cwd": project_of(arguments),
@@ -33,19 +42,20 @@ def recall(arguments: Arguments) -> int:
     for one in objects_at(answer, "memories"):
         print_memory(one, reasons.get(text_at(one, "path")) if arguments.why else None)
     count = len(list(objects_at(answer, "memories")))
-    told = f"{count or 'no'} {'memory fits' if count == 1 else 'memories fit'}"
+    matches = f"{count or 'no'} {'memory matches' if count == 1 else 'memories match'}"
     took = f"{number_at(answer, 'elapsed_ms'):.1f} ms, {text_at(answer, 'selector')}"
-    print(paint(f"{told} ({took})", "dim"))
+    print(paint(f"{matches} ({took})", "dim"))
     if arguments.why:
         for one in objects_at(answer, "left_out"):
-            print(f"left out by the {text_at(one, 'budget')} budget: {text_at(one, 'path')}")
+            print(f"left out by the {text_at(one, 'budget')} limit: {text_at(one, 'path')}")
     return 0
 
 
 def print_memory(one: Json, reason: Json | None) -> None:
     memory = Memory.read(one)
-    about = ", ".join(filter(None, (memory.type, memory.scope, memory.age)))
-    print(f"{paint(one_line(memory.name), 'bold')}  {paint(about, 'dim')}")
+    about = [f"{memory.type} memory" * bool(memory.type), f"{memory.scope} scope", memory.age]
+    title = one_line(title_of(memory.name, memory.description))
+    print(f"{paint(title, 'bold')}  {paint(', '.join(filter(None, about)), 'dim')}")
     print(paint(one_line(memory.path), "dim"))
     for line in printable(text_at(one, "content")).rstrip("\n").splitlines():
         print(f"  {line}")
@@ -57,7 +67,7 @@ def print_memory(one: Json, reason: Json | None) -> None:
 
 
 def why_of(one: Json, reason: Json) -> str:
-    """Which words counted how much, and how much the meaning."""
+    """How much each word counted, and how much the meaning."""
     terms = object_at(reason, "terms")
     strongest = sorted(terms, key=lambda term: -number_at(terms, term))
     words = ", ".join(f"{one_line(term)} {number_at(terms, term):.2f}" for term in strongest)
@@ -65,19 +75,18 @@ def why_of(one: Json, reason: Json) -> str:
     return f"score {number_at(one, 'score'):.2f} = words ({words or 'none'}) + {meaning}"
 
 
-COMMANDS = (
-    Command(
+def add_commands(commands: Commands) -> None:
+    command = commands.add(
         "recall",
-        "show what is remembered about a question",
-        'memoryd recall "how do we deploy?" --why',
         recall,
-        (
-            Argument(("query",), "the question, in your own words", "QUERY", is_repeated=True),
-            Argument(("--why",), "which words and how much meaning matched", is_switch=True),
-            Argument(("--limit",), "how many at the most", "N", is_number=True),
-            Argument(("--as-of",), "what was believed at a date (2026-03-30)", "DATE"),
-            PROJECT,
-            JSON,
-        ),
-    ),
-)
+        "show what is remembered about a question",
+        example='memoryd recall "how do we deploy?" --why',
+    )
+    command.add_argument("query", metavar="QUERY", nargs="+", help="the question, in your words")
+    command.add_argument(
+        "--why", action="store_true", help="show which words and how much meaning matched"
+    )
+    command.add_argument("--limit", metavar="N", type=whole_number, help="show at most N memories")
+    add_as_of(command)
+    add_project(command)
+    add_json(command)

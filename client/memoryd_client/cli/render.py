@@ -1,7 +1,7 @@
-"""How things look: colour on a terminal only, columns that fit it, and no text that could steer it.
+"""How output looks: colour on terminals only, columns that fit, no escape sequences from outside.
 
-Memories, paths and log lines come from models and strangers. A terminal obeys escape sequences, so
-whatever is shown to a person goes through `printable` first.
+Memories, paths and log lines contain text from models and strangers. A terminal obeys escape
+sequences, so everything shown to a person goes through `printable` first.
 """
 
 import json
@@ -22,14 +22,14 @@ CODES: dict[Colour, str] = {
     "cyan": "36",
 }
 GAP = "  "
-# Invisible marks that reorder or hide the text around them on the screen.
+# Invisible characters that reorder or hide the text around them.
 DIRECTION_MARKS = frozenset(
     "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 )
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Whether a stream is a terminal whose owner has not asked for plain text."""
+    """Whether a stream is a terminal and its user did not ask for plain text."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return not plain and stream.isatty()
 
@@ -41,7 +41,7 @@ def paint(text: str, colour: Colour, stream: TextIO | None = None) -> str:
 
 
 def columns() -> int | None:
-    """How many characters a line of the terminal holds; None when there is no terminal."""
+    """The width of the terminal; None when the output is not a terminal."""
     try:
         width = os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError):
@@ -50,12 +50,12 @@ def columns() -> int | None:
 
 
 def print_json(value: object) -> None:
-    """Print for programs; escaped to ASCII, so that a terminal has nothing to obey here either."""
+    """Prints JSON for programs, in ASCII: no escape sequence gets through here either."""
     print(json.dumps(value, indent=2))
 
 
 def printable(text: str) -> str:
-    """The text without anything that a terminal would obey instead of show; lines and tabs stay."""
+    """The text without control characters, except line breaks and tabs."""
     return "".join(char if shows(char) else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
@@ -78,7 +78,7 @@ def shortened(text: str, width: int) -> str:
 
 
 def wrapped(text: str, indent: int = 0) -> str:
-    """A paragraph broken at the terminal's width, its later lines indented; whole without one."""
+    """A paragraph wrapped to the terminal's width, with later lines indented."""
     width = columns()
     if width is None:
         return text
@@ -87,20 +87,34 @@ def wrapped(text: str, indent: int = 0) -> str:
     return ("\n" + " " * indent).join(lines)
 
 
-def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Aligned columns, one line a row; the last column gives way when the terminal is narrow."""
+def table(rows: Sequence[Sequence[str]], heading: Sequence[str] = ()) -> list[str]:
+    """Aligned columns, one line a row; the last column is cut on a narrow terminal."""
     if not rows:
         return []
-    clean = [[one_line(cell) for cell in row] for row in rows]
+    everything = [heading, *rows] if heading else rows
+    clean = [[one_line(cell) for cell in row] for row in everything]
     widths = [max(map(len, column)) for column in zip(*clean, strict=True)]
     room = columns()
     if room is not None:
         taken = sum(widths[:-1]) + len(GAP) * (len(widths) - 1)
         widths[-1] = max(room - taken, 10)
-    return [row_line(row, widths, cut=room is not None) for row in clean]
+    lines = [row_line(row, widths, cut=room is not None) for row in clean]
+    return [paint(lines[0], "dim"), *lines[1:]] if heading else lines
 
 
 def row_line(row: Sequence[str], widths: Sequence[int], *, cut: bool) -> str:
     *firsts, last = row
     cells = [cell.ljust(width) for cell, width in zip(firsts, widths, strict=False)]
     return GAP.join([*cells, shortened(last, widths[-1]) if cut else last]).rstrip()
+
+
+def print_diff(diff: str) -> None:
+    """A unified diff in colour, after an empty line; nothing for an empty one."""
+    if not diff:
+        return
+    print()
+    for line in printable(diff).splitlines():
+        colour: Colour = "bold" if line.startswith(("---", "+++")) else "dim"
+        if not line.startswith(("---", "+++")) and line[:1] in {"+", "-"}:
+            colour = "green" if line[0] == "+" else "red"
+        print(paint(line, colour) if line[:1] in {"+", "-", "@"} else line)

@@ -1,34 +1,34 @@
-"""The commands about transcripts: sessions, and the import of old ones."""
+"""The commands about transcripts: list and show sessions, and import old ones."""
 
 import sys
-import time
-from datetime import datetime
+from collections.abc import Iterator
 
 from memoryd_client.cli.commands import (
-    JSON,
-    PROJECT,
-    Argument,
+    INTERRUPTED,
     Arguments,
-    Command,
+    Commands,
+    add_json,
+    add_project,
     answer_to,
     project_of,
+    whole_number,
 )
 from memoryd_client.cli.render import Colour, columns, one_line, paint, print_json, printable, table
+from memoryd_client.cli.times import date_and_time
+from memoryd_client.cli.wording import abbreviated, counted
 from memoryd_client.connection.answers import (
     Json,
     is_true_at,
     number_at,
-    object_at,
     objects_at,
     text_at,
 )
-from memoryd_client.connection.call import Conversation, call
+from memoryd_client.connection.call import call, subscription
 from memoryd_client.connection.failures import LocalFailure, UsageError
 
-LONG_SECONDS = 600.0  # a first look into years of transcripts takes its time
+LONG_SECONDS = 600.0  # the first look at years of transcripts takes a while
 ID_CHARACTERS = 8
 BAR_CHARACTERS = 30
-INTERRUPTED = 130
 SPEAKERS: dict[str, tuple[str, Colour]] = {
     "prompt": ("you", "cyan"),
     "assistant": ("assistant", "green"),
@@ -40,13 +40,11 @@ SPEAKERS: dict[str, tuple[str, Colour]] = {
 
 
 def sessions(arguments: Arguments) -> int:
-    """List the sessions of a project, or print one of them."""
-    if arguments.deed == "show":
+    """Lists the sessions of a project, or prints one of them."""
+    if arguments.action == "show":
         if not arguments.session:
-            raise UsageError("memoryd sessions show needs a session; memoryd sessions lists them")
+            raise UsageError("memoryd sessions show needs a session", "list them: memoryd sessions")
         return show(arguments)
-    if arguments.deed:
-        raise UsageError(f"there is no memoryd sessions {arguments.deed}; did you mean show?")
     params = {"cwd": project_of(arguments), "limit": arguments.limit}
     answer = call("session/list", params, LONG_SECONDS)
     if arguments.json:
@@ -61,19 +59,18 @@ def sessions(arguments: Arguments) -> int:
 
 
 def row_of(session: Json) -> tuple[str, ...]:
-    turns, tokens = number_at(session, "turns"), number_at(session, "context_tokens")
     return (
         text_at(session, "session_id")[:ID_CHARACTERS],
-        moment(text_at(session, "last_activity")),
-        counted(turns, "turn"),
-        f"{short(tokens)} tokens",
+        date_and_time(text_at(session, "last_activity")),
+        counted(number_at(session, "turns"), "turn"),
+        f"{abbreviated(number_at(session, 'context_tokens'))} tokens",
         text_at(session, "git_branch") or "-",
         text_at(session, "first_prompt"),
     )
 
 
 def show(arguments: Arguments) -> int:
-    """Print a session as a person reads it."""
+    """Prints a session for a person to read."""
     answer = call("session/show", {"session_id": arguments.session}, LONG_SECONDS)
     if arguments.json:
         print_json(answer)
@@ -81,7 +78,7 @@ def show(arguments: Arguments) -> int:
     branch = text_at(answer, "git_branch")
     where = one_line(text_at(answer, "cwd")) + (f", branch {one_line(branch)}" if branch else "")
     print(paint(f"session {text_at(answer, 'session_id')}", "bold"))
-    print(paint(f"{moment(text_at(answer, 'started'))} in {where}", "dim"))
+    print(paint(f"{date_and_time(text_at(answer, 'started'))} in {where}", "dim"))
     if left_out := number_at(answer, "parts_left_out"):
         print(paint(f"(the {left_out:.0f} oldest parts are left out)", "dim"))
     for part in objects_at(answer, "parts"):
@@ -98,20 +95,15 @@ def print_part(kind: str, text: str, at: str) -> None:
         print(paint(f"\n--- compacted ({one_line(text) or 'unknown cause'}) ---", "yellow"))
         return
     name, colour = SPEAKERS.get(kind, (kind, "dim"))
-    print(f"\n{paint(name, colour)} {paint(moment(at), 'dim')}")
+    print(f"\n{paint(name, colour)} {paint(date_and_time(at), 'dim')}")
     for line in printable(text).rstrip("\n").splitlines():
         print(f"  {line}".rstrip())
 
 
 def import_old(arguments: Arguments) -> int:
-    """Say what an import of old sessions takes, ask, and follow it to its end."""
+    """Prints what an import of old sessions costs, asks, and follows it until it ends."""
     if arguments.retry_parked:
-        answer = call("queue/retry")
-        if arguments.json:
-            print_json(answer)
-            return 0
-        print(f"{number_at(answer, 'retried'):.0f} turns that had been set aside are tried again")
-        return 0
+        return retry_parked(arguments)
     params = {"since": arguments.since}
     if arguments.project:
         params["cwd"] = project_of(arguments)
@@ -131,74 +123,82 @@ def import_old(arguments: Arguments) -> int:
     return follow(params, arguments)
 
 
-def counted(count: float, thing: str) -> str:
-    return f"{count:.0f} {thing}{'' if count == 1 else 's'}"
+def retry_parked(arguments: Arguments) -> int:
+    answer = call("queue/retry")
+    if arguments.json:
+        print_json(answer)
+    else:
+        print(f"trying {counted(number_at(answer, 'retried'), 'parked turn')} again")
+    return 0
 
 
 def estimate_words(estimate: Json) -> str:
     turns, usd = number_at(estimate, "turns"), number_at(estimate, "usd")
-    since = moment(text_at(estimate, "since"))
+    since = date_and_time(text_at(estimate, "since"))
     if not turns:
-        return f"No turn since {since} is left to import."
-    resumed = "An earlier import goes on. " if is_true_at(estimate, "resumes") else ""
+        return f"There is nothing to import since {since}."
+    resumed = "Continues an earlier import. " if is_true_at(estimate, "resumes") else ""
     return (
         f"{resumed}{counted(turns, 'turn')}"
         f" in {counted(number_at(estimate, 'sessions'), 'session')}"
-        f" since {since}: about {short(number_at(estimate, 'tokens'))} tokens,"
+        f" since {since}: about {abbreviated(number_at(estimate, 'tokens'))} tokens,"
         f" at most ${usd:.2f} with {one_line(text_at(estimate, 'model'))}"
-        " (nothing without a key for it)."
+        " (free without a key)."
     )
 
 
 def agrees(arguments: Arguments) -> bool:
-    """Asks the person at the terminal; nobody there means that nobody can say yes."""
+    """Asks the person at the terminal; raises UsageError when there is none."""
     if arguments.json or not sys.stdin.isatty():
-        raise UsageError("nobody is there to ask", "say --yes to import")
+        raise UsageError("cannot ask: standard input is not a terminal", "add --yes to import")
     return answer_to("Import them? [y/N] ", "n") in {"y", "yes"}
 
 
 def follow(params: Json, arguments: Arguments) -> int:
-    """Starts the import and shows it until it ends; an interrupt stops it in good order."""
-    kinds = ["import/progress", "import/finished"]
-    with Conversation(time.monotonic() + LONG_SECONDS) as talk:
-        talk.ask("events/subscribe", {"kinds": kinds})
+    """Starts the import and shows it until it ends; Ctrl-C stops it cleanly."""
+    with subscription(("import/progress", "import/finished")) as events:
         call("import/start", params, LONG_SECONDS)
-        talk.wait_for_ever()
-        progress = Progress(is_quiet=arguments.json)
+        progress = ProgressBar(is_quiet=arguments.json)
         try:
-            for message in talk.messages():
-                event = object_at(message, "params")
-                if text_at(event, "kind") == "import/progress":
-                    progress.show(event)
-                elif text_at(event, "kind") == "import/finished":
-                    progress.end()
-                    return conclude(event, arguments)
+            finished = last_event(events, progress)
         except KeyboardInterrupt:
             progress.end()
             call("import/stop")
-            print(f"stopped; what was imported stays. {again(arguments)}", file=sys.stderr)
+            print(f"stopped; imported turns are kept. {to_continue(arguments)}", file=sys.stderr)
             return INTERRUPTED
-    raise LocalFailure("the daemon ended during the import", again(arguments))
+    if finished is None:
+        raise LocalFailure("the daemon stopped during the import", to_continue(arguments))
+    progress.end()
+    return conclude(finished, arguments)
+
+
+def last_event(events: Iterator[Json], progress: "ProgressBar") -> Json | None:
+    """The event that ends the import, with every step shown; None when the daemon goes away."""
+    for event in events:
+        if text_at(event, "kind") == "import/finished":
+            return event
+        progress.show(event)
+    return None
 
 
 def conclude(event: Json, arguments: Arguments) -> int:
-    turns, is_complete = number_at(event, "turns"), is_true_at(event, "complete")
+    turns, is_complete = counted(number_at(event, "turns"), "turn"), is_true_at(event, "complete")
     if arguments.json:
         print_json(event)
     elif is_complete:
-        print(f"{turns:.0f} turns are queued; memoryd status shows how they are worked on")
+        print(f"{turns} queued; memoryd status shows the progress")
     else:
-        print(f"{turns:.0f} turns were imported, then it was stopped. {again(arguments)}")
+        print(f"{turns} imported before it was stopped. {to_continue(arguments)}")
     return 0 if is_complete else 1
 
 
-def again(arguments: Arguments) -> str:
+def to_continue(arguments: Arguments) -> str:
     project = f" --project {arguments.project}" if arguments.project else ""
-    return f"To go on: memoryd import --since {arguments.since}{project}"
+    return f"To continue: memoryd import --since {arguments.since}{project}"
 
 
-class Progress:
-    """A bar that moves on a terminal; elsewhere a line for every tenth."""
+class ProgressBar:
+    """A bar that moves on a terminal; in a pipe, a line for every tenth."""
 
     def __init__(self, *, is_quiet: bool) -> None:
         self._is_quiet = is_quiet
@@ -208,7 +208,7 @@ class Progress:
     def show(self, event: Json) -> None:
         done, total = number_at(event, "files_done"), number_at(event, "files_total")
         share = done / total if total else 1.0
-        words = f"{done:.0f} of {total:.0f} sessions, {number_at(event, 'turns'):.0f} turns"
+        words = f"{done:.0f} of {total:.0f} sessions, {counted(number_at(event, 'turns'), 'turn')}"
         if self._is_quiet:
             return
         if self._is_bar:
@@ -223,51 +223,49 @@ class Progress:
             print()
 
 
-def moment(text: str) -> str:
-    """When something was, by the clock of whoever reads it."""
-    try:
-        return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M}"
-    except ValueError:
-        return ""
-
-
-def short(number: float) -> str:
-    for unit, size in (("M", 1e6), ("k", 1e3)):
-        if number >= size:
-            return f"{number / size:.1f}{unit}"
-    return f"{number:.0f}"
-
-
-COMMANDS = (
-    Command(
+def add_commands(commands: Commands) -> None:
+    listing = commands.add(
         "sessions",
-        "list the sessions of this project, or print one of them",
-        "memoryd sessions show 2e368284",
         sessions,
-        (
-            Argument(("deed",), "show: print one session", "show", is_optional=True),
-            Argument(("session",), "its id, or the beginning of it", "ID", is_optional=True),
-            Argument(("--limit",), "how many to list", "N", default=20, is_number=True),
-            PROJECT,
-            JSON,
-        ),
-    ),
-    Command(
+        "list the sessions of this project, or print one of them",
+        example="memoryd sessions show 2e368284",
+    )
+    listing.add_argument(
+        "action", metavar="ACTION", nargs="?", choices=("show",), help="show: print one session"
+    )
+    listing.add_argument(
+        "session", metavar="ID", nargs="?", help="the session's id, or the start of it"
+    )
+    listing.add_argument(
+        "--limit",
+        metavar="N",
+        type=whole_number,
+        default=20,
+        help="how many to list (default: %(default)s)",
+    )
+    add_project(listing)
+    add_json(listing)
+
+    importing = commands.add(
         "import",
-        "learn from sessions that were there before memoryd; says first what it costs",
-        "memoryd import --since 30d --project .",
         import_old,
-        (
-            Argument(("--since",), "how far back: 30d, 12h, 8w or a date", "WHEN", default="30d"),
-            Argument(("--project",), "only this project (all, if not given)", "PATH"),
-            Argument(("--dry-run",), "only say what it would take", is_switch=True),
-            Argument(("--yes",), "do not ask", is_switch=True),
-            Argument(
-                ("--retry-parked",),
-                "instead, try again the turns that could not be worked on",
-                is_switch=True,
-            ),
-            JSON,
-        ),
-    ),
-)
+        "learn from sessions older than memoryd; prints the cost first",
+        example="memoryd import --since 30d --project .",
+    )
+    importing.add_argument(
+        "--since",
+        metavar="WHEN",
+        default="30d",
+        help="how far back: 30d, 12h, 8w or a date (default: %(default)s)",
+    )
+    importing.add_argument(
+        "--project", metavar="DIR", help="only this project (default: all projects)"
+    )
+    importing.add_argument("--dry-run", action="store_true", help="only print what it would cost")
+    importing.add_argument("--yes", action="store_true", help="do not ask")
+    importing.add_argument(
+        "--retry-parked",
+        action="store_true",
+        help="instead, try parked turns again: those that failed too often",
+    )
+    add_json(importing)

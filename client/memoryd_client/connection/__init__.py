@@ -1,1 +1,1 @@
-"""One call to the daemon: where it is, what it answered, what went wrong."""
+"""Calls to the daemon: where it listens, what it answers, what can go wrong."""

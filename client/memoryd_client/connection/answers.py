@@ -1,7 +1,7 @@
-"""Reads the daemon's answers, of whatever version: what is missing or of a strange kind is empty.
+"""Reads the daemon's answers, whatever its version.
 
-A field that this client does not know is ignored, and one that the daemon does not send reads as
-empty, so that a client and a daemon of different ages can still talk.
+A field that is missing or of an unexpected type reads as empty, and unknown fields are ignored: a
+client and a daemon of different versions still understand each other.
 """
 
 from collections.abc import Iterator, Mapping
@@ -42,7 +42,7 @@ def objects_at(answer: Json, key: str) -> Iterator[Json]:
 
 
 def sentence_of(value: object) -> str:
-    """An entry of a list that is for people, whether it is a sentence or an object with one."""
+    """The text of an entry that is either a sentence or an object that holds one."""
     entry = as_object(value)
     return text_at(entry, "message") or text_at(entry, "name") or str(value)
 
@@ -58,6 +58,10 @@ class Memory(NamedTuple):
     age: str
     stale: bool
     retired: bool
+
+    @property
+    def file(self) -> str:
+        return self.path.rpartition("/")[2]
 
     @classmethod
     def read(cls, answer: Json) -> "Memory":

@@ -1,7 +1,7 @@
-"""Asks the daemon, one JSON object per line, and folds every failure into a kind.
+"""Calls the daemon, one JSON object per line, and maps every failure to a kind.
 
-One deadline covers connecting, sending and receiving. A socket that does not belong to this user is
-not spoken to. What a call can raise is drawn in `failures`.
+One deadline covers connecting, sending and receiving. The client never connects to a socket of
+another user. `failures` lists what a call can raise.
 """
 
 import errno
@@ -10,8 +10,9 @@ import os
 import socket
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Self
 
 from memoryd_client import hook
 from memoryd_client.connection.answers import Json, as_object, number_at, object_at, text_at
@@ -26,60 +27,56 @@ from memoryd_client.connection.locations import socket_location
 
 ANSWER_BYTES = 64 * 1024 * 1024
 CHUNK_BYTES = 64 * 1024
-# A full backlog refuses at once instead of waiting; this is how often we knock again.
-KNOCK_SECONDS = 0.01
-START_HINT = "start it with memoryd serve, or for good with memoryd install --service"
-LOOK_HINT = "look for the reason with: memoryd doctor"
-
-
-class Event(NamedTuple):
-    """One thing that happened in the daemon."""
-
-    kind: str
-    data: Json
+# A full backlog refuses at once instead of waiting; this is the pause before the next try.
+RETRY_SECONDS = 0.01
+START_HINT = "start it with memoryd serve, or permanently with memoryd install --service"
+DOCTOR_HINT = "find out why with: memoryd doctor"
 
 
 def call(method: str, params: Json | None = None, timeout_seconds: float = 10.0) -> Json:
     """The daemon's result for one request; raises one of the `Failure` kinds otherwise."""
-    with Conversation(time.monotonic() + timeout_seconds) as talk:
-        return talk.ask(method, params or {})
+    with Connection(time.monotonic() + timeout_seconds) as connection:
+        return connection.ask(method, params or {})
 
 
-def subscribe(kinds: Sequence[str] = (), cwd: str = "") -> Iterator[Event]:
-    """Events as they happen, until the daemon ends the conversation."""
-    params: dict[str, object] = {"kinds": list(kinds)} if kinds else {}
-    if cwd:
-        params["cwd"] = cwd
-    with Conversation(time.monotonic() + 10.0) as talk:
-        talk.ask("events/subscribe", params)
-        talk.wait_for_ever()
-        for message in talk.messages():
-            data = object_at(message, "params")
-            if message.get("method") == "event":
-                yield Event(text_at(data, "kind"), data)
+@contextmanager
+def subscription(kinds: Sequence[str], cwd: str = "") -> Iterator[Iterator[Json]]:
+    """Events as they happen, until the daemon closes the connection.
+
+    None is missed that happens after the context was entered.
+    """
+    params = {"kinds": list(kinds)} | ({"cwd": cwd} if cwd else {})
+    with Connection(time.monotonic() + 10.0) as connection:
+        connection.ask("events/subscribe", params)
+        connection.remove_deadline()
+        yield (
+            object_at(message, "params")
+            for message in connection.messages()
+            if message.get("method") == "event"
+        )
 
 
 def result_in(message: Json) -> Json:
-    """What an answer carries; raises DaemonError when it is an error."""
+    """The result in a response; raises DaemonError when it is an error."""
     if "error" in message:
         error = object_at(message, "error")
         data = object_at(error, "data")
         raise DaemonError(
             code=int(number_at(error, "code")),
-            message=text_at(error, "message") or "the daemon failed without saying why",
+            message=text_at(error, "message") or "the daemon failed and gave no reason",
             kind=text_at(data, "kind"),
             hint=text_at(data, "hint"),
         )
     return as_object(message.get("result"))
 
 
-class Conversation:
+class Connection:
     """One connection to the daemon, closed with the context."""
 
     def __init__(self, deadline: float) -> None:
         self._deadline: float | None = deadline
         self._path = str(socket_location())
-        self._line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._rest = b""
 
     def __enter__(self) -> Self:
@@ -87,9 +84,9 @@ class Conversation:
             self._check_owner()
             self._connect()
         except BaseException as error:
-            self._line.close()
+            self._socket.close()
             if isinstance(error, OSError):
-                raise self._folded(error) from error
+                raise self._failure_for(error) from error
             raise
         return self
 
@@ -99,37 +96,37 @@ class Conversation:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._line.close()
+        self._socket.close()
 
-    def wait_for_ever(self) -> None:
+    def remove_deadline(self) -> None:
         self._deadline = None
 
     def ask(self, method: str, params: Json) -> Json:
-        """The result of one request; messages that are not its answer are passed over."""
+        """The result of one request; other messages that arrive first are skipped."""
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         try:
-            self._line.settimeout(self._remaining())
-            self._line.sendall(json.dumps(request).encode() + b"\n")
+            self._socket.settimeout(self._remaining())
+            self._socket.sendall(json.dumps(request).encode() + b"\n")
         except OSError as error:
-            raise self._folded(error) from error
+            raise self._failure_for(error) from error
         for message in self.messages():
             if "method" not in message and message.get("id") in {1, None}:
                 return result_in(message)
-        raise ProtocolError("the daemon closed the connection without an answer", LOOK_HINT)
+        raise ProtocolError("the daemon closed the connection without an answer", DOCTOR_HINT)
 
     def messages(self) -> Iterator[Json]:
-        """What the daemon says, object by object, until it closes the connection."""
+        """Messages from the daemon, until it closes the connection."""
         while line := self._next_line():
             try:
                 message = json.loads(line)
             except (ValueError, RecursionError) as error:
-                raise ProtocolError("the daemon's answer is not JSON", LOOK_HINT) from error
+                raise ProtocolError("the daemon's answer is not JSON", DOCTOR_HINT) from error
             if not isinstance(message, dict):
-                raise ProtocolError("the daemon's answer is not an object", LOOK_HINT)
+                raise ProtocolError("the daemon's answer is not an object", DOCTOR_HINT)
             yield message
 
     def _next_line(self) -> bytes:
-        """The next whole line; empty at the end, where half a line is an error."""
+        """The next whole line; empty at the end of the stream, where half a line is an error."""
         chunks, size = [self._rest], len(self._rest)
         while b"\n" not in chunks[-1]:
             chunk = self._receive()
@@ -138,38 +135,38 @@ class Conversation:
             chunks.append(chunk)
             size += len(chunk)
             if not chunk or size > ANSWER_BYTES:
-                raise ProtocolError("the daemon's answer has no end", LOOK_HINT)
+                raise ProtocolError("the daemon's answer is incomplete or too long", DOCTOR_HINT)
         line, _, self._rest = b"".join(chunks).partition(b"\n")
         return line + b"\n"
 
     def _receive(self) -> bytes:
         try:
-            self._line.settimeout(self._remaining())
-            return self._line.recv(CHUNK_BYTES)
+            self._socket.settimeout(self._remaining())
+            return self._socket.recv(CHUNK_BYTES)
         except OSError as error:
-            raise self._folded(error) from error
+            raise self._failure_for(error) from error
 
     def _check_owner(self) -> None:
         if not hook.is_ours(os.fsencode(self._path), os.getuid()):
             raise Denied(
-                f"{self._path} belongs to somebody else, so nothing was said to it",
-                "choose another place with MEMORYD_SOCKET, for the daemon and for you",
+                f"{self._path} belongs to another user, so memoryd did not connect to it",
+                "set MEMORYD_SOCKET to another path, for the daemon and for this command",
             )
 
     def _connect(self) -> None:
         while True:
-            self._line.settimeout(self._remaining())
+            self._socket.settimeout(self._remaining())
             try:
-                self._line.connect(self._path)
+                self._socket.connect(self._path)
             except BlockingIOError as error:
                 if error.errno != errno.EAGAIN:
                     raise
-                time.sleep(min(KNOCK_SECONDS, self._remaining() or KNOCK_SECONDS))
+                time.sleep(min(RETRY_SECONDS, self._remaining() or RETRY_SECONDS))
             else:
                 return
 
     def _remaining(self) -> float | None:
-        """Seconds that are left; None when this conversation waits for ever."""
+        """Seconds left until the deadline; None without one."""
         if self._deadline is None:
             return None
         left = self._deadline - time.monotonic()
@@ -177,15 +174,15 @@ class Conversation:
             raise TimeoutError
         return left
 
-    def _folded(self, error: OSError) -> NotRunning | Denied | TimedOut | ProtocolError:
-        """The kind of failure that an operating system's error means here."""
+    def _failure_for(self, error: OSError) -> NotRunning | Denied | TimedOut | ProtocolError:
+        """The kind of failure that an operating system error means here."""
         if isinstance(error, FileNotFoundError | ConnectionRefusedError | NotADirectoryError):
             return NotRunning(
-                f"the daemon is not running: nobody listens on {self._path}", START_HINT
+                f"the daemon is not running: nothing listens on {self._path}", START_HINT
             )
         if isinstance(error, PermissionError):
-            return Denied(f"{self._path} may not be opened by this user", LOOK_HINT)
+            return Denied(f"this user may not open {self._path}", DOCTOR_HINT)
         if isinstance(error, TimeoutError):
-            return TimedOut(f"the daemon did not answer in time on {self._path}", LOOK_HINT)
+            return TimedOut(f"the daemon did not answer in time on {self._path}", DOCTOR_HINT)
         reason = error.strerror or type(error).__name__
-        return ProtocolError(f"the talk with the daemon broke off: {reason}", LOOK_HINT)
+        return ProtocolError(f"the connection to the daemon broke: {reason}", DOCTOR_HINT)

@@ -1,20 +1,20 @@
-"""What can go wrong for a person at the command line; each says what to type next.
+"""What can go wrong for a person at the command line; each failure says what to do next.
 
 Failure                 exit code 1
-|-- NotRunning          nobody listens on the socket; exit code 69
-|-- Denied              the socket is not this user's, or may not be opened
-|-- TimedOut            somebody listens, and did not answer in time
-|-- ProtocolError       what came back is no answer
-|-- DaemonError         the daemon said no; carries its code and kind
+|-- NotRunning          nothing listens on the socket; exit code 69
+|-- Denied              the socket belongs to another user, or may not be opened
+|-- TimedOut            the daemon did not answer in time
+|-- ProtocolError       the daemon's answer cannot be understood
+|-- DaemonError         the daemon answered with an error; carries its code and kind
 |-- LocalFailure        something on this side of the socket
-`-- UsageError          the command line makes no sense as it stands; exit code 2
+`-- UsageError          wrong arguments; exit code 2
 """
 
 from typing import ClassVar
 
 
 class Failure(Exception):
-    """A command cannot do what was asked; `hint` is what to type or change next."""
+    """A command cannot do what was asked; `hint` says what to type or change next."""
 
     exit_code: ClassVar[int] = 1
     kind: str = "failed"
@@ -59,6 +59,6 @@ class UsageError(Failure):
 
 
 def as_json(failure: Failure) -> dict[str, object]:
-    """What a program reads where a person reads the message and the hint."""
-    said = {"kind": failure.kind, "message": failure.message, "hint": failure.hint}
-    return {"error": said, "exit_code": failure.exit_code}
+    """The failure for programs."""
+    error = {"kind": failure.kind, "message": failure.message, "hint": failure.hint}
+    return {"error": error, "exit_code": failure.exit_code}

@@ -1,6 +1,6 @@
-"""Where everything of memoryd's is for this user: the client's half of a rule the daemon shares.
+"""Where memoryd keeps things for this user.
 
-`memoryd.paths` holds the daemon's half; they change together.
+`memoryd.base.paths` has the same rules for the daemon; change both together.
 """
 
 import os
@@ -13,9 +13,9 @@ from memoryd_client.connection.failures import LocalFailure
 
 
 class Locations(NamedTuple):
-    """The places of one user; none of them need exist.
+    """The paths of one user; none of them need exist.
 
-    `service` is the file that makes memoryd a service of the system.
+    `service` is the unit file of systemd or the agent file of launchd.
     """
 
     home: Path
@@ -37,7 +37,7 @@ def socket_location() -> Path:
 
 
 def locations() -> Locations:
-    """All places, according to the environment of this process."""
+    """All paths, according to the environment of this process."""
     environ, uid, is_mac = dict(os.environb), os.getuid(), sys.platform == "darwin"
     home = Path(os.fsdecode(hook.home_folder(environ, uid)))
     application = home / "Library" / "Application Support"
@@ -58,7 +58,7 @@ def locations() -> Locations:
 
 
 def named_folder(name: str) -> Path | None:
-    """The folder that a variable names; None when it names none, or not by a full path."""
+    """The folder that a variable names; None unless it is an absolute path."""
     folder = hook.folder_in(dict(os.environb), name.encode())
     return Path(os.fsdecode(folder)) if folder else None
 

@@ -1,1 +1,1 @@
-"""The life of a memory, played in a throwaway home."""
+"""The life of a memory, shown in a throwaway home."""

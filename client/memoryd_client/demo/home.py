@@ -1,7 +1,7 @@
-"""A throwaway home with the real daemon in it; both are gone when the context ends.
+"""A throwaway home with the real daemon in it; both are removed when the context ends.
 
-However it ends: a failure, the keyboard, or a terminal that was closed. The daemon is a child in a
-session of its own, so that the keyboard's signal reaches us alone and the order is kept.
+That holds for a failure, Ctrl-C and a closed terminal too. The daemon has its own session, so
+Ctrl-C reaches only this process, which then stops the daemon first.
 """
 
 import os
@@ -24,27 +24,27 @@ START_SECONDS = 30.0
 STOP_SECONDS = 10.0
 LONGEST_FOLDER_BYTES = 65
 SERVE = "import sys; from memoryd_client.entry import main; sys.exit(main())"
-# What a program needs to run and to speak the person's language; nothing that names a key.
+# What a program needs to run in the person's language; nothing that could hold a key.
 KEPT = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
 
 Handler = Callable[[int, FrameType | None], object] | signal.Handlers
 
 
 class ThrowawayHome:
-    """The places of a home that nobody lives in."""
+    """The paths of a throwaway home."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.claude = root / ".claude"
         self.project = root / "src" / "shop"
         self.state = root / "state"
-        self.said = root / "said-by-the-daemon"
+        self.output = root / "daemon-output"
         self.socket = root / "memoryd.sock"
         for folder in (self.claude / "projects", self.project, self.state, root / "config"):
             folder.mkdir(mode=0o700, parents=True)
 
     def environment(self) -> dict[str, str]:
-        """The whole environment of the daemon: no key, no network, no place outside."""
+        """The whole environment of the daemon: no key, no network, no path outside."""
         return {name: os.environ[name] for name in KEPT if name in os.environ} | {
             "HOME": str(self.root),
             "CLAUDE_CONFIG_DIR": str(self.claude),
@@ -56,40 +56,40 @@ class ThrowawayHome:
         }
 
     def files_written(self) -> list[Path]:
-        """Everything in here but the transcripts, which are the agent's own."""
+        """All files but the transcripts, which the agent writes."""
         found = (path for path in sorted(self.root.rglob("*")) if path.is_file())
         return [path for path in found if path.suffix != ".jsonl"]
 
 
 @contextmanager
 def throwaway_home(*, keep: bool) -> Iterator[ThrowawayHome]:
-    """A home with a running daemon; `call` reaches that one and no other while it lasts."""
+    """A home with a running daemon; `call` reaches this daemon while the context lasts."""
     with signals_as_exits():
         root = Path(tempfile.mkdtemp(prefix="memoryd-demo-", dir=short_folder())).resolve()
         process: subprocess.Popen[bytes] | None = None
         try:
             home = ThrowawayHome(root)
-            process = started_in(home)
+            process = start_daemon(home)
             with our_socket(home.socket):
                 wait_until_it_answers(home, process)
                 yield home
         finally:
             with no_signals():
                 if process is not None:
-                    end(process)
+                    stop_daemon(process)
                 if not keep:
                     shutil.rmtree(root)
 
 
 def short_folder() -> str:
-    """A folder for temporary things in which the path of a socket is not too long."""
+    """A folder for temporary files whose path is short enough for a socket."""
     usual = tempfile.gettempdir()
-    return usual if len(os.fsencode(usual)) <= LONGEST_FOLDER_BYTES else "/tmp"  # noqa: S108 - mkdtemp makes a private folder in it
+    return usual if len(os.fsencode(usual)) <= LONGEST_FOLDER_BYTES else "/tmp"  # noqa: S108 - mkdtemp creates a private folder in it
 
 
 @contextmanager
 def signals_as_exits() -> Iterator[None]:
-    """A signal that would end us at once lets us tidy up first."""
+    """Turns signals that would kill the process into exits that clean up."""
 
     def leave(number: int, _frame: FrameType | None) -> NoReturn:
         sys.exit(128 + number)
@@ -100,7 +100,7 @@ def signals_as_exits() -> Iterator[None]:
 
 @contextmanager
 def no_signals() -> Iterator[None]:
-    """Somebody who types Ctrl-C twice must not be left with half of what we tidy up."""
+    """Ignores signals, so that a second Ctrl-C does not interrupt the clean-up."""
     with handling(signal.SIG_IGN, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         yield
 
@@ -115,20 +115,20 @@ def handling(handler: Handler, *numbers: signal.Signals) -> Iterator[None]:
             signal.signal(number, handler_before)
 
 
-def started_in(home: ThrowawayHome) -> subprocess.Popen[bytes]:
-    with home.said.open("wb") as said:
-        return subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
+def start_daemon(home: ThrowawayHome) -> subprocess.Popen[bytes]:
+    with home.output.open("wb") as output:
+        return subprocess.Popen(  # noqa: S603 - our own interpreter and arguments
             [sys.executable, "-c", SERVE, "serve"],
             env=home.environment(),
             cwd=home.root,
             stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said,
+            stdout=output,
+            stderr=output,
             start_new_session=True,
         )
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
+def stop_daemon(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
     try:
         process.wait(STOP_SECONDS)
@@ -157,9 +157,9 @@ def wait_until_it_answers(home: ThrowawayHome, process: subprocess.Popen[bytes])
             call("ping", timeout_seconds=5)
         except (NotRunning, ProtocolError):
             if process.poll() is not None or time.monotonic() > deadline:
-                said = home.said.read_text("utf-8", "replace").strip().splitlines()
-                last = said[-1] if said else "nothing"
-                raise LocalFailure(f"the daemon did not start; its last words: {last}") from None
+                lines = home.output.read_text("utf-8", "replace").strip().splitlines()
+                last = lines[-1] if lines else "it printed nothing"
+                raise LocalFailure(f"the daemon did not start: {last}") from None
             time.sleep(0.05)
         else:
             return

@@ -1,7 +1,7 @@
-"""Plays an agent's session for the demo: a transcript that grows line by line, as a real one does.
+"""Plays an agent's session for the demo: a transcript that grows line by line, like a real one.
 
-The lines have the keys that the agent gives its own, and are appended in one write each; what reads
-them cannot tell the difference.
+The lines have the agent's own keys and are appended in one write each, so a reader cannot tell the
+difference.
 """
 
 import json
@@ -15,11 +15,11 @@ from pathlib import Path
 
 CLIENT_VERSION = "2.1.325"
 MODEL = "claude-opus-5-5"
-FLUSH_SECONDS = 0.1  # how long the agent itself holds lines back
+FLUSH_SECONDS = 0.1  # how long the agent itself buffers lines
 
 
 class Session:
-    """One session of somebody who works in `project`."""
+    """One session in `project`."""
 
     def __init__(self, claude: Path, project: Path) -> None:
         self.session_id = str(uuid.uuid4())
@@ -32,7 +32,7 @@ class Session:
         self._context_tokens = 4000
 
     def say(self, text: str, answer: str, context_tokens: int = 500) -> None:
-        """One whole turn: what the person says, and the agent's last word on it."""
+        """One whole turn: the person's prompt and the agent's final answer."""
         self.prompt(text)
         self.answer(answer, context_tokens)
 
@@ -47,29 +47,29 @@ class Session:
     def use_tool(
         self, tool: str, given: dict[str, str], result: str, context_tokens: int = 500
     ) -> None:
-        """The agent asks for a tool, and is given what it printed."""
+        """The agent calls a tool and gets its output."""
         call_id = f"toolu_{uuid.uuid4().hex[:24]}"
         block = {"type": "tool_use", "id": call_id, "name": tool, "input": given}
         self._assistant(block, "tool_use", context_tokens)
-        told = {"type": "tool_result", "tool_use_id": call_id, "content": result}
-        self._user([told], toolUseResult=result)
+        output = {"type": "tool_result", "tool_use_id": call_id, "content": result}
+        self._user([output], toolUseResult=result)
 
     def compact(self, summary: str) -> None:
-        """The context is full: the agent goes on with a summary in its place."""
+        """The context is full: the agent continues with a summary instead."""
         before, self._context_tokens = self._context_tokens, 6000
-        told = {"trigger": "auto", "preTokens": before, "postTokens": self._context_tokens}
+        details = {"trigger": "auto", "preTokens": before, "postTokens": self._context_tokens}
         last, self._last = self._last, None
-        self._put(
+        self._append(
             "system",
             subtype="compact_boundary",
             logicalParentUuid=last,
             content="Conversation compacted",
-            compactMetadata=told,
+            compactMetadata=details,
         )
         self._user(summary, isCompactSummary=True, isVisibleInTranscriptOnly=True)
 
     def hook(self, event: str, **more: str) -> dict[str, str]:
-        """What the agent hands to its hooks."""
+        """The JSON that the agent passes to a hook."""
         return {
             "hook_event_name": event,
             "session_id": self.session_id,
@@ -79,7 +79,7 @@ class Session:
 
     def _user(self, content: object, **keys: object) -> None:
         message = {"role": "user", "content": content}
-        self._put("user", promptId=self._prompt_id, message=message, **keys)
+        self._append("user", promptId=self._prompt_id, message=message, **keys)
 
     def _assistant(
         self, block: Mapping[str, object], stop_reason: str, context_tokens: int
@@ -100,9 +100,9 @@ class Session:
             "stop_reason": stop_reason,
             "usage": usage,
         }
-        self._put("assistant", message=message, requestId=f"req_{uuid.uuid4().hex[:24]}")
+        self._append("assistant", message=message, requestId=f"req_{uuid.uuid4().hex[:24]}")
 
-    def _put(self, kind: str, **keys: object) -> None:
+    def _append(self, kind: str, **keys: object) -> None:
         line = {
             "parentUuid": self._last,
             "isSidechain": False,

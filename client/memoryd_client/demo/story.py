@@ -1,10 +1,10 @@
 """`memoryd demo`: the life of a memory on sample sessions, with the real daemon, offline.
 
 Rules:
-- Everything that is told was seen: in the daemon's answers or in the files it wrote. A step that
-  did not happen ends the demo with exit code 1 and a word about what was missing.
-- Nothing of the person's is touched: home, project, daemon and socket are the demo's own, and gone
-  when it ends, however it ends.
+- Everything printed was observed, in the daemon's answers or in its files. A step that does not
+  happen ends the demo with exit code 1 and says what was missing.
+- Nothing of the person's is touched: home, project, daemon and socket belong to the demo, and are
+  removed when it ends.
 """
 
 import secrets
@@ -31,11 +31,11 @@ from memoryd_client.demo.home import ThrowawayHome, throwaway_home
 from memoryd_client.demo.session import Session
 
 WAIT_SECONDS = 20.0
-LOOK_SECONDS = 0.05
+POLL_SECONDS = 0.05
 NOTES_SHOWN = 14
 PERSON = "  you: "
 
-TWO_NOTES = (
+TWO_MEMORIES = (
     (
         "Shop deploys on Tuesdays",
         "Deploys of the shop go out on Tuesdays, from the main branch.",
@@ -56,27 +56,27 @@ class NotSeen(Failure):
 
 
 def demo(arguments: Arguments) -> int:
-    """Play all steps in a throwaway home; 1 when one does not happen."""
-    began = time.monotonic()
-    print("The life of a memory, on sample sessions. No key, no network, nothing of yours.")
+    """Plays all steps in a throwaway home; raises NotSeen if one does not happen."""
+    started = time.monotonic()
+    print("The life of a memory, on sample sessions: no key, no network, none of your files.")
     with throwaway_home(keep=arguments.keep) as home:
         story = Story(home)
         for number, (title, step) in enumerate(STEPS, start=1):
             print(f"\n{paint(f'{number}. {title}', 'bold')}", flush=True)
             step(story)
-    seconds = time.monotonic() - began
-    print(f"\nAll {len(STEPS)} steps happened, in {seconds:.1f} s.")
+    seconds = time.monotonic() - started
+    print(f"\nAll {len(STEPS)} steps worked, in {seconds:.1f} s.")
     if arguments.keep:
-        print(wrapped(f"The home was kept for you to look at, without its daemon: {home.root}"))
+        print(wrapped(f"The home is kept for you to look at: {home.root}. Its daemon is stopped."))
         return 0
     if home.root.exists():
         raise LocalFailure(f"{home.root} could not be removed", f"rm -r {home.root}")
-    print("The throwaway home is gone. For a real one: memoryd install")
+    print("The throwaway home is removed. To use memoryd for real: memoryd install")
     return 0
 
 
 class Story:
-    """What the steps share: the home, and what was seen in it so far."""
+    """What the steps share: the home, its sessions, and the files before the dream."""
 
     def __init__(self, home: ThrowawayHome) -> None:
         self.home = home
@@ -89,13 +89,13 @@ class Story:
     def start(self) -> None:
         ping = call("ping")
         status = call("status", {"cwd": self.cwd})
-        tell(f"memoryd {text_at(ping, 'version')} runs as process {ping.get('pid')}")
-        tell(f"its home for now: {self.home.root}")
-        tell(f"its provider: {text_at(status, 'provider')}")
+        show(f"memoryd {text_at(ping, 'version')} is running as process {ping.get('pid')}")
+        show(f"its throwaway home: {self.home.root}")
+        show(f"its provider: {text_at(status, 'provider')}")
 
     def save(self) -> None:
         saved = self._said(self.first, "Please always run make check before you commit.")
-        self._show(saved)
+        self._print_file(saved)
 
     def mask(self) -> None:
         # Made up on the spot: a program that is searched for secrets must not contain one.
@@ -103,80 +103,80 @@ class Story:
         token = "ghp_" + "".join(secrets.choice(letters) for _ in range(36))
         where = "bugs are tracked in the board SHOP at https://bugs.example.net"
         saved = self._said(self.first, f"Remember that {where}/?token={token}.")
-        if "[secret: " not in self._show(saved):
-            raise NotSeen(f"no mask stands in {saved}")
+        if "[secret: " not in self._print_file(saved):
+            raise NotSeen(f"the token is not masked in {saved}")
         written = self.home.files_written()
         leaks = [path for path in written if token.encode() in path.read_bytes()]
         if leaks:
-            raise NotSeen(f"the token was not masked in {leaks[0]}")
-        tell(f"the token itself is in none of the {len(written)} files that memoryd wrote")
+            raise NotSeen(f"the token is not masked in {leaks[0]}")
+        show(f"none of the {len(written)} files that memoryd wrote contains the token")
 
     def correct(self) -> None:
         saved = self._said(
             self.second, "From now on, run make verify before you commit, not make check."
         )
-        self._show(saved)
+        self._print_file(saved)
         every = self._memories()
         retired = [name for name in every if is_true_at(every[name], "retired")]
         if not retired:
             raise NotSeen("the old rule was not retired")
-        tell(f"retired, and kept in the history: {', '.join(retired)}")
+        show(f"retired, but kept in the history: {', '.join(retired)}")
 
     def recall(self) -> None:
         query = "what do I have to run before a commit?"
         answer = call("recall", {"cwd": self.cwd, "query": query}, WAIT_SECONDS)
         found = list(objects_at(answer, "memories"))
-        print(f"  asked: {query}")
+        print(f"  question: {query}")
         if not found:
             raise NotSeen("recall found nothing")
         for memory in found:
-            tell(f"recalled: {text_at(memory, 'name')} (score {number_at(memory, 'score'):.2f})")
-        tell(f"answered in {number_at(answer, 'elapsed_ms'):.1f} ms, {text_at(answer, 'selector')}")
+            show(f"recalled: {text_at(memory, 'name')} (score {number_at(memory, 'score'):.2f})")
+        show(f"answered in {number_at(answer, 'elapsed_ms'):.1f} ms, {text_at(answer, 'selector')}")
         if "make verify" not in text_at(found[0], "content"):
-            raise NotSeen("the rule that holds now did not come first")
+            raise NotSeen("the current rule did not come first")
 
     def take_notes(self) -> None:
         session = self.third
         long_session(session)
         notes = session.path.with_suffix("") / "session-memory" / "summary.md"
         until(notes.is_file, f"notes in {notes}")
-        tell(f"notes of the session: {len(notes.read_bytes())} bytes, {notes.name}")
+        show(f"notes of the session: {len(notes.read_bytes())} bytes, {notes.name}")
         session.compact("The person wants the checkout to charge VAT by country.")
-        print("  (the agent's context is full: it goes on with a short summary)")
+        print("  (the agent's context is full: it continues with a short summary)")
         answer = call("hook", session.hook("SessionStart", source="compact"), WAIT_SECONDS)
         given = text_at(answer, "stdout")
         if "Current State" not in given:
-            raise NotSeen("the session did not get its notes back")
-        tell(f"what the session gets back from the hook: {len(given)} characters, in them")
+            raise NotSeen("the session did not get its notes again")
+        show(f"the hook gives the session {len(given)} characters, which include")
         quote(notes.read_text("utf-8").splitlines()[:NOTES_SHOWN])
 
     def dream(self) -> None:
-        for name, fact, more in TWO_NOTES:
+        for name, fact, more in TWO_MEMORIES:
             about = {"name": name, "description": fact, "type": "project"}
             call("memory/save", {"cwd": self.cwd, **about, "body": f"{fact}\n\n{more}"})
-            tell(f"saved by hand: {name}")
+            show(f"saved by hand: {name}")
         self.before_dream = self._texts()
         number = call("dream/start", {"cwd": self.cwd, "force": True}, WAIT_SECONDS)["dream"]
         (dream,) = until(lambda: self._ended(number), "the end of the dream")
         summary = object_at(dream, "summary")
         files = list(objects_at(summary, "files"))
         seconds = number_at(summary, "seconds")
-        tell(f"the dream is {text_at(dream, 'state')}, in {seconds:.1f} s; it touched")
+        show(f"the dream is {text_at(dream, 'state')}, in {seconds:.1f} s; it touched")
         for file in files:
-            tell(f"{text_at(file, 'deed')}: {text_at(file, 'file')}")
+            show(f"{text_at(file, 'deed')}: {text_at(file, 'file')}")
             quote(text_at(file, "diff").splitlines())
         if not any(text_at(file, "deed") == "retired" for file in files):
-            raise NotSeen("the two notes were not merged")
+            raise NotSeen("the two memories were not merged")
 
     def undo(self) -> None:
         answer = call("dream/undo", {"cwd": self.cwd}, WAIT_SECONDS)
-        tell(f"brought back: {', '.join(map(str, items_at(answer, 'restored')))}")
+        show(f"restored: {', '.join(map(str, items_at(answer, 'restored')))}")
         changed = {name for name, text in self._texts().items() if self.before_dream[name] != text}
         if changed or self._texts().keys() != self.before_dream.keys():
-            raise NotSeen(f"not as before: {', '.join(changed) or 'a file is missing'}")
-        tell(f"all {len(self.before_dream)} files are as they were before the dream, byte for byte")
+            raise NotSeen(f"not restored: {', '.join(changed) or 'a file is missing'}")
+        show(f"all {len(self.before_dream)} files are as before the dream, byte for byte")
 
-    # --- what they are made of ------------------------------------------------------------------
+    # --- helpers --------------------------------------------------------------------------------
 
     def _memories(self) -> dict[str, Json]:
         answer = call("memory/list", {"cwd": self.cwd, "retired": True})
@@ -192,17 +192,17 @@ class Story:
         return [one for one in objects_at(answer, "dreams") if text_at(one, "finished")]
 
     def _said(self, session: Session, text: str) -> str:
-        """A turn in which this is said; the file that it became a memory in."""
+        """Plays a turn with this prompt; returns the file of the memory that it becomes."""
         before = self._memories().keys()
         print(f"{PERSON}{one_line(text)}")
         session.say(text, "Understood.")
-        began = time.monotonic()
+        started = time.monotonic()
         call("hook", session.hook("Stop"))
         (file,) = until(lambda: self._memories().keys() - before, "a new memory")
-        tell(f"saved {time.monotonic() - began:.1f} s after the answer: {file}")
+        show(f"saved {time.monotonic() - started:.1f} s after the answer: {file}")
         return file
 
-    def _show(self, file: str) -> str:
+    def _print_file(self, file: str) -> str:
         answer = call("memory/get", {"cwd": self.cwd, "path": file})
         text = Path(text_at(answer, "path")).read_text("utf-8")
         quote(printable(text).splitlines())
@@ -210,7 +210,7 @@ class Story:
 
 
 def long_session(session: Session) -> None:
-    """Work enough for notes: a task, some tools, a mistake, and a context that has grown."""
+    """Enough work for notes: a task, some tools, a mistake, a growing context."""
     ask = "Add VAT to the checkout, by country. Prices in the catalogue stay net."
     print(f"{PERSON}{ask}")
     session.prompt(ask)
@@ -227,27 +227,27 @@ def long_session(session: Session) -> None:
 
 STEPS: tuple[tuple[str, Callable[[Story], None]], ...] = (
     ("The daemon starts", Story.start),
-    ("First session: a memory is saved from what somebody says", Story.save),
+    ("First session: a memory is saved from what the person says", Story.save),
     ("First session, later: a secret is masked", Story.mask),
-    ("Second session: a correction takes the place of an old fact", Story.correct),
-    ("Recall answers with what holds now", Story.recall),
-    ("Third session: long, compacted, and given its notes back", Story.take_notes),
-    ("A dream merges two notes that say the same", Story.dream),
-    ("And is undone", Story.undo),
+    ("Second session: a correction replaces an old fact", Story.correct),
+    ("Recall answers with the current rule", Story.recall),
+    ("Third session: long, compacted, and given its notes again", Story.take_notes),
+    ("A dream merges two memories that say the same", Story.dream),
+    ("The dream is undone", Story.undo),
 )
 
 
 def until(look: Callable[[], Seen], what: str) -> Seen:
-    """What `look` gives once it gives something."""
+    """Polls until `look` returns something true."""
     deadline = time.monotonic() + WAIT_SECONDS
     while not (seen := look()):
         if time.monotonic() > deadline:
-            raise NotSeen(f"waited {WAIT_SECONDS:.0f} s in vain for {what}")
-        time.sleep(LOOK_SECONDS)
+            raise NotSeen(f"waited {WAIT_SECONDS:.0f} s for {what}, which did not come")
+        time.sleep(POLL_SECONDS)
     return seen
 
 
-def tell(text: str) -> None:
+def show(text: str) -> None:
     print(f"  {wrapped(one_line(text), 4)}", flush=True)
 
 

@@ -1,1 +1,1 @@
-"""What is wrong on this machine, and what to type."""
+"""Finds what is wrong on this machine, and says how to fix it."""

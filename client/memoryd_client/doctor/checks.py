@@ -1,7 +1,7 @@
-"""Looks at everything that must be right for memoryd to work, and says what to do where it is not.
+"""Checks everything that memoryd needs to work, and says how to fix what is wrong.
 
-What can be seen from here is looked at here (`doctor_places`): the daemon may be the one that is
-ill. Only its inside is asked for.
+What the client can see is checked without the daemon (`local_checks`), since the daemon may be what
+is broken. Only its inner state is asked from it.
 """
 
 import os
@@ -21,7 +21,7 @@ from memoryd_client.connection.answers import (
 from memoryd_client.connection.call import call
 from memoryd_client.connection.failures import DaemonError, Failure, ProtocolError, TimedOut
 from memoryd_client.connection.locations import Locations, locations
-from memoryd_client.doctor import hints, local_checks
+from memoryd_client.doctor import fixes, local_checks
 from memoryd_client.doctor.findings import Finding, Verdict
 from memoryd_client.install import launchd, systemd
 from memoryd_client.install.programs import run
@@ -29,7 +29,7 @@ from memoryd_client.version import __version__
 
 
 def examine(cwd: str, *, try_provider: bool = False) -> list[Finding]:
-    """Every finding, in the order in which a person would look."""
+    """All findings, in the order in which a person would look."""
     places = locations()
     config = local_checks.config_finding(places.config)
     status: Json | None = None
@@ -58,50 +58,50 @@ def examine(cwd: str, *, try_provider: bool = False) -> list[Finding]:
 
 
 def silence_finding(failure: Failure, places: Locations, config: Finding) -> Finding:
-    """Why the daemon did not answer; one that is there and silent has to be ended."""
+    """Why the daemon did not answer; one that runs and stays silent must be killed."""
     is_stuck = isinstance(failure, TimedOut | ProtocolError)
-    mend = hints.end_it(places) if is_stuck else failure.hint
+    fix = fixes.kill(places) if is_stuck else failure.hint
     if config.verdict == "fail":
-        mend = f"mend the settings first (see below); then {mend}"
-    return Finding("daemon", "fail", failure.message, mend)
+        fix = f"fix the settings first (see below); then {fix}"
+    return Finding("daemon", "fail", failure.message, fix)
 
 
 def daemon_finding(status: Json, places: Locations) -> Finding:
     version = text_at(status, "version")
     if version == __version__:
         return Finding("daemon", "ok", f"answers, version {version}")
-    reason = f"runs version {version or 'unknown'}, this command is {__version__}"
-    return Finding("daemon", "warn", reason, hints.start_again(places))
+    reason = f"it runs version {version or 'unknown'}, this command is {__version__}"
+    return Finding("daemon", "warn", reason, fixes.restart(places))
 
 
 def service_finding(places: Locations) -> Finding:
     """Whether the system keeps the daemon alive."""
     if not places.service.exists():
-        reason = "memoryd is not installed as a service, so it ends with its terminal"
+        reason = "memoryd is not installed as a service, so it stops with its terminal"
         return Finding("service", "warn", reason, "memoryd install --service")
     if sys.platform == "darwin":
         loaded = launchd.is_loaded()
-        told = "the launchd agent is loaded" if loaded else "the launchd agent is not loaded"
-        return service_verdict(told, is_well=loaded)
+        state = "the launchd agent is loaded" if loaded else "the launchd agent is not loaded"
+        return service_verdict(state, is_running=loaded)
     if no_manager := systemd.why_no_manager():
         return Finding("service", "skipped", no_manager)
     names = (systemd.SERVICE, systemd.SOCKET)
     states = [systemd.state_of(name) for name in names]
-    told = ", ".join(f"{name} is {state}" for name, state in zip(names, states, strict=True))
-    if states == ["active", "active"] and (other := hints.runs_another(places)):
+    words = ", ".join(f"{name} is {state}" for name, state in zip(names, states, strict=True))
+    if states == ["active", "active"] and (other := fixes.other_command(places)):
         reason = f"it runs another memoryd: {other}"
         return Finding("service", "warn", reason, "memoryd install --service")
-    return service_verdict(told, is_well=states == ["active", "active"])
+    return service_verdict(words, is_running=states == ["active", "active"])
 
 
-def service_verdict(told: str, *, is_well: bool) -> Finding:
-    if is_well:
-        return Finding("service", "ok", told)
-    return Finding("service", "fail", told, "memoryd install --service")
+def service_verdict(reason: str, *, is_running: bool) -> Finding:
+    if is_running:
+        return Finding("service", "ok", reason)
+    return Finding("service", "fail", reason, "memoryd install --service")
 
 
 def lingering_finding(places: Locations) -> Finding:
-    """Whether the service goes on when the person logs out."""
+    """Whether the service keeps running after a logout."""
     if sys.platform == "darwin" or not places.service.exists():
         return Finding("lingering", "skipped", "only a systemd service can linger")
     user = str(os.getuid())
@@ -109,7 +109,7 @@ def lingering_finding(places: Locations) -> Finding:
     if outcome.code:
         return Finding("lingering", "skipped", outcome.complaint)
     if outcome.out.strip() == "yes":
-        return Finding("lingering", "ok", "the service goes on when you log out")
+        return Finding("lingering", "ok", "the service keeps running when you log out")
     reason = "the service stops when you log out"
     return Finding("lingering", "warn", reason, "loginctl enable-linger")
 
@@ -122,28 +122,28 @@ def unasked_findings() -> Iterator[Finding]:
 
 
 def inner_findings(status: Json, places: Locations) -> Iterator[Finding]:
-    """What only the daemon can know."""
+    """What only the daemon knows."""
     provider = text_at(status, "provider")
     yield Finding(
-        "provider", "ok" if provider else "skipped", provider or "the daemon says nothing"
+        "provider", "ok" if provider else "skipped", provider or "the daemon does not say"
     )
     yield memory_finding(object_at(status, "memory"))
     yield spending_finding(object_at(status, "spending"), places)
     yield fences_finding(object_at(status, "fences"))
     errors = [sentence_of(error) for error in items_at(status, "errors")]
     if errors:
-        reason = f"{len(errors)} lately, the last: {errors[-1]}"
+        reason = f"{len(errors)} recently, the last: {errors[-1]}"
         yield Finding("errors", "warn", reason, "memoryd logs --level warning")
     else:
-        yield Finding("errors", "ok", "none lately")
+        yield Finding("errors", "ok", "none recently")
 
 
 def health_findings(cwd: str, try_provider: bool) -> Iterator[Finding]:
-    """What the daemon found out about itself when it was asked to look."""
+    """What the daemon found when it checked itself."""
     try:
         answer = call("health", {"cwd": cwd, "provider": try_provider}, timeout_seconds=60)
     except DaemonError as failure:
-        # One that does not know the question is of another age, and no patient.
+        # A daemon of another version may not know the method; that is not a problem.
         verdict: Verdict = "skipped" if failure.kind == "refused" else "warn"
         yield Finding("health", verdict, failure.message, failure.hint)
         return
@@ -157,33 +157,33 @@ def health_findings(cwd: str, try_provider: bool) -> Iterator[Finding]:
 
 def memory_finding(memory: Json) -> Finding:
     if "enabled" not in memory:
-        return Finding("memory", "skipped", "the daemon says nothing")
+        return Finding("memory", "skipped", "the daemon does not say")
     if is_true_at(memory, "enabled"):
         return Finding("memory", "ok", "on for this project")
-    told = text_at(memory, "reason")
-    reason = f"off for this project: {told or 'no reason given'}"
-    return Finding("memory", "warn", reason, hints.turn_on(told))
+    why = text_at(memory, "reason")
+    reason = f"off for this project: {why or 'no reason given'}"
+    return Finding("memory", "warn", reason, fixes.turn_on(why))
 
 
 def spending_finding(spending: Json, places: Locations) -> Finding:
     today = f"${number_at(spending, 'today_usd'):.2f} today"
     if is_true_at(spending, "paused"):
         reason = text_at(spending, "reason")
-        told = f"{today}, and jobs wait: {hints.PAUSES.get(reason, reason or 'the cap is reached')}"
-        return Finding("spending", "warn", told, hints.go_on(reason, places.config))
+        paused = f"{today}; jobs are waiting: {fixes.pause_words(reason)}"
+        return Finding("spending", "warn", paused, fixes.end_pause(reason, places.config))
     return Finding("spending", "ok", today)
 
 
 def fences_finding(fences: Json) -> Finding:
-    """Which of the fences stand around the daemon's writer; a name, and whether it is up."""
+    """Which kernel limits (fences) hold for the part of the daemon that writes."""
     if not fences:
-        return Finding("fences", "skipped", "the daemon does not say which are up")
-    up = [name for name, is_up in fences.items() if is_up]
-    down = [name for name, is_up in fences.items() if not is_up]
-    reason = f"up: {', '.join(up) or 'none'}"
-    if down and sys.platform != "linux":
+        return Finding("fences", "skipped", "the daemon does not say which are active")
+    active = [name for name, is_active in fences.items() if is_active]
+    missing = [name for name, is_active in fences.items() if not is_active]
+    reason = f"active: {', '.join(active) or 'none'}"
+    if missing and sys.platform != "linux":
         return Finding("fences", "skipped", "only Linux has them; memoryd checks every path itself")
-    if down:
-        mend = "run it on Linux 5.13 or newer, outside a container that forbids them"
-        return Finding("fences", "warn", f"{reason}; down: {', '.join(down)}", mend)
+    if missing:
+        fix = "run it on Linux 5.13 or newer, outside a container that forbids them"
+        return Finding("fences", "warn", f"{reason}; missing: {', '.join(missing)}", fix)
     return Finding("fences", "ok", reason)

@@ -1,8 +1,7 @@
-"""What the doctor says about one thing.
+"""The result of one check of the doctor.
 
-A finding is `ok`, `warn` (it works, but not as it could), `fail` (it does not work) or `skipped`
-(it could not be looked at, or is not there yet), always with a reason, and with a mend where there
-is one.
+The verdict is `ok`, `warn` (works, but not as it could), `fail` (does not work) or `skipped` (could
+not be checked, or does not exist yet). There is always a reason, and a fix where there is one.
 """
 
 import shlex
@@ -16,7 +15,16 @@ class Finding(NamedTuple):
     check: str
     verdict: Verdict
     reason: str
-    mend: str = ""
+    fix: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        """With the field names of the daemon's `health`."""
+        return {
+            "check": self.check,
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "mend": self.fix,
+        }
 
 
 def quoted(path: Path) -> str:

@@ -1,1 +1,1 @@
-"""Hooks, service and MCP entry: put in place, checked, removed."""
+"""Installs, checks and removes the service, the hooks and the MCP server."""

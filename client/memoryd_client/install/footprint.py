@@ -1,9 +1,9 @@
-"""What memoryd leaves on a machine besides memories, and how that goes again.
+"""What memoryd leaves on a machine besides memories, and how to remove it.
 
 Rules:
-- Installing writes down which folders it had to make. When everything else of ours is gone, those
-  of them that are empty go too, so that a home is as it was.
-- The state goes only after the daemon: one that still writes would make it again.
+- Installing records which folders it created. When everything else of ours is gone, the empty ones
+  among them are removed, so the home is as it was.
+- The state is removed only after the daemon has stopped: a running one would create it again.
 """
 
 import fcntl
@@ -15,29 +15,29 @@ from pathlib import Path
 from memoryd_client.connection.call import call
 from memoryd_client.connection.failures import Failure, LocalFailure
 from memoryd_client.connection.locations import Locations
-from memoryd_client.doctor import hints
+from memoryd_client.doctor import fixes
 from memoryd_client.install.service import Report
 
 RECORD = "made-by-install"
-END_SECONDS = 20.0
-LOOK_SECONDS = 0.05
+STOP_SECONDS = 20.0
+POLL_SECONDS = 0.05
 
 
 def missing_folders(places: Locations) -> list[Path]:
-    """The folders that installing may have to make, outermost first."""
+    """The folders that installing may have to create, outermost first."""
     wanted = (places.claude, places.service.parent, places.state, places.log.parent)
     everything = {folder for one in wanted for folder in (one, *one.parents)}
     return sorted(folder for folder in everything if not folder.exists())
 
 
 def record(places: Locations, missing: Iterable[Path]) -> None:
-    """Writes down those folders that were missing and are there now."""
+    """Records the folders that were missing and exist now."""
     folders = list(missing)
     if not any(folder.is_dir() for folder in folders):
         return
     places.state.mkdir(mode=0o700, parents=True, exist_ok=True)
-    made = {str(folder) for folder in folders if folder.is_dir()}
-    lines = sorted(made.union(recorded(places)))
+    created = {str(folder) for folder in folders if folder.is_dir()}
+    lines = sorted(created.union(recorded(places)))
     (places.state / RECORD).touch(mode=0o600)
     (places.state / RECORD).write_text("\n".join(lines) + "\n", "utf-8", "surrogateescape")
 
@@ -50,7 +50,7 @@ def recorded(places: Locations) -> Sequence[str]:
 
 
 def tidy(places: Locations) -> None:
-    """Removes the folders that installing made; for when nothing of ours is left in them."""
+    """Removes the folders that installing created, where they are empty."""
     folders = recorded(places)
     (places.state / RECORD).unlink(missing_ok=True)
     for folder in sorted(folders, reverse=True):
@@ -60,7 +60,7 @@ def tidy(places: Locations) -> None:
 def remove_if_empty(folder: Path) -> None:
     try:
         folder.rmdir()
-    except OSError:  # somebody uses it, or it is gone
+    except OSError:  # in use, or already gone
         return
 
 
@@ -69,10 +69,12 @@ def has_state(places: Locations) -> bool:
 
 
 def remove_state(places: Locations) -> Report:
-    """Ends the daemon and removes what it keeps for itself; memories are not in there."""
+    """Stops the daemon and removes its state; memories are not part of it."""
     if places.service.exists():
-        raise LocalFailure("the service still needs it", "first: memoryd uninstall --service")
-    notes = ["the daemon was stopped"] if end_daemon(places) else []
+        raise LocalFailure(
+            "the service still needs the state", "first: memoryd uninstall --service"
+        )
+    notes = ["the daemon was stopped"] if stop_daemon(places) else []
     folders = [folder for folder in (places.state, places.log.parent) if folder.exists()]
     for folder in dict.fromkeys(folders):
         for path in folder.iterdir():
@@ -84,25 +86,25 @@ def remove_state(places: Locations) -> Report:
     return Report(removed=folders[:1], notes=notes)
 
 
-def end_daemon(places: Locations) -> bool:
-    """Whether there was a daemon; it is gone when this returns."""
+def stop_daemon(places: Locations) -> bool:
+    """Stops the daemon and waits for its end; whether there was one."""
     if not is_running(places):
         return False
-    stuck = LocalFailure("the daemon does not end", hints.end_it(places))
+    stuck = LocalFailure("the daemon does not stop", fixes.kill(places))
     try:
-        call("shutdown", timeout_seconds=END_SECONDS)
+        call("shutdown", timeout_seconds=STOP_SECONDS)
     except Failure as failure:
         raise stuck from failure
-    deadline = time.monotonic() + END_SECONDS
+    deadline = time.monotonic() + STOP_SECONDS
     while is_running(places):
         if time.monotonic() > deadline:
             raise stuck
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
     return True
 
 
 def is_running(places: Locations) -> bool:
-    """Whether a process holds the daemon's lock, the last thing that it lets go of."""
+    """Whether a process holds the daemon's lock, which it releases last."""
     try:
         with (places.state / "memoryd.lock").open("rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

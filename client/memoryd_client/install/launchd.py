@@ -1,4 +1,4 @@
-"""memoryd as a launchd agent of this user, with its socket held by launchd."""
+"""memoryd as a launchd agent of this user; launchd holds the socket."""
 
 import os
 import plistlib
@@ -27,7 +27,7 @@ def launchctl(*words: str) -> Outcome:
 
 
 def domain() -> str:
-    """Where launchd keeps the agents of a person who is logged in."""
+    """The launchd domain of a logged-in user."""
     return f"gui/{os.getuid()}"
 
 
@@ -36,7 +36,7 @@ def is_loaded() -> bool:
 
 
 def install(places: Locations, writable: Sequence[str]) -> Report:
-    """Write and start the agent; raises LocalFailure when that cannot be done."""
+    """Writes and starts the agent; raises LocalFailure if that fails."""
     require_launchd()
     path = places.service
     refuse_if_foreign(path)
@@ -49,14 +49,14 @@ def install(places: Locations, writable: Sequence[str]) -> Report:
     if outcome.code:
         raise LocalFailure(
             f"launchctl bootstrap failed: {outcome.complaint}",
-            f"look for the reason with: launchctl print {domain()}/{LABEL}",
+            f"find out why with: launchctl print {domain()}/{LABEL}",
         )
-    notes = ["--writable changes nothing here: launchd has no fences"] if writable else []
+    notes = ["--writable has no effect: launchd has no fences"] if writable else []
     return Report(written=[path], notes=notes)
 
 
 def uninstall(places: Locations) -> Report:
-    """Stop the agent and remove the file that `install` wrote."""
+    """Stops the agent and removes the file that `install` wrote."""
     path = places.service
     if not path.exists():
         return Report(notes=["there was no service to remove"])
@@ -69,7 +69,7 @@ def uninstall(places: Locations) -> Report:
 def require_launchd() -> None:
     if launchctl("version").code == MISSING:
         raise LocalFailure(
-            "this system has no launchd, so memoryd cannot be its service",
+            "this system has no launchd, so memoryd cannot run as a service",
             "run it in a terminal instead: memoryd serve",
         )
 

@@ -1,8 +1,8 @@
-"""Tries from inside a unit what its fences should refuse, and says which of them hold.
+"""Tries from inside a unit what its fences should forbid, and reports which of them hold.
 
-A score that rates directives on paper is blind to those that a system silently ignores; an attempt
-from the inside is not. Runs as a plain file: `python -I -S -E probe.py HOME CLAUDE STATE`. Prints
-one line for each thing tried: `up`, `down` or `untried`, a tab, and its name.
+A system may silently ignore a directive; only an attempt from the inside shows that. Runs as a
+plain file: `python -I -S -E probe.py HOME CLAUDE STATE`. Prints one line for each attempt: `up`,
+`down` or `untried`, a tab, and its name.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ from pathlib import Path
 OPENAT2, LANDLOCK_CREATE_RULESET = 437, 444
 LANDLOCK_ASK_VERSION = 1
 WRITES = "memories and state can be written"
-# Of what the unit hides in the home, the first that exists is tried.
+# What the unit hides in the home; the first that exists is tried.
 KEYS = (".ssh", ".gnupg", ".aws", ".kube", ".docker", ".netrc", ".git-credentials")
 
 
@@ -32,9 +32,9 @@ def can_write(folder: Path) -> bool:
 
 
 def can_read_keys(home: Path) -> bool | None:
-    """None when there are no keys to try it with."""
-    there = [home / name for name in KEYS if os.path.lexists(home / name)]
-    return os.access(there[0], os.R_OK) if there else None
+    """None when there is nothing to try it with."""
+    found = [home / name for name in KEYS if os.path.lexists(home / name)]
+    return os.access(found[0], os.R_OK) if found else None
 
 
 def can_run_written_memory() -> bool:
@@ -47,20 +47,20 @@ def can_run_written_memory() -> bool:
 
 
 def can_reach_manager() -> bool:
-    """Whether the user manager listens to us; it would start anything without these fences."""
-    line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    line.settimeout(1)
+    """Whether the user manager can be reached: it could start anything without these fences."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(1)
     try:
-        line.connect(f"{os.environ['XDG_RUNTIME_DIR']}/systemd/private")
+        connection.connect(f"{os.environ['XDG_RUNTIME_DIR']}/systemd/private")
     except OSError:
         return False
     finally:
-        line.close()
+        connection.close()
     return True
 
 
 def can_use_landlock() -> bool | None:
-    """Whether the filter lets the daemon fence itself; None where the kernel has no Landlock."""
+    """Whether the filter allows Landlock; None where the kernel has none."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.syscall(LANDLOCK_CREATE_RULESET, None, 0, LANDLOCK_ASK_VERSION) > 0:
         return True
@@ -68,7 +68,7 @@ def can_use_landlock() -> bool | None:
 
 
 def can_use_openat2() -> bool | None:
-    """Whether the filter lets the daemon hold a path beneath its folder; None for an old kernel."""
+    """Whether the filter allows openat2, which confines paths to a folder; None if too old."""
     libc = ctypes.CDLL(None, use_errno=True)
     how = (ctypes.c_uint64 * 3)(os.O_PATH, 0, 0)
     opened = libc.syscall(OPENAT2, -100, b"/", how, ctypes.sizeof(how))
@@ -82,25 +82,25 @@ def can_use_openat2() -> bool | None:
 
 
 def is_set(field: str, value: str) -> bool:
-    """Whether the kernel's own account of this process has this value."""
+    """Whether the kernel reports this value for this process."""
     lines = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace").splitlines()
     return f"{field}:\t{value}" in lines
 
 
 def verdicts(home: Path, claude: Path, state: Path) -> dict[str, bool | None]:
-    """What holds, by name; None is what could not be tried."""
+    """Whether each fence holds, by name; None if it could not be tried."""
     keys = can_read_keys(home)
     return {
         WRITES: can_write(claude) and can_write(state),
-        "the daemon can fence itself with Landlock": can_use_landlock(),
-        "the daemon can open paths beneath a folder alone": can_use_openat2(),
+        "the daemon can restrict itself with Landlock": can_use_landlock(),
+        "the daemon can confine paths to a folder (openat2)": can_use_openat2(),
         "the rest of the home is read-only": not can_write(home),
-        "temporary files of others are read-only": not can_write(Path("/tmp")),  # noqa: S108 - the place is the question
+        "the shared /tmp is read-only": not can_write(Path("/tmp")),  # noqa: S108 - the shared folder is what is tried
         "keys and logins are hidden": None if keys is None else not keys,
-        "the user manager is out of reach": not can_reach_manager(),
+        "the user manager cannot be reached": not can_reach_manager(),
         "no new privileges": is_set("NoNewPrivs", "1"),
         "system calls are filtered": is_set("Seccomp", "2"),
-        "written memory cannot be run": not can_run_written_memory(),
+        "writable memory cannot be executed": not can_run_written_memory(),
     }
 
 

@@ -1,4 +1,4 @@
-"""Runs the system's own programs (systemctl, launchctl, loginctl) and says how it went."""
+"""Runs programs of the system (systemctl, launchctl, loginctl) and returns their outcome."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ MISSING = 127
 
 
 class Outcome(NamedTuple):
-    """What a program said; `code` is 127 when it is not there, and -1 when it took too long."""
+    """What a program printed; `code` is 127 if it is not installed, -1 if it took too long."""
 
     code: int
     out: str
@@ -17,12 +17,12 @@ class Outcome(NamedTuple):
     @property
     def complaint(self) -> str:
         """The first line of what went wrong."""
-        said = (self.err.strip() or self.out.strip()).splitlines()
-        return said[0] if said else f"exit code {self.code}"
+        lines = (self.err.strip() or self.out.strip()).splitlines()
+        return lines[0] if lines else f"exit code {self.code}"
 
 
 def run(*command: str, timeout_seconds: float = 60, given: str = "") -> Outcome:
-    """How a program ended that was given this input; never raises for what the program does."""
+    """Runs a program with this input; never raises for what the program does."""
     environ = dict(os.environ) | {"LC_ALL": "C", "SYSTEMD_PAGER": "", "SYSTEMD_COLORS": "0"}
     try:
         done = subprocess.run(  # noqa: S603 - fixed programs with our own arguments

@@ -1,10 +1,10 @@
-"""Makes memoryd a service of this user, or undoes that; which system does it is decided here.
+"""What the services of systemd and launchd have in common.
 
 Rules:
-- Only files that carry our own mark are replaced or removed; a person's file is never touched.
+- Only files with our mark are replaced or removed; a person's own file is never touched.
 - Files are written whole or not at all.
-- What the installing shell was told about places (variables) is told to the service too, or the two
-  would talk past each other. Keys are not: a unit file is no place for a secret.
+- The variables that say where things are go from the installing shell to the service, or the two
+  would use different paths. Keys do not: a unit file must not hold a secret.
 """
 
 import os
@@ -20,13 +20,13 @@ from memoryd_client.connection.failures import Failure, LocalFailure
 from memoryd_client.connection.locations import Locations
 from memoryd_client.install import units
 
-# A first start under load compiles the daemon's modules.
+# The first start compiles the daemon's modules, which takes a while under load.
 START_SECONDS = 30.0
 PLACE_VARIABLES = ("CLAUDE_CONFIG_DIR", "MEMORYD_SOCKET", "XDG_CONFIG_HOME", "XDG_STATE_HOME")
 
 
 class Fence(NamedTuple):
-    """One thing that was tried from inside the unit: `up`, `down` or `untried`."""
+    """One limit, tried from inside the unit: `up`, `down` or `untried`."""
 
     name: str
     verdict: str
@@ -42,7 +42,7 @@ class Report(NamedTuple):
 
 
 def values_for(places: Locations, writable: Sequence[str]) -> units.Values:
-    """What the templates need to know about this user."""
+    """The values of this user for the templates."""
     return units.Values(
         command=str(command_path()),
         socket=str(places.socket),
@@ -60,13 +60,13 @@ def command_path() -> Path:
     found = str(beside) if beside.exists() else shutil.which("memoryd")
     if found is None:
         raise LocalFailure(
-            "the memoryd command cannot be found", "install memoryd with pip, pipx or uv first"
+            "the memoryd command was not found", "install memoryd with pip, pipx or uv first"
         )
     return Path(found).absolute()
 
 
 def template(folder: str, name: str) -> Path:
-    """A service template, in the checkout that this code runs from or where a wheel puts it."""
+    """A service template, in the checkout or where a wheel puts it."""
     here = Path(__file__).resolve()
     installed = [Path(sys.prefix), *here.parents[5:6]]
     roots = [here.parents[3], *(prefix / "share" / "memoryd" for prefix in installed)]
@@ -77,32 +77,32 @@ def template(folder: str, name: str) -> Path:
 
 
 def make_folders(places: Locations) -> None:
-    """The folders that a fenced service may write must be there before it starts."""
+    """Creates the folders that the service may write to: they must exist before it starts."""
     for folder in (places.claude, places.state, places.log.parent):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def refuse_if_served_by_hand(*, service_is_active: bool) -> None:
-    """A daemon outside the service holds the socket; taking that away would leave two of them."""
+    """Raises LocalFailure if a daemon outside the service holds the socket: there would be two."""
     try:
         answer = call("ping", timeout_seconds=2)
     except Failure:
         return
     if not service_is_active:
         raise LocalFailure(
-            f"memoryd already runs outside the service, as process {answer.get('pid')}",
+            f"memoryd is already running outside the service, as process {answer.get('pid')}",
             "stop it first: memoryd stop",
         )
 
 
-def trial() -> str:
-    """What the daemon of the service says when it is asked; raises Failure when it does not."""
+def check() -> str:
+    """Calls the service's daemon; raises Failure if it does not answer."""
     answer = call("ping", timeout_seconds=START_SECONDS)
-    return f"it answers, version {answer.get('version')}, process {answer.get('pid')}"
+    return f"the daemon answered, version {answer.get('version')}, process {answer.get('pid')}"
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Replace a file in one step, so that nobody ever reads half of it."""
+    """Replaces a file in one step: a reader never sees half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=".memoryd-", dir=path.parent)
     try:

@@ -1,17 +1,20 @@
-"""Changes a JSON file that belongs to somebody else, and puts it back as it was.
+"""Edits a JSON file that belongs to another program, and undoes the edit.
 
 Rules:
-- Every byte that is not ours stays, the order of keys, the mode and a mark at the beginning of the
-  file (BOM) too. A file that is a link stays one; what it points to is changed.
-- Before a change the file is copied, without what is ours. Undoing gives back those very bytes if
-  nobody has changed the file since; otherwise only what is ours is taken out.
-- The file is replaced whole or not at all, and never over something unread: its owner may write it
-  at any time. One that is read-only, or not a JSON object, is refused and left as it is.
+- The file is parsed, changed and written again. Key order, unknown keys, indentation, line endings,
+  the BOM, the final newline, the mode and symbolic links stay. Spacing within a line may not.
+- Before the first change the file is copied to `.before-memoryd`. Undoing restores that copy byte
+  for byte if nothing else in the file changed since; otherwise it removes our entries only.
+- The file is replaced whole or not at all, and only if it is still as we read it: its owner may
+  write it at any time. A file that is read-only, is not a JSON object, or holds what a round trip
+  would lose (a key twice, a number out of range) is left as it is, with an error.
 """
 
 import codecs
 import json
+import math
 import os
+import re
 import shlex
 import stat
 import tempfile
@@ -19,112 +22,163 @@ from collections.abc import Callable
 from pathlib import Path
 
 from memoryd_client.connection.failures import LocalFailure
-from memoryd_client.install.json_text import Twice
 
 Settings = dict[str, object]
-Edit = Callable[[str], str]
+Edit = Callable[[Settings], None]  # changes the settings in place
 BACKUP = ".before-memoryd"
-WRITTEN = ".by-memoryd"
-NOTHING = "{\n}\n"
 TRIES = 5
 LEFT = "it was left as it is"
+DEFAULT_INDENT = "  "
+INDENTATION = re.compile(r'\n([ \t]*)"')
 
 
 def change(path: Path, add: Edit, remove: Edit) -> bool:
-    """Lets `add` work on the text of the file; whether it changed. `remove` takes ours out."""
+    """Applies `add` to the file; False if that changes nothing. `remove` is its inverse."""
     real = Path(os.path.realpath(path))
     for _ in range(TRIES):
         before = content_of(path, real)
-        after = edited(path, before, add)
-        if after == before:
+        settings = parsed(path, before)
+        unchanged = dumped(path, settings)
+        add(settings)
+        if dumped(path, settings) == unchanged:
             return False
-        keep(sibling(real, BACKUP), base_of(path, real, before, remove))
-        if replaced(real, before, after):
-            keep(sibling(real, WRITTEN), after)
+        keep_backup(real, without_ours(path, real, before, add, remove))
+        if replaced(real, before, rendered(path, settings, before)):
             return True
-    raise LocalFailure(f"{path} changes all the time; {LEFT}", "close the agent, then try again")
+    raise LocalFailure(f"{path} keeps changing; {LEFT}", "close the agent, then try again")
 
 
-def undo(path: Path, remove: Edit) -> bool:
-    """Takes out what is ours; the very bytes of before where nothing else was changed since."""
+def undo(path: Path, add: Edit, remove: Edit) -> bool:
+    """Restores the backup, or removes our entries; False if the file has none."""
     real = Path(os.path.realpath(path))
     for _ in range(TRIES):
         now = content_of(path, real)
-        wanted = None if now is None else base_of(path, real, now, remove)
+        wanted = without_ours(path, real, now, add, remove)
         if wanted == now or replaced(real, now, wanted):
-            keep(sibling(real, BACKUP), None)
-            keep(sibling(real, WRITTEN), None)
+            keep_backup(real, None)
             return wanted != now
-    raise LocalFailure(f"{path} changes all the time; {LEFT}", "close the agent, then try again")
+    raise LocalFailure(f"{path} keeps changing; {LEFT}", "close the agent, then try again")
 
 
-def has_traces(path: Path) -> bool:
-    """Whether we keep anything beside the file."""
-    real = Path(os.path.realpath(path))
-    return any(sibling(real, suffix).exists() for suffix in (BACKUP, WRITTEN))
+def has_backup(path: Path) -> bool:
+    return backup_of(Path(os.path.realpath(path))).exists()
 
 
-def base_of(path: Path, real: Path, now: bytes | None, remove: Edit) -> bytes | None:
-    """The file without what is ours; None when there was no file before us."""
-    written = read(sibling(real, WRITTEN))
-    if now is not None and written == now:
-        return read(sibling(real, BACKUP))
-    return None if now is None else edited(path, now, remove)
+def without_ours(
+    path: Path, real: Path, now: bytes | None, add: Edit, remove: Edit
+) -> bytes | None:
+    """The file without our entries: the backup, if nothing else changed since; None for no file."""
+    settings = parsed(path, now)
+    before = dumped(path, settings)
+    remove(settings)
+    rest = dumped(path, settings)
+    if now is None or rest == before:
+        return now
+    backup = read(backup_of(real))
+    if backup is None:  # we created the file, unless there is more in it
+        return rendered(path, settings, now) if settings else None
+    try:
+        original = parsed(backup_of(real), backup)
+        add(original)
+        remove(original)  # drops the same empty containers as above
+    except LocalFailure:  # the backup was edited
+        return rendered(path, settings, now)
+    return backup if dumped(path, original) == rest else rendered(path, settings, now)
 
 
 def content_of(path: Path, real: Path) -> bytes | None:
-    """What the file holds, if there is one; raises LocalFailure for one that is not to be written.
+    """The file's bytes, if it exists; raises LocalFailure if it must not be written.
 
-    A mode is asked, not the system: whoever made a file read-only meant it, and root may anything.
+    The mode is checked, not access: a person who made a file read-only meant it, even for root.
     """
     try:
         found = real.stat()
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(found.st_mode):
-        raise no_plain_file(path)
+        raise not_a_regular_file(path)
     if not found.st_mode & stat.S_IWUSR:
-        mend = f"allow it with chmod u+w {quoted(real)}, then try again"
-        raise LocalFailure(f"{path} is read-only; {LEFT}", mend)
+        fix = f"make it writable with chmod u+w {quoted(real)}, then try again"
+        raise LocalFailure(f"{path} is read-only; {LEFT}", fix)
     return real.read_bytes()
 
 
-def edited(path: Path, data: bytes | None, edit: Edit) -> bytes:
-    """The bytes with the text of the file changed; raises LocalFailure when that is no settings."""
-    parsed(path, data)
-    mark = codecs.BOM_UTF8 if data and data.startswith(codecs.BOM_UTF8) else b""
-    text = (data or b"")[len(mark) :].decode("utf-8")
-    whole = text if text.strip() else NOTHING
-    try:
-        changed = edit(whole)
-    except Twice as error:
-        raise LocalFailure(
-            f"{path} has the key {str(error)!r} twice in one place; {LEFT}",
-            "keep one of the two, then try again",
-        ) from error
-    if changed == whole:
-        return data or b""
-    # What has no UTF-8 is escaped, and as JSON escapes it.
-    result = mark + changed.encode("utf-8", "backslashreplace")
-    parsed(path, result)
-    return result
-
-
 def parsed(path: Path, data: bytes | None) -> Settings:
-    """What a settings file says; raises LocalFailure when it is none."""
-    hint = f"mend the file by hand, then try again; {LEFT}"
+    """The settings in a file; raises LocalFailure if writing them again would lose something."""
+    hint = f"fix the file by hand, then try again; {LEFT}"
     try:
         text = (data or b"").decode("utf-8-sig")
-        settings = json.loads(text) if text.strip() else {}
+        settings = (
+            json.loads(
+                text,
+                object_pairs_hook=unique_keys,
+                parse_constant=not_json,
+                parse_float=finite,
+            )
+            if text.strip()
+            else {}
+        )
     except (ValueError, RecursionError) as error:
         raise LocalFailure(f"{path} is not valid JSON: {error}", hint) from error
     if not isinstance(settings, dict):
-        raise LocalFailure(f"{path} does not hold a JSON object", hint)
+        raise LocalFailure(f"{path} does not contain a JSON object", hint)
     return settings
 
 
+def unique_keys(pairs: list[tuple[str, object]]) -> Settings:
+    """An object; a key twice is an error, since readers disagree on which of the two counts."""
+    settings = dict(pairs)
+    if len(settings) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice!r} appears twice in one object")
+    return settings
+
+
+def not_json(constant: str) -> object:
+    """NaN and Infinity, which Python would read and other programs would not."""
+    raise ValueError(f"{constant} is not JSON")
+
+
+def finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"the number {text} is out of range")
+    return number
+
+
+def dumped(
+    path: Path, settings: Settings, indent: str | None = None, *, ascii_only: bool = True
+) -> str:
+    try:
+        return json.dumps(settings, indent=indent, ensure_ascii=ascii_only)
+    except RecursionError as error:
+        raise LocalFailure(f"{path} is nested too deeply; {LEFT}", "simplify it by hand") from error
+
+
+def rendered(path: Path, settings: Settings, like: bytes | None) -> bytes:
+    """The settings as bytes, laid out like the file was."""
+    mark = codecs.BOM_UTF8 if like and like.startswith(codecs.BOM_UTF8) else b""
+    text = (like or b"").decode("utf-8-sig")
+    content = text.strip()
+    end = text[len(text.rstrip()) :] if content else "\n"
+    new = dumped(path, settings, indentation(content), ascii_only=content.isascii())
+    if "\r\n" in text:
+        new = new.replace("\n", "\r\n")
+    # A lone surrogate has no UTF-8 form; it is escaped the way JSON escapes it.
+    return mark + (new + end).encode("utf-8", "backslashreplace")
+
+
+def indentation(content: str) -> str | None:
+    """What one level is indented by; None for content on one line."""
+    if "\n" not in content:
+        return None if len(content) > len("{}") else DEFAULT_INDENT
+    found = INDENTATION.search(content)
+    return found[1] if found else DEFAULT_INDENT
+
+
 def replaced(path: Path, before: bytes | None, after: bytes | None) -> bool:
-    """Puts the bytes there at once, or removes the file; False when it is not as it was read."""
+    """Replaces the file in one step, or removes it; False if it is not as it was read."""
     if after is None:
         if read(path) != before:
             return False
@@ -147,30 +201,31 @@ def replaced(path: Path, before: bytes | None, after: bytes | None) -> bool:
     return is_as_read
 
 
-def keep(path: Path, data: bytes | None) -> None:
-    """Makes a file of ours beside the settings hold this, or be gone."""
+def keep_backup(real: Path, data: bytes | None) -> None:
+    """Makes the backup hold this; None removes it."""
+    path = backup_of(real)
     if data is None:
         path.unlink(missing_ok=True)
     else:
         replaced(path, read(path), data)
 
 
+def backup_of(real: Path) -> Path:
+    return real.with_name(real.name + BACKUP)
+
+
 def read(path: Path) -> bytes | None:
-    """What the file holds, if there is one; a FIFO would be waited for, a device never ends."""
+    """The file's bytes, if it exists; a FIFO would block and a device never ends."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise no_plain_file(path)
+            raise not_a_regular_file(path)
         return path.read_bytes()
     except FileNotFoundError:
         return None
 
 
-def no_plain_file(path: Path) -> LocalFailure:
-    return LocalFailure(f"{path} is not a plain file", f"look at it: ls -l {quoted(path)}")
-
-
-def sibling(path: Path, suffix: str) -> Path:
-    return path.with_name(path.name + suffix)
+def not_a_regular_file(path: Path) -> LocalFailure:
+    return LocalFailure(f"{path} is not a regular file", f"look at it: ls -l {quoted(path)}")
 
 
 def quoted(path: Path) -> str:

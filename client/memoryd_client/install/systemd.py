@@ -1,9 +1,8 @@
-"""memoryd as a systemd user service, with its socket held by systemd.
+"""memoryd as a systemd user service; systemd holds the socket.
 
 Rules:
-- The fences are proven before they are trusted: a probe runs inside them first. Where the system
-  refuses them, the service gets the same unit without those that need user namespaces, and the
-  report says so.
+- A probe first runs inside the fences and shows which of them hold. If the system refuses them, the
+  service gets the same unit without those that need user namespaces, and the report says so.
 - The socket unit cannot change under a running service, so both stop before both start.
 """
 
@@ -27,7 +26,7 @@ from memoryd_client.install.service import (
 )
 
 SERVICE, SOCKET, PROBE = "memoryd.service", "memoryd.socket", "memoryd-probe.service"
-LOOK_HINT = "look for the reason with: journalctl --user -u memoryd -n 20"
+LOG_HINT = "find out why with: journalctl --user -u memoryd -n 20"
 
 
 def systemctl(*words: str) -> Outcome:
@@ -35,7 +34,7 @@ def systemctl(*words: str) -> Outcome:
 
 
 def state_of(unit: str) -> str:
-    """active, inactive, failed, ...; empty when there is no user manager to ask."""
+    """active, inactive, failed, ...; empty without a user manager."""
     return systemctl("is-active", unit).out.strip()
 
 
@@ -45,12 +44,12 @@ def why_no_manager() -> str | None:
     if outcome.code == MISSING:
         return "this system has no systemd"
     if outcome.out.strip() in {"", "offline", "unknown"}:
-        return f"systemd does not run for this user ({outcome.complaint})"
+        return f"systemd is not running for this user ({outcome.complaint})"
     return None
 
 
 def install(places: Locations, writable: Sequence[str]) -> Report:
-    """Write and start the service; raises LocalFailure when that cannot be done."""
+    """Writes and starts the service; raises LocalFailure if that fails."""
     require_manager()
     paths = unit_files(places)
     for path in paths:
@@ -59,7 +58,7 @@ def install(places: Locations, writable: Sequence[str]) -> Report:
     make_folders(places)
     values = values_for(places, writable)
     service = units.service_unit(template("systemd", SERVICE).read_text("utf-8"), values)
-    service, fences, notes = with_fences_that_hold(service, places)
+    service, fences, notes = with_working_fences(service, places)
     socket = units.socket_unit(template("systemd", SOCKET).read_text("utf-8"), listen_on(places))
     for path, text in zip(paths, (service, socket), strict=True):
         write_whole(path, text.encode())
@@ -68,7 +67,7 @@ def install(places: Locations, writable: Sequence[str]) -> Report:
 
 
 def uninstall(places: Locations) -> Report:
-    """Stop the service and remove the files that `install` wrote."""
+    """Stops the service and removes the files that `install` wrote."""
     paths = [path for path in unit_files(places) if path.exists()]
     for path in paths:
         refuse_if_foreign(path)
@@ -93,7 +92,7 @@ def require_manager() -> None:
     reason = why_no_manager()
     if reason:
         raise LocalFailure(
-            f"{reason}, so memoryd cannot be its service",
+            f"{reason}, so memoryd cannot run as a service",
             "run it in a terminal instead: memoryd serve",
         )
 
@@ -103,7 +102,7 @@ def runtime_folder() -> Path:
 
 
 def listen_on(places: Locations) -> str:
-    """The socket's path for the unit, in systemd's own words where it is the usual one."""
+    """The socket's path for the unit, with systemd's %t for the usual runtime folder."""
     if places.socket == runtime_folder() / "memoryd.sock":
         return "%t/memoryd.sock"
     return units.unspecified(str(places.socket))
@@ -114,23 +113,23 @@ def refuse_if_foreign(path: Path) -> None:
         raise LocalFailure(f"{path} was not written by memoryd", "move it away, then try again")
 
 
-def with_fences_that_hold(
+def with_working_fences(
     service: str, places: Locations
 ) -> tuple[str, Sequence[Fence], Sequence[str]]:
-    """The unit with as many fences as this system grants, which ones hold, and what to tell."""
+    """The unit with as many fences as the system allows, which of them hold, and notes."""
     fences, complaint = try_fences(service, places)
     if not complaint:
         return service, fences, ()
     weaker = units.without_namespaces(service)
     fences, worse = try_fences(weaker, places)
     if worse:
-        raise LocalFailure(f"the service cannot be fenced in: {worse}", LOOK_HINT)
-    note = f"this system refuses user namespaces ({complaint}): installed without those fences"
+        raise LocalFailure(f"the service cannot start inside its fences: {worse}", LOG_HINT)
+    note = f"this system refuses user namespaces ({complaint}); installed without those fences"
     return weaker, fences, [note]
 
 
 def try_fences(service: str, places: Locations) -> tuple[Sequence[Fence], str]:
-    """Which fences hold, and why the unit cannot be used, if it cannot."""
+    """Which fences hold, and why the unit cannot be used; empty if it can."""
     output = runtime_folder() / "memoryd-probe.out"
     words = (sys.executable, "-I", "-S", "-E", probe.__file__)
     command = (*words, str(places.home), str(places.claude), str(places.state))
@@ -141,12 +140,12 @@ def try_fences(service: str, places: Locations) -> tuple[Sequence[Fence], str]:
     if outcome.code:
         return fences, outcome.err
     if Fence(probe.WRITES, "up") not in fences:
-        return fences, "memories could not be written"
+        return fences, "memories cannot be written"
     return fences, ""
 
 
 def run_probe(unit: str) -> Outcome:
-    """Start a unit that exists for this moment only, and wait until it has ended."""
+    """Starts a temporary unit and waits until it has ended."""
     path = runtime_folder() / "systemd" / "user" / PROBE
     write_whole(path, unit.encode())
     try:
@@ -157,17 +156,15 @@ def run_probe(unit: str) -> Outcome:
         path.unlink()
         systemctl("reset-failed", PROBE)
         systemctl("daemon-reload")
-    return outcome._replace(err=f"a trial start ended with {status}")
+    return outcome._replace(err=f"a test start ended with {status}")
 
 
 def start() -> None:
-    """Bring up what was written, whatever ran before."""
+    """Starts what was written, whatever ran before."""
     systemctl("daemon-reload")
     systemctl("stop", SERVICE, SOCKET)
     systemctl("reset-failed", SERVICE, SOCKET)
     for words in (("enable", SOCKET, SERVICE), ("start", SOCKET), ("start", SERVICE)):
         outcome = systemctl(*words)
         if outcome.code:
-            raise LocalFailure(
-                f"systemctl --user {words[0]} failed: {outcome.complaint}", LOOK_HINT
-            )
+            raise LocalFailure(f"systemctl --user {words[0]} failed: {outcome.complaint}", LOG_HINT)

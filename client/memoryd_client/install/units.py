@@ -1,10 +1,10 @@
-"""Fills in the service templates. Pure text; what is done with it is in the `service` family.
+"""Fills in the service templates; pure text.
 
 Rules:
-- One systemd template holds every fence. The part that needs user namespaces stands between marks,
-  so that the weaker unit is the same text without it and the two cannot drift apart.
-- Paths are quoted as systemd reads them: `%` is doubled everywhere, in a command line `$` too, and
-  quotes are only for settings that take several words.
+- One systemd template has every fence. The part that needs user namespaces is between marks, so the
+  weaker unit is the same text without it and the two cannot drift apart.
+- Paths are quoted as systemd reads them: `%` is doubled everywhere, `$` too in a command line, and
+  quotes are only used in settings that take several words.
 """
 
 import plistlib
@@ -35,14 +35,14 @@ class Values(NamedTuple):
 
 
 def unspecified(text: str) -> str:
-    """The text with nothing left in it that systemd would expand."""
+    """The text, escaped so that systemd expands nothing in it."""
     if any(char in text for char in "\n\r\0"):
-        raise LocalFailure("a unit file cannot hold a path with a line break", "rename the folder")
+        raise LocalFailure("a path with a line break cannot be in a unit file", "rename the folder")
     return text.replace("%", "%%")
 
 
 def quoted(text: str) -> str:
-    """One word of a unit file that stands for exactly this text."""
+    """This text as one word of a unit file."""
     escaped = unspecified(text).replace("\\", "\\\\").replace('"', '\\"')
     return escaped if re.fullmatch(r"[\w@%+=:,./-]+", escaped, re.ASCII) else f'"{escaped}"'
 
@@ -53,12 +53,12 @@ def in_command(text: str) -> str:
 
 
 def service_unit(template: str, values: Values) -> str:
-    """The service with every fence there is."""
+    """The service with all fences."""
     environment = "\n".join(
         f"Environment={quoted(f'{name}={value}')}"
         for name, value in sorted(values.environment.items())
     )
-    # A folder that is gone must not keep the daemon from starting, hence the dashes.
+    # The dashes let the daemon start even if a folder is gone.
     writable = " ".join(quoted(f"-{path}") for path in values.writable)
     filled = {
         "COMMAND": in_command(values.command),
@@ -71,7 +71,7 @@ def service_unit(template: str, values: Values) -> str:
 
 
 def socket_unit(template: str, socket: str) -> str:
-    """The socket; its path may hold systemd's own `%t`."""
+    """The socket unit; its path may contain systemd's `%t`."""
     return filled_in(template, {"SOCKET": socket})
 
 
@@ -81,37 +81,37 @@ def filled_in(template: str, values: Mapping[str, str]) -> str:
 
 
 def between(text: str, marks: tuple[str, str]) -> tuple[str, str, str]:
-    """What stands before, between and after two marks, without the marks."""
+    """The text before, between and after two marks."""
     before, _, rest = text.partition(marks[0])
     inside, _, after = rest.partition(marks[1])
     return before, inside, after
 
 
 def without_namespaces(unit: str) -> str:
-    """The same unit for a system that refuses user namespaces to its users."""
+    """The same unit for a system that does not allow user namespaces."""
     before, _, after = between(unit, NAMESPACE_FENCES)
     return before.rstrip("\n") + "\n" + after
 
 
 def probe_unit(unit: str, command: Sequence[str], output: str) -> str:
-    """A unit that runs one command inside exactly the fences of `unit`, and keeps what it says."""
+    """A unit that runs one command inside the fences of `unit`, with its output in a file."""
     _, fences, _ = between(unit, FENCES)
     line = " ".join(map(in_command, command))
     head = f"[Service]\nType=oneshot\nExecStart={line}\nStandardOutput=file:{unspecified(output)}\n"
-    return f"{WRITTEN_BY}, for a moment, to try its fences.\n{head}{fences}"
+    return f"{WRITTEN_BY}, temporarily, to test its fences.\n{head}{fences}"
 
 
 def launch_agent(template: bytes, values: Values) -> bytes:
-    """The launchd agent; plistlib sees to the escaping."""
+    """The launchd agent; plistlib does the escaping."""
     marks = {"@COMMAND@": values.command, "@SOCKET@": values.socket, "@LOGS@": values.logs}
     agent = replaced(plistlib.loads(template), marks)
-    assert isinstance(agent, dict)  # noqa: S101 - our own template, whose root is a dict
+    assert isinstance(agent, dict)  # noqa: S101 - the root of our template is a dict
     agent["EnvironmentVariables"] = dict(values.environment)
     return plistlib.dumps(agent, sort_keys=False)
 
 
 def replaced(value: object, marks: Mapping[str, str]) -> object:
-    """A plist's values with the marks in its strings replaced."""
+    """The values of a plist with the marks in its strings replaced."""
     if isinstance(value, dict):
         return {key: replaced(item, marks) for key, item in value.items()}
     if isinstance(value, list):

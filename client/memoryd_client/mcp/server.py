@@ -1,8 +1,8 @@
-"""`memoryd mcp`: a bridge from the Model Context Protocol on standard input to the daemon.
+"""The command `mcp`: a bridge from the Model Context Protocol on standard input to the daemon.
 
-It speaks both eras of the protocol: the handshake (`initialize`, up to 2025-11-25) and the later
-one without sessions (`server/discover`, 2026-07-28), where every request names its version. It
-keeps no state, so it need not know in which of the two it is. It starts fast: no argparse.
+It speaks both generations of the protocol: with a handshake (`initialize`, up to 2025-11-25) and
+without sessions (`server/discover`, 2026-07-28), where every request names its version. It keeps no
+state, so it need not know which of the two is in use. It starts fast: no argparse.
 """
 
 import contextlib
@@ -14,14 +14,7 @@ from typing import BinaryIO
 
 from memoryd_client.connection.answers import Json, object_at, text_at
 from memoryd_client.connection.failures import Failure
-from memoryd_client.mcp.tools import (
-    TOOLS,
-    TOPIC,
-    resource_text,
-    resources,
-    tool_json,
-    wrong_arguments,
-)
+from memoryd_client.mcp.tools import TOOLS, TOPIC, resource_text, resources, tool_json
 from memoryd_client.version import __version__
 
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -30,20 +23,20 @@ META = "io.modelcontextprotocol/"
 LINE_BYTES = 8 * 1024 * 1024
 
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601, -32602
-OUR_FAULT = -32603
+INTERNAL_ERROR = -32603
 UNSUPPORTED_VERSION, NO_RESOURCE = -32022, -32002
 
 INSTRUCTIONS = (
     "memoryd keeps what this person and this project want remembered between sessions. Use recall "
     "before you assume how something is done here; use remember when the person corrects you or "
-    "tells you something that the code cannot show."
+    "says something that the code cannot show."
 )
 IDENTITY: dict[str, object] = {"name": "memoryd", "title": "memoryd", "version": __version__}
 CAPABILITIES: dict[str, object] = {"tools": {}, "resources": {}}
 
 
-class Wrong(Exception):
-    """An answer that is an error, with the code that the protocol has for it."""
+class RpcError(Exception):
+    """An error response, with the protocol's code for it."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)
@@ -53,10 +46,10 @@ class Wrong(Exception):
 
 
 def main() -> int:
-    """Answers until standard input ends, or the agent does."""
+    """Answers until standard input ends or the agent goes away."""
     with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
         serve(sys.stdin.buffer, sys.stdout.buffer)
-    # What cannot be said any more must not be said by the interpreter at its end either.
+    # Keeps the interpreter's flush at exit from failing on a closed pipe.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
@@ -70,7 +63,7 @@ def serve(lines: BinaryIO, out: BinaryIO) -> None:
 
 
 def bounded_lines(lines: BinaryIO) -> Iterable[bytes]:
-    """Lines with text in them; the rest of one that is too long is passed over."""
+    """Lines with text in them; a line that is too long is cut and its rest skipped."""
     while line := lines.readline(LINE_BYTES):
         if not line.endswith(b"\n") and len(line) == LINE_BYTES:
             while (rest := lines.readline(LINE_BYTES)) and not rest.endswith(b"\n"):
@@ -84,34 +77,36 @@ def answer_to(line: bytes) -> dict[str, object] | None:
     try:
         message = json.loads(line, parse_constant=no_constant)
     except (ValueError, RecursionError):
-        return error_answer(None, Wrong(PARSE_ERROR, "this is not JSON"))
+        return error_answer(None, RpcError(PARSE_ERROR, "not valid JSON"))
     if not isinstance(message, dict) or not isinstance(message.get("method"), str):
         is_reply = isinstance(message, dict) and ("result" in message or "error" in message)
-        return None if is_reply else error_answer(None, Wrong(INVALID_REQUEST, "not a request"))
+        return None if is_reply else error_answer(None, RpcError(INVALID_REQUEST, "not a request"))
     if "id" not in message:
         return None
     if not isinstance(message["id"], str | int) or isinstance(message["id"], bool):
-        return error_answer(None, Wrong(INVALID_REQUEST, "an id is text or a whole number"))
+        return error_answer(None, RpcError(INVALID_REQUEST, "an id must be a string or an integer"))
     try:
         result = result_of(message["method"], object_at(message, "params"))
-    except Wrong as wrong:
-        return error_answer(message["id"], wrong)
+    except RpcError as fault:
+        return error_answer(message["id"], fault)
     except Failure as failure:
-        return error_answer(message["id"], Wrong(-32000, said(failure)))
-    except Exception:  # noqa: BLE001 - one bad call must not take the tools from a whole session
-        return error_answer(message["id"], Wrong(OUR_FAULT, "memoryd failed; this is a bug"))
+        return error_answer(message["id"], RpcError(-32000, words_of(failure)))
+    except Exception:  # noqa: BLE001 - one bad call must not end the tools for the whole session
+        return error_answer(
+            message["id"], RpcError(INTERNAL_ERROR, "memoryd failed; this is a bug")
+        )
     return {"jsonrpc": "2.0", "id": message["id"], "result": result}
 
 
 def no_constant(name: str) -> None:
-    """NaN and Infinity, which Python would read and write, and nobody else."""
+    """NaN and Infinity, which Python would read and other programs would not."""
     raise ValueError(name)
 
 
-def error_answer(id_: object, wrong: Wrong) -> dict[str, object]:
-    error = {"code": wrong.code, "message": wrong.message}
-    if wrong.data is not None:
-        error["data"] = wrong.data
+def error_answer(id_: object, fault: RpcError) -> dict[str, object]:
+    error = {"code": fault.code, "message": fault.message}
+    if fault.data is not None:
+        error["data"] = fault.data
     return {"jsonrpc": "2.0", "id": id_, "error": error}
 
 
@@ -120,7 +115,7 @@ def result_of(method: str, params: Json) -> Mapping[str, object]:
     asked = text_at(meta, f"{META}protocolVersion")
     if asked and asked not in MODERN:
         supported = {"supported": [*MODERN], "requested": asked}
-        raise Wrong(UNSUPPORTED_VERSION, f"protocol version {asked} is not spoken here", supported)
+        raise RpcError(UNSUPPORTED_VERSION, f"protocol version {asked} is not supported", supported)
     match method:
         case "initialize":
             return initialized(text_at(params, "protocolVersion"))
@@ -139,7 +134,7 @@ def result_of(method: str, params: Json) -> Mapping[str, object]:
         case "resources/read":
             return complete(cached(read(text_at(params, "uri"))))
         case _:
-            raise Wrong(NO_METHOD, f"there is no method {method}")
+            raise RpcError(NO_METHOD, f"there is no method {method}")
 
 
 TEMPLATE = {
@@ -168,7 +163,7 @@ def discovered() -> dict[str, object]:
 
 
 def complete(result: dict[str, object]) -> dict[str, object]:
-    """As the later protocol wants it; the earlier one passes over what it does not know."""
+    """With the fields of the later protocol; the earlier one ignores them."""
     return result | {"resultType": "complete", "_meta": {f"{META}serverInfo": IDENTITY}}
 
 
@@ -179,23 +174,21 @@ def cached(result: dict[str, object]) -> dict[str, object]:
 def called(name: str, arguments: Json) -> dict[str, object]:
     tool = next((one for one in TOOLS if one.name == name), None)
     if tool is None:
-        raise Wrong(INVALID_PARAMS, f"there is no tool {name}")
-    words, is_error = wrong_arguments(tool, arguments), True
-    if not words:
-        try:
-            words, is_error = tool.run(arguments), False
-        except Failure as failure:
-            words = said(failure)
-    return {"content": [{"type": "text", "text": words}], "isError": is_error}
+        raise RpcError(INVALID_PARAMS, f"there is no tool {name}")
+    try:
+        text, is_error = tool.run(arguments), False
+    except Failure as failure:
+        text, is_error = words_of(failure), True
+    return {"content": [{"type": "text", "text": text}], "isError": is_error}
 
 
 def read(uri: str) -> dict[str, object]:
     try:
         text = resource_text(uri)
     except Failure as failure:
-        raise Wrong(NO_RESOURCE, said(failure), {"uri": uri}) from failure
+        raise RpcError(NO_RESOURCE, words_of(failure), {"uri": uri}) from failure
     return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": text}]}
 
 
-def said(failure: Failure) -> str:
+def words_of(failure: Failure) -> str:
     return f"{failure.message}\n{failure.hint}".strip()

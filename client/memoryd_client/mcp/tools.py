@@ -1,19 +1,14 @@
-"""The tools and resources that an MCP client sees, and what each asks of the daemon."""
+"""The tools and resources that an MCP client sees, and what each asks of the daemon.
+
+Arguments go to the daemon as they are: it checks them, and its error names the field.
+"""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
 from memoryd_client.cli.naming import SCOPES, TYPES, description_for, name_for
-from memoryd_client.connection.answers import (
-    Json,
-    Memory,
-    as_object,
-    items_at,
-    number_at,
-    objects_at,
-    text_at,
-)
+from memoryd_client.connection.answers import Json, Memory, number_at, objects_at, text_at
 from memoryd_client.connection.failures import LocalFailure
 
 CALL_SECONDS = 10.0
@@ -25,7 +20,7 @@ Schema = dict[str, object]
 
 
 class Tool(NamedTuple):
-    """One tool: `run` takes the arguments and returns the text that the model reads."""
+    """One tool; `run` takes the arguments and returns the text for the model."""
 
     name: str
     title: str
@@ -45,74 +40,70 @@ def cwd() -> str:
     try:
         return os.environ.get("CLAUDE_PROJECT_DIR") or str(os.getcwd())  # noqa: PTH109 - pathlib is slow to load
     except FileNotFoundError as error:
-        raise LocalFailure("the project's folder is gone", "start the agent again") from error
+        raise LocalFailure("the project's folder is gone", "restart the agent") from error
 
 
 def call(method: str, params: Json, timeout_seconds: float = CALL_SECONDS) -> Json:
-    """The daemon's answer; sockets are loaded for the first one, after the agent was greeted."""
-    from memoryd_client.connection import call as door  # noqa: PLC0415 - see above
+    """The daemon's answer; sockets are imported late, so that the agent's handshake is fast."""
+    from memoryd_client.connection import call as connection  # noqa: PLC0415 - see above
 
-    return door.call(method, params, timeout_seconds)
+    return connection.call(method, params, timeout_seconds)
 
 
 def params(**values: object) -> dict[str, object]:
-    return {"cwd": cwd()} | {key: value for key, value in values.items() if value}
+    """The daemon's params, without what the model left out or left empty."""
+    return {"cwd": cwd()} | {key: value for key, value in values.items() if value not in (None, "")}
 
 
 def recall(arguments: Json) -> str:
-    """What this session has not been given yet; when that is nothing, what it has."""
-    asked = params(
-        query=text_at(arguments, "query"),
-        limit=int(number_at(arguments, "limit")),
-    )
+    """Memories that this session does not have yet; if there are none, those that it has."""
+    question = params(query=arguments.get("query"), limit=arguments.get("limit"))
     session = os.environ.get("CLAUDE_CODE_SESSION_ID", "")
-    new = asked | {"session_id": session} if session else asked
-    found = text_at(call("recall", new, RECALL_SECONDS), "text")
+    for_session = question | {"session_id": session} if session else question
+    found = text_at(call("recall", for_session, RECALL_SECONDS), "text")
     if not found and session:
-        found = text_at(call("recall", asked, RECALL_SECONDS), "text")
-    return found or "Nothing in memory fits this."
+        found = text_at(call("recall", question, RECALL_SECONDS), "text")
+    return found or "No memory matches this."
 
 
 def remember(arguments: Json) -> str:
     text = text_at(arguments, "text")
-    asked = params(
-        name=text_at(arguments, "name") or name_for(text),
-        description=text_at(arguments, "description") or description_for(text),
-        type=text_at(arguments, "type"),
-        body=text,
-        scope=text_at(arguments, "scope"),
-        supersedes=text_at(arguments, "supersedes"),
+    memory = params(
+        name=arguments.get("name") or name_for(text),
+        type=arguments.get("type"),
+        body=arguments.get("text"),
+        scope=arguments.get("scope"),
+        supersedes=arguments.get("supersedes"),
         by="agent",
-    )
-    return f"Saved as {text_at(call('memory/save', asked), 'path')}."
+    ) | {"description": arguments.get("description") or description_for(text)}
+    return f"Saved as {text_at(call('memory/save', memory), 'path')}."
 
 
 def forget(arguments: Json) -> str:
-    answer = call("memory/forget", params(path=text_at(arguments, "memory"), by="agent"))
-    kept = int(number_at(answer, "version"))
-    return f"Forgotten. The history keeps it as version {kept}; memoryd restore brings it back."
+    memory = arguments.get("memory")
+    call("memory/forget", params(path=memory, by="agent"))
+    return f"Forgotten. The person can undo this with: memoryd restore {memory}"
 
 
 def list_memories(arguments: Json) -> str:
-    asked = params(
-        type=text_at(arguments, "type"),
-        scope=text_at(arguments, "scope"),
-        retired=arguments.get("retired") is True,
+    wanted = params(
+        type=arguments.get("type"),
+        scope=arguments.get("scope"),
+        retired=arguments.get("retired"),
     )
-    found = [Memory.read(one) for one in objects_at(call("memory/list", asked), "memories")]
+    found = [Memory.read(one) for one in objects_at(call("memory/list", wanted), "memories")]
     return "\n".join(map(line_of, found)) or "There are no memories yet."
 
 
 def line_of(memory: Memory) -> str:
-    mark = ", retired" if memory.retired else ""
-    file = memory.path.rpartition("/")[2]
-    return f"- [{memory.type}] {file} ({memory.scope}, {memory.age}{mark}): {memory.description}"
+    about = f"{memory.scope} scope, {memory.age}{', retired' if memory.retired else ''}"
+    return f"- [{memory.type}] {memory.file} ({about}): {memory.description}"
 
 
 def history(arguments: Json) -> str:
-    version = int(number_at(arguments, "version"))
-    answer = call("memory/history", params(path=text_at(arguments, "memory"), version=version))
-    if version:
+    version = arguments.get("version")
+    answer = call("memory/history", params(path=arguments.get("memory"), version=version))
+    if version is not None:
         return text_at(answer, "content")
     return "\n".join(map(version_line, objects_at(answer, "versions")))
 
@@ -130,16 +121,16 @@ TOOLS = (
     Tool(
         "recall",
         "Recall memories",
-        "Finds what is remembered about a question: decisions, preferences, corrections, places to "
-        "look. Ask before you assume how this person or project works. Each memory comes with its "
-        "age; check an old one against the code before you rely on it.",
+        "Finds what is remembered about a question: decisions, preferences, corrections, where to "
+        "look. Use it before you assume how this person or project works. Each memory has its age; "
+        "check an old one against the code before you rely on it.",
         {
             "query": words("what you want to know, in a sentence or a few words"),
             "limit": {
                 "type": "integer",
                 "minimum": 1,
                 "maximum": 20,
-                "description": "how many memories at the most; 5 if not given",
+                "description": "at most this many memories (default: 5)",
             },
         },
         ("query",),
@@ -150,18 +141,18 @@ TOOLS = (
         "remember",
         "Remember something",
         "Saves one thing for later sessions. Use it when the person asks you to remember, corrects "
-        "how you work, or tells what the code cannot show. Not for what the repository says "
-        "already, and never for secrets.",
+        "how you work, or says what the code cannot show. Not for what the repository already "
+        "says, and never for secrets.",
         {
-            "text": words("what to remember; for feedback and project facts also why it is so"),
+            "text": words("what to remember; for feedback and project facts, also why"),
             "type": words(
                 "user: who the person is; feedback: how to work; project: what is going on; "
                 "reference: where to look outside the repository",
                 enum=list(TYPES),
             ),
-            "name": words("a short title; the first words of the text if not given"),
-            "description": words("one line that tells whether to open it"),
-            "scope": words("project if not given; user follows the person", enum=list(SCOPES)),
+            "name": words("a short title (default: the first sentence of the text)"),
+            "description": words("one line that says when it matters"),
+            "scope": words("user: for all projects (default: project)", enum=list(SCOPES)),
             "supersedes": words("an older memory that this one replaces"),
         },
         ("text", "type"),
@@ -171,7 +162,7 @@ TOOLS = (
     Tool(
         "forget",
         "Forget a memory",
-        "Removes a memory that is wrong or not wanted any more. Its history stays.",
+        "Removes a memory that is wrong or no longer wanted. Its history stays.",
         {"memory": MEMORY},
         ("memory",),
         forget,
@@ -184,7 +175,7 @@ TOOLS = (
         {
             "type": words("only this type", enum=list(TYPES)),
             "scope": words("only this scope", enum=list(SCOPES)),
-            "retired": {"type": "boolean", "description": "also those that were replaced"},
+            "retired": {"type": "boolean", "description": "include memories that were replaced"},
         },
         (),
         list_memories,
@@ -193,7 +184,7 @@ TOOLS = (
     Tool(
         "history",
         "History of a memory",
-        "Lists the versions of a memory, newest first; with a version, the text it had then.",
+        "Lists the versions of a memory, newest first; with a version, returns its text.",
         {
             "memory": MEMORY,
             "version": {"type": "integer", "minimum": 1, "description": "show this version's text"},
@@ -224,42 +215,6 @@ def tool_json(tool: Tool) -> Schema:
     }
 
 
-def wrong_arguments(tool: Tool, arguments: Mapping[str, object]) -> str:
-    """What a caller must mend in its arguments; empty when nothing."""
-    unknown = [name for name in arguments if name not in tool.properties]
-    if unknown:
-        return f"{tool.name} has no {', '.join(unknown)}; it has {', '.join(tool.properties)}"
-    missing = [name for name in tool.required if is_blank(arguments.get(name))]
-    if missing:
-        return f"{tool.name} needs {', '.join(missing)}"
-    complaints = (
-        f"{name} must be {wanted}"
-        for name, value in arguments.items()
-        if (wanted := what_is_wanted(as_object(tool.properties[name]), value))
-    )
-    return "; ".join(complaints)
-
-
-def is_blank(value: object) -> bool:
-    return value is None or (isinstance(value, str) and not value.strip())
-
-
-def what_is_wanted(schema: Json, value: object) -> str:
-    """What a value of this schema is, for one that is not; empty where it is."""
-    kind, choices = text_at(schema, "type"), items_at(schema, "enum")
-    if kind == "boolean":
-        return "" if isinstance(value, bool) else "true or false"
-    if kind == "integer":
-        least, most = number_at(schema, "minimum"), number_at(schema, "maximum")
-        fits = isinstance(value, int) and not isinstance(value, bool) and value >= least
-        if fits and not (most and isinstance(value, int) and value > most):
-            return ""
-        return f"a whole number from {least}" + (f" to {most}" if most else "")
-    if choices:
-        return "" if value in choices else f"one of {', '.join(map(str, choices))}"
-    return "" if isinstance(value, str) else "text"
-
-
 def resources() -> list[Schema]:
     """The index, and one resource for each memory."""
     found = [Memory.read(one) for one in objects_at(call("memory/list", params()), "memories")]
@@ -271,7 +226,7 @@ def resources() -> list[Schema]:
     }
     return [index] + [
         {
-            "uri": f"{TOPIC}{memory.path.rpartition('/')[2]}",
+            "uri": f"{TOPIC}{memory.file}",
             "name": memory.name,
             "description": memory.description,
             "mimeType": "text/markdown",
@@ -281,9 +236,9 @@ def resources() -> list[Schema]:
 
 
 def resource_text(uri: str) -> str:
-    """The text behind a resource's address; the daemon says when there is none."""
+    """The text of a resource; raises Failure if it does not exist."""
     if uri == INDEX:
         return list_memories({})
     if not uri.startswith(TOPIC):
-        raise LocalFailure(f"there is no resource {uri!r}", "resources/list shows them")
+        raise LocalFailure(f"there is no resource {uri!r}", "resources/list lists them")
     return text_at(call("memory/get", params(path=uri.removeprefix(TOPIC))), "content")

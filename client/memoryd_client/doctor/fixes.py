@@ -1,4 +1,4 @@
-"""What to type about a state that the daemon, or its silence, tells of."""
+"""What a state means that the daemon reports, and what to type to fix it."""
 
 import sys
 from pathlib import Path
@@ -6,10 +6,11 @@ from pathlib import Path
 from memoryd_client.connection.failures import LocalFailure
 from memoryd_client.connection.locations import Locations
 
+# Why nothing is sent to the model at the moment.
 PAUSES = {
-    "day-cap": "the cap of the day is reached",
-    "month-cap": "the cap of the month is reached",
-    "breaker-open": "the provider fails again and again",
+    "day-cap": "the daily budget is used up",
+    "month-cap": "the monthly budget is used up",
+    "breaker-open": "the provider keeps failing",
     "provider-down": "the provider does not answer",
     "provider-paused": "the provider asked for a pause",
     "provider-refused": "the provider refuses the key or the model",
@@ -17,37 +18,41 @@ PAUSES = {
 
 
 def turn_on(reason: str) -> str:
-    """How memory is turned on again, by the daemon's reason why it is off."""
+    """How to turn memory on again, by the daemon's reason why it is off."""
     if "autoMemoryEnabled" in reason:
-        return "take autoMemoryEnabled out of those settings"
+        return "remove autoMemoryEnabled from those settings"
     if reason.endswith("is set"):
-        return f"unset {reason.removesuffix(' is set')}, then start memoryd again"
+        return f"unset {reason.removesuffix(' is set')}, then restart memoryd"
     return "memoryd on --all" if "all projects" in reason else "memoryd on"
 
 
-def go_on(reason: str, config: Path) -> str:
+def pause_words(reason: str) -> str:
+    return PAUSES.get(reason, reason or "the budget is used up")
+
+
+def end_pause(reason: str, config: Path) -> str:
     """How a pause in spending ends, by the daemon's reason for it."""
     if reason == "provider-refused":
-        return "mend the key or the model's name; memoryd doctor --provider tries them"
+        return "fix the key or the model's name; memoryd doctor --provider tries them"
     if reason.startswith(("provider", "breaker")):
-        return "it goes on by itself; memoryd doctor --provider tries the provider now"
+        return "it continues by itself; memoryd doctor --provider tries the provider now"
     name = "usd_per_month" if reason == "month-cap" else "usd_per_day"
-    return f"wait, or raise budget.{name} in {config} and start memoryd again"
+    return f"wait, or raise budget.{name} in {config} and restart memoryd"
 
 
-def start_again(places: Locations) -> str:
-    """What to type so that the daemon that runs is the one that is installed."""
+def restart(places: Locations) -> str:
+    """How to replace the running daemon by the installed version."""
     if not places.service.exists():
         return "stop it with memoryd stop, then run memoryd serve"
-    if sys.platform == "darwin" or runs_another(places):
+    if sys.platform == "darwin" or other_command(places):
         return "memoryd install --service"
     return "systemctl --user restart memoryd"
 
 
-def end_it(places: Locations) -> str:
-    """What to type about a daemon that is there and does not answer."""
+def kill(places: Locations) -> str:
+    """How to end a daemon that is running and does not answer."""
     if places.service.exists():
-        return start_again(places)
+        return restart(places)
     try:
         process = (places.state / "memoryd.lock").read_text("ascii").strip()
     except (OSError, ValueError):
@@ -55,9 +60,9 @@ def end_it(places: Locations) -> str:
     return f"kill -9 {process or 'it'}, then run memoryd serve; nothing is lost"
 
 
-def runs_another(places: Locations) -> str:
-    """The command of the service, where that is not this memoryd; empty where it is."""
-    from memoryd_client.install import units  # noqa: PLC0415 - no other command pays for it
+def other_command(places: Locations) -> str:
+    """The command that the service runs, if that is another memoryd than this one; else empty."""
+    from memoryd_client.install import units  # noqa: PLC0415 - most commands do not need it
     from memoryd_client.install.service import command_path  # noqa: PLC0415 - likewise
 
     try:
