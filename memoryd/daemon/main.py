@@ -131,7 +131,7 @@ async def serve(world: Environment, stack: ExitStack) -> None:  # noqa: PLR0915 
         lambda: wiring.load_recall(world, scopes, store, surfaced, models, errands.soon), surfaced
     )
     told.listeners.append(recall.changed)
-    errors = [f"state.db was damaged; it is now {state.put_aside}"] if state.put_aside else []
+    errors = [state.problem] if state.problem else []
     memories = Catalog(scopes, store, time.time)
     ears = Ears()
     following = wiring.Following(world, state, scopes, hub, ears)

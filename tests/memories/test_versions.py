@@ -161,15 +161,41 @@ def test_a_version_from_outside_is_attributed_once_its_author_is_known(world: Wo
     assert (newest.cause, newest.session_id) == ("agent", "s7")
 
 
-def test_old_versions_are_thinned_but_the_newest_stay(world: World) -> None:
+def test_versions_are_numbered_per_memory(world: World) -> None:
+    one, other = world.save("One", "a"), world.save("Other", "b")
+    for file, old, new in ((one, "a\n", "c\n"), (other, "b\n", "d\n"), (one, "c\n", "e\n")):
+        world.edit(file, old, new)
+        world.store.notice(world.directory)
+    assert [v.version for v in world.versions.history(world.cwd, one)] == [3, 2, 1]
+    assert [v.version for v in world.versions.history(world.cwd, other)] == [2, 1]
+    assert world.memories.get(world.cwd, other).version == 2
+    assert world.memories.forget(world.cwd, other).version == 2
+    assert world.versions.restore(world.cwd, other, 1).version == 4
+    assert world.body(other) == "b"
+
+
+def test_a_number_is_not_used_again_when_older_ones_are_pruned(world: World) -> None:
+    file = world.save("Counter", "n0")
+    for number in range(5):
+        world.edit(file, f"n{number}", f"n{number + 1}")
+        world.store.notice(world.directory)
+    world.now += 400 * DAY
+    assert world.history.prune(now=world.now, keep_days=365, keep_versions=2) == 4
+    assert [v.version for v in world.versions.history(world.cwd, file)] == [6, 5]
+    world.edit(file, "n5", "n6")
+    assert [v.version for v in world.versions.history(world.cwd, file)] == [7, 6, 5]
+    assert "n4" in world.versions.text(world.cwd, file, 5)
+
+
+def test_old_versions_are_pruned_but_the_newest_stay(world: World) -> None:
     file = world.save("Counter", "n0")
     for number in range(30):
         world.edit(file, f"n{number}", f"n{number + 1}")
         world.store.notice(world.directory)
         world.now += DAY
     before = len(world.versions.history(world.cwd, file))
-    assert world.history.thin_out(now=world.now, keep_days=365, keep_versions=20) == 0
-    gone = world.history.thin_out(now=world.now + 400 * DAY, keep_days=365, keep_versions=20)
+    assert world.history.prune(now=world.now, keep_days=365, keep_versions=20) == 0
+    gone = world.history.prune(now=world.now + 400 * DAY, keep_days=365, keep_versions=20)
     kept = world.versions.history(world.cwd, file)
     assert (gone, len(kept)) == (before - 20, 20)
     assert "n30" in world.versions.text(world.cwd, file, kept[0].version)
