@@ -18,10 +18,10 @@ from memoryd.api.handlers.spending import ExtractMethods, QueueStatus, SpendingS
 from memoryd.api.handlers.transcripts import TranscriptMethods
 from memoryd.api.rules import protocol
 from memoryd.base.errors import MemorydError
-from memoryd.base.timestamps import moment
+from memoryd.base.timestamps import iso_time, moment
 from memoryd.dreams.dreamer import DreamStatus
 from memoryd.memories.catalog import Catalog, Saved
-from memoryd.memories.rules.topics import Topic, iso_time
+from memoryd.memories.rules.topics import Topic
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.versions import Versions
 from memoryd.system.landlock import Fences, fences

@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from memoryd.base.errors import InvalidInput, NotFound
+from memoryd.base.timestamps import iso_time
 from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import INDEX_FILE, Scope, Topic, TopicType
@@ -135,7 +136,7 @@ class Catalog:
             description=one.topic.description,
             type=one.topic.type,
             scope=one.directory.scope,
-            modified=topics.iso_time(one.modified),
+            modified=iso_time(one.modified),
             age=topics.age_in_words(one.modified, now),
             stale=topics.is_stale(one.modified, now),
             bytes=one.bytes,

@@ -16,12 +16,13 @@ import msgspec
 
 from memoryd.base import paths
 from memoryd.base.errors import Conflict, MemorydError
+from memoryd.base.timestamps import iso_time
 from memoryd.memories.records import MemoryDirectory
-from memoryd.memories.rules import daily_log, topics
+from memoryd.memories.rules import daily_log
 from memoryd.memories.rules.daily_log import LogEntry, LogSection
 from memoryd.system.folder import Content, Folder, version_of
-from memoryd.text.invisible import strip_invisible
-from memoryd.text.masking.mask import mask
+from memoryd.text.decode import decoded
+from memoryd.text.masking.mask import presentable
 
 TRIES: Final = 5
 # Of these it is remembered how far they were read; older ones were read, or never will be.
@@ -51,11 +52,10 @@ def add(directory: MemoryDirectory, section: LogSection, now: float) -> str:
     day = datetime.fromtimestamp(now).astimezone().date()
     file = file_of(day)
     entries = tuple(
-        msgspec.structs.replace(one, text=mask(strip_invisible(one.text)))
-        for one in section.entries
+        msgspec.structs.replace(one, text=presentable(one.text)) for one in section.entries
     )
     section = msgspec.structs.replace(section, entries=entries)
-    text = daily_log.rendered(section, day, topics.iso_time(now))
+    text = daily_log.rendered(section, day, iso_time(now))
     for tries_left in reversed(range(TRIES)):
         with Folder.open(directory.path, beneath=directory.beneath, create=True) as folder:
             current = folder.current(file)
@@ -76,7 +76,7 @@ def turn_marks_since(directory: MemoryDirectory, moment: float) -> frozenset[str
     """The turns that have a section in the logs of the days since then."""
     first = datetime.fromtimestamp(moment).astimezone().date() - timedelta(days=1)
     logs = [_read(directory, day) for day in log_days(directory) if day >= first]
-    return frozenset().union(*(daily_log.turn_marks_in(_text(log.data)) for log in logs if log))
+    return frozenset().union(*(daily_log.turn_marks_in(decoded(log.data)) for log in logs if log))
 
 
 def unread(
@@ -98,7 +98,7 @@ def unread(
             continue
         is_old = is_lost and content.modified < since
         start = len(content.data) if is_old else _start(content.data, marks.get(file))
-        entries += daily_log.entries_in(_text(content.data[start:]), day)
+        entries += daily_log.entries_in(decoded(content.data[start:]), day)
         if day in days[-REMEMBERED_LOGS:]:
             reached[file] = LogMark(len(content.data), content.version)
     return UnreadLogs(tuple(entries), reached)
@@ -145,7 +145,3 @@ def _start(data: bytes, mark: LogMark | None) -> int:
     if mark is None or version_of(data[: mark.bytes]) != mark.sha256:
         return 0
     return mark.bytes
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace")

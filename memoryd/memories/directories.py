@@ -17,10 +17,10 @@ from typing import Final
 
 import msgspec
 
-from memoryd.base.file_stamp import Identity
+from memoryd.base.file_stamp import FileStamp, Identity
 from memoryd.base.paths import Places, team_memory, user_memory
-from memoryd.memories.markdown_files import NEVER_TOPICS, folders_below, is_readable_name
 from memoryd.memories.records import MemoryDirectory
+from memoryd.memories.scan import folders_below, is_readable_name, skipped_folders
 
 # A system has only so many watches for all that a person runs.
 MOST_FOLDERS: Final = 4000
@@ -74,8 +74,7 @@ class _Finding:
 
     def add_what_is_below(self) -> None:
         for directory in self.directories.values():
-            skipped = NEVER_TOPICS | ({"team"} if directory.scope == "project" else frozenset())
-            for folder in folders_below(directory.path, skipped):
+            for folder in folders_below(directory.path, skipped_folders(directory.scope)):
                 self._watch(folder)
 
     def _watch_or_above(self, path: str, beneath: str | None) -> bool:
@@ -93,8 +92,7 @@ class _Finding:
     def _watch(self, folder: str) -> None:
         if len(self.folders) < MOST_FOLDERS and is_readable_name(folder):
             with suppress(OSError):
-                facts = os.stat(folder)  # noqa: PTH116 - many of them
-                self.folders[folder] = (facts.st_dev, facts.st_ino)
+                self.folders[folder] = FileStamp.of(os.stat(folder)).identity  # noqa: PTH116 - many
 
 
 def _is_folder(path: str, beneath: str | None = None) -> bool:

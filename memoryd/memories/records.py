@@ -2,10 +2,10 @@
 
 import msgspec
 
+from memoryd.base.file_stamp import FileStamp
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import Scope, Topic, TopicType
 from memoryd.memories.version_table import Cause
-from memoryd.system.folder import Mark
 
 
 class MemoryDirectory(msgspec.Struct, frozen=True):
@@ -28,7 +28,7 @@ class Listed(msgspec.Struct, frozen=True):
     modified: float
     bytes: int
     retired: bool = False
-    mark: Mark | None = None
+    stamp: FileStamp | None = None
     """None where the file was so young that a later change may bear the same times."""
 
     @property
@@ -47,7 +47,7 @@ class Stored(msgspec.Struct, frozen=True):
     data: bytes = b""
     number: int = 0
     """The version's number in the history, 0 where it has none yet."""
-    mark: Mark | None = None
+    stamp: FileStamp | None = None
     """What to know the file again by, None for one of the past."""
 
     @property

@@ -19,14 +19,17 @@ import msgspec
 import structlog
 
 from memoryd.base.errors import Conflict, InvalidInput, MemorydError, NotFound, Refused
+from memoryd.base.file_stamp import FileStamp
+from memoryd.base.timestamps import iso_time
 from memoryd.memories.records import Listed, MemoryChanged, MemoryDirectory, Stored
 from memoryd.memories.rules import index, topics
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
-from memoryd.memories.scan import Listing, open_folder, shown
+from memoryd.memories.scan import Scanner, open_folder, shown
 from memoryd.memories.version_table import Cause, VersionTable
-from memoryd.system.cancellation import to_the_end, while_wanted
-from memoryd.system.folder import Content, Folder, Mark, version_of
+from memoryd.system.cancellation import cancellable, uncancellable
+from memoryd.system.folder import Content, Folder, version_of
 from memoryd.system.notices import Notices
+from memoryd.text.decode import decoded
 from memoryd.text.masking.mask import presentable
 
 TOPIC_LIMIT_BYTES: Final = 256 * 1024
@@ -51,15 +54,15 @@ class Store:
         self._now = now
         self._skip_index = skip_index
         self._notices = notices or Notices()
-        self._listing = Listing()
-        self._noticed: dict[str, dict[str, Mark | None]] = {}
+        self._scanner = Scanner()
+        self._noticed: dict[str, dict[str, FileStamp | None]] = {}
         self._locks: dict[str, threading.RLock] = {}
         self._guard = threading.Lock()
 
     def scan(self, directory: MemoryDirectory) -> list[Listed]:
         """All memories of a directory, newest first; an absent directory has none."""
-        found = self._listing.listed(directory)
-        marked = _with_retired(found, topics.iso_time(self._now())[:10])
+        found = self._scanner.topic_files(directory)
+        marked = _with_retired(found, iso_time(self._now())[:10])
         return sorted(marked, key=lambda one: (-one.modified, one.file))
 
     def scan_at(self, directory: MemoryDirectory, at: float) -> list[Listed]:
@@ -69,7 +72,7 @@ class Store:
             Listed(directory, one.file, topic, one.modified, len(one.data))
             for one, topic in zip(stored, shown([one.topic for one in stored]), strict=True)
         ]
-        return _with_retired(found, topics.iso_time(at)[:10])
+        return _with_retired(found, iso_time(at)[:10])
 
     def read(self, directory: MemoryDirectory, file: str) -> Stored:
         """One topic file, or the index, as it is now."""
@@ -82,13 +85,13 @@ class Store:
             content.version,
             content.modified,
             content.data,
-            mark=content.mark,
+            stamp=content.stamp,
         )
 
     def read_all(self, directory: MemoryDirectory) -> list[Stored]:
         """Every topic file whole; one that vanishes or is no plain file is passed over."""
         found = []
-        for one in while_wanted(self.scan(directory)):
+        for one in cancellable(self.scan(directory)):
             with suppress(MemorydError):
                 found.append(self.read(directory, one.file))
         return found
@@ -100,7 +103,7 @@ class Store:
             Stored(
                 directory,
                 file,
-                then.data.decode("utf-8", "replace"),
+                decoded(then.data),
                 version_of(then.data),
                 then.since,
                 then.data,
@@ -258,10 +261,10 @@ class Store:
         """As `notice`, some at a time: nobody is held up for long, and a caller can give way."""
         noticed = self._noticed.setdefault(directory.path, {})
         known = dict(noticed)
-        marks = {one.file: one.mark for one in self._listing.listed(directory)}
+        marks = {one.file: one.stamp for one in self._scanner.topic_files(directory)}
         touched = [file for file, mark in marks.items() if not mark or known.get(file) != mark]
         touched += sorted(known.keys() - marks.keys())
-        for start in while_wanted(range(0, len(touched), NOTICED_AT_ONCE)):
+        for start in cancellable(range(0, len(touched), NOTICED_AT_ONCE)):
             some = touched[start : start + NOTICED_AT_ONCE]
             # The lock is the writers': what they have not recorded yet is nobody else's.
             with self._locked(directory):
@@ -310,7 +313,7 @@ class Store:
         if self._skip_index:
             return False
         for _ in range(INDEX_TRIES):
-            with to_the_end():  # the file is written: its line must follow
+            with uncancellable():  # the file is written: its line must follow
                 alive = [one for one in self.scan(directory) if not one.retired]
             current = folder.current(INDEX_FILE)
             before = _text(current) if current else ""
@@ -388,12 +391,12 @@ def _check_savable(topic: Topic) -> None:
 def _found_outside(directory: MemoryDirectory, file: str, data: bytes | None) -> MemoryChanged:
     if data is None:
         return MemoryChanged(directory, file, "", "outside")
-    type_ = topics.parse(data.decode("utf-8", "replace")).type
+    type_ = topics.parse(decoded(data)).type
     return MemoryChanged(directory, file, version_of(data), "outside", "", type_)
 
 
 def _text(content: Content) -> str:
-    return content.data.decode("utf-8", "replace")
+    return decoded(content.data)
 
 
 def _pointer(file: str, topic: Topic) -> str:

@@ -19,6 +19,7 @@ from memoryd.base import config
 from memoryd.base.errors import NotFound
 from memoryd.system.database import Database
 from memoryd.system.folder import version_of
+from memoryd.text.decode import decoded
 
 SECONDS_A_DAY = 86_400.0
 
@@ -182,7 +183,7 @@ class VersionTable:
             limit,
         )
         return [
-            Latest(folder, file, at, cause, zlib.decompress(packed).decode("utf-8", "replace"))
+            Latest(folder, file, at, cause, decoded(zlib.decompress(packed)))
             for folder, file, at, cause, packed in msgspec.convert(
                 rows, list[tuple[str, str, float, str, bytes]]
             )

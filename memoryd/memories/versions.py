@@ -11,6 +11,7 @@ from memoryd.memories.rules import headers
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import Version, VersionTable
+from memoryd.text.decode import decoded
 from memoryd.text.masking.mask import presentable
 
 
@@ -41,7 +42,7 @@ class Versions:
         """What a version said, as far as it may be shown."""
         place = self._find(cwd, named)
         data = self._history.content(place.directory.path, place.file, version)
-        return presentable(data.decode("utf-8", "replace"))
+        return presentable(decoded(data))
 
     def restore(self, cwd: str, named: str, version: int | None) -> Saved:
         """Makes a version the present one again.

@@ -20,11 +20,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
 import msgspec
 
 from memoryd.base.errors import Conflict, NotFound, Refused, StorageError
+from memoryd.base.file_stamp import FileStamp
 
 FOLDER_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
@@ -43,30 +44,17 @@ _CREATE_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-class Mark(NamedTuple):
-    """By what a file is told to be the one that was read; its time of change nobody can set."""
-
-    inode: int
-    size: int
-    modified_ns: int
-    changed_ns: int
-
-
 class Content(msgspec.Struct, frozen=True):
     """The bytes of a file at one moment, and what names that version of it."""
 
     data: bytes
     version: str
     modified: float
-    mark: Mark
+    stamp: FileStamp
 
 
 def version_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
-
-
-def mark_of(facts: os.stat_result) -> Mark:
-    return Mark(facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
 
 
 class Folder:
@@ -141,7 +129,7 @@ class Folder:
                 os.close(handle)
         if len(data) > limit_bytes:
             raise Refused(f"{self._joined(relative)} is larger than {limit_bytes} bytes")
-        return Content(data, version_of(data), facts.st_mtime, mark_of(facts))
+        return Content(data, version_of(data), facts.st_mtime, FileStamp.of(facts))
 
     def current(self, relative: str) -> Content | None:
         """The file as it is, or None where there is none."""
@@ -199,8 +187,8 @@ class Folder:
                         removed += 1
         return removed
 
-    def _expect(self, relative: str, over: str | None) -> tuple[int, Mark | None]:
-        """The mode and the mark of the version that may be replaced."""
+    def _expect(self, relative: str, over: str | None) -> tuple[int, FileStamp | None]:
+        """The mode and the stamp of the version that may be replaced."""
         found = self.current(relative)
         if (found.version if found else None) != over:
             raise Conflict(
@@ -211,12 +199,12 @@ class Folder:
             return FILE_MODE, None
         with _deeds(self._joined(relative), "read"):
             facts = os.stat(relative, dir_fd=self._handle, follow_symlinks=False)
-        return stat.S_IMODE(facts.st_mode), found.mark
+        return stat.S_IMODE(facts.st_mode), found.stamp
 
-    def _put_in_place(self, folder: int, temporary: str, name: str, seen: Mark | None) -> None:
+    def _put_in_place(self, folder: int, temporary: str, name: str, seen: FileStamp | None) -> None:
         if seen is None:
             _rename_to_nothing(folder, temporary, name)
-        elif seen == mark_of(os.stat(name, dir_fd=folder, follow_symlinks=False)):
+        elif seen == FileStamp.of(os.stat(name, dir_fd=folder, follow_symlinks=False)):
             os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
         else:
             raise Conflict(f"{name} was changed while it was being written; it was left as it is")

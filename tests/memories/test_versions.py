@@ -7,8 +7,9 @@ import pytest
 
 from memoryd.base.errors import InvalidInput, NotFound
 from memoryd.base.paths import places
+from memoryd.base.timestamps import iso_time
 from memoryd.memories.catalog import Catalog
-from memoryd.memories.rules.topics import Topic, iso_time
+from memoryd.memories.rules.topics import Topic
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
@@ -141,7 +142,7 @@ def test_a_change_by_others_is_noticed_once_and_told(world: World) -> None:
 def test_a_change_that_leaves_size_and_time_as_they_were_is_noticed(world: World) -> None:
     file = world.save("Database", "sqlite")
     path = Path(world.directory.path) / file
-    while world.store.scan(world.directory)[0].mark is None:  # until it is no news
+    while world.store.scan(world.directory)[0].stamp is None:  # until it is no news
         world.store.notice(world.directory)
     for old, new in (("sqlite", "oracle"), ("oracle", "duckdb"), ("duckdb", "sqlite")):
         times = path.stat()

@@ -149,12 +149,12 @@ def test_the_store_saves_with_history_and_index_behind_the_fence(tmp_path: Path)
     topic = Topic(name="Use tabs", description="how", type="feedback", body="Use tabs.\n" * 5000)
     handles = [os.open(tmp_path / name, os.O_RDONLY) for name in ("memory", "state")]
     try:
-        for number in range(20):
+        for _ in range(20):
             saved = run_fenced(
                 Fence(writable=tuple(handles)),
                 lambda: store.save(memory, topic, cause="extraction"),
             )
-            assert saved.number == number + 1
+            assert saved.number == 1
     finally:
         for handle in handles:
             os.close(handle)

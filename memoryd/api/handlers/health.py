@@ -16,6 +16,7 @@ import msgspec
 
 from memoryd.base import paths
 from memoryd.base.errors import MemorydError
+from memoryd.base.timestamps import iso_time
 from memoryd.llm.connect import ModelServer
 from memoryd.llm.rules.messages import ModelRequest, Text, UserTurn
 from memoryd.memories.records import Listed, MemoryDirectory
@@ -114,7 +115,7 @@ class Health:
                 name=presentable(topics.title_of(topics.parse(one.text), one.file)),
                 path=f"{one.folder}/{one.file}",
                 project=self._scopes.owner(MemoryDirectory(one.folder, "project")),
-                at=topics.iso_time(one.at),
+                at=iso_time(one.at),
                 cause=one.cause,
             )
             for one in self._history.latest(RECENT)

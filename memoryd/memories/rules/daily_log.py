@@ -25,6 +25,7 @@ from typing import get_args
 import msgspec
 
 from memoryd.memories.rules.topics import TYPES, TopicType, Trust
+from memoryd.text.shorten import one_line
 
 _TYPES = "|".join(TYPES)
 _MARK = re.compile(
@@ -143,7 +144,7 @@ def _marks(text: str) -> Sequence[re.Match[str]]:
 
 def _line(entry: LogEntry, day: date) -> str:
     said_on = "" if entry.at.date() == day else f"{entry.at:%Y-%m-%d} "
-    text = " ".join(entry.text.split())
+    text = one_line(entry.text)
     return f"- {said_on}{entry.at:%H:%M} ({entry.type}, {entry.trust}) {text}"
 
 

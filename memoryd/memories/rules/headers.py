@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import msgspec
 
 from memoryd.text.lazy_regex import late
+from memoryd.text.shorten import one_line
 
 if TYPE_CHECKING:
     from frontmatter.default_handlers import BaseHandler
@@ -149,7 +150,7 @@ def change(text: str, changes: Mapping[str, str | None]) -> str:
 
 def scalar(value: str) -> str:
     """The value as one line that every YAML reader takes for this very text."""
-    flat = " ".join(value.split())
+    flat = one_line(value)
     if _is_plain(flat):
         return flat
     quoted = json.dumps(flat, ensure_ascii=False)

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 import msgspec
 
 from memoryd.text.invisible import strip_invisible
+from memoryd.text.shorten import cut_at_line_bytes, cut_at_word, one_line
 
 LINE_LIMIT: Final = 200
 BYTE_LIMIT: Final = 25_000
@@ -63,11 +64,8 @@ def pointer(title: str, file: str, hook: str) -> str:
     """
     link = _UNSAFE_IN_A_LINK.sub(_percent_encoded, file)
     head = f"- [{_short_title(title) or _short_title(file)}]({link})"
-    flat_hook = _flat(hook)
-    room = max(20, HOOK_LINE_CHARACTERS - len(head) - 3)
-    if len(flat_hook) > room:
-        flat_hook = flat_hook[: room - 1].rpartition(" ")[0].rstrip(",;:.") + "…"
-    return f"{head} — {flat_hook}" if flat_hook else head
+    short_hook = cut_at_word(_flat(hook), max(20, HOOK_LINE_CHARACTERS - len(head) - 3))
+    return f"{head} — {short_hook}" if short_hook else head
 
 
 def whole_pointers(lines: Sequence[str]) -> dict[int, str]:
@@ -118,9 +116,7 @@ def loaded(text: str) -> LoadedIndex:
     total_lines = len(lines) - (lines[-1] == "")
     total_bytes = len(text.encode("utf-8", "replace"))
     kept = text if total_lines <= LINE_LIMIT else "\n".join(lines[:LINE_LIMIT]) + "\n"
-    raw = kept.encode("utf-8", "replace")
-    if len(raw) > BYTE_LIMIT:
-        kept = _at_last_newline(raw[:BYTE_LIMIT])
+    kept = cut_at_line_bytes(kept, BYTE_LIMIT)
     if kept == text:
         return LoadedIndex(text, "")
     shown = kept.count("\n") + (kept != "" and not kept.endswith("\n"))
@@ -130,11 +126,6 @@ def loaded(text: str) -> LoadedIndex:
         f"of {total_bytes} bytes) are loaded. Keep each line under about {HOOK_LINE_CHARACTERS} "
         "characters and move detail into the topic files.",
     )
-
-
-def _at_last_newline(raw: bytes) -> str:
-    end = raw.rfind(b"\n") + 1
-    return (raw[:end] if end else raw).decode("utf-8", "ignore")
 
 
 def _untrue(places: Sequence[_Place], files: Container[str]) -> set[int]:
@@ -213,4 +204,4 @@ def _percent_encoded(match: re.Match[str]) -> str:
 
 def _flat(text: str) -> str:
     """On one line, and opening no comment that would hide the lines below."""
-    return " ".join(strip_invisible(text).split()).replace("<!--", "<! --")
+    return one_line(strip_invisible(text)).replace("<!--", "<! --")

@@ -5,13 +5,14 @@ or nested under `metadata`, a broken header makes a topic without metadata, unkn
 Writing is strict: one form, one place for each field, nothing invisible.
 """
 
-from datetime import UTC, datetime
 from typing import Final, Literal, get_args
 
 import msgspec
 
+from memoryd.base.timestamps import iso_time
 from memoryd.memories.rules import headers
 from memoryd.text.invisible import strip_invisible
+from memoryd.text.shorten import cut_at_line_bytes, one_line
 
 TopicType = Literal["user", "feedback", "project", "reference"]
 Scope = Literal["project", "user", "team", "agent"]
@@ -56,7 +57,7 @@ def parse(text: str) -> Topic:
 
     return Topic(
         name=field("name"),
-        description=" ".join(field("description").split()),
+        description=one_line(field("description")),
         type=_type_named(field("type")),
         created=field("created"),
         source=field("source"),
@@ -115,10 +116,6 @@ def manifest_line(file: str, topic: Topic, modified: float) -> str:
     return f"- {kind}{file} ({iso_time(modified)}): {hook}"
 
 
-def iso_time(moment: float) -> str:
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def days_old(modified: float, now: float) -> int:
     """Whole days since then; a time stamp from the future is as of today."""
     return max(0, int((now - modified) // SECONDS_A_DAY))
@@ -148,15 +145,12 @@ def cut_for_recall(
     content: str, path: str, limit_bytes: int = RECALL_LIMIT_BYTES
 ) -> tuple[str, bool]:
     """At most `limit_bytes`, cut at a line with a note that names the file; and whether it was."""
-    raw = content.encode("utf-8", "replace")
-    if len(raw) <= limit_bytes:
+    total_bytes = len(content.encode("utf-8", "replace"))
+    if total_bytes <= limit_bytes:
         return content, False
-    note = f"\n[cut: {len(raw)} bytes in all; read {path} for the rest]"
-    room = max(0, limit_bytes - len(note.encode("utf-8", "replace")))
-    kept = raw[:room]
-    newline = kept.rfind(b"\n")
-    kept = kept[:newline] if newline > 0 else kept
-    return kept.decode("utf-8", "ignore") + note, True
+    note = f"\n[cut: {total_bytes} bytes in all; read {path} for the rest]"
+    room_bytes = max(0, limit_bytes - len(note.encode("utf-8", "replace")))
+    return cut_at_line_bytes(content, room_bytes).removesuffix("\n") + note, True
 
 
 def _type_named(text: str) -> TopicType | None:
