@@ -31,7 +31,6 @@ from memoryd.extraction.model import ModelExtractor
 from memoryd.extraction.task import Extractor
 from memoryd.llm.connect import ModelServer
 from memoryd.llm.rules.spending import price_of
-from memoryd.memories.rules import headers
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
@@ -198,8 +197,7 @@ def session_methods(
 
 
 async def load_the_rest() -> None:
-    """What takes a while to load, before the first turn or the first save needs it."""
-    await anyio.to_thread.run_sync(headers.handler, abandon_on_cancel=True)
+    """What takes a while to load, before the first turn needs it."""
     await anyio.to_thread.run_sync(
         importlib.import_module, "memoryd.extraction.rules.statements.find", abandon_on_cancel=True
     )
