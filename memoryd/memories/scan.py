@@ -106,6 +106,17 @@ def shown(read: Sequence[Topic]) -> list[Topic]:
     ]
 
 
+def with_retired(found: Sequence[Listed], today: str) -> list[Listed]:
+    """The same memories, marked as retired where they are by that day."""
+    superseded = frozenset(old for one in found for old in one.topic.supersedes)
+    return [
+        msgspec.structs.replace(
+            one, retired=topics.is_retired(one.file, one.topic, superseded, today)
+        )
+        for one in found
+    ]
+
+
 def open_folder(directory: MemoryDirectory, *, create: bool = False) -> Folder:
     return Folder.open(directory.path, beneath=directory.beneath, create=create)
 

@@ -60,18 +60,18 @@ def list_sessions(home: Path) -> Work:
 
 
 def notes(home: Path) -> Work:
-    state = Database.open(str(home / "notes.db"))
+    database = Database.open(str(home / "notes.db"))
     where = places({"HOME": str(home)}, "linux", 1000, str(home))
     return lambda: anyio.to_thread.run_sync(
-        SessionNotes(where, state, None, lambda *_: True, time.time).serve, "long"
+        SessionNotes(where, database, None, lambda *_: True, time.time).serve, "long"
     )
 
 
 def learn_old_turns(home: Path) -> Work:
-    state = Database.open(str(home / "cursors.db"))
+    database = Database.open(str(home / "cursors.db"))
     root = str(projects(home))
     reader = TranscriptReader(
-        root, CursorTable(state), TurnTable(state), lambda cwd: cwd, time.time
+        root, CursorTable(database), TurnTable(database), lambda cwd: cwd, time.time
     )
     (cursor,) = reader.begin(sweep(root))
     return lambda: anyio.to_thread.run_sync(

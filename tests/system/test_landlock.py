@@ -142,8 +142,8 @@ def test_what_the_work_returns_or_raises_comes_back(ground: Ground) -> None:
 
 
 def test_the_store_saves_with_history_and_index_behind_the_fence(tmp_path: Path) -> None:
-    state = Database.open(str(tmp_path / "state/state.db"))
-    store = Store(VersionTable(state), now=lambda: 1_800_000_000.0)
+    database = Database.open(str(tmp_path / "state/state.db"))
+    store = Store(VersionTable(database), now=lambda: 1_800_000_000.0)
     (tmp_path / "memory").mkdir()
     memory = MemoryDirectory(str(tmp_path / "memory"), "project")
     topic = Topic(name="Use tabs", description="how", type="feedback", body="Use tabs.\n" * 5000)
@@ -158,7 +158,7 @@ def test_the_store_saves_with_history_and_index_behind_the_fence(tmp_path: Path)
     finally:
         for handle in handles:
             os.close(handle)
-        state.close()
+        database.close()
     assert len((tmp_path / "memory/MEMORY.md").read_text().splitlines()) == 20
 
 
