@@ -20,6 +20,8 @@ from memoryd.agent.rules.bash_parser import Simple, simple_command
 from memoryd.agent.view import Sighted, View, shown
 from memoryd.system.landlock import Fence
 from memoryd.system.subprocesses import Finished, run_child
+from memoryd.text.decode import decoded
+from memoryd.text.shorten import cut_at_line
 
 COMMAND_SECONDS: Final = 5.0
 OUTPUT_LIMIT_BYTES: Final = 40_000
@@ -53,7 +55,7 @@ def _print(view: View, command: Simple, paths: Sequence[str]) -> str:
                 feed=[text.encode()],
             )
             parts.append(_said(command, finished, given if len(paths) > 1 else ""))
-    return _cut("".join(parts) or "nothing fits")
+    return _shown("".join(parts) or "nothing fits")
 
 
 def _list(view: View, command: Simple, paths: Sequence[str]) -> str:
@@ -76,7 +78,7 @@ def _list(view: View, command: Simple, paths: Sequence[str]) -> str:
             seconds=COMMAND_SECONDS,
             output_limit_bytes=OUTPUT_LIMIT_BYTES,
         )
-    return _cut(_said(command, finished, "") or "nothing fits")
+    return _shown(_said(command, finished, "") or "nothing fits")
 
 
 def _handles(view: View, opened: ExitStack) -> Iterator[int]:
@@ -95,7 +97,7 @@ def _check_open_below(view: View, sighted: Sequence[Sighted]) -> None:
 
 def _said(command: Simple, finished: Finished, path: str) -> str:
     """The output, under the file's name where there are several; Denied when there is only a no."""
-    text = finished.output.decode("utf-8", "replace")
+    text = decoded(finished.output)
     if finished.ended == "deadline":
         if not text:
             raise Denied("too-slow", "the command took too long; ask for less")
@@ -109,10 +111,8 @@ def _said(command: Simple, finished: Finished, path: str) -> str:
     return text
 
 
-def _cut(text: str) -> str:
-    if len(text) <= OUTPUT_LIMIT_BYTES:
-        return text
-    return f"{text[:OUTPUT_LIMIT_BYTES]}\n[cut: ask for less]"
+def _shown(text: str) -> str:
+    return cut_at_line(text, OUTPUT_LIMIT_BYTES, "[cut: ask for less]")
 
 
 def _from_root(view: View, path: str) -> str:

@@ -19,7 +19,7 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from memoryd.text.invisible import strip_invisible
+from memoryd.text.decode import decoded
 
 ALARM_SECONDS: Final = 20
 CONTEXT_CHARACTERS: Final = 3000
@@ -73,7 +73,7 @@ def _answer(question: GrepQuery, frames: Iterator[tuple[int, int, bytes]]) -> Gr
         return GrepAnswer([], is_pattern=False)
     found: dict[tuple[int, int], Match] = {}
     for file, first_line, data in frames:
-        text = data.decode("utf-8", "replace")
+        text = decoded(data)
         for line, text_shown in _matches(pattern, text, first_line, question.width):
             # A long line comes in pieces that overlap; it is told once.
             found.setdefault((file, line), Match(file, line, text_shown))
@@ -99,7 +99,7 @@ def _matches(
 def _masked(text: str, line: slice, at: int) -> str:
     """The line, or as much of it as is safe to show of a long one, with masks for secrets."""
     # Loaded when there is something to show: it costs more than all the rest of this process.
-    from memoryd.text.masking.mask import find_secrets, mask  # noqa: PLC0415
+    from memoryd.text.masking.mask import find_secrets, presentable  # noqa: PLC0415
 
     low, high = max(at - 2 * CONTEXT_CHARACTERS, 0), at + 2 * CONTEXT_CHARACTERS
     # A secret at the edge of what is looked at may be cut and not known; so the edge is not shown.
@@ -110,7 +110,7 @@ def _masked(text: str, line: slice, at: int) -> str:
         if first < end and last > done:
             parts += text[done : max(first, done)], secret.mask
             done = min(last, end)
-    return mask(strip_invisible("".join((*parts, text[done:end]))))
+    return presentable("".join((*parts, text[done:end])))
 
 
 def _cut(line: str, at: int, width: int) -> str:

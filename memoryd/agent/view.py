@@ -25,8 +25,8 @@ from memoryd.base.errors import Conflict, MemorydError, NotFound, StorageError
 from memoryd.memories.records import MemoryDirectory
 from memoryd.system.cancellation import stop_if_cancelled
 from memoryd.system.folder import DEEPEST, Folder, open_beneath, version_of
-from memoryd.text.invisible import strip_invisible
-from memoryd.text.masking.mask import mask
+from memoryd.text.decode import decoded
+from memoryd.text.masking.mask import presentable
 
 TEXT_LIMIT_BYTES: Final = 1024 * 1024
 BINARY_PROBE_BYTES: Final = 8192
@@ -92,7 +92,7 @@ class Walk(msgspec.Struct):
 
 
 def shown(text: str) -> str:
-    return mask(strip_invisible(text))
+    return presentable(text)
 
 
 class View:
@@ -155,7 +155,7 @@ class View:
             raise Denied("too-large", f"it has over {TEXT_LIMIT_BYTES} bytes; use Grep")
         if is_binary(data):
             raise Denied("binary", "it is no text")
-        return Page(sighted.path, shown(data.decode("utf-8", "replace")), version_of(data))
+        return Page(sighted.path, shown(decoded(data)), version_of(data))
 
     @contextmanager
     def parent(self, sighted: Sighted) -> Iterator[tuple[Folder, str]]:

@@ -1,6 +1,6 @@
 """memoryd's own settings as one strict struct: every key of config.toml, its range, its default.
 
-- Every number has its unit or its meaning in its name.
+- The name of every number says its unit or its meaning.
 - Keys and tokens come from the environment and are wrapped, so that no log line, error or encoded
   struct shows one by accident.
 """
@@ -50,10 +50,9 @@ class Budget(SettingsSection, frozen=True, kw_only=True):
 
 
 class Price(SettingsSection, frozen=True, kw_only=True):
-    """US dollars for a million tokens; the long prices hold for prompts over `long_above_tokens`.
+    """US dollars per million tokens; the long prices apply above `long_above_tokens`.
 
-    A cache price that is not given follows from the input price: 1.25 times to write, a tenth to
-    read.
+    A missing cache price follows from the input price: 1.25 times to write, a tenth to read.
     """
 
     input_usd: Usd
@@ -68,7 +67,7 @@ class Price(SettingsSection, frozen=True, kw_only=True):
 class RecallSettings(SettingsSection, frozen=True, kw_only=True):
     limit: Annotated[int, msgspec.Meta(ge=1, le=50)] = 5
     model_dir: OwnPath | None = None
-    # A hook gives up after 300 ms; what comes later is computed for nobody.
+    # A hook gives up after 300 ms; a later answer would be wasted.
     deadline_ms: Annotated[int, msgspec.Meta(ge=1, le=60_000)] = 200
 
 
@@ -102,7 +101,7 @@ class ProjectSettings(SettingsSection, frozen=True, kw_only=True):
 
 
 class Secret:
-    """A value that only `reveal` shows; not printable, not encodable."""
+    """A value that only `reveal` shows; it cannot be printed or encoded."""
 
     __slots__ = ("_value",)
 
@@ -123,15 +122,15 @@ class Secret:
 
 
 class Credentials(msgspec.Struct, frozen=True, kw_only=True):
-    """What the environment says about the provider; the key outranks the token."""
+    """The provider's credentials from the environment; the key takes precedence."""
 
     api_key: Secret | None = None
     auth_token: Secret | None = None
     base_url: str | None = None
 
 
-# Published prices. The row "unknown" is for a model without one of its own: dear on purpose, so
-# that an unpriced name is no way round the cap.
+# Published prices. The row "unknown" is for models without one: expensive on purpose, so that an
+# unknown name is not a way around the cap.
 DEFAULT_PRICES: Mapping[str, Price] = MappingProxyType(
     {
         "claude-haiku-5-5": Price(
@@ -149,7 +148,7 @@ DEFAULT_PRICES: Mapping[str, Price] = MappingProxyType(
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a user can set, each section by its name in config.toml."""
+    """Everything that a user can set; each section has its name in config.toml."""
 
     extraction: ExtractionSettings = ExtractionSettings()
     model: ModelSettings = ModelSettings()
@@ -166,7 +165,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def base_url(self) -> str | None:
-        """The server to talk to, if not the provider's own; config.toml comes first."""
+        """The server to use instead of the provider's own; config.toml takes precedence."""
         return self.model.base_url or self.credentials.base_url
 
     def mode_of(self, root: str) -> ProjectMode:

@@ -1,9 +1,8 @@
 """Reads config.toml and the environment into settings, and says what is wrong with them.
 
 - Nothing is guessed: an unknown key, a wrong type or a value out of range stops the start with an
-  error that names the key and, for a slip of the pen, the nearest valid one.
-- A value is repeated in an error only where it can be no secret: numbers, and words where the valid
-  ones are a closed set.
+  error that names the key and, for a typo, the nearest valid one.
+- An error repeats a value only if it cannot be a secret: numbers, and words from a closed set.
 """
 
 import tomllib
@@ -42,9 +41,9 @@ AnySection = TypeVar("AnySection", bound=SettingsSection)
 
 
 def load_settings(toml_text: str, env: Mapping[str, str]) -> Settings:
-    """The settings that a config.toml (empty if there is none) and the environment amount to.
+    """The settings from a config.toml (empty text if there is none) and the environment.
 
-    Raises ConfigError for the first thing that is wrong with either.
+    Raises ConfigError for the first problem in either.
     """
     document = parsed(toml_text)
     sections = {name: section_named(name, table) for name, table in document.items()}
@@ -60,7 +59,7 @@ def parsed(text: str) -> dict[str, object]:
     except (ValueError, RecursionError) as problem:
         words = str(problem).replace("at end of document", f"at line {len(text.splitlines())}")
         raise ConfigError(
-            f"{FILE} is not valid TOML: {words}", hint=f"mend that line of {FILE}"
+            f"{FILE} is not valid TOML: {words}", hint=f"fix that line of {FILE}"
         ) from None
 
 
@@ -84,7 +83,7 @@ def section_from(kind: type[AnySection], table: object, name: str) -> AnySection
         values[key] = value_from(fields[key].type, value, f"{name}.{key}")
     for key, field in fields.items():
         if field.required and key not in values:
-            raise ConfigError(f"{name} in {FILE} lacks {key}", hint=f"add {key} = ... there")
+            raise ConfigError(f"{name} in {FILE} has no {key}", hint=f"add {key} = ... there")
     return kind(**values)
 
 
@@ -92,7 +91,7 @@ def items_of(table: object, name: str) -> list[tuple[str, object]]:
     if not isinstance(table, dict):
         raise ConfigError(
             f"{name} in {FILE} must be a section, got {shown(table)}",
-            hint=f"write [{name}] on a line of its own, and its keys below",
+            hint=f"write [{name}] on its own line, and its keys below",
         )
     return list(table.items())
 
@@ -105,8 +104,8 @@ def prices_from(table: object) -> dict[str, Price]:
         long = (price.long_above_tokens, price.long_input_usd, price.long_output_usd)
         if None in long and any(part is not None for part in long):
             raise ConfigError(
-                f"{name} in {FILE} has only a part of its prices for long prompts",
-                hint="long_above_tokens, long_input_usd and long_output_usd go together",
+                f"{name} in {FILE} has only some of its prices for long prompts",
+                hint="set long_above_tokens, long_input_usd and long_output_usd together",
             )
     return prices
 
@@ -116,7 +115,7 @@ def projects_from(table: object) -> dict[str, ProjectSettings]:
     for path, row in items_of(table, "projects"):
         if not path.startswith("/"):
             raise ConfigError(
-                f"projects.{path} in {FILE} must be named by an absolute path",
+                f"projects.{path} in {FILE} must be an absolute path",
                 hint='write [projects."/path/to/project"]',
             )
         projects[path.rstrip("/") or "/"] = section_from(ProjectSettings, row, f'projects."{path}"')
@@ -156,14 +155,14 @@ def expected(kind: inspect.Type) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as an error may repeat it: text could be a key that went astray."""
+    """A value as an error may show it: text could be a key in the wrong place."""
     match value:
         case bool():
             return str(value).lower()
         case int() | float():
             return str(value)
         case str():
-            return "text that does not fit" if value else "empty text"
+            return "other text" if value else "empty text"
         case list():
             return "a list"
         case dict():
@@ -182,7 +181,7 @@ def unknown(name: str, valid: Sequence[str]) -> ConfigError:
 
 
 def nearest(name: str, valid: Sequence[str]) -> str | None:
-    """The valid name most like this one, whole or by its last part."""
+    """The most similar valid name, by the whole name or by its last part."""
     if close := get_close_matches(name, valid, n=1):
         return close[0]
     by_last_part = {full.rpartition(".")[2]: full for full in valid}
@@ -200,9 +199,9 @@ def credentials_in(env: Mapping[str, str]) -> Credentials:
 
 def secret_in(env: Mapping[str, str], name: str) -> Secret | None:
     value = env.get(name, "").strip()
-    # It becomes a header: a line break inside would be a second one.
+    # It is sent as an HTTP header: a line break in it would start another one.
     if not (value.isascii() and value.isprintable()) or " " in value:
-        raise ConfigError(f"{name} is not a key: it holds blanks or foreign characters")
+        raise ConfigError(f"{name} is not a key: it contains spaces or non-ASCII characters")
     return Secret(value) if value else None
 
 
@@ -219,6 +218,6 @@ def check_url(url: str | None, name: str) -> None:
     if not is_whole or not url.isprintable() or " " in url:
         raise ConfigError(f"{name} must be a URL with http or https and a host", hint=hint)
     if has_extras:
-        raise ConfigError(f"{name} must be without user, password, query and fragment", hint=hint)
+        raise ConfigError(f"{name} must not have a user, password, query or fragment", hint=hint)
     if parts.path.rstrip("/").endswith("/v1"):
-        raise ConfigError(f"{name} must end before /v1, which is added to it", hint=hint)
+        raise ConfigError(f"{name} must end before /v1, which memoryd adds", hint=hint)

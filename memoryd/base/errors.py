@@ -1,25 +1,25 @@
-"""Who reads an error decides its root.
+"""Errors by who reads them.
 
     Exception
     |-- MemorydError          the user reads it, through the client: a kind, a code, a next step
-    |   |-- InvalidInput      what was asked for makes no sense as it stands
+    |   |-- InvalidInput      the request makes no sense as it stands
     |   |-- NotFound          no such memory, session, checkpoint, version
-    |   |-- Conflict          somebody else changed it first; nothing was overwritten
-    |   |-- Refused           a rule of safety forbids it
+    |   |-- Conflict          someone else changed it first; nothing was overwritten
+    |   |-- Refused           a safety rule forbids it
     |   |-- ConfigError       config.toml cannot be used as it is
-    |   |-- StorageError      the disk said no; carries the path and the deed
-    |   |-- Unavailable       a part that is needed is off, paused or away
+    |   |-- StorageError      the disk failed; carries the path and what was tried
+    |   |-- Unavailable       a part that is needed is off, paused or unreachable
     |   `-- AlreadyRunning    another daemon serves this user
     `-- ToolError             the model reads it; fixed words, never another exception's text
 
-Everything else is a bug: it is logged with its traceback and reaches nobody else.
+Any other exception is a bug: it is logged with its traceback and shown to no one.
 """
 
 from typing import ClassVar
 
 
 class MemorydError(Exception):
-    """Something the user can act on; `hint` says what to type or change next."""
+    """A problem the user can act on; `hint` says what to type or change next."""
 
     code: ClassVar[int] = -32000
     kind: ClassVar[str] = "failed"
@@ -56,19 +56,19 @@ class ConfigError(MemorydError):
 
 
 class StorageError(MemorydError):
-    """The file system failed; `path` and `deed` say where and in doing what."""
+    """The file system or the database failed; `action` is a verb, such as "write"."""
 
     code = -32005
     kind = "storage"
 
-    def __init__(self, path: str, deed: str, cause: OSError) -> None:
+    def __init__(self, path: str, action: str, cause: OSError) -> None:
         reason = cause.strerror or type(cause).__name__
         super().__init__(
-            f"cannot {deed} {path}: {reason}",
-            hint="free some space or mend the permissions, then try again",
+            f"cannot {action} {path}: {reason}",
+            hint="free disk space or fix the permissions, then try again",
         )
         self.path = path
-        self.deed = deed
+        self.action = action
         self.errno = cause.errno
 
 
@@ -83,4 +83,4 @@ class AlreadyRunning(MemorydError):
 
 
 class ToolError(Exception):
-    """A tool said no; the words are the whole answer that the model gets."""
+    """A tool call failed; the model gets these words and nothing else."""

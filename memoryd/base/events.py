@@ -1,4 +1,4 @@
-"""All that can happen in the daemon and be told to a subscriber.
+"""Everything that the daemon reports to subscribers and in its log.
 
 An event says what, where and how much, never the text of a memory or of a transcript.
 """
@@ -9,7 +9,7 @@ import msgspec
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
-    """`project` is the root of the project it is about, empty where it is about none."""
+    """`project` is the root of the project that it is about, if any."""
 
     project: str = ""
 
@@ -29,7 +29,7 @@ class MemoryForgotten(Event, frozen=True, kw_only=True, tag="memory/forgotten"):
 
 
 class TurnSeen(Event, frozen=True, kw_only=True, tag="transcript/turn"):
-    """A turn that ended and is stored; `continues` names the turn that it goes on with."""
+    """A turn that ended and is stored; `continues` is the id of the turn that it continues."""
 
     session_id: str
     turn_id: str
@@ -55,7 +55,7 @@ class ImportProgress(Event, frozen=True, kw_only=True, tag="import/progress"):
 
 
 class ImportFinished(Event, frozen=True, kw_only=True, tag="import/finished"):
-    """`complete` is false where it was stopped; what was done then stays."""
+    """`complete` is false if it was stopped; what was imported until then stays."""
 
     files_done: int
     files_total: int
@@ -65,7 +65,7 @@ class ImportFinished(Event, frozen=True, kw_only=True, tag="import/finished"):
 
 
 class ExtractionFinished(Event, frozen=True, kw_only=True, tag="extraction/finished"):
-    """One run over some turns of a session; `files` are the names of what it saved."""
+    """One run over some turns of a session; `files` are the memories it saved."""
 
     session_id: str
     verdict: str
@@ -86,7 +86,7 @@ class ExtractionFinished(Event, frozen=True, kw_only=True, tag="extraction/finis
 class DreamStarted(Event, frozen=True, kw_only=True, tag="dream/started"):
     """`how` is model or embedded; `cause` is schedule, asked, dry-run or accepted.
 
-    In the scope `user` a dream belongs to no project.
+    A dream in the `user` scope has no project.
     """
 
     dream: int
@@ -108,7 +108,7 @@ class DreamPhase(Event, frozen=True, kw_only=True, tag="dream/phase"):
 
 
 class DreamFile(Event, frozen=True, kw_only=True, tag="dream/file"):
-    """A file changed in the copy that the dream works on; the memory itself is still as it was."""
+    """A file changed in the dream's working copy; the memory itself is still unchanged."""
 
     dream: int
     scope: str
@@ -119,7 +119,7 @@ class DreamFile(Event, frozen=True, kw_only=True, tag="dream/file"):
 
 
 class DreamFinished(Event, frozen=True, kw_only=True, tag="dream/finished"):
-    """The counts are of files; `left_alone` were changed by somebody else meanwhile."""
+    """The counts are of files; those `left_alone` were changed meanwhile by someone else."""
 
     dream: int
     scope: str

@@ -1,17 +1,17 @@
-"""Where everything lies: the machine's places, and the folders of every scope of memory.
+"""Where everything is: the machine's places, and the folders of every scope of memory.
 
 Rules:
-- A slug is the path with every UTF-16 unit outside A-Z a-z 0-9 turned into a dash; beyond 200 units
-  it is cut there and ends in a hash of the whole path. Memories must lie where the agent looks for
-  them, so the rule is the agent's, collisions included.
-- An XDG variable counts only when it is absolute; without one, macOS has its own folders.
-- A socket path that the kernel would refuse is replaced by a short one in /tmp, named after the
-  user and the long path. A path that the user asked for is never replaced, only refused. The client
-  holds the other half of this rule, byte for byte: they change together.
+- A slug is the path with every UTF-16 unit outside A-Z a-z 0-9 turned into a dash; a longer one is
+  cut after 200 units and ends in a hash of the whole path. Memories must lie where the agent looks
+  for them, so the rule is the agent's, collisions included.
+- An XDG variable counts only if it is absolute; without one, macOS has its own folders.
+- A socket path that is too long for the kernel is replaced by a short one in /tmp, named after the
+  user and the long path. A path that the user set is never replaced, only refused. The client has
+  the other half of this rule, byte for byte: change both together.
 - A project's memory lies where the environment says, else where the user's or the machine's
-  settings say, else in the default place. A candidate that could not be a folder of memories and
-  nothing else is passed over, with a reason.
-- Names that become folders (agents, sessions) are one plain path component.
+  settings say, else in the default place. A candidate that cannot be a folder for memories alone is
+  skipped, with a reason.
+- Names that become folders (agents, sessions) are a single path component.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from memoryd.base.errors import ConfigError, InvalidInput
 SLUG_UNITS = 200
 PATH_LIMIT_BYTES = 4096
 NAME_LIMIT_BYTES = 128
-# The size of sun_path less its final NUL; a system that is not Linux is taken to be like macOS.
+# The size of sun_path without the final NUL; any system but Linux is treated like macOS.
 SOCKET_LIMIT_BYTES_LINUX = 107
 SOCKET_LIMIT_BYTES_OTHER = 103
 
@@ -40,7 +40,7 @@ ChosenBy = Literal["override", "setting", "default"]
 
 
 class Places(msgspec.Struct, frozen=True, kw_only=True):
-    """The locations that belong to the user and the machine rather than to one project."""
+    """The locations that belong to the user and the machine, not to one project."""
 
     home: str
     claude_dir: str
@@ -56,7 +56,7 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryFolder(msgspec.Struct, frozen=True, kw_only=True):
-    """A project's memory directory, what chose it, and why stronger candidates were passed over."""
+    """A project's memory directory, what chose it, and why other candidates were skipped."""
 
     path: str
     chosen_by: ChosenBy
@@ -73,9 +73,9 @@ def slug(path: str) -> str:
 
 
 def as_the_agent_reads(path: str) -> str:
-    """A path with each undecodable byte sequence as one replacement character, as the agent has it.
+    """A path with each undecodable byte sequence as one replacement character, as the agent does.
 
-    Python keeps such bytes one by one as lone surrogates, which would give other slugs.
+    Python keeps each such byte as a lone surrogate, which would give another slug.
     """
     try:
         return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
@@ -100,7 +100,7 @@ def base36(number: int) -> str:
 
 
 def path_is_usable(path: str) -> bool:
-    """Whether the system could be asked about this path at all: absolute, bounded, encodable."""
+    """Whether a path can be passed to the system: absolute, not too long, encodable."""
     try:
         raw = path.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -113,7 +113,7 @@ def expand_home(path: str, home: str) -> str:
 
 
 def places(env: Mapping[str, str], platform: str, uid: int, home: str) -> Places:
-    """The machine's places; raises ConfigError for a variable that cannot be followed."""
+    """The machine's places; raises ConfigError for a variable that cannot be used."""
     home = clean(required_absolute("HOME", home))
     is_mac = platform == "darwin"
     application = join(home, "Library/Application Support")
@@ -154,7 +154,7 @@ def required_absolute(name: str, value: str) -> str:
 
 
 def clean(path: str) -> str:
-    """An absolute path without doubled, trailing or idle parts; `..` stays for the kernel."""
+    """An absolute path without empty and `.` parts; `..` is left to the kernel."""
     return "/" + "/".join(part for part in path.split("/") if part not in {"", "."})
 
 
@@ -199,7 +199,7 @@ def project_memory(
     for chosen_by, name, value in candidates:
         if value is None:
             continue
-        if reason := why_no_memory_folder(value, places.home):
+        if reason := why_not_memory_folder(value, places.home):
             ignored.append(f"{name} is ignored: {reason}")
             continue
         path = clean(expand_home(value, places.home))
@@ -208,17 +208,17 @@ def project_memory(
     return MemoryFolder(path=path, chosen_by="default", ignored=tuple(ignored))
 
 
-def why_no_memory_folder(value: str, home: str) -> str | None:
-    """The reason why a path somebody configured cannot hold memories, or None when it can."""
+def why_not_memory_folder(value: str, home: str) -> str | None:
+    """The reason why a configured path cannot be used for memories, or None if it can."""
     if not value.startswith(("/", "~/")) and value != "~":
-        return "it is neither absolute nor starts with ~/"
+        return "it is not absolute and does not start with ~/"
     path = expand_home(f"{value}/" if value == "~" else value, home)
     if not path_is_usable(path) or any(ord(char) < 32 for char in path):
-        return "it holds characters that no path has, or is too long"
+        return "it is too long or contains characters that paths cannot have"
     if ".." in path.split("/"):
-        return "it leads upwards with .."
+        return "it contains .."
     if join(home, "").startswith(join(clean(path), "")):
-        return "it is the home folder or one that holds it"
+        return "it is the home folder or contains it"
     return None
 
 
@@ -231,7 +231,7 @@ def user_memory(places: Places) -> str:
 
 
 def agent_memory(places: Places, root: str, agent: str, scope: AgentScope) -> str:
-    """A named sub-agent's memory; raises InvalidInput for a name that is no folder name."""
+    """A named sub-agent's memory; raises InvalidInput if the name cannot be a folder name."""
     name = agent_folder_name(agent)
     match scope:
         case "user":
@@ -250,14 +250,14 @@ def agent_folder_name(agent: str) -> str:
     name = agent.replace(":", "-")
     if not name_is_plain(name):
         raise InvalidInput(
-            "an agent's name must be one plain word for a folder",
+            "an agent's name must be usable as a folder name",
             hint=f"no slashes, no leading dot, at most {NAME_LIMIT_BYTES} bytes",
         )
     return name
 
 
 def name_is_plain(name: str) -> bool:
-    """Whether a name is one visible path component; a leading dot covers `.` and `..` too."""
+    """Whether a name is a single path component and visible; `.` and `..` are not."""
     return (
         name.isprintable()
         and bool(name.strip())
@@ -269,11 +269,11 @@ def name_is_plain(name: str) -> bool:
 
 
 def session_notes(transcript: str) -> str:
-    """The notes beside a transcript; raises InvalidInput when it is not `<session-id>.jsonl`."""
+    """The notes beside a transcript; raises InvalidInput if it is not `<session-id>.jsonl`."""
     folder, file_name = split(transcript)
     session = file_name.removesuffix(".jsonl")
     if session == file_name or not name_is_plain(session):
-        raise InvalidInput("a transcript is called <session-id>.jsonl")
+        raise InvalidInput("a transcript must be named <session-id>.jsonl")
     return join(folder, session, "session-memory", "summary.md")
 
 
@@ -287,7 +287,7 @@ def daily_log(memory_dir: str, day: date) -> str:
 
 
 def daily_log_pattern(memory_dir: str) -> str:
-    """The same path without a date, so that a prompt that names it can be cached over midnight."""
+    """The same path without a date, so that a cached prompt stays valid after midnight."""
     return f"{memory_dir}/logs/YYYY/MM/YYYY-MM-DD.md"
 
 

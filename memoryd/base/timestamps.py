@@ -1,25 +1,38 @@
-"""Points in time as callers write them."""
+"""ISO times as text, read and written here alone."""
 
 from datetime import UTC, datetime
 
 from memoryd.base.errors import InvalidInput
 
 
-def moment(text: str) -> float:
-    """A date or time in ISO form as seconds; a day means its end, in UTC."""
-    try:
-        found = datetime.fromisoformat(f"{text}T23:59:59" if len(text) == 10 else text)
-    except ValueError as error:
-        raise InvalidInput(
-            f"{text!r} is no date", hint="write it like 2026-03-30 or 2026-03-30T12:00:00Z"
-        ) from error
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+def iso_time(seconds: float) -> str:
+    """Seconds since the epoch as `2026-03-30T12:00:00Z`."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def seconds_of(moment: str) -> float | None:
-    """An ISO date or time in seconds since the epoch, in UTC unless it says otherwise."""
+def seconds_of(text: str) -> float | None:
+    """A date or time in seconds since the epoch, UTC unless it says otherwise; None for neither."""
     try:
-        read = datetime.fromisoformat(moment)
+        read = datetime.fromisoformat(text)
     except ValueError:
         return None
     return (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
+
+
+def moment(text: str) -> float:
+    """As `seconds_of`, but a day means its end. Raises InvalidInput for what is not a date."""
+    seconds = seconds_of(f"{text}T23:59:59" if len(text) == 10 else text)
+    if seconds is None:
+        raise InvalidInput(
+            f"{text!r} is not a valid date",
+            hint="write it like 2026-03-30 or 2026-03-30T12:00:00Z",
+        )
+    return seconds
+
+
+def local_time(text: str) -> datetime | None:
+    """A date or time on this machine's clock, local unless it says otherwise; None for neither."""
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        return None

@@ -46,7 +46,6 @@ from memoryd.llm.connect import model_server
 from memoryd.llm.spending_table import SpendingTable
 from memoryd.memories.changes import event_of
 from memoryd.memories.records import DirectoryFound, MemoryChanged
-from memoryd.memories.rules import headers
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.services import Services
 from memoryd.memories.store import Store
@@ -232,7 +231,6 @@ async def _finish_answers(listener: DaemonListener, server: Server) -> bool:
 
 async def _import_the_rest() -> None:
     """Imports what takes a while, before the first turn or save needs it."""
-    await anyio.to_thread.run_sync(headers.handler, abandon_on_cancel=True)
     await anyio.to_thread.run_sync(
         importlib.import_module, "memoryd.extraction.rules.statements.find", abandon_on_cancel=True
     )

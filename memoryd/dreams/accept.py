@@ -20,6 +20,7 @@ from memoryd.memories.records import MemoryDirectory, Stored
 from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.memories.store import Store
 from memoryd.system.folder import version_of
+from memoryd.text.decode import decoded
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -102,5 +103,5 @@ def _was_changed(store: Store, directory: MemoryDirectory, row: Undoable) -> boo
 def _before(directory: MemoryDirectory, row: Undoable) -> Stored | None:
     if row.before is None:
         return None
-    text = row.before.decode("utf-8", "replace")
+    text = decoded(row.before)
     return Stored(directory, row.file, text, version_of(row.before), row.modified, row.before)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from memoryd.dreams.working_copy import WorkingCopy
 from memoryd.extraction.embedded import HeardStatement, Keeper
 from memoryd.memories.rules.daily_log import LogEntry, rule_of
+from memoryd.text.shorten import cut_at_word
 
 if TYPE_CHECKING:
     from memoryd.extraction.rules.statements.find import Statement
@@ -43,7 +44,7 @@ def statement_of(entry: LogEntry) -> "Statement":
     return Statement(
         type=entry.type,
         name=_name(rule),
-        description=_cut(entry.text, DESCRIPTION_CHARACTERS),
+        description=cut_at_word(entry.text, DESCRIPTION_CHARACTERS),
         body=_body(entry, rule),
     )
 
@@ -58,10 +59,4 @@ def _body(entry: LogEntry, rule: str) -> str:
 
 def _name(rule: str) -> str:
     words = [word.strip(".,;:!?()\"'") for word in rule.split()[:NAME_WORDS]]
-    return _cut(" ".join(filter(None, words)), NAME_CHARACTERS) or "From the log"
-
-
-def _cut(text: str, characters: int) -> str:
-    if len(text) <= characters:
-        return text
-    return text[: characters - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+    return cut_at_word(" ".join(filter(None, words)), NAME_CHARACTERS) or "From the log"

@@ -22,6 +22,7 @@ from anyio.abc import TaskGroup, TaskStatus
 
 from memoryd.base.config import Settings
 from memoryd.base.errors import MemorydError, NotFound, Refused, Unavailable
+from memoryd.base.timestamps import iso_time
 from memoryd.dreams.accept import Acceptance, kept_result
 from memoryd.dreams.dream_table import Dream, DreamCause
 from memoryd.dreams.lock import Before
@@ -29,7 +30,6 @@ from memoryd.dreams.rules.gates import Gate
 from memoryd.dreams.run import DreamRun, Means, sweep_copies
 from memoryd.dreams.schedule import RealTime, Schedule
 from memoryd.dreams.target import DreamScope, DreamTarget, ground_of
-from memoryd.memories.rules.topics import iso_time
 from memoryd.memories.scopes import Scopes
 
 TICK_SECONDS: Final = 1800.0

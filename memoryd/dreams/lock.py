@@ -14,7 +14,6 @@ so an OS lock on the same file decides among ourselves.
 
 import fcntl
 import os
-import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +24,7 @@ import msgspec
 from memoryd.base.errors import StorageError
 from memoryd.system.folder import make_folder
 from memoryd.system.plain_file import read_plain
+from memoryd.system.processes import process_is_alive, process_started
 
 STALE_SECONDS: Final = 3600.0
 WRITING_SECONDS: Final = 0.2
@@ -157,42 +157,6 @@ def holder_named(body: str) -> Holder | None:
         return None
     pid = int(body)
     return Holder(pid, process_is_alive(pid), process_started(pid))
-
-
-def process_is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def process_started(pid: int) -> float | None:
-    """When the process began, in seconds since the epoch; None where nobody can tell."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-        since_boot = int(fields[19]) / os.sysconf("SC_CLK_TCK")
-        boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
-    except (OSError, AttributeError, IndexError, ValueError):
-        return _started_by_ps(pid)
-    return boot + since_boot
-
-
-def _started_by_ps(pid: int) -> float | None:
-    try:
-        done = subprocess.run(  # noqa: S603 - a fixed program and a number
-            ["/bin/ps", "-p", str(pid), "-o", "lstart="],
-            capture_output=True,
-            text=True,
-            timeout=2,
-            check=True,
-            env={"LC_ALL": "C"},
-        )
-        return time.mktime(time.strptime(done.stdout.strip(), "%a %b %d %H:%M:%S %Y"))
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return None
 
 
 def _locked(handle: int) -> bool:

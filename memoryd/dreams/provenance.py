@@ -7,6 +7,7 @@
 """
 
 from memoryd.agent.writer import MemoryDraft
+from memoryd.base.timestamps import iso_time
 from memoryd.dreams.working_copy import WorkingCopy
 from memoryd.extraction.provenance import news_of, trust_of
 from memoryd.extraction.rules.origin_evidence import OriginEvidence
@@ -32,7 +33,7 @@ class DreamProvenance:
         new, old = topics.parse(draft.text), self._before.get(draft.file)
         news = news_of(new, old or Topic())
         made = {
-            "created": old.created if old else topics.iso_time(self._now),
+            "created": old.created if old else iso_time(self._now),
             "source": old.source if old else "",
             "trust": trust_of(self._evidence, new, old, news),
         }

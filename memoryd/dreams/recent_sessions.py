@@ -16,9 +16,9 @@ import msgspec
 
 from memoryd.base import paths
 from memoryd.base.paths import Places
-from memoryd.dreams.lock import process_is_alive
 from memoryd.system.database import Database
 from memoryd.system.plain_file import read_plain
+from memoryd.system.processes import process_is_alive, start_ticks
 
 CURRENT_SECONDS: Final = 300.0
 REGISTERED_BYTES: Final = 65_536
@@ -96,11 +96,8 @@ def living_sessions(claude_dir: str) -> frozenset[str]:
 
 def _began_then(one: _Registered) -> bool:
     """Whether the number still means the same process, where the system can tell."""
-    try:
-        stat = Path(f"/proc/{one.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    except (OSError, UnicodeDecodeError):
-        return True
-    return not one.proc_start.isdigit() or stat[19:20] == [one.proc_start]
+    ticks = start_ticks(one.pid)
+    return ticks is None or not one.proc_start.isdigit() or str(ticks) == one.proc_start
 
 
 def _transcripts(folder: str) -> Iterator[TouchedSession]:

@@ -24,6 +24,7 @@ from memoryd.agent.view import shown
 from memoryd.base import paths
 from memoryd.base.errors import MemorydError, Unavailable
 from memoryd.base.events import DreamFinished, DreamStarted, Event
+from memoryd.base.timestamps import iso_time
 from memoryd.dreams.apply import Applier, LostLock, changed_files, undoable
 from memoryd.dreams.distil_logs import distil
 from memoryd.dreams.dream_table import DreamCause, DreamState, DreamTable, Summary
@@ -45,7 +46,7 @@ from memoryd.dreams.steps import (
 from memoryd.dreams.target import DreamTarget
 from memoryd.dreams.working_copy import Files, WorkingCopy, remove_stage
 from memoryd.memories import daily_logs
-from memoryd.memories.rules.topics import INDEX_FILE, iso_time
+from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 

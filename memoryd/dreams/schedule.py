@@ -18,6 +18,7 @@ from memoryd.dreams.rules.gates import Clock, Gate
 from memoryd.dreams.run import Means
 from memoryd.dreams.target import DreamTarget
 from memoryd.memories.rules.topics import INDEX_FILE
+from memoryd.system.plain_file import modified_at
 
 
 class RealTime(msgspec.Struct, frozen=True):
@@ -134,11 +135,4 @@ def _has_memories(ground: DreamTarget) -> bool:
 
 def _logs_since(ground: DreamTarget, since: float) -> int:
     logs = Path(ground.directory.path).glob("logs/[0-9]*/[0-9]*/*.md")
-    return sum(_modified(path) > since for path in logs)
-
-
-def _modified(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:  # gone since it was listed
-        return 0.0
+    return sum(modified_at(path) > since for path in logs)

@@ -31,6 +31,7 @@ from memoryd.agent.view import View
 from memoryd.agent.writer import MemoryWriter
 from memoryd.base.errors import MemorydError, Unavailable
 from memoryd.base.events import DreamFile, DreamPhase, Event
+from memoryd.base.timestamps import iso_time
 from memoryd.dreams.apply import LostLock
 from memoryd.dreams.provenance import DreamProvenance
 from memoryd.dreams.recent_sessions import TouchedSession
@@ -46,7 +47,8 @@ from memoryd.memories.records import Listed, MemoryChanged, MemoryDirectory
 from memoryd.memories.rules import index, topics
 from memoryd.memories.rules.topics import INDEX_FILE, MANIFEST_LIMIT
 from memoryd.memories.version_table import VersionTable
-from memoryd.system.cancellation import stop_if_cancelled, while_wanted
+from memoryd.system.cancellation import cancellable, stop_if_cancelled
+from memoryd.text.decode import decoded
 from memoryd.text.masking.mask import mask
 
 Phase: TypeAlias = Literal["orient", "gather", "consolidate", "prune and index"]
@@ -249,7 +251,7 @@ def with_pasts(
     notes: Iterable[BelievedMemory], source: MemoryDirectory, history: VersionTable
 ) -> Iterator[BelievedMemory]:
     """The notes, each that speaks of relative dates with all that it said before."""
-    for note in while_wanted(notes):
+    for note in cancellable(notes):
         if note.topic.type == "project" and dream_plan.has_relative_dates(note.text):
             yield msgspec.structs.replace(note, past=_past(note.file, source, history))
         else:
@@ -259,7 +261,7 @@ def with_pasts(
 def _past(file: str, source: MemoryDirectory, history: VersionTable) -> tuple[Past, ...]:
     versions = [one for one in history.versions(source.path, file) if one.sha256]
     return tuple(
-        Past(one.at, history.content(source.path, file, one.version).decode("utf-8", "replace"))
+        Past(one.at, decoded(history.content(source.path, file, one.version)))
         for one in reversed(versions)
         if one.cause != "refused"
     )
@@ -343,7 +345,7 @@ def _manifest_line(one: Listed) -> str:
 
 
 def _sessions_told(sessions: Sequence[TouchedSession]) -> str:
-    lines = [f"- {one.path} ({topics.iso_time(one.modified)})" for one in sessions]
+    lines = [f"- {one.path} ({iso_time(one.modified)})" for one in sessions]
     more = len(lines) - LISTED_SESSIONS
     lines = lines[:LISTED_SESSIONS] + ([f"- and {more} older ones"] if more > 0 else [])
     return "# Sessions since the last time, newest first\n" + ("\n".join(lines) or "(none)")

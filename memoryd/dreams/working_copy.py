@@ -17,7 +17,7 @@ from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import INDEX_FILE, Scope
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
-from memoryd.system.cancellation import while_wanted
+from memoryd.system.cancellation import cancellable
 from memoryd.system.database import Database
 from memoryd.system.folder import Folder, make_folder
 from memoryd.system.notices import Notices
@@ -59,7 +59,7 @@ class WorkingCopy:
         store = Store(VersionTable(state), now=now, skip_index=skip_index, notices=notices)
         stage = cls(folder, directory.scope, all_files(source, directory), store, state)
         make_folder(stage.directory.path)
-        for file, stored in while_wanted(stage.before.items()):
+        for file, stored in cancellable(stage.before.items()):
             stage._put(file, stored.data, stored.modified)
         for one in source.scan(directory):
             if one.file not in stage.before:  # it cannot be read, and must keep its index line

@@ -19,14 +19,13 @@ import structlog
 from memoryd.base import events
 from memoryd.base.config import Price
 from memoryd.base.errors import Conflict, StorageError
-from memoryd.base.timestamps import seconds_of
+from memoryd.base.timestamps import iso_time, seconds_of
 from memoryd.extraction.rules.backfill_estimate import (
     Estimate,
     estimate_of_session,
     since_moment,
 )
 from memoryd.extraction.rules.messages import size_of, skip_reason
-from memoryd.memories.rules.topics import iso_time
 from memoryd.memories.scopes import Scopes
 from memoryd.system.database import Database
 from memoryd.system.notices import Notices

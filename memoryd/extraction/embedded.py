@@ -22,12 +22,13 @@ import msgspec
 
 from memoryd.base.config import ProjectMode
 from memoryd.base.errors import MemorydError
+from memoryd.base.timestamps import iso_time
 from memoryd.extraction import log_mode
 from memoryd.extraction.rules.messages import SPOKEN_SOURCES, said_at
 from memoryd.extraction.rules.restatement import Relation, relation_of
 from memoryd.extraction.task import ExtractionOutcome, ExtractionTask
 from memoryd.memories.records import MemoryDirectory, Stored
-from memoryd.memories.rules import headers, topics
+from memoryd.memories.rules import headers
 from memoryd.memories.rules.daily_log import LogEntry
 from memoryd.memories.rules.topics import Topic, Trust
 from memoryd.memories.store import Store
@@ -59,7 +60,7 @@ class HeardStatement(msgspec.Struct, frozen=True):
 
     @property
     def created(self) -> str:
-        return topics.iso_time(self.at.timestamp())
+        return iso_time(self.at.timestamp())
 
     @property
     def stamp(self) -> str:
@@ -201,7 +202,7 @@ def _with_origin(note: KnownMemory, heard: HeardStatement) -> str:
     topic = note.topic
     known = {"created": topic.created, "source": topic.source, "trust": topic.trust}
     assumed = {
-        "created": topics.iso_time(note.stored.modified),
+        "created": iso_time(note.stored.modified),
         "source": heard.session_id,
         "trust": "agent-concluded",
     }

@@ -18,6 +18,7 @@ import msgspec
 from memoryd.agent.rules.access import Denied
 from memoryd.agent.writer import MemoryDraft
 from memoryd.base.errors import MemorydError
+from memoryd.base.timestamps import iso_time
 from memoryd.extraction.rules.messages import printed_in, said_at, spoken
 from memoryd.extraction.rules.origin_evidence import OriginEvidence, speaks_for_person
 from memoryd.extraction.task import ExtractionTask
@@ -26,6 +27,7 @@ from memoryd.memories.rules import daily_log, headers, topics
 from memoryd.memories.rules.topics import Topic, TopicType, Trust
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
+from memoryd.text.decode import decoded
 
 GUARDED_TYPES = frozenset({"user", "feedback"})
 
@@ -73,7 +75,7 @@ class Provenance:
         self._store = store
         self._history = history
         self._task = task
-        self._said_at = topics.iso_time(moment_of(task, now))
+        self._said_at = iso_time(moment_of(task, now))
         self._evidence = evidence_of(task)
 
     def was_shown(self, text: str) -> None:
@@ -104,7 +106,7 @@ class Provenance:
         return trust_of(self._evidence, Topic(), None, news)
 
     def _first_seen(self, was_there: Stored | None) -> str:
-        return topics.iso_time(was_there.modified) if was_there else self._said_at
+        return iso_time(was_there.modified) if was_there else self._said_at
 
     def _check(self, new: Topic, news: News) -> None:
         is_guarded = new.type in GUARDED_TYPES
@@ -154,7 +156,7 @@ class Provenance:
         kept = next((one for one in older if one.cause != "refused"), None)
         if kept is None or not kept.sha256:
             return None
-        return self._history.content(folder, draft.file, kept.version).decode("utf-8", "replace")
+        return decoded(self._history.content(folder, draft.file, kept.version))
 
 
 def left_behind(history: VersionTable, task: ExtractionTask) -> dict[str, int]:

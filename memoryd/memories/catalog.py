@@ -1,7 +1,7 @@
-"""The memories of a project over all its scopes, as callers name and see them.
+"""The memories of a project in all its scopes, as callers name and see them.
 
-A model may be behind any caller, and anybody may have written the files: whatever is shown here is
-masked and free of invisible characters. The files and the history keep every byte.
+Any caller may be a model, and anyone may have written the files: everything shown here is masked
+and free of invisible characters. The files and the history keep every byte.
 """
 
 import builtins
@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from memoryd.base.errors import InvalidInput, NotFound
+from memoryd.base.timestamps import iso_time
 from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import INDEX_FILE, Scope, Topic, TopicType
@@ -38,7 +39,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WholeMemory(Header, frozen=True, kw_only=True):
-    """A memory with its text, as far as it may be shown; `version` names it in the history."""
+    """A memory with its text as it may be shown; `version` is its number in the history."""
 
     content: str
     version: int
@@ -64,7 +65,7 @@ class Catalog:
         retired: bool = False,
         as_of: float | None = None,
     ) -> list[Header]:
-        """Newest first; retired ones only where asked for; `as_of`: what was believed then."""
+        """Newest first; retired ones only on request; `as_of`: the memories at that time."""
         project = self._scopes.project(cwd)
         directories = (project.directory(scope),) if scope else project.directories
         found = [
@@ -85,41 +86,45 @@ class Catalog:
     def save(
         self, cwd: str, topic: Topic, *, scope: Scope, supersedes: str | None, by: By = "user"
     ) -> Saved:
-        """A memory that somebody asked for by name."""
+        """Saves a memory on request, possibly in place of an older one."""
         directory = self._scopes.project(cwd).directory(scope)
         if supersedes is not None:
             old = self.find(cwd, supersedes)
             if old.directory != directory:
                 raise InvalidInput(
                     f"{old.file} is in the {old.directory.scope} scope, not in {scope}",
-                    hint=f"save the new one there too: --scope {old.directory.scope}",
+                    hint=f"save the new one in the same scope: --scope {old.directory.scope}",
                 )
             topic = msgspec.structs.replace(topic, supersedes=(old.file,))
         stored = self._store.save(directory, topic, cause=by)
         return Saved(stored.path, stored.number)
 
     def forget(self, cwd: str, named: str, *, by: By = "user") -> Saved:
-        """Removes a memory; the version that brings it back."""
+        """Removes a memory; the version in the answer brings it back."""
         one = self.find(cwd, named)
         return Saved(one.path, self._store.forget(one.directory, one.file, cause=by))
 
     def find(self, cwd: str, named: str) -> Listed:
-        """The memory that a caller means by a path, a file name or a title.
+        """The memory with this path, file name, title or part of a file name, in this order.
 
-        NotFound when nothing fits; InvalidInput when several do and none exactly.
+        NotFound if none matches; InvalidInput if several match equally well.
         """
         project = self._scopes.project(cwd)
         everything = [one for place in project.directories for one in self._store.scan(place)]
-        for fits in (_by_path, _by_file, _by_stem, _by_title, _by_part):
-            found = [one for one in everything if fits(one, named)]
+        for matches in (_by_path, _by_file, _by_stem, _by_title, _by_part):
+            found = [one for one in everything if matches(one, named)]
             if len(found) == 1:
                 return found[0]
             if found:
                 choices = ", ".join(one.path for one in found)
-                raise InvalidInput(f"{named!r} fits several memories", hint=f"say one of {choices}")
+                raise InvalidInput(
+                    f"{named!r} matches several memories", hint=f"use one of {choices}"
+                )
         if named.rpartition("/")[2] == INDEX_FILE:
-            raise InvalidInput("the index is no memory", hint="memoryd list shows what there is")
-        raise NotFound(f"there is no memory {named!r} here", hint="memoryd list shows them")
+            raise InvalidInput(
+                f"{INDEX_FILE} is the index, not a memory", hint="memoryd list shows the memories"
+            )
+        raise NotFound(f"there is no memory {named!r} here", hint="memoryd list shows the memories")
 
     def _scan(self, directory: MemoryDirectory, as_of: float | None) -> builtins.list[Listed]:
         if as_of is None:
@@ -135,7 +140,7 @@ class Catalog:
             description=one.topic.description,
             type=one.topic.type,
             scope=one.directory.scope,
-            modified=topics.iso_time(one.modified),
+            modified=iso_time(one.modified),
             age=topics.age_in_words(one.modified, now),
             stale=topics.is_stale(one.modified, now),
             bytes=one.bytes,

@@ -1,4 +1,4 @@
-"""What a change of a memory looks like to subscribers and in the log."""
+"""The event that subscribers and the log see for a changed memory."""
 
 from memoryd.base.events import Event, MemoryForgotten, MemorySaved
 from memoryd.memories.records import MemoryChanged

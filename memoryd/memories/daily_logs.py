@@ -1,8 +1,8 @@
-"""The daily logs of a memory directory on disk: added to durably, and read from where one stopped.
+"""The daily logs of a memory directory on disk: appended to durably, and read incrementally.
 
-- Adding rewrites the file as every write here does (aside, fsync, rename): a section is whole or
-  absent after a crash. What stood there stays byte for byte; who was quicker is not overwritten.
-- A log is reached through a handle on the memory directory, and no link is followed.
+- Appending replaces the file (temporary file, fsync, rename): after a crash a section is whole or
+  absent. Existing bytes stay, and a concurrent change is not overwritten but appended to.
+- A log is opened through a handle on the memory directory, and links are not followed.
 """
 
 import os
@@ -16,15 +16,16 @@ import msgspec
 
 from memoryd.base import paths
 from memoryd.base.errors import Conflict, MemorydError
+from memoryd.base.timestamps import iso_time
 from memoryd.memories.records import MemoryDirectory
-from memoryd.memories.rules import daily_log, topics
+from memoryd.memories.rules import daily_log
 from memoryd.memories.rules.daily_log import LogEntry, LogSection
 from memoryd.system.folder import Content, Folder, version_of
-from memoryd.text.invisible import strip_invisible
-from memoryd.text.masking.mask import mask
+from memoryd.text.decode import decoded
+from memoryd.text.masking.mask import presentable
 
 TRIES: Final = 5
-# Of these it is remembered how far they were read; older ones were read, or never will be.
+# How far a log was read is kept for this many; older ones count as read.
 REMEMBERED_LOGS: Final = 60
 
 _YEAR = re.compile(r"\d{4}")
@@ -33,29 +34,28 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d\.md")
 
 
 class LogMark(msgspec.Struct, frozen=True):
-    """How far a log was read: so many bytes, and what they were."""
+    """How far a log was read: the number of bytes, and their hash."""
 
     bytes: int
     sha256: str
 
 
 class UnreadLogs(msgspec.Struct, frozen=True):
-    """What logs say that was not read before, and how far they are read with that."""
+    """New entries, and how far each log is read after them."""
 
     entries: tuple[LogEntry, ...]
     marks: dict[str, LogMark]
 
 
 def add(directory: MemoryDirectory, section: LogSection, now: float) -> str:
-    """Adds a section to today's log; the log's name below the directory."""
+    """Appends a section to today's log; returns the log's name in the directory."""
     day = datetime.fromtimestamp(now).astimezone().date()
     file = file_of(day)
     entries = tuple(
-        msgspec.structs.replace(one, text=mask(strip_invisible(one.text)))
-        for one in section.entries
+        msgspec.structs.replace(one, text=presentable(one.text)) for one in section.entries
     )
     section = msgspec.structs.replace(section, entries=entries)
-    text = daily_log.rendered(section, day, topics.iso_time(now))
+    text = daily_log.rendered(section, day, iso_time(now))
     for tries_left in reversed(range(TRIES)):
         with Folder.open(directory.path, beneath=directory.beneath, create=True) as folder:
             current = folder.current(file)
@@ -73,18 +73,18 @@ def add(directory: MemoryDirectory, section: LogSection, now: float) -> str:
 
 
 def turn_marks_since(directory: MemoryDirectory, moment: float) -> frozenset[str]:
-    """The turns that have a section in the logs of the days since then."""
+    """The turns with a section in the logs since a moment."""
     first = datetime.fromtimestamp(moment).astimezone().date() - timedelta(days=1)
     logs = [_read(directory, day) for day in log_days(directory) if day >= first]
-    return frozenset().union(*(daily_log.turn_marks_in(_text(log.data)) for log in logs if log))
+    return frozenset().union(*(daily_log.turn_marks_in(decoded(log.data)) for log in logs if log))
 
 
 def unread(
     directory: MemoryDirectory, marks: Mapping[str, LogMark] | None, since: float
 ) -> UnreadLogs:
-    """What was added to the logs after what `marks` tell of.
+    """What was appended to the logs after `marks`.
 
-    Where nobody knows any more (None), a log that was last changed before `since` counts as read.
+    If the marks were lost (None), a log last changed before `since` counts as read.
     """
     days = log_days(directory)
     is_lost, marks = marks is None, marks or {}
@@ -98,14 +98,14 @@ def unread(
             continue
         is_old = is_lost and content.modified < since
         start = len(content.data) if is_old else _start(content.data, marks.get(file))
-        entries += daily_log.entries_in(_text(content.data[start:]), day)
+        entries += daily_log.entries_in(decoded(content.data[start:]), day)
         if day in days[-REMEMBERED_LOGS:]:
             reached[file] = LogMark(len(content.data), content.version)
     return UnreadLogs(tuple(entries), reached)
 
 
 def log_days(directory: MemoryDirectory) -> list[date]:
-    """The days that have a log, oldest first."""
+    """The days with a log, oldest first."""
     found: list[date] = []
     with suppress(MemorydError), Folder.open(directory.path, beneath=directory.beneath) as folder:
         for year in _names(folder, "logs", _YEAR):
@@ -117,7 +117,7 @@ def log_days(directory: MemoryDirectory) -> list[date]:
 
 
 def file_of(day: date) -> str:
-    """A day's log by its name below the memory directory."""
+    """The name of a day's log in the memory directory."""
     return paths.daily_log(".", day).removeprefix("./")
 
 
@@ -134,18 +134,14 @@ def _names(folder: Folder, below: str, form: re.Pattern[str]) -> list[str]:
 
 
 def _read(directory: MemoryDirectory, day: date) -> Content | None:
-    """The log as it is; None where it is gone or no plain file."""
+    """The log; None if it is gone or cannot be read."""
     with suppress(MemorydError), Folder.open(directory.path, beneath=directory.beneath) as folder:
         return folder.read(file_of(day))
     return None
 
 
 def _start(data: bytes, mark: LogMark | None) -> int:
-    """Where the unread part begins; at the very start where somebody has changed the rest."""
+    """Where the unread part begins: at the start if the part already read was changed."""
     if mark is None or version_of(data[: mark.bytes]) != mark.sha256:
         return 0
     return mark.bytes
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace")

@@ -1,10 +1,10 @@
-"""Where memories lie on this machine now, and which folders have to be watched to hear of more.
+"""Which memory directories exist on this machine, and which folders to watch for changes.
 
 - A project's memories lie in `projects/*/memory` or where settings put them, the team's in `team/`
-  below. The person's lie beside the projects, and so do those of named agents; the agents that are
-  a project's own have theirs in its `.claude`.
-- What is not there yet is heard of by the nearest folder above it that is.
-- Below a memory directory each folder is watched that a scan would enter. Below a project's root no
+  below that. The user's and the named agents' lie beside `projects/`. A project's own agents have
+  theirs in its `.claude`.
+- For a directory that does not exist yet, the nearest existing folder above it is watched.
+- Below a memory directory, every folder that a scan enters is watched. Below a project's root no
   link is followed: a repository must not lead us elsewhere.
 """
 
@@ -17,26 +17,26 @@ from typing import Final
 
 import msgspec
 
-from memoryd.base.file_stamp import Identity
+from memoryd.base.file_stamp import FileStamp, Identity
 from memoryd.base.paths import Places, team_memory, user_memory
-from memoryd.memories.markdown_files import NEVER_TOPICS, folders_below, is_readable_name
 from memoryd.memories.records import MemoryDirectory
+from memoryd.memories.scan import folders_below, is_readable_name, skipped_folders
 
-# A system has only so many watches for all that a person runs.
+# The system's watches are shared by all programs of the user.
 MOST_FOLDERS: Final = 4000
 _AGENTS_OF_A_PROJECT: Final = (".claude/agent-memory", ".claude/agent-memory-local")
 
 
 class Layout(msgspec.Struct, frozen=True):
-    """The directories that are there, by path, and the folders to watch."""
+    """The directories that exist, by path, and the folders to watch."""
 
     directories: dict[str, MemoryDirectory]
     folders: dict[str, Identity]
 
 
 def layout(places: Places, memory_paths: Iterable[str], roots: Iterable[str]) -> Layout:
-    """All memory directories, those at `memory_paths` and of the projects at `roots` included."""
-    found = _Finding()
+    """All memory directories, including those at `memory_paths` and of the projects at `roots`."""
+    found = _Search()
     found.add(MemoryDirectory(user_memory(places), "user"))
     projects = found.folders_in(f"{places.claude_dir}/projects")
     for memory in sorted({f"{project}/memory" for project in projects} | {*memory_paths}):
@@ -45,41 +45,40 @@ def layout(places: Places, memory_paths: Iterable[str], roots: Iterable[str]) ->
             found.add(MemoryDirectory(team_memory(memory), "team", beneath=memory))
     for agent in found.folders_in(f"{places.claude_dir}/agent-memory"):
         found.add(MemoryDirectory(agent, "agent"))
-    for root in sorted(set(roots) - {"/"}):  # where no agent lives, and too much else happens
+    for root in sorted(set(roots) - {"/"}):  # no agent lives there, and watching it would be noisy
         for part in _AGENTS_OF_A_PROJECT if _is_folder(root) else ():
             for agent in found.folders_in(join(root, part), beneath=root):
                 found.add(MemoryDirectory(agent, "agent", beneath=root))
-    found.add_what_is_below()
+    found.watch_subfolders()
     return Layout(found.directories, found.folders)
 
 
-class _Finding:
+class _Search:
     def __init__(self) -> None:
         self.directories: dict[str, MemoryDirectory] = {}
         self.folders: dict[str, Identity] = {}
 
     def add(self, directory: MemoryDirectory) -> None:
-        """Takes a directory in if it is there; else it is watched for."""
-        if self._watch_or_above(directory.path, directory.beneath):
+        """Adds a directory if it exists; otherwise watches for it."""
+        if self._watch_nearest(directory.path, directory.beneath):
             self.directories[directory.path] = directory
 
     def folders_in(self, path: str, beneath: str | None = None) -> Iterator[str]:
-        """The folders in one that is watched for more of them."""
-        if self._watch_or_above(path, beneath):
+        """The folders inside a folder, which is watched for more."""
+        if self._watch_nearest(path, beneath):
             with suppress(OSError), os.scandir(path) as entries:
                 for entry in entries:
                     is_folder = entry.is_dir(follow_symlinks=beneath is None)
                     if is_folder and is_readable_name(entry.name):
                         yield entry.path
 
-    def add_what_is_below(self) -> None:
+    def watch_subfolders(self) -> None:
         for directory in self.directories.values():
-            skipped = NEVER_TOPICS | ({"team"} if directory.scope == "project" else frozenset())
-            for folder in folders_below(directory.path, skipped):
+            for folder in folders_below(directory.path, skipped_folders(directory.scope)):
                 self._watch(folder)
 
-    def _watch_or_above(self, path: str, beneath: str | None) -> bool:
-        """Whether the folder itself is there."""
+    def _watch_nearest(self, path: str, beneath: str | None) -> bool:
+        """Watches the folder or the nearest one above it; whether the folder itself exists."""
         if not is_readable_name(path):
             return False
         nearest = path
@@ -93,12 +92,11 @@ class _Finding:
     def _watch(self, folder: str) -> None:
         if len(self.folders) < MOST_FOLDERS and is_readable_name(folder):
             with suppress(OSError):
-                facts = os.stat(folder)  # noqa: PTH116 - many of them
-                self.folders[folder] = (facts.st_dev, facts.st_ino)
+                self.folders[folder] = FileStamp.of(os.stat(folder)).identity  # noqa: PTH116 - many
 
 
 def _is_folder(path: str, beneath: str | None = None) -> bool:
-    """Whether there is a folder; with `beneath`, one that no link below that leads to."""
+    """Whether a folder exists there; with `beneath`, without a link on the way from there."""
     try:
         while beneath is not None and path != beneath:
             if path == dirname(path) or not stat.S_ISDIR(os.lstat(path).st_mode):

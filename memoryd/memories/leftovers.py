@@ -1,10 +1,10 @@
-"""Clears away the temporary files of writers that were killed, at the next start.
+"""Removes temporary files that killed writers left behind, at the next start.
 
-The store clears memory directories by itself. Here are the other places where something is written
-aside and then put in its place: notes beside transcripts, checkpoints, vectors, the trial of a disk
-in whatever folder there was, and what the client installs. A file is a leftover by its name and by
-its age: the daemon that asks is the only one, so what is older than it has no writer any more. A
-client may be at work right now, so its files have to be older still.
+The store cleans memory directories itself. This covers the other places where a file is written
+under a temporary name: notes beside transcripts, checkpoints, vectors, the write check before a
+model run, and what the client installs. A leftover is known by its name and its age: only one
+daemon runs, so a file older than it has no writer any more. A client may be writing right now, so
+its files must be older than that.
 """
 
 import os
@@ -16,24 +16,24 @@ from typing import Final
 
 from memoryd.base.paths import Places
 
-# The clock of a file system ticks more coarsely than ours.
+# A file system's clock is coarser than ours.
 TICK_SECONDS: Final = 0.05
 CLIENT_SECONDS: Final = 60.0
 
 _OURS = re.compile(r"\.memoryd-[0-9a-f]{16}\.tmp|[0-9a-f]{64}\.[0-9]+")
-_THE_CLIENTS = re.compile(r"\.memoryd-[a-z0-9_]{8}")
+_CLIENTS = re.compile(r"\.memoryd-[a-z0-9_]{8}")
 
 
 def clear_leftovers(places: Places, started: float) -> int:
-    """Removes what was left before `started`; says how many files that were."""
+    """Removes files left before `started`; returns how many."""
     leftovers = [
         path
         for folder in _our_folders(places)
         for path in _files(folder, _OURS, started - TICK_SECONDS)
     ] + [
         path
-        for folder in _folders_of_the_client(places)
-        for path in _files(folder, _THE_CLIENTS, started - CLIENT_SECONDS)
+        for folder in _client_folders(places)
+        for path in _files(folder, _CLIENTS, started - CLIENT_SECONDS)
     ]
     removed = 0
     for path in leftovers:
@@ -52,7 +52,7 @@ def _our_folders(places: Places) -> Iterator[str]:
         yield from _folders(f"{places.state_dir}/{kept}")
 
 
-def _folders_of_the_client(places: Places) -> tuple[str, ...]:
+def _client_folders(places: Places) -> tuple[str, ...]:
     config_home = dirname(dirname(places.config_file))
     units = (f"{config_home}/systemd/user", f"{places.home}/Library/LaunchAgents")
     return (places.home, places.claude_dir, *units)
@@ -71,6 +71,6 @@ def _files(folder: str, name: re.Pattern[str], older_than: float) -> Iterator[st
         for entry in entries:
             if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                 with suppress(OSError):
-                    # Not by mtime: what is put back is given the time of its old version.
+                    # Not mtime: a restored file gets the time of its old version.
                     if entry.stat(follow_symlinks=False).st_ctime < older_than:
                         yield entry.path

@@ -1,17 +1,17 @@
-"""What the store hands out: where memories lie, what a scan sees, what is on disk, what changed."""
+"""The structs of the store: where memories lie, what a scan sees, what is on disk, what changed."""
 
 import msgspec
 
+from memoryd.base.file_stamp import FileStamp
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import Scope, Topic, TopicType
 from memoryd.memories.version_table import Cause
-from memoryd.system.folder import Mark
 
 
 class MemoryDirectory(msgspec.Struct, frozen=True):
     """Where the memories of one scope lie.
 
-    `beneath` is set for folders inside a repository: below it no link is followed.
+    `beneath` is set for folders inside a repository: below that path links are not followed.
     """
 
     path: str
@@ -20,7 +20,7 @@ class MemoryDirectory(msgspec.Struct, frozen=True):
 
 
 class Listed(msgspec.Struct, frozen=True):
-    """A memory as a scan sees it: its header, not its body."""
+    """A memory as a scan sees it: its header without its body."""
 
     directory: MemoryDirectory
     file: str
@@ -28,8 +28,8 @@ class Listed(msgspec.Struct, frozen=True):
     modified: float
     bytes: int
     retired: bool = False
-    mark: Mark | None = None
-    """None where the file was so young that a later change may bear the same times."""
+    stamp: FileStamp | None = None
+    """None while the file is too young for its stamp to be trusted."""
 
     @property
     def path(self) -> str:
@@ -37,7 +37,7 @@ class Listed(msgspec.Struct, frozen=True):
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """A memory as it is on disk: the whole text and the version that names it."""
+    """A memory on disk: the whole text, and its hash as `version`."""
 
     directory: MemoryDirectory
     file: str
@@ -46,9 +46,9 @@ class Stored(msgspec.Struct, frozen=True):
     modified: float
     data: bytes = b""
     number: int = 0
-    """The version's number in the history, 0 where it has none yet."""
-    mark: Mark | None = None
-    """What to know the file again by, None for one of the past."""
+    """The number of this version in the memory's history, 0 if it has none yet."""
+    stamp: FileStamp | None = None
+    """None for a version from the history."""
 
     @property
     def path(self) -> str:
@@ -60,7 +60,7 @@ class Stored(msgspec.Struct, frozen=True):
 
 
 class MemoryChanged(msgspec.Struct, frozen=True):
-    """Told to whoever keeps something true by the store; `version` is empty after a removal."""
+    """Posted after every change to a topic file; `version` is its hash, empty after a removal."""
 
     directory: MemoryDirectory
     file: str
@@ -71,4 +71,4 @@ class MemoryChanged(msgspec.Struct, frozen=True):
 
 
 class DirectoryFound(msgspec.Struct, frozen=True):
-    """A project was asked for whose memory directory was not known before."""
+    """A project was looked up whose memory directory was not known before."""

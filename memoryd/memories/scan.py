@@ -1,81 +1,104 @@
-"""What a look into a memory directory shows: every topic file with its header, none read twice.
+"""The topic files of a memory directory with their headers, and the folders they lie in.
 
-Listing takes no lock and waits for nobody: a header that is held is one whose file still bears the
-mark it had when it was read, whoever held it first.
+- A scan reads at most the first 30 lines of a file, and only when the file's stamp has changed.
+  Headers of one directory are cached across scans and threads; scanning takes no lock.
+- Links, FIFOs, dot files and names that are not UTF-8 are skipped. Nothing here raises for them,
+  or for what vanishes during a scan.
 """
 
 import os
+import stat
 import time
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Final, NamedTuple
 
 import msgspec
 
 from memoryd.base.errors import NotFound
-from memoryd.memories.markdown_files import NEVER_TOPICS, markdown_files
+from memoryd.base.file_stamp import FileStamp
 from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import topics
-from memoryd.memories.rules.topics import Topic
-from memoryd.system.folder import Folder, Mark, mark_of
+from memoryd.memories.rules.topics import INDEX_FILE, SCAN_LINES, Scope, Topic
+from memoryd.system.cancellation import cancellable
+from memoryd.system.folder import Folder
+from memoryd.text.decode import decoded
 from memoryd.text.masking.mask import mask_each
 
-SETTLED_NS: Final = 50_000_000
+HEAD_BYTES: Final = 8192
+DEEPEST: Final = 4
+_NOT_TOPICS: Final = frozenset({"logs"})
+_NOT_PROJECT_TOPICS: Final = frozenset({"logs", "team"})
+
+
+class MarkdownFile(NamedTuple):
+    """A file below a folder; `head` reads its first lines, None if it is gone or not a file."""
+
+    path: str
+    stat: os.stat_result
+    head: Callable[[], str | None]
 
 
 class _CachedHeader(msgspec.Struct, frozen=True):
-    """`mark` is None where the file was so young that a later change may bear the same times."""
+    """`stamp` is None while the file is too young for its stamp to be trusted."""
 
-    mark: Mark | None
+    stamp: FileStamp | None
     topic: Topic
 
 
-class Listing:
+class Scanner:
     def __init__(self) -> None:
-        self._heads: dict[str, dict[str, _CachedHeader]] = {}
+        self._headers: dict[str, dict[str, _CachedHeader]] = {}
 
-    def listed(self, directory: MemoryDirectory) -> list[Listed]:
-        """The topic files of a directory, in no order; an absent directory has none."""
+    def topic_files(self, directory: MemoryDirectory) -> list[Listed]:
+        """The topic files of a directory, in no order; none if the directory does not exist."""
         try:
             with open_folder(directory) as folder:
-                return self._look(directory, folder)
+                return self._scan(directory, folder)
         except NotFound:
-            self._heads.pop(directory.path, None)
+            self._headers.pop(directory.path, None)
             return []
 
-    def _look(self, directory: MemoryDirectory, folder: Folder) -> list[Listed]:
-        skipped = NEVER_TOPICS | ({"team"} if directory.scope == "project" else frozenset())
-        known = self._heads.get(directory.path, {})
-        heads: dict[str, _CachedHeader] = {}
-        seen: dict[str, os.stat_result] = {}
-        for file, facts, head in markdown_files(folder.handle, "", skipped):
-            seen[file], mark = facts, mark_of(facts)
-            one = known.get(file)
-            if one is None or one.mark != mark:
-                is_settled = time.time_ns() - facts.st_ctime_ns > SETTLED_NS
-                text = head()
-                if text is None:
-                    continue
-                one = _CachedHeader(mark if is_settled else None, topics.parse(text))
-            heads[file] = one
-        new = [file for file, head in heads.items() if known.get(file) is not head]
-        for file, topic in zip(new, shown([heads[file].topic for file in new]), strict=True):
-            heads[file] = _CachedHeader(heads[file].mark, topic)
-        self._heads[directory.path] = heads
+    def _scan(self, directory: MemoryDirectory, folder: Folder) -> list[Listed]:
+        known = self._headers.get(directory.path, {})
+        headers: dict[str, _CachedHeader] = {}
+        found: dict[str, os.stat_result] = {}
+        for file in markdown_files(folder.handle, skipped_folders(directory.scope)):
+            header = _header_of(file, known.get(file.path))
+            if header is not None:
+                headers[file.path], found[file.path] = header, file.stat
+        new = [path for path, header in headers.items() if known.get(path) is not header]
+        for path, topic in zip(new, shown([headers[path].topic for path in new]), strict=True):
+            headers[path] = _CachedHeader(headers[path].stamp, topic)
+        self._headers[directory.path] = headers
         return [
             Listed(
                 directory,
-                file,
-                head.topic,
-                seen[file].st_mtime,
-                seen[file].st_size,
-                mark=head.mark,
+                path,
+                header.topic,
+                found[path].st_mtime,
+                found[path].st_size,
+                stamp=header.stamp,
             )
-            for file, head in heads.items()
+            for path, header in headers.items()
         ]
 
 
+def _header_of(file: MarkdownFile, known: _CachedHeader | None) -> _CachedHeader | None:
+    """The cached header while it holds, else a new one; None for a file that cannot be read."""
+    stamp = FileStamp.of(file.stat)
+    if known is not None and known.stamp == stamp:
+        return known
+    is_settled = stamp.is_settled(time.time())  # asked before the file is read
+    text = file.head()
+    if text is None:
+        return None
+    return _CachedHeader(stamp if is_settled else None, topics.parse(text))
+
+
 def shown(read: Sequence[Topic]) -> list[Topic]:
-    """The topics as a list shows them: masked, for anybody may have written them, and bodiless."""
+    """The topics as lists show them: without bodies, and masked, for anyone may write a file."""
     words = iter(mask_each([words for topic in read for words in (topic.name, topic.description)]))
     return [
         msgspec.structs.replace(topic, name=next(words), description=next(words), body="")
@@ -83,5 +106,96 @@ def shown(read: Sequence[Topic]) -> list[Topic]:
     ]
 
 
+def with_retired(found: Sequence[Listed], today: str) -> list[Listed]:
+    """The same memories, marked as retired where they are by that day."""
+    superseded = frozenset(old for one in found for old in one.topic.supersedes)
+    return [
+        msgspec.structs.replace(
+            one, retired=topics.is_retired(one.file, one.topic, superseded, today)
+        )
+        for one in found
+    ]
+
+
 def open_folder(directory: MemoryDirectory, *, create: bool = False) -> Folder:
     return Folder.open(directory.path, beneath=directory.beneath, create=create)
+
+
+def skipped_folders(scope: Scope) -> frozenset[str]:
+    """Folders at the top of a memory directory that hold no topics of this scope."""
+    return _NOT_PROJECT_TOPICS if scope == "project" else _NOT_TOPICS
+
+
+def markdown_files(
+    handle: int, skipped: frozenset[str] = _NOT_TOPICS, prefix: str = ""
+) -> Iterator[MarkdownFile]:
+    """Every Markdown file below an open folder, the index excepted."""
+    for name, facts in cancellable(_entries(handle)):
+        if stat.S_ISDIR(facts.st_mode):
+            if name not in skipped and prefix.count("/") < DEEPEST:
+                yield from _files_in(handle, name, prefix)
+        elif stat.S_ISREG(facts.st_mode) and name.endswith(".md") and name != INDEX_FILE:
+            yield MarkdownFile(prefix + name, facts, partial(_head, handle, name))
+
+
+def folders_below(
+    path: str, skipped: frozenset[str] = _NOT_TOPICS, depth: int = 0
+) -> Iterator[str]:
+    """The folders that `markdown_files` enters, links excluded."""
+    try:
+        with os.scandir(path) as entries:
+            found = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return
+    for entry in found:
+        is_entered = not entry.name.startswith(".") and entry.name not in skipped
+        if is_entered and depth < DEEPEST and is_readable_name(entry.name):
+            yield entry.path
+            yield from folders_below(entry.path, depth=depth + 1)
+
+
+def is_readable_name(name: str) -> bool:
+    """Whether a name is UTF-8; any other cannot be served."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _entries(handle: int) -> Iterator[tuple[str, os.stat_result]]:
+    try:
+        with os.scandir(handle) as entries:
+            listed = [entry for entry in entries if not entry.name.startswith(".")]
+    except OSError:
+        return
+    for entry in listed:
+        if is_readable_name(entry.name):
+            with suppress(OSError):
+                yield entry.name, entry.stat(follow_symlinks=False)
+
+
+def _files_in(handle: int, name: str, prefix: str) -> Iterator[MarkdownFile]:
+    try:
+        below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=handle)
+    except OSError:  # gone, or replaced by a link, since it was listed
+        return
+    try:
+        yield from markdown_files(below, prefix=f"{prefix}{name}/")
+    finally:
+        os.close(below)
+
+
+def _head(handle: int, name: str) -> str | None:
+    try:
+        opened = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=handle)
+    except OSError:
+        return None
+    try:
+        raw = os.read(opened, HEAD_BYTES)
+    except OSError:
+        return None
+    finally:
+        os.close(opened)
+    lines = decoded(raw).split("\n", SCAN_LINES)
+    return "\n".join(lines[:SCAN_LINES]) + "\n"

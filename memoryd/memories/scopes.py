@@ -1,4 +1,8 @@
-"""Which project a working directory belongs to, where its memories lie, and if memory is on."""
+"""Which project a working directory belongs to, where its memories lie, and if memory is on.
+
+A lookup reads settings files and follows `.git`, so it blocks: on the event loop use `find` and
+`find_root`, which look up in a thread what is not cached.
+"""
 
 import os
 import stat
@@ -26,7 +30,7 @@ SETTINGS_LIMIT_BYTES: Final = 1024 * 1024
 
 
 class RealFiles:
-    """The file system as the pure path rules ask for it."""
+    """The file system, as the pure path rules use it."""
 
     def real_path(self, path: str) -> str:
         return os.path.realpath(path)
@@ -38,14 +42,14 @@ class RealFiles:
         return stat.S_ISREG(self._mode(path))
 
     def _mode(self, path: str) -> int:
-        """0 for what cannot be looked at: a name too long, a folder that is closed to us."""
+        """0 if it cannot be read: absent, a name too long, a folder without permission."""
         try:
             return Path(path).stat().st_mode
         except (OSError, ValueError):
             return 0
 
     def read_text(self, path: str, limit_bytes: int) -> str | None:
-        """A regular file whole, or None: a FIFO is not waited for, a huge file not read."""
+        """The whole file, or None if it is absent, too large or not a regular file."""
         try:
             return read_plain(path, limit_bytes).decode("utf-8", "surrogateescape")
         except (OSError, ValueError):
@@ -53,7 +57,7 @@ class RealFiles:
 
 
 class Project(msgspec.Struct, frozen=True):
-    """A project as everything else needs to know it."""
+    """`ignored` says which settings were passed over, and why; `doctor` shows it."""
 
     root: str
     memory: MemoryDirectory
@@ -62,10 +66,11 @@ class Project(msgspec.Struct, frozen=True):
     settings: ClaudeSettings
     switch: Switch
     dream_switch: Switch
+    ignored: tuple[str, ...] = ()
 
     @property
     def directories(self) -> tuple[MemoryDirectory, ...]:
-        """Those that recall and listing look into, the nearest first."""
+        """Those that recall and list search, nearest first."""
         return (self.memory, self.user, self.team)
 
     def directory(self, scope: Scope) -> MemoryDirectory:
@@ -77,30 +82,30 @@ class Project(msgspec.Struct, frozen=True):
             case "team":
                 return self.team
             case "agent":
-                raise InvalidInput("the agent scope needs an agent's name")
+                raise InvalidInput("the agent scope needs the name of an agent")
 
 
 class Person(msgspec.Struct, frozen=True):
-    """What holds for whoever works here, in whatever project."""
+    """What applies to the user in every project."""
 
     memory: MemoryDirectory
     dream_switch: Switch
 
 
 class Scopes:
-    """Answers by working directory; an answer is at most two seconds old."""
+    """Answers are cached per working directory for two seconds."""
 
     def __init__(
         self,
         places: Places,
         env: Mapping[str, str],
-        state: Database,
+        database: Database,
         notices: Notices | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._places = places
         self._env = env
-        self._state = state
+        self._database = database
         self._notices = notices or Notices()
         self._monotonic = monotonic
         self._files = RealFiles()
@@ -110,6 +115,7 @@ class Scopes:
         self._roots: set[str] = set()
 
     def project(self, cwd: str) -> Project:
+        """Blocks unless the answer is cached; InvalidInput if `cwd` is not an absolute path."""
         if not paths.path_is_usable(cwd) or not cwd.startswith("/"):
             raise InvalidInput("cwd must be an absolute path")
         now = self._monotonic()
@@ -123,7 +129,7 @@ class Scopes:
         return project
 
     async def find(self, cwd: str) -> Project:
-        """As `project`, for the event loop: what is not known is looked up in a thread."""
+        """As `project`, for the event loop: a lookup runs in a thread."""
         found = self._known.get(cwd)
         if found is not None and found[0] > self._monotonic():
             return found[1]
@@ -136,7 +142,7 @@ class Scopes:
         return self.project(root).switch.enabled
 
     def person(self) -> Person:
-        """By the machine's and the user's settings alone: no repository speaks for a person."""
+        """From the machine's and the user's settings alone, not from any repository's."""
         settings = self._settings(None)
         switch = claude_settings.memory_switch(self._env, settings, off_everywhere=self._is_off(""))
         return Person(
@@ -148,26 +154,26 @@ class Scopes:
         return self.project(cwd).root
 
     def owner(self, directory: MemoryDirectory) -> str:
-        """The root of the project that a memory directory was found for, if it belongs to one."""
+        """The root of the project that a memory directory belongs to, empty if it is not known."""
         if directory.scope == "agent":
             return directory.beneath or ""
         return self._owners.get(directory.path, "")
 
     def memory_paths(self) -> set[str]:
-        """The project directories that were asked for, wherever settings have put them."""
+        """The memory directories of all projects looked up so far."""
         return self._memory_paths.copy()
 
     def roots(self) -> set[str]:
-        """The roots of the projects that were asked for."""
+        """The roots of all projects looked up so far."""
         return self._roots.copy()
 
     def switch(self, cwd: str | None, *, enabled: bool) -> str:
-        """The runtime switch, for one project or (None) for all of them; the project's root."""
+        """Sets the runtime switch for one project or (None) for all; returns the project's root."""
         project = self.root(cwd) if cwd is not None else ""
         if enabled:
-            self._state.run("delete from switched_off where project = ?", project)
+            self._database.run("delete from switched_off where project = ?", project)
         else:
-            self._state.run("insert or ignore into switched_off values (?)", project)
+            self._database.run("insert or ignore into switched_off values (?)", project)
         self._known.clear()
         return project
 
@@ -180,9 +186,8 @@ class Scopes:
             off_everywhere=self._is_off(""),
             off_here=self._is_off(root),
         )
-        memory = paths.project_memory(
-            self._places, root, self._env, settings.auto_memory_directory
-        ).path
+        folder = paths.project_memory(self._places, root, self._env, settings.auto_memory_directory)
+        memory = folder.path
         self._owners[memory] = self._owners[paths.team_memory(memory)] = root
         if root not in self._roots or memory not in self._memory_paths:
             self._roots.add(root)
@@ -196,10 +201,11 @@ class Scopes:
             settings=settings,
             switch=switch,
             dream_switch=claude_settings.dream_switch(switch, settings),
+            ignored=(*folder.ignored, *settings.ignored),
         )
 
     def _settings(self, root: str | None) -> ClaudeSettings:
-        """Without a root, what holds in every project."""
+        """Without a root, the settings that apply in every project."""
         texts = (
             (source, self._files.read_text(path, SETTINGS_LIMIT_BYTES))
             for source, path in claude_settings.settings_paths(self._places, root or "")
@@ -210,4 +216,4 @@ class Scopes:
         )
 
     def _is_off(self, project: str) -> bool:
-        return bool(self._state.run("select 1 from switched_off where project = ?", project))
+        return bool(self._database.run("select 1 from switched_off where project = ?", project))

@@ -1,12 +1,12 @@
 """Memory directories: topic files and their index, kept together.
 
-- Saving is one operation: the topic file first, then its line in MEMORY.md. A crash between the two
-  is mended by `repair`, which makes the index say what the folder holds.
-- Nothing unseen is overwritten. A text that was written against an older version is refused; the
-  file stays, and the refused text is kept in the history.
-- Whatever is written here is masked and free of invisible characters, and becomes a version in the
-  history. All of it is blocking work, safe from any thread. Writers of a directory wait for each
-  other; who only reads waits for nobody.
+- Saving is one operation: the topic file first, then its line in MEMORY.md. After a crash between
+  the two, `repair` makes the index match the folder.
+- Nothing is overwritten that was not read. A text based on an older version is refused: the file
+  stays, and the refused text is kept in the history.
+- Everything written here is masked, free of invisible characters, and recorded as a version.
+- All methods block and are safe from any thread. Writers are serialised per directory; readers
+  never block.
 """
 
 import re
@@ -19,19 +19,22 @@ import msgspec
 import structlog
 
 from memoryd.base.errors import Conflict, InvalidInput, MemorydError, NotFound, Refused
+from memoryd.base.file_stamp import FileStamp
+from memoryd.base.timestamps import iso_time
 from memoryd.memories.records import Listed, MemoryChanged, MemoryDirectory, Stored
 from memoryd.memories.rules import index, topics
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
-from memoryd.memories.scan import Listing, open_folder, shown
+from memoryd.memories.scan import Scanner, open_folder, shown, with_retired
 from memoryd.memories.version_table import Cause, VersionTable
-from memoryd.system.cancellation import to_the_end, while_wanted
-from memoryd.system.folder import Content, Folder, Mark, version_of
+from memoryd.system.cancellation import cancellable, uncancellable
+from memoryd.system.folder import Content, Folder, version_of
 from memoryd.system.notices import Notices
+from memoryd.text.decode import decoded
 from memoryd.text.masking.mask import presentable
 
 TOPIC_LIMIT_BYTES: Final = 256 * 1024
 INDEX_TRIES: Final = 5
-NOTICED_AT_ONCE: Final = 50
+CHANGES_AT_ONCE: Final = 50
 
 log = structlog.get_logger(__name__)
 
@@ -41,38 +44,38 @@ _NEW_NAME = re.compile(r"(?:[a-z0-9][a-z0-9_-]{0,63}/){0,3}[a-z0-9][a-z0-9_-]{0,
 class Store:
     def __init__(
         self,
-        history: VersionTable,
+        versions: VersionTable,
         *,
         now: Callable[[], float],
         skip_index: bool = False,
         notices: Notices | None = None,
     ) -> None:
-        self._history = history
+        self._versions = versions
         self._now = now
         self._skip_index = skip_index
         self._notices = notices or Notices()
-        self._listing = Listing()
-        self._noticed: dict[str, dict[str, Mark | None]] = {}
+        self._scanner = Scanner()
+        self._last_seen: dict[str, dict[str, FileStamp | None]] = {}
         self._locks: dict[str, threading.RLock] = {}
         self._guard = threading.Lock()
 
     def scan(self, directory: MemoryDirectory) -> list[Listed]:
-        """All memories of a directory, newest first; an absent directory has none."""
-        found = self._listing.listed(directory)
-        marked = _with_retired(found, topics.iso_time(self._now())[:10])
+        """All memories of a directory, newest first; none if it does not exist."""
+        found = self._scanner.topic_files(directory)
+        marked = with_retired(found, iso_time(self._now())[:10])
         return sorted(marked, key=lambda one: (-one.modified, one.file))
 
     def scan_at(self, directory: MemoryDirectory, at: float) -> list[Listed]:
-        """A directory's memories as they were believed at a moment, by the history."""
+        """The memories of a directory at an earlier time, from the history."""
         stored = self.read_all_at(directory, at)
         found = [
             Listed(directory, one.file, topic, one.modified, len(one.data))
             for one, topic in zip(stored, shown([one.topic for one in stored]), strict=True)
         ]
-        return _with_retired(found, topics.iso_time(at)[:10])
+        return with_retired(found, iso_time(at)[:10])
 
     def read(self, directory: MemoryDirectory, file: str) -> Stored:
-        """One topic file, or the index, as it is now."""
+        """One topic file, or the index, from disk."""
         with open_folder(directory) as folder:
             content = folder.read(file)
         return Stored(
@@ -82,25 +85,25 @@ class Store:
             content.version,
             content.modified,
             content.data,
-            mark=content.mark,
+            stamp=content.stamp,
         )
 
     def read_all(self, directory: MemoryDirectory) -> list[Stored]:
-        """Every topic file whole; one that vanishes or is no plain file is passed over."""
+        """Every topic file with its body; skips those that vanish or cannot be read."""
         found = []
-        for one in while_wanted(self.scan(directory)):
+        for one in cancellable(self.scan(directory)):
             with suppress(MemorydError):
                 found.append(self.read(directory, one.file))
         return found
 
     def read_all_at(self, directory: MemoryDirectory, at: float) -> list[Stored]:
-        """Every topic file as it was at a moment, by the history; `modified` is since when."""
-        found = self._history.as_of(directory.path, at)
+        """Every topic file at an earlier time, from the history; `modified` is its time then."""
+        found = self._versions.as_of(directory.path, at)
         return [
             Stored(
                 directory,
                 file,
-                then.data.decode("utf-8", "replace"),
+                decoded(then.data),
                 version_of(then.data),
                 then.since,
                 then.data,
@@ -109,12 +112,12 @@ class Store:
         ]
 
     def recorded(self, directory: MemoryDirectory, file: str) -> Stored:
-        """As `read`, with the version's number in the history; one made outside gets its own."""
+        """As `read`, with the version's number; a change found on disk is recorded first."""
         stored = self.read(directory, file)
-        newest = self._history.newest(directory.path, file)
+        newest = self._versions.newest(directory.path, file)
         if newest is not None and newest.sha256 == stored.version:
             return msgspec.structs.replace(stored, number=newest.version)
-        with self._locked(directory):  # a writer of ours may be between its file and its version
+        with self._locked(directory):  # one of our writers may be between file and version
             stored = self.read(directory, file)
             number = self._record(directory, file, stored.data, "outside", "")
         return msgspec.structs.replace(stored, number=number)
@@ -122,15 +125,15 @@ class Store:
     def save(
         self, directory: MemoryDirectory, topic: Topic, *, cause: Cause, session_id: str = ""
     ) -> Stored:
-        """A new memory under a new name, with its line in the index."""
+        """Saves a new memory under a new name, with its line in the index."""
         _check_savable(topic)
-        # Before anything is made of it: a file name and an index line are written down as well.
+        # First of all: the file name and the index line are made from it.
         topic = _clean(topic)
         with self._locked(directory):
             taken = {one.file for one in self.scan(directory)} | {INDEX_FILE}
             for old in topic.supersedes:
                 if old not in taken:
-                    raise NotFound(f"there is no {old} to supersede", hint="memoryd list")
+                    raise NotFound(f"there is no {old} to supersede", hint="see memoryd list")
             while True:
                 file = topics.file_name_for(topic.type or "project", topic.name, frozenset(taken))
                 try:
@@ -143,7 +146,7 @@ class Store:
                         session_id=session_id,
                     )
                 except Conflict:
-                    # Somebody took the name since the scan, or it is held by what no scan lists.
+                    # The name was taken after the scan, or by something that a scan skips.
                     if len(taken) > 10_000:
                         raise
                     taken.add(file)
@@ -158,10 +161,10 @@ class Store:
         cause: Cause,
         session_id: str = "",
     ) -> Stored:
-        """The whole text of a topic file, new (`over` None) or over a version that was read."""
+        """Writes a whole topic file: a new one (`over` None) or over the version that was read."""
         if over is None and not _NEW_NAME.fullmatch(file):
             raise Refused(
-                f"{file!r} is no name for a memory",
+                f"{file!r} is not a valid name for a memory",
                 hint="use lower-case letters, digits, - and _, and end in .md",
             )
         if len(text.encode("utf-8", "replace")) > TOPIC_LIMIT_BYTES:
@@ -170,7 +173,7 @@ class Store:
         with self._locked(directory), open_folder(directory, create=True) as folder:
             before = folder.current(file)
             if before is not None:
-                # What is about to be replaced must be restorable first, whoever wrote it.
+                # What is replaced must be restorable, even if it came from outside.
                 self._record(directory, file, before.data, "outside", "")
             try:
                 version = folder.write(file, clean.encode(), over=over)
@@ -179,11 +182,11 @@ class Store:
                 raise
             topic = topics.parse(clean)
             line = _pointer(file, topic)
-            says_new = before is not None and _pointer(file, topics.parse(_text(before))) != line
+            is_reworded = before is not None and _pointer(file, topics.parse(_text(before))) != line
             number = 0
-            with _left_for_repair(directory, file):
+            with _repaired_later(directory, file):
                 number = self._record(directory, file, clean.encode(), cause, session_id)
-                self._index(folder, directory, {file: line} if says_new else {})
+                self._index(folder, directory, {file: line} if is_reworded else {})
         self._notices.post(MemoryChanged(directory, file, version, cause, session_id, topic.type))
         return Stored(directory, file, clean, version, self._now(), clean.encode(), number)
 
@@ -196,12 +199,12 @@ class Store:
         over: str | None = None,
         session_id: str = "",
     ) -> int:
-        """Removes a memory and its line; returns the history's number of what was removed."""
+        """Removes a memory and its line; returns the number of the version that was removed."""
         with self._locked(directory), open_folder(directory) as folder:
             before = folder.read(file)
             number = self._record(directory, file, before.data, "outside", "")
             folder.remove(file, over=over or before.version)
-            with _left_for_repair(directory, file):
+            with _repaired_later(directory, file):
                 self._record(directory, file, None, cause, session_id)
                 self._index(folder, directory, {})
         self._notices.post(MemoryChanged(directory, file, "", cause, session_id))
@@ -217,9 +220,9 @@ class Store:
         cause: Cause,
         modified: float | None = None,
     ) -> None:
-        """Exactly these bytes (None: no file) over a version that was seen, as of that time.
+        """Writes exactly these bytes (None: removes the file) over the version that was read.
 
-        Nothing is masked and the index does not follow: it may itself be what is put back.
+        Nothing is masked, and the index is not updated: it may be the file that is put back.
         """
         with self._locked(directory), open_folder(directory, create=True) as folder:
             before = folder.current(file)
@@ -229,7 +232,7 @@ class Store:
                 folder.write(file, data, over=over, modified=modified)
             elif over is not None:
                 folder.remove(file, over=over)
-            with _left_for_repair(directory, file):
+            with _repaired_later(directory, file):
                 self._record(directory, file, data, cause, "")
         if file != INDEX_FILE:
             version = "" if data is None else version_of(data)
@@ -238,62 +241,62 @@ class Store:
     def restore(
         self, directory: MemoryDirectory, file: str, data: bytes, *, over: str | None
     ) -> Stored:
-        """Brings a version back byte for byte, under whatever name it had, with its index line."""
+        """Writes an earlier version byte for byte, under its old name, with its index line."""
         with self._locked(directory):
             self.put_back(directory, file, data, over=over, cause="restore")
-            with open_folder(directory) as folder, _left_for_repair(directory, file):
+            with open_folder(directory) as folder, _repaired_later(directory, file):
                 self._index(folder, directory, {})
             return self.recorded(directory, file)
 
     def clear_leftovers(self, directory: MemoryDirectory) -> None:
-        """Removes what a killed writer left behind; for the start, before anybody writes."""
+        """Removes what a killed writer left behind; to be called before the first write."""
         with self._locked(directory), suppress(NotFound), open_folder(directory) as folder:
             folder.remove_temporaries()
 
-    def notice(self, directory: MemoryDirectory) -> list[MemoryChanged]:
-        """Finds what others changed since the last look; each becomes a version and is told."""
-        return [change for some in self.noticing(directory) for change in some]
+    def find_changes(self, directory: MemoryDirectory) -> Iterator[list[MemoryChanged]]:
+        """Finds what other programs changed since the last call; records and posts each change.
 
-    def noticing(self, directory: MemoryDirectory) -> Iterator[list[MemoryChanged]]:
-        """As `notice`, some at a time: nobody is held up for long, and a caller can give way."""
-        noticed = self._noticed.setdefault(directory.path, {})
-        known = dict(noticed)
-        marks = {one.file: one.mark for one in self._listing.listed(directory)}
-        touched = [file for file, mark in marks.items() if not mark or known.get(file) != mark]
-        touched += sorted(known.keys() - marks.keys())
-        for start in while_wanted(range(0, len(touched), NOTICED_AT_ONCE)):
-            some = touched[start : start + NOTICED_AT_ONCE]
-            # The lock is the writers': what they have not recorded yet is nobody else's.
+        In batches, so that the lock is held only briefly and the caller can let others run.
+        """
+        last_seen = self._last_seen.setdefault(directory.path, {})
+        known = dict(last_seen)
+        stamps = {one.file: one.stamp for one in self._scanner.topic_files(directory)}
+        touched = [file for file, stamp in stamps.items() if not stamp or known.get(file) != stamp]
+        touched += sorted(known.keys() - stamps.keys())
+        for start in cancellable(range(0, len(touched), CHANGES_AT_ONCE)):
+            batch = touched[start : start + CHANGES_AT_ONCE]
+            # Locked, so that a file that our own writer has not recorded yet is not taken for
+            # someone else's.
             with self._locked(directory):
-                found = self._found(directory, some, marks)
-                news = self._history.record_found(directory.path, found, at=self._now())
+                found = self._read_each(directory, batch, stamps)
+                changed = self._versions.record_found(directory.path, found, at=self._now())
             for file in found:
-                if file in marks:
-                    noticed[file] = marks[file]
+                if file in stamps:
+                    last_seen[file] = stamps[file]
                 else:
-                    noticed.pop(file, None)
-            changes = [_found_outside(directory, file, found[file]) for file in news]
+                    last_seen.pop(file, None)
+            changes = [_found_outside(directory, file, found[file]) for file in changed]
             for change in changes:
                 self._notices.post(change)
             yield changes
 
-    def _found(
+    def _read_each(
         self, directory: MemoryDirectory, files: Iterable[str], listed: Container[str]
     ) -> dict[str, bytes | None]:
-        """What the files say now, None for those that are gone."""
+        """The contents of the files, None for those that are gone."""
         found: dict[str, bytes | None] = {}
         for file in files:
             try:
                 found[file] = self.read(directory, file).data
             except NotFound:
                 found[file] = None
-            except MemorydError:  # no plain file, or the disk says no: a later look may tell
+            except MemorydError:  # not a regular file, or a disk error: try again later
                 if file not in listed:
                     found[file] = None
         return found
 
     def repair(self, directory: MemoryDirectory) -> bool:
-        """Clears what a crash left and makes the index true; whether anything had to change."""
+        """Cleans up after a crash and corrects the index; returns whether anything changed."""
         with self._locked(directory):
             try:
                 with open_folder(directory) as folder:
@@ -303,14 +306,14 @@ class Store:
                 return False
 
     def _index(self, folder: Folder, directory: MemoryDirectory, changed: dict[str, str]) -> bool:
-        """Brings MEMORY.md in line with the folder; another writer's change is never lost.
+        """Makes MEMORY.md match the folder, without losing another writer's change.
 
-        A line that stands stays as a person may have worded it, but for those `changed`.
+        Existing lines keep their wording, since a person may have edited them, except `changed`.
         """
         if self._skip_index:
             return False
         for _ in range(INDEX_TRIES):
-            with to_the_end():  # the file is written: its line must follow
+            with uncancellable():  # the topic file is written, so its line must be too
                 alive = [one for one in self.scan(directory) if not one.retired]
             current = folder.current(INDEX_FILE)
             before = _text(current) if current else ""
@@ -337,7 +340,7 @@ class Store:
     ) -> int:
         if file == INDEX_FILE:
             return 0
-        return self._history.record(
+        return self._versions.record(
             directory.path, file, data, at=self._now(), cause=cause, session_id=session_id
         )
 
@@ -350,26 +353,16 @@ class Store:
 
 
 @contextmanager
-def _left_for_repair(directory: MemoryDirectory, file: str) -> Iterator[None]:
-    """The file itself is safe: whatever is wrong with its index or history is mended later."""
+def _repaired_later(directory: MemoryDirectory, file: str) -> Iterator[None]:
+    """The file itself is safe: an error in its index or history is logged and fixed later."""
     try:
         yield
     except MemorydError as error:
         log.warning("index-or-history-behind", folder=directory.path, file=file, error=str(error))
 
 
-def _with_retired(found: list[Listed], today: str) -> list[Listed]:
-    superseded = frozenset(old for one in found for old in one.topic.supersedes)
-    return [
-        msgspec.structs.replace(
-            one, retired=topics.is_retired(one.file, one.topic, superseded, today)
-        )
-        for one in found
-    ]
-
-
 def _clean(topic: Topic) -> Topic:
-    """The topic as it may be written: nothing invisible, no secret, in any of its words."""
+    """The topic without secrets and invisible characters."""
     return msgspec.structs.replace(
         topic,
         name=presentable(topic.name),
@@ -382,18 +375,18 @@ def _check_savable(topic: Topic) -> None:
     if not topic.name.strip() or not topic.body.strip():
         raise InvalidInput("a memory needs a name and a body")
     if topic.type is None:
-        raise InvalidInput(f"a memory is one of: {', '.join(topics.TYPES)}")
+        raise InvalidInput(f"the type of a memory is one of: {', '.join(topics.TYPES)}")
 
 
 def _found_outside(directory: MemoryDirectory, file: str, data: bytes | None) -> MemoryChanged:
     if data is None:
         return MemoryChanged(directory, file, "", "outside")
-    type_ = topics.parse(data.decode("utf-8", "replace")).type
+    type_ = topics.parse(decoded(data)).type
     return MemoryChanged(directory, file, version_of(data), "outside", "", type_)
 
 
 def _text(content: Content) -> str:
-    return content.data.decode("utf-8", "replace")
+    return decoded(content.data)
 
 
 def _pointer(file: str, topic: Topic) -> str:

@@ -1,8 +1,11 @@
 """Every version of every topic file: what it said, since when, and who changed it.
 
-Contents are kept once by their hash and compressed; a version is a line that names one. A removal
-is a version too, without content, so that a forget can be undone. Old versions are thinned out, but
-the newest of each memory stay whatever their age.
+- Versions of one memory are numbered 1, 2, 3, ... in the order in which they were recorded. A
+  number never changes and is never used again.
+- Contents are stored once per hash, compressed; a version is a row that names one. A removal is a
+  version without content, so that a forget can be undone.
+- Old versions are pruned, but the newest of each memory are kept whatever their age. This also
+  keeps the highest number, from which the next one follows.
 """
 
 import zlib
@@ -16,6 +19,7 @@ from memoryd.base import config
 from memoryd.base.errors import NotFound
 from memoryd.system.database import Database
 from memoryd.system.folder import version_of
+from memoryd.text.decode import decoded
 
 SECONDS_A_DAY = 86_400.0
 
@@ -34,7 +38,7 @@ class Version(msgspec.Struct, frozen=True):
 
 
 class Newest(msgspec.Struct, frozen=True):
-    """What names the newest version of a file; no `sha256` where it was removed."""
+    """Number and hash of the newest version of a file; no hash where it was removed."""
 
     version: int
     sha256: str | None
@@ -48,7 +52,7 @@ class Then(msgspec.Struct, frozen=True):
 
 
 class Latest(msgspec.Struct, frozen=True):
-    """The newest version of a file that is still there."""
+    """The newest version of a file that still exists."""
 
     folder: str
     file: str
@@ -58,10 +62,10 @@ class Latest(msgspec.Struct, frozen=True):
 
 
 class VersionTable:
-    def __init__(self, state: Database, keep: config.HistorySettings | None = None) -> None:
-        self._state = state
+    def __init__(self, database: Database, keep: config.HistorySettings | None = None) -> None:
+        self._database = database
         self._keep = keep or config.HistorySettings()
-        self._thinned_at = -inf
+        self._pruned_at = -inf
 
     def record(
         self,
@@ -73,41 +77,43 @@ class VersionTable:
         cause: Cause,
         session_id: str = "",
     ) -> int:
-        """Adds a version, unless the newest one says the same; returns its number."""
+        """Adds a version, unless the newest one has the same content; returns its number."""
         last = self.newest(folder, file)
         if cause != "refused" and last is not None and last.sha256 == _hash(data):
             return last.version
         packed = None if data is None else zlib.compress(data)
-        with self._state.transaction():
+        with self._database.transaction():
             number = self._insert(folder, file, data, packed, at, cause, session_id)
-        self._thin_out_once_a_day(at)
+        self._prune_once_a_day(at)
         return number
 
     def record_found(
         self, folder: str, found: Mapping[str, bytes | None], *, at: float
     ) -> list[str]:
-        """Adds what others made of these files (None: gone), in one commit; those that are news."""
-        news = [file for file, data in found.items() if self._is_news(folder, file, data)]
-        # Before the transaction: nobody else can read or write the database during one.
-        packed = {file: zlib.compress(data) for file in news if (data := found[file]) is not None}
-        with self._state.transaction():
-            for file in news:
+        """Records files as found on disk (None: gone) in one commit; returns those that changed."""
+        changed = [file for file, data in found.items() if self._is_new(folder, file, data)]
+        # Compressed before the transaction, which locks out every other user of the database.
+        packed = {
+            file: zlib.compress(data) for file in changed if (data := found[file]) is not None
+        }
+        with self._database.transaction():
+            for file in changed:
                 self._insert(folder, file, found[file], packed.get(file), at, "outside", "")
-        if news:
-            self._thin_out_once_a_day(at)
-        return news
+        if changed:
+            self._prune_once_a_day(at)
+        return changed
 
     def newest(self, folder: str, file: str) -> Newest | None:
-        """The version that was taken in last; None for a file that is not known."""
-        rows = self._state.run(
-            "select id, sha256 from versions where folder = ? and file = ?"
-            " and cause != 'refused' order by id desc limit 1",
+        """The version that was accepted last; None for a file without history."""
+        rows = self._database.run(
+            "select number, sha256 from versions where folder = ? and file = ?"
+            " and cause != 'refused' order by number desc limit 1",
             folder,
             file,
         )
         return Newest(*msgspec.convert(rows[0], tuple[int, str | None])) if rows else None
 
-    def _is_news(self, folder: str, file: str, data: bytes | None) -> bool:
+    def _is_new(self, folder: str, file: str, data: bytes | None) -> bool:
         last = self.newest(folder, file)
         return (last.sha256 if last else None) != _hash(data)
 
@@ -123,10 +129,11 @@ class VersionTable:
     ) -> int:
         sha256 = _hash(data)
         if packed is not None:
-            self._state.run("insert or ignore into blobs values (?, ?)", sha256, packed)
-        ((number,),) = self._state.run(
-            "insert into versions (folder, file, sha256, bytes, at, cause, session_id)"
-            " values (?, ?, ?, ?, ?, ?, ?) returning id",
+            self._database.run("insert or ignore into blobs values (?, ?)", sha256, packed)
+        ((number,),) = self._database.run(
+            "insert into versions (folder, file, sha256, bytes, at, cause, session_id, number)"
+            " select ?1, ?2, ?3, ?4, ?5, ?6, ?7, coalesce(max(number), 0) + 1"
+            " from versions where folder = ?1 and file = ?2 returning number",
             folder,
             file,
             sha256,
@@ -139,18 +146,18 @@ class VersionTable:
 
     def versions(self, folder: str, file: str) -> list[Version]:
         """Newest first."""
-        rows = self._state.run(
-            "select id, at, cause, session_id, coalesce(sha256, ''), bytes from versions"
-            " where folder = ? and file = ? order by id desc",
+        rows = self._database.run(
+            "select number, at, cause, session_id, coalesce(sha256, ''), bytes from versions"
+            " where folder = ? and file = ? order by number desc",
             folder,
             file,
         )
         return [msgspec.convert(row, Version, strict=False) for row in map(_fields, rows)]
 
     def content(self, folder: str, file: str, version: int) -> bytes:
-        rows = self._state.run(
+        rows = self._database.run(
             "select packed from versions join blobs using (sha256)"
-            " where folder = ? and file = ? and id = ?",
+            " where folder = ? and file = ? and number = ?",
             folder,
             file,
             version,
@@ -163,20 +170,20 @@ class VersionTable:
         return zlib.decompress(rows[0][0])
 
     def files(self, folder: str) -> list[str]:
-        """Every file that ever was in the folder, as far as the history goes back."""
-        rows = self._state.run("select distinct file from versions where folder = ?", folder)
+        """Every file that has a history in this folder, present or not."""
+        rows = self._database.run("select distinct file from versions where folder = ?", folder)
         return [str(row[0]) for row in rows]
 
     def latest(self, limit: int) -> list[Latest]:
         """The files that were written last, in all folders, newest first."""
-        rows = self._state.run(
+        rows = self._database.run(
             "select folder, file, at, cause, packed from versions join blobs using (sha256)"
             " where id in (select max(id) from versions where cause != 'refused'"
             " group by folder, file) order by id desc limit ?",
             limit,
         )
         return [
-            Latest(folder, file, at, cause, zlib.decompress(packed).decode("utf-8", "replace"))
+            Latest(folder, file, at, cause, decoded(zlib.decompress(packed)))
             for folder, file, at, cause, packed in msgspec.convert(
                 rows, list[tuple[str, str, float, str, bytes]]
             )
@@ -184,7 +191,7 @@ class VersionTable:
 
     def as_of(self, folder: str, at: float) -> dict[str, Then]:
         """The folder's files as they were at a moment, by name."""
-        rows = self._state.run(
+        rows = self._database.run(
             "select file, at, packed from versions join blobs using (sha256) where id in ("
             " select max(id) from versions where folder = ? and at <= ? and cause != 'refused'"
             " group by file)",
@@ -200,9 +207,9 @@ class VersionTable:
         self, folder: str, *, cause: Cause, session_id: str, since: float
     ) -> dict[str, int]:
         """The files that a session changed since a moment, each with its first such version."""
-        rows = self._state.run(
-            "select file, min(id) from versions where folder = ? and cause = ? and session_id = ?"
-            " and at >= ? and sha256 is not null group by file order by min(id)",
+        rows = self._database.run(
+            "select file, min(number) from versions where folder = ? and cause = ?"
+            " and session_id = ? and at >= ? and sha256 is not null group by file order by min(id)",
             folder,
             cause,
             session_id,
@@ -211,8 +218,8 @@ class VersionTable:
         return dict(msgspec.convert(rows, list[tuple[str, int]]))
 
     def attribute(self, folder: str, file: str, *, cause: Cause, session_id: str) -> None:
-        """Says who made the newest version, once that is known of one found from outside."""
-        self._state.run(
+        """Names the author of the newest version, if that was found on disk without one."""
+        self._database.run(
             "update versions set cause = ?, session_id = ? where cause = 'outside' and id ="
             " (select max(id) from versions where folder = ? and file = ?)",
             cause,
@@ -221,17 +228,17 @@ class VersionTable:
             file,
         )
 
-    def _thin_out_once_a_day(self, now: float) -> None:
-        if now - self._thinned_at >= SECONDS_A_DAY:
-            self._thinned_at = now
-            self.thin_out(
+    def _prune_once_a_day(self, now: float) -> None:
+        if now - self._pruned_at >= SECONDS_A_DAY:
+            self._pruned_at = now
+            self.prune(
                 now=now, keep_days=self._keep.keep_days, keep_versions=self._keep.keep_versions
             )
 
-    def thin_out(self, *, now: float, keep_days: int, keep_versions: int) -> int:
-        """Drops versions older than `keep_days` beyond the newest ones of each memory."""
-        with self._state.transaction():
-            gone = self._state.run(
+    def prune(self, *, now: float, keep_days: int, keep_versions: int) -> int:
+        """Deletes versions older than `keep_days`, except the newest ones of each memory."""
+        with self._database.transaction():
+            gone = self._database.run(
                 "delete from versions where at < ? and id not in ("
                 " select id from (select id, row_number() over"
                 " (partition by folder, file order by id desc) as place from versions)"
@@ -240,7 +247,7 @@ class VersionTable:
                 keep_versions,
             )
             if gone:
-                self._state.run(
+                self._database.run(
                     "delete from blobs where sha256 not in"
                     " (select sha256 from versions where sha256 is not null)"
                 )

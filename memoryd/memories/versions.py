@@ -1,4 +1,4 @@
-"""The past of a project's memories: what each said before, and how to bring it back."""
+"""The history of a project's memories: what each said before, and how to restore it."""
 
 from contextlib import suppress
 
@@ -11,11 +11,12 @@ from memoryd.memories.rules import headers
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import Version, VersionTable
+from memoryd.text.decode import decoded
 from memoryd.text.masking.mask import presentable
 
 
 class MemoryPlace(msgspec.Struct, frozen=True):
-    """A file that is, or once was, a memory."""
+    """A file that is or was a memory."""
 
     directory: MemoryDirectory
     file: str
@@ -23,50 +24,50 @@ class MemoryPlace(msgspec.Struct, frozen=True):
 
 class Versions:
     def __init__(
-        self, scopes: Scopes, memories: Catalog, store: Store, history: VersionTable
+        self, scopes: Scopes, catalog: Catalog, store: Store, versions: VersionTable
     ) -> None:
         self._scopes = scopes
-        self._memories = memories
+        self._catalog = catalog
         self._store = store
-        self._history = history
+        self._versions = versions
 
     def history(self, cwd: str, named: str) -> list[Version]:
-        """Every version, newest first; the present one is among them whoever wrote it."""
+        """Every version, newest first, including a current one that another program wrote."""
         place = self._find(cwd, named)
-        with suppress(NotFound):  # forgotten: its past is all there is
+        with suppress(NotFound):  # forgotten: only its history is left
             self._store.recorded(place.directory, place.file)
-        return self._history.versions(place.directory.path, place.file)
+        return self._versions.versions(place.directory.path, place.file)
 
     def text(self, cwd: str, named: str, version: int) -> str:
-        """What a version said, as far as it may be shown."""
+        """The text of a version, as it may be shown."""
         place = self._find(cwd, named)
-        data = self._history.content(place.directory.path, place.file, version)
-        return presentable(data.decode("utf-8", "replace"))
+        data = self._versions.content(place.directory.path, place.file, version)
+        return presentable(decoded(data))
 
     def restore(self, cwd: str, named: str, version: int | None) -> Saved:
-        """Makes a version the present one again.
+        """Makes an earlier version the current one.
 
-        Without a version: a forgotten memory gets its last text, a retired one is recalled again,
-        any other goes one step back.
+        Without a version: a forgotten memory gets its last text back, a retired one becomes active
+        again, any other goes one step back.
         """
         place = self._find(cwd, named)
         present = self._present(place)
         if version is None and present is not None and present.retired:
             return self._unretire(place, present)
         chosen = version if version is not None else self._step_back(place, present)
-        data = self._history.content(place.directory.path, place.file, chosen)
+        data = self._versions.content(place.directory.path, place.file, chosen)
         over = self._store.read(place.directory, place.file).version if present else None
         stored = self._store.restore(place.directory, place.file, data, over=over)
         return Saved(stored.path, stored.number)
 
     def _find(self, cwd: str, named: str) -> MemoryPlace:
-        """What a caller means, among the present memories or else those that are gone."""
+        """Looks among the current memories, then among those that are gone."""
         try:
-            one = self._memories.find(cwd, named)
+            one = self._catalog.find(cwd, named)
         except NotFound:
             wanted = named.rpartition("/")[2].removesuffix(".md")
             for directory in self._scopes.project(cwd).directories:
-                for file in self._history.files(directory.path):
+                for file in self._versions.files(directory.path):
                     if file.removesuffix(".md") == wanted or f"{directory.path}/{file}" == named:
                         return MemoryPlace(directory, file)
             raise
@@ -80,7 +81,7 @@ class Versions:
     def _step_back(self, place: MemoryPlace, present: Listed | None) -> int:
         versions = [
             one
-            for one in self._history.versions(place.directory.path, place.file)
+            for one in self._versions.versions(place.directory.path, place.file)
             if one.sha256 and one.cause != "refused"
         ]
         now = self._store.read(place.directory, place.file).version if present else ""
@@ -92,7 +93,7 @@ class Versions:
         )
 
     def _unretire(self, place: MemoryPlace, present: Listed) -> Saved:
-        """Takes the memory out of the `supersedes` of those that replaced it, and its end date."""
+        """Removes it from the `supersedes` of newer memories, and its own end date."""
         for one in self._store.scan(place.directory):
             if place.file in one.topic.supersedes:
                 left = ", ".join(old for old in one.topic.supersedes if old != place.file)

@@ -1,14 +1,13 @@
-"""Sees what others do to the memories: the agent, an editor, git, another machine.
+"""Notices what other programs do to the memories: the agent, an editor, git, another machine.
 
-- The folders in which memories lie, or may come to lie, are watched. A file that changes there has
-  its directory looked at; a folder that comes or goes has all of them found anew.
-- Whatever the watch may have missed is found by looking everywhere: when the watch is in doubt, and
-  every half a minute in any case, or every second where nothing can be watched.
-- What is found becomes versions and events, some at a time, as subscribers can take it; recall
-  follows.
-- An index is mended only once its directory has been quiet for a minute: the agent writes a topic
-  first and its line a moment later, and must not find its index changed in between. What belongs to
-  a repository, the memory of its agents, is looked at and never mended.
+- The folders where memories lie, or may appear, are watched. When a file changes, its directory is
+  scanned; when a folder comes or goes, the list of directories is rebuilt.
+- What the watch misses is found by a full scan: when the watcher reports doubt, every 30 seconds in
+  any case, and every second if nothing can be watched.
+- Changes become versions and events in batches, as fast as subscribers take them.
+- An index is repaired only after its directory has been quiet for a minute: the agent writes a
+  topic first and its line a moment later, and must not find its index changed in between. Agent
+  memory inside a repository is scanned but never repaired.
 """
 
 import os
@@ -35,8 +34,8 @@ from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
 from memoryd.system.watcher import Watcher
 
-# The first look reads everything; whoever asks for recall at once must not wait behind it.
-FIRST_LOOK_SECONDS: Final = 1.0
+# The first scan reads everything; a recall right after the start must not wait for it.
+FIRST_SCAN_SECONDS: Final = 1.0
 SWEEP_SECONDS: Final = 30.0
 UNWATCHED_SECONDS: Final = 1.0
 QUIET_SECONDS: Final = 60.0
@@ -49,14 +48,14 @@ log = structlog.get_logger(__name__)
 
 
 class Hints(msgspec.Struct, frozen=True):
-    """What changed paths mean: directories to look at, and whether there may be other ones now."""
+    """What changed paths mean: directories to scan, and whether there may be new ones."""
 
     directories: list[MemoryDirectory]
     folders_changed: bool
 
 
 class MemoryWatch:
-    """`give_way` returns when the subscribers have what was told."""
+    """`give_way` returns when the subscribers have received what was posted."""
 
     def __init__(
         self,
@@ -73,37 +72,37 @@ class MemoryWatch:
         self._layout = Layout({}, {})
         self._above: frozenset[str] = frozenset()
         self._hints: set[str] = set()
-        self._folders_are_news = False
+        self._folders_changed = False
         self._is_in_doubt = False
         self._woken = anyio.Event()
         self._warned: dict[str, str] = {}
-        self._mended_at = -inf
+        self._repaired_at = -inf
         self._started = time.time()
 
     def folders_changed(self) -> None:
-        """There may be a memory directory that was not known before; on the event loop."""
-        self._folders_are_news = True
+        """There may be a new memory directory; to be called on the event loop."""
+        self._folders_changed = True
         self._woken.set()
 
     async def run(self) -> None:
-        """Looks until cancelled."""
-        first_look_at = anyio.current_time() + FIRST_LOOK_SECONDS
-        await self._look_around()
+        """Watches until cancelled."""
+        first_scan_at = anyio.current_time() + FIRST_SCAN_SECONDS
+        await self._find_directories()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watcher.run)
             tasks.start_soon(_in_thread, self._clear_leftovers)
-            with anyio.move_on_after(first_look_at - anyio.current_time()):
+            with anyio.move_on_after(first_scan_at - anyio.current_time()):
                 while True:
                     await self._woken.wait()
                     await self._follow_hints()
             while True:
-                took_seconds = await self._look_everywhere()
-                looked_at = anyio.current_time()
-                await self._mend_all()
+                took_seconds = await self._scan_everything()
+                scanned_at = anyio.current_time()
+                await self._repair_all()
                 with anyio.move_on_after(self._pause_seconds(took_seconds)):
                     await self._follow_until_in_doubt()
-                # Doubts that come in a storm share a look.
-                await anyio.sleep_until(looked_at + min(took_seconds, UNWATCHED_SECONDS))
+                # Many doubts in a row share one scan.
+                await anyio.sleep_until(scanned_at + min(took_seconds, UNWATCHED_SECONDS))
 
     async def _follow_until_in_doubt(self) -> None:
         while not self._is_in_doubt:
@@ -125,28 +124,28 @@ class MemoryWatch:
         self._woken.set()
 
     async def _follow_hints(self) -> None:
-        """Looks at what is said to have changed."""
+        """Scans what the watcher says has changed."""
         self._woken = anyio.Event()
         hints, self._hints = self._hints, set()
-        are_news, self._folders_are_news = self._folders_are_news, False
+        folders_changed, self._folders_changed = self._folders_changed, False
         meant = await _in_thread(meaning_of, hints, self._layout, self._above)
-        if are_news or meant.folders_changed:
-            await self._look_around()
+        if folders_changed or meant.folders_changed:
+            await self._find_directories()
         for directory in meant.directories:
-            await self._look(directory)
+            await self._scan(directory)
 
-    async def _look_everywhere(self) -> float:
-        """How many seconds it took."""
+    async def _scan_everything(self) -> float:
+        """Returns how many seconds it took."""
         began = anyio.current_time()
         self._woken = anyio.Event()
-        self._hints, self._folders_are_news, self._is_in_doubt = set(), False, False
-        await self._look_around()
+        self._hints, self._folders_changed, self._is_in_doubt = set(), False, False
+        await self._find_directories()
         for directory in list(self._layout.directories.values()):
-            await self._look(directory)
+            await self._scan(directory)
         return anyio.current_time() - began
 
-    async def _look_around(self) -> None:
-        """Finds out anew where memories lie, and looks once more where none lie any longer."""
+    async def _find_directories(self) -> None:
+        """Rebuilds the list of directories, and scans once more those that are gone."""
         before = self._layout.directories
         self._layout = await _in_thread(
             layout, self._places, self._scopes.memory_paths(), self._scopes.roots()
@@ -154,15 +153,15 @@ class MemoryWatch:
         self._above = folders_above(self._layout.folders)
         self._watcher.set_folders(self._layout.folders)
         for path in before.keys() - self._layout.directories.keys():
-            await self._look(before[path])
+            await self._scan(before[path])
 
-    async def _look(self, directory: MemoryDirectory) -> None:
-        changes = self._store.noticing(directory)
+    async def _scan(self, directory: MemoryDirectory) -> None:
+        changes = self._store.find_changes(directory)
         count = 0
         try:
-            while (some := await _in_thread(next, changes, None)) is not None:
-                count += len(some)
-                if some:
+            while (batch := await _in_thread(next, changes, None)) is not None:
+                count += len(batch)
+                if batch:
                     with anyio.move_on_after(SLOWEST_SUBSCRIBER_SECONDS):
                         await self._give_way()
         except (MemorydError, OSError) as error:
@@ -170,23 +169,23 @@ class MemoryWatch:
         if count:
             log.info("changed-outside", folder=directory.path, files=count)
 
-    async def _mend_all(self) -> None:
-        if anyio.current_time() - self._mended_at < SWEEP_SECONDS:
+    async def _repair_all(self) -> None:
+        if anyio.current_time() - self._repaired_at < SWEEP_SECONDS:
             return
-        self._mended_at = anyio.current_time()
+        self._repaired_at = anyio.current_time()
         for directory in list(self._layout.directories.values()):
             if directory.scope != "agent":
-                await _in_thread(self._mend, directory)
+                await _in_thread(self._repair, directory)
 
-    def _mend(self, directory: MemoryDirectory) -> None:
+    def _repair(self, directory: MemoryDirectory) -> None:
         try:
             is_quiet = time.time() - Path(directory.path).stat().st_mtime > QUIET_SECONDS
             if is_quiet and self._store.repair(directory):
-                log.info("index-mended", folder=directory.path)
+                log.info("index-repaired", folder=directory.path)
         except FileNotFoundError:
             return
         except (MemorydError, OSError) as error:
-            self._warn("index-not-mended", directory, error)
+            self._warn("index-not-repaired", directory, error)
 
     def _clear_leftovers(self) -> None:
         for directory in self._layout.directories.values():
@@ -197,14 +196,14 @@ class MemoryWatch:
             log.info("leftovers-removed", files=removed)
 
     def _warn(self, event: str, directory: MemoryDirectory, error: Exception) -> None:
-        """Once for each reason: the next look finds it again."""
+        """Logs each reason once: every scan finds it again."""
         if self._warned.get(directory.path) != str(error):
             self._warned[directory.path] = str(error)
             log.warning(event, folder=directory.path, reason=str(error))
 
 
 def meaning_of(hints: set[str], known: Layout, above: frozenset[str]) -> Hints:
-    """What these paths are to us; looks at those that may be folders."""
+    """What changed paths mean for us; asks the disk which of them are folders."""
     directories: dict[str, MemoryDirectory] = {}
     folders_changed = False
     for path in hints:
@@ -227,7 +226,7 @@ def directory_of(path: str, known: Layout) -> MemoryDirectory | None:
 
 
 def folders_above(folders: Iterable[str]) -> frozenset[str]:
-    """All that these folders lie in: whatever happens to one of those, happens to them."""
+    """All folders that contain these: a change to one of them affects those inside."""
     above: set[str] = set()
     for folder in folders:
         path = dirname(folder)

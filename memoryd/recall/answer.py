@@ -14,7 +14,7 @@ import structlog
 
 from memoryd.base import paths
 from memoryd.base.paths import Places
-from memoryd.base.timestamps import moment
+from memoryd.base.timestamps import iso_time, moment
 from memoryd.memories.records import MemoryChanged, MemoryDirectory
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import MANIFEST_LIMIT
@@ -160,7 +160,7 @@ class Recall:
     async def _chosen(
         self, asked: RecallQuery, project: Project, shelves: Sequence[Shelf], excluded: set[str]
     ) -> tuple[list[Hit], Literal["model", "embedded"]]:
-        today = topics.iso_time(self._now())[:10]
+        today = iso_time(self._now())[:10]
         for shelf in shelves:
             excluded |= shelf.retired(today)
         query = asked.query[:QUERY_CHARACTERS]

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import msgspec
 
+from memoryd.base.file_stamp import FileStamp
 from memoryd.memories.records import MemoryDirectory, Stored
 from memoryd.memories.rules.topics import Topic, cut_for_recall, is_retired, title_of
 from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.rules.index import Document, Index
 from memoryd.recall.rules.vectors import Vector
-from memoryd.system.folder import Mark
 from memoryd.text.invisible import strip_invisible
 from memoryd.text.masking.mask import mask_each
 
@@ -25,7 +25,7 @@ class Row(msgspec.Struct, frozen=True):
     file: str
     topic: Topic
     modified: float
-    mark: Mark | None
+    mark: FileStamp | None
     content: str
     truncated: bool
 
@@ -122,7 +122,7 @@ def row_of(stored: Stored, topic: Topic) -> Row:
         file=stored.file,
         topic=msgspec.structs.replace(topic, body=""),
         modified=stored.modified,
-        mark=stored.mark,
+        mark=stored.stamp,
         content=content,
         truncated=truncated,
     )

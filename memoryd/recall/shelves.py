@@ -20,13 +20,13 @@ import structlog
 from anyio.lowlevel import checkpoint
 
 from memoryd.base.errors import MemorydError
+from memoryd.base.file_stamp import FileStamp
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.store import Store
 from memoryd.recall.embeddings import Embeddings, MadeVectors
 from memoryd.recall.shelf import Prepared, Row, Shelf, UnreadMemory, prepared
 from memoryd.system.background import Soon
-from memoryd.system.cancellation import while_wanted
-from memoryd.system.folder import mark_of
+from memoryd.system.cancellation import cancellable
 
 MOST_SHELVES: Final = 64
 VECTORS_AT_ONCE: Final = 2_000
@@ -195,7 +195,7 @@ class Shelves:
         stored = self._store.read_all(directory)
         is_large = len(stored) > VECTORS_AT_ONCE
         lacks_vectors = is_large or self._meaning.encoder is not None
-        for one in while_wanted(stored):
+        for one in cancellable(stored):
             shelf.put(
                 prepared(one, self._meaning, with_vector=not is_large), lacks_vectors=lacks_vectors
             )
@@ -227,6 +227,6 @@ class Shelves:
 def is_as_on_disk(row: Row) -> bool:
     """Whether the file is still the one that was read, by one look at it."""
     try:
-        return mark_of(os.lstat(row.path)) == row.mark
+        return FileStamp.of(os.lstat(row.path)) == row.mark
     except OSError:
         return False

@@ -18,8 +18,9 @@ import msgspec
 from memoryd.base import paths
 from memoryd.base.errors import InvalidInput, NotFound
 from memoryd.base.paths import Places
-from memoryd.memories.rules.topics import iso_time
+from memoryd.base.timestamps import iso_time
 from memoryd.system.folder import Folder
+from memoryd.text.decode import decoded
 from memoryd.text.masking.mask import presentable
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
@@ -60,7 +61,7 @@ class Checkpoints:
         with self._holding(root, name) as folder:
             content = folder.read(_file(name), MOST_BYTES)
         kept = Checkpoint(name, iso_time(content.modified), len(content.data))
-        return kept, presentable(content.data.decode("utf-8", "replace"))
+        return kept, presentable(decoded(content.data))
 
     def remove(self, root: str, name: str) -> None:
         with self._holding(root, name) as folder:

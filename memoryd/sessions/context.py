@@ -37,7 +37,7 @@ from memoryd.sessions.rules.instructions import Instruction
 from memoryd.system.database import Database
 from memoryd.system.folder import Folder
 from memoryd.text.invisible import strip_invisible
-from memoryd.text.masking.mask import mask
+from memoryd.text.masking.mask import presentable
 
 ContextKind = Literal[
     "managed",
@@ -259,7 +259,7 @@ class Context:
             stored = self._store.read(directory, INDEX_FILE)
         except NotFound:
             return
-        loaded = index.loaded(mask(strip_invisible(stored.text)))
+        loaded = index.loaded(presentable(stored.text))
         text = without_comments(loaded.text).strip("\n")
         if text.strip():
             part = _part(INDEX_KINDS[directory.scope], stored.path, text, truncated=loaded.is_cut)

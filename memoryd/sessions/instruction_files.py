@@ -8,16 +8,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from memoryd.base.file_stamp import FileStamp
 from memoryd.memories.scopes import RealFiles
 from memoryd.sessions.rules.instruction_text import InstructionDocument, taken_apart
 from memoryd.sessions.rules.instructions import READ_LIMIT_BYTES
+from memoryd.text.decode import decoded
 from memoryd.text.invisible import strip_invisible
 
 NAMES_LIMIT: Final = 1000
 HELD_LIMIT_CHARACTERS: Final = 16_000_000
-# The kernel's clock for files ticks every 10 ms at most. A file that has only just changed may do
-# so again under the same times, so it is not held yet.
-SETTLED_SECONDS: Final = 0.1
 
 # The path is a real one: a link there now was put in its place after it was judged. A FIFO or a
 # device must not hold us up before we have seen what it is.
@@ -29,7 +28,7 @@ class InstructionDisk(RealFiles):
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         self._now = now
-        self._held: dict[str, tuple[tuple[int, ...], InstructionDocument]] = {}
+        self._held: dict[str, tuple[FileStamp, InstructionDocument]] = {}
         self._held_characters = 0
 
     def forget(self) -> None:
@@ -57,24 +56,24 @@ class InstructionDisk(RealFiles):
                 facts = os.fstat(file.fileno())
                 if not stat.S_ISREG(facts.st_mode) or facts.st_size > READ_LIMIT_BYTES:
                     return None
-                mark = (facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+                stamp = FileStamp.of(facts)
                 known = self._held.get(path)
-                if known is not None and known[0] == mark:
+                if known is not None and known[0] == stamp:
                     return known[1]
                 data = file.read(READ_LIMIT_BYTES)
         except OSError:
             return None
         if b"\0" in data:
             return None
-        document = taken_apart(data.decode("utf-8", "replace"))
-        if self._now() - facts.st_ctime > SETTLED_SECONDS:
-            self._hold(path, mark, document)
+        document = taken_apart(decoded(data))
+        if stamp.is_settled(self._now()):
+            self._hold(path, stamp, document)
         return document
 
-    def _hold(self, path: str, mark: tuple[int, ...], document: InstructionDocument) -> None:
+    def _hold(self, path: str, stamp: FileStamp, document: InstructionDocument) -> None:
         if self._held_characters > HELD_LIMIT_CHARACTERS:
             self.forget()
-        self._held[path] = (mark, document)
+        self._held[path] = (stamp, document)
         self._held_characters += document.characters
 
 

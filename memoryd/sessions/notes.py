@@ -16,6 +16,7 @@ import structlog
 from memoryd.base import paths
 from memoryd.base.errors import InvalidInput, NotFound
 from memoryd.base.paths import Places
+from memoryd.base.timestamps import iso_time
 from memoryd.extraction.rules.messages import messages
 from memoryd.llm.anthropic_client import Provider
 from memoryd.llm.guards import DEADLINE_SECONDS
@@ -30,12 +31,12 @@ from memoryd.llm.rules.messages import (
     ToolDefinition,
     UserTurn,
 )
-from memoryd.memories.rules.topics import iso_time
 from memoryd.sessions.rules import note_excerpts, notes
 from memoryd.system.background import Soon
 from memoryd.system.database import Database
 from memoryd.system.folder import Folder
-from memoryd.system.plain_file import read_plain
+from memoryd.system.plain_file import modified_at, read_plain
+from memoryd.text.decode import decoded
 from memoryd.text.masking.mask import mask, presentable
 from memoryd.transcripts.file import ALL_BYTES, open_transcript
 from memoryd.transcripts.rules.assembler import living_history, read_entries
@@ -134,13 +135,13 @@ class SessionNotes:
             for path in Path(folder).glob("*/session-memory/summary.md")
             if path.parent.parent.name != but
         ]
-        newest_first = sorted(found, key=_modified, reverse=True)
+        newest_first = sorted(found, key=modified_at, reverse=True)
         return next((kept for path in newest_first if (kept := _notes_at(path))), None)
 
     def newest_session(self, cwd: str) -> str:
         """The session that was active last in a directory."""
         folder = Path(paths.project_folder(self._places, cwd))
-        newest = max(folder.glob("*.jsonl"), key=_modified, default=None)
+        newest = max(folder.glob("*.jsonl"), key=modified_at, default=None)
         if newest is None:
             raise NotFound(f"no session was seen in {cwd}", hint="memoryd sessions lists them")
         return newest.stem
@@ -272,7 +273,7 @@ class SessionNotes:
     def _own_text(self, name: str) -> str:
         path = Path(paths.session_notes_template(self._places)).with_name(name)
         try:
-            return read_plain(path, OWN_TEXT_BYTES).decode("utf-8", "replace")
+            return decoded(read_plain(path, OWN_TEXT_BYTES))
         except OSError:
             return ""
 
@@ -301,18 +302,11 @@ def write_notes(transcript: str, text: str) -> None:
 def _notes_at(path: Path) -> NotesAnswer | None:
     """Notes as a model may see them; a person may have written into them, or put them away."""
     try:
-        text = presentable(read_plain(path, NOTES_BYTES).decode("utf-8", "replace"))
+        text = presentable(decoded(read_plain(path, NOTES_BYTES)))
     except OSError:
         return None
-    modified = _modified(path)
+    modified = modified_at(path)
     return NotesAnswer(text, iso_time(modified), path.parent.parent.name, modified)
-
-
-def _modified(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
 
 
 def _current(transcript: str) -> str:

@@ -1,4 +1,4 @@
-"""Work that nobody waits for: begun on the event loop, ended with it, and never an end of it."""
+"""Tasks that run in the background on the event loop; a failure is logged and goes no further."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -22,27 +22,27 @@ class Background:
             MOST_WAITING
         )
 
-    def soon(self, name: str, errand: BackgroundTask) -> bool:
-        """Whether it will be done; to be called on the event loop."""
+    def soon(self, name: str, task: BackgroundTask) -> bool:
+        """Starts a task; False if it was dropped. To be called on the event loop."""
         try:
-            self._send.send_nowait((name, errand))
-        except (anyio.WouldBlock, anyio.ClosedResourceError):  # too many, or the daemon ends
-            log.warning("errand-dropped", errand=name)
+            self._send.send_nowait((name, task))
+        except (anyio.WouldBlock, anyio.ClosedResourceError):  # too many, or shutdown
+            log.warning("background-task-dropped", task=name)
             return False
         return True
 
     async def run(self) -> None:
-        """Does what it is given, side by side, until cancelled."""
+        """Runs the tasks concurrently until cancelled."""
         with self._send, self._receive:
             async with anyio.create_task_group() as tasks:
-                async for name, errand in self._receive:
-                    tasks.start_soon(_done, name, errand)
+                async for name, task in self._receive:
+                    tasks.start_soon(_run, name, task)
 
 
-async def _done(name: str, errand: BackgroundTask) -> None:
+async def _run(name: str, task: BackgroundTask) -> None:
     try:
-        await errand()
+        await task()
     except MemorydError as error:
-        log.warning("errand-failed", errand=name, reason=error.message)
+        log.warning("background-task-failed", task=name, reason=error.message)
     except Exception:
-        log.exception("errand-failed", errand=name)
+        log.exception("background-task-failed", task=name)

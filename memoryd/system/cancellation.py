@@ -1,9 +1,8 @@
-"""How work in a thread learns that nobody wants it any more.
+"""How work in a thread notices that its task was cancelled.
 
-A thread cannot be cancelled, only asked. So a loop that may go on for seconds asks by itself, once
-a step, whether the task that waits for it was cancelled: by the end of the daemon, by a person, by
-a deadline. Then it raises what the task would have raised. What must never be left half done is
-done `to_the_end`.
+A thread cannot be cancelled, it has to ask. So a loop that may run for seconds asks before each
+step whether the task that waits for it was cancelled: by shutdown, by the user, by a deadline. If
+so it raises what the task would have raised. Work that must not stop halfway is `uncancellable`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,28 +15,28 @@ import anyio.from_thread
 
 Item = TypeVar("Item")
 
-_goes_to_the_end: ContextVar[bool] = ContextVar("goes_to_the_end", default=False)
+_is_uncancellable: ContextVar[bool] = ContextVar("is_uncancellable", default=False)
 
 
 def stop_if_cancelled() -> None:
-    """Raises where the task behind this thread was cancelled; elsewhere it does nothing."""
-    if not _goes_to_the_end.get():
+    """Raises if the task behind this thread was cancelled; outside a task it does nothing."""
+    if not _is_uncancellable.get():
         with suppress(anyio.NoEventLoopError):
             anyio.from_thread.check_cancelled()
 
 
-def while_wanted(items: Iterable[Item]) -> Iterator[Item]:
-    """The items, with a look before each whether anybody still waits for what is made of them."""
+def cancellable(items: Iterable[Item]) -> Iterator[Item]:
+    """The items, with a check for cancellation before each one."""
     for item in items:
         stop_if_cancelled()
         yield item
 
 
 @contextmanager
-def to_the_end() -> Iterator[None]:
-    """Inside nothing is stopped, however many loops ask."""
-    before = _goes_to_the_end.set(True)
+def uncancellable() -> Iterator[None]:
+    """Turns the checks off inside."""
+    before = _is_uncancellable.set(True)
     try:
         yield
     finally:
-        _goes_to_the_end.reset(before)
+        _is_uncancellable.reset(before)

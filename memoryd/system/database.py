@@ -1,10 +1,12 @@
 """state.db: what the daemon knows beyond the files, in one SQLite database.
 
 The files are the truth. This database can be deleted: history, spending and cursors go with it, and
-everything else is rebuilt. It is therefore tolerant: a damaged database is put aside, never an end.
+everything else is rebuilt. So a damaged database, or one from before the first supported version,
+never stops the daemon: it is renamed and a new one started; `problem` says so.
 
 - One connection, used from any thread, one transaction at a time.
-- The schema only grows: each step of `MIGRATIONS` is applied once, in order, and never changed.
+- A new database gets `BASE_SCHEMA` and all `MIGRATIONS`, an older one the migrations it lacks, in
+  one transaction. A released migration is never changed, only followed by another.
 - WAL with NORMAL sync: a kill loses nothing, a power cut at most the last moments.
 """
 
@@ -22,8 +24,9 @@ from memoryd.system.folder import make_folder
 
 Cell: TypeAlias = str | int | float | bytes | None
 
-MIGRATIONS: Final[tuple[str, ...]] = (
-    """
+# The schema of version 10, the first one that is supported. Never changed: append to MIGRATIONS.
+BASE_VERSION: Final = 10
+BASE_SCHEMA: Final = """
     create table blobs (sha256 text primary key, packed blob not null) without rowid;
     create table versions (
         id integer primary key,
@@ -33,16 +36,14 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         cause text not null, session_id text not null
     );
     create index versions_by_file on versions (folder, file, id);
-    """,
-    """
+
     create table switched_off (project text primary key) without rowid;  -- '' is every project
-    """,
-    """
+
     create table spending (
         id integer primary key,
         day text not null, job text not null, project text not null, model text not null,
         usd real not null,
-        is_open integer not null default 1,     -- reserved: what it really cost is not known yet
+        is_open integer not null default 1,     -- a reservation; the real cost is not known yet
         input_tokens integer not null default 0, output_tokens integer not null default 0,
         cache_read_tokens integer not null default 0, cache_write_tokens integer not null default 0
     );
@@ -51,27 +52,26 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         one integer primary key check (one = 1),
         failures_in_a_row integer not null, opened_at real not null, open_seconds real not null
     );
+
     create table tries (        -- of turns that are not extracted yet
         turn_id text primary key,
         failures integer not null default 0,
-        deaths integer not null default 0,      -- of the daemon, in the middle of it
+        deaths integer not null default 0,      -- daemon crashes while it was worked on
         first_began real not null
     ) without rowid;
-    create table last_words (   -- of the assistant, in the last turn that was extracted
+    create table last_words (   -- the assistant's, from the last turn that was extracted
         session_id text primary key, text text not null, at real not null
     ) without rowid;
-    """,
-    """
+
     create table session_notes (
         session_id text primary key,
         tool_calls integer not null default 0,
         noted_tokens integer,                   -- null: no notes yet
         noted_tool_calls integer not null default 0,
-        covered text not null default ''        -- the end of the last turn they tell of
+        covered text not null default ''        -- end of the last turn that the notes cover
     ) without rowid;
-    """,
-    """
-    create table first_start (at real not null);    -- what existed then counts as read
+
+    create table first_start (at real not null);    -- transcripts from before count as read
     create table transcripts (
         number integer primary key,
         path text not null,                         -- folder/session.jsonl
@@ -79,11 +79,11 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         size integer not null, mtime_ns integer not null, ctime_ns integer not null,
         head_bytes integer not null, head blob not null, tail blob not null,
         offset integer not null,
-        old_until integer not null,                 -- what stands before was there at first
+        old_until integer not null,                 -- bytes before this are from before first_start
         is_learned integer not null default 0,      -- the turns before old_until are in turns
         is_settled integer not null,
         lost_at real,                               -- null: the file is in its place
-        snapshot blob not null                      -- what the parser knows at this offset
+        snapshot blob not null                      -- the parser's state at this offset
     );
     create table turns (
         number integer primary key,                 -- the order in which they were seen
@@ -96,87 +96,107 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         packed blob                                 -- the turn, while it is pending
     );
     create index turns_pending on turns (project, imported, number) where state = 'pending';
-    create table imports (                          -- how far those got that are not finished
-        project text not null, since text not null, -- as they were asked for
+    create table imports (                          -- progress of the unfinished ones
+        project text not null, since text not null, -- as they were requested
         since_at real not null,
         done_mtime real not null, done_path text not null,
         turns integer not null,
         primary key (project, since)
     ) without rowid;
-    """,
-    """
+
     create table surfaced (
         session_id text not null, path text not null, bytes integer not null, at real not null,
         primary key (session_id, path)
     ) without rowid;
-    """,
-    """
+
     create table dreams (
         id integer primary key,
         directory text not null, project text not null,
         cause text not null, state text not null, reason text not null default '',
         started real not null, finished real,
         pid integer not null,
-        lock blob not null,     -- the lock file as it was before
-        summary blob
+        lock blob not null,     -- the lock file before the dream
+        summary blob,
+        scope text not null default 'project'
     );
     create index dreams_by_directory on dreams (directory, id);
     create table dream_files (  -- what undoes a dream
         dream integer not null, file text not null,
         before blob,            -- null: there was no such file
         modified real not null,
-        after text,             -- its version then; null: the dream removed it
+        after text,             -- its hash after the dream; null: the dream removed it
         primary key (dream, file)
     ) without rowid;
-    """,
-    """
+    create table dreamt_at (    -- the last dream on the monotonic clock, valid until a reboot
+        directory text primary key,
+        boot text not null,
+        real_seconds real not null
+    ) without rowid;
+
     create table approved_imports (
         project text not null, path text not null, primary key (project, path)
     ) without rowid;
-    """,
+"""
+
+# Each brings a database from the version before it to the next one.
+MIGRATIONS: Final[tuple[str, ...]] = (
+    # 11: versions are numbered per memory.
     """
-    alter table dreams add column scope text not null default 'project';
-    """,
-    """
-    create table dreamt_at (    -- the last dream by time that nobody can set, as long as the
-        directory text primary key,
-        boot text not null,     -- machine runs
-        real_seconds real not null
-    ) without rowid;
+    alter table versions add column number integer not null default 0;
+    update versions set number = counted.number from (
+        select id, row_number() over (partition by folder, file order by id) as number
+        from versions
+    ) as counted where counted.id = versions.id;
+    drop index versions_by_file;
+    create unique index versions_by_number on versions (folder, file, number);
     """,
 )
+LATEST_VERSION: Final = BASE_VERSION + len(MIGRATIONS)
+
+
+class _OutdatedError(Exception):
+    """A version from before the first one that is supported."""
 
 
 class Database:
     """The open database. `run` reads or writes; `transaction` makes several writes one."""
 
-    def __init__(self, connection: sqlite3.Connection, path: str, put_aside: str = "") -> None:
+    def __init__(self, connection: sqlite3.Connection, path: str) -> None:
         self._connection = connection
         self._lock = threading.RLock()
         self.path = path
-        self.put_aside = put_aside
+        self.put_aside = ""
+        """Where a database that could not be used was moved to."""
+        self.problem = ""
+        """Why, in a sentence for the user."""
 
     @classmethod
     def open(cls, path: str) -> Self:
-        """Opens or makes the database; one that is damaged is renamed and a new one begun."""
+        """Opens or creates the database; one that cannot be used is renamed and replaced."""
         make_folder(str(Path(path).parent))
         try:
             return cls(_connected(path), path)
+        except _OutdatedError:
+            what, reason = "outdated", "is from an unreleased version of memoryd"
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
                 raise _storage_error(path, "open", error) from error
-            aside = f"{path}.damaged-{time.time_ns()}"
-            Path(path).rename(aside)
-            for suffix in ("-wal", "-shm"):
-                Path(path + suffix).unlink(missing_ok=True)
-            return cls(_connected(path), path, put_aside=aside)
+            what, reason = "damaged", "was damaged"
+        aside = f"{path}.{what}-{time.time_ns()}"
+        Path(path).rename(aside)
+        for suffix in ("-wal", "-shm"):
+            Path(path + suffix).unlink(missing_ok=True)
+        database = cls(_connected(path), path)
+        database.put_aside = aside
+        database.problem = f"{Path(path).name} {reason}; it was moved to {aside}"
+        return database
 
     def close(self) -> None:
         with self._lock:
             self._connection.close()
 
     def run(self, sql: str, *values: Cell) -> list[tuple[Cell, ...]]:
-        """One statement; its rows, if it has any."""
+        """Runs one statement and returns its rows."""
         with self._lock, _storage_errors(self.path):
             return self._connection.execute(sql, values).fetchall()
 
@@ -186,7 +206,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All statements inside happen, or none does. Nesting joins the outer one."""
+        """All statements inside take effect, or none. A nested one joins the outer one."""
         with self._lock:
             if self._connection.in_transaction:
                 yield
@@ -213,7 +233,7 @@ def _connected(path: str) -> sqlite3.Connection:
         connection.execute("pragma synchronous = normal")
         connection.execute("pragma busy_timeout = 2000")
         _migrate(connection, path)
-        _look_into_every_table(connection)
+        _read_every_table(connection)
     except BaseException:
         connection.close()
         raise
@@ -222,19 +242,22 @@ def _connected(path: str) -> sqlite3.Connection:
 
 def _migrate(connection: sqlite3.Connection, path: str) -> None:
     (version,) = connection.execute("pragma user_version").fetchone()
-    if version > len(MIGRATIONS):
+    if version > LATEST_VERSION:
         raise Unavailable(
             f"{path} was made by a newer memoryd",
-            hint="upgrade memoryd, or move the file away to begin anew (history goes with it)",
+            hint="upgrade memoryd, or move the file away to start over (its history is then gone)",
         )
-    for number, script in enumerate(MIGRATIONS[version:], start=version + 1):
+    if 0 < version < BASE_VERSION:
+        raise _OutdatedError
+    scripts = MIGRATIONS[version - BASE_VERSION :] if version else (BASE_SCHEMA, *MIGRATIONS)
+    if scripts:
         connection.executescript(
-            f"begin immediate; {script}; pragma user_version = {number}; commit;"
+            f"begin immediate; {';'.join(scripts)}; pragma user_version = {LATEST_VERSION}; commit;"
         )
 
 
-def _look_into_every_table(connection: sqlite3.Connection) -> None:
-    """Raises at once for damage that would otherwise end us at every start."""
+def _read_every_table(connection: sqlite3.Connection) -> None:
+    """Raises at once for damage that would otherwise crash the daemon at every start."""
     tables = connection.execute("select name from sqlite_master where type = 'table'").fetchall()
     for (name,) in tables:
         connection.execute(f'select * from "{name}" limit 1').fetchall()  # noqa: S608 - our own names
@@ -248,5 +271,5 @@ def _storage_errors(path: str) -> Iterator[None]:
         raise _storage_error(path, "use", error) from error
 
 
-def _storage_error(path: str, deed: str, error: sqlite3.Error) -> StorageError:
-    return StorageError(path, deed, OSError(None, str(error)))
+def _storage_error(path: str, action: str, error: sqlite3.Error) -> StorageError:
+    return StorageError(path, action, OSError(None, str(error)))

@@ -1,11 +1,11 @@
-"""Files beneath one folder: read, written durably, and never anywhere else.
+"""Files below one folder: read, written durably, and never outside it.
 
-- Everything happens through a handle on the folder. `openat2` keeps a path beneath it where the
-  kernel has that call; elsewhere each step is opened by itself and no link is followed. Checking a
-  path first and opening it afterwards loses races; this does not.
+- Every access goes through a handle on the folder. `openat2` keeps a path below it; on kernels
+  without that call each step is opened by itself, following no link. Checking a path first and
+  opening it afterwards would lose races; this does not.
 - Only regular files with a single link are touched.
-- A write is a new temporary file, fsync, rename, fsync of the folder. After a crash a file is old
-  or new, an acknowledged write is there, and what a kill left behind goes at the next start.
+- A write is a temporary file, fsync, rename, fsync of the folder. After a crash a file is old or
+  new, an acknowledged write is there, and leftovers are removed at the next start.
 """
 
 import ctypes
@@ -20,11 +20,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
 import msgspec
 
 from memoryd.base.errors import Conflict, NotFound, Refused, StorageError
+from memoryd.base.file_stamp import FileStamp
 
 FOLDER_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
@@ -36,41 +37,28 @@ _SYS_OPENAT2: Final = 437
 _BENEATH_WITHOUT_LINKS: Final = 0x08 | 0x04 | 0x02  # RESOLVE_BENEATH, _NO_SYMLINKS, _NO_MAGICLINKS
 _RENAME_NOREPLACE: Final = 1
 _FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-# A FIFO or a device must not hold us up before we have seen what it is.
+# O_NONBLOCK: opening a FIFO or a device must not block before we know what it is.
 _READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-class Mark(NamedTuple):
-    """By what a file is told to be the one that was read; its time of change nobody can set."""
-
-    inode: int
-    size: int
-    modified_ns: int
-    changed_ns: int
-
-
 class Content(msgspec.Struct, frozen=True):
-    """The bytes of a file at one moment, and what names that version of it."""
+    """The bytes of a file at one moment; `version` is their hash."""
 
     data: bytes
     version: str
     modified: float
-    mark: Mark
+    stamp: FileStamp
 
 
 def version_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def mark_of(facts: os.stat_result) -> Mark:
-    return Mark(facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
-
-
 class Folder:
-    """A handle on one folder; every path given to it is relative and stays beneath it."""
+    """A handle on one folder; every path given to it is relative and stays below it."""
 
     def __init__(self, path: str, handle: int) -> None:
         self.path = path
@@ -78,13 +66,13 @@ class Folder:
 
     @classmethod
     def open(cls, path: str, *, beneath: str | None = None, create: bool = False) -> Self:
-        """A handle on `path`. NotFound unless it is there or may be created.
+        """A handle on `path`. NotFound unless it exists or may be created.
 
-        With `beneath`, that folder is trusted but nothing below it is: no link on the way from
-        there to `path` is followed. A repository's own folders are opened like this.
+        With `beneath`, that folder is trusted but nothing below it: no link on the way from there
+        to `path` is followed. Folders inside a repository are opened like this.
         """
         trusted = beneath or path
-        with _deeds(path, "open"):
+        with _our_errors(path, "open"):
             if create and beneath is None:
                 make_folder(path)
             top = os.open(trusted, _FOLDER_FLAGS)
@@ -112,8 +100,8 @@ class Folder:
         return self._handle
 
     def descend(self, relative: str, *, create: bool = False) -> int:
-        """A new handle on a folder beneath this one, made on the way where asked to."""
-        with _deeds(self._joined(relative), "open"):
+        """A new handle on a folder below this one; with `create`, missing folders are made."""
+        with _our_errors(self._joined(relative), "open"):
             if not create:
                 return open_beneath(self._handle, relative, _FOLDER_FLAGS)
             handle = os.dup(self._handle)
@@ -131,8 +119,8 @@ class Folder:
             return handle
 
     def read(self, relative: str, limit_bytes: int = READ_LIMIT_BYTES) -> Content:
-        """The whole file. NotFound, or Refused for what is no plain file of bearable size."""
-        with _deeds(self._joined(relative), "read"):
+        """The whole file. NotFound, or Refused if it is too large or not a regular file."""
+        with _our_errors(self._joined(relative), "read"):
             handle = open_beneath(self._handle, relative, _READ_FLAGS)
             try:
                 facts = self._checked(handle, relative)
@@ -141,10 +129,10 @@ class Folder:
                 os.close(handle)
         if len(data) > limit_bytes:
             raise Refused(f"{self._joined(relative)} is larger than {limit_bytes} bytes")
-        return Content(data, version_of(data), facts.st_mtime, mark_of(facts))
+        return Content(data, version_of(data), facts.st_mtime, FileStamp.of(facts))
 
     def current(self, relative: str) -> Content | None:
-        """The file as it is, or None where there is none."""
+        """The file, or None if it does not exist."""
         try:
             return self.read(relative)
         except NotFound:
@@ -153,17 +141,17 @@ class Folder:
     def write(
         self, relative: str, data: bytes, *, over: str | None, modified: float | None = None
     ) -> str:
-        """Puts `data` there for good, as of `modified` or now, and returns its version.
+        """Writes `data` durably, with mtime `modified` or now, and returns its version.
 
-        `over` is the version that the caller has seen, None for no file. Whatever else is found
-        there is left as it is, and Conflict raised.
+        `over` is the version that the caller has read, None for no file. If anything else is found
+        there, it stays and Conflict is raised.
         """
         parent, _, name = relative.rpartition("/")
         folder = self.descend(parent, create=True)
         try:
             mode, seen = self._expect(relative, over)
-            with _deeds(self._joined(relative), "write"):
-                temporary = _written_aside(folder, data, mode, modified)
+            with _our_errors(self._joined(relative), "write"):
+                temporary = _write_temporary(folder, data, mode, modified)
                 try:
                     self._put_in_place(folder, temporary, name, seen)
                 except BaseException:
@@ -175,22 +163,22 @@ class Folder:
         return version_of(data)
 
     def remove(self, relative: str, *, over: str) -> None:
-        """Removes the file for good, if it still is the version that the caller has seen."""
+        """Removes the file durably, if it is still the version that the caller has read."""
         parent, _, name = relative.rpartition("/")
         folder = self.descend(parent)
         try:
             self._expect(relative, over)
-            with _deeds(self._joined(relative), "remove"):
+            with _our_errors(self._joined(relative), "remove"):
                 os.unlink(name, dir_fd=folder)
                 os.fsync(folder)
         finally:
             os.close(folder)
 
     def remove_temporaries(self) -> int:
-        """Clears away what a killed writer left, here and in the folders below; says how many."""
+        """Removes what killed writers left, here and in the folders below; returns how many."""
         removed = 0
         for _, folders, files, handle in os.fwalk(dir_fd=self._handle, follow_symlinks=False):
-            # A folder for a team is cleared by itself: somebody may be writing there right now.
+            # team/ is a memory directory of its own, and may be being written right now.
             folders[:] = [name for name in folders if not name.startswith(".") and name != "team"]
             for name in files:
                 if _TEMPORARY.fullmatch(name):
@@ -199,27 +187,27 @@ class Folder:
                         removed += 1
         return removed
 
-    def _expect(self, relative: str, over: str | None) -> tuple[int, Mark | None]:
-        """The mode and the mark of the version that may be replaced."""
+    def _expect(self, relative: str, over: str | None) -> tuple[int, FileStamp | None]:
+        """Checks that the file is this version; returns its mode and stamp."""
         found = self.current(relative)
         if (found.version if found else None) != over:
             raise Conflict(
-                f"{self._joined(relative)} has changed since it was read; it was left as it is",
+                f"{self._joined(relative)} has changed since it was read; it was not overwritten",
                 hint="read it again, then repeat the change",
             )
         if found is None:
             return FILE_MODE, None
-        with _deeds(self._joined(relative), "read"):
+        with _our_errors(self._joined(relative), "read"):
             facts = os.stat(relative, dir_fd=self._handle, follow_symlinks=False)
-        return stat.S_IMODE(facts.st_mode), found.mark
+        return stat.S_IMODE(facts.st_mode), found.stamp
 
-    def _put_in_place(self, folder: int, temporary: str, name: str, seen: Mark | None) -> None:
+    def _put_in_place(self, folder: int, temporary: str, name: str, seen: FileStamp | None) -> None:
         if seen is None:
-            _rename_to_nothing(folder, temporary, name)
-        elif seen == mark_of(os.stat(name, dir_fd=folder, follow_symlinks=False)):
+            _rename_to_new(folder, temporary, name)
+        elif seen == FileStamp.of(os.stat(name, dir_fd=folder, follow_symlinks=False)):
             os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
         else:
-            raise Conflict(f"{name} was changed while it was being written; it was left as it is")
+            raise Conflict(f"{name} was changed during the write; it was not overwritten")
         os.fsync(folder)
 
     def _checked(self, handle: int, relative: str) -> os.stat_result:
@@ -235,7 +223,7 @@ class Folder:
 
 
 def open_beneath(handle: int, relative: str, flags: int) -> int:
-    """Opens a path below a folder handle, following no link and leaving by no `..`."""
+    """Opens a path below a folder handle; follows no link and no `..`."""
     steps = _steps(relative)
     if not steps:
         return os.dup(handle)
@@ -245,7 +233,7 @@ def open_beneath(handle: int, relative: str, flags: int) -> int:
 
 
 def make_folder(path: str) -> None:
-    """Makes the folder and those above it that are missing, each for its owner alone."""
+    """Makes the folder and missing ones above it, each with access for the owner alone."""
     place = Path(path)
     if place.is_dir():
         return
@@ -262,7 +250,7 @@ def make_folder(path: str) -> None:
 def _steps(relative: str) -> list[str]:
     steps = relative.split("/") if relative not in {"", "."} else []
     if len(steps) > DEEPEST or any(step in {"", ".", ".."} or "\0" in step for step in steps):
-        raise Refused("a path must lead down from its folder, step by step")
+        raise Refused("a path must stay below its folder, without empty parts, . or ..")
     return steps
 
 
@@ -287,7 +275,7 @@ def _openat2(handle: int, relative: str, flags: int) -> int:
         if opened >= 0:
             return int(opened)
         code = ctypes.get_errno()
-        # The kernel saw a rename on the way and could not be sure; it asks us to try again.
+        # The kernel saw a rename on the way and asks us to try again.
         if code != errno.EAGAIN:
             raise OSError(code, os.strerror(code), relative)
 
@@ -310,7 +298,7 @@ def _probe_openat2() -> bool:
     top = os.open("/", _FOLDER_FLAGS)
     try:
         os.close(_openat2(top, ".", _FOLDER_FLAGS))
-    except OSError:  # an old kernel, or a filter that does not know the call
+    except OSError:  # an old kernel, or a seccomp filter
         return False
     finally:
         os.close(top)
@@ -320,8 +308,8 @@ def _probe_openat2() -> bool:
 _has_openat2 = _probe_openat2()
 
 
-def _written_aside(folder: int, data: bytes, mode: int, modified: float | None) -> str:
-    """A temporary file in the folder that holds the data durably; nothing is left on failure."""
+def _write_temporary(folder: int, data: bytes, mode: int, modified: float | None) -> str:
+    """Writes the data durably to a temporary file and returns its name; cleans up on failure."""
     name = f".memoryd-{secrets.token_hex(8)}.tmp"
     handle = os.open(name, _CREATE_FLAGS, FILE_MODE, dir_fd=folder)
     try:
@@ -340,22 +328,22 @@ def _written_aside(folder: int, data: bytes, mode: int, modified: float | None) 
     return name
 
 
-def _rename_to_nothing(folder: int, temporary: str, name: str) -> None:
-    """Moves the file to a name that nobody holds; FileExistsError when somebody was quicker."""
+def _rename_to_new(folder: int, temporary: str, name: str) -> None:
+    """Renames the file to a free name; FileExistsError if it was taken meanwhile."""
     if not hasattr(_libc, "renameat2"):
-        _link_to_nothing(folder, temporary, name)
+        _link_to_new(folder, temporary, name)
         return
     source, target = os.fsencode(temporary), os.fsencode(name)
     if _libc.renameat2(folder, source, folder, target, ctypes.c_uint(_RENAME_NOREPLACE)) == 0:
         return
     code = ctypes.get_errno()
-    if code in {errno.EINVAL, errno.ENOSYS}:  # a file system, often a network's, without it
-        _link_to_nothing(folder, temporary, name)
+    if code in {errno.EINVAL, errno.ENOSYS}:  # a file system without it, often on a network
+        _link_to_new(folder, temporary, name)
     else:
         raise OSError(code, os.strerror(code), name)
 
 
-def _link_to_nothing(folder: int, temporary: str, name: str) -> None:
+def _link_to_new(folder: int, temporary: str, name: str) -> None:
     os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     os.unlink(temporary, dir_fd=folder)
 
@@ -376,15 +364,15 @@ def _write_all(handle: int, data: bytes) -> None:
 
 
 @contextmanager
-def _deeds(path: str, deed: str) -> Iterator[None]:
-    """Turns what the system says into our own errors, which carry path and deed."""
+def _our_errors(path: str, action: str) -> Iterator[None]:
+    """Turns the system's errors into ours, which carry the path and the action."""
     try:
         yield
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise NotFound(f"there is no {path}") from error
+        raise NotFound(f"{path} does not exist") from error
     except FileExistsError as error:
-        raise Conflict(f"{path} is there already; it was left as it is") from error
+        raise Conflict(f"{path} exists already; it was not overwritten") from error
     except OSError as error:
         if error.errno in {errno.ELOOP, errno.EXDEV, errno.EMLINK}:
-            raise Refused(f"{path} leads through a link, which is not followed") from error
-        raise StorageError(path, deed, error) from error
+            raise Refused(f"{path} leads through a link; links are not followed") from error
+        raise StorageError(path, action, error) from error

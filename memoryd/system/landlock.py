@@ -1,15 +1,14 @@
-"""The kernel's own fence round a piece of work: Landlock, asked for without a library.
+"""The kernel's own fence around a piece of work: Landlock, by system calls without a library.
 
-- A fence holds for a thread and the children it starts, and can never be taken down again. So the
-  work is done in a fresh thread that fences itself in first and then ends; the rest of the process
-  stays as free as it was.
-- Beneath the folders named writable, files can be made, written, replaced and removed, and folders
-  made. Links, devices, sockets and pipes cannot be made even there. Everywhere else nothing can be
-  written, made, renamed, linked, truncated or removed. What was open before stays open.
-- Where readable folders are named, nothing else can be opened or listed either.
-- No TCP connection can be made or accepted, from the kernel's fourth version of Landlock on.
-- A kernel without Landlock, or a filter that forbids it, is no error: the work goes on without, as
-  `fences` says. The checks in files.py stand by themselves.
+- A fence applies to a thread and the children it starts, and cannot be removed. So the work runs in
+  a new thread that fences itself in first and then ends; the rest of the process is not affected.
+- Below the writable folders, files can be created, written, replaced and removed, and folders
+  created. Links, devices, sockets and pipes cannot be created even there. Everywhere else nothing
+  can be written, created, renamed, linked, truncated or removed. Open files stay open.
+- If readable folders are given, nothing else can be opened or listed either.
+- From version 4 of Landlock on, TCP connections can be neither made nor accepted.
+- A kernel without Landlock, or a seccomp filter that forbids it, is not an error: the work runs
+  without a fence, and `fences` says so. The checks in folder.py do not depend on it.
 """
 
 import ctypes
@@ -29,7 +28,7 @@ from memoryd.system import folder
 
 Result = TypeVar("Result")
 
-# The same on every architecture: numbers given out after the tables were unified.
+# The same numbers on every architecture.
 _SYS_CREATE_RULESET: Final = 444
 _SYS_ADD_RULE: Final = 445
 _SYS_RESTRICT_SELF: Final = 446
@@ -58,14 +57,14 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Fence(msgspec.Struct, frozen=True):
-    """Handles of what may be written, and of what may be read; `readable` None is everything."""
+    """Handles of what may be written and read; if `readable` is None, everything may be read."""
 
     writable: tuple[int, ...] = ()
     readable: tuple[int, ...] | None = None
 
 
 class Fences(msgspec.Struct, frozen=True):
-    """Which fences the kernel puts up here; `landlock` is its version, 0 where there is none."""
+    """Which fences the kernel offers; `landlock` is its version, 0 if there is none."""
 
     openat2: bool
     landlock: int
@@ -82,7 +81,7 @@ class _PathBeneath(ctypes.Structure):
 
 @functools.cache
 def landlock_abi() -> int:
-    """The kernel's version of Landlock, 0 where it has none or does not let us ask."""
+    """The kernel's version of Landlock, 0 if it has none or a filter forbids to ask."""
     if sys.platform != "linux":
         return 0
     try:
@@ -93,16 +92,16 @@ def landlock_abi() -> int:
 
 @functools.cache
 def fences() -> Fences:
-    """What is really up, tried once: a filter may let us ask for Landlock and still refuse it."""
+    """What really works, tried once: a filter may report Landlock and still refuse it."""
     fenced = _in_fresh_thread(lambda: _restrict_this_thread(Fence()))
     return Fences(
-        openat2=folder._has_openat2,  # noqa: SLF001 - its probe is this very question
+        openat2=folder._has_openat2,  # noqa: SLF001 - its probe answers this
         landlock=landlock_abi() if fenced else 0,
     )
 
 
 def run_fenced(fence: Fence, work: Callable[[], Result]) -> Result:
-    """Does the work in a thread of its own behind the fence; returns or raises what it does."""
+    """Runs the work in a new thread behind the fence; returns or raises what it does."""
 
     def fenced() -> Result:
         _restrict_this_thread(fence)
@@ -118,7 +117,7 @@ def _in_fresh_thread(work: Callable[[], Result]) -> Result:
     def caught() -> None:
         try:
             outcome.append(work())
-        except BaseException as error:  # noqa: BLE001 - raised again, where it is waited for
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller
             failure.append(error)
 
     thread = threading.Thread(target=copy_context().run, args=(caught,), name="fenced")
@@ -130,7 +129,7 @@ def _in_fresh_thread(work: Callable[[], Result]) -> Result:
 
 
 def _restrict_this_thread(fence: Fence) -> bool:
-    """For ever; False where the kernel or a filter does not allow it."""
+    """Irreversibly; False if the kernel or a filter does not allow it."""
     abi = landlock_abi()
     if abi == 0 or _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         return False
@@ -145,7 +144,7 @@ def _restrict_this_thread(fence: Fence) -> bool:
         finally:
             os.close(ruleset)
     except OSError as error:
-        # So answers a filter. Anything else would be a fence that we built wrongly.
+        # A filter answers like this. Any other error is a mistake in our ruleset.
         if error.errno in {errno.EPERM, errno.ENOSYS}:
             return False
         raise
@@ -157,7 +156,7 @@ def _fill(ruleset: int, fence: Fence, rights: int) -> None:
         _allow(ruleset, handle, _READING & rights)
     for handle in fence.writable:
         _allow(ruleset, handle, (_GRANTED | _READING) & rights)
-    # Children are given it in place of a terminal, opened for both directions.
+    # Children get it in place of a terminal, opened for reading and writing.
     null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     try:
         _allow(ruleset, null, (_WRITE_FILE | _READ_FILE) & rights)
@@ -166,7 +165,7 @@ def _fill(ruleset: int, fence: Fence, rights: int) -> None:
 
 
 def _handled(abi: int, *, reading: bool) -> int:
-    """The rights that are taken away, as far as this kernel knows them."""
+    """The rights that are taken away, among those that this kernel knows."""
     rights = _FIRST_WRITING
     for since, right in ((2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV)):
         if abi >= since:

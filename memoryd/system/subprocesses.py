@@ -1,9 +1,9 @@
-"""Child processes on a short lead: no shell, no terminal, no environment, and always an end.
+"""Child processes under tight control: no shell, no terminal, no environment, and a deadline.
 
-- A child starts behind a fence, and in a session of its own, so that what it starts ends with it.
-- What it is fed and what it prints pass through pipes; output beyond the limit is never kept. At
-  its deadline, or when nobody waits for it any more, it is killed, however busy it is.
-- A child outlives a killed daemon by no more than the processor time that it was allowed.
+- A child starts behind a fence, and in its own session, so that its own children end with it.
+- Input and output go through pipes; output beyond the limit is dropped. At the deadline, or when
+  the caller is cancelled, the child is killed.
+- If the daemon itself is killed, a CPU limit ends the child.
 """
 
 import os
@@ -21,16 +21,16 @@ import msgspec
 from memoryd.system.cancellation import stop_if_cancelled
 from memoryd.system.landlock import Fence, run_fenced
 
-# Times are told in UTC, as in everything else that a model reads.
+# Times are in UTC, as in everything else that a model reads.
 ENVIRONMENT: Final = {"LC_ALL": "C.UTF-8", "TZ": "UTC", "PATH": "/usr/bin:/bin"}
 EXIT_SECONDS: Final = 1.0
-LOOK_UP_SECONDS: Final = 0.1
+CHECK_SECONDS: Final = 0.1
 
 ProcessEnding = Literal["itself", "output-limit", "deadline"]
 
 
 class Finished(msgspec.Struct, frozen=True):
-    """What a child printed, and whether it came to its own end."""
+    """What a child printed, and how it ended."""
 
     output: bytes
     status: int
@@ -46,7 +46,7 @@ def run_child(
     output_limit_bytes: int,
     feed: Iterable[bytes] = (),
 ) -> Finished:
-    """Runs a program given by its absolute path; OSError when it cannot be started."""
+    """Runs a program, given by its absolute path; OSError if it cannot be started."""
     child = _Child(run_fenced(fence, lambda: _started(command, cwd)), seconds)
     try:
         output = child.talk(feed, output_limit_bytes + 1)
@@ -73,34 +73,34 @@ def _started(command: Sequence[str], cwd: str) -> subprocess.Popen[bytes]:
 
 
 class _Child:
-    """A running child, with a thread that waits to kill it."""
+    """A running child, with a timer thread that kills it at the deadline."""
 
     def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
         self._process = process
         self.is_late = False
         if hasattr(resource, "prlimit"):
-            # It may have ended already, or a filter may forbid to ask.
+            # It may have ended already, or a filter may forbid the call.
             with suppress(OSError):
                 allowed = int(seconds) + 1
                 resource.prlimit(process.pid, resource.RLIMIT_CPU, (allowed, allowed))
-        self._timer = threading.Timer(seconds, self._is_over)
+        self._timer = threading.Timer(seconds, self._time_out)
         self._timer.start()
 
     def talk(self, feed: Iterable[bytes], limit_bytes: int) -> bytes:
-        """What it prints until it ends, is killed, or has said as much as is wanted."""
+        """Its output until it ends, is killed, or reaches the limit."""
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:
             raise AssertionError("a child is started with pipes")
         os.set_blocking(stdin.fileno(), False)
-        words, output = _Words(feed), bytearray()
+        pending, output = _PendingInput(feed), bytearray()
         with selectors.DefaultSelector() as pipes:
             pipes.register(stdin, selectors.EVENT_WRITE)
             pipes.register(stdout, selectors.EVENT_READ)
             while len(output) < limit_bytes:
                 stop_if_cancelled()
-                for key, _ in pipes.select(LOOK_UP_SECONDS):
+                for key, _ in pipes.select(CHECK_SECONDS):
                     if key.fileobj is stdin:
-                        if not words.go_on(stdin.fileno()):
+                        if not pending.write_some(stdin.fileno()):
                             pipes.unregister(stdin)
                             stdin.close()
                     elif piece := os.read(stdout.fileno(), limit_bytes - len(output)):
@@ -110,7 +110,7 @@ class _Child:
         return bytes(output)
 
     def end(self, *, at_once: bool) -> int:
-        """Its status, when it and the thread beside it are gone."""
+        """Its exit status, once it and the timer thread are gone."""
         self._timer.cancel()
         self._timer.join()
         if at_once:
@@ -125,32 +125,32 @@ class _Child:
                 pipe.close()
         return status
 
-    def _is_over(self) -> None:
+    def _time_out(self) -> None:
         self.is_late = True
         self._kill()
 
     def _kill(self) -> None:
-        # Never after a wait: until then the number cannot belong to anybody else.
+        # Never after a wait: only until then the PID cannot belong to another process.
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
 
-class _Words:
-    """What a child is fed, as much at a time as its pipe takes."""
+class _PendingInput:
+    """What a child still has to be fed, written as its pipe takes it."""
 
     def __init__(self, feed: Iterable[bytes]) -> None:
         self._feed = iter(feed)
-        self._unsaid = memoryview(b"")
+        self._unwritten = memoryview(b"")
 
-    def go_on(self, handle: int) -> bool:
-        """False when all is said, or when the child has heard enough or was killed."""
-        while not self._unsaid:
+    def write_some(self, handle: int) -> bool:
+        """False when everything is written, or when the child closed its end."""
+        while not self._unwritten:
             piece = next(self._feed, None)
             if piece is None:
                 return False
-            self._unsaid = memoryview(piece)
+            self._unwritten = memoryview(piece)
         try:
-            self._unsaid = self._unsaid[os.write(handle, self._unsaid) :]
+            self._unwritten = self._unwritten[os.write(handle, self._unwritten) :]
         except BlockingIOError:
             pass
         except BrokenPipeError:

@@ -1,13 +1,13 @@
-"""Hints that something changed in the watched folders, from the operating system.
+"""Hints from the operating system that something changed in the watched folders.
 
-Hints only: events get lost (a full queue, a new folder, a recreated one, a network disk) and the
-library says nothing about it. So every new watch, every failure and every flood of events is a
-doubt, and the listener then looks for itself.
+They are only hints: events get lost (a full queue, a new or recreated folder, a network disk), and
+the library does not say so. Every new watch, every failure and every flood of events is therefore
+reported as a doubt, upon which the listener has to look itself.
 
-- Each folder is watched by itself and not recursively: a recursive watch follows links out of the
+- Each folder is watched by itself, not recursively: a recursive watch follows links out of the
   tree, and would watch what sub-agents write.
-- A name that is no UTF-8 ends the watch, and so does a limit of the system. It is begun again after
-  a pause that grows while it keeps failing; `problem` says so meanwhile.
+- A name that is not UTF-8 ends the watch, and so does a system limit. It is restarted after a pause
+  that grows with each failure; `problem` says so meanwhile.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 
 class Watcher:
-    """Calls `hint` with the paths that changed, and `doubt` when there may be more than those."""
+    """Calls `hint` with the paths that changed, and `doubt` when others may have changed too."""
 
     def __init__(self, hint: Callable[[set[str]], None], doubt: Callable[[], None]) -> None:
         self._hint = hint
@@ -44,7 +44,7 @@ class Watcher:
         self.problem = ""
 
     def set_folders(self, folders: Mapping[str, Identity]) -> None:
-        """What to watch from now on; a folder that was made anew is another one."""
+        """Sets what to watch; a recreated folder counts as another one."""
         if folders != self._folders:
             self._folders = dict(folders)
             self._folders_changed.set()
@@ -58,14 +58,14 @@ class Watcher:
                 await self._folders_changed.wait()
 
     async def _watch(self, folders: list[str]) -> Exception | None:
-        """Returns when the folders changed, or with what went wrong."""
+        """Returns None when the set of folders changed, or the error that ended the watch."""
         stop = anyio.Event()
         try:
             notify = await anyio.to_thread.run_sync(lambda: RustNotify(folders, *_PLAIN))
-        except (OSError, RuntimeError) as error:  # its own kind of error is a RuntimeError
+        except (OSError, RuntimeError) as error:  # its own error is a RuntimeError
             return error
         self.problem = ""
-        self._doubt()  # what happened before the watch stood was not seen
+        self._doubt()  # changes from before the watch started were missed
         with notify:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_set_when_done, stop, self._folders_changed)
@@ -87,12 +87,12 @@ class Watcher:
         return None
 
     def _failed(self, error: Exception) -> float:
-        """How long to pause."""
+        """Records the failure; returns how long to pause."""
         self._doubt()
-        if isinstance(error, FileNotFoundError):  # a folder went since it was listed
+        if isinstance(error, FileNotFoundError):  # a folder was removed after it was listed
             return FIRST_PAUSE_SECONDS
         reason = str(error).partition(" about [")[0]
-        self.problem = f"transcripts are found by looking, not by watching: {reason}"
+        self.problem = f"cannot watch folders, checking them regularly instead: {reason}"
         if self._warned != reason:
             log.warning("watch-failed", error=reason, pause_seconds=self._pause_seconds)
             self._warned = reason
@@ -102,7 +102,7 @@ class Watcher:
 
 
 async def _set_when_done(stop: anyio.Event, done: anyio.Event) -> None:
-    """The library's thread cannot be cancelled; it looks at `stop` every STEP_MS."""
+    """The library's thread cannot be cancelled; it checks `stop` every STEP_MS."""
     try:
         await done.wait()
     finally:

@@ -1,8 +1,8 @@
-"""The words that name days, in the languages whose commonest forms we know, as data.
+"""The words for days, months and spans of time in several languages, as data.
 
-Every word stands here the way `prose.plain` leaves it: lower case, Latin accents folded. A word
-that means something else in another of the languages is left out ("hier", "среда"), or is only read
-beside a word that settles it.
+Every word is in the form that `prose.plain` gives: lower case, Latin accents folded. A word that
+means something else in another of the languages is left out ("hier", "среда"), or is only matched
+beside a word that makes it clear.
 """
 # ruff: noqa: RUF001 - Cyrillic letters and dashes are what these tables are about
 
@@ -25,7 +25,7 @@ WEEKDAYS: dict[str, int] = {
     for word in words.split()
 }
 
-# These are other words too ("sat", "segunda"): read only after "on", "next" and their like.
+# These have other meanings ("sat", "segunda"): matched only after "on", "next" and the like.
 SHORT_WEEKDAYS: dict[str, int] = {
     word: number
     for number, words in enumerate(
@@ -56,7 +56,7 @@ MONTHS: dict[str, int] = {
     for word in words.split()
 }
 
-# Read only beside the number of a day.
+# Matched only beside the number of a day.
 SHORT_MONTHS: dict[str, int] = {
     "jan": 1, "feb": 2, "mar": 3, "apr": 4, "jun": 6, "jul": 7, "aug": 8,
     "sep": 9, "sept": 9, "oct": 10, "okt": 10, "nov": 11, "dec": 12, "dez": 12,
@@ -125,7 +125,7 @@ UNITS: dict[str, tuple[int, int]] = {
     for word in words.split()
 }
 
-# The stretch that "next ..." and "end of ..." speak about.
+# The span of time in "next ..." and "end of ...".
 SPANS: dict[str, str] = {
     word: span
     for span, words in (
@@ -188,7 +188,7 @@ def _either(words: Iterable[str]) -> str:
 
 
 def _whole(pattern: str) -> re.Pattern[str]:
-    """The pattern between word edges, not inside a version or path and not behind an ISO date."""
+    """The pattern at word boundaries, not inside a version or path, not after an ISO date."""
     return re.compile(rf"(?<![\w./-])(?<!-\d\d )(?<!-\d\d \()(?:{pattern})(?![\w/%]|[-.:]\w)")
 
 
@@ -286,7 +286,7 @@ SPAN = tuple(
         ),
     )
 )
-# In Romance languages "the end of week" is the weekend, which is no day.
+# In Romance languages "the end of week" is the weekend, which is not a day.
 END_OF_SPAN = _whole(rf"(?:{END}) (?!(?:{WHOLE_OF} )?(?:semaine|semana|settimana)\b){_WHICH_SPAN}")
 START_OF_SPAN = _whole(rf"(?:{START}) {_WHICH_SPAN}")
 SPAN_END_WORD = tuple(

@@ -1,14 +1,14 @@
-"""Relative dates in what somebody said become ISO dates, counted from when it was said.
+"""Turns relative dates in a text into ISO dates, counted from when it was said.
 
 Rules:
-- The phrase is replaced, not annotated: "friday next week" is a lie a week later. A day becomes
+- The phrase is replaced, not annotated: "friday next week" is wrong a week later. A day becomes
   `2026-03-05`, a month `2026-03`, a quarter `2026-Q3`, a year `2026`, a week `the week of` a day.
 - "friday" is the coming one, never today; "next friday" is in the next calendar week (in English;
-  other languages mean the coming one); "last friday" is behind us. After "since" it is a past day.
-- A month and day without a year is the nearest to come, or just past (90 days at most).
-- Habits ("never on fridays", "every friday", "monday to friday") name no date. Neither do
-  times, versions, durations, numeric dates that two countries read differently, nor vague words.
-- What this module writes it does not read again: a second pass changes nothing.
+  other languages mean the coming one); "last friday" and a day after "since" are in the past.
+- A month and day without a year is the next one, or one at most 90 days ago.
+- Habits ("never on fridays", "every friday", "monday to friday") are not dates. Neither are times,
+  versions, durations, numeric dates that two countries read differently, or vague words.
+- A second pass changes nothing.
 """
 
 import re
@@ -25,7 +25,7 @@ _NEARBY = 200
 
 
 class DateMention(msgspec.Struct, frozen=True):
-    """A phrase that names a day or a longer stretch, what to write instead, and its first day."""
+    """A phrase for a day or a longer span, its replacement, and its first day."""
 
     start: int
     end: int
@@ -34,7 +34,7 @@ class DateMention(msgspec.Struct, frozen=True):
 
 
 def with_absolute_dates(text: str, said_at: datetime) -> str:
-    """The text with every relative date written as an ISO date."""
+    """The text with every relative date replaced by an ISO date."""
     pieces, position = [], 0
     for mention in dates_in(text, said_at):
         pieces += [text[position : mention.start], mention.iso]
@@ -43,7 +43,7 @@ def with_absolute_dates(text: str, said_at: datetime) -> str:
 
 
 def dates_in(text: str, said_at: datetime) -> list[DateMention]:
-    """The relative dates of a text in their order; of two that overlap, the earlier and longer."""
+    """The relative dates of a text in order; of two that overlap, the earlier and longer."""
     found: list[DateMention] = []
     for mention in sorted(
         _candidates(plain(text), said_at.date()), key=lambda m: (m.start, -m.end)
@@ -61,7 +61,7 @@ def _candidates(text: str, today: date) -> Iterator[DateMention]:
         for match in pattern.finditer(text):
             try:
                 answer = resolve(match, today)
-            except (ValueError, OverflowError):  # 31 February, or a day no calendar reaches
+            except (ValueError, OverflowError):  # 31 February, or a year out of range
                 continue
             if answer is not None:
                 start = match.start("core") if "core" in pattern.groupindex else match.start()
@@ -125,7 +125,7 @@ def _nearest_year(month: int, day: int, today: date, *, is_past: bool) -> int:
 
 
 def _shift_of(match: re.Match[str]) -> int:
-    """Whether the words around say next (1), last (-1) or this (0)."""
+    """Whether the phrase says next (1), last (-1) or this (0)."""
     groups = match.groupdict()
     if groups.get("next") or groups.get("next_behind"):
         return 1

@@ -1,19 +1,19 @@
-"""Which characters nobody sees, and which of them may stay.
+"""Removes invisible characters, except where a script or an emoji needs them.
 
-Text that looks empty or ordered to a person can carry orders to a model: tag letters, variation
-selectors as a byte channel, blanks that are letters, marks that turn the reading direction. Rules:
+Text that looks empty or harmless to a person can carry orders to a model: tag letters, variation
+selectors as a byte channel, letters that look like blanks, marks that change the reading direction.
+Rules:
 
-1. Gone wherever they stand: controls but tab and newline (so also the ESC of a terminal sequence),
-   overrides, embeddings and isolates of direction, zero-width spaces, byte order marks, soft
-   hyphens, fillers, annotation marks, noncharacters and halves of surrogate pairs (no encoder
-   takes those).
-2. Other line ends (a lone CR, NEL, U+2028, U+2029) become newlines, since that is what they show;
-   CR LF stays. The blank Braille cell becomes the space that it looks like.
+1. Always removed: controls except tab and newline (so also the ESC of a terminal sequence),
+   direction overrides, embeddings and isolates, zero-width spaces, byte order marks, soft hyphens,
+   fillers, annotation marks, noncharacters and lone surrogates (which cannot be encoded).
+2. Other line ends (a lone CR, NEL, U+2028, U+2029) become newlines, as they are displayed; CR LF
+   stays. The blank Braille cell becomes the space that it looks like.
 3. Joiners, presentation selectors, direction marks and tags stay where a script or an emoji needs
-   them. A run of such marks is judged as one by the visible characters beside it: it stays whole
-   or goes whole, so a second pass finds nothing to do.
+   them. A run of such marks is judged as one by the visible characters beside it and kept or
+   removed as a whole, so that a second pass changes nothing.
 4. Of the flags spelled in tags, the three that Unicode recommends stay (England, Scotland, Wales);
-   any other spelling is a hidden text behind a black flag.
+   any other spelling is hidden text behind a black flag.
 """
 
 import re
@@ -24,7 +24,7 @@ from memoryd.text.lazy_regex import late
 
 _CONTROLS = bytes({*range(0x20), 0x7F} - {0x09, 0x0A, 0x0D})
 
-# Unseen characters that no text needs.
+# Invisible characters that no text needs.
 _NEVER = (
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f"
     "\xad\u034f\u115f\u1160\u17b4\u17b5"
@@ -40,7 +40,7 @@ _NEVER = (
 _LINE_ENDS = "\x85\u2028\u2029"
 _BRAILLE_BLANK = "\u2800"
 
-# Unseen characters that some text needs.
+# Invisible characters that some text needs.
 _ZWNJ, _ZWJ = "\u200c", "\u200d"
 _DIRECTION_MARKS = "\u061c\u200e\u200f"
 _MONGOLIAN_SELECTORS = "\u180b-\u180f"
@@ -52,7 +52,7 @@ _RIGHT_TO_LEFT = (
     "\u0590-\u08ff\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
 )
 _MONGOLIAN = "\u1800-\u180a\u1810-\u18af"
-# Scripts whose letters change shape by their neighbours.
+# Scripts whose letters change shape next to others.
 _JOINING = (
     f"{_MONGOLIAN}\u0600-\u061b\u061d-\u08ff\ufb50-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc"
     "\u0900-\u0dff\u0f00-\u109f\u1780-\u17b3\u17b6-\u17ff\u1900-\u1cff"
@@ -82,7 +82,7 @@ _MARK_IN_ITS_PLACE = late(
     ) (?![{_MARKS}])""",
     re.VERBOSE,
 )
-# "One, then more" rather than "some": only so does the engine skip ahead to the first of them.
+# "[x][x]*" rather than "[x]+": only then does the engine skip ahead to the first match.
 _GONE = late(f"[{_NEVER}][{_NEVER}]*")
 _LONE_CR = late(r"\r(?!\n)")
 _MARK_RUN = late(f"[{_MARKS}][{_MARKS}]*")
@@ -99,7 +99,7 @@ def _members(ranges: str) -> frozenset[str]:
     )
 
 
-class _Unseen(NamedTuple):
+class _Invisible(NamedTuple):
     gone: frozenset[str]
     tags: frozenset[str]
     marks: frozenset[str]
@@ -107,30 +107,30 @@ class _Unseen(NamedTuple):
 
 
 @cache
-def _unseen() -> _Unseen:
-    """A set answers for a text ten times as fast as a pattern that has ranges beyond the BMP."""
+def _invisible() -> _Invisible:
+    """A set is ten times as fast as a pattern with ranges beyond the BMP."""
     gone, tags, marks = _members(_NEVER), _members(_TAGS), _members(_MARKS)
     rest = frozenset({*_LINE_ENDS, "\r", _BRAILLE_BLANK})
-    return _Unseen(gone, tags, marks, gone | tags | marks | rest)
+    return _Invisible(gone, tags, marks, gone | tags | marks | rest)
 
 
 def strip_invisible(text: str) -> str:
-    """The text without characters that nobody can see; idempotent, and always encodable."""
+    """The text without invisible characters; idempotent, and the result can be encoded."""
     if text.isascii() and "\r" not in text:
         return text.encode().translate(None, _CONTROLS).decode()
-    unseen = _unseen()
-    found = unseen.all.intersection(text)
+    invisible = _invisible()
+    found = invisible.all.intersection(text)
     if "\r" in found:
         text = _LONE_CR.sub("\n", text)
     for line_end in found.intersection(_LINE_ENDS):
         text = text.replace(line_end, "\n")
     if _BRAILLE_BLANK in found:
         text = text.replace(_BRAILLE_BLANK, " ")
-    if not unseen.gone.isdisjoint(found):
+    if not invisible.gone.isdisjoint(found):
         text = _GONE.sub("", text)
-    if not unseen.tags.isdisjoint(found):
+    if not invisible.tags.isdisjoint(found):
         text = _TAG_RUN.sub(_kept_if_a_flag, text)
-    return text if unseen.marks.isdisjoint(found) else _MARK_RUN.sub(_kept_if_needed, text)
+    return text if invisible.marks.isdisjoint(found) else _MARK_RUN.sub(_kept_if_needed, text)
 
 
 def _kept_if_a_flag(run: re.Match[str]) -> str:

@@ -1,17 +1,17 @@
-"""Regular expressions that are compiled when they are first used.
+"""Regular expressions that are compiled at their first use.
 
-To compile one takes up to a few milliseconds, there are hundreds of them, and the daemon answers
-before it needs any. Once compiled, one costs what it always costs.
+Compiling takes up to a few milliseconds each, there are hundreds of them, and the daemon can answer
+before it needs any. After that a lazy one is as fast as any other.
 """
 
 import re
 from typing import Any, Final, cast
 
-_DEEDS: Final = ("match", "fullmatch", "search", "findall", "finditer", "sub", "split")
+_METHODS: Final = ("match", "fullmatch", "search", "findall", "finditer", "sub", "split")
 
 
 def late(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
-    """As `re.compile`; what is wrong with a pattern shows at its first use."""
+    """As `re.compile`, but an error in the pattern shows only at its first use."""
     return cast("re.Pattern[str]", _Late(pattern, flags))
 
 
@@ -19,8 +19,8 @@ class _Late:
     def __init__(self, pattern: str, flags: re.RegexFlag) -> None:
         self._source = pattern, flags
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever a pattern has
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as a pattern has it
         compiled = re.compile(*self._source)
-        # From now on these are found without coming here.
-        self.__dict__.update((deed, getattr(compiled, deed)) for deed in _DEEDS)
+        # From now on these are attributes, found without this method.
+        self.__dict__.update((method, getattr(compiled, method)) for method in _METHODS)
         return getattr(compiled, name)

@@ -1,15 +1,15 @@
 """Which part of a message is the person's own prose, and where its sentences end.
 
 Rules:
-- What was pasted is not what was said: fenced and indented code, block quotes, tags and comments,
-  logs, diffs, stack traces, shell sessions, JSON, letters, chats, invented turns, and whatever
-  follows a line that announces a paste ("she wrote:", or "sum up this mail" above an empty line).
-  Rather lose a sentence than keep one of a stranger's.
-- A message that tells its reader to ignore earlier instructions is nobody's prose.
-- Words between quotation marks or backticks stay in `text` and are blank in `plain`, so that no
-  rule is found inside them.
-- `plain` is what rules are matched on: lower case, Latin accents folded, apostrophes gone, the
-  short forms of chats written out, and the words that rules hang on spelt right.
+- Pasted text is not the person's own: fenced and indented code, block quotes, tags and comments,
+  logs, diffs, stack traces, shell sessions, JSON, letters, chats, invented turns, and everything
+  after a line that announces a paste ("she wrote:", or "sum up this mail" above an empty line).
+  It is better to lose a sentence than to keep a stranger's.
+- A message that says to ignore earlier instructions contains no prose at all.
+- Words in quotation marks or backticks stay in `text` and are blanked in `plain`, so that no rule
+  matches inside them.
+- Rules are matched on `plain`: lower case, Latin accents folded, no apostrophes, chat abbreviations
+  written out, and typos corrected in the words that rules depend on.
 """
 # ruff: noqa: RUF001 - dashes, quotation marks and Cyrillic letters are what this module is about
 
@@ -42,7 +42,7 @@ _MAIL_START = late(
     r"^\s*(?:-{2,}\s*(?:original message|forwarded message|weitergeleitete nachricht)"
     r"|begin forwarded message|on .{4,80} wrote:|am .{4,80} schrieb .*:|le .{4,80} a ecrit ?:)",
 )
-# The line that a letter begins with; who writes to us begins with less.
+# The first line of a letter; people do not greet the agent like this.
 _SALUTATION = late(
     r"^\s*(?:dear|hi|hello|hallo|liebe[rs]?|sehr geehrte[rs]?|bonjour|cher|chere|hola|estimad[oa]s?"
     r"|ola|prezad[oa]s?|ciao|gentile|beste) [\w .]{2,30}[,!]\s*$"
@@ -52,7 +52,7 @@ _MAIL_HEADER = late(
     r"|oggetto): \S"
 )
 _CHAT_TURN = late(r"^\s*\[?(?:human|user|assistant|system|claude|ai)\]?\s*[:>]", re.IGNORECASE)
-# Not what people put over a remark of their own.
+# Excluding what people put before remarks of their own.
 _SPEAKER = late(
     r"^\s*(?!(?:note|notes|rules?|fyi|btw|ps|also|remember|context|background|todo|bug|important"
     r"|update"
@@ -64,7 +64,7 @@ _ANNOUNCES_PASTE = late(
     r"|prompt|readme|copy|text|pasted?|changelog|draft|translat\w+|proofread|reword|summari[sz]e"
     r"|quote|schrieb|ecrit)\b.*:\s*$"
 )
-# A text that stands below, after an empty line, without a colon before it.
+# Announces a text below an empty line, without a colon.
 _SHOWS_A_TEXT = late(
     r"\b(?:this|these|following|below|attached|pasted|here(?:'?s| is| are)) (?:\w+ ){0,3}?"
     r"(?:e-?mails?|mails?|messages?|threads?|chats?|tickets?|comments?|reviews?|logs?|outputs?"
@@ -73,7 +73,7 @@ _SHOWS_A_TEXT = late(
     r"|prompts?|changelog|release notes|spec|reports?|statements?|quotes?)\b"
     r"|\b(?:says this|reply to this|answer this|translate this|explain this|proofread this)\b"
 )
-# "Translate: ...", "put on the banner: ...": the rest of the line is material, not message.
+# "Translate: ...", "put on the banner: ...": the rest of the line is not the person's own prose.
 _DICTATES = late(
     r"^\s*(?:please |pls |can you |could you )?(?:add|put|translate|change|write|proofread|reword"
     r"|say|print|insert|append|paste|send|post|reply|title|label|call"
@@ -116,7 +116,7 @@ _ABBREVIATION = late(
     r"(?:^|[\s(])(?:e\.?g|i\.?e|vs|z\.?b|bzw|ca|approx|nr|dr|mr|mrs|st|resp|incl|eq|fig|p\.?ex"
     r"|ej|cf|al|\d{1,2})\.$"
 )
-# Where a new thought starts in mid-sentence: an aside, somebody new, the turn to asking, "also".
+# Where a new thought starts in mid-sentence: an aside, a question, another topic, "also".
 _TO_AN_ASIDE = (
     r"(?:[,;)]|\s[-–—]|(?=\s(?:and|oh|also|but)\s))\s*(?=(?:(?:and|oh|also|but)\s)*(?:btw|fyi"
     r"|by the way|for the record|heads up|por cierto|ubrigens|au fait|a proposito|trouwens"
@@ -153,8 +153,8 @@ _MISSPELT = (
 )
 
 
-def _slips_of(word: str) -> Iterator[str]:
-    """The word with two letters swapped, one left out or one doubled, but never its first."""
+def _typos_of(word: str) -> Iterator[str]:
+    """The word with two letters swapped, one omitted or one doubled, but never the first."""
     for at in range(1, len(word)):
         yield word[:at] + word[at + 1 :]
         yield word[:at] + word[at] + word[at:]
@@ -163,12 +163,12 @@ def _slips_of(word: str) -> Iterator[str]:
 
 # "ever" is a word of its own.
 _SPELT_OUT = {
-    slip: word for word in _MISSPELT for slip in _slips_of(word) if slip not in {"ever", word}
+    typo: word for word in _MISSPELT for typo in _typos_of(word) if typo not in {"ever", word}
 } | _SHORT_FORMS
 
 
 class Sentence(msgspec.Struct, frozen=True):
-    """One thing said: as written, as matched, and whether it opens a topic of its own."""
+    """One sentence: as written, as matched, and whether it starts a new topic."""
 
     text: str
     plain: str
@@ -176,12 +176,12 @@ class Sentence(msgspec.Struct, frozen=True):
 
 
 def plain(text: str) -> str:
-    """The text in lower case with Latin accents folded; every character keeps its place."""
+    """The text in lower case with Latin accents folded; every character keeps its position."""
     return "".join(map(_plain_character, text))
 
 
 def own_words(message: str) -> str:
-    """The lines that the person wrote, as opposed to pasted, quoted or injected ones."""
+    """The lines that the person wrote, without pasted, quoted or injected ones."""
     if _OVERRIDE.search(message):
         return ""
     text = _COMMENT.sub("\n", _FENCE.sub("\n\n", message.replace("\r\n", "\n")))
@@ -203,7 +203,7 @@ def sentences(text: str) -> list[Sentence]:
 
 
 def matchable(piece: str) -> str:
-    """What rules are matched on: plain, without quoted words and apostrophes, single-spaced."""
+    """The text that rules are matched on: plain, without quoted words, on one line."""
     bare = plain(_without_quoted(piece)).replace("'", "").replace("’", "")
     return " ".join(_WORD.sub(lambda word: _SPELT_OUT.get(word[0], word[0]), bare).split())
 
@@ -239,7 +239,7 @@ def _paste_starts_at(lines: list[str]) -> int:
 
 
 def _are_a_dialogue(line: str, behind: str) -> bool:
-    """Whether two lines in a row begin with the names of who says them."""
+    """Whether two consecutive lines start with the name of a speaker."""
     return bool(_SPEAKER.match(line) and _SPEAKER.match(behind))
 
 
@@ -258,7 +258,7 @@ def _undictated(line: str) -> str:
 
 
 def _pieces(line: str) -> list[str]:
-    """A line cut at sentence ends and where it turns to something else."""
+    """A line split at sentence ends and at changes of topic."""
     hidden = plain(_without_quoted(line))
     cuts = [
         match

@@ -1,17 +1,17 @@
-"""How people's and programmers' text becomes the terms that ranking counts.
+"""Turns prose and code into the terms that ranking counts.
 
 A term is a lower-cased, accent-folded, stemmed word. The rules:
 
-- Stop words carry no meaning and give no term.
+- Stop words give no term.
 - An identifier gives its words and itself: `maxLossPercent`, `max_loss_percent` and
   `max-loss-percent` all give max, loss, percent and the one joined word.
-- A dotted name or a path gives what its segments give, and itself as it was written.
+- A dotted name or a path gives the terms of its segments, and itself as written.
 - Numbers, versions and dates stay whole, and give their leading parts too: `3.11.7` also gives
   3.11, `2026-03-30` also gives 2026-03 and 2026. `v2.1` is also 2.1; `python3` is also python.
-- Scripts that are written without spaces give every pair of neighbouring characters.
-- Only ASCII words are stemmed; every other language is matched by its whole words.
+- Scripts written without spaces give every pair of adjacent characters.
+- Only ASCII words are stemmed; other languages are matched by whole words.
 
-What the index and a query do must be the same, so both come through `terms_of`.
+The index and a query must be treated alike, so both use `terms_of`.
 """
 
 import re
@@ -35,26 +35,26 @@ STOP_WORDS = frozenset(
     their theirs them themselves then there these they this those through to too under until up upon
     ve very was wasn we were weren what when where which while who whom whose why will with won
     would wouldn you your yours yourself yourselves
-    """.split()  # noqa: SIM905 - nine lines to read instead of a column of 150
+    """.split()  # noqa: SIM905 - nine lines instead of 150
 )
 
 LONGEST_TERM = 64
 BEGINNING_LETTERS = 4
 _REMEMBERED_TOKENS = 32_768
 
-# Thai, Lao, Burmese, Khmer, kana, Han and Hangul: a run of them is no word.
+# Thai, Lao, Burmese, Khmer, kana, Han and Hangul: a run of them is not one word.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf"
     "\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
-# A word is named by what it is not: `\w` would cut Hindi and Arabic at every vowel sign.
+# Words are defined by exclusion: `\w` would split Hindi and Arabic at every vowel sign.
 _OUTSIDE_WORDS = (
     r"\x00-/:-@\[-^`{-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf"
     "\u2000-\u206f\u2190-\u2bff\u3000-\u3040\ufe00-\ufe0f\uff00-\uff0f\uff1a-\uff20"
 )
-# Bounded, so that a megabyte without a space is many small tokens and not one in the cache.
+# Bounded, so that a megabyte without a space is many small tokens, not one huge cache entry.
 _WORD = f"[^{_OUTSIDE_WORDS}{_UNSPACED}]{{1,64}}"
-_JOINER = r"(?:::|[-./:@'’\\])"  # noqa: RUF001 - the typographic apostrophe is what is meant
+_JOINER = r"(?:::|[-./:@'’\\])"  # noqa: RUF001 - the typographic apostrophe is meant
 _TOKEN = late(rf"[cC]\+\+|[cCfF]#|{_WORD}(?:{_JOINER}{_WORD}){{0,15}}|[{_UNSPACED}]{{1,256}}")
 _UNSPACED_RUN = late(f"[{_UNSPACED}]+")
 _SEGMENT_END = late(r"[./:@\\]+")
@@ -70,12 +70,12 @@ _SENTENCE = late(r"(?<=[.!?])\s+")
 
 
 def terms_of(text: str) -> list[str]:
-    """The terms of a text in their order, repeats included."""
+    """The terms of a text in order, with repeats."""
     return list(chain.from_iterable(map(_terms_of_token, _TOKEN.findall(_composed(text)))))
 
 
 def spoken_words(text: str) -> list[str]:
-    """The words of a text as a reader would say them: unstemmed, without stop words."""
+    """The words of a text, unstemmed and without stop words."""
     return list(chain.from_iterable(map(_words_of_token, _TOKEN.findall(_composed(text)))))
 
 
@@ -85,27 +85,27 @@ def term_of(word: str) -> str:
 
 
 def near_misses(word: str, may_begin: Callable[[str], bool]) -> frozenset[str]:
-    """The terms of the ASCII words that are one slip of the finger from `word`.
+    """The terms of the ASCII words that are one typo away from `word`.
 
-    A slip leaves out, adds, changes or swaps one letter, and never hits the first one. Stemming
-    hundreds of words takes a while: those whose beginning no term has are left out before.
+    A typo omits, adds, changes or swaps one letter, but never the first. Stemming hundreds of words
+    is slow, so words whose beginning no term has are dropped first.
     """
-    slips: list[str] = []
+    typos: list[str] = []
     for at in range(1, len(word) + 1):
-        if at == BEGINNING_LETTERS:  # what is made from here on begins as the word does
-            slips = [slip for slip in slips if may_begin(slip[:BEGINNING_LETTERS])]
+        if at == BEGINNING_LETTERS:  # from here on typos begin like the word
+            typos = [typo for typo in typos if may_begin(typo[:BEGINNING_LETTERS])]
             if not may_begin(word[:BEGINNING_LETTERS]):
                 break
         head, tail = word[:at], word[at:]
-        slips += [head + letter + tail for letter in ascii_lowercase]
+        typos += [head + letter + tail for letter in ascii_lowercase]
         if tail:
-            slips += [head + letter + tail[1:] for letter in ascii_lowercase]
-            slips += [head + tail[1:], head + tail[1:2] + tail[0] + tail[2:]]
-    return frozenset(_stemmer().stemWords(slips)) - {_stem(word)}
+            typos += [head + letter + tail[1:] for letter in ascii_lowercase]
+            typos += [head + tail[1:], head + tail[1:2] + tail[0] + tail[2:]]
+    return frozenset(_stemmer().stemWords(typos)) - {_stem(word)}
 
 
 def passages_of(text: str, longest_chars: int) -> list[str]:
-    """A text cut at paragraphs and sentences into passages of about `longest_chars`."""
+    """A text split at paragraphs and sentences into passages of about `longest_chars`."""
     found: list[str] = []
     current = ""
     for paragraph in _PARAGRAPH.split(text):
@@ -181,7 +181,7 @@ def _pieces_of(token: str) -> list[str]:
 
 
 def _folded_words(token: str) -> list[str]:
-    """The words in the form that is compared; a sign without a letter to stand on is none."""
+    """The words as they are compared; a lone combining mark is not one."""
     return [word for piece in _pieces_of(token) if (word := _folded(piece))]
 
 
@@ -197,5 +197,5 @@ def _stem(word: str) -> str:
 
 
 def _stemmer() -> Stemmer.Stemmer:
-    """A new one each time, in under a microsecond: two threads must not share one."""
+    """A new one each time (under a microsecond): two threads must not share one."""
     return Stemmer.Stemmer("english", 0)

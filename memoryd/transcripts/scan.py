@@ -16,7 +16,6 @@ from memoryd.base.file_stamp import FileStamp, Identity
 from memoryd.transcripts.rules.assembler import is_session_transcript
 
 NAME_BYTES_MAX: Final = 220  # a project's folder has up to 208, a session's file 42
-_NUMBER_MASK: Final = 2**63 - 1  # SQLite's numbers are signed
 
 OddReason = Literal["a link", "no file", "a strange name", "unreadable"]
 
@@ -54,13 +53,7 @@ def sweep(root: str, familiar: Container[str] = frozenset()) -> TranscriptScan:
 
 
 def facts_of(told: os.stat_result) -> FileStamp:
-    return FileStamp(
-        told.st_dev & _NUMBER_MASK,
-        told.st_ino & _NUMBER_MASK,
-        told.st_size,
-        told.st_mtime_ns,
-        told.st_ctime_ns,
-    )
+    return FileStamp.of(told)
 
 
 def _visit(

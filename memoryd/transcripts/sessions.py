@@ -14,8 +14,7 @@ import msgspec
 from memoryd.base.errors import InvalidInput, NotFound, StorageError
 from memoryd.base.file_stamp import FileStamp
 from memoryd.system.cancellation import stop_if_cancelled
-from memoryd.text.invisible import strip_invisible
-from memoryd.text.masking.mask import mask
+from memoryd.text.masking.mask import presentable
 from memoryd.transcripts.file import ALL_BYTES, open_transcript
 from memoryd.transcripts.rules.assembler import (
     conversation,
@@ -212,4 +211,4 @@ def _first_words(history: Iterable[Turn | Compacted]) -> str:
 
 def _clean(text: str) -> str:
     stop_if_cancelled()  # masking all that was said takes a while
-    return mask(strip_invisible(text))
+    return presentable(text)

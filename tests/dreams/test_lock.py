@@ -12,6 +12,7 @@ import pytest
 
 from memoryd.dreams import lock
 from memoryd.dreams.lock import Before, ConsolidateLock, Holder, holder_is_stale
+from memoryd.system import processes
 
 NOW = 1_800_000_000.0
 
@@ -181,10 +182,10 @@ def test_a_link_in_its_place_is_not_followed(path: str, tmp_path: Path) -> None:
 
 
 def test_a_recycled_number_is_told_from_its_first_owner(path: str, stranger: int) -> None:
-    started = lock.process_started(stranger)
+    started = processes.process_started(stranger)
     assert started is not None
     assert abs(started - time.time()) < 600
-    assert lock.process_started(2**22 + 5) is None
+    assert processes.process_started(2**22 + 5) is None
     written(path, str(stranger), started - 1000)  # before the machine was started, say
     taken = ConsolidateLock.take(path, started - 990)
     assert taken is not None
@@ -195,7 +196,8 @@ def test_a_recycled_number_is_told_from_its_first_owner(path: str, stranger: int
 RECYCLER = """
 import os, sys, time
 from pathlib import Path
-from memoryd.dreams.lock import ConsolidateLock, process_is_alive
+from memoryd.dreams.lock import ConsolidateLock
+from memoryd.system.processes import process_is_alive
 
 def holder():
     ConsolidateLock.take(path, time.time())

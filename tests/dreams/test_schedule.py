@@ -19,11 +19,11 @@ import pytest
 
 from memoryd.base.config import DreamSettings
 from memoryd.base.errors import Refused, StorageError, Unavailable
+from memoryd.base.timestamps import iso_time
 from memoryd.dreams import run as dream_run
 from memoryd.dreams.apply import Applier
 from memoryd.dreams.dream_table import DreamCause, DreamState, Summary
 from memoryd.dreams.lock import NOTHING, ConsolidateLock
-from memoryd.memories.rules import topics
 from tests.support.dream_fixtures import DAY, HOUR, NOW, Dreamland, data_of, two_of_a_kind, until
 from tests.support.running import ROOT
 
@@ -63,7 +63,7 @@ async def test_each_gate_says_why_it_is_closed(land: Dreamland) -> None:
         assert land.dreamer.status(land.root).is_open
         await land.dream(force=False)
         status = land.dreamer.status(land.root)
-        assert (status.gate, status.opens_at) == ("hours", topics.iso_time(land.now + DAY))
+        assert (status.gate, status.opens_at) == ("hours", iso_time(land.now + DAY))
         with pytest.raises(Refused) as refusal:
             await land.dream(force=False)
         assert "--now" in refusal.value.hint
@@ -244,7 +244,7 @@ async def test_a_failed_dream_is_not_tried_again_at_once(land: Dreamland) -> Non
             past_dream(land, "failed")
             status = land.dreamer.status(land.root)
             assert status.gate == "rest"
-            assert status.opens_at == topics.iso_time(land.now + rest_hours * HOUR)
+            assert status.opens_at == iso_time(land.now + rest_hours * HOUR)
             land.pass_time(rest_hours * HOUR)
             assert land.dreamer.status(land.root).is_open
 

@@ -40,7 +40,7 @@ NOW = 1_800_000_000.0
 
 
 @pytest.fixture
-def state(tmp_path: Path) -> Iterator[Database]:
+def database(tmp_path: Path) -> Iterator[Database]:
     opened = Database.open(str(tmp_path / "state/state.db"))
     yield opened
     opened.close()
@@ -52,8 +52,12 @@ def directory(tmp_path: Path) -> MemoryDirectory:
 
 
 @pytest.fixture
-def store(state: Database) -> Store:
-    return Store(VersionTable(state), now=lambda: NOW)
+def store(database: Database) -> Store:
+    return Store(VersionTable(database), now=lambda: NOW)
+
+
+def changes_found(store: Store, directory: MemoryDirectory) -> list[MemoryChanged]:
+    return [change for batch in store.find_changes(directory) for change in batch]
 
 
 def a_topic(name: str = "Use tabs", **fields: object) -> Topic:
@@ -86,8 +90,8 @@ def test_a_second_memory_of_the_same_name_gets_a_number_and_the_top_line(
     assert index_of(directory).splitlines()[0].startswith("- [Use tabs](feedback_use_tabs_2.md)")
 
 
-def test_without_an_index_none_is_written(state: Database, directory: MemoryDirectory) -> None:
-    store = Store(VersionTable(state), now=lambda: NOW, skip_index=True)
+def test_without_an_index_none_is_written(database: Database, directory: MemoryDirectory) -> None:
+    store = Store(VersionTable(database), now=lambda: NOW, skip_index=True)
     store.save(directory, a_topic(), cause="user")
     store.repair(directory)
     assert names_in(directory) == ["feedback_use_tabs.md"]
@@ -204,28 +208,28 @@ def test_readers_do_not_wait_for_the_disk_of_a_writer(
 
 
 def test_what_a_writer_of_ours_has_not_recorded_yet_is_not_taken_for_anothers(
-    store: Store, state: Database, directory: MemoryDirectory, monkeypatch: pytest.MonkeyPatch
+    store: Store, database: Database, directory: MemoryDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ThreadPoolExecutor(2) as pool:
         with saving_meanwhile(store, directory, monkeypatch) as saved:
-            noticed = pool.submit(store.notice, directory)
+            found = pool.submit(changes_found, store, directory)
             recorded = pool.submit(store.recorded, directory, "feedback_slow.md")
-            both: list[Future[Any]] = [noticed, recorded]
+            both: list[Future[Any]] = [found, recorded]
             wait(both, timeout=0.2)  # time to go wrong; when right, they wait for the writer
-        assert noticed.result(60) == []
+        assert found.result(60) == []
         assert recorded.result(60).number == saved.result(60).number
-    (only,) = VersionTable(state).versions(directory.path, "feedback_slow.md")
+    (only,) = VersionTable(database).versions(directory.path, "feedback_slow.md")
     assert only.cause == "user"
 
 
 def test_forgetting_removes_file_and_line_and_can_be_undone(
-    store: Store, state: Database, directory: MemoryDirectory
+    store: Store, database: Database, directory: MemoryDirectory
 ) -> None:
     saved = store.save(directory, a_topic(), cause="user")
     number = store.forget(directory, saved.file, cause="user")
     assert names_in(directory) == ["MEMORY.md"]
     assert index_of(directory) == ""
-    kept = VersionTable(state).content(directory.path, saved.file, number)
+    kept = VersionTable(database).content(directory.path, saved.file, number)
     store.write(directory, saved.file, kept.decode(), over=None, cause="restore")
     assert "feedback_use_tabs.md" in index_of(directory)
     with pytest.raises(NotFound):
@@ -246,7 +250,7 @@ def test_a_superseded_memory_is_retired_readable_and_out_of_the_index(
 
 
 def test_a_stale_write_is_refused_and_both_versions_are_kept(
-    store: Store, state: Database, directory: MemoryDirectory
+    store: Store, database: Database, directory: MemoryDirectory
 ) -> None:
     saved = store.save(directory, a_topic(), cause="user")
     path = Path(directory.path) / saved.file
@@ -254,22 +258,22 @@ def test_a_stale_write_is_refused_and_both_versions_are_kept(
     with pytest.raises(Conflict):
         store.write(directory, saved.file, "ours", over=saved.version, cause="dream")
     assert path.read_text() == "theirs"
-    history = VersionTable(state)
+    versions = VersionTable(database)
     causes = {
-        one.cause: history.content(directory.path, saved.file, one.version)
-        for one in history.versions(directory.path, saved.file)
+        one.cause: versions.content(directory.path, saved.file, one.version)
+        for one in versions.versions(directory.path, saved.file)
     }
     assert causes["refused"] == b"ours"
     assert causes["outside"] == b"theirs"
 
 
-def test_old_versions_go_but_the_newest_stay_whatever_their_age(state: Database) -> None:
+def test_old_versions_go_but_the_newest_stay_whatever_their_age(database: Database) -> None:
     day, keep = 86_400.0, config.HistorySettings(keep_days=10, keep_versions=2)
-    history = VersionTable(state, keep)
+    versions = VersionTable(database, keep)
     for number in range(5):
-        history.record("/m", "a.md", b"%d" % number, at=NOW + number * day, cause="user")
-    history.record("/m", "other.md", b"new", at=NOW + 100 * day, cause="user")
-    kept = [history.content("/m", "a.md", one.version) for one in history.versions("/m", "a.md")]
+        versions.record("/m", "a.md", b"%d" % number, at=NOW + number * day, cause="user")
+    versions.record("/m", "other.md", b"new", at=NOW + 100 * day, cause="user")
+    kept = [versions.content("/m", "a.md", one.version) for one in versions.versions("/m", "a.md")]
     assert kept == [b"4", b"3"]
 
 
@@ -304,11 +308,11 @@ def test_a_memory_needs_name_body_and_type(store: Store, directory: MemoryDirect
             store.save(directory, topic, cause="user")
 
 
-def test_every_change_is_told(state: Database, directory: MemoryDirectory) -> None:
+def test_every_change_is_told(database: Database, directory: MemoryDirectory) -> None:
     told: list[MemoryChanged] = []
     notices = Notices()
     notices.on(MemoryChanged, told.append)
-    store = Store(VersionTable(state), now=lambda: NOW, notices=notices)
+    store = Store(VersionTable(database), now=lambda: NOW, notices=notices)
     saved = store.save(directory, a_topic(), cause="extraction", session_id="s1")
     store.forget(directory, saved.file, cause="user")
     assert [(change.file, change.cause, change.version != "") for change in told] == [
@@ -346,9 +350,9 @@ def test_whatever_is_saved_the_index_is_true(
     tmp_path_factory: pytest.TempPathFactory, names: list[str]
 ) -> None:
     base = tmp_path_factory.mktemp("store")
-    state = Database.open(str(base / "state.db"))
+    database = Database.open(str(base / "state.db"))
     store, directory = (
-        Store(VersionTable(state), now=lambda: NOW),
+        Store(VersionTable(database), now=lambda: NOW),
         MemoryDirectory(str(base), "user"),
     )
     store.save(directory, a_topic("the first"), cause="user")
@@ -358,7 +362,7 @@ def test_whatever_is_saved_the_index_is_true(
     lines = index_of(directory).splitlines()
     pointed = sorted(index.whole_pointers(lines).values())
     assert pointed == sorted(one.file for one in store.scan(directory))
-    state.close()
+    database.close()
 
 
 # --- faults -------------------------------------------------------------------------------------
@@ -483,7 +487,7 @@ def test_files_that_vanish_during_a_scan_do_not_end_it(
     try:
         for _ in range(100):
             store.scan(directory)
-            store.notice(directory)
+            changes_found(store, directory)
     finally:
         stop.set()
         churner.join()
@@ -520,15 +524,15 @@ def test_a_file_system_without_exclusive_renames_still_takes_new_memories(
     assert names_in(directory) == ["MEMORY.md", "feedback_use_tabs.md"]
 
 
-def test_what_was_forgotten_is_told_once(state: Database, directory: MemoryDirectory) -> None:
+def test_what_was_forgotten_is_told_once(database: Database, directory: MemoryDirectory) -> None:
     told: list[MemoryChanged] = []
     notices = Notices()
     notices.on(MemoryChanged, told.append)
-    store = Store(VersionTable(state), now=lambda: NOW, notices=notices)
+    store = Store(VersionTable(database), now=lambda: NOW, notices=notices)
     saved = store.save(directory, a_topic(), cause="user")
-    store.notice(directory)
+    changes_found(store, directory)
     store.forget(directory, saved.file, cause="user")
-    store.notice(directory)
+    changes_found(store, directory)
     assert [change.cause for change in told] == ["user", "user"]
 
 

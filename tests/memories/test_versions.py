@@ -7,8 +7,10 @@ import pytest
 
 from memoryd.base.errors import InvalidInput, NotFound
 from memoryd.base.paths import places
+from memoryd.base.timestamps import iso_time
 from memoryd.memories.catalog import Catalog
-from memoryd.memories.rules.topics import Topic, iso_time
+from memoryd.memories.records import MemoryChanged, MemoryDirectory
+from memoryd.memories.rules.topics import Topic
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
@@ -23,13 +25,13 @@ class World:
 
     def __init__(self, home: Path) -> None:
         self.now = 1_800_000_000.0
-        self.state = Database.open(str(home / "state.db"))
-        self.history = VersionTable(self.state)
-        self.store = Store(self.history, now=lambda: self.now)
+        self.database = Database.open(str(home / "state.db"))
+        self.version_table = VersionTable(self.database)
+        self.store = Store(self.version_table, now=lambda: self.now)
         env = {"HOME": str(home)}
-        self.scopes = Scopes(places(env, "linux", 1000, str(home)), env, self.state)
+        self.scopes = Scopes(places(env, "linux", 1000, str(home)), env, self.database)
         self.memories = Catalog(self.scopes, self.store, lambda: self.now)
-        self.versions = Versions(self.scopes, self.memories, self.store, self.history)
+        self.versions = Versions(self.scopes, self.memories, self.store, self.version_table)
         self.cwd = str(home)
         self.directory = self.scopes.project(self.cwd).memory
 
@@ -47,6 +49,10 @@ class World:
         return self.store.read(self.directory, file).topic.body
 
 
+def changes_found(store: Store, directory: MemoryDirectory) -> list[MemoryChanged]:
+    return [change for batch in store.find_changes(directory) for change in batch]
+
+
 @pytest.fixture
 def world(home: Path) -> World:
     return World(home)
@@ -55,7 +61,7 @@ def world(home: Path) -> World:
 def test_every_change_is_a_version_newest_first(world: World) -> None:
     file = world.save("Database", "sqlite")
     world.edit(file, "sqlite", "postgres")
-    world.store.notice(world.directory)
+    changes_found(world.store, world.directory)
     world.memories.forget(world.cwd, file)
     causes = [(one.cause, one.sha256 != "") for one in world.versions.history(world.cwd, file)]
     assert causes == [("user", False), ("outside", True), ("user", True)]
@@ -82,7 +88,7 @@ def test_any_version_can_be_named(world: World) -> None:
     file = world.save("Database", "one")
     for old, new in (("one", "two"), ("two", "three")):
         world.edit(file, old, new)
-        world.store.notice(world.directory)
+        changes_found(world.store, world.directory)
     oldest = world.versions.history(world.cwd, file)[-1]
     assert "one" in world.versions.text(world.cwd, file, oldest.version)
     world.versions.restore(world.cwd, file, oldest.version)
@@ -127,27 +133,27 @@ def test_what_was_believed_at_a_date_can_be_listed(world: World) -> None:
 
 def test_a_change_by_others_is_noticed_once_and_told(world: World) -> None:
     file = world.save("Database", "one")
-    assert world.store.notice(world.directory) == []
+    assert changes_found(world.store, world.directory) == []
     world.edit(file, "one", "two, at greater length")
     (Path(world.directory.path) / "theirs.md").write_text("---\nname: T\ntype: user\n---\nx")
-    changes = world.store.notice(world.directory)
+    changes = changes_found(world.store, world.directory)
     assert sorted(change.file for change in changes) == sorted([file, "theirs.md"])
-    assert world.store.notice(world.directory) == []
+    assert changes_found(world.store, world.directory) == []
     (Path(world.directory.path) / "theirs.md").unlink()
-    (gone,) = world.store.notice(world.directory)
+    (gone,) = changes_found(world.store, world.directory)
     assert (gone.file, gone.version) == ("theirs.md", "")
 
 
 def test_a_change_that_leaves_size_and_time_as_they_were_is_noticed(world: World) -> None:
     file = world.save("Database", "sqlite")
     path = Path(world.directory.path) / file
-    while world.store.scan(world.directory)[0].mark is None:  # until it is no news
-        world.store.notice(world.directory)
+    while world.store.scan(world.directory)[0].stamp is None:  # until it is no news
+        changes_found(world.store, world.directory)
     for old, new in (("sqlite", "oracle"), ("oracle", "duckdb"), ("duckdb", "sqlite")):
         times = path.stat()
         world.edit(file, old, new)
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-        (change,) = world.store.notice(world.directory)
+        (change,) = changes_found(world.store, world.directory)
         assert (change.file, world.body(file)) == (file, new)
     assert len(world.versions.history(world.cwd, file)) == 4
 
@@ -155,21 +161,47 @@ def test_a_change_that_leaves_size_and_time_as_they_were_is_noticed(world: World
 def test_a_version_from_outside_is_attributed_once_its_author_is_known(world: World) -> None:
     file = world.save("Database", "one")
     world.edit(file, "one", "two")
-    world.store.notice(world.directory)
-    world.history.attribute(world.directory.path, file, cause="agent", session_id="s7")
+    changes_found(world.store, world.directory)
+    world.version_table.attribute(world.directory.path, file, cause="agent", session_id="s7")
     newest = world.versions.history(world.cwd, file)[0]
     assert (newest.cause, newest.session_id) == ("agent", "s7")
 
 
-def test_old_versions_are_thinned_but_the_newest_stay(world: World) -> None:
+def test_versions_are_numbered_per_memory(world: World) -> None:
+    one, other = world.save("One", "a"), world.save("Other", "b")
+    for file, old, new in ((one, "a\n", "c\n"), (other, "b\n", "d\n"), (one, "c\n", "e\n")):
+        world.edit(file, old, new)
+        changes_found(world.store, world.directory)
+    assert [v.version for v in world.versions.history(world.cwd, one)] == [3, 2, 1]
+    assert [v.version for v in world.versions.history(world.cwd, other)] == [2, 1]
+    assert world.memories.get(world.cwd, other).version == 2
+    assert world.memories.forget(world.cwd, other).version == 2
+    assert world.versions.restore(world.cwd, other, 1).version == 4
+    assert world.body(other) == "b"
+
+
+def test_a_number_is_not_used_again_when_older_ones_are_pruned(world: World) -> None:
+    file = world.save("Counter", "n0")
+    for number in range(5):
+        world.edit(file, f"n{number}", f"n{number + 1}")
+        changes_found(world.store, world.directory)
+    world.now += 400 * DAY
+    assert world.version_table.prune(now=world.now, keep_days=365, keep_versions=2) == 4
+    assert [v.version for v in world.versions.history(world.cwd, file)] == [6, 5]
+    world.edit(file, "n5", "n6")
+    assert [v.version for v in world.versions.history(world.cwd, file)] == [7, 6, 5]
+    assert "n4" in world.versions.text(world.cwd, file, 5)
+
+
+def test_old_versions_are_pruned_but_the_newest_stay(world: World) -> None:
     file = world.save("Counter", "n0")
     for number in range(30):
         world.edit(file, f"n{number}", f"n{number + 1}")
-        world.store.notice(world.directory)
+        changes_found(world.store, world.directory)
         world.now += DAY
     before = len(world.versions.history(world.cwd, file))
-    assert world.history.thin_out(now=world.now, keep_days=365, keep_versions=20) == 0
-    gone = world.history.thin_out(now=world.now + 400 * DAY, keep_days=365, keep_versions=20)
+    assert world.version_table.prune(now=world.now, keep_days=365, keep_versions=20) == 0
+    gone = world.version_table.prune(now=world.now + 400 * DAY, keep_days=365, keep_versions=20)
     kept = world.versions.history(world.cwd, file)
     assert (gone, len(kept)) == (before - 20, 20)
     assert "n30" in world.versions.text(world.cwd, file, kept[0].version)

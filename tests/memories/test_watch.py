@@ -45,12 +45,12 @@ class Watched:
         self.project = home / "app"
         self.project.mkdir()
         self.places = paths.places({"HOME": str(home)}, "linux", 0, str(home))
-        self.state = Database.open(self.places.state_db)
-        self.history = VersionTable(self.state)
+        self.database = Database.open(self.places.state_db)
+        self.table = VersionTable(self.database)
         notices = Notices()
-        self.scopes = Scopes(self.places, {}, self.state, notices)
+        self.scopes = Scopes(self.places, {}, self.database, notices)
         notices.on(MemoryChanged, self._tell)
-        self.store = Store(self.history, now=lambda: 1_800_000_000.0, notices=notices)
+        self.store = Store(self.table, now=lambda: 1_800_000_000.0, notices=notices)
         self.told: list[MemoryChanged] = []
         self.gave_way = 0
         self._heard = anyio.Event()
@@ -95,7 +95,7 @@ async def watching(home: Path) -> AsyncIterator[Watched]:
         await made.until_told(first)
         yield made
         tasks.cancel_scope.cancel()
-    made.state.close()
+    made.database.close()
 
 
 PLACES = [
@@ -124,7 +124,7 @@ async def test_a_memory_is_seen_in_a_folder_that_came_later_and_so_are_its_chang
         seen.watch.folders_changed()
         path = write(home / place)
         change = await seen.until_told(path)
-        (version,) = seen.history.versions(change.directory.path, change.file)
+        (version,) = seen.table.versions(change.directory.path, change.file)
         assert version.cause == "outside"
         again = write(path.with_name("next.md"))
         await seen.until_told(again)
@@ -168,7 +168,7 @@ async def test_an_agent_that_was_never_run_before_is_heard_of(home: Path) -> Non
         tasks.start_soon(made.watch.run)
         await made.until_told(write(home / ".claude/projects/-new/memory/a.md"))
         tasks.cancel_scope.cancel()
-    made.state.close()
+    made.database.close()
 
 
 async def test_where_nothing_can_be_watched_memories_are_found_by_looking(
@@ -251,13 +251,13 @@ async def test_of_fifty_changes_behind_our_back_none_is_missed_and_each_kind_can
             deed(path)
         for path in done:
             change = await seen.until_told(path)
-            versions = seen.history.versions(str(folder), path.name)
+            versions = seen.table.versions(str(folder), path.name)
             assert [one.cause for one in versions] == ["outside"] * (1 + (path in before))
-            texts = [seen.history.content(str(folder), path.name, one.version) for one in versions]
+            texts = [seen.table.content(str(folder), path.name, one.version) for one in versions]
             assert texts == [path.read_bytes(), *([before[path]] if path in before else [])]
         for path in list(before)[: len(DEEDS)]:
-            versions = seen.history.versions(str(folder), path.name)
-            old = seen.history.content(str(folder), path.name, versions[-1].version)
+            versions = seen.table.versions(str(folder), path.name)
+            old = seen.table.content(str(folder), path.name, versions[-1].version)
             now = seen.store.read(change.directory, path.name).version
             seen.store.restore(change.directory, path.name, old, over=now)
             assert path.read_bytes() == before[path]

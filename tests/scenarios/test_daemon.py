@@ -208,7 +208,7 @@ def test_what_is_no_file_is_no_settings_and_no_key(
         settings.write_text("[model]\nkey_file = '~/key'\n")
     plant(home / name)
     words = daemon.fails_to_start(78)
-    assert "it is not a plain file" in words
+    assert "it is not a regular file" in words
     assert (str(settings) if name != "key" else "model.key_file ~/key") in words
     assert "fix the file" in words
 

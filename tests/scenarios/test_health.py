@@ -44,7 +44,7 @@ def found(peer: Peer, cwd: str) -> dict[str, Any]:
 
 def test_an_empty_project_is_healthy(peer: Peer, tmp_path: Path) -> None:
     verdicts = {name: one["verdict"] for name, one in found(peer, str(tmp_path)).items()}
-    assert verdicts == {"index": "ok", "memories": "ok", "shared folder": "ok"}
+    assert verdicts == dict.fromkeys(["index", "memories", "shared folder", "settings"], "ok")
 
 
 def test_a_header_that_says_nothing_is_named(peer: Peer, home: Path, tmp_path: Path) -> None:
@@ -66,6 +66,14 @@ def test_an_index_over_its_limits_is_named(peer: Peer, home: Path, tmp_path: Pat
     assert one["verdict"] == "warn"
     assert one["mend"].startswith("memoryd dream --now")
     assert f"{folder}/MEMORY.md" in one["reason"]
+
+
+def test_a_setting_that_a_repository_may_not_make_is_named(peer: Peer, tmp_path: Path) -> None:
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude/settings.json").write_text('{"autoMemoryDirectory": "/elsewhere"}')
+    one = found(peer, str(tmp_path))["settings"]
+    assert one["verdict"] == "warn"
+    assert "autoMemoryDirectory is ignored: a repository cannot choose" in one["reason"]
 
 
 def test_two_projects_in_one_folder_are_named_while_both_are_there(

@@ -19,7 +19,7 @@ from memoryd.memories.rules.topics import Topic
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.sessions.notes import SessionNotes
-from memoryd.system.cancellation import stop_if_cancelled, to_the_end, while_wanted
+from memoryd.system.cancellation import cancellable, stop_if_cancelled, uncancellable
 from memoryd.system.database import Database
 from memoryd.system.landlock import Fence
 from memoryd.system.subprocesses import run_child
@@ -60,18 +60,18 @@ def list_sessions(home: Path) -> Work:
 
 
 def notes(home: Path) -> Work:
-    state = Database.open(str(home / "notes.db"))
+    database = Database.open(str(home / "notes.db"))
     where = places({"HOME": str(home)}, "linux", 1000, str(home))
     return lambda: anyio.to_thread.run_sync(
-        SessionNotes(where, state, None, lambda *_: True, time.time).serve, "long"
+        SessionNotes(where, database, None, lambda *_: True, time.time).serve, "long"
     )
 
 
 def learn_old_turns(home: Path) -> Work:
-    state = Database.open(str(home / "cursors.db"))
+    database = Database.open(str(home / "cursors.db"))
     root = str(projects(home))
     reader = TranscriptReader(
-        root, CursorTable(state), TurnTable(state), lambda cwd: cwd, time.time
+        root, CursorTable(database), TurnTable(database), lambda cwd: cwd, time.time
     )
     (cursor,) = reader.begin(sweep(root))
     return lambda: anyio.to_thread.run_sync(
@@ -160,9 +160,9 @@ async def test_what_goes_to_the_end_is_stopped_only_after_it() -> None:
 
     def work() -> None:
         anyio.from_thread.run_sync(scope.cancel)
-        with to_the_end():
-            seen.extend(while_wanted(range(3)))
-        seen.extend(while_wanted([4]))
+        with uncancellable():
+            seen.extend(cancellable(range(3)))
+        seen.extend(cancellable([4]))
 
     with anyio.CancelScope() as scope:
         await anyio.to_thread.run_sync(work)
@@ -172,7 +172,7 @@ async def test_what_goes_to_the_end_is_stopped_only_after_it() -> None:
 
 def test_outside_of_worker_threads_nothing_is_stopped() -> None:
     stop_if_cancelled()
-    assert list(while_wanted("ab")) == ["a", "b"]
+    assert list(cancellable("ab")) == ["a", "b"]
 
 
 def test_a_thread_that_hears_nobody_does_not_keep_the_process() -> None:

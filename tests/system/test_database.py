@@ -1,37 +1,118 @@
-"""A damaged database is put aside, and whatever goes wrong with it is a storage error."""
+"""The schema and its migrations; a database that cannot be used is replaced, never fatal."""
 
+import shutil
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 from memoryd.base.errors import StorageError, Unavailable
-from memoryd.system.database import MIGRATIONS, Database
+from memoryd.system.database import BASE_VERSION, LATEST_VERSION, Cell, Database
+
+Row = tuple[Cell, ...]
+
+# One file for each schema version that was ever in use, written by the code of its time.
+OLD_DATABASES = Path(__file__).parent.parent / "data/databases"
 
 
-def damaged(path: Path, offset: int) -> None:
+def damage(path: Path, offset: int) -> None:
     with path.open("r+b") as file:
         file.seek(offset)
         file.write(b"\xa5" * 4096)
 
 
-def test_a_damaged_table_is_found_at_the_start_and_put_aside(tmp_path: Path) -> None:
+def rows_by_table(database: Database) -> dict[str, list[Row]]:
+    names = database.run("select name from sqlite_master where type = 'table'")
+    tables = [str(name) for (name,) in names]
+    return {name: database.run(f"select * from {name}") for name in tables}  # noqa: S608 - ours
+
+
+def columns_by_table(database: Database) -> dict[str, list[Row]]:
+    return {name: database.run(f"pragma table_info({name})") for name in rows_by_table(database)}
+
+
+def indexes(database: Database) -> set[object]:
+    return {row[0] for row in database.run("select name from sqlite_master where type = 'index'")}
+
+
+@pytest.fixture
+def carried_over(tmp_path: Path) -> Database:
+    path = tmp_path / "carried-over/state.db"
+    path.parent.mkdir()
+    shutil.copy(OLD_DATABASES / "state-10.db", path)
+    return Database.open(str(path))
+
+
+def test_an_old_database_keeps_all_its_rows(carried_over: Database) -> None:
+    before = sqlite3.connect(OLD_DATABASES / "state-10.db")
+    after = rows_by_table(carried_over)
+    names = [row[0] for row in before.execute("select name from sqlite_master where type='table'")]
+    assert names
+    for name in names:
+        rows = before.execute(f"select * from {name}").fetchall()  # noqa: S608 - ours
+        assert rows, f"the old database shows nothing about {name}"
+        assert [row[: len(rows[0])] for row in after[name]] == rows, name
+    assert carried_over.problem == ""
+    before.close()
+    carried_over.close()
+
+
+def test_an_old_database_gets_the_schema_of_a_new_one(
+    carried_over: Database, tmp_path: Path
+) -> None:
+    new = Database.open(str(tmp_path / "new/state.db"))
+    assert columns_by_table(carried_over) == columns_by_table(new)
+    assert indexes(carried_over) == indexes(new)
+    assert carried_over.run("pragma user_version") == [(LATEST_VERSION,)]
+    carried_over.close()
+    new.close()
+
+
+def test_old_versions_are_numbered_per_memory_in_their_order(carried_over: Database) -> None:
+    rows = carried_over.run("select file, number, at from versions order by file, at")
+    numbers: dict[object, list[object]] = {}
+    for file, number, _ in rows:
+        numbers.setdefault(file, []).append(number)
+    assert numbers == {
+        "feedback_tabs.md": [1, 2, 3],
+        "project_cache.md": [1, 2],
+        "project_database.md": [1, 2, 3, 4],
+        "user_role.md": [1],
+    }
+    carried_over.close()
+
+
+def test_a_database_from_before_the_first_supported_version_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "state.db"
-    state = Database.open(str(path))
-    ((root,),) = state.run("select rootpage from sqlite_master where name = 'versions'")
-    state.run("pragma wal_checkpoint(truncate)")
-    state.close()
-    damaged(path, (int(str(root)) - 1) * 4096)
+    old = sqlite3.connect(path)
+    old.executescript(f"create table t (x); pragma user_version = {BASE_VERSION - 1};")
+    old.close()
+    database = Database.open(str(path))
+    assert database.problem.startswith("state.db is from an unreleased version of memoryd")
+    assert Path(database.put_aside).exists()
+    assert database.run("select count(*) from versions") == [(0,)]
+    database.close()
+
+
+def test_a_damaged_table_is_found_at_the_start_and_the_database_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    database = Database.open(str(path))
+    ((root,),) = database.run("select rootpage from sqlite_master where name = 'versions'")
+    database.run("pragma wal_checkpoint(truncate)")
+    database.close()
+    damage(path, (int(str(root)) - 1) * 4096)
     again = Database.open(str(path))
+    assert again.problem.startswith("state.db was damaged")
     assert Path(again.put_aside).exists()
     assert again.run("select count(*) from versions") == [(0,)]
     again.close()
 
 
-def test_a_database_of_a_newer_version_is_left_with_a_word(tmp_path: Path) -> None:
+def test_a_database_of_a_newer_version_is_left_alone_with_an_error(tmp_path: Path) -> None:
     path = str(tmp_path / "state.db")
-    state = Database.open(path)
-    state.run(f"pragma user_version = {len(MIGRATIONS) + 1}")
-    state.close()
+    database = Database.open(path)
+    database.run(f"pragma user_version = {LATEST_VERSION + 1}")
+    database.close()
     with pytest.raises(Unavailable, match="newer memoryd"):
         Database.open(path)
 
@@ -39,14 +120,14 @@ def test_a_database_of_a_newer_version_is_left_with_a_word(tmp_path: Path) -> No
 def test_a_statement_that_fails_is_a_storage_error_and_undoes_its_transaction(
     tmp_path: Path,
 ) -> None:
-    state = Database.open(str(tmp_path / "state.db"))
+    database = Database.open(str(tmp_path / "state.db"))
 
     def two_steps() -> None:
-        with state.transaction():
-            state.run("insert into switched_off values ('p')")
-            state.run("select * from no_such_table")
+        with database.transaction():
+            database.run("insert into switched_off values ('p')")
+            database.run("select * from no_such_table")
 
     with pytest.raises(StorageError):
         two_steps()
-    assert state.run("select * from switched_off") == []
-    state.close()
+    assert database.run("select * from switched_off") == []
+    database.close()

@@ -142,23 +142,23 @@ def test_what_the_work_returns_or_raises_comes_back(ground: Ground) -> None:
 
 
 def test_the_store_saves_with_history_and_index_behind_the_fence(tmp_path: Path) -> None:
-    state = Database.open(str(tmp_path / "state/state.db"))
-    store = Store(VersionTable(state), now=lambda: 1_800_000_000.0)
+    database = Database.open(str(tmp_path / "state/state.db"))
+    store = Store(VersionTable(database), now=lambda: 1_800_000_000.0)
     (tmp_path / "memory").mkdir()
     memory = MemoryDirectory(str(tmp_path / "memory"), "project")
     topic = Topic(name="Use tabs", description="how", type="feedback", body="Use tabs.\n" * 5000)
     handles = [os.open(tmp_path / name, os.O_RDONLY) for name in ("memory", "state")]
     try:
-        for number in range(20):
+        for _ in range(20):
             saved = run_fenced(
                 Fence(writable=tuple(handles)),
                 lambda: store.save(memory, topic, cause="extraction"),
             )
-            assert saved.number == number + 1
+            assert saved.number == 1
     finally:
         for handle in handles:
             os.close(handle)
-        state.close()
+        database.close()
     assert len((tmp_path / "memory/MEMORY.md").read_text().splitlines()) == 20
 
 

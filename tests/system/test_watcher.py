@@ -146,7 +146,7 @@ async def test_a_watch_that_fails_is_said_and_tried_again(
     monkeypatch.setattr(watcher, "LONGEST_PAUSE_SECONDS", 0.1)
     with capture_logs() as logs:
         async with watching(tmp_path) as heard:
-            assert heard.watcher.problem.endswith("not by watching: OS file watch limit reached.")
+            assert heard.watcher.problem.endswith("regularly instead: OS file watch limit reached.")
             await heard.until(doubts=4)
             assert heard.watcher.problem == ""
     assert len(logs) == 1
@@ -215,7 +215,7 @@ def test_with_no_watches_left_everything_is_found_by_looking(home: Path) -> None
         pytest.skip("there is no unshare here")
     if "unshare failed" in done.stderr or "Permission denied" in done.stderr:
         pytest.skip("no user namespaces here")
-    assert done.stdout.splitlines()[-1].startswith("6 ['transcripts are found by looking"), done
+    assert done.stdout.splitlines()[-1].startswith("6 ['cannot watch folders"), done
 
 
 def test_a_sweep_of_a_folder_that_is_not_there_finds_nothing(tmp_path: Path) -> None:

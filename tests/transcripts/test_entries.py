@@ -14,7 +14,6 @@ from memoryd.transcripts.rules.entries import (
     PROSE_CHARS_MAX,
     TOOL_CHARS_MAX,
     TranscriptEntry,
-    cut,
     read_entry,
 )
 from memoryd.transcripts.rules.lines import Line
@@ -166,13 +165,6 @@ def test_long_text_is_cut_with_a_mark_and_keeps_both_ends() -> None:
     script = SessionScript()
     script.result("id", [{"type": "text", "text": "o" * 1_000_000}])
     assert len(read(script).blocks[0].text) < TOOL_CHARS_MAX + 100
-
-
-@settings(deadline=None)
-@given(st.text(), st.integers(min_value=4, max_value=50))
-def test_a_cut_is_marked_or_the_text_is_whole(text: str, limit_chars: int) -> None:
-    shown = cut(text, limit_chars)
-    assert shown == text if len(text) <= limit_chars else "characters cut" in shown
 
 
 def test_half_a_character_costs_one_character_not_the_line() -> None:

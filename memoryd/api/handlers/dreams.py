@@ -3,9 +3,9 @@
 import msgspec
 
 from memoryd.api.rules import protocol
+from memoryd.base.timestamps import iso_time
 from memoryd.dreams.dream_table import Dream, Summary
 from memoryd.dreams.dreamer import Dreamer
-from memoryd.memories.rules.topics import iso_time
 
 
 class DreamLine(msgspec.Struct, frozen=True):

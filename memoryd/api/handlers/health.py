@@ -8,7 +8,7 @@ Rules
   project that is no longer there cannot mix its memories with anybody's.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Literal
 
@@ -17,6 +17,7 @@ import msgspec
 
 from memoryd.base import paths
 from memoryd.base.errors import MemorydError
+from memoryd.base.timestamps import iso_time
 from memoryd.llm.connect import ModelServer
 from memoryd.llm.rules.messages import ModelRequest, Text, UserTurn
 from memoryd.memories.records import Listed, MemoryDirectory
@@ -35,7 +36,7 @@ CHECK_SECONDS = 45.0
 STILL_FOUND = "Recall finds the rest all the same."
 INDEX_MEND = "memoryd dream --now merges what says the same; memoryd forget NAME takes one out"
 
-Check = Literal["index", "memories", "shared folder", "model server"]
+Check = Literal["index", "memories", "shared folder", "settings", "model server"]
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -84,6 +85,7 @@ class Health:
             self._index_finding(project),
             headers_finding(self._listed(project)),
             shared_folder_finding(known, RealFiles().is_dir),
+            settings_finding(project.ignored),
         ]
 
     async def answer(self, cwd: str, with_provider: bool) -> list[Finding]:
@@ -119,7 +121,7 @@ class Health:
                 name=presentable(topics.title_of(topics.parse(one.text), one.file)),
                 path=f"{one.folder}/{one.file}",
                 project=self._scopes.owner(MemoryDirectory(one.folder, "project")),
-                at=topics.iso_time(one.at),
+                at=iso_time(one.at),
                 cause=one.cause,
             )
             for one in self._history.latest(RECENT)
@@ -155,6 +157,13 @@ def headers_finding(listed: Iterable[Listed]) -> Finding:
         f"no name, description and type can be read from {', '.join(broken[:NAMED])}{more}",
         "begin the file with ---, name:, description:, type: (each on its own line) and ---",
     )
+
+
+def settings_finding(ignored: Sequence[str]) -> Finding:
+    """Settings that the user may believe to be in force."""
+    if not ignored:
+        return Finding("settings", "ok", "no memory setting is ignored")
+    return Finding("settings", "warn", "; ".join(ignored), "correct or remove these settings")
 
 
 def shared_folder_finding(roots: Iterable[str], exists: Callable[[str], bool]) -> Finding:

@@ -14,8 +14,9 @@ import structlog
 
 from memoryd.api.rules import protocol
 from memoryd.base.errors import MemorydError
+from memoryd.base.timestamps import iso_time
 from memoryd.memories.catalog import Catalog, Saved
-from memoryd.memories.rules.topics import Topic, iso_time
+from memoryd.memories.rules.topics import Topic
 from memoryd.memories.versions import Versions
 
 WRITERS: Final = 8

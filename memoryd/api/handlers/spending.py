@@ -7,12 +7,12 @@ from math import inf
 import msgspec
 
 from memoryd.base.config import Budget, Settings
+from memoryd.base.timestamps import iso_time
 from memoryd.extraction.rules.batching import Pause
 from memoryd.extraction.worker import ExtractionWorker
 from memoryd.llm.connect import ModelServer, local_now
 from memoryd.llm.rules.spending import Spent, may_call, may_spend
 from memoryd.llm.spending_table import SpendingTable, Total
-from memoryd.memories.rules.topics import iso_time
 
 # The least that anything costs: what does not fit now does not fit at all.
 LEAST_USD = 0.000_001

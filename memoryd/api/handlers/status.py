@@ -7,8 +7,8 @@ import msgspec
 
 from memoryd.api.handlers.health import Health, Recent
 from memoryd.api.handlers.spending import QueueStatus, SpendingReports, SpendingStatus
+from memoryd.base.timestamps import iso_time
 from memoryd.dreams.dreamer import Dreamer, DreamStatus
-from memoryd.memories.rules.topics import iso_time
 from memoryd.memories.services import Services
 from memoryd.recall.service import RecallService
 from memoryd.system.landlock import Fences, fences
@@ -108,5 +108,5 @@ class Status:
         )
 
     def _storage_problems(self) -> list[str]:
-        aside = self._services.database.put_aside
-        return [f"state.db was damaged; it is now {aside}"] if aside else []
+        problem = self._services.database.problem
+        return [problem] if problem else []

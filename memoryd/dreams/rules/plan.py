@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
+from memoryd.base.timestamps import local_time
 from memoryd.dreams.rules.similarity import (
     ComparedMemory,
     Similarity,
@@ -129,9 +130,8 @@ def _said_at(line: str, note: BelievedMemory) -> datetime | None:
     if first > 0:
         return _moment(note.past[first].at)
     earliest = min([note.modified, *(past.at for past in note.past[:1])])
-    try:
-        created = datetime.fromisoformat(note.topic.created).astimezone()
-    except ValueError:
+    created = local_time(note.topic.created)
+    if created is None:
         return _moment(earliest)
     return created if abs(earliest - created.timestamp()) <= SURE_SECONDS else None
 

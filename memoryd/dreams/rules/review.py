@@ -18,6 +18,7 @@ import msgspec
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
 from memoryd.text.masking.mask import presentable
+from memoryd.text.shorten import cut_at_line
 from memoryd.text.terms import terms_of
 
 FileAction = Literal["new", "changed", "retired", "removed", "index"]
@@ -137,10 +138,6 @@ def _diff(file: str, before: Texts, after: Texts, retired: Collection[str]) -> F
     removed = sum(line.startswith("-") for line in lines[2:])
     if not lines and old != new:
         return FileDiff(file, deed, 0, 0, "(only what is not shown has changed)\n")
-    return FileDiff(file, deed, added, removed, _cut("\n".join(lines)))
-
-
-def _cut(text: str) -> str:
-    if len(text) <= DIFF_CHARACTERS:
-        return text
-    return text[:DIFF_CHARACTERS].rpartition("\n")[0] + "\n(cut)"
+    return FileDiff(
+        file, deed, added, removed, cut_at_line("\n".join(lines), DIFF_CHARACTERS, "(cut)")
+    )

@@ -17,10 +17,11 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Literal
 
+from memoryd.base.timestamps import local_time
 from memoryd.llm.rules.prompts import quoted
-from memoryd.text.invisible import strip_invisible
-from memoryd.text.masking.mask import mask
-from memoryd.transcripts.rules.entries import GIST_CHARS_MAX, cut
+from memoryd.text.masking.mask import presentable
+from memoryd.text.shorten import cut_middle
+from memoryd.transcripts.rules.entries import GIST_CHARS_MAX
 from memoryd.transcripts.rules.turns import Turn, TurnPart
 
 SkipReason = Literal["", "no-prose", "agent-wrote-memory"]
@@ -77,10 +78,7 @@ def size_of(turn: Turn) -> int:
 
 def said_at(part: TurnPart) -> datetime | None:
     """When it was said, by the person's own clock."""
-    try:
-        return datetime.fromisoformat(part.at).astimezone()
-    except (ValueError, OverflowError):
-        return None
+    return local_time(part.at)
 
 
 def _quotations(turn: Turn) -> Iterator[str]:
@@ -115,4 +113,4 @@ def _tool_text(call: TurnPart, output: TurnPart | None, room_chars: int) -> str:
 
 
 def _clean(text: str, limit_chars: int) -> str:
-    return cut(mask(strip_invisible(text)), limit_chars)
+    return cut_middle(presentable(text), limit_chars)

@@ -2,13 +2,13 @@
 
 Rules:
 - Four files: managed (the machine's), user, project and local (both inside the repository). Only
-  four of their keys are read. A file or value that makes no sense is passed over, with a reason.
-- The project and local files come with a repository, so only their harmless direction counts: they
-  can switch memory or dreams off. They never switch on, name a folder or exclude instructions.
-- The managed file decides where it speaks; then the repository's off; then the user's file.
+  four of their keys are read. An invalid file or value is ignored, with a reason.
+- The project and local files come with a repository, so they can only do what is harmless: switch
+  memory or dreams off. They cannot switch them on, name a folder or exclude instructions.
+- The managed file takes precedence, then a repository's "off", then the user's file.
 - Memory is on unless, in this order: the environment disables it; the session is bare, or remote
-  without a store; the settings disable it and the environment does not insist; `memoryd off`.
-- Dreams are on when memory is, unless the settings turn dreams off.
+  without a store; the settings disable it and the environment does not override; `memoryd off`.
+- Dreams are on if memory is on, unless the settings turn dreams off.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -29,7 +29,7 @@ SettingsValue = TypeVar("SettingsValue")
 
 
 class SettingsFile(msgspec.Struct, frozen=True, kw_only=True):
-    """What one file may say, and why anything else in it was passed over."""
+    """What one file sets, and why other parts of it were ignored."""
 
     source: SettingsSource
     auto_memory_enabled: bool | None = None
@@ -40,7 +40,7 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClaudeSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The four files taken together; `*_says` names the file that decided."""
+    """The four files combined; `*_says` names the file that decided."""
 
     memory_enabled: bool = True
     memory_says: SettingsSource | None = None
@@ -57,7 +57,7 @@ class Switch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def settings_paths(places: Places, project_dir: str) -> tuple[tuple[SettingsSource, str], ...]:
-    """Where the four files lie for a session in a directory."""
+    """Where the four files are for a session in a directory."""
     return (
         ("managed", places.managed_settings_file),
         ("project", join(project_dir, ".claude/settings.json")),
@@ -67,12 +67,12 @@ def settings_paths(places: Places, project_dir: str) -> tuple[tuple[SettingsSour
 
 
 def claude_settings(texts: Iterable[tuple[SettingsSource, str]]) -> ClaudeSettings:
-    """What the files that exist amount to, in whatever order they were read."""
+    """The files that exist, combined; their order does not matter."""
     files = [settings_file(source, text) for source, text in texts]
     files.sort(key=lambda file: WEIGHT.index(file.source))
-    memory_enabled, memory_says = first_word(files, lambda file: file.auto_memory_enabled)
-    dream_enabled, dream_says = first_word(files, lambda file: file.auto_dream_enabled)
-    directory, _ = first_word(files, lambda file: file.auto_memory_directory)
+    memory_enabled, memory_says = first_answer(files, lambda file: file.auto_memory_enabled)
+    dream_enabled, dream_says = first_answer(files, lambda file: file.auto_dream_enabled)
+    directory, _ = first_answer(files, lambda file: file.auto_memory_directory)
     return ClaudeSettings(
         memory_enabled=memory_enabled is not False,
         memory_says=memory_says,
@@ -84,10 +84,10 @@ def claude_settings(texts: Iterable[tuple[SettingsSource, str]]) -> ClaudeSettin
     )
 
 
-def first_word(
+def first_answer(
     files: list[SettingsFile], ask: Callable[[SettingsFile], SettingsValue | None]
 ) -> tuple[SettingsValue | None, SettingsSource | None]:
-    """The first answer that any file gives, and whose it is."""
+    """The first answer that a file gives, and which file it is."""
     for file in files:
         answer = ask(file)
         if answer is not None:
@@ -96,7 +96,7 @@ def first_word(
 
 
 def settings_file(source: SettingsSource, text: str) -> SettingsFile:
-    """What one settings file says, as far as its source may say it; never raises."""
+    """What one settings file may set, given its source; never raises."""
     try:
         content = msgspec.json.decode(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError):
@@ -115,7 +115,7 @@ def settings_file(source: SettingsSource, text: str) -> SettingsFile:
 
 
 class SettingsReader:
-    """Takes values out of one file and collects the reasons for those it leaves."""
+    """Reads values from one file and collects the reasons for those it ignores."""
 
     def __init__(self, content: dict[str, object], *, from_repository: bool) -> None:
         self.content = content
@@ -127,19 +127,19 @@ class SettingsReader:
         if value is False or (value is True and not self.from_repository):
             return value
         if value is True:
-            self.leave(key, "a repository can only switch it off")
+            self.ignore(key, "a repository can only switch it off")
         elif value is not None:
-            self.leave(key, "it must be true or false")
+            self.ignore(key, "it must be true or false")
         return None
 
     def directory(self, key: str) -> str | None:
         value = self.content.get(key)
         if value is not None and self.from_repository:
-            self.leave(key, "a repository cannot choose where memory lies")
+            self.ignore(key, "a repository cannot choose the memory directory")
         elif isinstance(value, str):
             return value
         elif value is not None:
-            self.leave(key, "it must be text")
+            self.ignore(key, "it must be a string")
         return None
 
     def globs(self, key: str) -> tuple[str, ...]:
@@ -147,16 +147,16 @@ class SettingsReader:
         if value is None:
             return ()
         if self.from_repository:
-            self.leave(key, "a repository cannot hide instructions")
+            self.ignore(key, "a repository cannot hide instructions")
         elif not isinstance(value, list) or not all(isinstance(glob, str) for glob in value):
-            self.leave(key, "it must be a list of texts")
+            self.ignore(key, "it must be a list of strings")
         elif len(value) > EXCLUDES_LIMIT:
-            self.leave(key, f"it has more than {EXCLUDES_LIMIT} entries")
+            self.ignore(key, f"it has more than {EXCLUDES_LIMIT} entries")
         else:
             return tuple(value)
         return ()
 
-    def leave(self, key: str, why: str) -> None:
+    def ignore(self, key: str, why: str) -> None:
         self.ignored.append(f"{key} is ignored: {why}")
 
 
@@ -169,16 +169,16 @@ def memory_switch(
     off_everywhere: bool = False,
     off_here: bool = False,
 ) -> Switch:
-    """Whether memory is on for a session in a project, with the reason that `status` shows."""
+    """Whether memory is on for a session in a project, with the reason for `status`."""
     variable = env.get(DISABLE_VARIABLE, "").strip().lower()
-    insists = variable in FALSY
-    if variable and not insists:
+    overrides = variable in FALSY
+    if variable and not overrides:
         return Switch(enabled=False, reason=f"{DISABLE_VARIABLE} is set")
     if is_bare:
         return Switch(enabled=False, reason="the session is bare")
     if is_remote_without_store:
         return Switch(enabled=False, reason="the session is remote and has no store")
-    if not settings.memory_enabled and not insists:
+    if not settings.memory_enabled and not overrides:
         reason = f"autoMemoryEnabled is false in the {settings.memory_says} settings"
         return Switch(enabled=False, reason=reason)
     if off_everywhere:

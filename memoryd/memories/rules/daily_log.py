@@ -1,4 +1,4 @@
-"""What stands in a daily log, and how: the lines that extraction adds and a dream reads back.
+"""The format of a daily log: the lines that extraction appends and a dream reads back.
 
     # 2026-11-16
 
@@ -6,14 +6,13 @@
     - 01:00 (feedback, user-said) Always use tabs in Makefiles. Why: make insists on them.
 
 Rules
-- An entry is one line: when it was said, its type, how far it can be trusted, and what was said. A
-  day stands before the time where it is not the log's own.
-- What one extraction adds is a section: a mark that names the session, the turns and the number of
-  entries, and the entries below it. So a section is known again after a crash, and its entries have
-  an origin.
-- Others write here too, in the same form or in any other. An entry without a mark above it has no
-  session, and nobody vouches for it: it counts as concluded by an agent, whatever it claims.
-- A log is only added to. What was read up to some byte need not be read again.
+- An entry is one line: when it was said, its type, its trust, and what was said. The day precedes
+  the time if it is not the log's own.
+- One extraction appends a section: a mark with the session, the turns and the number of entries,
+  and the entries below it. A section is recognised after a crash, and its entries have an origin.
+- Others write here too, in this form or any other. An entry without a mark above it has no session
+  and no known origin: it counts as concluded by an agent, whatever it claims.
+- A log only grows: what was read need not be read again.
 """
 
 import re
@@ -25,6 +24,7 @@ from typing import get_args
 import msgspec
 
 from memoryd.memories.rules.topics import TYPES, TopicType, Trust
+from memoryd.text.shorten import one_line
 
 _TYPES = "|".join(TYPES)
 _MARK = re.compile(
@@ -43,7 +43,7 @@ _NOT_AN_ID = re.compile(r"[^\w.:-]")
 
 
 class LogEntry(msgspec.Struct, frozen=True):
-    """One thing worth keeping; `session_id` is empty where nobody vouches for it."""
+    """One thing worth keeping; `session_id` is empty if its origin is unknown."""
 
     at: datetime
     type: TopicType
@@ -53,13 +53,13 @@ class LogEntry(msgspec.Struct, frozen=True):
 
     @property
     def why(self) -> str:
-        """The reason that was given, if one was."""
+        """The reason that was given, if any."""
         _, *reasons = _WHY.split(self.text, maxsplit=1)
         return reasons[0] if reasons else ""
 
 
 class LogSection(msgspec.Struct, frozen=True):
-    """What one extraction adds: entries from some turns of one session."""
+    """What one extraction appends: entries from some turns of one session."""
 
     session_id: str
     turn_ids: tuple[str, ...]
@@ -71,7 +71,7 @@ def heading(day: date) -> str:
 
 
 def rendered(section: LogSection, day: date, written: str) -> str:
-    """The lines of a section in the log of a day."""
+    """The lines of a section in a day's log."""
     session = _NOT_AN_ID.sub("-", section.session_id)
     turns = ",".join(map(turn_mark, section.turn_ids))
     mark = (
@@ -81,35 +81,35 @@ def rendered(section: LogSection, day: date, written: str) -> str:
 
 
 def turn_mark(turn_id: str) -> str:
-    """What stands for a turn in a mark."""
+    """The short form of a turn's id in a mark."""
     return blake2b(turn_id.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
 def turn_marks_in(text: str) -> frozenset[str]:
-    """The turns that sections of this text were made from."""
+    """The turns that have a section in this text."""
     found = (match["turns"].split(",") for match in _marks(text))
     return frozenset(turn for turns in found for turn in turns)
 
 
 def entries_in(text: str, day: date) -> list[LogEntry]:
-    """Every line that is an entry, with the origin that a mark gives it."""
+    """Every line that is an entry, with the origin from the mark above it."""
     found: list[LogEntry] = []
-    session, vouched = "", 0
+    session, covered = "", 0
     for line in text.splitlines():
         if mark := _MARK.fullmatch(line.strip()):
-            session, vouched = mark["session"], int(mark["n"])
+            session, covered = mark["session"], int(mark["n"])
             continue
         match = _ENTRY.fullmatch(line.strip())
-        entry = _entry(match, day, session if vouched > 0 else "") if match else None
-        # Whatever else stands in between, the lines of a section are over.
-        vouched = vouched - 1 if entry else 0
+        entry = _entry(match, day, session if covered > 0 else "") if match else None
+        # Any other line ends the section.
+        covered = covered - 1 if entry else 0
         if entry:
             found.append(entry)
     return found
 
 
 def drafts_in(text: str) -> list[tuple[TopicType, str]] | None:
-    """The lines that somebody wants added, `- type: text`; None when one is something else."""
+    """Lines to be appended, as `- type: text`; None if any line has another form."""
     found: list[tuple[TopicType, str]] = []
     for bullet in _bullets(text):
         match = _DRAFT.fullmatch(bullet)
@@ -121,12 +121,12 @@ def drafts_in(text: str) -> list[tuple[TopicType, str]] | None:
 
 
 def rule_of(text: str) -> str:
-    """What an entry says, without the reason for it."""
+    """What an entry says, without its reason."""
     return _WHY.split(text, maxsplit=1)[0]
 
 
 def _bullets(text: str) -> Iterator[str]:
-    """The bullets of a text, each on one line; lines below one go on with it."""
+    """The bullets of a text, each joined with its continuation lines."""
     current: list[str] = []
     for line in filter(None, map(str.strip, text.splitlines())):
         if _BULLET.match(line) and current:
@@ -143,7 +143,7 @@ def _marks(text: str) -> Sequence[re.Match[str]]:
 
 def _line(entry: LogEntry, day: date) -> str:
     said_on = "" if entry.at.date() == day else f"{entry.at:%Y-%m-%d} "
-    text = " ".join(entry.text.split())
+    text = one_line(entry.text)
     return f"- {said_on}{entry.at:%H:%M} ({entry.type}, {entry.trust}) {text}"
 
 

@@ -1,12 +1,13 @@
 """The header of a Markdown file: what it says, and how to change one field of it.
 
-Rules, all of them kept by this file alone:
+Rules, all enforced in this file:
 
 - A header is a block between two `---` lines at the very start of the text, at most 4 KB long.
 - It holds plain `key: value` lines, one level of nesting, simple lists and folded text. Values are
-  text: `no` stays "no", `1.10` stays "1.10". Anchors, aliases, tags and merge keys mean nothing
-  here: no YAML loader ever sees a header, because 384 bytes of them can cost one several seconds.
-- A header that breaks these rules, or names a key twice, says nothing at all. It is no error.
+  text: `no` stays "no", `1.10` stays "1.10". Anchors, aliases, tags and merge keys are not
+  expanded: no YAML loader ever sees a header, because 384 bytes of them can keep one busy for
+  seconds.
+- A header that breaks these rules, or has a key twice, counts as empty. It is not an error.
 - A change touches the lines of its own key and no other byte of the file.
 """
 
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import msgspec
 
 from memoryd.text.lazy_regex import late
+from memoryd.text.shorten import one_line
 
 if TYPE_CHECKING:
     from frontmatter.default_handlers import BaseHandler
@@ -33,25 +35,25 @@ _KEY = late(r"([A-Za-z_][\w.-]{0,63})[ \t]*:(?:[ \t]+(.*))?$", re.DOTALL)
 _ITEM = late(r"[ \t]*-[ \t]+(.*)")
 _FOLDED = late(r"[>|][+-]?\d?$")
 _PLAIN = late(r"[A-Za-z0-9(][^\r\n\t#:\"'\\`{}\[\]&*!|>%@]*(?<! )$")
-# One piece of `{key: value, ...}` with its comma; without a key it is skipped. Possessive, and
-# tried only where a piece begins, so that the time grows with the length alone.
+# One piece of `{key: value, ...}` with its comma; skipped if it has no key. Possessive, and tried
+# only where a piece begins, so that matching takes linear time.
 _PIECE = late(
     r"""(?:\s*+([A-Za-z_][\w.-]{0,63}+)\s*+:\s*+
         ("(?:[^"\\]|\\.)*+"(?=\s*+(?:,|\Z)) | '(?:[^']|'')*+'(?=\s*+(?:,|\Z)) | [^,]*+)
         | [^,]*+)\s*+(?:,|\Z)""",
     re.VERBOSE,
 )
-# What YAML allows in no text, not even a quoted one.
+# Characters that YAML does not allow, even in quotes.
 _NOT_YAML = late("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 _WORDS_OF_YAML = frozenset({"y", "n", "yes", "no", "true", "false", "on", "off", "null", "none"})
 
 
 class BrokenHeaderError(ValueError):
-    """The header does not keep the rules; its file is a topic without metadata."""
+    """The header breaks the rules; its file is a topic without metadata."""
 
 
 class Sections(msgspec.Struct, frozen=True):
-    """A text in three pieces that add up to it byte for byte; `block` is None without a header."""
+    """A text in three pieces that join to it byte for byte; `block` is None without a header."""
 
     before: str
     block: str | None
@@ -79,32 +81,35 @@ def sections(text: str) -> Sections:
     return Sections(text[: opening.end()], block, text[closing.start() :])
 
 
+def read(text: str) -> tuple[dict[str, HeaderValue], str]:
+    """The fields of the header and the text below it; no fields if the header is broken."""
+    text = text.removeprefix("\ufeff")
+    parts = sections(text)
+    if parts.block is None:
+        return {}, text
+    body = _CLOSING.sub("", parts.rest, count=1).strip()
+    try:
+        return _values(parts.block), body
+    except BrokenHeaderError:
+        return {}, body
+
+
+def render(fields: Mapping[str, str], body: str) -> str:
+    """A new file: the header, a blank line, the body, a newline at the end."""
+    import frontmatter  # noqa: PLC0415 - see `_writer`
+
+    post = frontmatter.Post(body.strip(), handler=_writer(), **fields)
+    return frontmatter.dumps(post) + "\n"
+
+
 @cache
-def handler() -> "BaseHandler":
-    """python-frontmatter's way in and out of a header, without a YAML loader behind it.
+def _writer() -> "BaseHandler":
+    """python-frontmatter's way to write a header. It loads YAML, which takes 20 ms: only now."""
+    import frontmatter  # noqa: PLC0415 - as said above
 
-    The package itself loads one, and takes a while: it comes with the first header.
-    """
-    # The package before its module, as everywhere: two threads that take them in opposite orders
-    # wait for each other.
-    import frontmatter  # noqa: F401, PLC0415 - as said above
-    from frontmatter.default_handlers import BaseHandler  # noqa: PLC0415
-
-    class PlainHandler(BaseHandler):
+    class PlainHandler(frontmatter.default_handlers.BaseHandler):
         FM_BOUNDARY = _FENCE
         START_DELIMITER = END_DELIMITER = "---"
-
-        def split(self, text: str) -> tuple[str, str]:
-            parts = sections(text)
-            if parts.block is None:
-                raise BrokenHeaderError
-            return parts.block, _CLOSING.sub("", parts.rest, count=1)
-
-        def load(self, fm: str) -> dict[str, object]:
-            try:
-                return dict(_values(fm))
-            except BrokenHeaderError:
-                return {}
 
         def export(self, metadata: dict[str, object], **_: object) -> str:
             return "\n".join(f"{key}: {scalar(str(value))}" for key, value in metadata.items())
@@ -112,29 +117,10 @@ def handler() -> "BaseHandler":
     return PlainHandler()
 
 
-def read(text: str) -> tuple[dict[str, HeaderValue], str]:
-    """The fields of the header and the text below it; no fields where the header is broken."""
-    text = text.removeprefix("\ufeff")
-    if not _FENCE.match(text):
-        return {}, text
-    import frontmatter  # noqa: PLC0415 - see `handler`
-
-    fields, body = frontmatter.parse(text, handler=handler())
-    return fields, body  # type: ignore[return-value]  # load() above makes nothing but Values
-
-
-def render(fields: Mapping[str, str], body: str) -> str:
-    """A new file: the header, a blank line, the body, a newline at the end."""
-    import frontmatter  # noqa: PLC0415 - see `handler`
-
-    post = frontmatter.Post(body.strip(), handler=handler(), **fields)
-    return frontmatter.dumps(post) + "\n"
-
-
 def change(text: str, changes: Mapping[str, str | None]) -> str:
     """The text with these fields set, or removed where None; every other byte stays.
 
-    A field that stands nested under `metadata` is changed there.
+    A field nested under `metadata` is changed there.
     """
     parts = sections(text)
     if parts.block is None or _is_broken(parts.block):
@@ -148,8 +134,8 @@ def change(text: str, changes: Mapping[str, str | None]) -> str:
 
 
 def scalar(value: str) -> str:
-    """The value as one line that every YAML reader takes for this very text."""
-    flat = " ".join(value.split())
+    """The value on one line, as every YAML reader reads back the same text."""
+    flat = one_line(value)
     if _is_plain(flat):
         return flat
     quoted = json.dumps(flat, ensure_ascii=False)
@@ -157,7 +143,7 @@ def scalar(value: str) -> str:
 
 
 def _is_plain(flat: str) -> bool:
-    """Whether YAML reads it as this text without quotes."""
+    """Whether YAML reads it as the same text without quotes."""
     if not _PLAIN.match(flat) or _NOT_YAML.search(flat):
         return False
     return flat.lower() not in _WORDS_OF_YAML and not _looks_numeric(flat)
@@ -168,7 +154,7 @@ def _looks_numeric(text: str) -> bool:
 
 
 def _is_broken(block: str) -> bool:
-    """Whether `read` finds nothing in it because it breaks the rules."""
+    """Whether `read` ignores it."""
     try:
         _values(block)
     except BrokenHeaderError:

@@ -1,12 +1,11 @@
-"""MEMORY.md: one line per topic file, as a person sees it and as we keep it.
+"""MEMORY.md: one line per topic file, and how it is kept up to date.
 
 - A pointer is `- [Title](file.md) — one-line hook`. Only such lines are ours to change; headings,
-  comments, links elsewhere and the order a person made survive. Elsewhere is also what lies above
-  the index or below `team/` or `logs/`: the store does not list it, so nobody can say it is gone.
-- A link to a part, `file.md#part`, is a person's way to point to the file: it does as a pointer,
-  and stays word for word while the file is there.
-- A file name is percent-encoded where Markdown or a reader would take it for something else.
-- A new pointer goes above the first one there is, so that a cut takes the oldest.
+  comments, links elsewhere and a person's order survive. Elsewhere includes everything above the
+  index or below `team/` or `logs/`: the store does not list it, so it cannot know what is gone.
+- A link to a part, `file.md#part`, counts as a pointer, and is not changed while the file exists.
+- A file name is percent-encoded where Markdown would read it as something else.
+- A new pointer goes above the first one, so that a cut takes the oldest.
 - Loading keeps the first 200 lines, then the first 25,000 bytes up to a newline, and says so.
 """
 
@@ -18,14 +17,15 @@ from urllib.parse import unquote
 import msgspec
 
 from memoryd.text.invisible import strip_invisible
+from memoryd.text.shorten import cut_at_line_bytes, cut_at_word, one_line
 
 LINE_LIMIT: Final = 200
 BYTE_LIMIT: Final = 25_000
 HOOK_LINE_CHARACTERS: Final = 150
 
-# Possessive: no two parts may share the blanks between them in more than one way.
+# Possessive, so that white space between two parts can be matched in one way only.
 _POINTER = re.compile(r"\s*[-*+]\s+\[(?:[^\[\]\\]|\\.)*\]\(\s*+<?+([^()<>\n]*+)>?+\s*+\)")
-# The four letters are blanks to the eye; a leading `./` would be read as nothing.
+# The four letters look like blanks; a leading `./` would be dropped by readers.
 _UNSAFE_IN_A_LINK = re.compile(r"[^\w/.,+@=-]|[\u115f\u1160\u3164\uffa0]|\A\.(?=/)")
 _NOT_TOPICS = ("team/", "logs/")
 _NOT_IN_A_TITLE = str.maketrans("[]", "()", "\\")
@@ -33,7 +33,7 @@ _FENCE = re.compile(r"\s*(```|~~~)")
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """A line that points to a file, or with `is_part` to a part of it."""
+    """A line that points to a file, or with `is_part` to a section of it."""
 
     at: int
     file: str
@@ -41,12 +41,12 @@ class _Place(msgspec.Struct, frozen=True):
 
     @property
     def is_ours(self) -> bool:
-        """Whether the store would list the file if it were there."""
+        """Whether the store would list the file if it existed."""
         return ".." not in self.file.split("/") and not self.file.startswith(_NOT_TOPICS)
 
 
 class LoadedIndex(msgspec.Struct, frozen=True):
-    """What a session gets to see of an index; `warning` is empty when it is all there."""
+    """What a session loads of an index; `warning` is empty if that is all of it."""
 
     text: str
     warning: str
@@ -57,28 +57,25 @@ class LoadedIndex(msgspec.Struct, frozen=True):
 
 
 def pointer(title: str, file: str, hook: str) -> str:
-    """One line, short enough for an index; the hook gives way first.
+    """One line, short enough for an index; the hook is shortened first.
 
-    `whole_pointers` reads the very name back from it.
+    `whole_pointers` reads the same file name back from it.
     """
     link = _UNSAFE_IN_A_LINK.sub(_percent_encoded, file)
     head = f"- [{_short_title(title) or _short_title(file)}]({link})"
-    flat_hook = _flat(hook)
-    room = max(20, HOOK_LINE_CHARACTERS - len(head) - 3)
-    if len(flat_hook) > room:
-        flat_hook = flat_hook[: room - 1].rpartition(" ")[0].rstrip(",;:.") + "…"
-    return f"{head} — {flat_hook}" if flat_hook else head
+    short_hook = cut_at_word(_flat(hook), max(20, HOOK_LINE_CHARACTERS - len(head) - 3))
+    return f"{head} — {short_hook}" if short_hook else head
 
 
 def whole_pointers(lines: Sequence[str]) -> dict[int, str]:
-    """The files that lines point to whole, by the number of the line, as a reader sees them."""
+    """The files that visible lines point to as a whole, by line number."""
     return {place.at: place.file for place in _pointer_places(lines) if not place.is_part}
 
 
 def with_pointer(text: str, file: str, line: str) -> str:
-    """The index with this pointer: in the old one's place, or above all others.
+    """The index with this pointer: in place of the old one, or above all others.
 
-    Where only links to parts of the file stand, they do, and the index stays as it is.
+    If it has only links to parts of the file, they suffice and the index stays as it is.
     """
     lines = _lines(text)
     places = [place for place in _pointer_places(lines) if place.file == file]
@@ -93,16 +90,16 @@ def with_pointer(text: str, file: str, line: str) -> str:
 
 
 def repaired(text: str, files: Mapping[str, str], missing_order: Sequence[str]) -> str:
-    """The index made true again.
+    """The index, corrected.
 
-    `files` maps every topic file there is to its pointer line. Pointers to topic files that are
-    gone and second pointers to one file go; those to places where no topic can be stay, and so do
-    links to parts of a file that is there. A file without a pointer gets one, those first in
-    `missing_order` on top.
+    `files` maps every existing topic file to its pointer line. Pointers to topic files that are
+    gone, and second pointers to one file, are removed; pointers to places where topics cannot be,
+    and links to parts of existing files, stay. A file without a pointer gets one, in the order of
+    `missing_order` from the top.
     """
     lines = _lines(text)
     places = _pointer_places(lines)
-    gone = _untrue(places, files)
+    gone = _stale(places, files)
     pointed = {place.file for place in places}
     missing = [files[file] for file in missing_order if file not in pointed]
     if not gone and not missing:
@@ -113,14 +110,12 @@ def repaired(text: str, files: Mapping[str, str], missing_order: Sequence[str]) 
 
 
 def loaded(text: str) -> LoadedIndex:
-    """The part of an index that a session loads, and a warning when that is not all of it."""
+    """The part of an index that a session loads, with a warning if that is not all."""
     lines = text.split("\n")
     total_lines = len(lines) - (lines[-1] == "")
     total_bytes = len(text.encode("utf-8", "replace"))
     kept = text if total_lines <= LINE_LIMIT else "\n".join(lines[:LINE_LIMIT]) + "\n"
-    raw = kept.encode("utf-8", "replace")
-    if len(raw) > BYTE_LIMIT:
-        kept = _at_last_newline(raw[:BYTE_LIMIT])
+    kept = cut_at_line_bytes(kept, BYTE_LIMIT)
     if kept == text:
         return LoadedIndex(text, "")
     shown = kept.count("\n") + (kept != "" and not kept.endswith("\n"))
@@ -132,13 +127,8 @@ def loaded(text: str) -> LoadedIndex:
     )
 
 
-def _at_last_newline(raw: bytes) -> str:
-    end = raw.rfind(b"\n") + 1
-    return (raw[:end] if end else raw).decode("utf-8", "ignore")
-
-
-def _untrue(places: Sequence[_Place], files: Container[str]) -> set[int]:
-    """Numbers of the lines that point to no file, or whole to one that an earlier line has."""
+def _stale(places: Sequence[_Place], files: Container[str]) -> set[int]:
+    """The lines that point to a missing file, or again to one that an earlier line points to."""
     gone: set[int] = set()
     whole: set[str] = set()
     for place in places:
@@ -158,7 +148,7 @@ def _place(at: int, line: str) -> _Place | None:
         return None
     path, mark, _ = link.partition("#")
     is_part = mark != "" and path.endswith(".md")
-    # Not `path` alone: people do not encode the name `C#.md`.
+    # Not always `path`: people do not percent-encode a name like `C#.md`.
     file = unquote((path if is_part else link).removeprefix("./"))
     if not file.endswith(".md") or file.startswith("/"):
         return None
@@ -166,22 +156,22 @@ def _place(at: int, line: str) -> _Place | None:
 
 
 def _pointer_places(lines: Sequence[str]) -> list[_Place]:
-    """The pointers that a reader sees."""
-    places = (_place(at, lines[at]) for at in _seen(lines))
+    """The pointers outside comments and code."""
+    places = (_place(at, lines[at]) for at in _visible(lines))
     return [place for place in places if place is not None]
 
 
 def _place_for_new(lines: Sequence[str]) -> int:
-    """Above the first pointer; else at the end, unless that lies in an open comment or fence."""
+    """Above the first pointer; else at the end, unless that is in an open comment or fence."""
     places = _pointer_places(lines)
     if places:
         return places[0].at
-    return len(lines) if len(lines) in _seen([*lines, ""]) else 0
+    return len(lines) if len(lines) in _visible([*lines, ""]) else 0
 
 
-def _seen(lines: Sequence[str]) -> list[int]:
-    """Numbers of the lines outside code fences and comments."""
-    seen: list[int] = []
+def _visible(lines: Sequence[str]) -> list[int]:
+    """The numbers of the lines outside code fences and comments."""
+    visible: list[int] = []
     in_fence = in_comment = False
     for at, line in enumerate(lines):
         if not in_comment and _FENCE.match(line):
@@ -189,8 +179,8 @@ def _seen(lines: Sequence[str]) -> list[int]:
         if not in_fence:
             in_comment = (in_comment or "<!--" in line) and "-->" not in line.rpartition("<!--")[2]
         if not in_fence and not in_comment:
-            seen.append(at)
-    return seen
+            visible.append(at)
+    return visible
 
 
 def _lines(text: str) -> list[str]:
@@ -207,10 +197,10 @@ def _short_title(title: str) -> str:
 
 
 def _percent_encoded(match: re.Match[str]) -> str:
-    # Not urllib's quote: it leaves `~` alone, which in front means a home folder.
+    # Not urllib's quote: it keeps `~`, which at the start means a home folder.
     return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "surrogatepass"))
 
 
 def _flat(text: str) -> str:
-    """On one line, and opening no comment that would hide the lines below."""
-    return " ".join(strip_invisible(text).split()).replace("<!--", "<! --")
+    """On one line, and without a comment that would hide the lines below."""
+    return one_line(strip_invisible(text)).replace("<!--", "<! --")

@@ -1,15 +1,15 @@
-"""Which project a directory belongs to, told from the files of its repository.
+"""Which project a directory belongs to, by the files of its repository.
 
 Rules:
-- Going up from the real path of the directory, the nearest repository decides. A folder named
-  `.git` makes its parent the project; so does being inside that folder.
-- A linked worktree belongs to the main working directory, but only if both sides say so: its `.git`
-  file names `<common>/worktrees/<name>`, and the `gitdir` file there names this very `.git` file.
-  Anything else that a `.git` file says is a claim: the directory is then a project of its own. A
-  cloned repository must not be able to adopt the memory of another one.
-- A submodule's `.git` file points elsewhere too, and it is a project of its own by the same rule.
-  Its worktrees belong to it, found by `core.worktree`, if that directory points back.
-- A bare repository is itself the project, for its worktrees as well.
+- The nearest repository at or above the real path of the directory decides. A `.git` folder makes
+  its parent the project, also for directories inside `.git`.
+- A linked worktree belongs to the main working directory, but only if both sides agree: its `.git`
+  file names `<common>/worktrees/<name>`, and the `gitdir` file there names this same `.git` file.
+  Any other `.git` file proves nothing, and its directory is a project of its own: a cloned
+  repository must not be able to take over the memory of another one.
+- By the same rule a submodule is a project of its own. Its worktrees belong to it, found by
+  `core.worktree`, if that directory points back.
+- A bare repository is itself the project, also for its worktrees.
 - Without a repository, the project is the real path of the directory, whether it exists or not.
 
 Git itself is never run: a repository's configuration may name programs to start.
@@ -27,7 +27,7 @@ GIT_FILE_LIMIT_BYTES = 65_536
 
 
 class FileSystem(Protocol):
-    """What the rules may ask about files; no answer is ever an exception."""
+    """What the rules ask about files; no method raises."""
 
     def real_path(self, path: str) -> str:
         """The path with symlinks resolved as far as it exists."""
@@ -42,7 +42,7 @@ class FileSystem(Protocol):
 
 
 def project_root(cwd: str, files: FileSystem) -> str:
-    """The canonical root of the project that `cwd` belongs to; raises InvalidInput for no path."""
+    """The canonical root of the project of `cwd`; raises InvalidInput if that is not a path."""
     if not path_is_usable(cwd):
         raise InvalidInput(
             "a working directory must be an absolute path",
@@ -75,7 +75,7 @@ def root_at(directory: str, files: FileSystem) -> str | None:
 
 
 def is_repository(path: str, files: FileSystem) -> bool:
-    """Whether git would take this folder for the inside of a repository."""
+    """Whether git would treat this folder as the inside of a repository."""
     if not (files.is_dir(f"{path}/objects") and files.is_dir(f"{path}/refs")):
         return False
     head = files.read_text(f"{path}/HEAD", GIT_FILE_LIMIT_BYTES)
@@ -83,7 +83,7 @@ def is_repository(path: str, files: FileSystem) -> bool:
 
 
 def main_of_worktree(directory: str, files: FileSystem) -> str | None:
-    """The main root of a linked worktree whose two sides agree; None for every other claim."""
+    """The main root of a linked worktree whose two sides agree, else None."""
     git_dir = git_file_target(directory, files)
     if git_dir is None:
         return None
@@ -100,7 +100,7 @@ def main_of_worktree(directory: str, files: FileSystem) -> str | None:
 
 
 def git_file_target(directory: str, files: FileSystem) -> str | None:
-    """The real path that the `.git` file of a directory names, true or not."""
+    """The real path that the `.git` file of a directory names, unverified."""
     text = files.read_text(posixpath.join(directory, ".git"), GIT_FILE_LIMIT_BYTES)
     if text is None or not text.startswith("gitdir: "):
         return None
@@ -129,14 +129,14 @@ def resolved(text: str, base: str, files: FileSystem) -> str | None:
 
 
 def main_of_repository(common: str, files: FileSystem) -> str:
-    """The directory that stands for a repository, given its inside."""
+    """The directory that represents a repository, given its `.git` folder."""
     if posixpath.basename(common) == ".git":
         return posixpath.dirname(common)
     return configured_worktree(common, files) or common
 
 
 def configured_worktree(common: str, files: FileSystem) -> str | None:
-    """The working directory that a repository's configuration names and that points back to it."""
+    """The working directory named in a repository's configuration, if it points back."""
     for name in ("config", "config.worktree"):
         text = files.read_text(f"{common}/{name}", GIT_FILE_LIMIT_BYTES)
         value = core_worktree(text or "")

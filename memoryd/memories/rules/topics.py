@@ -1,17 +1,18 @@
 """What a memory is: a topic file with a name, a description and one of four types.
 
-Reading is tolerant, since people, agents and editors write these files too: the type may stand flat
-or nested under `metadata`, a broken header makes a topic without metadata, unknown fields survive.
+Reading is tolerant, since people, agents and editors write these files too: the type may be flat or
+nested under `metadata`, a broken header makes a topic without metadata, unknown fields survive.
 Writing is strict: one form, one place for each field, nothing invisible.
 """
 
-from datetime import UTC, datetime
 from typing import Final, Literal, get_args
 
 import msgspec
 
+from memoryd.base.timestamps import iso_time
 from memoryd.memories.rules import headers
 from memoryd.text.invisible import strip_invisible
+from memoryd.text.shorten import cut_at_line_bytes, one_line
 
 TopicType = Literal["user", "feedback", "project", "reference"]
 Scope = Literal["project", "user", "team", "agent"]
@@ -29,7 +30,7 @@ SECONDS_A_DAY: Final = 86_400
 
 
 class Topic(msgspec.Struct, frozen=True, kw_only=True):
-    """What one topic file says; fields that the header does not give are empty."""
+    """The contents of one topic file; fields missing from the header are empty."""
 
     name: str = ""
     description: str = ""
@@ -45,7 +46,7 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse(text: str) -> Topic:
-    """Reads any text; what is no topic file comes back as a body without metadata."""
+    """Reads any text; one without a header becomes a body without metadata."""
     fields, body = headers.read(text)
     nested = fields.get("metadata")
     inner = nested if isinstance(nested, dict) else {}
@@ -56,7 +57,7 @@ def parse(text: str) -> Topic:
 
     return Topic(
         name=field("name"),
-        description=" ".join(field("description").split()),
+        description=one_line(field("description")),
         type=_type_named(field("type")),
         created=field("created"),
         source=field("source"),
@@ -87,17 +88,17 @@ def render(topic: Topic) -> str:
 
 
 def title_of(topic: Topic, file: str) -> str:
-    """What people call this memory: its name, or words made of its file name."""
+    """The memory's name, or words from its file name."""
     return topic.name or file.rpartition("/")[2].removesuffix(".md").replace("_", " ")
 
 
 def is_retired(file: str, topic: Topic, superseded: frozenset[str], today: str) -> bool:
-    """Whether recall leaves this memory out: another one replaced it, or its time is over."""
+    """Whether recall skips this memory: another one replaced it, or it has expired."""
     return file in superseded or ("" < topic.valid_until < today)
 
 
 def file_name_for(type_: TopicType, name: str, taken: frozenset[str]) -> str:
-    """`<type>_<words of the name>.md`, numbered when that is taken."""
+    """`<type>_<words of the name>.md`, with a number if that is taken."""
     words = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower()).split()
     if words and words[0] == type_:
         words = words[1:]
@@ -115,12 +116,8 @@ def manifest_line(file: str, topic: Topic, modified: float) -> str:
     return f"- {kind}{file} ({iso_time(modified)}): {hook}"
 
 
-def iso_time(moment: float) -> str:
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def days_old(modified: float, now: float) -> int:
-    """Whole days since then; a time stamp from the future is as of today."""
+    """Whole days since then; 0 for a time in the future."""
     return max(0, int((now - modified) // SECONDS_A_DAY))
 
 
@@ -130,33 +127,30 @@ def age_in_words(modified: float, now: float) -> str:
 
 
 def is_stale(modified: float, now: float) -> bool:
-    """Older than one day: to be shown with the caveat."""
+    """Older than one day, so shown with the caveat."""
     return now - modified > SECONDS_A_DAY
 
 
 def caveat(modified: float, now: float) -> str:
-    """What to say beside a memory that is no longer fresh; empty for one that is."""
+    """The warning to show with a memory that is not fresh; empty for a fresh one."""
     if not is_stale(modified, now):
         return ""
     return (
-        f"Written {age_in_words(modified, now)}: it tells what was seen then, not what is so now. "
-        "Check what it claims about code, files or settings before relying on it."
+        f"Written {age_in_words(modified, now)}: it says what was true then, not what is true now. "
+        "Check its claims about code, files or settings before relying on them."
     )
 
 
 def cut_for_recall(
     content: str, path: str, limit_bytes: int = RECALL_LIMIT_BYTES
 ) -> tuple[str, bool]:
-    """At most `limit_bytes`, cut at a line with a note that names the file; and whether it was."""
-    raw = content.encode("utf-8", "replace")
-    if len(raw) <= limit_bytes:
+    """At most `limit_bytes`, cut at a line with a note that names the file; and if it was cut."""
+    total_bytes = len(content.encode("utf-8", "replace"))
+    if total_bytes <= limit_bytes:
         return content, False
-    note = f"\n[cut: {len(raw)} bytes in all; read {path} for the rest]"
-    room = max(0, limit_bytes - len(note.encode("utf-8", "replace")))
-    kept = raw[:room]
-    newline = kept.rfind(b"\n")
-    kept = kept[:newline] if newline > 0 else kept
-    return kept.decode("utf-8", "ignore") + note, True
+    note = f"\n[cut: {total_bytes} bytes in all; read {path} for the rest]"
+    room_bytes = max(0, limit_bytes - len(note.encode("utf-8", "replace")))
+    return cut_at_line_bytes(content, room_bytes).removesuffix("\n") + note, True
 
 
 def _type_named(text: str) -> TopicType | None:

@@ -16,6 +16,7 @@ import msgspec
 
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import Scope, TopicType
+from memoryd.text.shorten import one_line
 
 ANSWER_BYTES: Final = 20 * 1024
 SESSION_BYTES: Final = 60 * 1024
@@ -104,7 +105,9 @@ def framed(one: Recalled, now: float) -> str:
     """One memory in a frame that its text cannot leave."""
     kind = f"{one.type}, " if one.type else ""
     whose = ", concluded by an agent" if one.trust == "agent-concluded" else ""
-    head = f"@memory {_flat(one.name)} ({kind}{one.scope}, {one.age}{whose}): {_flat(one.path)}"
+    head = (
+        f"@memory {one_line(one.name)} ({kind}{one.scope}, {one.age}{whose}): {one_line(one.path)}"
+    )
     caveat = topics.caveat(one.modified, now)
     lines = [f"| {line}" for line in one.content.splitlines()]
     return kept_in("\n".join([head, *([f"@note {caveat}"] if caveat else []), *lines]))
@@ -117,12 +120,8 @@ def kept_in(text: str) -> str:
 
 def _paths(rest: Sequence[Recalled]) -> str:
     return "Also remembered, read if needed:\n" + "\n".join(
-        f"- {_flat(one.path)}: {_flat(one.description)[:150]}" for one in rest
+        f"- {one_line(one.path)}: {one_line(one.description)[:150]}" for one in rest
     )
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _units(text: str) -> int:

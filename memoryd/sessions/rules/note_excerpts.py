@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from memoryd.sessions.rules.notes import SECTIONS, NotesSection, render, titles_of
+from memoryd.text.shorten import cut_at_word, one_line
 from memoryd.transcripts.rules.turns import Turn, TurnPart
 
 PREFACE: Final = (
@@ -59,7 +60,7 @@ def _state(turns: Sequence[Turn]) -> str:
     asked = " ".join(_line(part.text, 300) for part in _asked(last)) or "(nothing new was asked)"
     lines = [f"Last asked: {asked}", f"That turn was {_ending(last)}."]
     if last.prose:
-        lines.append(f"Last words: {_cut(last.prose[-1].text, ANSWER_CHARACTERS)}")
+        lines.append(f"Last words: {cut_at_word(last.prose[-1].text.strip(), ANSWER_CHARACTERS)}")
     if last.git_branch:
         lines.append(f"Branch: {last.git_branch}; directory: {last.cwd}")
     return "\n".join(lines)
@@ -67,7 +68,10 @@ def _state(turns: Sequence[Turn]) -> str:
 
 def _task(turns: Sequence[Turn]) -> str:
     asked = [part for turn in turns for part in _asked(turn)]
-    return _list(_cut(part.text, PROMPT_CHARACTERS) for part in asked[:1] + asked[1:][-NEWEST:])
+    return _list(
+        cut_at_word(part.text.strip(), PROMPT_CHARACTERS)
+        for part in asked[:1] + asked[1:][-NEWEST:]
+    )
 
 
 def _files(turns: Sequence[Turn]) -> str:
@@ -116,7 +120,7 @@ def _errors(turns: Sequence[Turn]) -> str:
 
 def _results(turns: Sequence[Turn]) -> str:
     finals = [turn.final for turn in turns if turn.final]
-    return "\n\n".join(_cut(text, ANSWER_CHARACTERS) for text in finals[-3:])
+    return "\n\n".join(cut_at_word(text.strip(), ANSWER_CHARACTERS) for text in finals[-3:])
 
 
 def _worklog(turns: Sequence[Turn]) -> str:
@@ -142,9 +146,4 @@ def _list(lines: Iterable[str]) -> str:
 
 
 def _line(text: str, limit: int = LINE_CHARACTERS) -> str:
-    return _cut(" ".join(text.split()), limit)
-
-
-def _cut(text: str, limit: int) -> str:
-    flat = text.strip()
-    return flat if len(flat) <= limit else flat[:limit].rpartition(" ")[0].rstrip() + " […]"
+    return cut_at_word(one_line(text), limit)

@@ -1,11 +1,11 @@
-"""Secrets that are told by the place where they stand.
+"""Secrets that are recognised by their context.
 
-- Private key blocks, whole or with an end cut off; on lines, or in one string with escaped ends.
-- The password in a URL. The default that everybody knows (`postgres:postgres@`) is none.
-- Credentials in an Authorization header; the values of cookies that hold a session.
+- Private key blocks, whole or truncated; on lines, or in one string with escaped line ends.
+- The password in a URL, except a well-known default (`postgres:postgres@`).
+- Credentials in an Authorization header; the values of session cookies.
 - Passwords on the command lines of tools whose flags do not say "password".
 
-A search goes on behind what the last one has read, so hostile texts cost a linear time.
+Each search continues after what the last one has read, so hostile texts take linear time.
 """
 
 import base64
@@ -19,7 +19,7 @@ from memoryd.text.masking.values import is_password, is_placeholder, is_token
 _KEY_MARK = late(r"-----(?P<side>BEGIN|END) (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----")
 _PUTTY_HEADING = late("Private-Lines:")
 _KEY_CHUNK = late(r"[A-Za-z0-9+/=]{16,}")
-# Lines of a key, with the line numbers, quotes and escapes that a tool may have put between them.
+# Lines of a key, with line numbers, quotes and escapes that a tool may have added between them.
 _KEY_LINES = late(
     r"""(?> (?: \\[nrt] | [^A-Za-z0-9+/=] | [0-9]{1,6}(?=[^A-Za-z0-9+/=])
               | (?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]{0,200} ){0,60}+
@@ -64,7 +64,7 @@ _FLAGS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
 
 
 def placed_in(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
-    """Kind, start and end of every secret that its place gives away."""
+    """Kind, start and end of every secret recognised by its context."""
     yield from _private_keys(text)
     yield from _url_passwords(text)
     yield from _headers(text, lowered)
@@ -75,7 +75,7 @@ def placed_in(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
 def _matches(
     text: str, anchors: str, anchor: str, pattern: re.Pattern[str]
 ) -> Iterator[re.Match[str]]:
-    """Where the pattern matches at an anchor; `anchors` is the text or its lower-case twin."""
+    """Matches at an anchor; `anchors` is the text itself or in lower case."""
     at = anchors.find(anchor)
     while at >= 0:
         match = pattern.match(text, at)
@@ -93,7 +93,7 @@ def _private_keys(text: str) -> Iterator[tuple[str, int, int]]:
         else:
             yield from _cut_key(text, begun)
             if mark["side"] == "END":
-                yield from _beheaded_key(text, done, mark)
+                yield from _headless_key(text, done, mark)
         begun = mark if mark["side"] == "BEGIN" else None
         done = mark.end()
     yield from _cut_key(text, begun)
@@ -102,7 +102,7 @@ def _private_keys(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _is_mostly_key(body: str) -> bool:
-    """Whether key lines fill the space between the marks; code that names both has other words."""
+    """Whether key lines fill most of the space between the marks, unlike code that names both."""
     return len(body) <= _KEY_MAX and 2 * sum(map(len, _KEY_CHUNK.findall(body))) >= len(body)
 
 
@@ -111,7 +111,7 @@ def _cut_key(text: str, begun: re.Match[str] | None) -> Iterator[tuple[str, int,
         yield "private-key", begun.start(), lines.end()
 
 
-def _beheaded_key(text: str, since: int, end: re.Match[str]) -> Iterator[tuple[str, int, int]]:
+def _headless_key(text: str, since: int, end: re.Match[str]) -> Iterator[tuple[str, int, int]]:
     backwards = text[max(since, end.start() - _KEY_MAX) : end.start()][::-1]
     if lines := _KEY_LINES_BACKWARDS.match(backwards):
         yield "private-key", end.start() - lines.end(), end.end()

@@ -1,14 +1,14 @@
-"""Secrets that are told by the name before them: `DB_PASSWORD=`, `"apiKey": "`, "the token is".
+"""Secrets recognised by the name before them: `DB_PASSWORD=`, `"apiKey": "`, "the token is".
 
-1. A name is a word of the trade (password, secret, token, key) with what may be joined to it:
+1. A name is one of password, secret, token or key with possible prefixes and suffixes:
    `twilio_auth_token`, `clientSecret2`, `X-Api-Key`. Not `tokens`, `password_hash`, `secret_name`;
-   not any `key`, only one whose owner makes it a credential.
-2. The value is assigned in some notation, given by a flag, quoted beside the name, or told in a
+   not every `key`, only one whose owner makes it a credential.
+2. The value is assigned in some notation, given by a flag, quoted beside the name, or stated in a
    sentence ("the password of the lab is").
-3. How sure the value has to look depends on both: people choose passwords, so little is needed
-   behind `password=`; tokens are drawn; bare words in prose have to be certain.
-4. A value outside quotes may be code; expressions and arguments are not secrets.
-5. The owner names the kind where we know it: `twilio-token`, `datadog-key`.
+3. How much a value must look like a secret depends on both: people choose passwords, so little is
+   needed after `password=`; tokens are random; bare words in prose must be certain.
+4. A value without quotes may be code; expressions and arguments are not secrets.
+5. A known owner is part of the kind: `twilio-token`, `datadog-key`.
 """
 
 import re
@@ -21,7 +21,7 @@ from memoryd.text.lazy_regex import late
 from memoryd.text.masking import values
 
 Role = Literal["password", "secret", "token", "key"]
-SecretPosition = Literal["assigned", "told", "beside"]
+SecretPosition = Literal["assigned", "stated", "beside"]
 
 _ANCHORS: dict[str, Role] = {
     "pass": "password",
@@ -60,7 +60,7 @@ _ASSIGNMENT = late(
       | >(?=[^\s<]{1,200}</)""",
     re.VERBOSE,
 )
-# Most names stand before a plain word of a sentence, which is no secret without a digit or a sign.
+# Most names are followed by a plain word, which is not a secret without a digit or a sign.
 _BESIDE = late(r"[ \t]++(?=[brfu]?\\{0,3}[\"'`]|\S{0,60}[0-9!#$%&*+?@^|~])")
 _SENTENCE = late(
     r"""(?P<words>(?:[ ]++[^\s;:=!?"']{1,40}+){0,6}?)
@@ -79,12 +79,12 @@ _VALUE = late(
 # Not the semicolon between the pairs of a connection string.
 _ENDS_AN_ARGUMENT = late(r"[),}]|;(?![A-Za-z])")
 _REST = late(r"[\w+/=.~%-]*", re.ASCII)
-# A name inside a value is judged by itself; a chain of them must not be read again for each.
+# A name inside a value is judged by itself; a chain of them must not be read once for each.
 _INNER_NAME = late(
     r"[\w.-]{0,20}?(?:pass|pw|secret|token|key|auth|credential)\w{0,20}[=:]", re.IGNORECASE
 )
 _USER_AND = late(r"[\w.@-]{1,40}[ ]?[/|][ ]?", re.ASCII)
-# Where a bare value ends although no space has come: the next pair, the entity of a quote.
+# Where a bare value ends before a space: at the next pair, or at the entity of a quote.
 _BARE_END = late(r"[&;,](?=[\w.-]{1,40}[=:])|&(?:quot|lt|gt|amp|#\w{1,6});")
 _OWNER = late(r" ?[\w.-]*")
 
@@ -94,9 +94,9 @@ _KEY_OWNERS = (
     *("deploy", "webhook", "hmac", "admin", "subscription", "registration", "integration", "bot"),
     *("sdk", "sandbox", "live", "prod", "production", "staging", "server", "personal", "session"),
 )
-# An access token may be a UUID; what is merely called a token and is one identifies a request.
+# An access token may be a UUID; a plain "token" that is a UUID is an id, such as a request's.
 _UUID_OWNERS = ("access", "auth", "api", "bearer", "refresh", "server", "account", "personal")
-# Marks in a text or a list, not a way in.
+# These tokens are marks in a text or a list, not credentials.
 _NO_OWNERS = (
     *("page", "next", "continuation", "sync", "mask", "eos", "bos", "pad", "sep", "unk", "cls"),
     *("stop", "start", "end", "special", "resume", "cancel", "cancellation", "design", "prev"),
@@ -117,7 +117,7 @@ _SERVICE = late("|".join(_SERVICES))
 
 
 class _Name(msgspec.Struct, frozen=True):
-    """A name: its role, its own word, what stands left of it (in lower case), where it ends."""
+    """A name: its role, its own word, the text to its left (in lower case), where it ends."""
 
     role: Role
     word: str
@@ -149,7 +149,7 @@ class _Name(msgspec.Struct, frozen=True):
 
 
 def named_in(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
-    """Kind, start and end of every secret that a name gives away."""
+    """Kind, start and end of every secret with a name before it."""
     for anchor, role in _ANCHORS.items():
         at = lowered.find(anchor)
         while at >= 0:
@@ -177,7 +177,7 @@ def _is_name(name: _Name, text: str, at: int) -> bool:
         return not name.belongs_to(_NO_OWNERS)
     before = text[at - 1 : at]
     if name.role == "secret":
-        return before != ":"  # a part of a resource's name
+        return before != ":"  # part of a resource name
     if name.word.startswith(("password", "passwd", "passphrase")):
         return True
     is_inside = before.isalpha() and text[at - 2 : at - 1] != "\\"
@@ -191,14 +191,14 @@ def _value_of(name: _Name, text: str, lowered: str) -> tuple[int, int] | None:
             _judged(name, text, user.end(), "assigned") if user else None
         )
     if name.word == "pass":
-        return None  # without an assignment, the verb
+        return None  # without an assignment it is the verb
     if beside := _BESIDE.match(lowered, name.end):
         manner: SecretPosition = "assigned" if name.owner.startswith("-") else "beside"
         if span := _judged(name, text, beside.end(), manner):
             return span
     sentence = _SENTENCE.match(lowered, name.end)
     if sentence and (sentence["to"] is None or _GIVEN_TO.match(sentence["words"])):
-        return _judged(name, text, sentence.end(), "told")
+        return _judged(name, text, sentence.end(), "stated")
     return None
 
 

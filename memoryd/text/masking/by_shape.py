@@ -1,14 +1,14 @@
-"""Secrets that can be told by their own shape, wherever they stand.
+"""Secrets that are recognised by their own shape, anywhere in a text.
 
-A row of the table names a kind, the literal anchors that every token of the kind contains, and the
+A row of the table has a kind, the literal anchors that every token of the kind contains, and the
 pattern of the whole. Prefixes, alphabets and lengths are those that the issuers publish. Rules:
 
-1. An anchor is looked for with plain string search; the pattern runs only where one was found.
-2. A pattern takes all that could belong to the token, so that no tail is left in the clear, and
-   never fails after a long run: a hostile text costs a linear time.
-3. A prefix that ordinary words can end with has to stand at the start of a word (`at_start`).
-4. Where a shape can be checked (a JWT's header, the user number in a Discord token), it is; a short
-   prefix with nothing but letters behind it has to look `drawn`.
+1. Anchors are found with plain string search; the pattern runs only where there is one.
+2. A pattern matches all that could belong to the token, so that no tail stays visible, and never
+   fails after a long run: hostile texts take linear time.
+3. A prefix that ordinary words can end with must be at the start of a word (`at_start`).
+4. A shape that can be verified (a JWT's header, the user number in a Discord token) is; a short
+   prefix followed by letters alone must look random (`drawn`).
 """
 
 import base64
@@ -22,7 +22,7 @@ import msgspec
 from memoryd.text.lazy_regex import late
 from memoryd.text.masking.values import is_fill, is_random
 
-# Also after an escaped line end, a percent code or a colour code, whose last letter is no word.
+# Also after an escaped line end, a percent code or a colour code.
 WORD_START = (
     r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-F]{2})"
     r"|(?<=\[[0-9]m)|(?<=[0-9;][0-9]m))"
@@ -40,7 +40,7 @@ def _anything(_token: str) -> bool:
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """One kind of token; `before` is how many of its characters stand left of the anchor."""
+    """One kind of token; `before` is the number of its characters before the anchor."""
 
     kind: str
     anchors: tuple[str, ...]
@@ -221,7 +221,7 @@ SHAPES: tuple[Shape, ...] = (
     _prefixed("mapbox-token", "sk.eyJ", rf"{_URL64}{{40,}}\.{_URL64}{{20,}}", at_start=True),
     _prefixed("facebook-token", "EAAB EAAC EAAG EAAM", f"{_ALNUM}{{80,}}", at_start=True),
     _prefixed("age-key", "AGE-SECRET-KEY-", "[0-9A-Z]{50,}"),
-    # what is signed, and what carries no prefix
+    # signed tokens, and those without a prefix
     Shape(
         "jwt",
         ("eyJ",),
@@ -245,8 +245,8 @@ SHAPES: tuple[Shape, ...] = (
     ),
 )
 
-# Nearly every token is one long word, and few texts have many of those: an anchor that is missing
-# in the long words need not be looked for in the whole text.
+# Nearly every token is one long word, and few texts have many of those: an anchor that is not in
+# the long words need not be searched in the whole text.
 _LONG_WORD = late(r"\b[\w.-]{16,}", re.ASCII)
 _ANCHORED = tuple((anchor, shape) for shape in SHAPES for anchor in shape.anchors)
 _IN_WORDS = tuple(
@@ -259,7 +259,7 @@ _UNANCHORED = tuple(shape for shape in SHAPES if not shape.anchors)
 
 
 def tokens_in(text: str) -> Iterator[tuple[str, int, int]]:
-    """Kind, start and end of every secret that its shape gives away."""
+    """Kind, start and end of every secret with a known shape."""
     long_words = "\n".join(_LONG_WORD.findall(text))
     present = [row for row in _IN_WORDS if row[0] in long_words]
     for anchor, shape in (*present, *_ANYWHERE):

@@ -1,10 +1,9 @@
-"""Find secrets in a text and put masks in their place.
+"""Finds secrets in a text and replaces them with masks.
 
-A secret gives itself away by its shape (`masking_shapes`), by the place where it stands
-(`masking_places`) or by the name before it (`masking_names`); `masking_values` says what a value
-has to look like. A mask keeps the kind and a class of length: `[secret: github-token]`, and from
-200 characters on `[secret: private-key, long]`. It hides the secret and nothing beside it, so that
-a reader still sees which setting, host or user it belonged to.
+A secret is recognised by its shape (`by_shape`), by its context (`by_context`) or by the name
+before it (`by_name`); `values` says what a value must look like. A mask says the kind of secret,
+and whether it is long: `[secret: github-token]`, from 200 characters `[secret: private-key, long]`.
+It hides nothing but the secret, so that a reader still sees which setting, host or user it is.
 """
 
 from bisect import bisect_left, bisect_right
@@ -22,7 +21,7 @@ _LONG = 200
 
 
 class FoundSecret(msgspec.Struct, frozen=True):
-    """One secret in a text, from `start` up to `end`."""
+    """One secret in a text, from `start` to `end`."""
 
     kind: str
     start: int
@@ -35,8 +34,8 @@ class FoundSecret(msgspec.Struct, frozen=True):
 
 
 def find_secrets(text: str) -> list[FoundSecret]:
-    """The secrets in the text, in order and apart from each other."""
-    # The one letter whose lower case is two characters; positions have to stay what they are.
+    """The secrets in the text, in order and without overlaps."""
+    # The one letter whose lower case is two characters; positions must not shift.
     lowered = text.replace("\u0130", "I").lower()
     spans = (*tokens_in(text), *placed_in(text, lowered), *named_in(text, lowered))
     return list(
@@ -45,15 +44,15 @@ def find_secrets(text: str) -> list[FoundSecret]:
 
 
 def mask(text: str) -> str:
-    """The text with a mask in place of every secret; masking it again changes nothing."""
-    # Hiding one secret can bare another. Masks are never found, so each round leaves less to find.
+    """The text with every secret masked; idempotent."""
+    # Masking one secret can reveal another. Masks are never found, so this ends.
     while findings := find_secrets(text):
         text = _with_masks(text, findings)
     return text
 
 
 def mask_each(texts: Sequence[str]) -> list[str]:
-    """Each text masked by itself; of many short ones, only those that one look at all finds."""
+    """Masks each text. One search over all of them finds the few that need it."""
     masked = list(texts)
     starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
     for found in find_secrets("\n".join(texts)):
@@ -63,7 +62,7 @@ def mask_each(texts: Sequence[str]) -> list[str]:
 
 
 def presentable(text: str) -> str:
-    """What may be shown of a text that anybody may have written: no secret, nothing invisible."""
+    """The text as it may be shown: secrets masked, invisible characters removed."""
     return mask(strip_invisible(text))
 
 

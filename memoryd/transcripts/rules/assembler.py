@@ -27,7 +27,8 @@ from itertools import groupby
 
 import msgspec
 
-from memoryd.transcripts.rules.entries import Compaction, TranscriptEntry, cut, read_entry
+from memoryd.text.shorten import cut_middle
+from memoryd.transcripts.rules.entries import Compaction, TranscriptEntry, read_entry
 from memoryd.transcripts.rules.lines import LinePosition, LineSplitter
 from memoryd.transcripts.rules.turns import (
     TOOL_KINDS,
@@ -337,7 +338,7 @@ def summarize(history: Sequence[Turn | Compacted]) -> SessionSummary | None:
         session_id=last.session_id,
         cwd=last.cwd,
         git_branch=last.git_branch,
-        first_prompt=cut(asked[0].prompts[0].text, FIRST_PROMPT_CHARS_MAX) if asked else "",
+        first_prompt=cut_middle(asked[0].prompts[0].text, FIRST_PROMPT_CHARS_MAX) if asked else "",
         turns=len(asked),
         compactions=len(history) - len(turns),
         context_tokens=next((t.context_tokens for t in reversed(turns) if t.context_tokens), 0),

@@ -12,11 +12,12 @@ Rules
 """
 
 import re
-from datetime import datetime
 from typing import Literal, assert_never
 
 import msgspec
 
+from memoryd.base.timestamps import seconds_of
+from memoryd.text.shorten import cut_middle
 from memoryd.transcripts.rules.lines import (
     AssistantLine,
     Attachment,
@@ -160,14 +161,6 @@ def _entry(raw: TreeLine, place: EntryPlace) -> TranscriptEntry:
             assert_never(raw)
 
 
-def cut(text: str, limit_chars: int) -> str:
-    """The text, or its first three quarters and its end around a mark that says what is missing."""
-    if len(text) <= limit_chars:
-        return text
-    head, tail = limit_chars * 3 // 4, limit_chars // 4
-    return f"{text[:head]}\n[... {len(text) - head - tail} characters cut ...]\n{text[-tail:]}"
-
-
 def _user(raw: UserLine, place: EntryPlace) -> TranscriptEntry:
     content = raw.message.content
     if raw.is_compact_summary is True:
@@ -180,10 +173,10 @@ def _user(raw: UserLine, place: EntryPlace) -> TranscriptEntry:
     if text.startswith(OWN_RUN_MARKER):
         return TranscriptEntry("own_run", place)
     if _is_from_a_machine(raw):
-        return TranscriptEntry("notice", place, cut(text, TOOL_CHARS_MAX), "notice")
+        return TranscriptEntry("notice", place, cut_middle(text, TOOL_CHARS_MAX), "notice")
     if _str(raw.prompt_source):
         source: EntrySource = "typed" if raw.prompt_source == "typed" else "sdk"
-        return TranscriptEntry("prompt", place, cut(text, PROSE_CHARS_MAX), source)
+        return TranscriptEntry("prompt", place, cut_middle(text, PROSE_CHARS_MAX), source)
     return _unmarked(text, place)
 
 
@@ -201,23 +194,25 @@ def _unmarked(text: str, place: EntryPlace) -> TranscriptEntry:
     if _INTERRUPT.fullmatch(text):
         return TranscriptEntry("interrupt", place, text)
     if text.startswith(_COMMAND_TAGS):
-        return TranscriptEntry("command", place, cut(_command(text), PROSE_CHARS_MAX), "command")
+        return TranscriptEntry(
+            "command", place, cut_middle(_command(text), PROSE_CHARS_MAX), "command"
+        )
     if text.startswith(_COMMAND_OUTPUT_TAGS):
         return TranscriptEntry("command_output", place, _printed_by(text))
     if text.startswith(_BASH_INPUT_TAG):
         typed = f"! {_inside(text, 'bash-input').strip()}"
-        return TranscriptEntry("bash_input", place, cut(typed, PROSE_CHARS_MAX), "bash")
+        return TranscriptEntry("bash_input", place, cut_middle(typed, PROSE_CHARS_MAX), "bash")
     if text.startswith(_BASH_OUTPUT_TAGS):
         return TranscriptEntry("bash_output", place, _printed_by(text))
     if text.startswith(_NOTICE_TAG):
-        return TranscriptEntry("notice", place, cut(text, TOOL_CHARS_MAX), "notice")
-    return TranscriptEntry("prompt", place, cut(text, PROSE_CHARS_MAX))
+        return TranscriptEntry("notice", place, cut_middle(text, TOOL_CHARS_MAX), "notice")
+    return TranscriptEntry("prompt", place, cut_middle(text, PROSE_CHARS_MAX))
 
 
 def _assistant(raw: AssistantLine, place: EntryPlace) -> TranscriptEntry:
     message, content = raw.message, raw.message.content
     if raw.is_api_error_message is True:
-        return TranscriptEntry("api_error", place, cut(_said(content), TOOL_CHARS_MAX))
+        return TranscriptEntry("api_error", place, cut_middle(_said(content), TOOL_CHARS_MAX))
     if message.model == "<synthetic>":
         return TranscriptEntry("synthetic", place)
     usage = message.usage or LineUsage()
@@ -257,7 +252,7 @@ def _system(raw: SystemLine, place: EntryPlace) -> TranscriptEntry:
 def _attachment(raw: Attachment, place: EntryPlace) -> TranscriptEntry:
     kind = _str(raw.type)
     if kind == "queued_command":
-        text = cut(_printed(raw.prompt), PROSE_CHARS_MAX)
+        text = cut_middle(_printed(raw.prompt), PROSE_CHARS_MAX)
         return TranscriptEntry(
             "queued", place, text, "queued" if raw.human_turn is True else "notice"
         )
@@ -268,9 +263,11 @@ def _attachment(raw: Attachment, place: EntryPlace) -> TranscriptEntry:
 
 def _answer(content: str | list[MessageBlock]) -> tuple[Block, ...]:
     if isinstance(content, str):
-        return (Block("text", cut(content, PROSE_CHARS_MAX)),) if content.strip() else ()
+        return (Block("text", cut_middle(content, PROSE_CHARS_MAX)),) if content.strip() else ()
     return tuple(
-        _call(block) if block.type == "tool_use" else Block("text", cut(text, PROSE_CHARS_MAX))
+        _call(block)
+        if block.type == "tool_use"
+        else Block("text", cut_middle(text, PROSE_CHARS_MAX))
         for block in content[:BLOCKS_MAX]
         if block.type == "tool_use" or (block.type == "text" and (text := _str(block.text)).strip())
     )
@@ -283,7 +280,7 @@ def _call(block: MessageBlock) -> Block:
     written = _name(given.get("file_path")) or _name(given.get("notebook_path"))
     return Block(
         "tool_use",
-        cut(msgspec.json.encode(block.input).decode(), TOOL_CHARS_MAX),
+        cut_middle(msgspec.json.encode(block.input).decode(), TOOL_CHARS_MAX),
         tool=tool,
         tool_use_id=_name(block.id),
         gist=" ".join(gist[:GIST_CHARS_MAX].split()),
@@ -297,7 +294,7 @@ def _results(content: str | list[MessageBlock]) -> tuple[Block, ...]:
     return tuple(
         Block(
             "tool_result",
-            cut(_printed(block.content), TOOL_CHARS_MAX),
+            cut_middle(_printed(block.content), TOOL_CHARS_MAX),
             tool_use_id=_name(block.tool_use_id),
             is_error=block.is_error is True,
         )
@@ -328,7 +325,7 @@ def _command(text: str) -> str:
 def _printed_by(text: str) -> str:
     tags = (*_COMMAND_OUTPUT_TAGS, *_BASH_OUTPUT_TAGS)
     streams = (_inside(text, tag.strip("<>")) for tag in tags)
-    return cut("\n".join(filter(None, streams)), TOOL_CHARS_MAX)
+    return cut_middle("\n".join(filter(None, streams)), TOOL_CHARS_MAX)
 
 
 def _inside(text: str, tag: str) -> str:
@@ -353,11 +350,7 @@ def _place(raw: TreeLine, line: Line) -> EntryPlace:
 
 def _moment(value: object) -> str:
     text = _name(value)
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return ""
-    return text
+    return text if seconds_of(text) is not None else ""
 
 
 def _name(value: object) -> str:

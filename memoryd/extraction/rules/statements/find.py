@@ -26,6 +26,7 @@ from memoryd.extraction.rules.statements.passages import Passage, passages_in, t
 from memoryd.text.dates import with_absolute_dates
 from memoryd.text.masking.mask import mask
 from memoryd.text.prose import matchable, own_words, plain, sentences
+from memoryd.text.shorten import cut_at_word, one_line
 
 __all__ = ["Statement", "likeness", "statements_in", "topic_words"]
 
@@ -80,7 +81,7 @@ def _written(passage: Passage, previous_assistant: str, said_at: datetime) -> St
     return Statement(
         type=passage.type,
         name=_name(rule if len(topic_words(rule)) > 1 else whole),
-        description=_cut(whole, DESCRIPTION_CHARACTERS),
+        description=cut_at_word(one_line(whole), DESCRIPTION_CHARACTERS),
         body=_body(passage.type, rule, why, praised),
         corrects=any(phrases.CORRECTS.search(one.said) for one in told),
     )
@@ -142,7 +143,7 @@ def _praised_deed(previous_assistant: str) -> str:
     """What the assistant said it had done, in its own first-person words."""
     own = sentences(own_words(_masked(previous_assistant[:PROSE_CHARACTERS])))
     deeds = [one.text for one in own if re.search(r"\bi(?:ve)? (?!will|can|would)\w+", one.plain)]
-    return _cut(" ".join(deeds or [one.text for one in own[:1]]), 200)
+    return cut_at_word(one_line(" ".join(deeds or [one.text for one in own[:1]])), 200)
 
 
 def _tidy(text: str) -> str:
@@ -159,13 +160,6 @@ def _as_sentence(text: str) -> str:
     # A name ("iOS", "grafana.corp/d/x") keeps its spelling.
     is_word = re.match(r"[a-z]+(?:'[a-z]+)?(?:[\s,.]\s*|$)", ended)
     return ended[:1].upper() + ended[1:] if is_word else ended
-
-
-def _cut(text: str, characters: int) -> str:
-    line = " ".join(text.split())
-    if len(line) <= characters:
-        return line
-    return line[: characters - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
 
 
 def _name(rule: str) -> str:
