@@ -1,7 +1,4 @@
-"""The one place where a request meets the part that answers it.
-
-What blocks runs in a thread. `build` makes the parts that exist for the socket alone.
-"""
+"""One match sends every request to the part that answers it. What blocks runs in a thread."""
 
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar, assert_never
@@ -26,7 +23,6 @@ from memoryd.llm.spending_table import SpendingTable
 from memoryd.memories.catalog import Catalog
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.services import Services
-from memoryd.memories.versions import Versions
 from memoryd.recall.rules.query import RecallQuery
 from memoryd.recall.service import RecallService
 from memoryd.sessions.build import SessionParts
@@ -170,54 +166,6 @@ class Dispatcher:
                 raise AssertionError("a subscription belongs to its connection")
             case _:
                 assert_never(params)
-
-
-def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
-    services = areas.services
-    catalog = Catalog(services.scopes, services.store, services.now)
-    versions = Versions(services.scopes, catalog, services.store, services.versions)
-    spending = SpendingReports(
-        areas.extraction.worker, areas.spending, services.settings, areas.models
-    )
-    health = Health(
-        scopes=services.scopes,
-        store=services.store,
-        history=services.versions,
-        turns=areas.transcripts.turns,
-        models=areas.models,
-        model=services.settings.model.extraction,
-        projects_in=areas.transcripts.sessions.projects_in,
-    )
-    hooks = Hooks(
-        places=services.places,
-        scopes=services.scopes,
-        recall=areas.recall,
-        context=areas.sessions.context,
-        session_notes=areas.sessions.notes,
-        tail=areas.transcripts.tail,
-        background=services.background,
-        now=services.now,
-    )
-    handlers = Handlers(
-        status=Status(
-            version,
-            services,
-            tail=areas.transcripts.tail,
-            spending=spending,
-            health=health,
-            dreamer=areas.dreamer,
-            recall=areas.recall,
-        ),
-        health=health,
-        hooks=hooks,
-        catalog=catalog,
-        memories=MemoryRequests(catalog, versions),
-        checkpoints=CheckpointRequests(
-            services.scopes, areas.sessions.notes, areas.sessions.checkpoints
-        ),
-        spending=spending,
-    )
-    return Dispatcher(areas, handlers, stop)
 
 
 def _switch(scopes: Scopes, params: protocol.SwitchParams) -> object:

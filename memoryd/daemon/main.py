@@ -22,7 +22,7 @@ import msgspec
 import structlog
 from anyio.abc import TaskStatus
 
-import memoryd.api.dispatch as api
+import memoryd.api.build as api
 import memoryd.dreams.build as dreams
 import memoryd.extraction.build as extraction
 import memoryd.recall.build as recall

@@ -13,9 +13,10 @@ Rules
 All of this blocks and belongs into a worker thread; one cursor is read by one thread at a time.
 """
 
+import errno
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from math import inf
 from typing import Final
@@ -25,8 +26,7 @@ import msgspec
 from memoryd.base.file_stamp import FileStamp
 from memoryd.base.timestamps import seconds_of
 from memoryd.transcripts.cursor_table import CursorTable
-from memoryd.transcripts.file import TranscriptFile, open_transcript
-from memoryd.transcripts.old_turns import old_turns
+from memoryd.transcripts.file import ALL_BYTES, TranscriptFile, open_transcript
 from memoryd.transcripts.rules.assembler import SETTLE_SECONDS, Follower
 from memoryd.transcripts.rules.cursor import Cursor, Fingerprint
 from memoryd.transcripts.rules.turns import Abandoned, Compacted, Turn, TurnEvent
@@ -200,3 +200,24 @@ class TranscriptReader:
             self._followers[cursor.number] = follower
             if len(self._followers) > FOLLOWERS_KEPT:
                 self._followers.popitem(last=False)
+
+
+def old_turns(root: str, cursor: Cursor, *, with_open: bool) -> Iterator[Turn | Abandoned]:
+    """What began in the old part, to its end wherever that is.
+
+    A last turn without an ending may still go on: it comes only `with_open`. Raises OSError where
+    the file cannot be read, or where other content has taken its place.
+    """
+    follower = Follower()
+    with open_transcript(root, cursor.path) as file:
+        if not file.is_that_of(cursor):
+            raise FileNotFoundError(errno.ENOENT, "replaced since the first start", cursor.path)
+        for chunk in file.chunks(0, ALL_BYTES):
+            for event in follower.feed(chunk):
+                if isinstance(event, Turn) and event.first_offset >= cursor.old_until:
+                    return
+                if isinstance(event, Turn | Abandoned):
+                    yield event
+    for event in follower.finish() if with_open else follower.settle():
+        if isinstance(event, Turn) and event.first_offset < cursor.old_until:
+            yield event

@@ -25,8 +25,7 @@ from memoryd.system.landlock import Fence
 from memoryd.system.subprocesses import run_child
 from memoryd.transcripts.cursor_table import CursorTable
 from memoryd.transcripts.file import CHUNK_BYTES
-from memoryd.transcripts.old_turns import old_turns
-from memoryd.transcripts.reader import TranscriptReader
+from memoryd.transcripts.reader import TranscriptReader, old_turns
 from memoryd.transcripts.scan import sweep
 from memoryd.transcripts.sessions import Sessions
 from memoryd.transcripts.turn_table import TurnTable
