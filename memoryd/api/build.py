@@ -1,4 +1,4 @@
-"""Puts together what answers the socket."""
+"""Builds what answers requests on the socket."""
 
 from collections.abc import Callable
 

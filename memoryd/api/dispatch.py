@@ -73,8 +73,8 @@ class Dispatcher:
             case protocol.PingParams():
                 return handlers.status.pong()
             case protocol.StatusParams():
-                lag = await areas.transcripts.tail.lag()
-                return await in_thread(handlers.status.report, params.cwd, lag)
+                tail = await areas.transcripts.tail.status()
+                return await in_thread(handlers.status.report, params.cwd, tail)
             case protocol.HealthParams():
                 return {"findings": await handlers.health.answer(params.cwd, params.provider)}
             case protocol.ShutdownParams():

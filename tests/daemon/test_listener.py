@@ -44,7 +44,7 @@ async def opened(path: anyio.Path, handed_over: list[socket.socket]) -> AsyncIte
             tasks.cancel_scope.cancel()
 
 
-async def test_a_folder_that_became_a_file_is_a_socket_that_is_gone(path: anyio.Path) -> None:
+async def test_a_folder_replaced_by_a_file_counts_as_a_lost_socket(path: anyio.Path) -> None:
     bound = BoundSocket(str(path))
     assert bound.is_in_place()
     await path.parent.rename(f"{path.parent}.old")
@@ -76,7 +76,7 @@ async def test_a_removed_socket_comes_back_each_time_and_answers(path: anyio.Pat
             assert await answers(path)
 
 
-async def test_a_planted_file_is_left_and_the_door_comes_back_after_it(path: anyio.Path) -> None:
+async def test_a_planted_file_is_kept_and_the_socket_comes_back_after_it(path: anyio.Path) -> None:
     with capture_logs() as lines:
         async with opened(path, []):
             planted = path.with_name("planted")
@@ -113,7 +113,7 @@ async def test_two_sockets_handed_over_are_both_answered(path: anyio.Path) -> No
     assert [await place.exists() for place in places] == [True, True]
 
 
-async def test_a_closed_door_looks_after_its_place_no_more(path: anyio.Path) -> None:
+async def test_a_closed_listener_does_not_recreate_its_socket(path: anyio.Path) -> None:
     with (
         anyio.fail_after(WAIT_SECONDS),
         DaemonListener(str(path), [], check_seconds=TINY_SECONDS) as door,

@@ -39,7 +39,7 @@ def lasting(blocks: tuple[Text, ...]) -> tuple[Text, ...]:
     return blocks[: marks[-1] + 1]
 
 
-def test_the_marked_prefix_outlasts_new_messages_and_midnight() -> None:
+def test_the_cached_prefix_survives_new_messages_and_midnight() -> None:
     one = extraction_opening(PLACE, MANIFEST, ["@person\n| hi"], FRIDAY)
     two = extraction_opening(PLACE, MANIFEST, ["@person\n| bye"], SATURDAY)
     assert lasting(one) == lasting(two)
@@ -48,7 +48,7 @@ def test_the_marked_prefix_outlasts_new_messages_and_midnight() -> None:
     assert lasting(dreams[0]) == lasting(dreams[1])
 
 
-def test_openings_and_system_leave_marks_for_the_turns() -> None:
+def test_openings_and_system_leave_cache_marks_for_the_turns() -> None:
     for opening in (
         extraction_opening(PLACE, MANIFEST, [], FRIDAY),
         dream_opening(PLACE, MANIFEST, IndexLimits(), FRIDAY),
