@@ -1,4 +1,4 @@
-"""The log: no secret gets in, whoever wrote the line, and a traceback says what was raised."""
+"""The log: no secret gets in, whatever wrote the line, and a traceback names the exception."""
 
 import json
 import logging
