@@ -23,7 +23,7 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
     health = Health(
         scopes=services.scopes,
         store=services.store,
-        history=services.versions,
+        versions=services.versions,
         turns=areas.transcripts.turns,
         models=areas.models,
         model=services.settings.model.extraction,

@@ -48,7 +48,7 @@ class Areas(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Handlers(msgspec.Struct, frozen=True, kw_only=True):
-    """What exists for the socket alone."""
+    """What exists only to answer requests."""
 
     status: Status
     health: Health
@@ -163,7 +163,7 @@ class Dispatcher:
             case protocol.DreamLogParams():
                 return {"dreams": await in_thread(past_dreams, areas.dreamer, params)}
             case protocol.SubscribeParams():
-                raise AssertionError("a subscription belongs to its connection")
+                raise AssertionError("the server handles subscriptions itself")
             case _:
                 assert_never(params)
 
@@ -175,5 +175,5 @@ def _switch(scopes: Scopes, params: protocol.SwitchParams) -> object:
 
 
 async def in_thread(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Runs what blocks where it does not hold up the event loop."""
+    """Runs blocking work in a worker thread, off the event loop."""
     return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs))

@@ -1,4 +1,4 @@
-"""The same texts come out, however the bytes came in."""
+"""The same texts come out, however the bytes arrive."""
 
 import pytest
 from hypothesis import given

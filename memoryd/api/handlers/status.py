@@ -1,4 +1,4 @@
-"""How the daemon is: `ping` and `status`."""
+"""Answers `ping` and `status`."""
 
 import os
 import time
@@ -22,7 +22,7 @@ class Pong(msgspec.Struct, frozen=True):
 
 
 class TranscriptsStatus(msgspec.Struct, frozen=True):
-    """`behind` counts bytes on disk that were not read yet."""
+    """`behind` counts unread bytes on disk."""
 
     watched: int = 0
     behind: int = 0
@@ -108,5 +108,5 @@ class Status:
         )
 
     def _storage_problems(self) -> list[str]:
-        aside = self._services.database.put_aside
-        return [f"state.db was damaged; it is now {aside}"] if aside else []
+        kept_as = self._services.database.put_aside
+        return [f"state.db was damaged; it was moved to {kept_as}"] if kept_as else []
