@@ -1,4 +1,4 @@
-"""Prices, caps and the breaker as rules; and the guards that keep them, over any run of luck."""
+"""Prices, caps and the breaker as rules; and the guards that enforce them, whatever happens."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
 
@@ -208,7 +208,7 @@ class Crash(BaseException):
 
 
 class Fate(msgspec.Struct, frozen=True):
-    """What becomes of one call: an answer of this usage, or an error."""
+    """The result of one call: an answer with this usage, or an error."""
 
     usage: Usage = Usage(100, 100)
     error: BaseException | None = None
@@ -370,7 +370,7 @@ async def test_a_new_day_brings_a_new_budget() -> None:
     budget = Budget(usd_per_day=cost_usd(usage, PRICE), usd_per_month=15.0)
     guard = MeteredProvider(provider, ledger, budget, PRICES, now=clock.now)
     await guard.complete(request(), 10.0)
-    with pytest.raises(BudgetReached, match="day") as caught:
+    with pytest.raises(BudgetReached, match="daily") as caught:
         await guard.complete(request(), 10.0)
     clock.step(caught.value.until - clock.now().timestamp())
     await guard.complete(request(), 10.0)

@@ -1,4 +1,4 @@
-"""The prompts: one lasting prefix, and a frame that no quotation can break out of."""
+"""The prompts: one stable prefix, and a frame that no quotation can break out of."""
 
 from datetime import UTC, date, datetime
 
@@ -34,7 +34,7 @@ def test_the_system_prompt_is_long_enough_to_be_cached_and_short_enough_to_pay_f
 
 
 def lasting(blocks: tuple[Text, ...]) -> tuple[Text, ...]:
-    """What stands up to the last mark."""
+    """Everything up to the last cache mark."""
     marks = [index for index, block in enumerate(blocks) if block.cache_here]
     return blocks[: marks[-1] + 1]
 

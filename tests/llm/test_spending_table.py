@@ -1,4 +1,4 @@
-"""Money on disk: debited before the call, kept over a kill, summed up by day, job and project."""
+"""Spending on disk: debited before the call, safe from a kill, totals by day, job and project."""
 
 import subprocess
 import sys
