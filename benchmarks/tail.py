@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from memoryd.transcripts.scan import sweep
+from memoryd.transcripts.scan import scan
 from tests.support.running import Daemon, Peer, make_home
 from tests.support.session_script import SessionScript
 from tests.support.tailing import append, projects, session, write
@@ -121,11 +121,11 @@ def measure_sweep() -> None:
             path = Path(root) / f"-p-{number % 100}" / f"{number}.jsonl"
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(b"{}\n")
-        known = sweep(root).sighted
+        known = scan(root).files
         wall, cpu = [], []
         for _ in range(20):
             began, used = time.perf_counter(), time.process_time()
-            assert len(sweep(root, known).sighted) == 10_000
+            assert len(scan(root, known).files) == 10_000
             wall.append(time.perf_counter() - began)
             cpu.append(time.process_time() - used)
     value = f"{min(wall) * 1000:.0f} ms, CPU {min(cpu) * 1000:.0f} ms"

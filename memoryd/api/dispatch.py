@@ -1,7 +1,4 @@
-"""The one place where a request meets the part that answers it.
-
-What blocks runs in a thread. `build` makes the parts that exist for the socket alone.
-"""
+"""One match sends every request to the part that answers it. What blocks runs in a thread."""
 
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar, assert_never
@@ -26,7 +23,6 @@ from memoryd.llm.spending_table import SpendingTable
 from memoryd.memories.catalog import Catalog
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.services import Services
-from memoryd.memories.versions import Versions
 from memoryd.recall.rules.query import RecallQuery
 from memoryd.recall.service import RecallService
 from memoryd.sessions.build import SessionParts
@@ -52,7 +48,7 @@ class Areas(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Handlers(msgspec.Struct, frozen=True, kw_only=True):
-    """What exists for the socket alone."""
+    """What exists only to answer requests."""
 
     status: Status
     health: Health
@@ -77,8 +73,8 @@ class Dispatcher:
             case protocol.PingParams():
                 return handlers.status.pong()
             case protocol.StatusParams():
-                lag = await areas.transcripts.tail.lag()
-                return await in_thread(handlers.status.report, params.cwd, lag)
+                tail = await areas.transcripts.tail.status()
+                return await in_thread(handlers.status.report, params.cwd, tail)
             case protocol.HealthParams():
                 return {"findings": await handlers.health.answer(params.cwd, params.provider)}
             case protocol.ShutdownParams():
@@ -167,57 +163,9 @@ class Dispatcher:
             case protocol.DreamLogParams():
                 return {"dreams": await in_thread(past_dreams, areas.dreamer, params)}
             case protocol.SubscribeParams():
-                raise AssertionError("a subscription belongs to its connection")
+                raise AssertionError("the server handles subscriptions itself")
             case _:
                 assert_never(params)
-
-
-def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
-    services = areas.services
-    catalog = Catalog(services.scopes, services.store, services.now)
-    versions = Versions(services.scopes, catalog, services.store, services.versions)
-    spending = SpendingReports(
-        areas.extraction.worker, areas.spending, services.settings, areas.models
-    )
-    health = Health(
-        scopes=services.scopes,
-        store=services.store,
-        history=services.versions,
-        turns=areas.transcripts.turns,
-        models=areas.models,
-        model=services.settings.model.extraction,
-        projects_in=areas.transcripts.sessions.projects_in,
-    )
-    hooks = Hooks(
-        places=services.places,
-        scopes=services.scopes,
-        recall=areas.recall,
-        context=areas.sessions.context,
-        session_notes=areas.sessions.notes,
-        tail=areas.transcripts.tail,
-        background=services.background,
-        now=services.now,
-    )
-    handlers = Handlers(
-        status=Status(
-            version,
-            services,
-            tail=areas.transcripts.tail,
-            spending=spending,
-            health=health,
-            dreamer=areas.dreamer,
-            recall=areas.recall,
-        ),
-        health=health,
-        hooks=hooks,
-        catalog=catalog,
-        memories=MemoryRequests(catalog, versions),
-        checkpoints=CheckpointRequests(
-            services.scopes, areas.sessions.notes, areas.sessions.checkpoints
-        ),
-        spending=spending,
-    )
-    return Dispatcher(areas, handlers, stop)
 
 
 def _switch(scopes: Scopes, params: protocol.SwitchParams) -> object:
@@ -227,5 +175,5 @@ def _switch(scopes: Scopes, params: protocol.SwitchParams) -> object:
 
 
 async def in_thread(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Runs what blocks where it does not hold up the event loop."""
+    """Runs blocking work in a worker thread, off the event loop."""
     return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs))

@@ -1,7 +1,7 @@
 """Connections: bytes in, requests answered one after the other, bytes out.
 
-A peer can only harm itself. One of another user is closed before a byte is read; one that does not
-finish what it began, does not read its answers, or sends what no framing allows is cut off.
+A peer can only harm itself. A connection from another user is closed before a byte is read; a peer
+that does not finish a message, does not read its answers, or breaks the framing is disconnected.
 """
 
 import errno
@@ -39,7 +39,7 @@ UNREAD_ANSWER_SECONDS: Final = 10
 READ_BYTES: Final = 65_536
 BATCH_CALLS: Final = 10_000
 LONG_BATCH_BYTES: Final = 256 * 1024
-MENDED_BYTES: Final = 1024 * 1024
+REPAIR_LIMIT_BYTES: Final = 1024 * 1024
 _OUT_OF_HANDLES: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 Handler = Callable[[Params], Awaitable[object]]
@@ -60,7 +60,7 @@ class Server:
         self._is_idle.set()
 
     async def accept(self, listener: SocketListener, connections: TaskGroup) -> None:
-        """Accepts until cancelled; running out of file handles is a pause, not an end."""
+        """Accepts until cancelled; pauses when the process is out of file handles."""
         while True:
             try:
                 stream = await listener.accept()
@@ -93,7 +93,7 @@ class Server:
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """Around a request and the sending of its answer: a stop waits for both."""
+        """Wraps a request and the sending of its answer: a shutdown waits for both."""
         self._answering += 1
         if self._answering == 1:
             self._is_idle = anyio.Event()
@@ -105,7 +105,7 @@ class Server:
                 self._is_idle.set()
 
     async def answer(self, text: bytes, connection: "Connection") -> bytes | None:
-        """The answer to one JSON text, a batch included; None when none is owed."""
+        """The answer to one JSON text, which may be a batch; None for notifications."""
         if text.lstrip()[:1] == b"[":
             return await self._answer_batch(text, connection)
         return await self._answer_one(text, connection)
@@ -115,13 +115,13 @@ class Server:
             calls = calls_in(text)
         except RequestError as error:
             return _refusal(None, error)
-        owed: list[bytes] = []
+        answers: list[bytes] = []
         for call in calls:
             answer = await self._answer_one(bytes(call), connection)
             if answer is not None:
-                owed.append(answer)
-            await anyio.lowlevel.checkpoint()  # the others' turn
-        return b"[" + b",".join(owed) + b"]" if owed else None
+                answers.append(answer)
+            await anyio.lowlevel.checkpoint()  # lets other connections run
+        return b"[" + b",".join(answers) + b"]" if answers else None
 
     async def _answer_one(self, text: bytes, connection: "Connection") -> bytes | None:
         try:
@@ -153,7 +153,7 @@ class Server:
 
 
 class Connection:
-    """One peer, from its first byte to the last."""
+    """One peer, from its first byte to its last."""
 
     def __init__(self, stream: SocketStream, server: Server, tasks: TaskGroup) -> None:
         self._stream = stream
@@ -218,7 +218,7 @@ def _peer_may_vanish() -> AbstractContextManager[None]:
 
 
 def calls_in(text: bytes) -> list[msgspec.Raw]:
-    """The calls of a batch; RequestError where it is none, or has too many."""
+    """The calls of a batch; RequestError if it is not one, or has too many."""
     try:
         if len(text) > LONG_BATCH_BYTES:
             _check_long_batch(text)
@@ -235,10 +235,10 @@ def calls_in(text: bytes) -> list[msgspec.Raw]:
 
 
 def _check_long_batch(text: bytes) -> None:
-    """Refuses it at the first call that is one too many, or no object.
+    """Rejects it at the first call over the limit, or the first that is not an object.
 
-    8 MiB have room for four million values. To make them all takes half a second, during which
-    nobody is answered: the decoder lets no other thread run.
+    8 MiB can hold four million values. Decoding them all takes half a second, during which no
+    client is answered: the decoder holds the GIL.
     """
     numbers = itertools.count(1)
 
@@ -251,19 +251,19 @@ def _check_long_batch(text: bytes) -> None:
 
 
 def decoded(text: bytes) -> Request:
-    """The envelope of a request; RequestError with the standard's code where there is none."""
+    """The envelope of a request; RequestError with the standard's code if it is invalid."""
     try:
         return _decode_request(text)
     except msgspec.ValidationError as error:
         raise _invalid_request(str(error)) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        if len(text) <= MENDED_BYTES and b"\\ud" in text.lower():
+        if len(text) <= REPAIR_LIMIT_BYTES and b"\\ud" in text.lower():
             return _decoded_with_lone_surrogates(text)
         raise _parse_error() from error
 
 
 def _decoded_with_lone_surrogates(text: bytes) -> Request:
-    """JavaScript may cut a text within a character; what is left of that becomes `?`."""
+    """JavaScript can cut a text inside a character; the remaining half becomes `?`."""
     try:
         whole = json.dumps(json.loads(text), ensure_ascii=False).encode("utf-8", "replace")
         return _decode_request(whole)
@@ -272,7 +272,7 @@ def _decoded_with_lone_surrogates(text: bytes) -> Request:
 
 
 def peer_uid(peer: socket.socket) -> int:
-    """The user at the other end, as the kernel says."""
+    """The user at the other end, according to the kernel."""
     if hasattr(socket, "SO_PEERCRED"):
         size = struct.calcsize("3i")
         credentials = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
@@ -302,9 +302,9 @@ def _parse_error() -> RequestError:
 
 
 def _batch_too_long() -> RequestError:
-    words = f"a batch may have at most {BATCH_CALLS} calls"
-    return RequestError(protocol.INVALID_REQUEST, words, "invalid-request")
+    message = f"a batch may have at most {BATCH_CALLS} calls"
+    return RequestError(protocol.INVALID_REQUEST, message, "invalid-request")
 
 
-def _invalid_request(words: str) -> RequestError:
-    return RequestError(protocol.INVALID_REQUEST, f"not a request: {words}", "invalid-request")
+def _invalid_request(reason: str) -> RequestError:
+    return RequestError(protocol.INVALID_REQUEST, f"not a request: {reason}", "invalid-request")

@@ -1,7 +1,7 @@
-"""Hands events to subscribers without ever waiting for one of them.
+"""Passes events to subscribers without ever waiting for one.
 
-Each subscriber has a bounded queue. Whoever lets it run full has lost its place: it is told so by
-the end of its stream, and the daemon goes on.
+Each subscriber has a bounded queue. If it runs full, the subscriber is disconnected, so it knows
+that it missed events, and the daemon continues.
 """
 
 from collections.abc import AsyncIterator
@@ -24,9 +24,9 @@ class Subscription:
         self._kinds = kinds
         self._project = project
         self._send, self._receive = anyio.create_memory_object_stream[Event](QUEUE_EVENTS)
-        self._on_their_way = 0
-        self._has_all = anyio.Event()
-        self._has_all.set()
+        self._unsent = 0
+        self._all_sent = anyio.Event()
+        self._all_sent.set()
 
     def wants(self, event: Event) -> bool:
         if self._kinds is not None and kind_of(event) not in self._kinds:
@@ -34,33 +34,33 @@ class Subscription:
         return self._project is None or event.project in {"", self._project}
 
     def offer(self, event: Event) -> bool:
-        """Whether the subscriber still keeps up."""
+        """Queues the event; returns whether the subscriber keeps up."""
         try:
             self._send.send_nowait(event)
         except (anyio.WouldBlock, anyio.BrokenResourceError, anyio.ClosedResourceError):
             self._send.close()
             return False
-        if self._on_their_way == 0:
-            self._has_all = anyio.Event()
-        self._on_their_way += 1
+        if self._unsent == 0:
+            self._all_sent = anyio.Event()
+        self._unsent += 1
         return True
 
     async def drain(self) -> None:
-        """Returns when whoever iterates is done with every event, or has left."""
-        await self._has_all.wait()
+        """Returns when every event was sent, or the subscriber has left."""
+        await self._all_sent.wait()
 
     async def __aiter__(self) -> AsyncIterator[Event]:
         async with self._receive:
             async for event in self._receive:
                 yield event
-                self._on_their_way -= 1  # the next one is asked for: this one was sent
-                if self._on_their_way == 0:
-                    self._has_all.set()
+                self._unsent -= 1  # the reader is back for the next one, so this one was sent
+                if self._unsent == 0:
+                    self._all_sent.set()
 
     def close(self) -> None:
         self._send.close()
         self._receive.close()
-        self._has_all.set()
+        self._all_sent.set()
 
 
 class Subscriptions:
@@ -77,7 +77,7 @@ class Subscriptions:
         subscription.close()
 
     async def drain(self) -> None:
-        """Returns when each subscriber that keeps up has what was published."""
+        """Returns when each subscriber has received what was published, or has left."""
         for subscription in list(self._subscriptions):
             await subscription.drain()
 

@@ -1,7 +1,7 @@
-"""One daemon per user, and a socket that is truly ours.
+"""One daemon per user, and a socket that belongs to it.
 
-Own the socket before binding it: first an OS lock in the state folder, then a call to whoever may
-still answer, and only then is a dead socket replaced. What somebody planted there is refused.
+Own the socket before binding it: first take an OS lock in the state folder, then dial the socket,
+and replace it only if nothing answers. Anything there that memoryd did not make is refused.
 """
 
 import errno
@@ -22,7 +22,7 @@ DIAL_SECONDS: Final = 1.0
 
 
 class InstanceLock:
-    """Held from start to end; the OS lets go of it when the process dies, however it dies."""
+    """Held from start to end; the OS releases it when the process dies, however it dies."""
 
     def __init__(self, handle: int) -> None:
         self._handle = handle
@@ -47,7 +47,7 @@ class InstanceLock:
             holder = os.read(handle, 20).decode("ascii", "replace").strip()
             os.close(handle)
             raise AlreadyRunning(
-                f"memoryd runs already (process {holder or 'unknown'})",
+                f"memoryd is already running (process {holder or 'unknown'})",
                 hint="memoryd status shows it; memoryd stop ends it",
             ) from error
         os.ftruncate(handle, 0)
@@ -59,64 +59,64 @@ class InstanceLock:
 
 
 def check_folder(path: str) -> None:
-    """Refuses a folder in which somebody else could put things."""
-    link, facts = os.lstat(path), Path(path).stat()
-    mend = f"chmod 700 {path}, or name another folder"
-    if not stat.S_ISDIR(facts.st_mode):
-        raise Refused(f"{path} is not a folder", hint="move it away, or name another folder")
-    if facts.st_uid != os.getuid() or link.st_uid != os.getuid():
+    """Refuses a folder that another user could write to."""
+    link, target = os.lstat(path), Path(path).stat()
+    if not stat.S_ISDIR(target.st_mode):
+        raise Refused(f"{path} is not a folder", hint="move it away, or use another folder")
+    if target.st_uid != os.getuid() or link.st_uid != os.getuid():
         raise Refused(
-            f"{path} belongs to another user (uid {facts.st_uid})",
+            f"{path} belongs to another user (uid {target.st_uid})",
             hint="set MEMORYD_SOCKET or XDG_RUNTIME_DIR to a folder of your own",
         )
-    if facts.st_mode & 0o022:
-        raise Refused(f"{path} can be written by others", hint=mend)
+    if target.st_mode & 0o022:
+        hint = f"chmod 700 {path}, or use another folder"
+        raise Refused(f"{path} is writable by other users", hint=hint)
 
 
 def bind(path: str) -> socket.socket:
-    """A listening socket at the path, 0600 from its first instant."""
+    """A listening socket at the path, with mode 0600 from the moment it exists."""
     folder = str(Path(path).parent)
     make_folder(folder)
     check_folder(folder)
-    clear_way(path)
-    opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    before = os.umask(0o177)
+    remove_stale_socket(path)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    umask = os.umask(0o177)
     try:
-        opened.bind(path)
-        opened.listen(BACKLOG)
+        listening.bind(path)
+        listening.listen(BACKLOG)
     except OSError as error:
-        opened.close()
+        listening.close()
         raise StorageError(path, "listen on", error) from error
     finally:
-        os.umask(before)
-    opened.setblocking(False)
-    return opened
+        os.umask(umask)
+    listening.setblocking(False)
+    return listening
 
 
-def clear_way(path: str) -> None:
-    """Removes a socket that nobody answers any more; refuses everything else that is there."""
+def remove_stale_socket(path: str) -> None:
+    """Removes a socket that no process answers; refuses anything else at the path."""
     try:
-        facts = os.lstat(path)
+        found = os.lstat(path)
     except FileNotFoundError:
         return
     hint = f"look at it, then remove it: rm {path}"
-    if stat.S_ISLNK(facts.st_mode):
+    if stat.S_ISLNK(found.st_mode):
         raise Refused(f"{path} is a link that memoryd did not make", hint=hint)
-    if not stat.S_ISSOCK(facts.st_mode):
+    if not stat.S_ISSOCK(found.st_mode):
         raise Refused(f"{path} is not a socket", hint=hint)
-    if facts.st_uid != os.getuid():
-        raise Refused(f"{path} belongs to another user (uid {facts.st_uid})", hint=hint)
-    if somebody_answers(path):
+    if found.st_uid != os.getuid():
+        raise Refused(f"{path} belongs to another user (uid {found.st_uid})", hint=hint)
+    if is_answered(path):
         raise AlreadyRunning(
-            f"another memoryd answers at {path}",
+            f"another memoryd is listening on {path}",
             hint="memoryd status shows it; memoryd stop ends it",
         )
     with suppress(FileNotFoundError):
         Path(path).unlink()
 
 
-def somebody_answers(path: str) -> bool:
-    """Whether a process listens there; one too busy to accept counts as well."""
+def is_answered(path: str) -> bool:
+    """Whether a process listens on the socket; one too busy to accept counts too."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
         caller.settimeout(DIAL_SECONDS)
         try:
@@ -129,15 +129,15 @@ def somebody_answers(path: str) -> bool:
 
 
 class BoundSocket:
-    """Our name in the file system, removed again only while it still is ours."""
+    """Our socket file; removed at the end only if it is still ours."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.listening = bind(path)
-        self._facts = self._identity()
+        self._bound_to = self._identity()
 
     def is_in_place(self) -> bool:
-        return self._facts == self._identity()
+        return self._bound_to == self._identity()
 
     def remove(self) -> None:
         self.listening.close()
@@ -147,7 +147,7 @@ class BoundSocket:
 
     def _identity(self) -> tuple[int, int] | None:
         try:
-            facts = os.lstat(self.path)
-        except OSError:  # it is gone, or somebody has closed the folder that it is in
+            found = os.lstat(self.path)
+        except OSError:  # it is gone, or its folder cannot be entered
             return None
-        return facts.st_dev, facts.st_ino
+        return found.st_dev, found.st_ino

@@ -1,9 +1,10 @@
-"""The daemon's sockets: handed over by a supervisor, or bound by ourselves and kept in place."""
+"""The daemon's sockets: passed in by a supervisor, or bound by the daemon and kept in place."""
 
 import socket
 from typing import Final, Self
 
 import anyio
+import anyio.to_thread
 import structlog
 from anyio.abc import SocketListener, TaskGroup
 
@@ -17,18 +18,18 @@ log = structlog.get_logger(__name__)
 
 
 class DaemonListener:
-    """Open from its making until it is closed; what is handed over stays the supervisor's."""
+    """Bound when constructed, until closed; inherited sockets remain the supervisor's."""
 
     def __init__(
         self,
         path: str,
-        handed_over: list[socket.socket],
+        inherited: list[socket.socket],
         *,
         check_seconds: float = CHECK_SECONDS,
     ) -> None:
-        self._handed_over = handed_over
+        self._inherited = inherited
         self._check_seconds = check_seconds
-        self._bound = None if handed_over else BoundSocket(path)
+        self._bound = None if inherited else BoundSocket(path)
         self._accepting: list[anyio.CancelScope] = []
 
     def __enter__(self) -> Self:
@@ -38,15 +39,15 @@ class DaemonListener:
         self.close()
 
     async def open(self, server: Server, tasks: TaskGroup) -> None:
-        """From here on clients are answered."""
-        for one in self._handed_over:
+        """Starts answering clients."""
+        for one in self._inherited:
             await self._listen(one, server, tasks)
         if self._bound is not None:
             await self._listen(self._bound.listening, server, tasks)
             tasks.start_soon(self._stay_in_place, server, tasks)
 
     def close(self) -> None:
-        """Nobody is accepted any more, and nothing is put back in place."""
+        """Stops accepting and removes the socket; it will not be recreated."""
         self._stop_accepting()
         bound, self._bound = self._bound, None
         if bound is not None:
@@ -63,25 +64,30 @@ class DaemonListener:
         self._accepting.append(scope)
 
         async def accept() -> None:
-            with one, scope:  # closed only here: the loop must have let go of its handle first
+            with one, scope:  # closed only here, after the event loop has dropped its handle
                 await server.accept(listener, tasks)
 
         tasks.start_soon(accept)
 
     async def _stay_in_place(self, server: Server, tasks: TaskGroup) -> None:
-        """A cleaner of temporary files may take our socket away; we put it back."""
+        """Recreates the socket when a cleaner of temporary files has removed it."""
         while self._bound is not None:
             await anyio.sleep(self._check_seconds)
             try:
                 await self._put_back(server, tasks)
             except (MemorydError, OSError) as error:
-                log.warning("socket-not-put-back", error=str(error))
+                log.warning("socket-not-recreated", error=str(error))
 
     async def _put_back(self, server: Server, tasks: TaskGroup) -> None:
-        if self._bound is None or self._bound.is_in_place():
+        lost = self._bound
+        if lost is None or await anyio.to_thread.run_sync(lost.is_in_place):
             return
-        log.warning("socket-lost", path=self._bound.path)
-        # The lost one stays open until then: it keeps its inode from being given to another file.
-        self._bound = BoundSocket(self._bound.path)
+        log.warning("socket-lost", path=lost.path)
+        # The lost socket stays open meanwhile, so that no new file gets its inode.
+        found = await anyio.to_thread.run_sync(BoundSocket, lost.path)
+        if self._bound is not lost:  # closed while the thread was binding
+            found.remove()
+            return
+        self._bound = found
         self._stop_accepting()
-        await self._listen(self._bound.listening, server, tasks)
+        await self._listen(found.listening, server, tasks)

@@ -1,6 +1,6 @@
-"""The daemon's own log: JSON lines in a file that is rotated by size, words on a terminal.
+"""The daemon's own log: JSON lines in a file rotated by size, readable text on a terminal.
 
-One canonical line per unit of work. Never the text of a memory or a transcript; and whatever string
+One canonical line per unit of work, never the text of a memory or a transcript. Any string that
 reaches a line by mistake is masked before it is written.
 """
 
@@ -26,7 +26,7 @@ VALUE_LIMIT_CHARACTERS = 2000
 TRACE_LIMIT_CHARACTERS = 10 * VALUE_LIMIT_CHARACTERS
 ITEMS_LIMIT = 100
 ROOM_FOR_A_LINE = 1024
-SHORTEST_SECRET = 11  # shorter ones cannot be told from words
+SHORTEST_SECRET = 11  # shorter ones cannot be distinguished from words
 LONGEST_NAME = 200
 REMEMBERED_NAMES = 256
 _OUR_OWN = frozenset({"event", "level", "timestamp", "logger", "_record"})
@@ -34,14 +34,14 @@ _PLAIN = (int, float, type(None))
 
 
 class _PrivateRotatingFile(logging.handlers.RotatingFileHandler):
-    """Rotates by size; its files are for their owner alone, whatever the umask."""
+    """Rotates by size; its files are private to their owner, whatever the umask."""
 
     def _open(self) -> TextIOWrapper:
         handle = os.open(self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         return TextIOWrapper(os.fdopen(handle, "ab"), encoding="utf-8", errors="replace")
 
-    def shouldRollover(self, _: logging.LogRecord) -> bool:  # noqa: N802 - its name there
-        """Whether the file is full, by its size alone: to make the line first would cost double."""
+    def shouldRollover(self, _: logging.LogRecord) -> bool:  # noqa: N802 - overrides the library's
+        """Whether the file is full, by its size alone: formatting the line twice would be slow."""
         if self.stream is None:
             self.stream = self._open()
         return 0 < self.maxBytes <= os.fstat(self.stream.fileno()).st_size + ROOM_FOR_A_LINE
@@ -50,7 +50,7 @@ class _PrivateRotatingFile(logging.handlers.RotatingFileHandler):
 def start(
     path: str, *, level: LogLevel, max_bytes: int, keep_files: int, terminal: TextIO | None
 ) -> None:
-    """Sends every line, ours and the libraries', to the file and to a terminal if there is one."""
+    """Sends every log line, ours and the libraries', to the file and to a terminal if given."""
     make_folder(str(Path(path).parent))
     to_file = _PrivateRotatingFile(path, maxBytes=max_bytes, backupCount=keep_files, delay=False)
     to_file.setFormatter(_formatter(structlog.processors.JSONRenderer(serializer=_as_json)))
@@ -62,7 +62,7 @@ def start(
         )
         handlers.append(to_terminal)
     logging.raiseExceptions = False  # a full disk must not turn each log line into a traceback
-    # No line says who wrote it, and to find that out takes as long as to write it.
+    # No line names its thread or process, and looking them up takes as long as writing the line.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     logging.basicConfig(handlers=handlers, level=logging.WARNING, force=True)
     logging.getLogger("memoryd").setLevel(level.upper())
@@ -85,24 +85,24 @@ def stop() -> None:
 
 
 def terminal_for(stream: TextIO) -> TextIO | None:
-    """The stream, when a person is looking at it."""
+    """The stream if it is a terminal."""
     return stream if stream.isatty() else None
 
 
 def wants_colour(env: Mapping[str, str]) -> bool:
-    """Whether the owner of a terminal has not asked for plain text."""
+    """False if the environment asks for plain text."""
     return not env.get("NO_COLOR") and env.get("TERM") != "dumb"
 
 
 def _formatter(renderer: Processor) -> logging.Formatter:
     return structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=[*_SHARED, _masked_words],
+        foreign_pre_chain=[*_SHARED, _masked_event],
         processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
     )
 
 
 def _masked(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    """No secret and no long text, whoever put it there; our own words need no look."""
+    """Masks and shortens every value; our own constant words are skipped."""
     for key, value in event.items():
         if key == "exception":
             event[key] = _end_of(str(value))
@@ -111,19 +111,19 @@ def _masked(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     return event
 
 
-def _masked_words(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    """A library's event is a sentence made of anything, where ours is a constant."""
+def _masked_event(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    """A library's event is a sentence that may contain anything; ours are constants."""
     event["event"] = _clean(event["event"])
     return event
 
 
 def _end_of(trace: str) -> str:
-    """The end of a traceback, where it says what was raised; masked before a cut can hide how."""
+    """The end of a traceback, which names the exception; masked before it is cut."""
     return mask(trace[-TRACE_LIMIT_CHARACTERS:])[-VALUE_LIMIT_CHARACTERS:]
 
 
 def _clean(value: object) -> object:
-    """The value as JSON knows it, with every text in it masked and cut."""
+    """The value as plain JSON types, with every text masked and shortened."""
     if isinstance(value, str):
         return _clean_text(value)
     try:
@@ -153,7 +153,7 @@ def _clean_text(text: str) -> str:
 
 @lru_cache(REMEMBERED_NAMES)
 def _masked_name(text: str) -> str:
-    """Sessions, projects and files are named in line after line; a look at each is enough."""
+    """Cached: sessions, projects and files are named in line after line."""
     return mask(text)
 
 

@@ -22,7 +22,7 @@ import msgspec
 import structlog
 from anyio.abc import TaskStatus
 
-import memoryd.api.dispatch as api
+import memoryd.api.build as api
 import memoryd.dreams.build as dreams
 import memoryd.extraction.build as extraction
 import memoryd.recall.build as recall
@@ -62,8 +62,8 @@ GRACE_SECONDS: Final = 3.0
 LAST_SECONDS: Final = 4.5
 CLOSING_SECONDS: Final = 0.5
 CONFIG_LIMIT_BYTES: Final = 1024 * 1024
-# How long a thread may keep the interpreter before the loop can answer. Python's own 5 ms, several
-# times within one answer, would be felt while a large memory is read.
+# How long a thread may keep the interpreter before the loop can answer. Python's default of 5 ms,
+# several times within one answer, would be noticeable while a large memory is read.
 SWITCH_SECONDS: Final = 0.0005
 EX_CONFIG: Final = 78  # the unit does not restart us until the settings are fixed
 
@@ -71,7 +71,7 @@ log = structlog.get_logger(__name__)
 
 
 class Environment(msgspec.Struct, frozen=True):
-    """Everything that the daemon takes from outside."""
+    """Everything the daemon takes from outside."""
 
     places: Places
     settings: Settings
@@ -81,7 +81,7 @@ class Environment(msgspec.Struct, frozen=True):
 
 
 def main(version: str) -> int:
-    """Serves until told to stop; the exit code. Errors are for the person who started it."""
+    """Serves until asked to stop; returns the exit code. Errors go to standard error."""
     os.umask(0o077)
     try:
         environment = read_environment(os.environ, version)
@@ -102,7 +102,7 @@ def main(version: str) -> int:
 
 
 def read_environment(env: MutableMapping[str, str], version: str) -> Environment:
-    """Reads environment and settings; ConfigError names what cannot be used."""
+    """Reads environment and settings; a ConfigError names what is wrong."""
     supervisor = Supervisor(env, os.getpid())
     places = paths.places(env, sys.platform, os.getuid(), str(Path.home()))
     try:
@@ -143,7 +143,7 @@ async def serve(environment: Environment, stack: ExitStack) -> None:
             ):
                 tasks.start_soon(run)
             tasks.start_soon(_feed_watchdog, supervisor)
-            services.background.soon("imports", _import_the_rest)
+            services.background.soon("imports", _import_slow_modules)
             supervisor.ready("serving")
             log.info("started", version=environment.version, socket=socket)
             await stop.wait()
@@ -160,7 +160,7 @@ async def serve(environment: Environment, stack: ExitStack) -> None:
 
 
 def open_services(environment: Environment, stack: ExitStack) -> Services:
-    """What every area stands on."""
+    """What every area is built on."""
     places, settings = environment.places, environment.settings
     refuse_unless_plain(places.state_db)
     database = Database.open(places.state_db)
@@ -180,9 +180,9 @@ def open_services(environment: Environment, stack: ExitStack) -> Services:
 
 
 async def build_areas(services: Services) -> Areas:
-    """Every area from what it stands on, lowest first."""
+    """Builds every area, lowest first."""
     following = transcripts.build(services)
-    # Before anybody is answered: what a client writes after an answer is news.
+    # Before the first answer: what a client writes after that is new.
     await following.tail.begin()
     spending = SpendingTable(services.database)
     models = model_server(services.settings, spending, services.places.home)
@@ -201,7 +201,7 @@ async def build_areas(services: Services) -> Areas:
 def connect(
     services: Services, areas: Areas, watch: MemoryWatch, subscriptions: Subscriptions
 ) -> None:
-    """Who hears what."""
+    """Which area handles which notice."""
     on, announce, scopes = services.notices.on, services.notices.announce, services.scopes
     # A turn is finished: extraction, notes, dreams.
     on(QueuedTurn, lambda _: areas.extraction.worker.wake())
@@ -209,27 +209,27 @@ def connect(
     on(QueuedTurn, lambda queued: areas.dreamer.turn_ended(queued.project))
     # Old turns are imported: extraction.
     on(TurnsImported, lambda _: areas.extraction.worker.wake())
-    # A session is compacted: it may be given everything again.
+    # A session is compacted: recall and context, which may give it everything again.
     on(Compacted, lambda compacted: areas.recall.forget_session(compacted.session_id))
     on(Compacted, lambda _: areas.sessions.context.forget())
-    # A memory is changed: recall, then everybody who asked.
+    # A memory is changed: recall, then subscribers.
     on(MemoryChanged, areas.recall.changed)
     on(MemoryChanged, lambda change: announce(event_of(change, scopes.owner(change.directory))))
-    # A memory directory is new: the watch on them.
+    # A memory directory is new: the watch.
     on(DirectoryFound, lambda _: watch.folders_changed())
-    # Whatever is announced: subscribers on the socket.
+    # Every announced event: subscribers on the socket.
     on(Event, subscriptions.publish)
 
 
 async def _finish_answers(listener: DaemonListener, server: Server) -> bool:
-    """Stops accepting; whether every answer was finished in time."""
+    """Stops accepting; returns whether every answer was finished in time."""
     listener.close()
     with anyio.move_on_after(GRACE_SECONDS) as grace:
         await server.drain()
     return not grace.cancelled_caught
 
 
-async def _import_the_rest() -> None:
+async def _import_slow_modules() -> None:
     """Imports what takes a while, before the first turn or save needs it."""
     await anyio.to_thread.run_sync(
         importlib.import_module, "memoryd.extraction.rules.statements.find", abandon_on_cancel=True
@@ -245,7 +245,7 @@ async def _stop_on_signal(stop: anyio.Event, *, task_status: TaskStatus[None]) -
 
 
 async def _feed_watchdog(supervisor: Supervisor) -> None:
-    """From the event loop itself, so that the supervisor notices when the loop hangs."""
+    """Runs on the event loop, so that the supervisor notices when the loop hangs."""
     if supervisor.watchdog_seconds is None:
         return
     while True:
@@ -254,19 +254,19 @@ async def _feed_watchdog(supervisor: Supervisor) -> None:
 
 
 def _start_log(environment: Environment) -> None:
-    wanted = environment.settings.log
+    settings = environment.settings.log
     refuse_unless_plain(environment.places.log_file)
     log_file.start(
         environment.places.log_file,
-        level=wanted.level,
-        max_bytes=wanted.max_bytes,
-        keep_files=wanted.keep_files,
+        level=settings.level,
+        max_bytes=settings.max_bytes,
+        keep_files=settings.keep_files,
         terminal=log_file.terminal_for(sys.stderr),
     )
 
 
 def _raise_handle_limit() -> None:
-    """A thousand clients need more handles than many systems give at first."""
+    """A thousand clients need more file handles than many systems allow by default."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 8192 if hard == resource.RLIM_INFINITY else min(8192, hard)
     if soft < wanted:

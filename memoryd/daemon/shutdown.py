@@ -1,7 +1,7 @@
-"""The end that comes in any case: a thread that hangs does not keep the process.
+"""Exits the process after a deadline, even if a thread hangs.
 
-Threads are asked to stop (see `cancellation`), but one may stand in a system call that does not
-return. Whatever the daemon does bears a kill, so at last it goes without them.
+Threads are asked to stop (see `cancellation`), but one may be stuck in a system call. Everything
+the daemon does is crash-safe, so it exits without them.
 """
 
 import os
@@ -19,7 +19,7 @@ log = structlog.get_logger(__name__)
 
 
 def leave_after(seconds: float) -> None:
-    """Ends the process then, if it is still there, and says what it was left doing."""
+    """Exits the process after this time if it is still running, and logs what was still busy."""
     timer = threading.Timer(seconds, _leave)
     timer.daemon = True
     timer.start()
@@ -28,7 +28,7 @@ def leave_after(seconds: float) -> None:
 def _leave() -> None:
     frames = sys._current_frames().values()  # noqa: SLF001 - nothing else shows other threads
     busy = sorted(f"{Path(one.f_code.co_filename).name}:{one.f_lineno}" for one in frames)
-    # By another thread, since whoever hangs may hold the log as well.
+    # In another thread, since the stuck one may hold the log's lock.
     threading.Thread(target=lambda: log.error("stop-forced", busy=busy), daemon=True).start()
     time.sleep(LOG_SECONDS)
     os._exit(0)

@@ -1,6 +1,6 @@
-"""Whoever started us, if it is systemd or launchd: sockets handed over, and signs of life back.
+"""The supervisor that started us, if any: sockets from systemd or launchd, and status to systemd.
 
-Both protocols are a few lines, so they are here in full. Without a supervisor nothing happens.
+Both protocols are a few lines, so they are implemented here. Without a supervisor nothing happens.
 """
 
 import contextlib
@@ -10,14 +10,14 @@ import socket
 from collections.abc import MutableMapping
 from typing import Final
 
-FIRST_HANDED_OVER: Final = 3
+FIRST_INHERITED: Final = 3
 LAUNCHD_SOCKET_NAME: Final = "memoryd"
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Supervisor:
-    """What the environment says about our supervisor, taken out of it so that no child sees it."""
+    """What the environment says about the supervisor; removed from it, so no child inherits it."""
 
     def __init__(self, env: MutableMapping[str, str], pid: int) -> None:
         self._notify = env.pop("NOTIFY_SOCKET", "")
@@ -27,36 +27,36 @@ class Supervisor:
         self.watchdog_seconds = int(watchdog) / 1e6 if is_ours else None
         count, for_whom = env.pop("LISTEN_FDS", "0"), env.pop("LISTEN_PID", "")
         env.pop("LISTEN_FDNAMES", "")
-        self._handed_over = int(count) if for_whom == str(pid) and count.isdigit() else 0
+        self._inherited = int(count) if for_whom == str(pid) and count.isdigit() else 0
 
     def sockets(self) -> list[socket.socket]:
-        """The listening sockets that systemd or launchd made for us; none when run by hand."""
-        handles = [*range(FIRST_HANDED_OVER, FIRST_HANDED_OVER + self._handed_over)]
+        """The listening sockets that systemd or launchd made for us; none when started by hand."""
+        handles = [*range(FIRST_INHERITED, FIRST_INHERITED + self._inherited)]
         taken = [_adopted(handle) for handle in handles or _from_launchd()]
         return [one for one in taken if one is not None]
 
-    def ready(self, words: str) -> None:
-        self._say(f"READY=1\nSTATUS={words}\nMAINPID={os.getpid()}")
+    def ready(self, status: str) -> None:
+        self._send(f"READY=1\nSTATUS={status}\nMAINPID={os.getpid()}")
 
     def alive(self) -> None:
-        self._say("WATCHDOG=1")
+        self._send("WATCHDOG=1")
 
     def stopping(self) -> None:
-        self._say("STOPPING=1")
+        self._send("STOPPING=1")
 
-    def _say(self, message: str) -> None:
+    def _send(self, message: str) -> None:
         if not self._notify:
             return
         address = "\0" + self._notify[1:] if self._notify.startswith("@") else self._notify
         with (
             contextlib.suppress(OSError),
-            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line,
+            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify,
         ):
-            line.sendto(message.encode(), address)
+            notify.sendto(message.encode(), address)
 
 
 def _adopted(handle: int) -> socket.socket | None:
-    """The handle as a Unix stream socket, or None where it is something else."""
+    """The handle as a listening Unix socket, or None if it is something else."""
     try:
         os.set_inheritable(handle, False)
         found = socket.socket(fileno=handle)

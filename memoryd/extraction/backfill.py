@@ -30,7 +30,7 @@ from memoryd.memories.scopes import Scopes
 from memoryd.system.database import Database
 from memoryd.system.notices import Notices
 from memoryd.transcripts.cursor_table import CursorTable
-from memoryd.transcripts.old_turns import old_turns
+from memoryd.transcripts.reader import old_turns
 from memoryd.transcripts.rules.cursor import Cursor
 from memoryd.transcripts.rules.turns import Abandoned, Turn
 from memoryd.transcripts.turn_table import QueuedTurn, TurnTable, root_named

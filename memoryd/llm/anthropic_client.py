@@ -1,18 +1,17 @@
-"""The model server: the one module that knows the SDK, its errors and the wire.
+"""The model server: the only module that knows the SDK, its errors and the wire format.
 
 Rules
-- Key and URL are always passed on. The SDK's own search for a login (environment, profiles on
-  disk, workload identity), its retries and its telemetry are never used.
-- The SDK costs a second and 50 MB to import: it is loaded on first use, in a worker thread.
-- One call is one request. Whether to ask again is for `guards` to say, so that every attempt is
-  paid for by itself.
-- Answers are not streamed. They are short (a minute or two at most), nobody watches them grow, and
+- Key and URL are always passed explicitly. The SDK's own search for a login (environment, profiles
+  on disk, workload identity), its retries and its telemetry are never used.
+- The SDK takes a second and 50 MB to import: it is loaded on first use, in a worker thread.
+- One call is one request. Retries are up to `guards`, so that every attempt is debited by itself.
+- Answers are not streamed. They are short (a minute or two at most), no one watches them grow, and
   a body that is either whole or an error leaves no half answer to mistake for an end of turn.
-- A server that is not Anthropic's gets the oldest form of the interface: both ways of sending a
-  key, version 2023-06-01, a schema in words instead of a field, no thinking options.
+- A server that is not Anthropic's gets the oldest form of the API: both ways of sending a key,
+  version 2023-06-01, the schema in the prompt instead of a field, no thinking options.
 - A loopback server is reached directly, whatever proxy the environment names. Redirects are not
   followed: the key was meant for the host in the settings.
-- `MEMORYD_FORBID_NETWORK=1` leaves only loopback servers; any other fails before it is connected.
+- `MEMORYD_FORBID_NETWORK=1` allows only loopback servers; any other fails before connecting.
 """
 
 import ipaddress
@@ -52,9 +51,9 @@ ANTHROPIC_HOST = "api.anthropic.com"
 OLDEST_VERSION = "2023-06-01"
 CONNECT_SECONDS = 5.0
 SPEND_PAUSE_SECONDS = 3600.0
-# A local server that wants no key is still sent one, since the SDK insists on it.
+# A local server that needs no key is still sent one, since the SDK requires it.
 NO_KEY = Secret("none")
-# The gateway lost the answer, which the model behind it may have given and billed.
+# The gateway lost an answer that the model behind it may have given and billed.
 STATUS_WITH_UNKNOWN_COST = frozenset({408, 502, 504})
 
 Fields = dict[str, Any]
@@ -62,11 +61,11 @@ Fields = dict[str, Any]
 
 class Provider(Protocol):
     async def complete(self, request: ModelRequest, deadline_seconds: float) -> ModelAnswer:
-        """One answer within the deadline, or one of the errors that `dialogue` draws."""
+        """One answer within the deadline, or one of the errors listed in `rules/messages.py`."""
 
 
 class Endpoint(msgspec.Struct, frozen=True):
-    """Where the server is and what opens it; made by `endpoint_at` alone."""
+    """Where the server is and its key; made only by `endpoint_at`."""
 
     base_url: str
     secret: Secret
@@ -91,7 +90,7 @@ class Endpoint(msgspec.Struct, frozen=True):
 
 
 def endpoint_at(base_url: str | None, credentials: Credentials) -> Endpoint:
-    """The endpoint that the settings mean, or a `ConfigError` that says what is wrong with them."""
+    """The endpoint in the settings, or a `ConfigError` that says what is wrong with them."""
     url = _split_url(base_url or f"https://{ANTHROPIC_HOST}")
     path = url.path.rstrip("/").removesuffix("/messages").removesuffix("/v1")
     secret = credentials.api_key or credentials.auth_token or NO_KEY
@@ -110,10 +109,10 @@ def endpoint_at(base_url: str | None, credentials: Credentials) -> Endpoint:
 
 
 def _check_secret(secret: str) -> None:
-    """A line break or a foreign letter would fail much later, in an error that quotes the key."""
+    """A line break or a non-ASCII letter would fail much later, in an error that quotes the key."""
     if not secret or not secret.isascii() or not secret.isprintable() or " " in secret:
         raise ConfigError(
-            "the model key contains characters that no key has",
+            "the model key contains invalid characters",
             hint="check ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or the key file",
         )
 
@@ -131,14 +130,14 @@ def _split_url(base_url: str) -> SplitResult:
         usable = False
     if not usable:
         raise ConfigError(
-            "model.base_url is no plain http or https address",
+            "model.base_url is not a plain http or https address",
             hint="write it like https://api.anthropic.com or http://localhost:11434",
         )
     return url
 
 
 class AnthropicProvider:
-    """Talks to Anthropic, or to any server of the same interface, through the SDK."""
+    """Talks to Anthropic, or to any server with the same API, through the SDK."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
@@ -146,10 +145,10 @@ class AnthropicProvider:
         self._connecting = anyio.Lock()
 
     async def open(self) -> "AsyncAnthropic":
-        """Load the SDK now, so that a first caller with a short deadline need not wait for it."""
+        """Loads the SDK now, so that a first caller with a short deadline need not wait for it."""
         async with self._connecting:
             if self._client is None:
-                # An abandoned import ends by itself and is there for the next caller.
+                # An abandoned import still finishes, and the next caller finds it done.
                 self._client = await anyio.to_thread.run_sync(
                     _connect, self._endpoint, abandon_on_cancel=True
                 )
@@ -193,12 +192,12 @@ def _connect(endpoint: Endpoint) -> "AsyncAnthropic":
         http_client=httpx2.AsyncClient(
             trust_env=not endpoint.is_loopback,
             follow_redirects=False,
-            # The deadline is ours and covers the whole call; only a dead host is found sooner.
+            # Our own deadline covers the whole call; this one only detects a dead host sooner.
             timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
         ),
         timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
     )
-    _ = client.messages  # imports the better half of the SDK, which belongs in this thread too
+    _ = client.messages  # imports most of the SDK, which belongs in this thread too
     return client
 
 
@@ -209,7 +208,7 @@ def wire_fields(request: ModelRequest, endpoint: Endpoint) -> Fields:
     if endpoint.is_anthropic:
         extras = _modern_fields(request)
     elif request.answer_type is not None:
-        turns = _with_schema_in_words(turns, request.answer_type)
+        turns = _with_schema_in_prompt(turns, request.answer_type)
     if request.system:
         extras["system"] = [_wire_block(block) for block in request.system]
     if request.tools:
@@ -224,7 +223,7 @@ def wire_fields(request: ModelRequest, endpoint: Endpoint) -> Fields:
 
 
 def _headers(endpoint: Endpoint) -> Fields:
-    """Given with each request, where they outrank what ANTHROPIC_CUSTOM_HEADERS may hold."""
+    """Sent with each request, where they override ANTHROPIC_CUSTOM_HEADERS."""
     from anthropic import omit  # noqa: PLC0415 - see _connect
 
     secret = endpoint.secret.reveal()
@@ -244,8 +243,8 @@ def _modern_fields(request: ModelRequest) -> Fields:
     if request.answer_type is not None:
         schema = transform_schema(schema_of(request.answer_type))
         output["format"] = {"type": "json_schema", "schema": schema}
-    # Thinking counts towards max_tokens and would eat a short answer. Only the small models can be
-    # told not to think; the others can be told to think little.
+    # Thinking counts towards max_tokens and would use up a short answer. Only the small models can
+    # switch it off; the others accept a low effort.
     if not request.thinks and "haiku" in request.model:
         fields["thinking"] = {"type": "disabled"}
     elif not request.thinks:
@@ -253,7 +252,7 @@ def _modern_fields(request: ModelRequest) -> Fields:
     return {**fields, "output_config": output} if output else fields
 
 
-def _with_schema_in_words(
+def _with_schema_in_prompt(
     turns: tuple[MessageTurn, ...], answer_type: type[msgspec.Struct]
 ) -> tuple[MessageTurn, ...]:
     schema = msgspec.json.encode(schema_of(answer_type)).decode()
@@ -278,7 +277,7 @@ def _wire_turn(turn: MessageTurn) -> Fields:
 
 
 def _wire_block(block: Text | ToolResult) -> Fields:
-    # Transcripts hold lone surrogates, which no JSON body can.
+    # Transcripts contain lone surrogates, which JSON bodies cannot.
     text = block.text.encode("utf-8", "replace").decode()
     fields: Fields = {"type": "text", "text": text}
     if isinstance(block, ToolResult):
@@ -291,7 +290,7 @@ def _wire_block(block: Text | ToolResult) -> Fields:
 
 
 def _as_ours(error: Exception) -> MemorydError | None:
-    """What an exception of the SDK means to us; none of its own words come along."""
+    """Our error for an exception of the SDK; none of its text is kept."""
     import anthropic  # noqa: PLC0415 - see _connect
     import httpx2  # noqa: PLC0415
 
@@ -299,8 +298,12 @@ def _as_ours(error: Exception) -> MemorydError | None:
         return _status_as_ours(error)
     if isinstance(error, anthropic.APIConnectionError | httpx2.HTTPError):
         never_sent = isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout)
-        words = "cannot reach the model server" if never_sent else "the model server hung up"
-        return ProviderDown(words, may_have_cost=not never_sent)
+        message = (
+            "cannot reach the model server"
+            if never_sent
+            else "the model server closed the connection"
+        )
+        return ProviderDown(message, may_have_cost=not never_sent)
     return None
 
 
@@ -309,16 +312,16 @@ def _status_as_ours(error: "APIStatusError") -> MemorydError:
     retry_after_seconds = _retry_after_seconds(error.response.headers.get("retry-after", ""))
     if status == 429 and retry_after_seconds is not None:
         return ProviderPaused(
-            "the model server limits our rate",
-            hint="nothing is lost: memoryd goes on by itself",
+            "the model server is rate-limiting memoryd",
+            hint="nothing is lost; memoryd resumes by itself",
             pause_seconds=retry_after_seconds,
             retryable=True,
         )
-    # A spend cap set by the organisation comes as a plain 400 that only its words tell apart.
+    # An organisation's spend cap comes as a plain 400, recognisable only by its text.
     if status in {402, 429} or (status == 400 and "usage limits" in (error.api_message or "")):
         return ProviderPaused(
             "the account of the model key has reached its spend limit",
-            hint="raise the limit at the provider; memoryd asks again every hour",
+            hint="raise the limit at the provider; memoryd retries every hour",
             pause_seconds=SPEND_PAUSE_SECONDS,
             retryable=False,
         )
@@ -332,18 +335,18 @@ def _status_as_ours(error: "APIStatusError") -> MemorydError:
 
 
 def _refusal(status: int) -> ProviderRefused:
-    words = f"the model server refused (HTTP {status})"
+    message = f"the model server refused (HTTP {status})"
     if status in {401, 403}:
         hint = "check the key: ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or the key file"
-        return ProviderRefused(words, hint, whole_account=True)
+        return ProviderRefused(message, hint, whole_account=True)
     if status == 404 or status < 400:
         hint = "check model.base_url and the names of the models in the settings"
-        return ProviderRefused(words, hint, whole_account=True)
-    return ProviderRefused(words, "this job is set aside; the others go on", whole_account=False)
+        return ProviderRefused(message, hint, whole_account=True)
+    return ProviderRefused(message, "only this job failed; others continue", whole_account=False)
 
 
 def _retry_after_seconds(header: str) -> float | None:
-    """The header's seconds; its date form counts as absent, since no model server sends it."""
+    """The header's seconds; the date form is ignored, since no model server sends it."""
     try:
         seconds = float(header)
     except ValueError:

@@ -1,10 +1,10 @@
-"""Which model server the settings mean, if any, with its guards round it.
+"""Connects to the model server in the settings, if any, with guards around it.
 
 Rules
-- `auto` is the model server when a key, a token, a key file or a base URL is given, else none.
-- A key file is a plain file that holds the key and nothing else. One that is named but cannot be
-  used stops the start: to go on without a model would be a guess.
-- A server on this very machine costs nothing unless the settings price its models.
+- `auto` uses the model server if a key, a token, a key file or a base URL is given, else none.
+- A key file is a regular file that holds the key and nothing else. If one is set but cannot be
+  used, the daemon does not start: running without a model would be a guess.
+- A server on this machine costs nothing unless the settings price its models.
 """
 
 from collections.abc import Callable
@@ -26,12 +26,12 @@ KEY_FILE_LIMIT_BYTES = 16_384
 
 
 def local_now() -> datetime:
-    """The days of the budget are the person's own."""
+    """Budget days are in the user's time zone."""
     return datetime.now().astimezone()
 
 
-class _Loaded:
-    """Has the SDK there before a call is debited: a death while it loads leaves no open debit."""
+class _LoadingProvider:
+    """Loads the SDK before a call is debited: a crash while it loads leaves no open debit."""
 
     def __init__(self, direct: AnthropicProvider, metered: MeteredProvider) -> None:
         self._direct = direct
@@ -43,27 +43,27 @@ class _Loaded:
 
 
 class ModelServer:
-    """A server and the ways to ask it: `patient` for jobs, `metered` for who cannot wait."""
+    """A server and two ways to call it: `patient` retries, `metered` does not."""
 
     def __init__(
         self,
         endpoint: Endpoint,
         settings: Settings,
-        ledger: SpendingTable,
+        spending: SpendingTable,
         now: Callable[[], datetime] = local_now,
     ) -> None:
         self.endpoint = endpoint
         self._direct = AnthropicProvider(endpoint)
         self.metered = MeteredProvider(
             self._direct,
-            ledger,
+            spending,
             settings.budget,
             settings.prices,
             unpriced=FREE if endpoint.is_loopback else None,
-            breaker=ledger.kept_breaker(),
+            breaker=spending.kept_breaker(),
             now=now,
         )
-        self.patient = PatientProvider(_Loaded(self._direct, self.metered))
+        self.patient = PatientProvider(_LoadingProvider(self._direct, self.metered))
 
     async def aclose(self) -> None:
         await self._direct.aclose()
@@ -71,11 +71,11 @@ class ModelServer:
 
 def model_server(
     settings: Settings,
-    ledger: SpendingTable,
+    spending: SpendingTable,
     home: str,
     now: Callable[[], datetime] = local_now,
 ) -> ModelServer | None:
-    """The server to use, None for the embedded parts alone; ConfigError when it is unusable."""
+    """The server to use; None for the built-in rules only; ConfigError if it is unusable."""
     if settings.model.provider == "embedded":
         return None
     credentials = with_key_file(settings, home)
@@ -87,11 +87,11 @@ def model_server(
             "model.provider is anthropic, but there is no key",
             hint="set ANTHROPIC_API_KEY or model.key_file, or model.base_url for a local server",
         )
-    return ModelServer(endpoint_at(settings.base_url, credentials), settings, ledger, now)
+    return ModelServer(endpoint_at(settings.base_url, credentials), settings, spending, now)
 
 
 def with_key_file(settings: Settings, home: str) -> Credentials:
-    """What the environment gives, or else what the key file holds."""
+    """The credentials from the environment, or else from the key file."""
     given, path = settings.credentials, settings.model.key_file
     if path is None or given.api_key or given.auth_token:
         return given
@@ -103,7 +103,7 @@ def _key_in(path: str, home: str) -> Secret | None:
     try:
         text = read_plain(place, KEY_FILE_LIMIT_BYTES).decode("ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it holds no key"
+        reason = error.strerror if isinstance(error, OSError) else "it does not contain a key"
         raise ConfigError(
             f"model.key_file {path} cannot be used: {reason}", hint="fix the file or its name"
         ) from error

@@ -1,17 +1,16 @@
-"""What stands between a job and the model server: money, the breaker, and patience.
+"""Guards between a job and the model server: budget, circuit breaker and retries.
 
     PatientProvider( MeteredProvider( AnthropicProvider ) )
 
 Rules
-- Each attempt is debited by itself, since each may be billed: so patience stands outside the meter.
-- Looking at the totals and reserving happen under one lock; two jobs cannot both take the last
-  cent.
-- A reservation is given back only when the server surely billed nothing. A cancelled call, like a
+- Each attempt is debited by itself, since each may be billed: so retries wrap the meter.
+- Checking the totals and reserving happen under one lock; two jobs cannot both take the last cent.
+- A reservation is released only if the server certainly billed nothing. A cancelled call, like a
   crashed one, stays debited.
-- At most three attempts, and all of them with their waits within one deadline, whatever the server
-  asks for. A wait that does not fit is not begun.
-- A wait is half a second, doubling, or what the server says if that is longer; each is stretched
-  a little at random, so that jobs which failed together do not come back together.
+- At most three attempts, all of them and their waits within one deadline, whatever the server asks
+  for. A wait that does not fit is not started.
+- A wait is half a second, doubling, or what the server asks for if that is longer, plus a little
+  jitter, so that jobs that failed together do not retry together.
 """
 
 import random
@@ -52,20 +51,24 @@ from memoryd.llm.rules.spending import (
 
 ATTEMPTS = 3
 FIRST_WAIT_SECONDS = 0.5
-# One attempt leaves time for another: a server that hangs is not all that a call ever tries.
+# One attempt leaves time for another, even if the server hangs.
 ATTEMPT_SECONDS = 120.0
 DEADLINE_SECONDS = 180.0
 
-WORDS: Mapping[PauseReason, tuple[str, str]] = {
+# Message and hint.
+PAUSE_MESSAGES: Mapping[PauseReason, tuple[str, str]] = {
     "ok": ("", ""),
-    "day-cap": ("the budget of the day is used up", "jobs wait; raise budget.usd_per_day to go on"),
+    "day-cap": (
+        "the daily budget is used up",
+        "jobs wait until midnight; raise budget.usd_per_day to continue now",
+    ),
     "month-cap": (
-        "the budget of the month is used up",
-        "jobs wait; raise budget.usd_per_month to go on",
+        "the monthly budget is used up",
+        "jobs wait until next month; raise budget.usd_per_month to continue now",
     ),
     "breaker-open": (
-        "the model server is left alone for a while",
-        "jobs wait and go on by themselves",
+        "the model server failed repeatedly or asked for a pause",
+        "jobs wait and resume by themselves",
     ),
 }
 
@@ -74,23 +77,23 @@ class Ledger(Protocol):
     """Spending on disk. `reserve` has reached the disk when it returns."""
 
     async def spent(self, day: date) -> Spent:
-        """What is debited to that day and to its month, reservations included."""
+        """What is debited to this day and its month, reservations included."""
 
     async def reserve(self, job: str, project: str, model: str, usd: float, day: date) -> int:
-        """Debit a call before it is made."""
+        """Debits a call before it is made."""
 
     async def settle(self, reservation: int, usage: Usage, usd: float) -> None:
-        """Replace a reservation by what the call really cost."""
+        """Replaces a reservation by the actual cost."""
 
     async def release(self, reservation: int) -> None:
-        """Take a reservation back: the call was not billed."""
+        """Removes a reservation: the call was not billed."""
 
     async def keep_breaker(self, breaker: Breaker) -> None:
-        """Remember the breaker over a restart."""
+        """Saves the breaker, so that it survives a restart."""
 
 
 class MeteredProvider:
-    """Debits every call before it is made, and makes none that the caps or the breaker forbid."""
+    """Debits every call before it is made, and refuses calls that the caps or breaker forbid."""
 
     def __init__(
         self,
@@ -120,10 +123,10 @@ class MeteredProvider:
         except (ProviderDown, ProviderPaused, ProviderRefused) as error:
             if not (isinstance(error, ProviderDown) and error.may_have_cost):
                 await self._ledger.release(reservation)
-            await self._trip(error)
+            await self._count_failure(error)
             raise
-        await self._become(after_success())
-        # A server that does not count tokens leaves the worst case standing.
+        await self._set_breaker(after_success())
+        # If the server does not count tokens, the worst case stays debited.
         if not answer.usage.prompt_tokens:
             return answer
         usd = cost_usd(answer.usage, price)
@@ -142,32 +145,32 @@ class MeteredProvider:
         async with self._reserving:
             verdict = await self.verdict(usd)
             if not verdict.allowed:
-                message, hint = WORDS[verdict.reason]
+                message, hint = PAUSE_MESSAGES[verdict.reason]
                 raise BudgetReached(message, hint, reason=verdict.reason, until=verdict.until)
             now = self._now()
-            await self._become(before_call(self.breaker, now.timestamp()))
+            await self._set_breaker(before_call(self.breaker, now.timestamp()))
             return await self._ledger.reserve(
                 request.job, request.project, request.model, usd, now.date()
             )
 
-    async def _trip(self, error: ProviderDown | ProviderPaused | ProviderRefused) -> None:
+    async def _count_failure(self, error: ProviderDown | ProviderPaused | ProviderRefused) -> None:
         now = self._now().timestamp()
         if isinstance(error, ProviderPaused):
-            await self._become(after_pause(self.breaker, error.pause_seconds, now))
+            await self._set_breaker(after_pause(self.breaker, error.pause_seconds, now))
         elif isinstance(error, ProviderDown) or error.whole_account:
-            await self._become(after_failure(self.breaker, now))
+            await self._set_breaker(after_failure(self.breaker, now))
         else:
-            # The server is well: it read one bad request and said so.
-            await self._become(after_success())
+            # The server is healthy: it rejected one bad request.
+            await self._set_breaker(after_success())
 
-    async def _become(self, breaker: Breaker) -> None:
+    async def _set_breaker(self, breaker: Breaker) -> None:
         if breaker != self.breaker:
             self.breaker = breaker
             await self._ledger.keep_breaker(breaker)
 
 
 class PatientProvider:
-    """Asks again where that can help."""
+    """Retries where that can help."""
 
     def __init__(
         self,
@@ -205,7 +208,7 @@ class PatientProvider:
 
 
 def wait_after(error: ProviderDown | ProviderPaused, attempt: int, jitter: float) -> float | None:
-    """How long to wait before asking again, or None when asking again is of no use."""
+    """How long to wait before a retry, or None if a retry is pointless."""
     if attempt >= ATTEMPTS or not error.retryable:
         return None
     asked = error.pause_seconds if isinstance(error, ProviderPaused) else error.retry_after_seconds

@@ -1,8 +1,8 @@
-"""What model calls cost, in state.db: each debited before it is made, and summed up for people.
+"""What model calls cost, in state.db: each debited before it is made, with totals for people.
 
-- A reservation is on the disk, not only in the system's cache, when `reserve` returns.
+- A reservation is on disk, not only in the system's cache, when `reserve` returns.
 - A row belongs to the day on which its call began, whenever its cost became known.
-- The breaker is kept beside the money, so that a restart is no way round it.
+- The breaker is stored too, so that a restart does not bypass it.
 """
 
 from datetime import date
@@ -19,7 +19,7 @@ Key = Literal["day", "job", "project", "model"]
 
 
 class Total(msgspec.Struct, frozen=True):
-    """What was spent on one day, job, project or model; an open call counts at its worst."""
+    """What was spent on one day, job, project or model; an open call counts at its worst case."""
 
     name: str
     usd: float
@@ -32,10 +32,10 @@ class Total(msgspec.Struct, frozen=True):
 
 
 class SpendingTable:
-    """The guards' `Ledger`; what is not async here blocks, and is safe from any thread."""
+    """The guards' `Ledger`. Methods that are not async block; they are safe in any thread."""
 
-    def __init__(self, state: Database) -> None:
-        self._state = state
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     async def spent(self, day: date) -> Spent:
         return await anyio.to_thread.run_sync(self.spent_by, day)
@@ -45,7 +45,7 @@ class SpendingTable:
 
     async def settle(self, reservation: int, usage: Usage, usd: float) -> None:
         await anyio.to_thread.run_sync(
-            self._state.run,
+            self._database.run,
             "update spending set usd = ?, is_open = 0, input_tokens = ?, output_tokens = ?,"
             " cache_read_tokens = ?, cache_write_tokens = ? where id = ?",
             usd,
@@ -58,12 +58,12 @@ class SpendingTable:
 
     async def release(self, reservation: int) -> None:
         await anyio.to_thread.run_sync(
-            self._state.run, "delete from spending where id = ?", reservation
+            self._database.run, "delete from spending where id = ?", reservation
         )
 
     async def keep_breaker(self, breaker: Breaker) -> None:
         await anyio.to_thread.run_sync(
-            self._state.run,
+            self._database.run,
             "insert or replace into breaker values (1, ?, ?, ?)",
             breaker.failures_in_a_row,
             breaker.opened_at,
@@ -71,13 +71,13 @@ class SpendingTable:
         )
 
     def kept_breaker(self) -> Breaker:
-        """The breaker as it was last kept, by whichever process."""
-        rows = self._state.run("select failures_in_a_row, opened_at, open_seconds from breaker")
+        """The breaker as it was last saved, by this or an earlier process."""
+        rows = self._database.run("select failures_in_a_row, opened_at, open_seconds from breaker")
         return Breaker(*msgspec.convert(rows[0], tuple[int, float, float])) if rows else Breaker()
 
     def spent_by(self, day: date) -> Spent:
-        """What is debited to that day and to its month."""
-        ((today_usd, month_usd),) = self._state.run(
+        """What is debited to this day and its month."""
+        ((today_usd, month_usd),) = self._database.run(
             "select coalesce(sum(usd) filter (where day = ?), 0.0), coalesce(sum(usd), 0.0)"
             " from spending where day between ? and ?",
             day.isoformat(),
@@ -87,9 +87,9 @@ class SpendingTable:
         return msgspec.convert({"today_usd": today_usd, "month_usd": month_usd}, Spent)
 
     def totals(self, key: Key, since: date) -> list[Total]:
-        """From that day on; days in their order, everything else the dearest first."""
+        """Totals since this day; days in order, everything else most expensive first."""
         order = "name" if key == "day" else "usd desc, name"
-        rows = self._state.run(
+        rows = self._database.run(
             f"select {key} as name, sum(usd) as usd, count(*), sum(is_open), sum(input_tokens),"  # noqa: S608 - `key` is one of four words
             " sum(output_tokens), sum(cache_read_tokens), sum(cache_write_tokens)"
             f" from spending where day >= ? group by name order by {order}",
@@ -99,7 +99,7 @@ class SpendingTable:
         return [msgspec.convert(dict(zip(names, row, strict=True)), Total) for row in rows]
 
     def _reserve(self, job: str, project: str, model: str, usd: float, day: date) -> int:
-        ((number,),) = self._state.run(
+        ((number,),) = self._database.run(
             "insert into spending (day, job, project, model, usd) values (?, ?, ?, ?, ?)"
             " returning id",
             day.isoformat(),
@@ -108,6 +108,6 @@ class SpendingTable:
             model,
             usd,
         )
-        # A power cut right after the call must not forget it: the write-ahead log is synced here.
-        self._state.run("pragma wal_checkpoint(passive)")
+        # A power cut right after the call must not lose it: this syncs the write-ahead log.
+        self._database.run("pragma wal_checkpoint(passive)")
         return msgspec.convert(number, int)

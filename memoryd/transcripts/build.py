@@ -1,4 +1,4 @@
-"""Puts together what follows transcripts."""
+"""Builds what follows transcripts."""
 
 import msgspec
 
@@ -11,7 +11,7 @@ from memoryd.transcripts.turn_table import TurnTable
 
 
 class TranscriptParts(msgspec.Struct, frozen=True):
-    """`root` is the folder that holds a folder of transcripts for each project."""
+    """`root` holds one folder of transcripts per project."""
 
     root: str
     cursors: CursorTable

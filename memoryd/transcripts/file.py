@@ -1,4 +1,4 @@
-"""One transcript, open for reading: below the projects folder, through no link, without waiting."""
+"""One transcript, open for reading: inside the projects folder, no links followed, no waiting."""
 
 import errno
 import os
@@ -11,7 +11,7 @@ from typing import Final
 from memoryd.base.file_stamp import FileStamp
 from memoryd.system.cancellation import stop_if_cancelled
 from memoryd.transcripts.rules.cursor import HEAD_BYTES, TAIL_BYTES, Cursor, Fingerprint
-from memoryd.transcripts.scan import facts_of
+from memoryd.base.file_stamp import FileStamp
 
 CHUNK_BYTES: Final = 1024 * 1024
 ALL_BYTES: Final = 1 << 62
@@ -22,11 +22,11 @@ class TranscriptFile:
     def __init__(self, handle: int) -> None:
         self._handle = handle
 
-    def facts(self) -> FileStamp:
-        return facts_of(os.fstat(self._handle))
+    def stamp(self) -> FileStamp:
+        return FileStamp.of(os.fstat(self._handle))
 
     def chunks(self, offset: int, limit_bytes: int) -> Iterator[bytes]:
-        """What stands from `offset` on, a chunk at a time, up to the limit or the end."""
+        """The bytes from `offset` on, a chunk at a time, up to the limit or the end."""
         end = offset + limit_bytes
         while offset < end:
             stop_if_cancelled()
@@ -41,13 +41,13 @@ class TranscriptFile:
         head_bytes = min(HEAD_BYTES, offset)
         return Fingerprint(head_bytes, self._hash(0, head_bytes), self._tail(offset))
 
-    def is_that_of(self, cursor: Cursor) -> bool:
-        """Whether all that the cursor has read still seems to stand here.
+    def matches(self, cursor: Cursor) -> bool:
+        """Whether the file still holds what the cursor has read, by its fingerprint.
 
-        One that was made without reading, because the file could not be opened, is believed.
+        A cursor without a fingerprint, made when the file could not be opened, always matches.
         """
         known = cursor.fingerprint
-        return self.facts().size >= cursor.offset and (
+        return self.stamp().size >= cursor.offset and (
             known == Fingerprint()
             or (
                 self._hash(0, known.head_bytes) == known.head
@@ -70,7 +70,7 @@ class TranscriptFile:
 
 @contextmanager
 def open_transcript(root: str, path: str) -> Iterator[TranscriptFile]:
-    """The file `path` below `root`; raises OSError where there is none, or no plain file."""
+    """The file `path` below `root`; raises OSError if it is missing or not a regular file."""
     folder, _, name = path.partition("/")
     above = os.open(f"{root}/{folder}", _READ | os.O_DIRECTORY)
     try:
@@ -79,7 +79,7 @@ def open_transcript(root: str, path: str) -> Iterator[TranscriptFile]:
         os.close(above)
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(errno.EINVAL, "not a plain file", path)
+            raise OSError(errno.EINVAL, "not a regular file", path)
         yield TranscriptFile(handle)
     finally:
         os.close(handle)

@@ -1,21 +1,22 @@
-"""Turns what a transcript has grown by into turns, and stores both in one transaction.
+"""Reads what was appended to a transcript, and stores the turns in it and the new cursor together.
 
 Rules
-- Turns and the cursor that has passed them are stored together or not at all: a kill at any moment
-  repeats work, never a turn. Until then nobody hears of a turn.
-- One slice at a time: a long file gives way to others after SLICE_BYTES.
-- An ended turn is confirmed by silence: the file's own time says that nothing was written for
+- Turns and the cursor behind them are stored in one transaction: a kill at any moment repeats work,
+  never a turn. A turn is announced only after that.
+- One slice at a time: after SLICE_BYTES a long file lets others go first.
+- An ended turn is confirmed by silence: the file's mtime says that nothing was written for
   SETTLE_SECONDS, or the caller has watched that long and nothing new is there.
-- A file that is not what the cursor read is read from its beginning.
-- A file that copies turns of the time before the first start (a fork does) must not make them news.
-  They are told by their date; then the old parts of all files are read for the ids in them, once.
+- A file that does not match its cursor is read from the beginning.
+- A file that copies turns from before the first start (a fork does) must not make them new. Their
+  dates give them away; then the old parts of all files are read once, to learn the ids in them.
 
-All of this blocks and belongs into a worker thread; one cursor is read by one thread at a time.
+Everything here blocks, so it runs in worker threads; one cursor is read by one thread at a time.
 """
 
+import errno
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from math import inf
 from typing import Final
@@ -25,8 +26,7 @@ import msgspec
 from memoryd.base.file_stamp import FileStamp
 from memoryd.base.timestamps import seconds_of
 from memoryd.transcripts.cursor_table import CursorTable
-from memoryd.transcripts.file import TranscriptFile, open_transcript
-from memoryd.transcripts.old_turns import old_turns
+from memoryd.transcripts.file import ALL_BYTES, TranscriptFile, open_transcript
 from memoryd.transcripts.rules.assembler import SETTLE_SECONDS, Follower
 from memoryd.transcripts.rules.cursor import Cursor, Fingerprint
 from memoryd.transcripts.rules.turns import Abandoned, Compacted, Turn, TurnEvent
@@ -38,13 +38,13 @@ FOLLOWERS_KEPT: Final = 32
 
 
 class FileReplaced(Exception):
-    """Another file lies under this name now; only a sweep can say what that means."""
+    """The path names another file now; only a scan can tell what happened."""
 
 
 class ReadResult(msgspec.Struct, frozen=True):
-    """What one look at a transcript gave; `turns` are those nobody has seen before.
+    """What reading one slice gave; `turns` are only those not seen before.
 
-    `project` is that of the session's last turn, if any was seen.
+    `project` is that of the session's last turn, if there is one.
     """
 
     cursor: Cursor
@@ -62,13 +62,13 @@ class TranscriptReader:
         self,
         root: str,
         cursors: CursorTable,
-        queue: TurnTable,
+        turns: TurnTable,
         root_of: Callable[[str], str],
         now: Callable[[], float],
     ) -> None:
         self._root = root
         self._cursors = cursors
-        self._queue = queue
+        self._turns = turns
         self._root_of = root_of
         self._now = now
         self._followers: OrderedDict[int, Follower] = OrderedDict()
@@ -81,20 +81,20 @@ class TranscriptReader:
     def has_begun(self) -> bool:
         return self._begun_at is not None
 
-    def begin(self, sweep: TranscriptScan) -> list[Cursor]:
-        """The first start: all that exists counts as read."""
+    def begin(self, found: TranscriptScan) -> list[Cursor]:
+        """The first start: everything that exists counts as read."""
         at = self._now()
-        existing = [self._as_read(path, facts) for path, facts in sweep.sighted.items()]
+        existing = [self._as_read(path, stamp) for path, stamp in found.files.items()]
         cursors = self._cursors.begin(existing, at)
         self._begun_at = at
         return cursors
 
     def read(self, cursor: Cursor, quiet_seconds: float = 0.0) -> ReadResult:
-        """The next slice; raises Doubt, or OSError where the file cannot be read."""
+        """The next slice; raises FileReplaced, or OSError if the file cannot be read."""
         with open_transcript(self._root, cursor.path) as file:
-            if file.facts().identity != cursor.facts.identity:
+            if file.stamp().identity != cursor.stamp.identity:
                 raise FileReplaced
-            is_same = file.is_that_of(cursor)
+            is_same = file.matches(cursor)
             start = cursor if is_same else cursor.started_over()
             follower = self._take_follower(file, start) if is_same else Follower()
             return self._read_slice(file, start, follower, quiet_seconds)
@@ -105,15 +105,15 @@ class TranscriptReader:
         began_at, events = follower.next_offset, list[TurnEvent]()
         for chunk in file.chunks(began_at, SLICE_BYTES):
             events += follower.feed(chunk)
-        read_until, facts = follower.next_offset, file.facts()
-        if read_until >= facts.size:
+        read_until, stamp = follower.next_offset, file.stamp()
+        if read_until >= stamp.size:
             quiet = quiet_seconds if read_until == began_at else 0.0
-            if max(quiet, self._now() - facts.mtime_ns / 1e9) >= SETTLE_SECONDS:
+            if max(quiet, self._now() - stamp.mtime_ns / 1e9) >= SETTLE_SECONDS:
                 events += follower.settle()
         snapshot = follower.snapshot()
         passed = msgspec.structs.replace(
             cursor,
-            facts=FileStamp(*facts.identity, read_until, facts.mtime_ns, facts.ctime_ns),
+            stamp=FileStamp(*stamp.identity, read_until, stamp.mtime_ns, stamp.ctime_ns),
             fingerprint=file.fingerprint(follower.stored_offset),
             offset=follower.stored_offset,
             is_settled=not follower.awaits_settling,
@@ -123,12 +123,12 @@ class TranscriptReader:
         compactions = [event for event in events if isinstance(event, Compacted)]
         return ReadResult(
             cursor=stored,
-            project=self._queue.last_project(compactions[0].session_id) if compactions else "",
+            project=self._turns.last_project(compactions[0].session_id) if compactions else "",
             turns=turns,
             compactions=compactions,
             bytes_read=read_until - began_at,
             bad_lines=follower.bad_lines,
-            has_more=read_until < facts.size,
+            has_more=read_until < stamp.size,
             started_over=began_at == 0 and cursor.number > 0,
         )
 
@@ -146,9 +146,9 @@ class TranscriptReader:
             for event in events:
                 match event:
                     case Turn():
-                        new += self._queue.add([turns[event.id]], at=self._now())
+                        new += self._turns.add([turns[event.id]], at=self._now())
                     case Abandoned():
-                        self._queue.abandon(event.turn_id, cursor.path)
+                        self._turns.abandon(event.turn_id, cursor.path)
             return new, self._cursors.save(cursor, snapshot)
 
     def _learn_old_turns(self, turns: Sequence[Turn]) -> None:
@@ -168,30 +168,30 @@ class TranscriptReader:
         with suppress(FileNotFoundError, PermissionError):
             turns = [event for event in found if isinstance(event, Turn)]
             with self._cursors.transaction():
-                self._queue.add_old(turns, cursor.path, at=self._now())
+                self._turns.add_old(turns, cursor.path, at=self._now())
                 self._cursors.mark_learned(cursor)
 
-    def _as_read(self, path: str, facts: FileStamp) -> tuple[Cursor, bytes]:
-        """A cursor at the end of a file; one that cannot be opened is believed to be like that."""
+    def _as_read(self, path: str, stamp: FileStamp) -> tuple[Cursor, bytes]:
+        """A cursor at the end of the file; if it cannot be opened, by its stamp alone."""
         fingerprint, after_newline = Fingerprint(), True
         with suppress(OSError), open_transcript(self._root, path) as file:
-            facts = file.facts()
-            fingerprint = file.fingerprint(facts.size)
-            after_newline = file.line_ends_at(facts.size)
-        cursor = Cursor(path, facts, fingerprint, facts.size, old_until=facts.size)
-        return cursor, Follower.from_offset(facts.size, after_newline=after_newline).snapshot()
+            stamp = file.stamp()
+            fingerprint = file.fingerprint(stamp.size)
+            after_newline = file.line_ends_at(stamp.size)
+        cursor = Cursor(path, stamp, fingerprint, stamp.size, old_until=stamp.size)
+        return cursor, Follower.from_offset(stamp.size, after_newline=after_newline).snapshot()
 
     def _take_follower(self, file: TranscriptFile, cursor: Cursor) -> Follower:
-        """The one in memory if it stands where the cursor does, else that of the snapshot."""
+        """The follower in memory if it is where the cursor is, else one from the snapshot."""
         with self._followers_lock:
             kept = self._followers.pop(cursor.number, None)
-        if kept and kept.next_offset == cursor.facts.size <= file.facts().size:
+        if kept and kept.next_offset == cursor.stamp.size <= file.stamp().size:
             return kept
         snapshot = self._cursors.snapshot(cursor)
         if snapshot:
             with suppress(msgspec.DecodeError):
                 return Follower.restore(snapshot)
-        # A snapshot of another version: what was seen is known by its id.
+        # The snapshot is from another version. Turns stored before are recognised by id.
         after_newline = file.line_ends_at(cursor.old_until)
         return Follower.from_offset(cursor.old_until, after_newline=after_newline)
 
@@ -200,3 +200,24 @@ class TranscriptReader:
             self._followers[cursor.number] = follower
             if len(self._followers) > FOLLOWERS_KEPT:
                 self._followers.popitem(last=False)
+
+
+def old_turns(root: str, cursor: Cursor, *, with_open: bool) -> Iterator[Turn | Abandoned]:
+    """The turns that began before the first start, each to its end, read from the file again.
+
+    A last turn without an ending may still continue: it comes only `with_open`. Raises OSError if
+    the file cannot be read, or holds other content now.
+    """
+    follower = Follower()
+    with open_transcript(root, cursor.path) as file:
+        if not file.matches(cursor):
+            raise FileNotFoundError(errno.ENOENT, "replaced since the first start", cursor.path)
+        for chunk in file.chunks(0, ALL_BYTES):
+            for event in follower.feed(chunk):
+                if isinstance(event, Turn) and event.first_offset >= cursor.old_until:
+                    return
+                if isinstance(event, Turn | Abandoned):
+                    yield event
+    for event in follower.finish() if with_open else follower.settle():
+        if isinstance(event, Turn) and event.first_offset < cursor.old_until:
+            yield event

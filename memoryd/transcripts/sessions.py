@@ -1,8 +1,8 @@
 """The sessions of a project as a person wants to see them, read from their transcripts on demand.
 
-A session belongs to every project that one of its living turns was in. The folder of a transcript
-only says where to look first; what its lines say counts. Texts are masked and stripped: a terminal
-or an editor is one more place where a secret should not stand.
+A session belongs to every project in which one of its live turns took place. The transcript's
+folder only says where to look first; what its lines say counts. Text is masked and stripped of
+invisible characters, since it is shown in terminals and editors. Everything here blocks.
 """
 
 from collections import OrderedDict
@@ -23,7 +23,7 @@ from memoryd.transcripts.rules.assembler import (
     summarize,
 )
 from memoryd.transcripts.rules.turns import Compacted, Turn, TurnPart
-from memoryd.transcripts.scan import sweep
+from memoryd.transcripts.scan import scan
 from memoryd.transcripts.turn_table import root_named
 
 PEEK_BYTES: Final = 256 * 1024
@@ -35,7 +35,7 @@ NEWEST: Final = 200
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
-    """One session in a row; `turns` are those of a person."""
+    """One session as one row; `turns` counts those of a person."""
 
     session_id: str
     path: str
@@ -57,16 +57,16 @@ class Said(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class WholeSession(Session, frozen=True, kw_only=True):
-    """With what was said, oldest first; `parts_left_out` of a very long one stand before that."""
+    """With what was said, oldest first; of a very long one, `parts_left_out` came before that."""
 
     parts: list[Said]
     parts_left_out: int = 0
 
 
 class _Known(msgspec.Struct, frozen=True):
-    """What was found in a file while it was like this."""
+    """What was found in a file while it had this stamp."""
 
-    facts: FileStamp
+    stamp: FileStamp
     projects: frozenset[str]
     session: Session | None
 
@@ -79,13 +79,13 @@ class Sessions:
         self._known: OrderedDict[str, _Known] = OrderedDict()
 
     def of_project(self, cwd: str, limit: int) -> list[Session]:
-        """The newest first."""
+        """Newest first."""
         project = self._root_of(cwd)
-        sighted = sweep(self._root).sighted
+        files = scan(self._root).files
         found: list[Session] = []
-        for path in sorted(sighted, key=lambda path: -sighted[path].mtime_ns):
-            if self._may_belong(path, sighted[path], project):
-                known = self._look_into(path, sighted[path])
+        for path in sorted(files, key=lambda path: -files[path].mtime_ns):
+            if self._may_belong(path, files[path], project):
+                known = self._look_into(path, files[path])
                 if known.session is not None and project in known.projects:
                     found.append(known.session)
             if len(found) == limit:
@@ -94,13 +94,13 @@ class Sessions:
 
     def projects_in(self, folder: str) -> set[str]:
         """The projects in which the newest sessions of one folder of transcripts began."""
-        sighted = sweep(self._root).sighted
-        inside = [path for path in sighted if path.startswith(f"{folder}/")]
-        inside.sort(key=lambda path: -sighted[path].mtime_ns)
-        return {self._began_in(path, sighted[path]) for path in inside[:NEWEST]} - {""}
+        files = scan(self._root).files
+        inside = [path for path in files if path.startswith(f"{folder}/")]
+        inside.sort(key=lambda path: -files[path].mtime_ns)
+        return {self._began_in(path, files[path]) for path in inside[:NEWEST]} - {""}
 
     def show(self, session_id: str) -> WholeSession:
-        """The living branch, tools folded; the id may be cut short."""
+        """The live branch, tool calls folded; a unique prefix of the id is enough."""
         path = self._find(session_id)
         try:
             history = self._history(path)
@@ -108,7 +108,7 @@ class Sessions:
             raise StorageError(f"{self._root}/{path}", "read", error) from error
         session = self._session(path, history)
         if session is None:
-            raise NotFound(f"nothing was said yet in session {session_id}")
+            raise NotFound(f"session {session_id} is still empty")
         parts = list(_newest(conversation(history)))
         said = [Said(part.kind, _clean(part.text), part.at) for part in reversed(parts)]
         return WholeSession(
@@ -118,34 +118,36 @@ class Sessions:
         )
 
     def _find(self, session_id: str) -> str:
-        sighted = sweep(self._root).sighted
+        files = scan(self._root).files
         by_id: dict[str, str] = {}
-        for path in sorted(sighted, key=lambda path: sighted[path].mtime_ns):
+        for path in sorted(files, key=lambda path: files[path].mtime_ns):
             by_id[_id_of(path)] = path
-        fitting = [one for one in by_id if session_id and one.startswith(session_id)]
+        matching = [one for one in by_id if session_id and one.startswith(session_id)]
         if session_id in by_id:
             return by_id[session_id]
-        if len(fitting) > 1:
-            choices = ", ".join(sorted(fitting)[:5])
-            raise InvalidInput(f"{session_id!r} fits several sessions", hint=f"say one: {choices}")
-        if not fitting:
+        if len(matching) > 1:
+            choices = ", ".join(sorted(matching)[:5])
+            raise InvalidInput(
+                f"{session_id!r} matches several sessions", hint=f"use one of {choices}"
+            )
+        if not matching:
             raise NotFound(
                 f"there is no session {session_id!r}", hint="memoryd sessions lists them"
             )
-        return by_id[fitting[0]]
+        return by_id[matching[0]]
 
-    def _may_belong(self, path: str, facts: FileStamp, project: str) -> bool:
-        """Whether the session began in the project, or is known to have been there later."""
+    def _may_belong(self, path: str, stamp: FileStamp, project: str) -> bool:
+        """Whether the session began in the project, or is known to have moved there later."""
         known = self._known.get(path)
         if known is not None and project in known.projects:
             return True
-        return self._began_in(path, facts) == project
+        return self._began_in(path, stamp) == project
 
-    def _began_in(self, path: str, facts: FileStamp) -> str:
+    def _began_in(self, path: str, stamp: FileStamp) -> str:
         inode, first = self._first_projects.get(path, (0, ""))
-        if inode != facts.inode or not first:
+        if inode != stamp.inode or not first:
             first = self._first_project(path)
-            self._first_projects[path] = (facts.inode, first)
+            self._first_projects[path] = (stamp.inode, first)
         return first
 
     def _first_project(self, path: str) -> str:
@@ -158,16 +160,16 @@ class Sessions:
             return ""
         return ""
 
-    def _look_into(self, path: str, facts: FileStamp) -> _Known:
+    def _look_into(self, path: str, stamp: FileStamp) -> _Known:
         known = self._known.get(path)
-        if known is None or known.facts != facts:
+        if known is None or known.stamp != stamp:
             try:
                 history = self._history(path)
             except OSError:
                 history = []
             cwds = {event.cwd for event in history if isinstance(event, Turn)}
             projects = frozenset(root_named(cwd, self._root_of) for cwd in cwds)
-            known = _Known(facts, projects, self._session(path, history))
+            known = _Known(stamp, projects, self._session(path, history))
             self._known[path] = known
             if len(self._known) > KEPT:
                 self._known.popitem(last=False)
@@ -194,7 +196,7 @@ def _id_of(path: str) -> str:
 
 
 def _newest(parts: list[TurnPart]) -> Iterator[TurnPart]:
-    """Backwards, as many as can be shown."""
+    """Newest first, as many as can be shown."""
     chars = 0
     for part in reversed(parts):
         chars += len(part.text)
@@ -204,11 +206,11 @@ def _newest(parts: list[TurnPart]) -> Iterator[TurnPart]:
 
 
 def _first_words(history: Iterable[Turn | Compacted]) -> str:
-    """Masked before they are cut: a secret that a cut went through is not recognised."""
+    """Masked before shortening: a secret cut in two is not recognised."""
     prompts = (part.text for event in history if isinstance(event, Turn) for part in event.prompts)
     return _clean(next(prompts, "")[:MASKED_CHARS])[:FIRST_WORDS_CHARS]
 
 
 def _clean(text: str) -> str:
-    stop_if_cancelled()  # masking all that was said takes a while
+    stop_if_cancelled()  # masking a whole session takes a while
     return presentable(text)

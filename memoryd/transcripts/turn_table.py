@@ -1,17 +1,17 @@
 """The table of turns: every turn that was seen, once, until it is extracted.
 
-- A turn's id is the uuid of its opening line, whatever file it stands in. The first sight of it
-  counts; every later one is ignored.
+- A turn's id is the uuid of its opening line, whatever file it is in. A turn counts when it is
+  first seen; later copies are ignored.
 - `pending` turns wait for extraction and carry their content. The other states are final: `done`,
   `skipped` (on purpose), `parked` (failed too often), `abandoned` (a rewind left it on a dead
-  branch). The id stays for good, the content only while the turn can still be tried.
-- `old` turns were there before the first start. Only an import makes them pending, and imported
-  turns come after live ones.
-- A turn leaves in one transaction, with everything that is known about it by then. Until that it
-  is found again, whatever happens.
-- A start is recorded as a crash before the work begins, and the record is taken back when the work
-  ends. So the next daemon knows which turns the last one died on.
-- The assistant's last words of a session are kept: the next turn may refer to them.
+  branch). The id stays forever, the content only while the turn may still be tried.
+- `old` turns existed before the first start. Only an import makes them pending, and imported turns
+  come after live ones.
+- A turn leaves the queue in one transaction with its result. Until then it is found again after
+  any crash.
+- Before work begins it is recorded as a crash, and the record is removed when the work ends. So
+  the next daemon knows which turns the last one crashed on.
+- The assistant's last message of each session is kept: the next turn may refer to it.
 """
 
 import zlib
@@ -51,7 +51,7 @@ class ParkedTurn(msgspec.Struct, frozen=True):
 
 
 def root_named(cwd: str, root_of: Callable[[str], str]) -> str:
-    """The root of the project that a line names; empty if it names no usable directory."""
+    """The root of the project that a line's cwd is in; empty if the cwd is not usable."""
     try:
         return root_of(cwd)
     except InvalidInput:
@@ -65,17 +65,17 @@ class TurnTable:
     # --- in ---------------------------------------------------------------------------------------
 
     def add(self, found: Iterable[QueuedTurn], *, at: float) -> list[QueuedTurn]:
-        """Those that are new; a turn without a project is seen and skipped."""
+        """Stores turns and returns the new ones; a turn without a project is stored as skipped."""
         with self._database.transaction():
             return [one for one in found if self._insert(one, at)]
 
     def add_imported(self, found: Iterable[QueuedTurn], *, at: float) -> list[QueuedTurn]:
-        """Those that were not worked on before; old ones become pending."""
+        """Stores turns and returns those now pending: new ones, and old ones not extracted yet."""
         with self._database.transaction():
             return [one for one in found if self._insert(one, at, imported=True)]
 
     def add_old(self, turns: Iterable[Turn], path: str, *, at: float) -> None:
-        """Makes the ids of turns known that are not to be worked on."""
+        """Records the ids of turns that are not to be extracted."""
         self._database.run_many(
             "insert into turns (id, session_id, path, started, ended, ending, state, at)"
             " values (?, ?, ?, ?, ?, ?, 'old', ?) on conflict (id) do nothing",
@@ -83,7 +83,7 @@ class TurnTable:
         )
 
     def abandon(self, turn_id: str, path: str) -> None:
-        """A fork that abandons its copy says nothing about the turn in its own transcript."""
+        """Only by the turn's own transcript: a fork that abandons its copy changes nothing."""
         session_id = path.rpartition("/")[2].removesuffix(".jsonl")
         self._database.run(
             "update turns set state = 'abandoned', packed = null"
@@ -94,18 +94,18 @@ class TurnTable:
         )
 
     def last_project(self, session_id: str) -> str:
-        """Of the session's newest turn; empty where none was seen."""
+        """The project of the session's newest turn; empty if it has none."""
         sql = "select project from turns where session_id = ? order by number desc limit 1"
         rows = self._database.run(sql, session_id)
         return msgspec.convert(rows, list[tuple[str]])[0][0] if rows else ""
 
     def projects(self) -> list[str]:
-        """The roots of all projects that a turn was ever seen of."""
+        """The roots of all projects that ever had a turn."""
         rows = self._database.run("select distinct project from turns where project != ''")
         return [root for (root,) in msgspec.convert(rows, list[tuple[str]])]
 
     def states(self, ids: Sequence[str]) -> dict[str, TurnState]:
-        """Of those among these turns that were seen."""
+        """The states of these turns; unknown ids are left out."""
         sql = "select id, state from turns where id = ?"
         rows = [row for turn_id in ids for row in self._database.run(sql, turn_id)]
         return dict(msgspec.convert(rows, list[tuple[str, TurnState]]))
@@ -113,7 +113,7 @@ class TurnTable:
     # --- out --------------------------------------------------------------------------------------
 
     def waiting(self) -> list[WaitingTurn]:
-        """All pending turns in the order of their work: live ones first, then imported ones."""
+        """All pending turns in order: live ones first, then imported ones."""
         rows = self._database.run(
             "select id, project, session_id, ending in ('answered', 'local_command'),"
             " coalesce(failures, 0), coalesce(deaths, 0)"
@@ -126,7 +126,7 @@ class TurnTable:
         ]
 
     def turn(self, turn_id: str) -> Turn | None:
-        """The content of one that still waits."""
+        """The content of a pending turn."""
         rows = self._database.run(
             "select packed from turns where id = ? and state = 'pending'", turn_id
         )
@@ -134,7 +134,7 @@ class TurnTable:
         return _decode(zlib.decompress(found[0][0])) if found else None
 
     def begin(self, ids: Sequence[str], at: float) -> float | None:
-        """Notes that these are being worked on; when they were first, if this is not the first."""
+        """Records a start of work; returns when it first started, if this is a retry."""
         with self._database.transaction():
             before = [row for one in ids for row in self._began(one)]
             self._database.run_many(
@@ -145,13 +145,13 @@ class TurnTable:
         return min(before, default=None)
 
     def let_go(self, ids: Sequence[str]) -> None:
-        """The work on these ended without a result, and nobody died of it."""
+        """Work on these ended without a result and without a crash."""
         self._database.run_many(
             "update tries set deaths = 0 where turn_id = ?", [(turn_id,) for turn_id in ids]
         )
 
     def fail(self, ids: Sequence[str], parked: Sequence[str], reason: str, at: float) -> None:
-        """One more failure of each, which was the last one for some."""
+        """Counts one more failure for each, and parks those that failed too often."""
         with self._database.transaction():
             self._database.run_many(
                 "insert into tries (turn_id, failures, first_began) values (?, 1, ?)"
@@ -167,11 +167,11 @@ class TurnTable:
         )
 
     def finish(self, turns: Sequence[Turn], reason: str, at: float) -> None:
-        """These are extracted: now, and not before, the cursor has passed them."""
+        """These are extracted and never tried again."""
         self._end(turns, "done", reason, at)
 
     def skip(self, turn: Turn, reason: str, at: float) -> None:
-        """It is not worth extracting; what was said in it may still be answered to."""
+        """Not worth extracting; its last message is kept, since the next turn may refer to it."""
         self._end([turn], "skipped", reason, at)
 
     def last_words(self, session_id: str) -> str:
@@ -187,7 +187,7 @@ class TurnTable:
         return [ParkedTurn(*row) for row in msgspec.convert(rows, list[tuple[str, str, str, str]])]
 
     def retry_parked(self) -> int:
-        """Gives every parked turn its tries back; how many there were."""
+        """Makes every parked turn pending again, with its retries reset; returns how many."""
         with self._database.transaction():
             rows = self._database.run(
                 "update turns set state = 'pending', reason = ''"

@@ -1,4 +1,4 @@
-"""Which transcripts are to be looked at next: now or later, each by one worker at a time."""
+"""Which transcripts to read next, now or later, each by one worker at a time."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ import anyio
 
 
 class WorkQueue:
-    """First come, first served. What is added while it is being worked on comes up once more."""
+    """First come, first served. A path added while a worker has it comes up once more."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, None] = {}
@@ -31,7 +31,7 @@ class WorkQueue:
 
     @contextmanager
     def working_on(self, path: str) -> Iterator[None]:
-        """Around the work on a path that `next` gave."""
+        """Wraps the work on a path returned by `next`."""
         try:
             yield
         finally:
@@ -39,20 +39,20 @@ class WorkQueue:
             self._added.set()
 
     async def next(self) -> str:
-        """Waits for something to do; nobody else gets the same until the work on it is over."""
+        """Waits for a path; no other worker gets it until the work on it is done."""
         while True:
-            self._ripen()
+            self._promote_due()
             for path in self._waiting:
                 if path not in self._busy:
                     del self._waiting[path]
                     self._busy.add(path)
                     return path
             if self._added.is_set():
-                self._added = anyio.Event()  # one for all workers: whoever comes next wakes them
+                self._added = anyio.Event()  # shared: the next addition wakes all workers
             next_at = self._later[0][0] if self._later else inf
             with anyio.CancelScope(deadline=next_at):
                 await self._added.wait()
 
-    def _ripen(self) -> None:
+    def _promote_due(self) -> None:
         while self._later and self._later[0][0] <= anyio.current_time():
             self._waiting.setdefault(heappop(self._later)[1])

@@ -17,7 +17,7 @@ SNIPPETS = [
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(SNIPPETS), min_size=1, max_size=6))
-def test_words_are_those_of_a_shell(snippets: list[str]) -> None:
+def test_words_are_split_as_a_shell_splits_them(snippets: list[str]) -> None:
     line = "".join(snippets)
     try:
         words = words_of(line)
@@ -58,7 +58,7 @@ def test_no_long_option_is_taken(name: str) -> None:
 
 
 @given(st.text(max_size=60))
-def test_no_text_at_all_is_an_error_of_ours(line: str) -> None:
+def test_no_command_line_raises_anything_but_denied(line: str) -> None:
     try:
         command = simple_command(line)
     except Denied:

@@ -27,14 +27,14 @@ from memoryd.agent.rules.globs import Glob, TooManyAlternatives, fixed_part, ste
         ("{a}", ["{a}"], ["a"]),
     ],
 )
-def test_patterns_fit(pattern: str, fitting: list[str], others: list[str]) -> None:
+def test_patterns_match(pattern: str, fitting: list[str], others: list[str]) -> None:
     glob = Glob(pattern)
     assert [path for path in fitting if not glob.fits(path)] == []
     assert [path for path in others if glob.fits(path)] == []
 
 
 @given(st.text("ab*?.", max_size=8), st.text("ab.", max_size=10))
-def test_a_step_fits_as_a_regular_expression_would(pattern: str, name: str) -> None:
+def test_a_step_matches_as_a_regular_expression_would(pattern: str, name: str) -> None:
     expression = "".join({"*": ".*", "?": "."}.get(sign, re.escape(sign)) for sign in pattern)
     assert step_fits(pattern, name) == bool(re.fullmatch(expression, name))
 

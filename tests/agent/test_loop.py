@@ -299,7 +299,7 @@ async def test_a_call_that_makes_no_sense_is_answered_in_fixed_words(
     assert tools.ran == []
 
 
-async def test_a_field_too_many_is_forgiven() -> None:
+async def test_an_unknown_field_is_ignored() -> None:
     tools = Tools()
     call = Call("Read", {"file_path": "a", "description": "why"})
     async with stack([asks(call), says("ok")]) as over:
@@ -449,13 +449,13 @@ def marks_of(turns: tuple[UserTurn | AssistantTurn, ...]) -> list[list[bool]]:
 
 
 @pytest.mark.parametrize(("given", "left"), [(0, 2), (2, 2), (3, 1), (4, 0)])
-def test_no_request_has_more_than_four_marks(given: int, left: int) -> None:
+def test_no_request_has_more_than_four_cache_marks(given: int, left: int) -> None:
     system = tuple(Text(str(n), cache_here=True) for n in range(given))
     turns = tuple(UserTurn((Text("a"), Text("b"))) for _ in range(3))
     assert sum(sum(marks) for marks in marks_of(with_cache_marks(system, turns))) == left
 
 
-def test_marks_stand_at_the_ends_of_the_last_two_user_turns() -> None:
+def test_cache_marks_are_at_the_ends_of_the_last_two_user_turns() -> None:
     turns = (
         UserTurn((Text("shared", cache_here=True), Text("new"))),
         AssistantTurn(b"[]"),

@@ -58,7 +58,7 @@ def test_long_texts_and_long_lines_are_cut_with_a_note() -> None:
     assert numbered("a\nb\n", 3, 10) == "(nothing there: 2 lines in all)"
 
 
-async def test_no_path_leads_a_reader_out(box: Sandbox) -> None:
+async def test_no_path_lets_a_read_escape(box: Sandbox) -> None:
     box.put("ok.txt", "x")
     for path in HOSTILE_PATHS:
         for said in (
@@ -88,7 +88,7 @@ async def test_links_are_followed_inside_and_never_out(box: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("data", [b"\x7fELF\0\0", b"text\0text", "utf-16".encode("utf-16")])
-async def test_what_is_no_text_is_not_shown(box: Sandbox, data: bytes) -> None:
+async def test_what_is_not_text_is_not_shown(box: Sandbox, data: bytes) -> None:
     box.put("a.bin", data)
     assert "it is no text" in await box.said("Read", file_path="a.bin")
     assert "nothing fits" in await box.said("Grep", pattern=".", path=str(box.project))
@@ -171,7 +171,7 @@ async def test_secrets_are_masked_in_all_that_is_shown(box: Sandbox) -> None:
     assert "last" in shown[5]
 
 
-async def test_what_stands_only_inside_a_secret_is_not_found(box: Sandbox) -> None:
+async def test_what_matches_only_inside_a_secret_is_not_found(box: Sandbox) -> None:
     box.put("notes.txt", f"token = {TOKEN}\n")
     for pattern in (TOKEN[6:14], "(?<=ghp_).*", f"ghp_{TOKEN[4]}"):
         assert await box.call("Grep", pattern=pattern, path="notes.txt") == "nothing fits"
@@ -197,7 +197,7 @@ async def test_invisible_characters_are_not_shown(box: Sandbox) -> None:
         assert "plain[31m text" in said
 
 
-async def test_matches_stand_under_their_file_with_line_numbers(box: Sandbox) -> None:
+async def test_matches_are_listed_under_their_file_with_line_numbers(box: Sandbox) -> None:
     a = box.put("src/a.py", "import os\n\ndef main() -> None: ...\n")
     b = box.put("src/b.py", "def other(): ...\n")
     box.put("src/c.js", "def not_python\n")
@@ -230,7 +230,7 @@ async def test_a_pattern_that_never_ends_is_ended(
     assert "took too long" in said or said == "nothing fits"
 
 
-async def test_a_pattern_that_is_none_is_refused_in_words(box: Sandbox) -> None:
+async def test_an_invalid_pattern_is_refused_in_words(box: Sandbox) -> None:
     for pattern in ("(", "*", "[a", "(?P<x", "x" * 1001, ""):
         assert "pattern" in await box.said("Grep", pattern=pattern) or box.last_reason
         assert box.last_reason == "bad-pattern"
@@ -311,7 +311,7 @@ async def test_a_name_that_would_forge_a_line_is_not_listed(box: Sandbox) -> Non
     assert await box.call("Glob", pattern="*", path=str(box.project)) == "nothing fits"
 
 
-async def test_a_reader_is_not_raced_out_of_the_project(box: Sandbox) -> None:
+async def test_a_race_does_not_let_a_read_escape_the_project(box: Sandbox) -> None:
     box.put("sub/canary.md", "harmless")
     (box.outside / "trap").symlink_to(box.outside)
     read = 0

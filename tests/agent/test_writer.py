@@ -98,7 +98,7 @@ async def test_a_path_in_full_is_the_same_file_also_through_a_linked_home(tmp_pa
             assert "Use tabs" in said
 
 
-async def test_no_path_leads_a_writer_out(box: Sandbox) -> None:
+async def test_no_path_lets_a_write_escape(box: Sandbox) -> None:
     before = box.everything_outside()
     for path in HOSTILE_PATHS:
         for place in (path, f"{box.memory}/{path}"):
@@ -115,7 +115,7 @@ async def test_no_path_leads_a_writer_out(box: Sandbox) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(st.sampled_from("./\\~ab\0\n-_M.mdé\u200b{}*$ "), max_size=24))
-def test_no_name_at_all_leads_out(name: str) -> None:
+def test_no_name_escapes(name: str) -> None:
     """What a path is taken to mean lies beneath the folder, whoever resolves it afterwards."""
     try:
         file = file_to_write(name, ("/m/memory",))
@@ -155,7 +155,7 @@ async def test_a_version_that_has_gone_stale_is_not_changed(box: Sandbox) -> Non
     assert place.read_text() == theirs
 
 
-async def test_ones_own_write_counts_as_read(box: Sandbox) -> None:
+async def test_a_run_s_own_write_counts_as_a_read(box: Sandbox) -> None:
     await box.call("Write", file_path="a.md", content=memory_text("One."))
     await box.call("Edit", file_path="a.md", old_string="One.", new_string="Two.")
     await box.call("Write", file_path="a.md", content=memory_text("Three."))
@@ -230,7 +230,9 @@ async def test_an_edit_that_would_grow_without_end_is_refused_before_it_does(box
         (memory_text("x" * 300_000), "too-large"),
     ],
 )
-async def test_what_is_no_memory_is_not_written(tmp_path: Path, content: str, reason: str) -> None:
+async def test_what_is_not_a_memory_is_not_written(
+    tmp_path: Path, content: str, reason: str
+) -> None:
     with sandbox(tmp_path, RunLimits(written_bytes=10_000_000)) as box:
         with pytest.raises(ToolError):
             await box.call("Write", file_path="a.md", content=content)
@@ -256,7 +258,7 @@ async def test_a_secret_in_a_memory_is_masked_and_the_model_told(box: Sandbox) -
     assert "Use it." in (box.memory / "a.md").read_text()
 
 
-async def test_a_writer_is_not_raced_out_of_the_memory(box: Sandbox) -> None:
+async def test_a_race_does_not_let_a_write_escape_the_memory(box: Sandbox) -> None:
     (box.memory / "sub").mkdir()
     (box.outside / "trap").symlink_to(box.outside)
     written = 0
@@ -270,7 +272,7 @@ async def test_a_writer_is_not_raced_out_of_the_memory(box: Sandbox) -> None:
     assert [path.name for path in box.outside.iterdir() if path.suffix == ".md"] == ["canary.md"]
 
 
-async def test_only_a_disk_that_fails_is_called_one(
+async def test_only_a_disk_error_is_reported_as_one(
     box: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long, new = "a" * 300 + ".md", memory_text("x")
@@ -290,7 +292,7 @@ async def test_only_a_disk_that_fails_is_called_one(
 
 
 @pytest.mark.skipif(not landlock_abi(), reason="this kernel has no Landlock")
-async def test_the_kernel_holds_a_writer_whose_checks_are_gone(box: Sandbox) -> None:
+async def test_the_kernel_confines_a_writer_whose_checks_are_removed(box: Sandbox) -> None:
     class Astray(Store):
         def write(self, directory: MemoryDirectory, *args: object, **more: object) -> Stored:
             (box.outside / "canary.md").write_text("overwritten")

@@ -1,4 +1,4 @@
-"""The same texts come out, however the bytes came in."""
+"""The same texts come out, however the bytes arrive."""
 
 import pytest
 from hypothesis import given
@@ -56,7 +56,7 @@ def test_headers_may_be_of_any_case_and_more_than_one() -> None:
     ],
     ids=lambda data: repr(data[:24]),
 )
-def test_what_no_framing_allows_is_refused(data: bytes) -> None:
+def test_invalid_framing_is_refused(data: bytes) -> None:
     with pytest.raises(FramingError):
         Frames().feed(data)
 

@@ -1,9 +1,9 @@
-"""The door stays where clients look for it, whatever happens to its file."""
+"""The socket stays where clients look for it, whatever happens to its file."""
 
 import json
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import anyio
@@ -35,16 +35,16 @@ async def pong(_: Params) -> object:
 
 
 @asynccontextmanager
-async def opened(path: anyio.Path, handed_over: list[socket.socket]) -> AsyncIterator[None]:
-    with DaemonListener(str(path), handed_over, check_seconds=TINY_SECONDS) as door:
+async def opened(path: anyio.Path, inherited: list[socket.socket]) -> AsyncIterator[None]:
+    with DaemonListener(str(path), inherited, check_seconds=TINY_SECONDS) as listener:
         async with anyio.create_task_group() as tasks:
-            await door.open(Server(pong, Subscriptions(), root_of), tasks)
+            await listener.open(Server(pong, Subscriptions(), root_of), tasks)
             with anyio.fail_after(WAIT_SECONDS):
                 yield
             tasks.cancel_scope.cancel()
 
 
-async def test_a_folder_that_became_a_file_is_a_socket_that_is_gone(path: anyio.Path) -> None:
+async def test_a_folder_replaced_by_a_file_counts_as_a_lost_socket(path: anyio.Path) -> None:
     bound = BoundSocket(str(path))
     assert bound.is_in_place()
     await path.parent.rename(f"{path.parent}.old")
@@ -58,14 +58,17 @@ async def answers(path: anyio.Path) -> bool:
         await stream.send(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
         answer = json.loads(await stream.receive())
         await stream.send_eof()
-        with pytest.raises(anyio.EndOfStream):  # the server has let go of it as well
+        with pytest.raises(anyio.EndOfStream):  # the server has closed it too
             await stream.receive()
     return bool(answer["result"] == "pong")
 
 
 async def is_back(path: anyio.Path) -> None:
-    while not await path.is_socket():
-        pass
+    while True:
+        with suppress(OSError):  # not there yet, or bound and not listening yet
+            await (await anyio.connect_unix(path)).aclose()
+            return
+        await anyio.lowlevel.checkpoint()
 
 
 async def test_a_removed_socket_comes_back_each_time_and_answers(path: anyio.Path) -> None:
@@ -76,13 +79,13 @@ async def test_a_removed_socket_comes_back_each_time_and_answers(path: anyio.Pat
             assert await answers(path)
 
 
-async def test_a_planted_file_is_left_and_the_door_comes_back_after_it(path: anyio.Path) -> None:
+async def test_a_planted_file_is_kept_and_the_socket_comes_back_after_it(path: anyio.Path) -> None:
     with capture_logs() as lines:
         async with opened(path, []):
             planted = path.with_name("planted")
             await planted.write_text("mine")
             await planted.rename(path)
-            while [line["event"] for line in lines].count("socket-not-put-back") < 2:
+            while [line["event"] for line in lines].count("socket-not-recreated") < 2:
                 await anyio.lowlevel.checkpoint()
             assert await path.read_text() == "mine"
             await path.unlink()
@@ -100,7 +103,7 @@ async def test_a_lost_socket_is_closed(path: anyio.Path) -> None:
             await anyio.connect_unix(kept)
 
 
-async def test_two_sockets_handed_over_are_both_answered(path: anyio.Path) -> None:
+async def test_two_inherited_sockets_are_both_answered(path: anyio.Path) -> None:
     places = [path.with_name("one.sock"), path.with_name("two.sock")]
     given = [socket.socket(socket.AF_UNIX) for _ in places]
     for one, place in zip(given, places, strict=True):
@@ -113,12 +116,30 @@ async def test_two_sockets_handed_over_are_both_answered(path: anyio.Path) -> No
     assert [await place.exists() for place in places] == [True, True]
 
 
-async def test_a_closed_door_looks_after_its_place_no_more(path: anyio.Path) -> None:
+async def test_a_closed_listener_does_not_recreate_its_socket(path: anyio.Path) -> None:
     with (
         anyio.fail_after(WAIT_SECONDS),
-        DaemonListener(str(path), [], check_seconds=TINY_SECONDS) as door,
+        DaemonListener(str(path), [], check_seconds=TINY_SECONDS) as listener,
     ):
         async with anyio.create_task_group() as tasks:
-            await door.open(Server(pong, Subscriptions(), root_of), tasks)
-            door.close()
+            await listener.open(Server(pong, Subscriptions(), root_of), tasks)
+            listener.close()
+    assert not await path.exists()
+
+
+async def test_a_listener_closed_while_it_recreates_its_socket_leaves_none(
+    path: anyio.Path,
+) -> None:
+    with (
+        anyio.fail_after(WAIT_SECONDS),
+        capture_logs() as lines,
+        DaemonListener(str(path), [], check_seconds=TINY_SECONDS) as listener,
+    ):
+        async with anyio.create_task_group() as tasks:
+            await listener.open(Server(pong, Subscriptions(), root_of), tasks)
+            await path.unlink()
+            while not lines:  # from this line on, a thread binds the new socket
+                await anyio.lowlevel.checkpoint()
+            listener.close()
+    assert [line["event"] for line in lines] == ["socket-lost"]
     assert not await path.exists()

@@ -1,4 +1,4 @@
-"""The log: no secret gets in, whoever wrote the line, and a traceback says what was raised."""
+"""The log: no secret gets in, whatever wrote the line, and a traceback names the exception."""
 
 import json
 import logging
@@ -64,7 +64,7 @@ def test_numbers_lists_and_dicts_keep_their_shape(lines: Lines) -> None:
     assert (line["value"], line["count"]) == (value, 3)
 
 
-def test_a_value_without_end_does_not_fail_its_caller(lines: Lines) -> None:
+def test_an_endless_value_does_not_fail_its_caller(lines: Lines) -> None:
     endless: list[object] = []
     endless.append(endless)
     structlog.get_logger("memoryd.test").warning("happened", value=endless)

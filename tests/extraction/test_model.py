@@ -478,7 +478,7 @@ async def test_at_the_cap_turns_wait_and_go_on_by_themselves(home: Path) -> None
             assert here.finished[-1].reason == "budget"
             assert pause is not None
             assert pause.reason == "day-cap"
-            assert "budget of the day" in report.problems[0]
+            assert "daily budget" in report.problems[0]
             assert (report.waiting, report.parked) == (1, 0)
             spent = await here.ledger.spent(here.today())
             assert 0 < spent.today_usd <= 0.0055

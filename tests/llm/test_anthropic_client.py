@@ -307,7 +307,9 @@ async def test_a_compatible_server_is_asked_for_json_in_words(connect: Connect) 
 @pytest.mark.parametrize(
     "text", ["", "no", "}{", '{"selected_memories": "a"}', '{"selected_memories": ["a"', "[1]"]
 )
-async def test_json_that_does_not_fit_is_no_answer(connect: Connect, text: str) -> None:
+async def test_json_that_does_not_match_the_schema_is_unreadable(
+    connect: Connect, text: str
+) -> None:
     with ScriptedModel([says(text)]) as server:
         answer = await connect(server.base_url).complete(request(answer_type=Selection), 10.0)
     with pytest.raises(AnswerUnreadable):
@@ -397,13 +399,13 @@ def test_loopback_is_not_forbidden(host: str) -> None:
         "http://x:99999",
     ],
 )
-def test_a_url_that_is_none_is_a_config_error(base_url: str) -> None:
+def test_an_invalid_url_is_a_config_error(base_url: str) -> None:
     with pytest.raises(ConfigError, match="base_url"):
         endpoint_at(base_url, CREDENTIALS)
 
 
 @pytest.mark.parametrize("key", ["", "two words", "line\nbreak", "schlüssel"])
-def test_a_key_that_is_none_is_named_without_being_shown(key: str) -> None:
+def test_an_invalid_key_is_reported_without_being_shown(key: str) -> None:
     with pytest.raises(ConfigError) as caught:
         endpoint_at("http://localhost", Credentials(api_key=Secret(key)))
     assert not key or key not in caught.value.message + caught.value.hint
@@ -456,12 +458,12 @@ UNREADABLE = [
 ]
 
 
-def test_the_readable_twin_of_the_unreadable_is_read() -> None:
+def test_the_valid_message_that_the_bad_ones_are_made_from_is_read() -> None:
     assert read_answer(WHOLE % CALL).outcome == "complete"
 
 
 @pytest.mark.parametrize("body", UNREADABLE, ids=range(len(UNREADABLE)))
-def test_bytes_that_are_no_message_are_no_answer(body: bytes) -> None:
+def test_bytes_that_are_not_a_message_are_unreadable(body: bytes) -> None:
     with pytest.raises(AnswerUnreadable):
         read_answer(body)
 
@@ -481,7 +483,9 @@ def test_bytes_that_are_no_message_are_no_answer(body: bytes) -> None:
         ("refusal", "refused"),
     ],
 )
-def test_only_a_known_end_is_an_end(stop_reason: str | None, outcome: str) -> None:
+def test_only_a_known_stop_reason_completes_an_answer(
+    stop_reason: str | None, outcome: str
+) -> None:
     body = {
         "role": "assistant",
         "content": [{"type": "tool_use", "id": "t", "name": "Look", "input": {}}],

@@ -1,4 +1,4 @@
-"""Prices, caps and the breaker as rules; and the guards that keep them, over any run of luck."""
+"""Prices, caps and the breaker as rules; and the guards that enforce them, whatever happens."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
 
@@ -71,7 +71,7 @@ def test_cache_prices_of_the_settings_outrank_the_factors() -> None:
     assert cost_usd(usage, price) == pytest.approx(5.0)
 
 
-def test_a_long_prompt_is_dearer_as_a_whole() -> None:
+def test_the_whole_of_a_long_prompt_has_the_long_price() -> None:
     price = DEFAULT_PRICES["claude-haiku-5-5"]
     just_short = Usage(input_tokens=10_000, cache_read_tokens=90_000, output_tokens=1000)
     just_long = Usage(input_tokens=10_001, cache_read_tokens=90_000, output_tokens=1000)
@@ -166,7 +166,7 @@ def test_five_failures_in_a_row_open_the_breaker_for_ten_minutes() -> None:
     assert may_call(breaker, 1600.0).allowed
 
 
-def test_a_success_between_failures_starts_the_count_anew() -> None:
+def test_a_success_between_failures_resets_the_count() -> None:
     breaker = Breaker()
     for _ in range(20):
         for _ in range(4):
@@ -208,7 +208,7 @@ class Crash(BaseException):
 
 
 class Fate(msgspec.Struct, frozen=True):
-    """What becomes of one call: an answer of this usage, or an error."""
+    """The result of one call: an answer with this usage, or an error."""
 
     usage: Usage = Usage(100, 100)
     error: BaseException | None = None
@@ -255,7 +255,7 @@ fates = st.lists(
 
 
 @given(fates)
-def test_over_any_luck_the_cap_is_passed_by_at_most_one_call(luck: list[Fate]) -> None:
+def test_the_cap_is_exceeded_by_at_most_one_call_whatever_happens(luck: list[Fate]) -> None:
     async def live() -> None:
         provider, ledger, clock = FatedProvider(luck), MemoryLedger(), SteppedClock(NOON)
         guard = metered(provider, ledger, clock)
@@ -295,7 +295,7 @@ async def test_jobs_side_by_side_do_not_both_take_the_last_cent() -> None:
     assert (provider.calls, refused) == (3, 17)
 
 
-async def test_a_call_is_on_the_ledger_before_it_is_made() -> None:
+async def test_a_call_is_debited_before_it_is_made() -> None:
     ledger = MemoryLedger()
     seen: list[float] = []
 
@@ -370,7 +370,7 @@ async def test_a_new_day_brings_a_new_budget() -> None:
     budget = Budget(usd_per_day=cost_usd(usage, PRICE), usd_per_month=15.0)
     guard = MeteredProvider(provider, ledger, budget, PRICES, now=clock.now)
     await guard.complete(request(), 10.0)
-    with pytest.raises(BudgetReached, match="day") as caught:
+    with pytest.raises(BudgetReached, match="daily") as caught:
         await guard.complete(request(), 10.0)
     clock.step(caught.value.until - clock.now().timestamp())
     await guard.complete(request(), 10.0)
@@ -452,7 +452,7 @@ def patient(provider: FatedProvider, clock: SteppedClock) -> PatientProvider:
     )
 
 
-async def test_patience_asks_three_times_with_growing_waits() -> None:
+async def test_a_call_is_tried_three_times_with_growing_waits() -> None:
     provider, clock = FatedProvider([Fate(error=DOWN_FREE)]), SteppedClock(NOON)
     with pytest.raises(ProviderDown):
         await patient(provider, clock).complete(request())
@@ -460,7 +460,7 @@ async def test_patience_asks_three_times_with_growing_waits() -> None:
     assert clock.slept == [1.0, 1.5]
 
 
-async def test_patience_never_outlasts_its_deadline() -> None:
+async def test_retries_never_outlast_the_deadline() -> None:
     paused = ProviderPaused("wait", "", 120.0, retryable=True)
     provider, clock = FatedProvider([Fate(error=paused)]), SteppedClock(NOON)
     with pytest.raises(ProviderPaused):
@@ -470,7 +470,7 @@ async def test_patience_never_outlasts_its_deadline() -> None:
     assert provider.deadlines == [120.0, 59.5]
 
 
-async def test_patience_does_not_wait_for_what_will_not_change() -> None:
+async def test_what_will_not_change_is_not_retried() -> None:
     for error in (
         AnswerUnreadable("no"),
         ProviderRefused("no", "", whole_account=False),
@@ -483,7 +483,7 @@ async def test_patience_does_not_wait_for_what_will_not_change() -> None:
         assert (provider.calls, clock.slept) == (1, [])
 
 
-async def test_patience_finds_a_server_that_comes_back() -> None:
+async def test_a_retry_finds_a_server_that_comes_back() -> None:
     provider, clock = FatedProvider([Fate(error=DOWN_DEAR), Fate()]), SteppedClock(NOON)
     assert (await patient(provider, clock).complete(request())).outcome == "complete"
 

@@ -1,4 +1,4 @@
-"""The prompts: one lasting prefix, and a frame that no quotation can break out of."""
+"""The prompts: one stable prefix, and a frame that no quotation can break out of."""
 
 from datetime import UTC, date, datetime
 
@@ -34,12 +34,12 @@ def test_the_system_prompt_is_long_enough_to_be_cached_and_short_enough_to_pay_f
 
 
 def lasting(blocks: tuple[Text, ...]) -> tuple[Text, ...]:
-    """What stands up to the last mark."""
+    """Everything up to the last cache mark."""
     marks = [index for index, block in enumerate(blocks) if block.cache_here]
     return blocks[: marks[-1] + 1]
 
 
-def test_the_marked_prefix_outlasts_new_messages_and_midnight() -> None:
+def test_the_cached_prefix_survives_new_messages_and_midnight() -> None:
     one = extraction_opening(PLACE, MANIFEST, ["@person\n| hi"], FRIDAY)
     two = extraction_opening(PLACE, MANIFEST, ["@person\n| bye"], SATURDAY)
     assert lasting(one) == lasting(two)
@@ -48,7 +48,7 @@ def test_the_marked_prefix_outlasts_new_messages_and_midnight() -> None:
     assert lasting(dreams[0]) == lasting(dreams[1])
 
 
-def test_openings_and_system_leave_marks_for_the_turns() -> None:
+def test_openings_and_system_leave_cache_marks_for_the_turns() -> None:
     for opening in (
         extraction_opening(PLACE, MANIFEST, [], FRIDAY),
         dream_opening(PLACE, MANIFEST, IndexLimits(), FRIDAY),

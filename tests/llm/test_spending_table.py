@@ -1,4 +1,4 @@
-"""Money on disk: debited before the call, kept over a kill, summed up by day, job and project."""
+"""Spending on disk: debited before the call, safe from a kill, totals by day, job and project."""
 
 import subprocess
 import sys
@@ -58,7 +58,7 @@ async def test_a_reservation_counts_until_it_is_settled_or_released(ledger: Spen
     assert await ledger.spent(TODAY) == Spent(0.10, 0.10)
 
 
-async def test_days_and_months_are_told_apart(ledger: SpendingTable) -> None:
+async def test_days_and_months_are_counted_separately(ledger: SpendingTable) -> None:
     for day, usd in ((TODAY, 1.0), (YESTERDAY, 2.0), (LAST_MONTH, 4.0)):
         await ledger.reserve("dream", "/p", "m", usd, day)
     assert await ledger.spent(TODAY) == Spent(1.0, 3.0)
@@ -94,7 +94,7 @@ async def test_totals_are_by_day_job_project_and_model(ledger: SpendingTable) ->
         }
 
 
-async def test_the_breaker_outlives_the_process(ledger: SpendingTable, path: Path) -> None:
+async def test_the_breaker_survives_a_restart(ledger: SpendingTable, path: Path) -> None:
     assert ledger.kept_breaker() == Breaker()
     await ledger.keep_breaker(Breaker(4, 0.0, 0.0))
     await ledger.keep_breaker(Breaker(5, 1_700_000_000.5, 600.0))
@@ -148,7 +148,7 @@ class Server:
 
 
 @pytest.mark.parametrize("fails", [True, False])
-async def test_over_restarts_and_at_any_rate_no_call_is_made_beyond_the_cap(
+async def test_no_call_exceeds_the_cap_even_across_restarts(
     ledger: SpendingTable, fails: bool
 ) -> None:
     server = Server(fails=fails)

@@ -62,7 +62,7 @@ def test_an_idle_client_does_not_hold_up_the_end(daemon: Daemon) -> None:
 def test_a_second_daemon_is_refused_and_the_first_lives_on(daemon: Daemon, home: Path) -> None:
     daemon.start()
     words = Daemon(home).fails_to_start()
-    assert "runs already" in words
+    assert "is already running" in words
     assert "memoryd status" in words
     with daemon.peer() as peer:
         assert peer.call("ping")
@@ -73,7 +73,7 @@ def test_a_live_daemon_of_another_state_folder_is_not_replaced(
 ) -> None:
     daemon.start()
     other = Daemon(home, XDG_STATE_HOME=str(tmp_path / "other"))
-    assert "another memoryd answers" in other.fails_to_start()
+    assert "another memoryd is listening" in other.fails_to_start()
     with daemon.peer() as peer:
         assert peer.call("ping")
 
@@ -128,7 +128,7 @@ def test_a_folder_that_others_can_write_is_refused(daemon: Daemon, mode: int) ->
     folder = Path(daemon.socket).parent
     folder.chmod(mode)
     words = daemon.fails_to_start()
-    assert "can be written by others" in words
+    assert "is writable by other users" in words
     assert f"chmod 700 {folder}" in words
     folder.chmod(0o700)
 

@@ -20,7 +20,7 @@ from memoryd.transcripts.reader import TranscriptReader
 from memoryd.transcripts.rules.assembler import Follower
 from memoryd.transcripts.rules.cursor import differences, plan
 from memoryd.transcripts.rules.turns import Turn
-from memoryd.transcripts.scan import sweep
+from memoryd.transcripts.scan import scan
 from tests.support.running import Daemon
 from tests.support.tailing import (
     FOLDER,
@@ -186,10 +186,10 @@ def read_everything(home: Path, state: Database) -> None:
     """What the tail does at its start, without a loop around it."""
     reader, cursors = make_reader(home, state), CursorTable(state)
     if not reader.has_begun:
-        reader.begin(sweep(str(projects(home))))
+        reader.begin(scan(str(projects(home))))
     known = {cursor.path: cursor for cursor in cursors.load()[0]}
-    found = sweep(str(projects(home)))
-    differing = differences(known, found.sighted, found.unread)
+    found = scan(str(projects(home)))
+    differing = differences(known, found.files, found.unreadable)
     what = plan(known, (), differing.changed, differing.gone)
     for cursor in (*(known[path] for path in what.look), *what.placed):
         _read_whole(reader, cursor)

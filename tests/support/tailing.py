@@ -138,9 +138,9 @@ class Followed:
     async def caught_up(self) -> None:
         """Returns when everything on disk was read and every ended turn is stored."""
         with anyio.fail_after(WAIT_SECONDS):
-            lag = await self.tail.lag()
-            while lag.behind or lag.settling:
-                lag = await self.tail.lag()
+            status = await self.tail.status()
+            while status.behind_bytes or status.settling:
+                status = await self.tail.status()
 
     async def rows(self) -> list[tuple[str, str]]:
         await self.caught_up()

@@ -25,9 +25,8 @@ from memoryd.system.landlock import Fence
 from memoryd.system.subprocesses import run_child
 from memoryd.transcripts.cursor_table import CursorTable
 from memoryd.transcripts.file import CHUNK_BYTES
-from memoryd.transcripts.old_turns import old_turns
-from memoryd.transcripts.reader import TranscriptReader
-from memoryd.transcripts.scan import sweep
+from memoryd.transcripts.reader import TranscriptReader, old_turns
+from memoryd.transcripts.scan import scan
 from memoryd.transcripts.sessions import Sessions
 from memoryd.transcripts.turn_table import TurnTable
 from tests.support.running import ROOT, WAIT_SECONDS, Daemon
@@ -73,7 +72,7 @@ def learn_old_turns(home: Path) -> Work:
     reader = TranscriptReader(
         root, CursorTable(database), TurnTable(database), lambda cwd: cwd, time.time
     )
-    (cursor,) = reader.begin(sweep(root))
+    (cursor,) = reader.begin(scan(root))
     return lambda: anyio.to_thread.run_sync(
         lambda: list(old_turns(root, cursor, with_open=True)),
     )

@@ -15,7 +15,8 @@ from watchfiles._rust_notify import RustNotify
 from memoryd.base.file_stamp import Identity
 from memoryd.system import watcher
 from memoryd.system.watcher import Watcher
-from memoryd.transcripts.scan import facts_of, sweep
+from memoryd.base.file_stamp import FileStamp
+from memoryd.transcripts.scan import scan
 from tests.support.running import ROOT
 from tests.support.tailing import WAIT_SECONDS
 
@@ -43,7 +44,7 @@ class Watching:
 
 
 def folders(*paths: Path) -> dict[str, Identity]:
-    return {str(path): facts_of(path.stat()).identity for path in paths}
+    return {str(path): FileStamp.of(path.stat()).identity for path in paths}
 
 
 @asynccontextmanager
@@ -218,20 +219,20 @@ def test_with_no_watches_left_everything_is_found_by_looking(home: Path) -> None
     assert done.stdout.splitlines()[-1].startswith("6 ['cannot watch folders"), done
 
 
-def test_a_sweep_of_a_folder_that_is_not_there_finds_nothing(tmp_path: Path) -> None:
-    found = sweep(str(tmp_path / "none"))
-    assert (found.sighted, found.root_identity) == ({}, None)
+def test_a_scan_of_a_folder_that_is_not_there_finds_nothing(tmp_path: Path) -> None:
+    found = scan(str(tmp_path / "none"))
+    assert (found.files, found.root_identity) == ({}, None)
     (tmp_path / "file").write_text("x")
-    assert sweep(str(tmp_path / "file")).root_identity is None
+    assert scan(str(tmp_path / "file")).root_identity is None
 
 
-def test_a_sweep_knows_sessions_from_all_else(tmp_path: Path) -> None:
+def test_a_scan_knows_sessions_from_all_else(tmp_path: Path) -> None:
     for name in ("p/a.jsonl", "p/agent-b.jsonl", "p/notes.md", "p/a/subagents/c.jsonl", "d.jsonl"):
         path = tmp_path / "projects" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x")
-    found = sweep(str(tmp_path / "projects"))
-    assert list(found.sighted) == ["p/a.jsonl"]
+    found = scan(str(tmp_path / "projects"))
+    assert list(found.files) == ["p/a.jsonl"]
     assert list(found.folders) == ["p"]
     assert found.oddities == []
-    assert found.sighted["p/a.jsonl"] == facts_of((tmp_path / "projects/p/a.jsonl").stat())
+    assert found.files["p/a.jsonl"] == FileStamp.of((tmp_path / "projects/p/a.jsonl").stat())

@@ -1,4 +1,4 @@
-"""Which file is which, decided from facts alone."""
+"""Which file is which, decided from stamps alone."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,12 +19,12 @@ def sight(inode: int, size: int = 100) -> FileStamp:
     return FileStamp(1, inode, size, 5, 5)
 
 
-def test_a_file_as_its_cursor_left_it_needs_nothing() -> None:
+def test_a_file_that_matches_its_cursor_is_not_read() -> None:
     found = differences(known(cursor("p/a", 1)), {"p/a": sight(1)}, ())
     assert (found.changed, found.gone) == ({}, [])
 
 
-def test_any_fact_that_differs_needs_a_look() -> None:
+def test_a_file_is_read_when_any_part_of_its_stamp_differs() -> None:
     for facts in (
         FileStamp(1, 1, 101, 5, 5),
         FileStamp(1, 1, 100, 6, 5),
@@ -35,17 +35,17 @@ def test_any_fact_that_differs_needs_a_look() -> None:
         assert differences(known(cursor("p/a", 1)), {"p/a": facts}, ()).changed
 
 
-def test_of_a_folder_that_could_not_be_read_nothing_is_gone() -> None:
+def test_files_in_an_unreadable_folder_do_not_count_as_gone() -> None:
     here = known(cursor("p/a", 1), cursor("q/b", 2))
     assert differences(here, {}, {"p"}).gone == ["q/b"]
 
 
-def test_a_grown_file_is_looked_at_where_it_is() -> None:
+def test_a_grown_file_is_read_in_place() -> None:
     what = plan(known(cursor("p/a", 1)), (), {"p/a": sight(1, 200)}, [])
     assert (what.look, what.placed, what.lost) == (("p/a",), (), ())
 
 
-def test_an_unknown_file_begins_at_its_beginning() -> None:
+def test_an_unknown_file_is_read_from_the_beginning() -> None:
     [placed] = plan({}, (), {"p/a": sight(1)}, []).placed
     assert placed == Cursor("p/a", FileStamp(1, 1))
 
@@ -57,9 +57,9 @@ def test_a_moved_file_takes_its_cursor_along() -> None:
 
 
 def test_another_file_under_a_known_name_gets_the_cursor_of_the_name() -> None:
-    """Only what it holds can say if it is the same, copied back."""
+    """Only the content can tell whether it is the same file, copied back."""
     [placed] = plan(known(cursor("p/a", 1)), (), {"p/a": sight(9)}, []).placed
-    assert (placed.number, placed.facts.identity) == (1, (1, 9))
+    assert (placed.number, placed.stamp.identity) == (1, (1, 9))
 
 
 def test_a_cursor_whose_name_was_taken_by_a_moved_one_is_lost() -> None:
@@ -76,7 +76,7 @@ def test_two_swapped_names_swap_their_cursors() -> None:
     assert what.lost == ()
 
 
-def test_a_lost_cursor_is_taken_up_by_identity_or_by_name() -> None:
+def test_a_lost_cursor_is_used_again_by_identity_or_by_name() -> None:
     lost = known(cursor("p/a", 1))
     [moved] = plan({}, lost.values(), {"q/z": sight(1)}, []).placed
     [back] = plan({}, lost.values(), {"p/a": sight(7)}, []).placed
@@ -88,7 +88,7 @@ def test_of_two_names_for_one_file_the_known_one_keeps_the_cursor() -> None:
     assert [one.number for one in what.placed] == [0]
 
 
-def test_what_is_behind_is_what_nobody_has_read() -> None:
+def test_behind_counts_unread_bytes() -> None:
     here = known(cursor("p/a", 1), cursor("p/b", 2), cursor("p/c", 3))
     changed = {
         "p/a": sight(1, 130),  # grown
@@ -104,7 +104,7 @@ worlds = st.dictionaries(names, st.integers(1, 6), max_size=8)
 
 
 @given(worlds, worlds, worlds)
-def test_no_cursor_serves_two_files_and_none_vanishes(
+def test_no_cursor_belongs_to_two_files_and_none_is_dropped(
     before: dict[str, int], after: dict[str, int], away: dict[str, int]
 ) -> None:
     here = {

@@ -1,4 +1,4 @@
-"""Lines to entries: who speaks is told by the client's marks, and no line can do harm."""
+"""Lines to entries: the client's marks say who is speaking, and no line can do harm."""
 
 import json
 from typing import Any
@@ -107,7 +107,7 @@ def test_what_may_open_a_turn_says_where_it_came_from(
         (system("api_error"), "client"),
     ],
 )
-def test_what_is_no_prompt_is_told_apart(entry: TranscriptEntry, kind: str) -> None:
+def test_lines_that_are_not_prompts_are_recognised(entry: TranscriptEntry, kind: str) -> None:
     assert entry.kind == kind
 
 
@@ -126,7 +126,7 @@ def test_a_person_may_type_any_tag(text: str) -> None:
     assert (entry.kind, entry.text) == ("prompt", text)
 
 
-def test_answers_of_the_client_itself_are_no_answers() -> None:
+def test_messages_made_up_by_the_client_are_not_answers() -> None:
     script = SessionScript()
     script.answer("No response requested.", message={"model": "<synthetic>"})
     assert read(script).kind == "synthetic"
@@ -283,7 +283,7 @@ def test_a_hostile_line_is_counted_and_its_neighbours_are_read(line: bytes) -> N
 
 
 @pytest.mark.parametrize("line", ODD_BUT_READABLE.values(), ids=ODD_BUT_READABLE.keys())
-def test_an_odd_line_is_no_bad_line_and_harms_no_neighbour(line: bytes) -> None:
+def test_an_odd_line_is_not_bad_and_its_neighbours_are_read(line: bytes) -> None:
     turns, follower = turns_around(line)
     assert (turns[0].final, turns[-1].final) == ("one", "two")
     assert follower.bad_lines == 0

@@ -1,4 +1,4 @@
-"""Bytes to lines: every line once, whatever the chunks, and no memory for giants."""
+"""Bytes to lines: every line once, whatever the chunks, and giant lines use no memory."""
 
 import itertools
 import tracemalloc

@@ -60,7 +60,7 @@ def session(case: str, prefix: str = "") -> bytes:
 
 
 def as_scripted(turn: Turn, abandoned: set[str]) -> dict[str, Any]:
-    """The turn in the words of expected.json; marks that are false are left out there."""
+    """The turn as expected.json describes it, which leaves out false flags."""
     opening = turn.parts[0]
     found: dict[str, Any] = {
         "prompt": "<task-notification>" if opening.kind == "notice" else opening.text,
@@ -78,7 +78,7 @@ def as_scripted(turn: Turn, abandoned: set[str]) -> dict[str, Any]:
     return found | {name: mark for name, mark in marks.items() if mark is not None}
 
 
-# Facts of the script that are no part of a turn's outline; tests of their own look at them.
+# Keys of the script that are not part of a turn's outline; other tests check them.
 ASIDE = {"how", "api_error", "note", "denied", "copied_from", "cwd"}
 
 
@@ -92,7 +92,7 @@ def test_the_real_client_s_files_give_what_was_scripted(
     assert found == [{k: v for k, v in turn.items() if k not in ASIDE} for turn in scripted]
 
 
-def test_sub_agents_journals_and_set_aside_files_are_no_sessions() -> None:
+def test_files_of_sub_agents_journals_and_backups_are_not_sessions() -> None:
     paths = [path for root in CASES.glob("c*/projects") for path in root.rglob("*.jsonl")]
     others = set(paths) - set(ALL_FILES.values())
     assert len(others) == 14
@@ -146,7 +146,7 @@ def test_a_turn_tells_what_was_done_in_order() -> None:
     assert turn.tool_call_count == 4
 
 
-def test_tokens_of_a_message_count_once_though_it_stands_on_many_lines() -> None:
+def test_tokens_of_a_message_on_many_lines_count_once() -> None:
     data = session("c02_tools_thinking")
     messages = [
         line["message"]
@@ -241,14 +241,14 @@ INJECTED = (
 
 
 @pytest.mark.parametrize("name", sorted(ALL_FILES))
-def test_nothing_that_was_injected_stands_in_a_turn(name: str) -> None:
+def test_injected_text_is_never_part_of_a_turn(name: str) -> None:
     for turn in turns_of(ALL_FILES[name].read_bytes()):
         said = [part.text for part in turn.parts if part.kind not in {"tool_output", "printed"}]
         for mark in INJECTED:
             assert mark.decode() not in "\n".join(said)
 
 
-def test_the_injected_marks_do_stand_in_the_files() -> None:
+def test_the_recorded_files_do_contain_injected_text() -> None:
     everything = b"".join(path.read_bytes() for path in ALL_FILES.values())
     assert b"RECALL-AT-START" in everything
     assert b"local-command-caveat" in everything
@@ -323,7 +323,7 @@ def test_a_repeated_file_says_nothing_new(name: str) -> None:
     assert follower.feed(data) + follower.finish() == []
 
 
-def test_a_conversation_shows_the_living_branch_with_tools_folded() -> None:
+def test_a_conversation_shows_the_live_branch_with_tools_folded() -> None:
     history = living_history(read_entries([session("c18_rewind")]))
     assert [(part.kind, part.text) for part in conversation(history)] == [
         ("prompt", "Say hello to the project"),

@@ -33,7 +33,7 @@ from tests.support.tailing import (
 
 
 async def begin_empty(home: Path) -> None:
-    """The first start, with nothing there to be marked as read."""
+    """The first start, with nothing to mark as read."""
     async with following(home) as run:
         await run.caught_up()
 
@@ -50,7 +50,9 @@ async def test_the_first_start_marks_what_exists_as_read(home: Path) -> None:
         assert await run.rows() == [("after it", "pending")]
 
 
-async def test_what_appears_while_nobody_runs_is_read_from_its_beginning(home: Path) -> None:
+async def test_a_transcript_created_while_the_daemon_is_down_is_read_from_the_beginning(
+    home: Path,
+) -> None:
     await begin_empty(home)
     write(home, session("new", "one", "two"))
     async with following(home) as run:
@@ -99,18 +101,18 @@ async def test_half_a_turn_before_a_restart_and_half_after_are_one(home: Path) -
 
 @contextmanager
 def no_silence_is_enough() -> Iterator[None]:
-    """So that a slow machine cannot end the wait that a test is in."""
+    """Nothing settles, so that a slow machine cannot end the wait that a test relies on."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("memoryd.transcripts.reader.SETTLE_SECONDS", float("inf"))
         yield
 
 
 async def read_and_unsettled(home: Path, run: Followed) -> Path:
-    """A session of one turn that is read, and that silence has not confirmed yet."""
+    """A session of one turn that is read but not confirmed by silence yet."""
     path = projects(home) / "p/s.jsonl"
     path.parent.mkdir()
     append(path, session("s", "one").data)
-    while not (await run.tail.lag()).settling:
+    while not (await run.tail.status()).settling:
         pass
     return path
 
@@ -123,26 +125,26 @@ async def test_a_kill_between_reading_and_settling_leaves_the_turn_to_the_next_s
         async with following(home) as run:
             path = await read_and_unsettled(home, run)
             assert rows(run.state) == []
-    age(path)  # changes nothing that a sweep of sizes would see
+    age(path)  # changes nothing that a scan of sizes would see
     async with following(home) as run:
         assert await run.heard.wait_for_turns(1) == ["one"]
 
 
-async def test_a_turn_that_waits_for_silence_is_counted_before_anybody_looks_at_it(
+async def test_a_turn_that_waits_for_silence_is_counted_before_it_is_read_again(
     home: Path,
 ) -> None:
     await begin_empty(home)
     with no_silence_is_enough():
         async with following(home) as run:
             await read_and_unsettled(home, run)
-    reborn = Followed(home, sweep_seconds=3600.0)
-    await reborn.tail.begin()
-    assert (await reborn.tail.lag()).settling == 1
-    reborn.state.close()
+    restarted = Followed(home, sweep_seconds=3600.0)
+    await restarted.tail.begin()
+    assert (await restarted.tail.status()).settling == 1
+    restarted.state.close()
 
 
 async def test_an_ended_turn_waits_for_silence(home: Path) -> None:
-    """A cut stream leaves a made-up ending, and the client takes it up again a moment later."""
+    """A cut stream leaves a made-up ending, and the client resumes it a moment later."""
     await begin_empty(home)
     async with following(home) as run:
         with no_silence_is_enough():
@@ -152,7 +154,7 @@ async def test_an_ended_turn_waits_for_silence(home: Path) -> None:
             script.meta("Your answer was cut off mid-stream; go on.")
             script.answer("second half")
             append(path, script.data[seen:])
-            while (await run.tail.lag()).behind:
+            while (await run.tail.status()).behind_bytes:
                 pass
             assert rows(run.state) == []
         await run.tail.turn_ended(str(path))
@@ -298,7 +300,7 @@ async def test_a_rewind_in_a_fork_leaves_the_original_turn_alone(home: Path) -> 
         assert [state for _, state in rows(run.state)] == ["pending"] * 3
 
 
-async def test_a_turn_of_our_own_is_nobody_s_turn(home: Path) -> None:
+async def test_our_own_runs_are_not_stored_as_turns(home: Path) -> None:
     await begin_empty(home)
     script = session("s", "one")
     script.prompt("<memoryd-run> look after the notes")
@@ -308,13 +310,13 @@ async def test_a_turn_of_our_own_is_nobody_s_turn(home: Path) -> None:
         assert await run.rows() == [("one", "pending")]
 
 
-async def test_a_question_about_the_lag_takes_no_doubt_away(home: Path) -> None:
-    """A sweep that somebody asked for must not leave the next doubt unheard."""
+async def test_asking_for_the_status_does_not_swallow_a_scan_request(home: Path) -> None:
+    """A scan run for a status request must not swallow the next scan request."""
     await begin_empty(home)
     async with following(home) as run:
         for number in range(4):
-            await run.tail.lag()
-            await run.tail.lag()
+            await run.tail.status()
+            await run.tail.status()
             write(home, session(f"s{number}", "hello"), folder=f"-p-{number}")
             await run.heard.wait_for_turns(number + 1)
 
@@ -353,7 +355,7 @@ async def test_a_transcript_that_is_gone_for_long_is_forgotten(home: Path) -> No
         await run.caught_up()
     path.unlink()
     async with following(home) as run:
-        assert (await run.tail.lag()).watched == 0
+        assert (await run.tail.status()).watched == 0
         assert run.state.run("select lost_at is null from transcripts") == [(0,)]
         run.state.run("update transcripts set lost_at = lost_at - ?", LOST_SECONDS + 1)
     async with following(home) as run:
@@ -384,7 +386,7 @@ async def test_a_full_disk_delays_and_loses_nothing(
         assert rows(run.state) == [("one", "pending"), ("two", "pending")]
 
 
-async def test_the_agent_s_word_is_enough_where_nothing_is_watched(
+async def test_the_stop_hook_is_enough_when_the_folder_is_not_watched(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_watching(*_: object) -> None:
@@ -423,7 +425,7 @@ async def test_the_agent_s_word_is_enough_where_nothing_is_watched(
         ("", None),
     ],
 )
-async def test_a_turn_can_only_end_in_a_transcript_of_ours(
+async def test_turn_ended_is_refused_for_a_file_outside_the_projects_folder(
     home: Path, tmp_path: Path, transcript: str, queued: bool | None
 ) -> None:
     write(home, session("s"), folder="p")
@@ -438,7 +440,7 @@ async def test_a_turn_can_only_end_in_a_transcript_of_ours(
             assert await run.tail.turn_ended(named) is queued
 
 
-def test_what_is_added_again_comes_after_what_waits() -> None:
+def test_a_path_added_again_is_queued_behind_the_others() -> None:
     async def order() -> list[str]:
         agenda, seen = WorkQueue(), list[str]()
         for path in ("long", "a", "b"):
@@ -454,7 +456,7 @@ def test_what_is_added_again_comes_after_what_waits() -> None:
     assert anyio.run(order) == ["long", "a", "b", "long", "long"]
 
 
-async def test_one_transcript_is_in_one_hand_at_a_time() -> None:
+async def test_one_transcript_is_read_by_one_worker_at_a_time() -> None:
     agenda = WorkQueue()
     agenda.add("a")
     assert await agenda.next() == "a"

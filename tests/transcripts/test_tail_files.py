@@ -1,4 +1,4 @@
-"""What people, programs and accidents do to files: recognised, survived, mentioned once."""
+"""What people, programs and accidents do to files: recognised, survived, logged once."""
 
 import os
 import shutil
@@ -52,12 +52,12 @@ async def test_a_line_that_arrives_in_pieces_is_read_once_and_whole(home: Path) 
             append(path, piece)
             position += len(piece)
             if position % 29 == 0:
-                await run.tail.lag()
+                await run.tail.status()
         age(path)
         assert await run.heard.wait_for_turns(6) == [f"turn {number}" for number in range(6)]
         assert rows(run.state) == [(f"turn {number}", "pending") for number in range(6)]
         await run.caught_up()
-        assert (await run.tail.lag()).behind == 0
+        assert (await run.tail.status()).behind_bytes == 0
 
 
 async def test_half_a_line_at_the_end_counts_as_read(home: Path) -> None:
@@ -67,10 +67,10 @@ async def test_half_a_line_at_the_end_counts_as_read(home: Path) -> None:
     age(path)
     async with following(home) as run:
         assert await run.rows() == [("one", "pending")]
-        assert (await run.tail.lag()).behind == 0
+        assert (await run.tail.status()).behind_bytes == 0
 
 
-async def test_the_client_goes_on_after_a_torn_line(home: Path) -> None:
+async def test_lines_after_a_torn_line_are_read(home: Path) -> None:
     await begin_empty(home)
     script = session("s", "one")
     path = write(home, script)
@@ -94,7 +94,7 @@ async def test_a_renamed_transcript_is_followed_to_its_new_folder(home: Path) ->
         assert await run.rows() == [("new", "pending")]
 
 
-async def test_a_rename_while_nobody_runs_is_recognised(home: Path) -> None:
+async def test_a_rename_while_the_daemon_is_down_is_recognised(home: Path) -> None:
     script = session("s", "old")
     path = write(home, script)
     await begin_empty(home)
@@ -109,14 +109,14 @@ async def test_a_rename_while_nobody_runs_is_recognised(home: Path) -> None:
         assert await run.rows() == [("new", "pending"), ("newer", "pending")]
 
 
-async def test_a_death_in_the_midst_of_a_move_confuses_nobody(home: Path) -> None:
+async def test_a_crash_in_the_middle_of_a_move_mixes_nothing_up(home: Path) -> None:
     """The cursor of the moved file still has its old name, which a new file has taken."""
     script = session("s", "old")
     path = write(home, script)
     await begin_empty(home)
     there = path.with_name("moved.jsonl")
     path.rename(there)
-    path.write_bytes(session("t", "other").data)  # lines of its own, under the name that is free
+    path.write_bytes(session("t", "other").data)  # a new file takes the free name
     age(path)
     async with following(home) as run:
         assert await run.rows() == [("other", "pending")]
@@ -215,7 +215,7 @@ async def test_other_content_under_an_old_name_is_read_from_its_beginning(
 
 
 @pytest.mark.parametrize("replace", REPLACEMENTS[1:4])
-async def test_the_same_content_in_another_file_is_no_news(
+async def test_the_same_content_in_another_file_brings_no_new_turn(
     home: Path, replace: Callable[[Path, bytes], None]
 ) -> None:
     script = session("s", "old", "older")
@@ -250,7 +250,7 @@ async def test_a_deleted_transcript_that_comes_back_goes_on_where_it_was(home: P
     async with following(home) as run:
         await run.caught_up()
         path.rename(kept)
-        while (await run.tail.lag()).watched:
+        while (await run.tail.status()).watched:
             pass
     async with following(home) as run:
         kept.rename(path)
@@ -273,12 +273,12 @@ async def test_a_hard_link_makes_no_turn_twice(home: Path) -> None:
 async def test_a_projects_folder_that_comes_later_is_found(home: Path) -> None:
     projects(home).rmdir()
     async with following(home) as run:
-        assert (await run.tail.lag()).watched == 0
+        assert (await run.tail.status()).watched == 0
         write(home, session("s", "one"))
         assert await run.heard.wait_for_turns(1) == ["one"]
 
 
-async def test_a_projects_folder_that_is_made_anew_is_followed_again(home: Path) -> None:
+async def test_a_recreated_projects_folder_is_followed_again(home: Path) -> None:
     await begin_empty(home)
     write(home, session("s", "one"))
     async with following(home) as run:
@@ -299,7 +299,7 @@ async def test_a_new_folder_with_a_transcript_in_it_is_never_missed(home: Path) 
         assert set(await run.heard.wait_for_turns(60)) == {f"turn {n}" for n in range(60)}
 
 
-async def test_a_growing_transcript_in_a_new_folder_is_watched_without_a_sweep(
+async def test_a_growing_transcript_in_a_new_folder_is_watched_without_a_scan(
     home: Path,
 ) -> None:
     await begin_empty(home)
@@ -323,7 +323,7 @@ def make_folder(path: Path) -> None:
 def make_socket(path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as one:
         before = Path.cwd()
-        os.chdir(path.parent)  # the name of a socket is short
+        os.chdir(path.parent)  # a socket's path must be short
         try:
             one.bind(path.name)
         finally:
@@ -354,10 +354,10 @@ ODD_THINGS = (
 
 @pytest.mark.parametrize("make", ODD_THINGS)
 @pytest.mark.parametrize("is_sudden", [True, False])
-async def test_what_is_no_file_is_mentioned_once_and_all_else_goes_on(
+async def test_what_is_not_a_file_is_logged_once_and_the_rest_continues(
     home: Path, make: Callable[[Path], None], is_sudden: bool
 ) -> None:
-    """Sudden: it takes the place of a transcript that is being followed."""
+    """It replaces a transcript that is being followed."""
     await begin_empty(home)
     script = session("s", "one")
     path = write(home, script)
@@ -369,13 +369,13 @@ async def test_what_is_no_file_is_mentioned_once_and_all_else_goes_on(
                 assert len(await run.rows()) == 2
                 odd.unlink()
             make(odd)
-            await run.tail.lag()
+            await run.tail.status()
             grow(path, script, "two")
-            await run.tail.lag()
+            await run.tail.status()
             assert [text for text, _ in await run.rows()][-1] == "two"
-            assert (await run.tail.lag()).watched == 1
-    mentions = [line for line in logs if line["log_level"] == "warning"]
-    assert [line["path"] for line in mentions] == [f"{FOLDER}/odd.jsonl"]
+            assert (await run.tail.status()).watched == 1
+    warnings = [line for line in logs if line["log_level"] == "warning"]
+    assert [line["path"] for line in warnings] == [f"{FOLDER}/odd.jsonl"]
 
 
 STRANGE_NAMES = (
@@ -388,7 +388,7 @@ STRANGE_NAMES = (
 
 
 @pytest.mark.parametrize("name", STRANGE_NAMES)
-async def test_a_strange_name_is_passed_over_and_all_else_goes_on(home: Path, name: bytes) -> None:
+async def test_an_unusable_name_is_skipped_and_the_rest_continues(home: Path, name: bytes) -> None:
     await begin_empty(home)
     script = session("s", "one")
     path = write(home, script)
@@ -401,11 +401,13 @@ async def test_a_strange_name_is_passed_over_and_all_else_goes_on(home: Path, na
                 grow(path, script, f"more {number}")
                 await run.heard.wait_for_turns(2 + number)
             assert "strange" not in {text for text, _ in await run.rows()}
-    mentions = [line for line in logs if line["event"] == "transcript-passed-over"]
-    assert [line["reason"] for line in mentions] == ["a strange name"]
+    warnings = [line for line in logs if line["event"] == "transcript-skipped"]
+    assert [line["reason"] for line in warnings] == ["unusable name"]
 
 
-async def test_a_strange_folder_or_a_link_to_one_is_not_entered(home: Path, tmp_path: Path) -> None:
+async def test_a_folder_with_an_unusable_name_or_behind_a_link_is_not_entered(
+    home: Path, tmp_path: Path
+) -> None:
     await begin_empty(home)
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -416,23 +418,23 @@ async def test_a_strange_folder_or_a_link_to_one_is_not_entered(home: Path, tmp_
         async with following(home) as run:
             write(home, session("u", "plain"))
             assert await run.rows() == [("plain", "pending")]
-            await run.tail.lag()
-    mentions = [line["reason"] for line in logs if line["event"] == "transcript-passed-over"]
-    assert sorted(mentions) == ["a link", "a strange name"]
+            await run.tail.status()
+    warnings = [line["reason"] for line in logs if line["event"] == "transcript-skipped"]
+    assert sorted(warnings) == ["a link", "unusable name"]
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root may read everything")
-async def test_what_may_not_be_read_is_read_when_it_may(home: Path) -> None:
+async def test_a_forbidden_file_is_read_once_it_is_allowed(home: Path) -> None:
     await begin_empty(home)
     path = write(home, session("s", "one"))
     path.chmod(0)
     with capture_logs() as logs:
         async with following(home) as run:
-            await run.tail.lag()
+            await run.tail.status()
             assert rows(run.state) == []
             path.chmod(0o600)
             assert await run.heard.wait_for_turns(1) == ["one"]
-    assert len([line for line in logs if line["event"] == "transcript-passed-over"]) == 1
+    assert len([line for line in logs if line["event"] == "transcript-skipped"]) == 1
 
 
 async def test_unreadable_lines_are_counted_and_their_neighbours_read(home: Path) -> None:
@@ -446,21 +448,21 @@ async def test_unreadable_lines_are_counted_and_their_neighbours_read(home: Path
         async with following(home) as run:
             assert [text for text, _ in await run.rows()] == ["one", "two"]
     [mention] = [line for line in logs if line["log_level"] == "warning"]
-    assert mention["reason"] == "has lines that cannot be read"
+    assert mention["reason"] == "has unreadable lines"
 
 
 LONG_LINE = """
 import resource, sys
 from pathlib import Path
 from memoryd.system.database import Database
-from memoryd.transcripts.scan import sweep
+from memoryd.transcripts.scan import scan
 from memoryd.transcripts.rules.cursor import Cursor
 from tests.support.tailing import make_reader, projects, rows
 home = Path(sys.argv[1])
 state = Database.open(sys.argv[2])
 reader = make_reader(home, state)
 for path in ("p/small.jsonl", "p/long.jsonl"):
-    found = sweep(str(projects(home))).sighted[path]
+    found = scan(str(projects(home))).files[path]
     cursor = Cursor(path, found).started_over()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     has_more = True
@@ -492,7 +494,7 @@ async def test_a_line_of_100_mb_costs_less_than_16_mb_of_memory(home: Path) -> N
     assert int(kilobytes) < 16 * 1024
 
 
-async def test_what_a_transcript_says_comes_out_whole(home: Path) -> None:
+async def test_any_transcript_text_comes_out_whole(home: Path) -> None:
     await begin_empty(home)
     script = session("s")
     turn_id = script.turn("ü\u2028é 🙂", "done")

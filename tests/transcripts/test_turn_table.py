@@ -39,7 +39,7 @@ def counts(state: Database) -> dict[str, int]:
     return dict(msgspec.convert(rows, list[tuple[str, int]]))
 
 
-def test_the_first_sight_of_a_turn_counts(state: Database, queue: TurnTable) -> None:
+def test_only_the_first_copy_of_a_turn_counts(state: Database, queue: TurnTable) -> None:
     first = some("one", "two")
     assert queue.add(first, at=1.0) == first
     assert queue.add(some("one", "two", "three"), at=2.0) == some("one", "two", "three")[2:]
@@ -78,7 +78,9 @@ def test_an_import_repeats_nothing_that_was_seen(state: Database, queue: TurnTab
     assert counts(state) == {"done": 1, "pending": 2}
 
 
-def test_a_rewind_abandons_what_waits_and_nothing_else(state: Database, queue: TurnTable) -> None:
+def test_a_rewind_abandons_pending_turns_and_nothing_else(
+    state: Database, queue: TurnTable
+) -> None:
     one, two = queue.add(some("one", "two"), at=1.0)
     state.run("update turns set state = 'done' where id = ?", one.turn.id)
     queue.abandon(one.turn.id, "p/s.jsonl")

@@ -1,4 +1,4 @@
-"""Entries to turns: when a turn ends, what belongs to it, and which branch is alive."""
+"""Entries to turns: when a turn ends, what belongs to it, and which branch is live."""
 
 import json
 import random
@@ -66,7 +66,7 @@ def tail(script: SessionScript) -> Tail:
 # Endings
 
 
-def test_a_finished_turn_is_handed_out_by_silence_alone(script: SessionScript, tail: Tail) -> None:
+def test_silence_hands_out_a_finished_turn(script: SessionScript, tail: Tail) -> None:
     script.turn("ask", "reply")
     assert tail.read() == []
     assert tail.follower.awaits_settling
@@ -84,7 +84,7 @@ def test_lines_without_any_mark_of_the_client_make_turns_too(script: SessionScri
     ]
 
 
-def test_a_running_turn_is_not_handed_out_by_silence(script: SessionScript, tail: Tail) -> None:
+def test_silence_does_not_hand_out_a_running_turn(script: SessionScript, tail: Tail) -> None:
     script.prompt("ask")
     script.call("Bash", {"command": "sleep 600"})
     assert tail.settle() == []
@@ -92,7 +92,7 @@ def test_a_running_turn_is_not_handed_out_by_silence(script: SessionScript, tail
 
 
 @pytest.mark.parametrize("confirmed_by", ["prompt", "turn_duration", "compact_boundary"])
-def test_an_ending_is_confirmed_by_what_can_only_follow_it(
+def test_an_ending_is_confirmed_by_a_line_that_can_only_follow_it(
     script: SessionScript, tail: Tail, confirmed_by: str
 ) -> None:
     script.turn("ask", "reply")
@@ -106,7 +106,7 @@ def test_an_ending_is_confirmed_by_what_can_only_follow_it(
     assert outline(tail.read()) == [("answered", "ask", "reply")]
 
 
-def test_a_cut_stream_is_no_end_of_turn(script: SessionScript, tail: Tail) -> None:
+def test_a_cut_stream_does_not_end_a_turn(script: SessionScript, tail: Tail) -> None:
     script.turn("ask", "half of")
     script.meta(CUT_OFF)
     assert tail.settle() == []
@@ -114,7 +114,7 @@ def test_a_cut_stream_is_no_end_of_turn(script: SessionScript, tail: Tail) -> No
     assert outline(tail.settle()) == [("answered", "ask", "half of", "the reply")]
 
 
-def test_a_stop_hook_that_sends_the_model_on_prolongs_the_turn(script: SessionScript) -> None:
+def test_a_stop_hook_that_makes_the_model_continue_extends_the_turn(script: SessionScript) -> None:
     script.turn("ask", "reply")
     script.system("stop_hook_summary")
     script.meta("Stop hook feedback: run the tests first")
@@ -123,7 +123,7 @@ def test_a_stop_hook_that_sends_the_model_on_prolongs_the_turn(script: SessionSc
     assert outline(Tail(script).read()) == [("answered", "ask", "reply", "tests are green")]
 
 
-def test_a_turn_that_was_sent_on_and_died_is_not_complete(script: SessionScript) -> None:
+def test_a_turn_that_continued_and_was_cut_is_not_complete(script: SessionScript) -> None:
     script.turn("ask", "half of")
     script.meta(CUT_OFF)
     script.prompt("next")
@@ -205,7 +205,7 @@ def test_any_other_stop_reason_leaves_the_turn_open(
     assert Tail(script).settle() == []
 
 
-def test_end_turn_of_a_message_that_asks_for_a_tool_is_no_end(script: SessionScript) -> None:
+def test_end_turn_in_a_message_that_asks_for_a_tool_is_not_an_end(script: SessionScript) -> None:
     script.prompt("ask")
     call = {"type": "tool_use", "id": "t", "name": "Read", "input": {}}
     script.assistant([call], "end_turn", message={"id": "m"})
@@ -237,7 +237,7 @@ def test_an_error_of_the_api_ends_the_turn_unless_an_answer_follows(
 # What belongs to a turn
 
 
-def test_blocks_of_one_message_count_once_though_a_result_stands_between(
+def test_blocks_of_one_message_with_a_result_between_count_once(
     script: SessionScript,
 ) -> None:
     script.prompt("ask")
@@ -279,7 +279,7 @@ def test_a_queued_prompt_after_a_turn_was_handed_out_opens_one(
     assert not turn.continues
 
 
-def test_a_notice_opens_a_turn_that_is_nobody_s(script: SessionScript) -> None:
+def test_a_notice_opens_a_turn_that_is_not_a_person_s(script: SessionScript) -> None:
     script.user("<task-notification>agent done", **TASK_DONE)
     script.answer("The helper is done.")
     [turn] = turns_of(script)
@@ -323,7 +323,7 @@ def test_shell_input_waits_for_the_answer(script: SessionScript, tail: Tail) -> 
 
 
 @pytest.mark.parametrize("keys", [{}, {"entrypoint": OWN_ENTRYPOINT}])
-def test_our_own_runs_are_no_turns(script: SessionScript, keys: dict[str, Any]) -> None:
+def test_our_own_runs_are_not_turns(script: SessionScript, keys: dict[str, Any]) -> None:
     script.turn("before", "one")
     script.prompt("extract" if keys else OWN_RUN_MARKER + " extract", **keys)
     call_id = script.call("Write", {"file_path": "/memory/x.md"}, **keys)
@@ -336,7 +336,7 @@ def test_our_own_runs_are_no_turns(script: SessionScript, keys: dict[str, Any]) 
     ]
 
 
-def test_side_chains_in_the_file_are_passed_over(script: SessionScript) -> None:
+def test_side_chains_are_skipped(script: SessionScript) -> None:
     script.prompt("ask")
     leaf = script.leaf
     script.prompt("task for a helper", isSidechain=True)
@@ -361,7 +361,7 @@ def test_a_failed_write_wrote_nothing_and_one_without_a_result_did(script: Sessi
 # The tree
 
 
-def test_a_rewind_abandons_what_stands_after_its_parent(script: SessionScript, tail: Tail) -> None:
+def test_a_rewind_abandons_the_turns_after_its_parent(script: SessionScript, tail: Tail) -> None:
     script.turn("one", "1")
     back_to = script.leaf
     abandoned = [script.turn("two", "2"), script.turn("three", "3")]
@@ -450,7 +450,7 @@ def test_parallel_results_hang_on_their_calls_and_abandon_nothing(
     assert [part.text for part in turns_of(script)[0].tool_outputs] == ["of a", "of b"]
 
 
-def test_a_thousand_repeated_lines_say_nothing(script: SessionScript, tail: Tail) -> None:
+def test_a_thousand_repeated_lines_change_nothing(script: SessionScript, tail: Tail) -> None:
     for number in range(500):
         script.turn(f"ask {number}", f"reply {number}")
     assert len(tail.settle()) == 500
@@ -461,7 +461,7 @@ def test_a_thousand_repeated_lines_say_nothing(script: SessionScript, tail: Tail
     assert outline(tail.settle()) == [("answered", "new", "reply")]
 
 
-def test_an_answer_whose_prompt_was_never_seen_is_no_turn(script: SessionScript) -> None:
+def test_an_answer_without_a_known_prompt_is_not_a_turn(script: SessionScript) -> None:
     script.prompt("ask")
     script.answer("reply")
     del script.lines[0]

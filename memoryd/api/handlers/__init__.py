@@ -1,1 +1,1 @@
-"""What answers a family of methods, one module each."""
+"""One module per family of methods."""

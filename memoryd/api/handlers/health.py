@@ -1,11 +1,11 @@
-"""What only the daemon can find out about its own health, and what it saved last.
+"""Health checks that only the daemon can make, and the memories it saved last.
 
 Rules
-- A finding is `ok`, or `warn` with a reason and with what mends it, in words to type or to do.
-- Looking is cheap: headers and indexes, no bodies, nothing that is sent anywhere. Only who asks
-  for it has the provider tried: one call of a few tokens, paid for like every other.
-- Two projects whose paths differ only in signs share one slug, hence one memory directory. A
-  project that is no longer there cannot mix its memories with anybody's.
+- A finding is `ok`, or `warn` with a reason and a fix: a command to type or something to do.
+- Checks are cheap: headers and indexes, no bodies, nothing sent anywhere. Only on request is the
+  provider called: one call of a few tokens, charged like every other.
+- Two projects whose paths differ only in punctuation share one slug and so one memory directory. A
+  project that no longer exists does not count.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,8 +33,8 @@ NAMED = 3
 RECENT = 5
 
 CHECK_SECONDS = 45.0
-STILL_FOUND = "Recall finds the rest all the same."
-INDEX_MEND = "memoryd dream --now merges what says the same; memoryd forget NAME takes one out"
+STILL_FOUND = "Recall still finds the rest."
+INDEX_FIX = "memoryd dream --now merges duplicates; memoryd forget NAME removes a memory"
 
 Check = Literal["index", "memories", "shared folder", "settings", "model server"]
 
@@ -47,7 +47,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Recent(msgspec.Struct, frozen=True):
-    """A memory that was saved lately, by whatever cause."""
+    """A recently saved memory; `cause` says what saved it."""
 
     name: str
     path: str
@@ -62,7 +62,7 @@ class Health:
         *,
         scopes: Scopes,
         store: Store,
-        history: VersionTable,
+        versions: VersionTable,
         turns: TurnTable,
         models: ModelServer | None,
         model: str,
@@ -70,17 +70,17 @@ class Health:
     ) -> None:
         self._scopes = scopes
         self._store = store
-        self._history = history
+        self._versions = versions
         self._turns = turns
         self._models = models
         self._model = model
         self._projects_in = projects_in
 
     def findings(self, cwd: str) -> list[Finding]:
-        """What can be said about a project and its neighbours; blocking."""
+        """Findings about a project and those that may share its folder; blocks."""
         project = self._scopes.project(cwd)
-        beside = self._projects_in(paths.slug(project.root))
-        known = {project.root, *self._turns.projects(), *self._scopes.roots(), *beside}
+        same_slug = self._projects_in(paths.slug(project.root))
+        known = {project.root, *self._turns.projects(), *self._scopes.roots(), *same_slug}
         return [
             self._index_finding(project),
             headers_finding(self._listed(project)),
@@ -93,9 +93,9 @@ class Health:
         return [*found, await self.provider_finding()] if with_provider else found
 
     async def provider_finding(self) -> Finding:
-        """Whether the model server answers, takes the key and knows the model."""
+        """Whether the model server answers, accepts the key and knows the model."""
         if self._models is None:
-            return Finding("model server", "ok", "none is asked: the built-in rules do the work")
+            return Finding("model server", "ok", "none is used: the built-in rules do the work")
         host = self._models.endpoint.host
         request = ModelRequest(
             job="check",
@@ -111,11 +111,11 @@ class Health:
         except MemorydError as error:
             return Finding("model server", "warn", f"{host}: {error.message}", error.hint)
         return Finding(
-            "model server", "ok", f"{host} answers with {self._model}, for ${answer.usd:.6f}"
+            "model server", "ok", f"{host} answered with {self._model}, for ${answer.usd:.6f}"
         )
 
     def recent(self) -> list[Recent]:
-        """The memories that were saved last, in all projects, newest first."""
+        """The memories saved last, in all projects, newest first."""
         return [
             Recent(
                 name=presentable(topics.title_of(topics.parse(one.text), one.file)),
@@ -124,7 +124,7 @@ class Health:
                 at=iso_time(one.at),
                 cause=one.cause,
             )
-            for one in self._history.latest(RECENT)
+            for one in self._versions.latest(RECENT)
         ]
 
     def _listed(self, project: Project) -> Iterator[Listed]:
@@ -133,29 +133,29 @@ class Health:
 
     def _index_finding(self, project: Project) -> Finding:
         for directory in project.directories:
-            if warning := self._cut(directory):
+            if warning := self._cut_warning(directory):
                 path = f"{directory.path}/{INDEX_FILE}"
-                return Finding("index", "warn", f"{path}: {warning} {STILL_FOUND}", INDEX_MEND)
-        return Finding("index", "ok", "every index is loaded whole")
+                return Finding("index", "warn", f"{path}: {warning} {STILL_FOUND}", INDEX_FIX)
+        return Finding("index", "ok", "every index is loaded in full")
 
-    def _cut(self, directory: MemoryDirectory) -> str:
+    def _cut_warning(self, directory: MemoryDirectory) -> str:
         try:
             return index.loaded(self._store.read(directory, INDEX_FILE).text).warning
-        except MemorydError:  # there is none, or it is no plain file
+        except MemorydError:  # there is none, or it is not a regular file
             return ""
 
 
 def headers_finding(listed: Iterable[Listed]) -> Finding:
-    """Memories that recall cannot tell apart, because their header says nothing."""
+    """Memories whose header is missing or useless, so that recall knows nothing about them."""
     broken = [one.path for one in listed if not one.topic.has_header or one.topic.type is None]
     if not broken:
-        return Finding("memories", "ok", "every memory has a header that can be read")
+        return Finding("memories", "ok", "every memory has a readable header")
     more = f" and {len(broken) - NAMED} more" if len(broken) > NAMED else ""
     return Finding(
         "memories",
         "warn",
-        f"no name, description and type can be read from {', '.join(broken[:NAMED])}{more}",
-        "begin the file with ---, name:, description:, type: (each on its own line) and ---",
+        f"no readable name, description and type in {', '.join(broken[:NAMED])}{more}",
+        "start the file with ---, name:, description:, type: (each on its own line) and ---",
     )
 
 

@@ -1,11 +1,11 @@
-"""What the agent's hooks get to say: little, quickly, and never what the agent loads by itself.
+"""What the agent's hooks print: little, quickly, and never what the agent loads by itself.
 
-- SessionStart: after a compaction or a resume, the notes of the session; at a fresh start, where
-  the last session stopped, and the indexes that the agent does not load (the person's, the team's).
-- UserPromptSubmit: the memories that fit the prompt, at most 10,000 UTF-16 units.
-- Stop, SubagentStop: nothing at all. Anything said there would start another turn of the model; the
-  last lines are not even on disk yet. They only wake the tail.
-- PreCompact: the notes are brought up to date in the background. SessionEnd: nothing slow.
+- SessionStart: after a compaction or a resume, the session's notes; at a fresh start, where the
+  last session stopped, and the indexes that the agent does not load (the user's, the team's).
+- UserPromptSubmit: the memories relevant to the prompt, at most 10,000 UTF-16 units.
+- Stop, SubagentStop: nothing. Any output there would start another turn of the model, and the last
+  lines are not even on disk yet. They only wake the tail.
+- PreCompact: the notes are updated in the background. SessionEnd: nothing slow.
 """
 
 import json
@@ -64,18 +64,18 @@ class Hooks:
         self._now = now
 
     async def stdout(self, hook: protocol.HookParams) -> str:
-        """What the hook must print; empty for nothing. A hook never fails."""
+        """What the hook prints; may be empty. A hook never fails."""
         try:
-            text = await self._said(hook)
+            text = await self._text(hook)
         except MemorydError as error:
             log.info("hook-failed", event_name=hook.hook_event_name, reason=error.message)
             return ""
         if not text:
             return ""
-        said = {"hookEventName": hook.hook_event_name, "additionalContext": kept_in(text)}
-        return json.dumps({"hookSpecificOutput": said}, ensure_ascii=False)
+        output = {"hookEventName": hook.hook_event_name, "additionalContext": kept_in(text)}
+        return json.dumps({"hookSpecificOutput": output}, ensure_ascii=False)
 
-    async def _said(self, hook: protocol.HookParams) -> str:
+    async def _text(self, hook: protocol.HookParams) -> str:
         match hook.hook_event_name:
             case "SessionStart":
                 return await self._session_start(hook)
@@ -100,7 +100,7 @@ class Hooks:
         return await anyio.to_thread.run_sync(self._fresh_start, hook, project)
 
     def _own_notes(self, hook: protocol.HookParams) -> str:
-        """The notes of this very session; empty where none were written."""
+        """This session's notes; empty if none were written."""
         kept = self._notes.written(hook.session_id)
         if kept is None:
             return ""
@@ -127,27 +127,27 @@ class Hooks:
         if prompt.startswith(_MACHINE_PROMPTS) or not self._recall.is_worth_asking(prompt):
             return ""
         tools: list[str] = []
-        if self._recall.asks_a_model:  # the ranking does not look at them
+        if self._recall.asks_a_model:  # the ranking does not use them
             tools = await anyio.to_thread.run_sync(self._recent_tools, hook.transcript_path)
-        asked = RecallQuery(
+        query = RecallQuery(
             query=prompt,
             cwd=hook.cwd,
             session_id=hook.session_id,
             recent_tools=tools,
             deadline_ms=RECALL_MS,
         )
-        return await self._recall.for_hook(asked, TEXT_UNITS)
+        return await self._recall.for_hook(query, TEXT_UNITS)
 
     async def _wake_tail(self, hook: protocol.HookParams) -> None:
         if hook.transcript_path:
             await self._tail.turn_ended(hook.transcript_path)
 
     async def _freshen(self, hook: protocol.HookParams) -> None:
-        transcript = self._notes.transcript_of(hook.session_id)
+        transcript = await anyio.to_thread.run_sync(self._notes.transcript_of, hook.session_id)
         await self._notes.freshen(hook.session_id, transcript, hook.cwd)
 
     def _recent_tools(self, transcript: str) -> list[str]:
-        """The tools that the session used last, newest first, by the end of its transcript."""
+        """The tools that the session used last, newest first, from the end of its transcript."""
         root = f"{self._places.claude_dir}/projects/"
         if not os.path.realpath(transcript).startswith(os.path.realpath(root) + "/"):
             return []
@@ -173,12 +173,12 @@ def where(last: NotesAnswer) -> str:
     marked = "\n".join(f"| {line}" for line in state.splitlines())
     return (
         f"The last session in this project ({last.session_id}, {last.updated}) stopped here. "
-        f"Take it up only if the person does.\n{marked}"
+        f"Resume it only if the person does.\n{marked}"
     )
 
 
 def within(text: str, limit_units: int = TEXT_UNITS) -> str:
-    """At most so many UTF-16 units, cut at a line."""
+    """At most this many UTF-16 units, cut at a line end."""
     if len(text.encode("utf-16-le", "surrogatepass")) // 2 <= limit_units:
         return text
     note = "\n[cut here: the rest did not fit]"

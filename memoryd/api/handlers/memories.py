@@ -1,6 +1,6 @@
-"""Memories as they are saved, forgotten, restored and looked up over the socket.
+"""Saves, forgets, restores and looks up memories over the socket.
 
-A change that fails leaves one line in the log here; one that succeeds is announced by the store.
+A failed change is logged here; a successful one is announced by the store.
 """
 
 import time
@@ -42,7 +42,7 @@ class MemoryRequests:
     def __init__(self, catalog: Catalog, versions: Versions) -> None:
         self._catalog = catalog
         self._versions = versions
-        # Writers wait for the disk and for each other; readers must find a thread meanwhile.
+        # Writers wait for the disk and for each other; this leaves threads for readers.
         self._writers = anyio.CapacityLimiter(WRITERS)
 
     async def save(self, params: protocol.MemorySaveParams) -> Saved:

@@ -1,4 +1,4 @@
-"""What extraction waits for and what was spent: for `status` and `cost`."""
+"""The extraction queue and what was spent, for `status` and `cost`."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -14,7 +14,7 @@ from memoryd.llm.connect import ModelServer, local_now
 from memoryd.llm.rules.spending import Spent, may_call, may_spend
 from memoryd.llm.spending_table import SpendingTable, Total
 
-# The least that anything costs: what does not fit now does not fit at all.
+# The smallest cost there is: if it does not fit the budget, nothing does.
 LEAST_USD = 0.000_001
 
 
@@ -28,7 +28,7 @@ class QueueStatus(msgspec.Struct, frozen=True):
 
 
 class SpendingStatus(msgspec.Struct, frozen=True):
-    """`reason` and `until` say why and how long all jobs that need a model wait."""
+    """`reason` and `until` say why and until when jobs that need a model wait."""
 
     today_usd: float = 0.0
     month_usd: float = 0.0
@@ -80,7 +80,7 @@ class SpendingReports:
         return self._models.endpoint.host if self._models else ""
 
     def queue(self, settling: int) -> tuple[QueueStatus, list[str]]:
-        """How the queue stands, and what a person should know about it."""
+        """The queue's numbers, and its problems in sentences."""
         report = self._worker.report()
         problems = list(report.problems)
         if report.parked:
@@ -107,7 +107,7 @@ class SpendingReports:
         )
 
     def _pause(self, spent: Spent, now: datetime) -> Pause | None:
-        """Why no model is asked at the moment, whichever job would ask it."""
+        """Why no job may call the model now."""
         if self._models is None:
             return None
         for verdict in (
@@ -134,5 +134,5 @@ class SpendingReports:
 
 
 def _resets(caps: Budget, now: datetime) -> str:
-    """When a cap that is reached now is lifted again."""
+    """When a cap that is reached now resets."""
     return iso_time(may_spend(Spent(), LEAST_USD, caps, now).until)

@@ -1,4 +1,4 @@
-"""How the daemon is: `ping` and `status`."""
+"""Answers `ping` and `status`."""
 
 import os
 import time
@@ -12,7 +12,7 @@ from memoryd.dreams.dreamer import Dreamer, DreamStatus
 from memoryd.memories.services import Services
 from memoryd.recall.service import RecallService
 from memoryd.system.landlock import Fences, fences
-from memoryd.transcripts.tail import Lag, Tail
+from memoryd.transcripts.tail import Tail, TailStatus
 
 
 class Pong(msgspec.Struct, frozen=True):
@@ -22,7 +22,7 @@ class Pong(msgspec.Struct, frozen=True):
 
 
 class TranscriptsStatus(msgspec.Struct, frozen=True):
-    """`behind` counts bytes on disk that were not read yet."""
+    """`behind` counts unread bytes on disk."""
 
     watched: int = 0
     behind: int = 0
@@ -78,11 +78,11 @@ class Status:
         uptime = time.monotonic() - self._started_monotonic
         return Pong(self._version, os.getpid(), round(uptime, 3))
 
-    def report(self, cwd: str | None, lag: Lag) -> StatusReport:
+    def report(self, cwd: str | None, tail: TailStatus) -> StatusReport:
         """Blocks."""
         places = self._services.places
         switch = self._services.scopes.project(cwd or "/").switch
-        queue, queue_problems = self._spending.queue(lag.settling)
+        queue, queue_problems = self._spending.queue(tail.settling)
         return StatusReport(
             version=self._version,
             pid=os.getpid(),
@@ -90,7 +90,7 @@ class Status:
             provider=self._spending.provider,
             model=self._spending.model,
             model_host=self._spending.model_host,
-            transcripts=TranscriptsStatus(lag.watched, lag.behind),
+            transcripts=TranscriptsStatus(tail.watched, tail.behind_bytes),
             queue=queue,
             spending=self._spending.spending(),
             memory=MemoryStatus(switch.enabled, switch.reason),

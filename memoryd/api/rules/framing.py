@@ -1,8 +1,8 @@
-"""Bytes of a connection to JSON texts and back, in two framings told apart by the first byte.
+"""Splits a connection's bytes into JSON texts, and frames answers. The first byte shows which way.
 
 - `{` or `[` first: one JSON text per line. Else `Content-Length` headers, as editors send them.
-- A text is at most 8 MiB, a header block at most 8 KiB. What breaks a limit, or is no framing at
-  all (a browser's request, say), ends the connection.
+- A text is at most 8 MiB, a header block at most 8 KiB. Anything over a limit, or in neither
+  framing (a browser's request, say), ends the connection.
 """
 
 from typing import Final, Literal
@@ -16,11 +16,11 @@ _BLANK: Final = b" \t\r\n"
 
 
 class FramingError(Exception):
-    """The peer cannot be understood any further; says why in words for the peer."""
+    """The connection cannot continue; the message is sent to the peer."""
 
 
 class Frames:
-    """Takes bytes as they come, gives JSON texts as they are whole."""
+    """Takes bytes as they arrive and returns complete JSON texts."""
 
     def __init__(self) -> None:
         self.framing: Framing | None = None
@@ -30,7 +30,7 @@ class Frames:
 
     @property
     def is_waiting_for_more(self) -> bool:
-        """Whether the peer owes the rest of something it began."""
+        """Whether the peer has sent only part of a message."""
         return bool(self._buffer) or self._body_bytes is not None
 
     def feed(self, data: bytes) -> list[bytes]:
@@ -76,7 +76,7 @@ class Frames:
         return self._take(size)
 
     def _read_headers(self) -> int | None:
-        """The announced length, once the header block is whole."""
+        """The announced length, once the header block is complete."""
         end = self._buffer.find(b"\r\n\r\n", 0, HEADER_LIMIT_BYTES)
         if end < 0:
             _check_beginning(bytes(self._buffer[:HEADER_LIMIT_BYTES]))
@@ -101,7 +101,7 @@ def framed(text: bytes, framing: Framing) -> bytes:
 
 
 def _check_beginning(block: bytes) -> None:
-    """Refuses at its first line what can never become our headers."""
+    """Rejects at its first line what cannot be our headers."""
     line, newline, _ = block.partition(b"\n")
     if newline and b":" not in line:
         raise FramingError("expected JSON or Content-Length headers")

@@ -1,6 +1,6 @@
-"""What travels over the socket: JSON-RPC 2.0, decoded in two steps.
+"""What is sent over the socket: JSON-RPC 2.0, decoded in two steps.
 
-First the envelope, which tolerates anything, so that an id survives bad params; then the params, by
+First the envelope, with params of any shape, so that an id survives bad params; then the params, by
 the method's own type in `METHODS`. Params ignore unknown keys and every new field has a default, so
 that clients and daemons of different versions understand each other.
 """
@@ -24,7 +24,7 @@ Id = int | float | str | None
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
-    """One call. Without an id it is a notification, and nobody waits for an answer."""
+    """One call. Without an id it is a notification and gets no answer."""
 
     method: str
     jsonrpc: Literal["2.0"]
@@ -33,7 +33,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
 
 
 class IdAlone(msgspec.Struct, frozen=True, gc=False):
-    """What is left of a bad request: the id, so that its sender learns of it."""
+    """The id of a bad request, so that its sender gets the error."""
 
     id: Id = None
 
@@ -102,7 +102,7 @@ class StatusParams(msgspec.Struct, frozen=True):
 
 
 class HealthParams(msgspec.Struct, frozen=True):
-    """`provider` asks for one small call to the model server, which costs what it costs."""
+    """`provider` asks for one small call to the model server, which is charged."""
 
     cwd: str
     provider: bool = False
@@ -122,7 +122,7 @@ class SubscribeParams(msgspec.Struct, frozen=True):
         for kind in self.kinds or ():
             if kind not in KINDS:
                 (near,) = get_close_matches(kind[:100], KINDS, n=1, cutoff=0)
-                raise ValueError(f"no event is of kind {kind[:100]!r}; did you mean {near}?")
+                raise ValueError(f"unknown event kind {kind[:100]!r}; did you mean {near}?")
 
 
 class MemoryListParams(msgspec.Struct, frozen=True):
@@ -156,7 +156,7 @@ class MemoryForgetParams(msgspec.Struct, frozen=True):
 
 
 class MemoryHistoryParams(msgspec.Struct, frozen=True):
-    """`version` asks for the text of that one as well."""
+    """`version` asks for the text of that version too."""
 
     cwd: str
     path: str
@@ -175,7 +175,7 @@ class SwitchParams(msgspec.Struct, frozen=True):
 
 
 class HookParams(msgspec.Struct, frozen=True):
-    """The agent's own JSON as it is; what is not named here is passed over."""
+    """The agent's own JSON; fields not listed here are ignored."""
 
     hook_event_name: str
     cwd: str = ""
@@ -234,13 +234,13 @@ class SessionListParams(msgspec.Struct, frozen=True):
 
 
 class SessionShowParams(msgspec.Struct, frozen=True):
-    """`session_id` may be cut short, as long as it fits one session."""
+    """`session_id` may be a prefix that matches only one session."""
 
     session_id: str
 
 
 class ImportStartParams(msgspec.Struct, frozen=True):
-    """Without a `cwd`, every project; `since` is a date or a length of time such as 30d."""
+    """Without a `cwd`, every project; `since` is a date or a duration such as 30d."""
 
     since: str
     cwd: str | None = None
@@ -256,18 +256,18 @@ class CostParams(msgspec.Struct, frozen=True):
 
 
 class QueueRetryParams(msgspec.Struct, frozen=True):
-    """Tries every turn again that was parked after too many failures."""
+    """Retries every parked turn."""
 
 
 class DreamParamsBase(msgspec.Struct, frozen=True):
-    """Over the memory of the project that `cwd` is in, or over the person's own."""
+    """About the memory of the project that `cwd` is in, or the user's own."""
 
     cwd: str
     scope: Literal["project", "user"] = "project"
 
 
 class DreamStartParams(DreamParamsBase, frozen=True):
-    """`force` passes the gates of time and sessions; `dry_run` changes nothing."""
+    """`force` skips the gates of time and sessions; `dry_run` changes nothing."""
 
     force: bool = False
     dry_run: bool = False
@@ -278,7 +278,7 @@ class DreamStopParams(DreamParamsBase, frozen=True):
 
 
 class DreamAcceptParams(DreamParamsBase, frozen=True):
-    """A dream that the guard refused; without a number the last one that waits for review."""
+    """Applies a dream that the guard refused; without a number, the last one waiting for review."""
 
     dream: int | None = None
 
@@ -292,13 +292,13 @@ class DreamStatusParams(DreamParamsBase, frozen=True):
 
 
 class DreamLogParams(DreamParamsBase, frozen=True):
-    """Past dreams, newest first; with `dream`, that one alone and its diffs."""
+    """Past dreams, newest first; with `dream`, only that one, with its diffs."""
 
     limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 20
     dream: int | None = None
 
 
-# Everything that can be asked. `api/dispatch.py` matches all of it in one place.
+# Every request. `api/dispatch.py` matches all of them in one place.
 Params = (
     PingParams
     | StatusParams

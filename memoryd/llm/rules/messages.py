@@ -1,20 +1,20 @@
-"""What is said to a model and what comes back, as data; and the one reader of an answer's bytes.
+"""Requests to a model and its answers as data, and the decoder of an answer's bytes.
 
 Rules
-- An answer is `complete` only with a final stop reason that we know. Everything else is `cut` or
-  `refused`, and whoever acts on an answer acts on complete ones alone.
-- An answer that does not have the shape of a message (not JSON, fields missing, wrong types, two
-  calls of one id) is no answer: `AnswerUnreadable`.
-- An assistant's turn goes back exactly as it came, thinking blocks included: providers sign them
-  over everything that stood before, so a turn is kept as bytes and never rebuilt.
+- An answer is `complete` only with a known final stop reason. Everything else is `cut` or
+  `refused`; callers act only on complete answers.
+- An answer that is not a valid message (not JSON, fields missing, wrong types, two calls with the
+  same id) raises `AnswerUnreadable`.
+- An assistant's turn is sent back exactly as it came, thinking blocks included: providers sign them
+  together with everything before them, so a turn is kept as bytes and never rebuilt.
 - Errors carry fixed words and a status, never a server's text: servers echo keys and prompts.
 
     MemorydError
-    |-- ProviderDown          it may work later; `may_have_cost` when the server could have billed
-    |   `-- AnswerUnreadable  bytes came that are no message
+    |-- ProviderDown          it may work later; `may_have_cost` if the server could have billed
+    |   `-- AnswerUnreadable  the bytes that came are not a message
     |-- ProviderPaused        the provider asks us to wait: its rate limit or the account's spending
-    |-- ProviderRefused       it will not work again unchanged: the request, the key or the model
-    `-- BudgetReached         our own cap or breaker said no, before anything was sent
+    |-- ProviderRefused       it cannot work unchanged: the request, the key or the model is wrong
+    `-- BudgetReached         our own cap or breaker refused, before anything was sent
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ class ProviderDown(Unavailable):
         retryable: bool = True,
         retry_after_seconds: float | None = None,
     ) -> None:
-        super().__init__(message, hint="nothing is lost: memoryd tries again by itself")
+        super().__init__(message, hint="nothing is lost; memoryd retries by itself")
         self.may_have_cost = may_have_cost
         self.retryable = retryable
         self.retry_after_seconds = retry_after_seconds
@@ -65,7 +65,7 @@ class ProviderPaused(Unavailable):
 
 
 class ProviderRefused(Refused):
-    """`whole_account` tells a wrong key or model, which fails every job, from one bad request."""
+    """`whole_account`: the key or model is wrong, so every job fails, not only this request."""
 
     kind = "provider-refused"
 
@@ -75,7 +75,7 @@ class ProviderRefused(Refused):
 
 
 class BudgetReached(Unavailable):
-    """`until` is when it is worth asking again, in seconds since the epoch."""
+    """`until` is when to ask again, in seconds since the epoch."""
 
     kind = "paused"
 
@@ -86,7 +86,7 @@ class BudgetReached(Unavailable):
 
 
 class Text(msgspec.Struct, frozen=True):
-    """`cache_here` ends a prefix that later requests will repeat; a request may have four."""
+    """`cache_here` ends a prefix that later requests repeat; a request may have four such marks."""
 
     text: str
     cache_here: bool = False
@@ -111,10 +111,9 @@ MessageTurn = UserTurn | AssistantTurn
 
 
 class ToolDefinition(msgspec.Struct, frozen=True):
-    """A tool as the model is told of it.
+    """A tool as it is described to the model.
 
-    Its input must convert to `arguments`; the field called `logged_field` says in the log what a
-    call was about.
+    Its input must convert to `arguments`; the log shows the field `logged_field` of each call.
     """
 
     name: str
@@ -124,7 +123,7 @@ class ToolDefinition(msgspec.Struct, frozen=True):
 
 
 class ModelRequest(msgspec.Struct, frozen=True):
-    """One call; `job` and `project` say who pays and are not sent."""
+    """One call; `job` and `project` say what it is charged to and are not sent."""
 
     job: str
     project: str
@@ -138,7 +137,7 @@ class ModelRequest(msgspec.Struct, frozen=True):
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """Tokens as billed: `input_tokens` are those neither read from nor written to the cache."""
+    """Tokens as billed; `input_tokens` were neither read from nor written to the cache."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -169,7 +168,7 @@ class ToolCall(msgspec.Struct, frozen=True):
 
 
 class ModelAnswer(msgspec.Struct, frozen=True):
-    """`usd` is filled in by whoever meters the provider."""
+    """`usd` is filled in by `MeteredProvider`."""
 
     turn: AssistantTurn
     text: str
@@ -216,9 +215,9 @@ def read_answer(body: bytes) -> ModelAnswer:
         texts = [msgspec.json.decode(raw, type=_WireText).text for k, raw in kinds if k == "text"]
         calls = tuple(_read_call(raw) for kind, raw in kinds if kind == "tool_use")
     except (ValueError, RecursionError):
-        raise AnswerUnreadable("the model server sent something that is no message") from None
+        raise AnswerUnreadable("the model server sent something that is not a message") from None
     if len({call.call_id for call in calls}) < len(calls):
-        raise AnswerUnreadable("the model server sent two tool calls of one id")
+        raise AnswerUnreadable("the model server sent two tool calls with the same id")
     return ModelAnswer(
         turn=AssistantTurn(msgspec.json.encode(message.content)),
         text="\n".join(texts),
@@ -230,7 +229,7 @@ def read_answer(body: bytes) -> ModelAnswer:
 
 
 def outcome_of(stop_reason: str | None, calls: Sequence[ToolCall]) -> ProviderOutcome:
-    """Whether an answer may be acted on; one that stops for tools and names none was cut."""
+    """Whether an answer may be acted on; one that stops for tools but has no call was cut."""
     if stop_reason == "refusal":
         return "refused"
     if stop_reason not in FINAL_STOP_REASONS or (stop_reason == "tool_use" and not calls):
@@ -253,18 +252,18 @@ def _read_usage(usage: _WireUsage) -> Usage:
 
 
 def read_json(answer: ModelAnswer, answer_type: type[Answered]) -> Answered:
-    """The JSON object that a complete answer consists of, with or without a code fence round it."""
+    """The JSON object in a complete answer, with or without a code fence around it."""
     if answer.outcome != "complete":
         raise AnswerUnreadable("the model's answer was cut off or refused")
     start, end = answer.text.find("{"), answer.text.rfind("}")
     try:
         return msgspec.json.decode(answer.text[start : end + 1], type=answer_type)
     except (ValueError, RecursionError):
-        raise AnswerUnreadable("the model's answer does not fit the schema") from None
+        raise AnswerUnreadable("the model's answer does not match the schema") from None
 
 
 def schema_of(shape: type[msgspec.Struct]) -> dict[str, object]:
-    """The JSON schema of a struct with the struct itself at the root, as tool servers expect it."""
+    """The JSON schema of a struct with the struct itself at the root, as model servers expect."""
     schema = msgspec.json.schema(shape)
     definitions = schema.pop("$defs")
     root: dict[str, object] = definitions.pop(shape.__name__)

@@ -1,13 +1,13 @@
-"""What the model is told: one system prompt for all jobs, one text for each job, and the frame.
+"""The prompts: one system prompt for all jobs, one text per job, and the frame for quotations.
 
 Rules
 - `SYSTEM` and the tools are the same bytes in every job, so that the provider's cache serves them.
-  What differs (place, date, manifest, messages) comes in the first user message, most lasting
+  What differs (place, date, manifest, messages) comes in the first user message, most stable
   first, with the cache mark after the last block that the next run of the session will repeat.
-- No clock and no date stand in a lasting block; a prompt that is cached survives midnight.
+- A cached block contains no time or date, so that the cache survives midnight.
 - What was said is framed: our own lines begin with `@`, every line of a quotation with `|`. So no
-  text, whatever it contains, can pass for a line of somebody else.
-- What the sandbox enforces is said here only where it saves the model a vain call.
+  text, whatever it contains, can pass for another speaker's line.
+- What the sandbox enforces is mentioned only where it saves the model a pointless call.
 """
 
 from collections.abc import Sequence
@@ -65,7 +65,7 @@ keep, even when asked to:
 - what CLAUDE.md or another instruction file already says;
 - the state of the task at hand: plans, steps, open ends of this session.
 If the person asks to keep one of these, keep the surprising part of it, if there is one.
-Never keep a password, key, token or other secret, nor a place holder that stands for one.
+Never keep a password, key, token or other secret, nor a placeholder that stands for one.
 
 Write dates as dates: "next Friday" becomes 2026-03-06, counted from the day the words were said.
 Write names of people, systems and files as they were written. State only what was said or shown;
@@ -192,7 +192,7 @@ _NO_PROJECT = (
 
 
 class JobPlace(msgspec.Struct, frozen=True):
-    """Where a job works; absolute paths, as the tools want them."""
+    """Where a job works; absolute paths, as the tools expect."""
 
     memory_dir: str
     project_dir: str
@@ -273,7 +273,7 @@ def session_notes_opening(
 def recall_opening(
     query: str, manifest: Sequence[str], recent_tools: Sequence[str]
 ) -> tuple[Text, ...]:
-    """The only user message of a choice among notes; the list comes first, it changes least."""
+    """The only user message when a model selects notes; the list comes first, it changes least."""
     tools = ", ".join(recent_tools) or "(none)"
     return (
         Text("# Notes\n" + "\n".join(manifest), cache_here=True),
@@ -282,7 +282,7 @@ def recall_opening(
 
 
 def quoted(speaker: Speaker, text: str, at: datetime | None = None) -> str:
-    """One framed quotation. Lines are split wherever any reader might see a line end."""
+    """One framed quotation. Lines are split wherever any reader might see a line break."""
     head = f"@{speaker}" if at is None else f"@{speaker} {_day(at)} {at:%H:%M}"
     return "\n".join([head, *(f"| {line}" for line in text.splitlines())])
 
@@ -292,5 +292,5 @@ def _notes(manifest: Sequence[str]) -> str:
 
 
 def _day(day: date) -> str:
-    """With the day of the week, which a model counts wrongly from the date alone."""
+    """With the day of the week, which models get wrong from the date alone."""
     return f"{day:%A} {day:%Y-%m-%d}"

@@ -1,20 +1,20 @@
-"""What a call costs, whether it may be made, and when a failing provider is left alone.
+"""What a call costs, whether it may be made, and when a failing provider is not called.
 
-Rules of money
-- A call is debited before it is made, at the worst it can cost, and corrected when its usage is
-  known. A call whose fate is unknown (crash, timeout, cut line) stays debited: it may be billed.
-- A call is refused when the worst it can cost does not fit under the cap of the day or the month.
-  So the caps hold as long as the estimate does, and where it fails they are passed once.
+Budget rules
+- A call is debited before it is made, at its worst-case cost, and corrected when its usage is
+  known. A call with an unknown result (crash, timeout, cut line) stays debited: it may be billed.
+- A call is refused if its worst case does not fit under the cap of the day or the month. So the
+  caps hold as long as the estimate does, and if it is wrong they are exceeded by one call.
 - The worst case is one token for every two bytes, all of them written to the cache, and an answer
   of the full length. Prose has three to four bytes a token; dense code and CJK come near to two.
-- A model without a price of its own is charged by the row "unknown", which is dear: an unpriced
-  name must be no way round the cap. A server on this very machine is `FREE` unless priced.
+- A model without a price of its own is charged as "unknown", which is expensive: an unpriced name
+  must not bypass the cap. A server on this machine is `FREE` unless priced.
 
-Rules of the breaker
+Breaker rules
 - Five failures in a row open it for ten minutes. Then one call may probe: success closes it,
-  failure (or a crash meanwhile) leaves it open for ten minutes more.
-- A provider that asks for a pause gets it, an hour at most, without counting as a failure.
-- A clock set back before the opening ends the wait, so that no jump stops the work for ever.
+  failure (or a crash meanwhile) keeps it open for ten minutes more.
+- A provider that asks for a pause gets it, an hour at most; it does not count as a failure.
+- If the clock is set back to before the opening, the wait ends, so that no jump blocks forever.
 """
 
 import calendar
@@ -49,7 +49,7 @@ class Spent(msgspec.Struct, frozen=True):
 
 
 class SpendingVerdict(msgspec.Struct, frozen=True):
-    """`until` is when it is worth asking again, in seconds since the epoch; 0 when allowed."""
+    """`until` is when to ask again, in seconds since the epoch; 0 if allowed."""
 
     reason: PauseReason = "ok"
     until: float = 0.0
@@ -60,7 +60,7 @@ class SpendingVerdict(msgspec.Struct, frozen=True):
 
 
 class Breaker(msgspec.Struct, frozen=True):
-    """Closed when fresh; open from `opened_at` (seconds since the epoch) for `open_seconds`."""
+    """Closed by default; open from `opened_at` (seconds since the epoch) for `open_seconds`."""
 
     failures_in_a_row: int = 0
     opened_at: float = 0.0
@@ -68,7 +68,7 @@ class Breaker(msgspec.Struct, frozen=True):
 
 
 def cost_usd(usage: Usage, price: Price) -> float:
-    """What a provider bills for a call of this usage."""
+    """What a provider bills for this usage."""
     at = _long_price(price) if usage.prompt_tokens > (price.long_above_tokens or inf) else price
     write_usd = (
         at.input_usd * CACHE_WRITE_FACTOR if at.cache_write_usd is None else at.cache_write_usd
@@ -95,7 +95,7 @@ def worst_usage(request: ModelRequest) -> Usage:
 
 
 def price_of(model: str, prices: Mapping[str, Price], unpriced: Price | None = None) -> Price:
-    """The model's own price, or that of the name it extends (a dated release), or `unpriced`."""
+    """The price of the model, of the name it extends (a dated release), `unpriced` or unknown."""
     named = [name for name in prices if model == name or model.startswith(f"{name}-")]
     if named:
         return prices[max(named, key=len)]
@@ -103,7 +103,7 @@ def price_of(model: str, prices: Mapping[str, Price], unpriced: Price | None = N
 
 
 def may_spend(spent: Spent, estimate_usd: float, caps: Budget, now: datetime) -> SpendingVerdict:
-    """Whether a call that may cost `estimate_usd` fits; a free one always does."""
+    """Whether a call that may cost `estimate_usd` fits the budget; a free one always does."""
     if estimate_usd <= 0.0:
         return SpendingVerdict()
     if spent.month_usd + estimate_usd > caps.usd_per_month:
@@ -132,7 +132,7 @@ def may_call(breaker: Breaker, now: float) -> SpendingVerdict:
 
 
 def before_call(breaker: Breaker, now: float) -> Breaker:
-    """Takes the probe: the call that a tripped breaker lets through is the only one for a while."""
+    """Claims the probe: an open breaker lets only this one call through for a while."""
     return _opened(breaker, now) if breaker.failures_in_a_row >= FAILURES_TO_OPEN else breaker
 
 

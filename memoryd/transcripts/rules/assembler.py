@@ -1,25 +1,25 @@
-"""The bytes of a session's transcript to its turns, each exactly once, with all progress as data.
+"""Turns the bytes of a session's transcript into turns, each exactly once, with progress as data.
 
 What is a turn
 - A turn runs from an opening line (a person's prompt, a slash command, `!` input, a machine's
   notice) to its ending. Its id is the uuid of that line, so a fork, which copies lines with their
   uuids into another file, yields the same id again: a caller that stores ids takes each turn once.
-- Side chains, meta text, injected text and our own runs neither open a turn nor stand in one.
+- Side chains, meta text, injected text and our own runs neither open a turn nor belong to one.
 - It is complete when the model ended it (`end_turn`, and the message asks for no tool) or when it
-  was a command that the client carried out by itself. Every other ending leaves it incomplete.
+  was a command that the client ran by itself. Every other ending leaves it incomplete.
 
 When it is handed out
 - An ending is provisional. A meta line of the same prompt revokes it (a cut stream leaves a made-up
-  `end_turn`; a Stop hook may send the model on), and so does any further answer.
+  `end_turn`; a Stop hook may make the model continue), and so does any further answer.
 - It is confirmed by the next opening, by the client's end-of-turn mark, by a compaction, or by
   `settle`, which the tail calls once the file has been quiet for SETTLE_SECONDS.
-- What still follows a turn that was handed out becomes a turn of its own, which `continues` the
-  first and holds only what is new. `finish` hands out what is open, ending or not.
+- What follows a turn after it was handed out becomes a turn of its own, which `continues` the
+  first and holds only what is new. `finish` hands out the open turn, ending or not.
 
 The tree
-- A repeated uuid is ignored. An opening line whose parent stands before living turns abandons them:
-  the caller hears of those it was given, and what was not handed out yet never is.
-- An unknown parent abandons nothing: the line that it names may have been unreadable.
+- A repeated uuid is ignored. An opening line whose parent comes before live turns abandons them:
+  those already handed out are reported as abandoned, the open one is dropped.
+- An unknown parent abandons nothing: the line it names may have been unreadable.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -42,12 +42,12 @@ from memoryd.transcripts.rules.turns import (
     TurnPart,
 )
 
-SETTLE_SECONDS = 0.4  # the client flushes every 0.1 s; a cut stream was taken up again after 0.2 s
+SETTLE_SECONDS = 0.4  # the client flushes every 0.1 s; a cut stream was seen to resume after 0.2 s
 FIRST_PROMPT_CHARS_MAX = 200
 
 
 def is_session_transcript(relative_path: str) -> bool:
-    """Whether this file, named from the projects folder, is a session's and no sub-agent's."""
+    """Whether this path in the projects folder is a session's transcript, not a sub-agent's."""
     folder, _, name = relative_path.partition("/")
     return (
         bool(folder)
@@ -59,7 +59,7 @@ def is_session_transcript(relative_path: str) -> bool:
 
 
 class ReadProgress(msgspec.Struct, omit_defaults=True):
-    """How far a session has been understood; small, and all that has to survive a restart."""
+    """How far a session has been assembled; small, and all that has to survive a restart."""
 
     tree: Tree = msgspec.field(default_factory=Tree)
     draft: TurnDraft | None = None
@@ -68,7 +68,7 @@ class ReadProgress(msgspec.Struct, omit_defaults=True):
 
 
 class TurnAssembler:
-    """Takes the entries of one transcript in the order of the file and gives back its events."""
+    """Takes the entries of one transcript in file order and returns events."""
 
     def __init__(self, progress: ReadProgress | None = None) -> None:
         self.progress = progress or ReadProgress()
@@ -82,12 +82,12 @@ class TurnAssembler:
         return events
 
     def settle(self) -> list[TurnEvent]:
-        """Hands out a turn that has an ending; for when the file has been quiet for a while."""
+        """Hands out a turn that has an ending; called when the file has been quiet for a while."""
         draft = self.progress.draft
         return self._hand_out() if draft and draft.ending else []
 
     def finish(self) -> list[TurnEvent]:
-        """Hands out the open turn as it stands; for a file that is read to its end for good."""
+        """Hands out the open turn as it is; called at the end of a finished file."""
         return self._hand_out() if self.progress.draft else []
 
     def _take(self, entry: TranscriptEntry) -> list[TurnEvent]:
@@ -123,7 +123,7 @@ class TurnAssembler:
         return events
 
     def _begin_again(self, entry: TranscriptEntry) -> TurnDraft | None:
-        """A turn without an opening: it goes on after it was handed out, or was only queued."""
+        """A turn without an opening: it continues after being handed out, or was only queued."""
         progress = self.progress
         if entry.kind == "queued":
             draft = TurnDraft.begun_by(entry)
@@ -138,18 +138,18 @@ class TurnAssembler:
 
     def _compact(self, entry: TranscriptEntry) -> list[TurnEvent]:
         events, draft = self.settle(), self.progress.draft
-        place, told = entry.place, entry.compaction or Compaction()
+        place, compaction = entry.place, entry.compaction or Compaction()
         if draft:
-            draft.add(entry, TurnPart("compaction", told.trigger, place.at))
+            draft.add(entry, TurnPart("compaction", compaction.trigger, place.at))
         inside = draft.id if draft else ""
         events.append(
             Compacted(
                 id=place.uuid,
                 session_id=place.session_id,
                 at=place.at,
-                trigger=told.trigger,
-                tokens_before=told.tokens_before,
-                tokens_after=told.tokens_after,
+                trigger=compaction.trigger,
+                tokens_before=compaction.tokens_before,
+                tokens_after=compaction.tokens_after,
                 inside_turn=inside,
             )
         )
@@ -204,9 +204,9 @@ class FollowState(msgspec.Struct, omit_defaults=True):
 class Follower:
     """Turns the growing bytes of one transcript into events.
 
-    Exactly once takes one transaction: store the turns by id and the `snapshot` together. Then, or
-    after a restart, `restore` it and feed the bytes from `next_offset` on; a file at rest needs no
-    follower in memory.
+    For exactly-once, store the turns by id and the `snapshot` in one transaction. Later, or after a
+    restart, `restore` it and feed the bytes from `next_offset` on; an idle file needs no follower
+    in memory.
     """
 
     def __init__(self, state: FollowState | None = None) -> None:
@@ -222,7 +222,7 @@ class Follower:
 
     @classmethod
     def restore(cls, snapshot: bytes) -> "Follower":
-        """Raises msgspec.DecodeError where the bytes are no snapshot."""
+        """Raises msgspec.DecodeError if the bytes are not a snapshot."""
         return cls(msgspec.msgpack.decode(snapshot, type=FollowState))
 
     def snapshot(self) -> bytes:
@@ -235,17 +235,17 @@ class Follower:
 
     @property
     def stored_offset(self) -> int:
-        """The byte that a follower which is restored from the `snapshot` begins with."""
+        """The byte at which a follower restored from the `snapshot` starts."""
         return self._splitter.position.offset
 
     @property
     def bad_lines(self) -> int:
-        """Lines that were skipped: unreadable ones and those that were too long."""
+        """Lines that were skipped: unreadable or too long."""
         return self._bad_lines + self._splitter.position.long_lines
 
     @property
     def awaits_settling(self) -> bool:
-        """A turn has an ending and only silence, or `settle`, is missing."""
+        """Whether a turn has an ending and only needs `settle`."""
         draft = self._assembler.progress.draft
         return draft is not None and draft.ending is not None
 
@@ -265,7 +265,7 @@ class Follower:
 
 
 def read_entries(chunks: Iterable[bytes]) -> Iterator[TranscriptEntry]:
-    """The entries of a whole transcript that is given in chunks."""
+    """The entries of a whole transcript, given in chunks."""
     splitter = LineSplitter()
     for chunk in chunks:
         yield from map(read_entry, splitter.feed(chunk))
@@ -275,16 +275,16 @@ def living_history(entries: Iterable[TranscriptEntry]) -> list[Turn | Compacted]
     """A session's turns and compactions in order, without its abandoned branches."""
     assembler = TurnAssembler()
     events = [event for entry in entries for event in assembler.feed(entry)] + assembler.finish()
-    dead = {event.turn_id for event in events if isinstance(event, Abandoned)}
+    abandoned = {event.turn_id for event in events if isinstance(event, Abandoned)}
     return [
         event
         for event in events
-        if isinstance(event, Compacted) or (isinstance(event, Turn) and event.id not in dead)
+        if isinstance(event, Compacted) or (isinstance(event, Turn) and event.id not in abandoned)
     ]
 
 
 def conversation(history: Sequence[Turn | Compacted]) -> list[TurnPart]:
-    """Who said what, as a person reads it: runs of tools folded, compactions marked."""
+    """Who said what, as a person reads it: runs of tool calls folded, compactions marked."""
     parts: list[TurnPart] = []
     for event in history:
         if isinstance(event, Turn):
@@ -313,7 +313,7 @@ def _fold(run: Sequence[TurnPart]) -> TurnPart:
 
 
 class SessionSummary(msgspec.Struct, frozen=True):
-    """A session in one row; `turns` are those of a person, tokens are what the turns recorded."""
+    """A session as one row; `turns` counts a person's, tokens are what the turns recorded."""
 
     session_id: str
     cwd: str
@@ -328,7 +328,7 @@ class SessionSummary(msgspec.Struct, frozen=True):
 
 
 def summarize(history: Sequence[Turn | Compacted]) -> SessionSummary | None:
-    """None for a session in which nothing was said."""
+    """None for an empty session."""
     turns = [event for event in history if isinstance(event, Turn)]
     if not turns:
         return None

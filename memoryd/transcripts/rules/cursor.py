@@ -1,17 +1,17 @@
-"""Which transcript is which, whatever happens to the names of files.
+"""Which transcript is which, even when files are renamed, moved or replaced.
 
 Rules
-- A transcript is named from the projects folder: `folder/session.jsonl`.
-- A file is known by device and inode, and by a fingerprint of what was read of it: its first bytes
-  and those before the place where reading goes on. The fingerprint has the last word. While it
-  fits, whatever lies there is our file grown longer: renamed, copied back, on another disk. When it
-  does not fit, the file is read from its beginning; turns that were seen before are known by id.
-- A file that was seen under one name and now lies under another has moved, and its cursor with it.
-  Of two names for one file, the one that we knew keeps it.
-- A cursor whose file is in no place is lost, not forgotten: it is taken up again when the file
-  comes back, for LOST_SECONDS.
-- A file needs a look when any fact of it differs from what was read: size, times, identity. The
-  time of change cannot be set back by programs, so a rewrite under an old date is seen as well.
+- A transcript's path is relative to the projects folder: `folder/session.jsonl`.
+- A file is identified by device and inode, and by a fingerprint of what was read of it: its first
+  bytes and those before the cursor. The fingerprint has the last word. While it matches, the file
+  is ours and only grew, even if it was renamed, copied back, or is on another disk now. When it
+  does not match, the file is read from the beginning; turns seen before are recognised by id.
+- A file seen under one name and now found under another has moved, and its cursor moves with it.
+  If one file has two names, the known one keeps the cursor.
+- A cursor whose file is gone is lost, not forgotten: for LOST_SECONDS it is used again if the file
+  comes back.
+- A file is read when any part of its stamp differs from what was read: size, times, identity.
+  Programs cannot set ctime back, so a rewrite with an old date is noticed too.
 """
 
 from collections.abc import Collection, Mapping
@@ -26,7 +26,7 @@ TAIL_BYTES = 256
 
 
 class Fingerprint(msgspec.Struct, frozen=True, gc=False):
-    """Hashes of a file's first bytes and of those before the cursor; empty where none are."""
+    """Hashes of a file's first bytes and of those before the cursor; empty if there are none."""
 
     head_bytes: int = 0
     head: bytes = b""
@@ -36,13 +36,13 @@ class Fingerprint(msgspec.Struct, frozen=True, gc=False):
 class Cursor(msgspec.Struct, frozen=True, gc=False):
     """How far one transcript has been read.
 
-    `offset` is the first line that was not taken yet. What stands before `old_until` was there at
-    the first start and counts as read. `is_settled` is false while an ended turn waits for silence.
-    `number` is that of its row, 0 for one that was never stored.
+    `offset` is the start of the first unread line. Bytes before `old_until` existed at the first
+    start and count as read. `is_settled` is false while an ended turn waits for silence. `number`
+    is the row number, 0 if never stored.
     """
 
     path: str
-    facts: FileStamp = FileStamp()
+    stamp: FileStamp = FileStamp()
     fingerprint: Fingerprint = Fingerprint()
     offset: int = 0
     old_until: int = 0
@@ -51,26 +51,26 @@ class Cursor(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def mtime(self) -> float:
-        return self.facts.mtime_ns / 1e9
+        return self.stamp.mtime_ns / 1e9
 
     def started_over(self) -> "Cursor":
-        """The same place, for other content."""
-        fresh = FileStamp(self.facts.device, self.facts.inode)
+        """A cursor at the start of the same file, which holds other content now."""
+        fresh = FileStamp(self.stamp.device, self.stamp.inode)
         return Cursor(self.path, fresh, number=self.number)
 
 
 class Differences(msgspec.Struct, frozen=True):
-    """`changed` files are not as their cursors left them; the files of `gone` were not seen."""
+    """`changed` files differ from their cursors; `gone` files were not found."""
 
     changed: dict[str, FileStamp] = {}
     gone: list[str] = []
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What a sweep leads to.
+    """What to do after a scan.
 
-    `look` needs reading as it stands; `placed` are cursors that are new at their path and need
-    reading too; the files of `lost` are in no place.
+    `look` are paths to read; `placed` are cursors new at their path, to be read too; the files of
+    `lost` cursors are gone.
     """
 
     look: tuple[str, ...] = ()
@@ -79,17 +79,17 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def differences(
-    known: Mapping[str, Cursor], sighted: Mapping[str, FileStamp], unread_folders: Collection[str]
+    known: Mapping[str, Cursor], found: Mapping[str, FileStamp], unreadable: Collection[str]
 ) -> Differences:
-    """Compares what is known with what a sweep has seen; of an unread folder nothing is gone."""
-    unseen = known.keys() - sighted.keys()
+    """Compares cursors with the files found; in an unreadable folder nothing counts as gone."""
+    missing = known.keys() - found.keys()
     return Differences(
         changed={
-            path: facts
-            for path, facts in sighted.items()
-            if (cursor := known.get(path)) is None or cursor.facts != facts
+            path: stamp
+            for path, stamp in found.items()
+            if (cursor := known.get(path)) is None or cursor.stamp != stamp
         },
-        gone=[path for path in unseen if path.partition("/")[0] not in unread_folders],
+        gone=[path for path in missing if path.partition("/")[0] not in unreadable],
     )
 
 
@@ -100,51 +100,51 @@ def plan(
     gone: Collection[str],
 ) -> Plan:
     """What to do about files that differ from their cursors, and cursors without a file."""
-    strange = {p: facts for p, facts in changed.items() if not _is_in_place(known.get(p), facts)}
-    homeless = {path: known[path] for path in (*gone, *strange) if path in known}
+    replaced = {p: stamp for p, stamp in changed.items() if not _is_in_place(known.get(p), stamp)}
+    displaced = {path: known[path] for path in (*gone, *replaced) if path in known}
     last_seen_at = {cursor.path: cursor for cursor in lost}
-    moved = _moves([*homeless.values(), *lost], strange)
+    moved = _moves([*displaced.values(), *lost], replaced)
     taken = {id(cursor) for cursor in moved.values()}
     placed: list[Cursor] = []
-    for path, facts in strange.items():
-        here = homeless.get(path) or last_seen_at.get(path)
+    for path, stamp in replaced.items():
+        here = displaced.get(path) or last_seen_at.get(path)
         cursor = moved.get(path) or (here if id(here) not in taken else None)
-        placed.append(_put(cursor or Cursor(path), path, facts))
+        placed.append(_put(cursor or Cursor(path), path, stamp))
     kept = {cursor.number for cursor in placed if cursor.number}
     return Plan(
-        look=tuple(path for path in changed if path not in strange),
+        look=tuple(path for path in changed if path not in replaced),
         placed=tuple(placed),
-        lost=tuple(cursor for cursor in homeless.values() if cursor.number not in kept),
+        lost=tuple(cursor for cursor in displaced.values() if cursor.number not in kept),
     )
 
 
-def _is_in_place(cursor: Cursor | None, facts: FileStamp) -> bool:
-    return cursor is not None and cursor.facts.identity == facts.identity
+def _is_in_place(cursor: Cursor | None, stamp: FileStamp) -> bool:
+    return cursor is not None and cursor.stamp.identity == stamp.identity
 
 
-def _moves(candidates: list[Cursor], strange: Mapping[str, FileStamp]) -> dict[str, Cursor]:
-    """The cursors that belong to another name now, by that name."""
-    by_identity = {cursor.facts.identity: cursor for cursor in reversed(candidates)}
+def _moves(candidates: list[Cursor], replaced: Mapping[str, FileStamp]) -> dict[str, Cursor]:
+    """The cursors whose files have a new path, by that path."""
+    by_identity = {cursor.stamp.identity: cursor for cursor in reversed(candidates)}
     moved: dict[str, Cursor] = {}
-    for path, facts in strange.items():
-        cursor = by_identity.pop(facts.identity, None)
+    for path, stamp in replaced.items():
+        cursor = by_identity.pop(stamp.identity, None)
         if cursor is not None:
             moved[path] = cursor
     return moved
 
 
-def _put(cursor: Cursor, path: str, facts: FileStamp) -> Cursor:
-    seen = cursor.facts
-    there = FileStamp(facts.device, facts.inode, seen.size, seen.mtime_ns, seen.ctime_ns)
-    return msgspec.structs.replace(cursor, path=path, facts=there)
+def _put(cursor: Cursor, path: str, stamp: FileStamp) -> Cursor:
+    seen = cursor.stamp
+    there = FileStamp(stamp.device, stamp.inode, seen.size, seen.mtime_ns, seen.ctime_ns)
+    return msgspec.structs.replace(cursor, path=path, stamp=there)
 
 
 def bytes_behind(known: Mapping[str, Cursor], changed: Mapping[str, FileStamp]) -> int:
-    """How many bytes of the changed files nobody has read yet."""
-    return sum(_unread(known.get(path), facts) for path, facts in changed.items())
+    """How many bytes of the changed files are unread."""
+    return sum(_unread(known.get(path), stamp) for path, stamp in changed.items())
 
 
-def _unread(cursor: Cursor | None, facts: FileStamp) -> int:
-    if cursor is None or not _is_in_place(cursor, facts) or facts.size < cursor.facts.size:
-        return facts.size
-    return facts.size - cursor.facts.size
+def _unread(cursor: Cursor | None, stamp: FileStamp) -> int:
+    if cursor is None or not _is_in_place(cursor, stamp) or stamp.size < cursor.stamp.size:
+        return stamp.size
+    return stamp.size - cursor.stamp.size

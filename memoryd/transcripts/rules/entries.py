@@ -1,14 +1,14 @@
-"""One line of a transcript to one entry: who speaks here, and what of it is worth carrying.
+"""Turns one line of a transcript into one entry: who is speaking, and what of it to keep.
 
 Rules
 - A line that cannot be read is `bad`; a line of an unknown type or without a uuid is `side`.
   Neither is an error.
-- Only the marks of the client tell speakers apart, in this order: summary, meta, tool result,
-  `origin`, `promptSource`; only an unmarked line is judged by its text. So a person may type any
-  tag, and text that a machine wrote never passes for a person's.
-- Whatever hooks, memoryd itself or MEMORY.md put into the session is `injected`, never news.
-- Text is cut here, with a mark where it was cut, so that nothing later has to fear its size.
-- A moment is the client's ISO text, or empty where that is no moment.
+- Only the client's marks tell speakers apart, in this order: summary, meta, tool result, `origin`,
+  `promptSource`; only an unmarked line is judged by its text. So a person may type any tag, and
+  text written by a machine never passes for a person's.
+- Text that hooks, memoryd itself or MEMORY.md put into the session is `injected`, never new.
+- Long text is cut here, with a mark at the cut, so that no later code has to handle huge text.
+- A time is the client's ISO text, or empty if that is not a valid time.
 """
 
 import re
@@ -38,8 +38,8 @@ NAME_CHARS_MAX = 4 * 1024
 BLOCKS_MAX = 1000
 TOKENS_MAX = 1_000_000_000_000
 
-# Our own runs speak to the API and leave no transcript; should one ever run inside the client, it
-# sets the entry point or begins its prompt with the marker, and nobody learns from it.
+# Our own runs call the API and leave no transcript. If one ever runs inside the client, it sets the
+# entry point or starts its prompt with the marker, so that memoryd does not learn from itself.
 OWN_ENTRYPOINT = "memoryd"
 OWN_RUN_MARKER = "<memoryd-run>"
 
@@ -58,7 +58,7 @@ EntryKind = Literal[
     "tool_result",
     "interrupt",
     "meta",
-    "nudge",  # meta text without a tag: it may send the model on
+    "nudge",  # meta text without a tag: it may make the model continue
     "summary",
     "assistant",
     "synthetic",
@@ -84,7 +84,7 @@ _GIST_KEYS = ("file_path", "notebook_path", "command", "pattern", "query", "url"
 
 
 class Block(msgspec.Struct, frozen=True):
-    """A piece of a message; a call's `text` is its input as JSON, `writes` the file it changes."""
+    """Part of a message; a call's `text` is its input as JSON, `writes` the file it changes."""
 
     kind: BlockKind
     text: str
@@ -102,7 +102,7 @@ class Compaction(msgspec.Struct, frozen=True):
 
 
 class EntryPlace(msgspec.Struct, frozen=True):
-    """Where a line stands; without a `parent` it is a root if empty, anywhere if None."""
+    """Where a line belongs; an empty `parent` makes it a root, None means unknown."""
 
     uuid: str = ""
     parent: str | None = None
@@ -133,7 +133,7 @@ SIDE = TranscriptEntry("side")
 
 
 def read_entry(line: Line) -> TranscriptEntry:
-    """What the line says; never raises, whatever stands in it."""
+    """The line as an entry; never raises, whatever the line contains."""
     try:
         raw = decode_line(line.data)
         return SIDE if raw is None else _entry(raw, _place(raw, line))
@@ -188,7 +188,7 @@ def _is_from_a_machine(raw: UserLine) -> bool:
 
 
 def _unmarked(text: str, place: EntryPlace) -> TranscriptEntry:
-    """A user line that only its text can place: commands, their output, and older prompts."""
+    """A user line known only by its text: commands, their output, and older prompts."""
     if not text or text.startswith(_META_TAGS):
         return TranscriptEntry("meta", place)
     if _INTERRUPT.fullmatch(text):
@@ -235,11 +235,11 @@ def _system(raw: SystemLine, place: EntryPlace) -> TranscriptEntry:
     content = _str(raw.content)
     match raw.subtype:
         case "compact_boundary":
-            told = raw.compact_metadata if isinstance(raw.compact_metadata, dict) else {}
+            metadata = raw.compact_metadata if isinstance(raw.compact_metadata, dict) else {}
             compaction = Compaction(
-                _name(told.get("trigger")),
-                _count(told.get("preTokens")),
-                _count(told.get("postTokens")),
+                _name(metadata.get("trigger")),
+                _count(metadata.get("preTokens")),
+                _count(metadata.get("postTokens")),
             )
             return TranscriptEntry("compaction", place, compaction=compaction)
         case "turn_duration":
@@ -310,7 +310,7 @@ def _said(content: str | list[MessageBlock]) -> str:
 
 
 def _printed(content: object) -> str:
-    """The text of what a tool gave back, a mark in place of what is no text."""
+    """The text a tool returned, with a mark in place of anything that is not text."""
     if isinstance(content, list):
         blocks = [block for block in content if isinstance(block, dict)]
         return "\n".join(_str(b.get("text")) or f"[{_str(b.get('type'))}]" for b in blocks)
@@ -354,7 +354,7 @@ def _moment(value: object) -> str:
 
 
 def _name(value: object) -> str:
-    """An id, a path, a name; one that is too long for any of them is none."""
+    """An id, a path or a name; empty if it is too long to be one."""
     return value if isinstance(value, str) and len(value) <= NAME_CHARS_MAX else ""
 
 

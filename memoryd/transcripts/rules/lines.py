@@ -1,20 +1,20 @@
-"""Growing bytes to whole lines, with a position that can be stored; and the shapes lines have.
+"""Splits growing bytes into whole lines, at a position that can be stored, and decodes the lines.
 
 Rules of splitting
-- A line is what a newline ends. What stands after the last newline is held back until its newline
-  comes: the client writes whole lines, a crash or a slow disk does not.
-- A line of more than LINE_BYTES_MAX is dropped while it passes by and counted; it never stands in
-  memory whole, and the offset moves over it exactly.
-- Blank lines are nothing. The client begins an append with a newline where it finds a torn line.
-- `LinePosition` is all that has to survive a restart: whoever feeds the bytes from `offset` on gets
+- A line ends with a newline. Bytes after the last newline are held back until theirs comes: the
+  client writes whole lines, but a crash or a slow disk can cut one.
+- A line longer than LINE_BYTES_MAX is dropped while it streams past, and counted; it is never
+  whole in memory, and the offset stays exact.
+- Blank lines are ignored. The client starts an append with a newline if it finds a torn line.
+- `LinePosition` is all that has to survive a restart: feeding the bytes from `offset` on gives
   every line that was not handed out before, and none twice.
 
 Rules of decoding
-- The type is read first, and nothing else: most bytes of a transcript are the client's own records,
-  and those are passed over without being built.
-- The format is undocumented and changes. Unknown keys are skipped, and a key whose value may be
-  garbage is typed `object`: a line is refused only when it means nothing without the value.
-- Half a character, which JavaScript writes as an escape and no UTF-8 can hold, becomes `?`.
+- Only the type is decoded first: most bytes of a transcript are the client's own records, which
+  are skipped without building them.
+- The format is undocumented and changes. Unknown keys are ignored, and a key whose value may be
+  garbage is typed `object`: a line is rejected only if it is meaningless without the value.
+- A lone surrogate, which JavaScript can escape and UTF-8 cannot hold, becomes `?`.
 """
 
 import json
@@ -33,10 +33,10 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class LinePosition(msgspec.Struct, frozen=True):
-    """Where reading goes on.
+    """Where reading continues.
 
-    `mid_line` says that `offset` lies inside a line that is to be dropped: one that was too long,
-    or one that was begun before anybody looked.
+    `mid_line` means that `offset` is inside a line to be dropped: one that was too long, or one
+    that began before the first read.
     """
 
     offset: int = 0
@@ -59,12 +59,12 @@ class LineSplitter:
 
     @property
     def position(self) -> LinePosition:
-        """What to store: the start of the first line that has not been handed out."""
+        """What to store: the start of the first line not handed out yet."""
         return LinePosition(self._offset, self._mid_line, self._long_lines)
 
     @property
     def next_offset(self) -> int:
-        """The byte that the next call of `feed` has to begin with."""
+        """The byte that the next call of `feed` must start with."""
         return self._offset + len(self._held)
 
     def feed(self, chunk: bytes) -> list[Line]:
@@ -191,7 +191,7 @@ _SHAPES: dict[
 
 
 def decode_line(data: bytes) -> TreeLine | None:
-    """The line, or None if its type is none of the tree's; raises ValueError or RecursionError."""
+    """The line, or None if its type is not part of the tree; raises ValueError, RecursionError."""
     try:
         return _decode(data)
     except ValueError:

@@ -1,7 +1,7 @@
-"""What a turn is made of, how it grows line by line, and which turns of a session are alive.
+"""What a turn consists of, how it grows line by line, and which turns of a session are live.
 
-Size: parts are cut by their reader; over TURN_CHARS_MAX or PARTS_MAX the oldest go, tool parts
-first, never the opening or the newest. So the state of a turn is bounded, whatever it did.
+Size: parts are cut when they are read; over TURN_CHARS_MAX or PARTS_MAX the oldest are dropped,
+tool parts first, never the opening or the newest. So the size of a turn is bounded.
 The last LINES_REMEMBERED lines are known; an older rewind or repetition is not recognised.
 Secrets are masked as parts are added: turns and drafts are kept in state.db until they are done.
 """
@@ -51,7 +51,7 @@ TOOL_KINDS = ("tool_call", "tool_output")
 
 
 class TurnPart(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something that was said or done; of a tool, `text` is its input as JSON or its output."""
+    """Something said or done; for a tool, `text` is its input as JSON, or its output."""
 
     kind: PartKind
     text: str
@@ -64,7 +64,7 @@ class TurnPart(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """What happened from an opening line to its ending, in the order of the file."""
+    """What happened from an opening line to its ending, in file order."""
 
     id: str
     ending: Ending
@@ -98,7 +98,7 @@ class Turn(msgspec.Struct, frozen=True):
 
     @property
     def prompts(self) -> tuple[TurnPart, ...]:
-        """What a person gave, by `source`: words, a command, a line for the shell."""
+        """What a person entered, by `source`: text, a command, or a shell line."""
         return tuple(part for part in self.parts if part.kind == "prompt")
 
     @property
@@ -115,7 +115,7 @@ class Turn(msgspec.Struct, frozen=True):
 
 
 class WaitingTurn(msgspec.Struct, frozen=True):
-    """A stored turn that is not extracted yet, and how often that was tried."""
+    """A stored turn that is not extracted yet, and how often extraction failed or crashed."""
 
     turn_id: str
     project: str
@@ -132,7 +132,7 @@ class Abandoned(msgspec.Struct, frozen=True):
 
 
 class Compacted(msgspec.Struct, frozen=True):
-    """The session's context was replaced by a summary, in the middle of a turn if one is named."""
+    """The session's context was replaced by a summary; `inside_turn` names the turn it cut into."""
 
     id: str
     session_id: str
@@ -198,7 +198,7 @@ class TurnDraft(msgspec.Struct, omit_defaults=True):
             self._shrink(get_args(PartKind))
 
     def _shrink(self, kinds: tuple[str, ...]) -> None:
-        """Drops to three quarters at once, so that a line of an endless turn stays cheap."""
+        """Drops to three quarters of the limit, so that lines of an endless turn stay cheap."""
         surplus_chars = self.chars - TURN_CHARS_MAX * 3 // 4
         surplus_parts = len(self.parts) - PARTS_MAX * 3 // 4
         kept = self.parts[:1]
@@ -224,7 +224,7 @@ class TurnDraft(msgspec.Struct, omit_defaults=True):
         self.add(entry, *(_part(block, entry.place.at) for block in entry.blocks))
 
     def _count_tokens(self, entry: TranscriptEntry) -> None:
-        """One message stands on many lines, and each repeats the usage of the whole."""
+        """One message spans several lines, and each repeats the usage of the whole."""
         if entry.message_id != self.message_id or not entry.message_id:
             self.message_id = entry.message_id
             self.message_output_tokens = 0
@@ -262,7 +262,7 @@ class TurnDraft(msgspec.Struct, omit_defaults=True):
 
 
 class Tree(msgspec.Struct, omit_defaults=True):
-    """The turn that each of the last lines belongs to, and the turns that are alive, by number."""
+    """The turn number of each recent line, and the live turns by number."""
 
     lines: dict[int, int] = {}
     living: dict[int, str] = {}
@@ -284,7 +284,7 @@ class Tree(msgspec.Struct, omit_defaults=True):
         self.living[self.number] = turn_id
 
     def abandon_after(self, parent: str | None) -> list[str]:
-        """The living turns that a line with this parent leaves behind; they live no longer."""
+        """Removes and returns the live turns that a line with this parent leaves behind."""
         fork = 0 if parent == "" else self.lines.get(_key(parent or ""))
         if parent is None or fork is None:
             return []
@@ -292,7 +292,7 @@ class Tree(msgspec.Struct, omit_defaults=True):
 
 
 def _key(uuid: str) -> int:
-    """Eight bytes stand for a uuid: uuids are whatever the file says, of any length."""
+    """Eight bytes of hash stand for a uuid, which may be any text of any length."""
     return int.from_bytes(blake2b(uuid.encode("utf-8", "replace"), digest_size=8).digest())
 
 
