@@ -1,6 +1,6 @@
 """How people tell facts, decisions, dates and motives of a project, as data.
 
-The tables work as in `forms`. What the code says of itself is no fact of this kind:
+The tables work as in `phrases`. What the code says of itself is no fact of this kind:
 somebody outside it has to want, decide or forbid something, or a day has to come.
 """
 

@@ -1,6 +1,6 @@
 """How people say where things are in systems outside the code, as data.
 
-The tables work as in `forms`. A place is a SYSTEM with a word of location (LOCATED) or a
+The tables work as in `phrases`. A place is a SYSTEM with a word of location (LOCATED) or a
 name of its own; a system that no list knows needs both (NAMED_PLACE). A PASSING_PLACE is none.
 """
 # ruff: noqa: RUF001 - Cyrillic letters and wide punctuation are what these tables are about
