@@ -1,7 +1,7 @@
-"""How people put orders, and the signs of those that are for keeps, as data for `orders`.
+"""How people phrase orders, and the signs of lasting ones, as data for `orders`.
 
-The tables work as in `phrases`. The orders have groups: the `verb`, `what` is ordered, and the
-`condition` that may stand before it.
+The tables work as in `phrases`. The patterns have groups: the `verb`, `what` is ordered, and the
+`condition` that may precede it.
 """
 
 import re
