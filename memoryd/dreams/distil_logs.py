@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memoryd.dreams.working_copy import WorkingCopy
-from memoryd.extraction.embedded import HeardStatement, Keeper
+from memoryd.extraction.embedded import SourcedStatement, StatementSaver
 from memoryd.memories.rules.daily_log import LogEntry, rule_of
 from memoryd.text.shorten import cut_at_word
 
@@ -28,10 +28,10 @@ def distil(stage: WorkingCopy, entries: Sequence[LogEntry]) -> None:
     if not entries:
         return
     seen_at = {one.file: one.modified for one in stage.store.scan(stage.directory)}
-    keeper = Keeper(stage.store, stage.directory, cause="dream")
+    saver = StatementSaver(stage.store, stage.directory, cause="dream")
     for entry in entries:
-        heard = HeardStatement(statement_of(entry), entry.at, entry.session_id, entry.trust)
-        if stored := keeper.keep(heard):
+        sourced = SourcedStatement(statement_of(entry), entry.at, entry.session_id, entry.trust)
+        if stored := saver.save(sourced):
             newest = max(seen_at.get(stored.file, 0.0), entry.at.timestamp())
             seen_at[stored.file] = min(newest, stored.modified)
             stage.backdate(stored.file, seen_at[stored.file])

@@ -1,8 +1,8 @@
-"""Imports turns from before the first start, when somebody asks for it: estimate first, then a job.
+"""Imports turns from before the first start, on request: an estimate first, then a job.
 
-- Only what was there at the first start is read; all that came later has been seen.
-- A file's turns and the note that it is done are stored together. So an import that was stopped, or
-  killed, goes on where it was when the same is asked for again.
+- Only what existed at the first start is read; everything later has been seen.
+- A file's turns and the note that the file is done are stored together. So an import that was
+  stopped or killed continues where it was when the same one is requested again.
 - One at a time. It stops between two files; what it has done stays.
 """
 
@@ -35,14 +35,14 @@ from memoryd.transcripts.rules.cursor import Cursor
 from memoryd.transcripts.rules.turns import Abandoned, Turn
 from memoryd.transcripts.turn_table import QueuedTurn, TurnTable, root_named
 
-OPEN_TURN_SECONDS: Final = 600.0  # a session that was written to since may still be going on
+OPEN_TURN_SECONDS: Final = 600.0  # a session written to more recently may still be running
 PROGRESS_SECONDS: Final = 0.1
 
 log = structlog.get_logger(__name__)
 
 
 class ImportEstimate(Estimate, frozen=True, kw_only=True):
-    """`resumes` says that an earlier import of the same goes on where it was left."""
+    """`resumes`: an earlier import with the same parameters continues where it stopped."""
 
     model: str
     since: str
@@ -55,8 +55,8 @@ class ImportJob(msgspec.Struct, frozen=True, kw_only=True):
     resumes: bool
 
 
-class Job(msgspec.Struct, frozen=True):
-    """What was asked for, and the last file that is done; an empty project means all."""
+class BackfillJob(msgspec.Struct, frozen=True):
+    """What was requested, and the last file that is done; an empty project means all."""
 
     project: str
     since: str
@@ -94,12 +94,12 @@ class Backfill:
         self._notices = notices
         self._now = now
         self._stop_wanted = False
-        self._job: Job | None = None
+        self._job: BackfillJob | None = None
         self._wanted = anyio.Event()
 
     async def estimate(self, cwd: str | None, since: str) -> ImportEstimate:
-        """What it would take; nothing is changed."""
-        job = await anyio.to_thread.run_sync(self._asked_for, cwd, since)
+        """What it would cost; changes nothing."""
+        job = await anyio.to_thread.run_sync(self._job_for, cwd, since)
         estimate = await anyio.to_thread.run_sync(self._estimate, job)
         return ImportEstimate(
             **msgspec.structs.asdict(estimate),
@@ -109,32 +109,32 @@ class Backfill:
         )
 
     async def start(self, cwd: str | None, since: str) -> ImportJob:
-        """Begins; events tell how it goes on."""
-        job = await anyio.to_thread.run_sync(self._asked_for, cwd, since)
+        """Starts the job; events report its progress."""
+        job = await anyio.to_thread.run_sync(self._job_for, cwd, since)
         if self._job is not None:
-            raise Conflict("an import is running already", hint="wait until it has finished")
+            raise Conflict("an import is already running", hint="wait until it has finished")
         self._stop_wanted = False
         self._job = job
         self._wanted.set()
         return ImportJob(started=True, since=iso_time(job.since_at), resumes=bool(job.done_path))
 
     def stop(self) -> bool:
-        """Whether there was one to stop."""
+        """Stops after the current file; returns whether an import was running."""
         self._stop_wanted = True
         return self._job is not None
 
     async def run(self) -> None:
-        """Does what is asked for, until cancelled."""
+        """Runs the jobs that are requested, until cancelled."""
         while True:
             await self._wanted.wait()
             self._wanted = anyio.Event()
             if self._job is not None:
                 await self._import(self._job)
 
-    async def _import(self, job: Job) -> None:
+    async def _import(self, job: BackfillJob) -> None:
         files: list[Cursor] | None = None
         done, began = 0, anyio.current_time()
-        told_at = began
+        announced_at = began
         try:
             files = await anyio.to_thread.run_sync(self._files, job)
             while done < len(files) and not self._stop_wanted:
@@ -142,16 +142,18 @@ class Backfill:
                 if after.turns > job.turns:
                     self._notices.post(TurnsImported())
                 job, done = after, done + 1
-                if anyio.current_time() - told_at > PROGRESS_SECONDS:
-                    told_at = anyio.current_time()
+                if anyio.current_time() - announced_at > PROGRESS_SECONDS:
+                    announced_at = anyio.current_time()
                     self._announce_progress(job, done, len(files))
         except StorageError as error:
-            log.warning("import-broken-off", error=error.message)
+            log.warning("import-interrupted", error=error.message)
         total = 0 if files is None else len(files)
         complete = files is not None and done == total
         await self._end(job, done, total, complete=complete, began=began)
 
-    async def _end(self, job: Job, done: int, total: int, *, complete: bool, began: float) -> None:
+    async def _end(
+        self, job: BackfillJob, done: int, total: int, *, complete: bool, began: float
+    ) -> None:
         if complete:
             with suppress(StorageError):
                 await anyio.to_thread.run_sync(self._forget, job)
@@ -167,14 +169,14 @@ class Backfill:
             )
         )
 
-    def _announce_progress(self, job: Job, done: int, total: int) -> None:
+    def _announce_progress(self, job: BackfillJob, done: int, total: int) -> None:
         self._notices.announce(
             events.ImportProgress(
                 project=job.project, files_done=done, files_total=total, turns=job.turns
             )
         )
 
-    def _files(self, job: Job) -> list[Cursor]:
+    def _files(self, job: BackfillJob) -> list[Cursor]:
         done = (job.done_mtime, job.done_path)
         return [
             cursor
@@ -182,11 +184,11 @@ class Backfill:
             if cursor.mtime >= job.since_at and (cursor.mtime, cursor.path) > done
         ]
 
-    def _import_file(self, job: Job, cursor: Cursor) -> Job:
-        """The job with this file done."""
-        filed = self._unseen(job, cursor)
+    def _import_file(self, job: BackfillJob, cursor: Cursor) -> BackfillJob:
+        """Queues the file's turns; returns the job with this file done."""
+        queued = self._unseen_turns(job, cursor)
         with self._database.transaction():
-            added = self._turns.add_imported(filed, at=self._now())
+            added = self._turns.add_imported(queued, at=self._now())
             after = msgspec.structs.replace(
                 job,
                 done_mtime=cursor.mtime,
@@ -196,8 +198,8 @@ class Backfill:
             self._save(after)
         return after
 
-    def _unseen(self, job: Job, cursor: Cursor) -> list[QueuedTurn]:
-        """The living turns of a file that were asked for and that nobody has worked on."""
+    def _unseen_turns(self, job: BackfillJob, cursor: Cursor) -> list[QueuedTurn]:
+        """The requested turns of a file that are not on a dead branch and not yet processed."""
         found: dict[str, Turn] = {}
         is_at_rest = self._now() - cursor.mtime > OPEN_TURN_SECONDS
         try:
@@ -208,7 +210,7 @@ class Backfill:
                     case Abandoned():
                         found.pop(event.turn_id, None)
         except OSError as error:
-            log.warning("import-passed-over", path=cursor.path, error=error.strerror)
+            log.warning("import-file-skipped", path=cursor.path, error=error.strerror)
             return []
         seen = {one for one, state in self._turns.states(list(found)).items() if state != "old"}
         return [
@@ -220,19 +222,20 @@ class Backfill:
             and job.project in {"", project}
         ]
 
-    def _estimate(self, job: Job) -> Estimate:
+    def _estimate(self, job: BackfillJob) -> Estimate:
         total = Estimate()
         for cursor in self._files(job):
-            chars = [size_of(one.turn) for one in self._unseen(job, cursor) if self._is_worth(one)]
+            turns = filter(self._is_extracted, self._unseen_turns(job, cursor))
+            chars = [size_of(one.turn) for one in turns]
             total += estimate_of_session(chars, self._price)
         return total
 
-    def _is_worth(self, one: QueuedTurn) -> bool:
+    def _is_extracted(self, one: QueuedTurn) -> bool:
         project = self._scopes.project(one.project)
         return not skip_reason(one.turn, [folder.path for folder in project.directories])
 
-    def _asked_for(self, cwd: str | None, since: str) -> Job:
-        """The one that was begun for the same, if it is unfinished, or a new one."""
+    def _job_for(self, cwd: str | None, since: str) -> BackfillJob:
+        """An unfinished job with the same parameters, or a new one."""
         since_at = since_moment(since, self._now())
         project = "" if cwd is None else self._scopes.root(cwd)
         rows = self._database.run(
@@ -242,15 +245,15 @@ class Backfill:
             since,
         )
         found = msgspec.convert(rows, list[tuple[str, str, float, float, str, int]])
-        return Job(*found[0]) if found else Job(project, since, since_at)
+        return BackfillJob(*found[0]) if found else BackfillJob(project, since, since_at)
 
-    def _save(self, job: Job) -> None:
+    def _save(self, job: BackfillJob) -> None:
         self._database.run(
             "insert or replace into imports values (?, ?, ?, ?, ?, ?)",
             *msgspec.structs.astuple(job),
         )
 
-    def _forget(self, job: Job) -> None:
+    def _forget(self, job: BackfillJob) -> None:
         self._database.run(
             "delete from imports where project = ? and since = ?", job.project, job.since
         )

@@ -1,13 +1,14 @@
-"""Extraction without a model: what a person stated for keeps is saved, once.
+"""Extraction without a model: what a person explicitly asked to keep is saved, once.
 
 Rules
-- Only a person's own words are listened to; what the assistant said before them is context.
-- What a memory says already, word for word, is not saved again. So a turn that is done a second
-  time, after a crash, changes nothing.
-- A statement on the subject of an existing memory of its type adds to it what is new, and nothing
-  when no word is new. One that reverses it becomes a memory of its own that supersedes the old one,
-  unless the memory is the newer word: an import or a second try may bring what was taken back
-  since. What an agent concluded does neither to what a person said, and stays beside it.
+- Only a person's own words count; what the assistant said before them is context.
+- What a memory already says, word for word, is not saved again. So a turn that is processed twice,
+  after a crash, changes nothing.
+- A statement on the subject of an existing memory of the same type adds what is new to it, and
+  nothing if no word is new. If it reverses the memory, it becomes a memory of its own that
+  supersedes the old one, unless the memory is newer: an import or a retry may bring back what was
+  since withdrawn. What an agent concluded never changes or supersedes what a person said; it is
+  saved beside it.
 - In log mode all statements of a task go into today's log, and no memory is touched.
 """
 
@@ -23,7 +24,7 @@ import msgspec
 from memoryd.base.config import ProjectMode
 from memoryd.base.errors import MemorydError
 from memoryd.base.timestamps import iso_time
-from memoryd.extraction import log_mode
+from memoryd.extraction.log_mode import add_to_log, without_logged_turns
 from memoryd.extraction.rules.messages import SPOKEN_SOURCES, said_at
 from memoryd.extraction.rules.restatement import Relation, relation_of
 from memoryd.extraction.task import ExtractionOutcome, ExtractionTask
@@ -38,7 +39,7 @@ from memoryd.transcripts.rules.turns import Turn
 if TYPE_CHECKING:
     from memoryd.extraction.rules.statements.find import Statement
 
-# Beyond this a memory is about more than one thing, and no statement restates it.
+# A longer memory is about more than one thing, so no statement can restate it.
 COMPARED_CHARS = 600
 
 _HOW = "**How to apply:**"
@@ -46,8 +47,11 @@ _ABOUT = "It was said about:"
 _STAMP = re.compile(r"Said on \d{4}-\d\d-\d\d at \d\d:\d\d:\d\d:")
 
 
-class HeardStatement(msgspec.Struct, frozen=True):
-    """A statement, the moment it was made, and where; by the person, unless it says otherwise."""
+class SourcedStatement(msgspec.Struct, frozen=True):
+    """A statement, and when, in which session and by whom it was made.
+
+    `core` is what it says without the standing words on how to apply it, on one line.
+    """
 
     statement: "Statement"
     at: datetime
@@ -55,8 +59,8 @@ class HeardStatement(msgspec.Struct, frozen=True):
     trust: Trust = "user-said"
 
     @property
-    def lead(self) -> str:
-        return lead_of(self.statement.body)
+    def core(self) -> str:
+        return core_of(self.statement.body)
 
     @property
     def created(self) -> str:
@@ -73,12 +77,12 @@ class KnownMemory(msgspec.Struct, frozen=True):
     retired: bool
 
     @property
-    def lead(self) -> str:
-        return lead_of(self.topic.body)
+    def core(self) -> str:
+        return core_of(self.topic.body)
 
 
-def heard_in(turns: Sequence[Turn], earlier: str) -> Iterator[HeardStatement]:
-    """The statements in some turns of one session; `earlier` is what the assistant said before."""
+def statements_from(turns: Sequence[Turn], earlier: str) -> Iterator[SourcedStatement]:
+    """The statements in turns of one session; `earlier` is what the assistant said before them."""
     from memoryd.extraction.rules.statements.find import statements_in  # noqa: PLC0415 - its patterns take a while
 
     for turn in turns:
@@ -88,24 +92,23 @@ def heard_in(turns: Sequence[Turn], earlier: str) -> Iterator[HeardStatement]:
             elif part.kind == "prompt" and part.source in SPOKEN_SOURCES:
                 at = said_at(part) or datetime.now(UTC).astimezone()
                 found = statements_in(part.text, previous_assistant=earlier, said_at=at)
-                yield from (HeardStatement(statement, at, turn.session_id) for statement in found)
+                yield from (SourcedStatement(statement, at, turn.session_id) for statement in found)
 
 
-def entry_of(heard: HeardStatement) -> LogEntry:
+def log_entry_of(sourced: SourcedStatement) -> LogEntry:
     """The statement as a line of the log; of how to apply it, only what it was said about."""
-    said, _, how = heard.statement.body.partition(_HOW)
-    _, about, deed = how.partition(_ABOUT)
-    text = " ".join(f"{said.replace('**Why:**', 'Why:')} {about}{deed}".split())
-    return LogEntry(heard.at, heard.statement.type, heard.trust, text, heard.session_id)
+    rule, _, how = sourced.statement.body.partition(_HOW)
+    _, about, praised = how.partition(_ABOUT)
+    text = " ".join(f"{rule.replace('**Why:**', 'Why:')} {about}{praised}".split())
+    return LogEntry(sourced.at, sourced.statement.type, sourced.trust, text, sourced.session_id)
 
 
-def lead_of(body: str) -> str:
-    """What a memory says, without the standing words on how to apply it; on one line."""
+def core_of(body: str) -> str:
     return " ".join(_STAMP.sub("", body.partition(_HOW)[0].replace("**Why:**", "")).split())
 
 
-class Keeper:
-    """Saves statements into one memory directory; `again` when these turns were begun before."""
+class StatementSaver:
+    """Saves statements into one memory directory; `again` if these turns were begun before."""
 
     def __init__(
         self,
@@ -119,99 +122,99 @@ class Keeper:
         self._directory = directory
         self._cause: Cause = cause
         self._again = again
-        self._notes = list(self._existing())
+        self._known = list(self._existing())
 
-    def keep(self, heard: HeardStatement) -> Stored | None:
-        """The memory that now says it; None when one said it already."""
-        if any(self._is_told_by(note, heard) for note in self._notes):
+    def save(self, sourced: SourcedStatement) -> Stored | None:
+        """The memory that now says it; None if one already did."""
+        if any(self._is_in(memory, sourced) for memory in self._known):
             return None
-        relation, old = self._nearest(heard)
-        if old is None or (old.topic.trust == "user-said" and heard.trust != "user-said"):
-            return self._save(heard)
+        relation, old = self._nearest(sourced)
+        if old is None or (old.topic.trust == "user-said" and sourced.trust != "user-said"):
+            return self._create(sourced)
         if relation == "reverses":
-            is_newer = old.topic.created > heard.created
-            return None if is_newer else self._save(heard, supersedes=old)
-        return self._add(heard, old) if relation == "adds" else None
+            is_newer = old.topic.created > sourced.created
+            return None if is_newer else self._create(sourced, supersedes=old)
+        return self._add(sourced, old) if relation == "adds" else None
 
-    def _is_told_by(self, note: KnownMemory, heard: HeardStatement) -> bool:
-        if heard.lead not in note.lead:
+    def _is_in(self, memory: KnownMemory, sourced: SourcedStatement) -> bool:
+        if sourced.core not in memory.core:
             return False
-        # A turn that is done again meets its own memory, retired by what was said later in it.
-        own = note.topic.created == heard.created or heard.stamp in note.topic.body
-        return not note.retired or (self._again and own)
+        # A turn that is processed again finds its own memory, retired by what it said later.
+        is_own = memory.topic.created == sourced.created or sourced.stamp in memory.topic.body
+        return not memory.retired or (self._again and is_own)
 
-    def _nearest(self, heard: HeardStatement) -> tuple[Relation, KnownMemory | None]:
-        """The memory that the statement is about, the newest if there are several."""
-        statement = heard.statement
-        for note in reversed(self._notes):
-            if note.retired or note.topic.type != statement.type:
+    def _nearest(self, sourced: SourcedStatement) -> tuple[Relation, KnownMemory | None]:
+        """The memory that the statement is about; the newest if there are several."""
+        statement = sourced.statement
+        for memory in reversed(self._known):
+            if memory.retired or memory.topic.type != statement.type:
                 continue
-            old = note.lead[:COMPARED_CHARS]
-            relation = relation_of(heard.lead, old, takes_back=statement.corrects)
+            old = memory.core[:COMPARED_CHARS]
+            relation = relation_of(sourced.core, old, takes_back=statement.corrects)
             if relation != "other":
-                return relation, note
+                return relation, memory
         return "other", None
 
-    def _save(self, heard: HeardStatement, supersedes: KnownMemory | None = None) -> Stored:
-        statement = heard.statement
+    def _create(self, sourced: SourcedStatement, supersedes: KnownMemory | None = None) -> Stored:
+        statement = sourced.statement
         topic = Topic(
             name=statement.name,
             description=statement.description,
             type=statement.type,
-            created=heard.created,
-            source=heard.session_id,
-            trust=heard.trust,
+            created=sourced.created,
+            source=sourced.session_id,
+            trust=sourced.trust,
             supersedes=(supersedes.stored.file,) if supersedes else (),
             body=statement.body,
         )
         stored = self._store.save(
-            self._directory, topic, cause=self._cause, session_id=heard.session_id
+            self._directory, topic, cause=self._cause, session_id=sourced.session_id
         )
         if supersedes:
             self._replace(supersedes, msgspec.structs.replace(supersedes, retired=True))
-        self._notes.append(KnownMemory(stored, stored.topic, retired=False))
+        self._known.append(KnownMemory(stored, stored.topic, retired=False))
         return stored
 
-    def _add(self, heard: HeardStatement, old: KnownMemory) -> Stored:
+    def _add(self, sourced: SourcedStatement, old: KnownMemory) -> Stored:
         stored = self._store.write(
             self._directory,
             old.stored.file,
-            with_addition(_with_origin(old, heard), f"{heard.stamp} {heard.lead}"),
+            with_addition(_with_origin(old, sourced), f"{sourced.stamp} {sourced.core}"),
             over=old.stored.version,
             cause=self._cause,
-            session_id=heard.session_id,
+            session_id=sourced.session_id,
         )
         self._replace(old, KnownMemory(stored, stored.topic, retired=False))
         return stored
 
     def _replace(self, old: KnownMemory, new: KnownMemory) -> None:
-        self._notes[self._notes.index(old)] = new
+        self._known[self._known.index(old)] = new
 
     def _existing(self) -> Iterator[KnownMemory]:
-        """The oldest first, as those that are saved now go to the end."""
+        """Oldest first, since new ones are appended."""
         for one in reversed(self._store.scan(self._directory)):
             try:
                 stored = self._store.read(self._directory, one.file)
-            except MemorydError:  # gone since it was listed, or no plain file
+            except MemorydError:  # removed since the scan, or not a regular file
                 continue
             yield KnownMemory(stored, stored.topic, one.retired)
 
 
-def _with_origin(note: KnownMemory, heard: HeardStatement) -> str:
-    """The memory with what its header leaves open: nobody knows who said the rest of it."""
-    topic = note.topic
+def _with_origin(memory: KnownMemory, sourced: SourcedStatement) -> str:
+    """The memory's text with missing header fields filled in; who said the old part is unknown."""
+    topic = memory.topic
     known = {"created": topic.created, "source": topic.source, "trust": topic.trust}
     assumed = {
-        "created": iso_time(note.stored.modified),
-        "source": heard.session_id,
+        "created": iso_time(memory.stored.modified),
+        "source": sourced.session_id,
         "trust": "agent-concluded",
     }
     missing = {key: value for key, value in assumed.items() if not known[key]}
-    return headers.change(note.stored.text, missing) if missing else note.stored.text
+    return headers.change(memory.stored.text, missing) if missing else memory.stored.text
 
 
 def with_addition(text: str, sentence: str) -> str:
-    """The memory with one more paragraph, above how to apply it where that is said."""
+    """The memory with one more paragraph, above how to apply it if that is there."""
     head, how, rest = text.rstrip("\n").partition(f"\n{_HOW}")
     return f"{head.rstrip()}\n\n{sentence}\n" + (f"\n{_HOW}{rest}\n" if how else "")
 
@@ -236,14 +239,14 @@ class EmbeddedExtractor:
         return ExtractionOutcome("done", "done", files=files)
 
     def _extract(self, task: ExtractionTask) -> tuple[str, ...]:
-        heard = list(heard_in(task.turns, task.earlier))
-        if not heard:
+        found = list(statements_from(task.turns, task.earlier))
+        if not found:
             return ()
-        keeper = Keeper(self._store, task.project.memory, again=task.is_repeated)
-        kept = [stored for one in heard if (stored := keeper.keep(one))]
-        return tuple(dict.fromkeys(stored.file for stored in kept))
+        saver = StatementSaver(self._store, task.project.memory, again=task.is_repeated)
+        saved = [stored for one in found if (stored := saver.save(one))]
+        return tuple(dict.fromkeys(stored.file for stored in saved))
 
     def _extract_to_log(self, task: ExtractionTask) -> tuple[str, ...]:
-        left = log_mode.unlogged(task)
-        entries = [entry_of(one) for one in heard_in(left.turns, left.earlier)]
-        return log_mode.add(left, entries, self._now())
+        task = without_logged_turns(task)
+        entries = [log_entry_of(one) for one in statements_from(task.turns, task.earlier)]
+        return add_to_log(task, entries, self._now())

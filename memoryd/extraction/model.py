@@ -1,11 +1,11 @@
-"""Extraction by a model: an agent of few turns that sees the new messages and the list of notes.
+"""Extraction by a model: a short agent run that sees the new messages and the list of memories.
 
 Rules
-- Before anything is paid for, the disk is tried: an answer that cannot be stored is not asked for.
-- A run that ended by itself or at a limit is done; what it had no room for is not worth a second
-  bill. One that was cut, refused or late has failed. Money, a provider that asks for a pause and a
-  key that does not work are no fault of these turns: all runs pause.
-- In log mode the entries of a run that is done are added to today's log, all at once.
+- The disk is checked first: we do not pay for an answer that cannot be stored.
+- A run that ended by itself or at a limit is done; what it had no room for is not worth paying
+  twice. One that was cut off, refused or late has failed. The budget, a provider that asks for a
+  pause and an invalid key are not the fault of these turns: all runs pause.
+- In log mode the entries of a finished run are added to today's log, all at once.
 """
 
 import secrets
@@ -26,9 +26,8 @@ from memoryd.agent.view import View
 from memoryd.agent.writer import MemoryWriter
 from memoryd.base import paths
 from memoryd.base.config import ProjectMode
-from memoryd.extraction import log_mode
-from memoryd.extraction.log_pen import LogWriter
-from memoryd.extraction.provenance import Provenance, left_behind, moment_of
+from memoryd.extraction.log_mode import LogWriter, add_to_log, without_logged_turns
+from memoryd.extraction.provenance import Provenance, last_prompt_at, written_so_far
 from memoryd.extraction.rules.batching import Pause
 from memoryd.extraction.rules.messages import messages
 from memoryd.extraction.task import ExtractionOutcome, ExtractionTask, ExtractionVerdict
@@ -51,14 +50,14 @@ PROBE_BYTES = 64 * 1024
 
 
 class ModelExtractor:
-    """`closed` are folders that a run may never look into, even in a project above them."""
+    """`closed` are folders that a run may never read, even if the project contains them."""
 
     def __init__(
         self,
         provider: Provider,
         model: str,
         store: Store,
-        history: VersionTable,
+        versions: VersionTable,
         *,
         state_folder: str,
         closed: tuple[str, ...] = (),
@@ -68,7 +67,7 @@ class ModelExtractor:
         self._provider = provider
         self._model = model
         self._store = store
-        self._history = history
+        self._versions = versions
         self._state_folder = state_folder
         self._closed = closed
         self._mode_of = mode_of
@@ -84,34 +83,35 @@ class ModelExtractor:
             cause="extraction",
             session_id=task.session_id,
             state_folder=self._state_folder,
-            notary=Provenance(self._store, self._history, task, self._now()),
+            notary=Provenance(self._store, self._versions, task, self._now()),
         )
         tools = AgentTools(view, writer)
         report = await self._run(task, tools)
-        files = await anyio.to_thread.run_sync(self._written, task)
+        files = await anyio.to_thread.run_sync(self._written_files, task)
         if any(outcome.reason == "storage" for outcome in tools.outcomes):
             return _outcome("disk", report, files)
-        return verdict_on(report, files, self._now())
+        return outcome_of(report, files, self._now())
 
     async def _extract_to_log(self, task: ExtractionTask) -> ExtractionOutcome:
-        task = await anyio.to_thread.run_sync(log_mode.unlogged, task)
+        task = await anyio.to_thread.run_sync(without_logged_turns, task)
         if not task.turns:
-            return ExtractionOutcome("done", "logged-before")
+            return ExtractionOutcome("done", "already-logged")
         view = await anyio.to_thread.run_sync(self._view, task)
-        said_at = datetime.fromtimestamp(moment_of(task, self._now())).astimezone()
-        pen = LogWriter(view, Provenance(self._store, self._history, task, self._now()), said_at)
+        said_at = datetime.fromtimestamp(last_prompt_at(task, self._now())).astimezone()
+        provenance = Provenance(self._store, self._versions, task, self._now())
+        writer = LogWriter(view, provenance, said_at)
         pattern = paths.daily_log_pattern(task.project.memory.path)
-        report = await self._run(task, AgentTools(view, pen), log_path=pattern)
-        outcome = verdict_on(report, (), self._now())
+        report = await self._run(task, AgentTools(view, writer), log_path=pattern)
+        outcome = outcome_of(report, (), self._now())
         if outcome.verdict != "done":
             return outcome
-        files = await anyio.to_thread.run_sync(self._log, task, pen.entries)
+        files = await anyio.to_thread.run_sync(self._add_to_log, task, writer.entries)
         return msgspec.structs.replace(outcome, files=files)
 
     async def _run(
         self, task: ExtractionTask, tools: AgentTools, log_path: str = ""
     ) -> AgentReport:
-        await anyio.to_thread.run_sync(try_disk, task.project.memory)
+        await anyio.to_thread.run_sync(check_disk, task.project.memory)
         job = await anyio.to_thread.run_sync(self._job, task, log_path)
         return await agent.run(job, self._provider, tools, RunLimits())
 
@@ -121,15 +121,15 @@ class ModelExtractor:
             project.root, project.memory, others=(project.user, project.team), closed=self._closed
         )
 
-    def _log(self, task: ExtractionTask, entries: Sequence[LogEntry]) -> tuple[str, ...]:
+    def _add_to_log(self, task: ExtractionTask, entries: Sequence[LogEntry]) -> tuple[str, ...]:
         memory = task.project.memory
         with Folder.open(memory.path, beneath=memory.beneath, create=True) as folder:
-            add = partial(log_mode.add, task, entries, self._now())
+            add = partial(add_to_log, task, entries, self._now())
             return run_fenced(Fence(writable=(folder.handle,)), add)
 
-    def _written(self, task: ExtractionTask) -> tuple[str, ...]:
-        there = {one.file for one in self._store.scan(task.project.memory)}
-        return tuple(file for file in self._saved(task) if file in there)
+    def _written_files(self, task: ExtractionTask) -> tuple[str, ...]:
+        existing = {one.file for one in self._store.scan(task.project.memory)}
+        return tuple(file for file in self._saved_files(task) if file in existing)
 
     def _job(self, task: ExtractionTask, log_path: str) -> AgentJob:
         project = task.project
@@ -140,15 +140,15 @@ class ModelExtractor:
                 mask(topics.manifest_line(one.file, one.topic, one.modified))
                 for one in notes[:MANIFEST_LIMIT]
             ],
-            [*self._context(task), *(text for turn in task.turns for text in messages(turn))],
+            [*self._preface(task), *(text for turn in task.turns for text in messages(turn))],
             datetime.fromtimestamp(self._now()).astimezone().date(),
             log_path=log_path,
         )
         return AgentJob(JOB, project.root, self._model, system_blocks(), opening)
 
-    def _context(self, task: ExtractionTask) -> Iterator[str]:
-        """What stands before the messages, in lines of our own."""
-        saved = self._saved(task) if task.is_repeated else []
+    def _preface(self, task: ExtractionTask) -> Iterator[str]:
+        """Lines of our own that precede the messages."""
+        saved = self._saved_files(task) if task.is_repeated else []
         if saved:
             yield (
                 "@memoryd An attempt at these messages broke off after it had saved"
@@ -159,9 +159,9 @@ class ModelExtractor:
             yield quoted("assistant", mask(task.earlier))
             yield "@memoryd The new messages:"
 
-    def _saved(self, task: ExtractionTask) -> list[str]:
-        """What this task has saved: by the history and, where a kill came before it, by origin."""
-        files = list(left_behind(self._history, task))
+    def _saved_files(self, task: ExtractionTask) -> list[str]:
+        """What this task has saved: by its versions, or by source if it was killed before those."""
+        files = list(written_so_far(self._versions, task))
         if task.is_repeated:
             files += [
                 one.file
@@ -171,8 +171,8 @@ class ModelExtractor:
         return list(dict.fromkeys(files))
 
 
-def verdict_on(report: AgentReport, files: tuple[str, ...], now: float) -> ExtractionOutcome:
-    """What a run's ending means for its turns, and for all others."""
+def outcome_of(report: AgentReport, files: tuple[str, ...], now: float) -> ExtractionOutcome:
+    """What the end of a run means for its turns and for all others."""
     match report.error:
         case BudgetReached() as error:
             return _outcome("paused", report, files, Pause(error.reason, now, error.until))
@@ -204,8 +204,8 @@ def _outcome(
     )
 
 
-def try_disk(directory: MemoryDirectory) -> None:
-    """StorageError when a memory could not be written there now."""
+def check_disk(directory: MemoryDirectory) -> None:
+    """Raises StorageError if a memory cannot be written there now."""
     place = Path(directory.path)
     while not place.is_dir():
         place = place.parent

@@ -1,15 +1,15 @@
 """Where a memory that a model writes comes from: checked and stamped by us before it is written.
 
 Rules
-- `source`, `created` and `trust` are ours. A new memory has the session and the time of what was
-  said; one that was there keeps what it had. What the model says of trust can only lower it.
-- `user-said` is what the person said by its words (`evidence`). A memory stays it as long as every
-  change to it is; otherwise it is `agent-concluded`.
+- `source`, `created` and `trust` are ours. A new memory gets the session and the time of what was
+  said; an existing one keeps what it had. The model can lower trust, never raise it.
+- `user-said` is what the person said, judged by its words (`origin_evidence`). A memory stays
+  `user-said` as long as every change to it is; otherwise it is `agent-concluded`.
 - A user or feedback memory must be backed by the person's words, and so must one of another type
-  that is worded as an order or a wish. What only printed matter says is refused: what a file or a
+  that is worded as an order or a wish. What only printed text says is refused: what a file or a
   page asks for is never a wish of the person. As a plain fact it may be kept, as evidence.
-- What a person said, and whatever is a user or feedback memory, is changed and superseded only by
-  what is backed by the person.
+- What a person said, and every user or feedback memory, is changed and superseded only by what the
+  person's words back.
 - New is what was not there before the task, even if it was written piece by piece.
 """
 
@@ -45,7 +45,7 @@ _HOW = "**How to apply:**"
 
 
 class News(msgspec.Struct, frozen=True):
-    """What a draft says that the memory did not say before, and what it does not say any more."""
+    """What a draft says that the memory did not say before, and what it no longer says."""
 
     title: str
     rule: str
@@ -58,7 +58,7 @@ class News(msgspec.Struct, frozen=True):
 
     @property
     def claim(self) -> str:
-        """What is asserted, without how to apply it, which is the model's to find."""
+        """What is asserted, without how to apply it, which the model may work out."""
         return f"{self.title}\n{self.body.partition(_HOW)[0]}"
 
     @property
@@ -67,15 +67,15 @@ class News(msgspec.Struct, frozen=True):
 
 
 class Provenance:
-    """The notary of one task; blocking."""
+    """Checks the drafts of one task against what was said in it; blocking."""
 
     def __init__(
-        self, store: Store, history: VersionTable, task: ExtractionTask, now: float
+        self, store: Store, versions: VersionTable, task: ExtractionTask, now: float
     ) -> None:
         self._store = store
-        self._history = history
+        self._versions = versions
         self._task = task
-        self._said_at = iso_time(moment_of(task, now))
+        self._said_at = iso_time(last_prompt_at(task, now))
         self._evidence = evidence_of(task)
 
     def was_shown(self, text: str) -> None:
@@ -100,7 +100,7 @@ class Provenance:
         )
 
     def trust_in(self, type_: TopicType, text: str) -> Trust:
-        """How far a line of the log can be trusted; Denied as a memory would be."""
+        """How far a line of the log can be trusted; Denied where a memory would be."""
         news = News("", daily_log.rule_of(text), text, "")
         self._check(Topic(type=type_), news)
         return trust_of(self._evidence, Topic(), None, news)
@@ -112,29 +112,29 @@ class Provenance:
         is_guarded = new.type in GUARDED_TYPES
         if not (is_guarded or speaks_for_person(f"{news.title}\n{news.rule}")):
             return
-        weigh = self._evidence.weigh
-        rule, title, text = weigh(news.rule), weigh(news.title), weigh(news.text)
-        # A reason may quote what was printed; a rule and a title may not.
+        origin = self._evidence.origin_of
+        rule, title, text = origin(news.rule), origin(news.title), origin(news.text)
+        # A reason may quote printed text; a rule and a title may not.
         if rule.is_printed or title.is_printed or text.whole.is_printed:
             raise Denied(
                 "not-the-persons",
                 "only a tool printed this; it is nothing that the person said or wants, and no note"
                 " is made of it",
             )
-        is_backed = weigh(news.claim).whole.is_backed and weigh(news.rule or news.claim).is_backed
+        is_backed = origin(news.claim).whole.is_backed and origin(news.rule or news.claim).is_backed
         if news.claim.strip() and not is_backed:
             raise Denied("not-the-persons", UNSAID if is_guarded else UNASKED)
 
     def _check_what_it_changes(self, new: Topic, old: Topic, news: News) -> None:
-        weigh = self._evidence.weigh
-        if _is_the_persons(old) and news.change.strip() and not weigh(news.change).whole.person:
+        origin = self._evidence.origin_of
+        if _is_the_persons(old) and news.change.strip() and not origin(news.change).whole.person:
             raise Denied(
                 "not-the-persons",
                 "this note holds what the person said, and they said nothing about it in these"
                 " messages; leave it as it is",
             )
         for file in set(new.supersedes) - set(old.supersedes):
-            if self._is_the_persons_file(file) and not weigh(news.claim).is_backed:
+            if self._is_the_persons_file(file) and not origin(news.claim).is_backed:
                 raise Denied(
                     "not-the-persons",
                     f"{file} holds what the person said; only what they say now can supersede it",
@@ -143,25 +143,25 @@ class Provenance:
     def _is_the_persons_file(self, file: str) -> bool:
         try:
             return _is_the_persons(self._store.read(self._task.project.memory, file).topic)
-        except MemorydError:  # no such file: then it supersedes nothing
+        except MemorydError:  # no such file, so it supersedes nothing
             return False
 
     def _before(self, draft: MemoryDraft) -> str | None:
-        """What the file said before the task; None when it was not there."""
-        first = left_behind(self._history, self._task).get(draft.file)
+        """What the file said before the task; None if it did not exist."""
+        first = written_so_far(self._versions, self._task).get(draft.file)
         if first is None:
             return draft.before.text if draft.before else None
         folder = self._task.project.memory.path
-        older = [one for one in self._history.versions(folder, draft.file) if one.version < first]
+        older = [one for one in self._versions.versions(folder, draft.file) if one.version < first]
         kept = next((one for one in older if one.cause != "refused"), None)
         if kept is None or not kept.sha256:
             return None
-        return decoded(self._history.content(folder, draft.file, kept.version))
+        return decoded(self._versions.content(folder, draft.file, kept.version))
 
 
-def left_behind(history: VersionTable, task: ExtractionTask) -> dict[str, int]:
-    """The files that this task's attempts wrote so far, each with its first version."""
-    return history.made_by(
+def written_so_far(versions: VersionTable, task: ExtractionTask) -> dict[str, int]:
+    """The files that attempts at this task have written, each with its first version."""
+    return versions.made_by(
         task.project.memory.path, cause="extraction", session_id=task.session_id, since=task.began
     )
 
@@ -171,7 +171,7 @@ def evidence_of(task: ExtractionTask) -> OriginEvidence:
     return OriginEvidence(prompts, (text for turn in task.turns for text in printed_in(turn)))
 
 
-def moment_of(task: ExtractionTask, now: float) -> float:
+def last_prompt_at(task: ExtractionTask, now: float) -> float:
     """When the person last spoke in these turns."""
     moments = [said_at(part) for turn in task.turns for part in spoken(turn)]
     known = [moment.timestamp() for moment in moments if moment is not None]
@@ -179,12 +179,12 @@ def moment_of(task: ExtractionTask, now: float) -> float:
 
 
 def trust_of(evidence: OriginEvidence, new: Topic, old: Topic | None, news: News) -> Trust:
-    """How far a memory can be trusted that becomes `new`, from what it was before, if it was."""
+    """How far a memory can be trusted once it says `new`; `old` is None if it did not exist."""
     if new.trust == "agent-concluded" or (old is not None and old.trust != "user-said"):
         return "agent-concluded"
     if old is not None and not news.text.strip():
         return "user-said"
-    claim, body = evidence.weigh(news.claim), evidence.weigh(news.body)
+    claim, body = evidence.origin_of(news.claim), evidence.origin_of(news.body)
     return "user-said" if claim.is_said and not body.is_printed else "agent-concluded"
 
 

@@ -1,4 +1,4 @@
-"""What one extraction is given, and what came of it; the same with a model and without."""
+"""What one extraction is given and what it returns, with a model and without."""
 
 from typing import Literal, Protocol
 
@@ -9,15 +9,15 @@ from memoryd.llm.rules.messages import Usage
 from memoryd.memories.scopes import Project
 from memoryd.transcripts.rules.turns import Turn
 
-# `disk` is a failure that no turn is to blame for, and that passes when there is room again.
+# `disk` is a storage failure: not the fault of any turn, and over when there is room again.
 ExtractionVerdict = Literal["done", "failed", "paused", "disk"]
 
 
 class ExtractionTask(msgspec.Struct, frozen=True):
     """Turns of one session, oldest first.
 
-    `earlier` is what the assistant said last before them. `began` is when an attempt at them that
-    broke off began, if there was one; this one's own beginning otherwise.
+    `earlier` is what the assistant said last before them. `began` is when the first attempt at them
+    began: an interrupted one if there was one (`is_repeated`), else this one.
     """
 
     project: Project
@@ -29,9 +29,9 @@ class ExtractionTask(msgspec.Struct, frozen=True):
 
 
 class ExtractionOutcome(msgspec.Struct, frozen=True):
-    """`reason` is one word for the log; `words` and `hint` are for people, what is and what to do.
+    """`reason` is one word for the log; `words` (what happened) and `hint` (what to do) for people.
 
-    `pause` is asked of all runs.
+    `pause` applies to all runs.
     """
 
     verdict: ExtractionVerdict
@@ -47,4 +47,4 @@ class ExtractionOutcome(msgspec.Struct, frozen=True):
 
 class Extractor(Protocol):
     async def extract(self, task: ExtractionTask) -> ExtractionOutcome:
-        """Save what is worth keeping; StorageError when the disk does not take it."""
+        """Save what is worth keeping; StorageError if it cannot be stored."""

@@ -1,8 +1,8 @@
 """The worker between finished turns and saved memories.
 
-Every look begins with the table of turns, and `coalesce` says what to run; an event only makes the
-worker look sooner. A turn leaves the table after its memories are on the disk and not before. So
-whatever ends a run (a crash, a stop, a full disk, an empty purse), its turns are found again.
+Every look starts from the table of turns, and `batching` decides what to run; an event only makes
+the worker look sooner. A turn leaves the table only after its memories are on disk. So whatever
+ends a run (a crash, a stop, a full disk, a spent budget), its turns are found again.
 """
 
 import time
@@ -20,7 +20,7 @@ from memoryd.base.errors import MemorydError, StorageError
 from memoryd.base.events import ExtractionFinished
 from memoryd.extraction.attribution import Attribution, memory_folders
 from memoryd.extraction.rules import batching
-from memoryd.extraction.rules.batching import Batch, Limits, Moment, Pause
+from memoryd.extraction.rules.batching import Batch, Decision, Limits, Pause, QueueState
 from memoryd.extraction.rules.messages import size_of, skip_reason
 from memoryd.extraction.task import ExtractionOutcome, ExtractionTask, Extractor
 from memoryd.memories.scopes import Project, Scopes
@@ -28,17 +28,17 @@ from memoryd.system.notices import Notices
 from memoryd.transcripts.rules.turns import Turn, WaitingTurn
 from memoryd.transcripts.turn_table import TurnTable
 
-# A clock may jump and a machine may sleep: no wait is longer, and each ends with a look.
+# A clock may jump and a machine may sleep, so no wait is longer, and each ends with a look.
 LONGEST_WAIT_SECONDS: Final = 60.0
-DISK_REST_SECONDS: Final = 15.0
+DISK_PAUSE_SECONDS: Final = 15.0
 EVERYWHERE: Final = ""
-LOOK_PAUSES: Final = 3  # as long as a look takes
+LOOK_PAUSE_FACTOR: Final = 3  # times as long as the look took
 
 log = structlog.get_logger(__name__)
 
 
 class QueueReport(msgspec.Struct, frozen=True):
-    """`waiting` turns wait for nothing but their time, `held` ones for another turn."""
+    """`waiting` turns only wait for their run, `held` ones for another turn."""
 
     waiting: int
     running: int
@@ -69,45 +69,45 @@ class ExtractionWorker:
         self._now = now
         self._began = now()
         self._running: dict[str, Batch] = {}
-        self._rests: dict[str, Pause] = {}
+        self._project_pauses: dict[str, Pause] = {}
         self._pause: Pause | None = None
         self._problems: dict[str, str] = {}
         self._woken = anyio.Event()
 
     def wake(self) -> None:
-        """Look at once; to be called on the event loop's thread."""
+        """Look now; call it on the event loop."""
         self._woken.set()
 
     async def serve(self) -> None:
-        """Works until it is cancelled, which loses nothing."""
+        """Runs until cancelled, which loses nothing."""
         async with anyio.create_task_group() as runs:
             while True:
                 self._woken = anyio.Event()
                 began = time.monotonic()
                 wake_at = await self._look(runs)
-                # A long table is not gone through again for each turn that is added to it.
-                await anyio.sleep(min(LOOK_PAUSES * (time.monotonic() - began), 1.0))
+                # A long table is not read again for every single turn that is added to it.
+                await anyio.sleep(min(LOOK_PAUSE_FACTOR * (time.monotonic() - began), 1.0))
                 seconds = LONGEST_WAIT_SECONDS if wake_at is None else wake_at - self._now()
                 with anyio.move_on_after(min(max(seconds, 0.0), LONGEST_WAIT_SECONDS)):
                     await self._woken.wait()
 
     async def retry_parked(self) -> int:
-        """Tries every parked turn again from the beginning; how many there are."""
+        """Retries every parked turn from the start; returns how many there are."""
         count = await anyio.to_thread.run_sync(self._turns.retry_parked)
-        log.info("turns-tried-again", turns=count)
+        log.info("turns-retried", turns=count)
         self.wake()
         return count
 
     @property
     def pause(self) -> Pause | None:
-        """Why and until when nothing runs; None when something may."""
+        """Why and until when nothing runs; None if runs may start."""
         pause = self._pause
         return None if pause is None or pause.is_over(self._now()) else pause
 
     def report(self) -> QueueReport:
-        """How it stands; blocking, safe from any thread."""
+        """The state of the queue; blocking, safe from any thread."""
         running = list(self._running.values())
-        waiting = self._waiting_besides(running)
+        waiting = self._waiting_except(running)
         due, parked = batching.due_count(waiting, self._limits), self._turns.parked()
         return QueueReport(
             waiting=due,
@@ -118,43 +118,51 @@ class ExtractionWorker:
             problems=tuple(self._problems.values()),
         )
 
-    def _waiting_besides(self, running: Sequence[Batch]) -> list[WaitingTurn]:
+    def _waiting_except(self, running: Sequence[Batch]) -> list[WaitingTurn]:
         busy = {name for batch in running for name in batch.turn_ids}
         return [turn for turn in self._turns.waiting() if turn.turn_id not in busy]
 
     async def _look(self, runs: TaskGroup) -> float | None:
-        """Starts what is due; when to look again if nothing happens until then."""
+        """Starts what is due; returns when to look again if nothing happens until then."""
         try:
-            waiting = await anyio.to_thread.run_sync(self._without_hopeless)
+            decision = await anyio.to_thread.run_sync(self._decide)
         except StorageError as error:
             log.warning("queue-unreadable", error=error.message)
-            return self._now() + DISK_REST_SECONDS
-        moment = Moment(
-            self._now(), self._began, frozenset(self._running), self._rests, self._pause
-        )
-        decision = batching.decide(waiting, moment, self._limits)
+            return self._now() + DISK_PAUSE_SECONDS
         for batch in decision.batches:
             self._running[batch.project] = batch
             runs.start_soon(self._run, batch)
         return decision.wake_at
 
-    def _without_hopeless(self) -> list[WaitingTurn]:
-        waiting = self._waiting_besides(list(self._running.values()))
-        hopeless = [turn.turn_id for turn in waiting if batching.is_hopeless(turn)]
-        if hopeless:
-            log.error("turns-parked", reason="daemon-died", turns=hopeless)
-            self._turns.park(hopeless, "memoryd died in the middle of it, again and again")
-        return [turn for turn in waiting if not batching.is_hopeless(turn)]
+    def _decide(self) -> Decision:
+        """Blocking: an import may leave thousands of turns waiting.
+
+        Runs start only after this returns. One that ends meanwhile wakes the next look.
+        """
+        waiting = self._waiting_except(list(self._running.values()))
+        parked = [turn.turn_id for turn in waiting if batching.must_be_parked(turn)]
+        if parked:
+            log.error("turns-parked", reason="daemon-crashed", turns=parked)
+            self._turns.park(parked, "memoryd crashed repeatedly while it was extracted")
+        left = [turn for turn in waiting if not batching.must_be_parked(turn)]
+        state = QueueState(
+            self._now(),
+            self._began,
+            frozenset(self._running),
+            dict(self._project_pauses),
+            self._pause,
+        )
+        return batching.decide(left, state, self._limits)
 
     async def _run(self, batch: Batch) -> None:
         try:
             await self._work(batch)
         except StorageError as error:
-            self._rest_for_disk(batch.project, error.message)
+            self._pause_for_disk(batch.project, error.message)
         except Exception:
-            log.exception("extraction-broke", project=batch.project)
+            log.exception("extraction-crashed", project=batch.project)
             with suppress(StorageError):
-                await anyio.to_thread.run_sync(self._fail, batch, "a fault of memoryd; see its log")
+                await anyio.to_thread.run_sync(self._fail, batch, "internal error; see the log")
         finally:
             del self._running[batch.project]
             self.wake()
@@ -173,13 +181,13 @@ class ExtractionWorker:
         task = await anyio.to_thread.run_sync(self._begin, batch, project, turns)
         started = time.monotonic()
         outcome = await self._extract(batch, task)
-        # A stop that comes now must not make a turn that is done look undone.
+        # A stop that comes now must not make a finished turn look unfinished.
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(self._conclude, batch, task, outcome)
         self._announce(task, outcome, round((time.monotonic() - started) * 1000))
 
     def _worth_extracting(self, batch: Batch, project: Project) -> list[Turn]:
-        """The turns that one run can take; those that are not worth one leave the table."""
+        """The turns that fit into one run; those not worth extracting leave the table."""
         kept: list[Turn] = []
         taken_chars = 0
         # One by one: an import may bring thousands, and only a few fit.
@@ -201,18 +209,18 @@ class ExtractionWorker:
             return f"memory off: {project.switch.reason}"
         reason = skip_reason(turn, memory_folders(project))
         if reason == "agent-wrote-memory":
-            self._attribution.give(project, turn)
+            self._attribution.attribute(project, turn)
         return reason
 
     def _begin(self, batch: Batch, project: Project, turns: list[Turn]) -> ExtractionTask:
         now = self._now()
-        before = self._turns.begin(batch.turn_ids, now)
+        first_began = self._turns.begin(batch.turn_ids, now)
         return ExtractionTask(
             project=project,
             session_id=batch.session_id,
             turns=tuple(turns),
-            began=now if before is None else before,
-            is_repeated=before is not None,
+            began=now if first_began is None else first_began,
+            is_repeated=first_began is not None,
             earlier=self._turns.last_words(batch.session_id),
         )
 
@@ -242,20 +250,20 @@ class ExtractionWorker:
                 self._problems[EVERYWHERE] = f"{outcome.words}; {outcome.hint}"
                 self._turns.let_go(batch.turn_ids)
             case "disk":
-                self._rest_for_disk(batch.project, outcome.words)
+                self._pause_for_disk(batch.project, outcome.words)
                 self._turns.let_go(batch.turn_ids)
 
     def _fail(self, batch: Batch, reason: str) -> None:
         now = self._now()
         setback = batching.after_failure(batch, now)
-        self._rests[batch.project] = setback.rest
+        self._project_pauses[batch.project] = setback.pause
         self._turns.fail(batch.turn_ids, setback.parked, reason, now)
         if setback.parked:
             log.error("turns-parked", reason=reason, turns=setback.parked)
 
-    def _rest_for_disk(self, project: str, words: str) -> None:
+    def _pause_for_disk(self, project: str, words: str) -> None:
         now = self._now()
-        self._rests[project] = Pause("disk", now, now + DISK_REST_SECONDS)
+        self._project_pauses[project] = Pause("disk", now, now + DISK_PAUSE_SECONDS)
         self._problems[project] = f"degraded: {words}" if words else "degraded: storage error"
         log.warning("extraction-waits-for-disk", project=project, error=words)
 

@@ -1,7 +1,7 @@
 """Recall: the few memories that matter for a query, within their budgets, in about a millisecond.
 
-The ranking answers by itself. Where there is a model, it may choose in its place, but only until
-the deadline: nobody waits. What a session was given is not given again until it is compacted.
+The ranking answers by itself. If there is a model, it may choose instead, but only until the
+deadline. What a session was given is not given again until it is compacted.
 """
 
 import time
@@ -36,12 +36,14 @@ from memoryd.system.background import Soon
 MOST_MEMORIES: Final = 50
 QUERY_CHARACTERS: Final = 8_000
 SMALL_TALK_CHARACTERS: Final = 40
+# Cutting a longer query into word pieces may take several milliseconds: that needs a thread.
+LONG_QUERY_CHARACTERS: Final = 1_000
 
 log = structlog.get_logger(__name__)
 
 
 class MatchReason(msgspec.Struct, frozen=True):
-    """Why a memory is in the answer: which words counted how much, and how much its meaning."""
+    """Why a memory is in the answer: how much each word counted, and how much its meaning."""
 
     path: str
     words: float
@@ -72,42 +74,42 @@ class Recall:
         scopes: Scopes,
         store: Store,
         surfaced: Surfaced,
-        meaning: Embeddings,
+        embeddings: Embeddings,
         selector: ModelSelector | None,
         limit: int,
         deadline_ms: float,
-        soon: Soon,
+        run_soon: Soon,
         now: Callable[[], float],
     ) -> None:
         self._places = places
         self._scopes = scopes
         self._store = store
         self._surfaced = surfaced
-        self._meaning = meaning
+        self._embeddings = embeddings
         self._selector = selector
         self._limit = limit
         self._deadline_ms = deadline_ms
         self._now = now
-        self._shelves = Shelves(store, meaning, soon)
+        self._shelves = Shelves(store, embeddings, run_soon)
 
-    async def answer(self, asked: RecallQuery) -> RecallAnswer:
+    async def answer(self, request: RecallQuery) -> RecallAnswer:
         began = time.perf_counter()
-        session_id = asked.session_id or ""
-        project = await self._scopes.find(asked.cwd)
-        given = await self._surfaced.of(session_id)
-        spent = sum(given.values())
+        session_id = request.session_id or ""
+        project = await self._scopes.find(request.cwd)
+        surfaced = await self._surfaced.of(session_id)
+        spent = sum(surfaced.values())
         if not project.switch.enabled:
-            return self._answered([], [], "embedded", began, spent)
-        if asked.as_of is not None:
-            return await self._answer_then(asked, moment(asked.as_of), project, began)
-        shelves = await self._on_hand(asked, project)
-        hits, chosen_by = await self._chosen(asked, project, shelves, set(given))
+            return self._build_answer([], [], "embedded", began, spent)
+        if request.as_of is not None:
+            return await self._answer_as_of(request, moment(request.as_of), project, began)
+        shelves = await self._shelves_for(request, project)
+        hits, chosen_by = await self._chosen(request, project, shelves, set(surfaced))
         found = [one for hit in hits if (one := await self._recalled(hit, shelves))]
         served = recall_text.within_budgets(found, spent)
         self._surfaced.add(session_id, served.sizes)
         left_out = [LeftOut(path, budget) for path, budget in served.left_out]
         total = spent + sum(served.sizes.values()) if session_id else 0
-        answer = self._answered(served.memories, hits, chosen_by, began, total, left_out)
+        answer = self._build_answer(served.memories, hits, chosen_by, began, total, left_out)
         log.info(
             "recall",
             memories=len(answer.memories),
@@ -119,30 +121,30 @@ class Recall:
 
     @property
     def problems(self) -> list[str]:
-        return self._meaning.problems
+        return self._embeddings.problems
 
     @property
     def asks_a_model(self) -> bool:
         return self._selector is not None
 
-    def is_asked_something(self, query: str) -> bool:
-        """Whether a text says enough to be about a memory; a few microseconds for a short one."""
-        return len(query) > SMALL_TALK_CHARACTERS or self._meaning.is_telling(query)
+    def is_substantial(self, query: str) -> bool:
+        """Whether a text says enough to be about a memory; takes microseconds."""
+        return len(query) > SMALL_TALK_CHARACTERS or self._embeddings.is_substantial(query)
 
     async def warm(self, cwd: str) -> None:
-        """Builds what a session in this directory will soon ask for."""
+        """Builds the shelves that a session in this directory will need."""
         await self._shelves.get((await self._scopes.find(cwd)).directories)
 
     def changed(self, change: MemoryChanged) -> None:
-        """A file came, changed or went; the next answer knows."""
+        """A file was added, changed or removed; the next answer reflects it."""
         self._shelves.update_soon(change.directory, change.file)
 
-    async def _on_hand(self, asked: RecallQuery, project: Project) -> list[Shelf]:
-        """The shelves to search. With a deadline, those that are built by then."""
-        wanted = [*project.directories, *self._agent_directories(asked.agent or "", project)]
-        if asked.deadline_ms is None:
+    async def _shelves_for(self, request: RecallQuery, project: Project) -> list[Shelf]:
+        """The shelves to search; with a deadline, only those that are built by then."""
+        wanted = [*project.directories, *self._agent_directories(request.agent or "", project)]
+        if request.deadline_ms is None:
             return await self._shelves.get(wanted)
-        return await self._shelves.get_within(wanted, asked.deadline_ms / 1000)
+        return await self._shelves.get_within(wanted, request.deadline_ms / 1000)
 
     def _agent_directories(self, agent: str, project: Project) -> list[MemoryDirectory]:
         if not agent:
@@ -158,34 +160,34 @@ class Recall:
         ]
 
     async def _chosen(
-        self, asked: RecallQuery, project: Project, shelves: Sequence[Shelf], excluded: set[str]
+        self, request: RecallQuery, project: Project, shelves: Sequence[Shelf], excluded: set[str]
     ) -> tuple[list[Hit], Literal["model", "embedded"]]:
         today = iso_time(self._now())[:10]
         for shelf in shelves:
             excluded |= shelf.retired(today)
-        query = asked.query[:QUERY_CHARACTERS]
+        query = request.query[:QUERY_CHARACTERS]
         question = await self._question(query)
         parts = [shelf.index for shelf in shelves]
-        limit = max(1, min(asked.limit or self._limit, MOST_MEMORIES))
+        limit = max(1, min(request.limit or self._limit, MOST_MEMORIES))
         if self._selector is not None and any(shelf.rows for shelf in shelves):
             best = ranking.search(
                 parts, question, limit=MANIFEST_LIMIT // 2, now=self._now(), excluded=excluded
             )
-            chosen = await self._by_model(self._selector, asked, project, shelves, best, excluded)
+            chosen = await self._by_model(self._selector, request, project, shelves, best, excluded)
             if chosen is not None:
                 return chosen[:limit], "model"
         hits = ranking.search(parts, question, limit=limit, now=self._now(), excluded=excluded)
         return hits, "embedded"
 
     async def _question(self, query: str) -> ranking.Question:
-        if self._meaning.encoder is None:
-            return self._meaning.question(query)
-        return await anyio.to_thread.run_sync(self._meaning.question, query)
+        if self._embeddings.encoder is None and len(query) <= LONG_QUERY_CHARACTERS:
+            return self._embeddings.question(query)
+        return await anyio.to_thread.run_sync(self._embeddings.question, query)
 
     async def _by_model(
         self,
         selector: ModelSelector,
-        asked: RecallQuery,
+        request: RecallQuery,
         project: Project,
         shelves: Sequence[Shelf],
         best: Sequence[Hit],
@@ -194,15 +196,15 @@ class Recall:
         rows = {key: row for shelf in shelves for key, row in shelf.rows.items()}
         candidates = _candidates(rows, best, excluded)
         names = {_listed_name(row): key for key, row in candidates.items()}
-        deadline = asked.deadline_ms if asked.deadline_ms is not None else self._deadline_ms
+        deadline = request.deadline_ms if request.deadline_ms is not None else self._deadline_ms
         chosen = await selector.choose(
-            asked.query[:QUERY_CHARACTERS],
+            request.query[:QUERY_CHARACTERS],
             [
                 topics.manifest_line(name, rows[key].topic, rows[key].modified)
                 for name, key in names.items()
             ],
-            recent_tools=asked.recent_tools or (),
-            session_id=asked.session_id or "",
+            recent_tools=request.recent_tools or (),
+            session_id=request.session_id or "",
             project=project.root,
             deadline_seconds=deadline / 1000,
         )
@@ -212,18 +214,18 @@ class Recall:
         known = [names[name] for name in chosen if name in names][:MOST_CHOSEN]
         return [scores.get(key) or Hit(key, 0.0, 0.0, 0.0, ()) for key in known]
 
-    async def _answer_then(
-        self, asked: RecallQuery, at: float, project: Project, began: float
+    async def _answer_as_of(
+        self, request: RecallQuery, at: float, project: Project, began: float
     ) -> RecallAnswer:
-        """What would have been answered from what was believed at that moment, by words alone."""
-        limit = max(1, min(asked.limit or self._limit, MOST_MEMORIES))
+        """The answer from the memories as they were at that moment, ranked by words alone."""
+        limit = max(1, min(request.limit or self._limit, MOST_MEMORIES))
         hits, rows = await anyio.to_thread.run_sync(
-            self._found_then, asked.query[:QUERY_CHARACTERS], project, at, limit
+            self._search_as_of, request.query[:QUERY_CHARACTERS], project, at, limit
         )
         found = [self._shown(hit, rows[hit.key]) for hit in hits]
-        return self._answered(found, hits, "embedded", began, 0)
+        return self._build_answer(found, hits, "embedded", began, 0)
 
-    def _found_then(
+    def _search_as_of(
         self, query: str, project: Project, at: float, limit: int
     ) -> tuple[list[Hit], dict[str, Row]]:
         index, rows = Index(), {}
@@ -237,7 +239,7 @@ class Recall:
         return ranking.search([index], ranking.Question(query), limit=limit, now=at), rows
 
     async def _recalled(self, hit: Hit, shelves: Sequence[Shelf]) -> Recalled | None:
-        """The memory as it is on disk now; None when it is gone."""
+        """The memory as it is on disk now; None if it was removed."""
         for shelf in shelves:
             if hit.key in shelf.rows:
                 row = await self._shelves.fresh_row(shelf, hit.key)
@@ -260,7 +262,7 @@ class Recall:
             trust=row.topic.trust if row.topic.trust in topics.TRUSTS else "",
         )
 
-    def _answered(
+    def _build_answer(
         self,
         memories: list[Recalled],
         hits: Sequence[Hit],
@@ -290,15 +292,15 @@ class Recall:
 
 
 def _candidates(rows: dict[str, Row], best: Sequence[Hit], excluded: set[str]) -> dict[str, Row]:
-    """All memories when a manifest holds them, else the best and then the newest."""
-    open_ = {key: row for key, row in rows.items() if key not in excluded}
-    newest = sorted(open_, key=lambda key: -open_[key].modified)
-    if len(open_) > MANIFEST_LIMIT:
-        ranked = [hit.key for hit in best if hit.key in open_]
+    """All memories if they fit into a manifest, otherwise the best and then the newest."""
+    eligible = {key: row for key, row in rows.items() if key not in excluded}
+    newest = sorted(eligible, key=lambda key: -eligible[key].modified)
+    if len(eligible) > MANIFEST_LIMIT:
+        ranked = [hit.key for hit in best if hit.key in eligible]
         newest = list(dict.fromkeys([*ranked, *newest]))[:MANIFEST_LIMIT]
-    return {key: open_[key] for key in newest}
+    return {key: eligible[key] for key in newest}
 
 
 def _listed_name(row: Row) -> str:
-    """The file's name, which a model can repeat; with its scope where that is not the project's."""
+    """The file's name as the model must repeat it; with the scope unless that is the project's."""
     return row.file if row.directory.scope == "project" else f"{row.directory.scope}/{row.file}"

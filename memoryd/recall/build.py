@@ -1,4 +1,4 @@
-"""Puts recall together; its heavy half is imported in a thread, after the daemon answers."""
+"""Builds recall; its heavy half is imported in a thread, after the daemon is up."""
 
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ def build(services: Services, models: ModelServer | None) -> RecallService:
 
 
 def _load(services: Services, surfaced: Surfaced, models: ModelServer | None) -> "Recall":
-    from memoryd.recall.answer import Recall  # noqa: PLC0415 - arrays take a while to load
+    from memoryd.recall.answer import Recall  # noqa: PLC0415 - numpy loads slowly
     from memoryd.recall.embeddings import Embeddings  # noqa: PLC0415
 
     places, wanted = services.places, services.settings.recall
@@ -31,10 +31,10 @@ def _load(services: Services, surfaced: Surfaced, models: ModelServer | None) ->
         scopes=services.scopes,
         store=services.store,
         surfaced=surfaced,
-        meaning=embeddings,
+        embeddings=embeddings,
         selector=ModelSelector(models.metered, services.settings.model.recall) if models else None,
         limit=wanted.limit,
         deadline_ms=wanted.deadline_ms,
-        soon=services.background.soon,
+        run_soon=services.background.soon,
         now=services.now,
     )

@@ -1,4 +1,4 @@
-"""What there is to compare meaning by, and the vectors of memories that were made before."""
+"""Vectors of queries and memories: word vectors, a sentence encoder, and a cache on disk."""
 
 import hashlib
 import os
@@ -9,7 +9,7 @@ import structlog
 
 from memoryd.base.errors import MemorydError, Unavailable
 from memoryd.recall.rules.index import Document, Index, sentence_passages
-from memoryd.recall.rules.relevance import SOME_SUBSTANCE
+from memoryd.recall.rules.relevance import LEAST_SUBSTANCE
 from memoryd.recall.rules.search import Question
 from memoryd.recall.rules.vectors import Matrix, Vector, length_of, unit
 from memoryd.recall.sentence_encoder import SentenceEncoder
@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 
 
 class FileVectors:
-    """Vectors kept on disk by content, a small file each; they can be made again at any time."""
+    """Vectors on disk by content, a small file each; they can be made again at any time."""
 
     def __init__(self, folder: str) -> None:
         self._folder = Path(folder)
@@ -47,7 +47,7 @@ class FileVectors:
 
 
 class MadeVectors(msgspec.Struct, frozen=True):
-    """The vectors of one document, with the ticket to hand them in by."""
+    """The vectors of one document, and the ticket to hand them in with."""
 
     key: str
     ticket: int
@@ -72,7 +72,7 @@ class Embeddings:
         self._cache = FileVectors(cache_folder)
 
     def load(self) -> None:
-        """Some hundred milliseconds of work, for a thread."""
+        """Takes some hundred milliseconds; call it in a thread."""
         folder = installed_folder()
         for what, open_it in (
             ("words", lambda: WordVectors.open(folder) if folder else None),
@@ -81,45 +81,45 @@ class Embeddings:
             try:
                 setattr(self, what, open_it())
             except Unavailable as error:
-                self._note(error)
+                self._report(error)
 
     def question(self, text: str) -> Question:
-        """The query with its vectors; with an encoder some milliseconds of work."""
+        """The query with its vectors; with an encoder this takes some milliseconds."""
         question = Question(text) if self.words is None else worded_question(self.words, text)
         if self.encoder is None:
             return question
         try:
             vector = self.encoder.encode_query(text)
         except Unavailable as error:
-            self._note(error)
+            self._report(error)
             return question
         return msgspec.structs.replace(
             question, sentence_vector=vector, unrelated_cosine=self.encoder.unrelated_cosine
         )
 
-    def is_telling(self, text: str) -> bool:
-        """Whether a text says anything at all; where there are no vectors, it may."""
-        return self.words is None or worded_question(self.words, text).substance >= SOME_SUBSTANCE
+    def is_substantial(self, text: str) -> bool:
+        """Whether a text says anything at all; without vectors it is assumed to."""
+        return self.words is None or worded_question(self.words, text).substance >= LEAST_SUBSTANCE
 
-    def by_words(self, document: Document, ticket: int) -> MadeVectors:
-        """A fraction of a millisecond of work."""
+    def word_vectors_of(self, document: Document, ticket: int) -> MadeVectors:
+        """Takes a fraction of a millisecond for a memory of some lines."""
         text = f"{document.name}\n{document.description}\n{document.body}"
         vector = self.words.vector_of(text) if self.words else None
         return MadeVectors(document.key, ticket, vector, None)
 
-    def by_all(self, document: Document, ticket: int) -> MadeVectors:
-        """With an encoder many milliseconds of work, unless its vectors are in the cache."""
-        made = self.by_words(document, ticket)
+    def all_vectors_of(self, document: Document, ticket: int) -> MadeVectors:
+        """With an encoder this takes many milliseconds, unless the vectors are in the cache."""
+        made = self.word_vectors_of(document, ticket)
         if self.encoder is None:
             return made
         try:
             rows = self.encoder.encode(sentence_passages(document), self._cache)
         except Unavailable as error:
-            self._note(error)
+            self._report(error)
             return made
         return msgspec.structs.replace(made, sentences=rows)
 
-    def _note(self, error: Unavailable) -> None:
+    def _report(self, error: Unavailable) -> None:
         problem = f"{error.message}; {error.hint}"
         if problem not in self.problems:
             log.warning("no-vectors", reason=error.message)
@@ -130,11 +130,11 @@ class Embeddings:
 
 
 def worded_question(words: WordVectors, text: str) -> Question:
-    """The query with what its words say."""
-    read = words.reading_of(text)
+    """The query with its word vector, its substance and its known words."""
+    summed = words.sum_of(text)
     return Question(
         text=text,
-        word_vector=None if read.total is None else unit(read.total),
-        substance=0.0 if read.total is None else length_of(read.total),
-        familiar=read.whole_words,
+        word_vector=None if summed.total is None else unit(summed.total),
+        substance=0.0 if summed.total is None else length_of(summed.total),
+        familiar=summed.whole_words,
     )

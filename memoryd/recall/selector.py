@@ -1,4 +1,4 @@
-"""A small, quick model chooses among memories by their headers, or nobody waits for it."""
+"""A small, fast model chooses memories by their headers, if it answers before the deadline."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -23,13 +23,13 @@ from memoryd.text.masking.mask import mask
 
 MOST_CHOSEN: Final = 5
 ANSWER_TOKENS: Final = 256
-MOST_REMEMBERED: Final = 256
+CACHE_ENTRIES: Final = 256
 
 log = structlog.get_logger(__name__)
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """What the model answers with: names from the list."""
+    """The model's answer: names from the manifest."""
 
     selected_memories: list[str]
 
@@ -38,7 +38,7 @@ class ModelSelector:
     def __init__(self, provider: Provider, model: str) -> None:
         self._provider = provider
         self._model = model
-        self._remembered: dict[tuple[str, ...], list[str]] = {}
+        self._cache: dict[tuple[str, ...], list[str]] = {}
 
     async def choose(
         self,
@@ -50,11 +50,11 @@ class ModelSelector:
         project: str,
         deadline_seconds: float,
     ) -> list[str] | None:
-        """The names that the model chose; None when it cannot or does not answer in time."""
-        asked = (session_id, query, *recent_tools, "\n", *manifest)
-        known = self._remembered.get(asked)
-        if known is not None:
-            return known
+        """The names that the model chose; None if it fails or does not answer in time."""
+        cache_key = (session_id, query, *recent_tools, "\n", *manifest)
+        cached = self._cache.get(cache_key)
+        if cached is not None:
+            return cached
         request = ModelRequest(
             job="recall",
             project=project,
@@ -65,14 +65,14 @@ class ModelSelector:
             answer_type=Choice,
             thinks=False,
         )
-        chosen = await self._asked(request, deadline_seconds)
+        chosen = await self._ask(request, deadline_seconds)
         if chosen is not None:
-            if len(self._remembered) >= MOST_REMEMBERED:
-                self._remembered.clear()
-            self._remembered[asked] = chosen
+            if len(self._cache) >= CACHE_ENTRIES:
+                self._cache.clear()
+            self._cache[cache_key] = chosen
         return chosen
 
-    async def _asked(self, request: ModelRequest, deadline_seconds: float) -> list[str] | None:
+    async def _ask(self, request: ModelRequest, deadline_seconds: float) -> list[str] | None:
         try:
             with anyio.move_on_after(deadline_seconds):
                 answer = await self._provider.complete(request, deadline_seconds)

@@ -1,12 +1,12 @@
-"""What sentences mean: an ONNX sentence encoder from a folder that the user names.
+"""Sentence vectors: an ONNX sentence encoder from a folder that the user names.
 
 The folder is laid out as sentence-transformers writes it: `tokenizer.json`, a model (quantised if
-there is a choice) beside it or below `onnx/`, and optionally the files that say how to pool, how
-much to read and what to put before a query. Its two packages are an optional extra, and loading
-takes a while: `open` and `encode` belong in a worker thread, and may be called from several.
+there is a choice) beside it or in `onnx/`, and optionally the files that say how to pool, how many
+tokens to read and what to put before a query. Its two packages are an optional extra, and loading
+takes a while: `open` and `encode` belong in a worker thread and may be called from several.
 
-A model is tried before it is used, and may still fail on some text that was not tried, say one
-longer than it was made for: whatever is wrong with it is `Unavailable`, and never an end.
+A model is tested before it is used, and may still fail on another text, for example one longer than
+it was made for: whatever is wrong with it raises `Unavailable`, and recall goes on without it.
 """
 
 import hashlib
@@ -30,13 +30,13 @@ _MODEL_FILES = (
 )
 _EXTRA_HINT = "install memoryd[encoder], or remove recall.model_dir from config.toml"
 _FOLDER_HINT = "recall.model_dir needs model.onnx and tokenizer.json of a sentence encoder"
-_MODEL_HINT = "name another model in recall.model_dir; recall goes without its vectors meanwhile"
-_FEWEST_DIMENSIONS = 8
+_MODEL_HINT = "set another model in recall.model_dir; recall works without its vectors meanwhile"
+_LEAST_DIMENSIONS = 8
 _BATCH = 8
-_THREADS = 1  # a background job on somebody's laptop
+_THREADS = 1  # we are a background job on a laptop
 _LONGEST_TOKENS = 512
 _USUAL_TOKENS = 256
-_STRANGERS = (
+_UNRELATED = (
     "The cat slept on the warm windowsill all afternoon.",
     "Quarterly revenue fell short of what analysts had expected.",
     "Run the database migration before deploying the new release.",
@@ -49,7 +49,7 @@ _STRANGERS = (
 
 
 class VectorCache(Protocol):
-    """Where vectors outlive the process; it may forget any of them at any time."""
+    """Keeps vectors beyond the process; it may lose any of them at any time."""
 
     def get(self, key: bytes) -> bytes | None: ...
 
@@ -107,18 +107,18 @@ class SentenceEncoder:
         tokenizer.no_padding()
         tokenizer.enable_truncation(tokens)
         self._identity = _digest(model, folder / "tokenizer.json", self._pooling, tokens)
-        strangers = self._run(_STRANGERS)
-        self._bytes_a_row = strangers.shape[1] * np.dtype(np.float16).itemsize
-        self.unrelated_cosine = _mean_cosine(strangers)
+        unrelated = self._run(_UNRELATED)
+        self._bytes_per_row = unrelated.shape[1] * np.dtype(np.float16).itemsize
+        self.unrelated_cosine = _mean_cosine(unrelated)
 
     @classmethod
     def open(cls, folder: Path) -> "SentenceEncoder":
-        """Loads the encoder in `folder` and tries it; `Unavailable` where that fails."""
+        """Loads the encoder in `folder` and tests it; `Unavailable` if that fails."""
         try:
             runtime = importlib.import_module("onnxruntime")
             tokenizers = importlib.import_module("tokenizers")
-        except ImportError as fault:
-            raise Unavailable("the sentence encoder is not installed", _EXTRA_HINT) from fault
+        except ImportError as error:
+            raise Unavailable("the sentence encoder is not installed", _EXTRA_HINT) from error
         model = next((folder / name for name in _MODEL_FILES if (folder / name).is_file()), None)
         if model is None:
             raise Unavailable(f"no sentence model in {folder}", _FOLDER_HINT)
@@ -130,44 +130,44 @@ class SentenceEncoder:
             )
             tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
             return cls(folder, model, session, tokenizer)
-        except Exception as fault:
-            # The runtime raises classes of its own for whatever a file may hold.
-            raise Unavailable(f"the sentence model {model} cannot be used", _FOLDER_HINT) from fault
+        except Exception as error:
+            # The runtime raises its own classes for whatever a file may hold.
+            raise Unavailable(f"the sentence model {model} cannot be used", _FOLDER_HINT) from error
 
     def encode_query(self, text: str) -> Vector:
-        """The unit vector of a query, some milliseconds of work: not for the event loop."""
-        (vector,) = self._run([self._query_prompt + _sound(text)])
+        """The unit vector of a query. Takes some milliseconds: not for the event loop."""
+        (vector,) = self._run([self._query_prompt + _without_surrogates(text)])
         return np.asarray(vector, np.float32)
 
     def encode(self, texts: Sequence[str], cache: VectorCache) -> Matrix:
-        """A unit row for each text, from the cache where it has them, else made and put there."""
-        texts = [_sound(text) for text in texts]
+        """A unit row for each text, from the cache if it is there, otherwise made and cached."""
+        texts = [_without_surrogates(text) for text in texts]
         keys = [hashlib.sha256(self._identity + text.encode()).digest() for text in texts]
-        asked = {at: cache.get(key) for at, key in enumerate(keys)}
-        kept = {at: value for at, value in asked.items() if self._is_whole(value)}
-        missing = [at for at in asked if at not in kept]
-        # Texts of like length together: a batch is as long as its longest.
+        cached = {at: cache.get(key) for at, key in enumerate(keys)}
+        rows_by_text = {at: value for at, value in cached.items() if self._is_intact(value)}
+        missing = [at for at in cached if at not in rows_by_text]
+        # Texts of similar length together: a batch is as long as its longest.
         missing.sort(key=lambda at: len(texts[at]))
         for start in range(0, len(missing), _BATCH):
             batch = missing[start : start + _BATCH]
             for at, row in zip(batch, self._run([texts[at] for at in batch]), strict=True):
-                kept[at] = row.astype(np.float16).tobytes()
-                cache.put(keys[at], kept[at])
-        rows = np.frombuffer(b"".join(kept[at] for at in asked), np.float16).astype(np.float32)
-        return rows.reshape(len(texts), -1)
+                rows_by_text[at] = row.astype(np.float16).tobytes()
+                cache.put(keys[at], rows_by_text[at])
+        joined = b"".join(rows_by_text[at] for at in cached)
+        return np.frombuffer(joined, np.float16).astype(np.float32).reshape(len(texts), -1)
 
-    def _is_whole(self, value: bytes | None) -> TypeGuard[bytes]:
-        """Whether a row came out of the cache as it went in: a power cut leaves files empty."""
-        return value is not None and len(value) == self._bytes_a_row
+    def _is_intact(self, value: bytes | None) -> TypeGuard[bytes]:
+        """Whether a cached row is complete: a power cut leaves empty files."""
+        return value is not None and len(value) == self._bytes_per_row
 
     def _run(self, texts: Sequence[str]) -> Matrix:
         try:
             rows = self._rows_of(texts)
-        except Exception as fault:
-            # The runtime raises classes of its own for whatever a model may do.
-            raise Unavailable("the sentence model fails on some texts", _MODEL_HINT) from fault
+        except Exception as error:
+            # The runtime raises its own classes for whatever a model may do.
+            raise Unavailable("the sentence model fails on some texts", _MODEL_HINT) from error
         if not _are_vectors(rows, len(texts)):
-            raise Unavailable("the sentence model gives no vectors of its texts", _MODEL_HINT)
+            raise Unavailable("the sentence model does not return vectors", _MODEL_HINT)
         return rows
 
     def _rows_of(self, texts: Sequence[str]) -> Matrix:
@@ -183,7 +183,7 @@ class SentenceEncoder:
 
     def _pooled(self, output: Matrix, mask: NDArray[np.int64]) -> Matrix:
         if output.ndim == 2:
-            return output  # the model pools by itself
+            return output  # already pooled
         if self._pooling.takes_first_token:
             return output[:, 0]
         weights = mask[:, :, np.newaxis].astype(np.float32)
@@ -191,19 +191,19 @@ class SentenceEncoder:
 
 
 def _are_vectors(rows: Matrix, texts: int) -> bool:
-    """Not the one or two numbers of a model that compares or classifies, nor what is no number."""
-    is_table = rows.ndim == 2 and len(rows) == texts and rows.shape[1] >= _FEWEST_DIMENSIONS
+    """Whether these are vectors, not the few numbers of a classifier, and without NaN."""
+    is_table = rows.ndim == 2 and len(rows) == texts and rows.shape[1] >= _LEAST_DIMENSIONS
     return is_table and bool(np.isfinite(rows).all())
 
 
-def _mean_cosine(strangers: Matrix) -> float:
-    """What a model gives for texts that have nothing in common; some give 0.6."""
-    pairs = np.triu_indices(len(strangers), 1)
-    return float(np.clip((strangers @ strangers.T)[pairs].mean(), 0.0, 0.95))
+def _mean_cosine(unrelated: Matrix) -> float:
+    """The cosine a model gives for unrelated texts; for some models it is 0.6."""
+    pairs = np.triu_indices(len(unrelated), 1)
+    return float(np.clip((unrelated @ unrelated.T)[pairs].mean(), 0.0, 0.95))
 
 
 def _digest(model: Path, tokenizer: Path, pooling: _Pooling, tokens: int) -> bytes:
-    """What a vector depends on beside its text."""
+    """What a vector depends on besides its text."""
     parts = hashlib.sha256(f"{pooling} {tokens}".encode())
     for path in (model, tokenizer):
         with path.open("rb") as file:
@@ -211,8 +211,8 @@ def _digest(model: Path, tokenizer: Path, pooling: _Pooling, tokens: int) -> byt
     return parts.digest()
 
 
-def _sound(text: str) -> str:
-    """The text without the lone surrogates that no tokenizer takes."""
+def _without_surrogates(text: str) -> str:
+    """The text without lone surrogates, which no tokenizer accepts."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -222,5 +222,5 @@ def _unit_rows(rows: Matrix) -> Matrix:
 
 
 def _settings(path: Path, kind: type[_Kind]) -> _Kind:
-    """An optional file of the folder; its absence means the usual values."""
+    """An optional file of the folder; without it, the defaults."""
     return msgspec.json.decode(path.read_bytes(), type=kind) if path.is_file() else kind()

@@ -1,7 +1,7 @@
 """Recall for the rest of the daemon: it answers once the index is loaded in the background.
 
-Arrays and vectors take longer to import than everything else together, so the daemon serves before
-they are there. A question that comes meanwhile waits for them, or until its own deadline.
+Numpy and the vectors take longer to load than everything else together, so the daemon serves
+before they are ready. A query that arrives meanwhile waits for them.
 """
 
 import time
@@ -31,7 +31,7 @@ class RecallService:
         self._is_loaded = anyio.Event()
 
     async def run(self) -> None:
-        """Loads what recall needs, then saves what sessions were given, until cancelled."""
+        """Loads what recall needs, and saves what sessions are given, until cancelled."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._surfaced.run)
             self._recall = await anyio.to_thread.run_sync(self._load, abandon_on_cancel=True)
@@ -48,12 +48,12 @@ class RecallService:
 
     @property
     def problems(self) -> list[str]:
-        """For `status`: vectors or an encoder that cannot be used."""
+        """For `status`: word vectors or an encoder that cannot be used."""
         return [] if self._recall is None else self._recall.problems
 
     def is_worth_asking(self, prompt: str) -> bool:
         """False before the ranking is loaded, and for a prompt like "yes" or "go on"."""
-        return self._recall is not None and self._recall.is_asked_something(prompt)
+        return self._recall is not None and self._recall.is_substantial(prompt)
 
     @property
     def asks_a_model(self) -> bool:

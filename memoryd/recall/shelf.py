@@ -1,9 +1,10 @@
 """One memory directory as recall searches it.
 
-What is searched and what is served is the same text: masked and without anything invisible, since
-people and agents write files too, and a model sees the answer.
+What is searched and what is served is the same text: masked and without invisible characters, since
+people and agents write files too, and a model reads the answer.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -12,14 +13,14 @@ from memoryd.base.file_stamp import FileStamp
 from memoryd.memories.records import MemoryDirectory, Stored
 from memoryd.memories.rules.topics import Topic, cut_for_recall, is_retired, title_of
 from memoryd.recall.embeddings import Embeddings
-from memoryd.recall.rules.index import Document, Index
+from memoryd.recall.rules.index import Document, Index, weighted_counts
 from memoryd.recall.rules.vectors import Vector
 from memoryd.text.invisible import strip_invisible
 from memoryd.text.masking.mask import mask_each
 
 
 class Row(msgspec.Struct, frozen=True):
-    """What recall needs of a memory beside the index, as it will be served: masked and cut."""
+    """A memory as it is served, masked and cut, beside its entry in the index."""
 
     directory: MemoryDirectory
     file: str
@@ -35,15 +36,16 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class Prepared(msgspec.Struct, frozen=True):
-    """A memory with all done that can be done in a thread; a shelf has only to take it in."""
+    """A memory with everything done that can be done in a thread, ready to put on a shelf."""
 
     row: Row
     document: Document
+    counts: Mapping[str, float]
     vector: Vector | None
 
 
-class UnreadMemory(NamedTuple):
-    """A memory whose vectors are still to be made, with the ticket to hand them in by."""
+class PendingVectors(NamedTuple):
+    """A memory whose vectors are not made yet, and the ticket to hand them in with."""
 
     ticket: int
     document: Document
@@ -56,58 +58,58 @@ class Shelf:
         self.directory = directory
         self.index = Index()
         self.rows: dict[str, Row] = {}
-        self.without_vectors: dict[str, UnreadMemory] = {}
-        self.is_enriched = False
+        self.without_vectors: dict[str, PendingVectors] = {}
+        self.is_making_vectors = False
         self._superseded: frozenset[str] = frozenset()
         self._retired: tuple[str, frozenset[str]] | None = None
 
     def put(self, one: Prepared, *, lacks_vectors: bool) -> None:
-        """Makes a memory findable; what it lacks of vectors is to be made later."""
+        """Makes a memory findable; missing vectors are made later."""
         key = one.row.path
-        ticket = self.index.put(one.document)
+        ticket = self.index.put(one.document, one.counts)
         if one.vector is not None:
             self.index.give_word_vector(key, ticket, one.vector)
         if lacks_vectors:
-            self.without_vectors[key] = UnreadMemory(ticket, one.document)
-        self._notice(self.rows.get(key))
-        self._notice(one.row)
+            self.without_vectors[key] = PendingVectors(ticket, one.document)
+        self._reset_retired(self.rows.get(key))
+        self._reset_retired(one.row)
         self.rows[key] = one.row
 
     def remove(self, file: str) -> None:
         key = f"{self.directory.path}/{file}"
         self.index.remove(key)
-        self._notice(self.rows.pop(key, None))
+        self._reset_retired(self.rows.pop(key, None))
 
     def retired(self, today: str) -> frozenset[str]:
-        """Keys of the memories that were replaced or whose time is over."""
+        """Keys of the memories that were superseded or have expired."""
         if self._retired is None or self._retired[0] != today:
             rows = self.rows.items()
             self._superseded = frozenset(old for _, row in rows for old in row.topic.supersedes)
-            over = (key for key, row in rows if self._is_over(row, today))
-            self._retired = (today, frozenset(over))
+            found = (key for key, row in rows if self._is_retired(row, today))
+            self._retired = (today, frozenset(found))
         return self._retired[1]
 
-    def _is_over(self, row: Row, today: str) -> bool:
+    def _is_retired(self, row: Row, today: str) -> bool:
         return is_retired(row.file, row.topic, self._superseded, today)
 
-    def _notice(self, row: Row | None) -> None:
-        """Who is retired is asked anew, but only for one of the few that have to do with it."""
+    def _reset_retired(self, row: Row | None) -> None:
+        """Forgets which memories are retired if this one has to do with it; few have."""
         if row is not None and (
             row.topic.supersedes or row.topic.valid_until or row.file in self._superseded
         ):
             self._retired = None
 
 
-def prepared(stored: Stored, meaning: Embeddings, *, with_vector: bool) -> Prepared:
-    """About a millisecond of work for a memory of some lines."""
+def prepared(stored: Stored, embeddings: Embeddings, *, with_vector: bool) -> Prepared:
+    """Takes about a millisecond for a memory of some lines."""
     topic = shown_topic(stored)
     document = document_of(stored, topic)
-    vector = meaning.by_words(document, 0).words if with_vector else None
-    return Prepared(row_of(stored, topic), document, vector)
+    vector = embeddings.word_vectors_of(document, 0).words if with_vector else None
+    return Prepared(row_of(stored, topic), document, weighted_counts(document), vector)
 
 
 def shown_topic(stored: Stored) -> Topic:
-    """What a file says, as far as it may be searched and shown."""
+    """The parts of a file that may be searched and shown, masked."""
     topic = stored.topic
     name, description, body = mask_each(
         [" ".join(topic.name.split()), topic.description, strip_invisible(topic.body)]

@@ -1,7 +1,7 @@
-"""What each session was given already, and how many bytes that was.
+"""What each session was already given, and how many bytes that was.
 
-It is kept in memory and saved right after the answer, so that no answer waits for the disk. A
-restart reads it again, in a thread; a stop saves what is left.
+It is kept in memory and saved right after the answer, so that no answer waits for the disk. After a
+restart it is read again, in a thread; a stop saves the rest.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,12 +32,12 @@ class Surfaced:
         self._is_behind = anyio.Event()
 
     async def of(self, session_id: str) -> Mapping[str, int]:
-        """The paths that a session was given, with their bytes; none without a session."""
+        """The paths that a session was given, with their bytes; empty without a session."""
         if not session_id:
             return {}
         if session_id not in self._sessions:
             saved = await anyio.to_thread.run_sync(self._saved, session_id)
-            # What was added or forgotten while we waited is newer than what was saved.
+            # What was added or forgotten while we waited is newer than what we read.
             self._keep(session_id, self._sessions.get(session_id, saved))
         return self._sessions[session_id]
 
@@ -48,19 +48,19 @@ class Surfaced:
             self._save_soon("insert or replace into surfaced values (?, ?, ?, ?)", rows)
 
     def forget(self, session_id: str) -> None:
-        """A compacted session has lost what it was given: it may be given again."""
+        """A compacted session has lost what it was given, so it may be given again."""
         self._keep(session_id, {})
         self._save_soon("delete from surfaced where session_id = ?", [(session_id,)])
 
     async def run(self) -> None:
-        """Saves what came in, until cancelled; then the rest."""
+        """Saves new entries until cancelled; then the rest, blocking, since the loop is ending."""
         try:
             while True:
                 await self._is_behind.wait()
                 self._is_behind = anyio.Event()
-                await anyio.to_thread.run_sync(self._save, self._taken())
+                await anyio.to_thread.run_sync(self._save, self._take_unsaved())
         finally:
-            self._save(self._taken())
+            self._save(self._take_unsaved())
 
     def _keep(self, session_id: str, known: dict[str, int]) -> None:
         if session_id not in self._sessions and len(self._sessions) >= MOST_SESSIONS:
@@ -71,7 +71,7 @@ class Surfaced:
         sql = "select path, bytes from surfaced where session_id = ?"
         try:
             rows = self._database.run(sql, session_id)
-        except StorageError as error:  # recall can do without: something may be given twice
+        except StorageError as error:  # at worst a memory is given twice
             log.warning("surfaced-not-read", reason=error.message)
             return {}
         return {str(path): int(str(size)) for path, size in rows}
@@ -80,7 +80,7 @@ class Surfaced:
         self._unsaved.append((sql, rows))
         self._is_behind.set()
 
-    def _taken(self) -> list[_Write]:
+    def _take_unsaved(self) -> list[_Write]:
         taken, self._unsaved = self._unsaved, []
         return taken
 
@@ -89,5 +89,5 @@ class Surfaced:
             with self._database.transaction():
                 for sql, rows in writes:
                     self._database.run_many(sql, rows)
-        except StorageError as error:  # on a full disk the daemon still knows it
+        except StorageError as error:  # the daemon still has it in memory
             log.warning("surfaced-not-saved", reason=error.message)

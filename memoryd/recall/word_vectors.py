@@ -1,14 +1,14 @@
-"""What words mean: static vectors from the files of an installed package.
+"""Static word vectors from the files of an installed package.
 
-The package `wordllama` carries, under the MIT licence, a table of 32,000 vectors and the vocabulary
-of its word pieces. Both are read from its folder; the package itself is never imported (it takes a
-second and 114 MB) and nothing is ever fetched. The table is mapped, not loaded: only the rows
-that somebody's words touch come into memory.
+The package `wordllama` has, under the MIT licence, a table of 32,000 vectors and the vocabulary of
+its word pieces. Both are read from its folder; the package itself is never imported (that takes a
+second and 114 MB) and nothing is downloaded. The table is memory-mapped: only the rows that are
+used come into memory.
 
-A text's vector is the sum of the vectors of its words' pieces, stop words left out, scaled to
-length 1. Words are cut into pieces as byte-pair encoding does it, by the vocabulary alone: of all
-neighbours the pair merges whose union comes first in it. Everything is read-only after `open`, so
-any thread may ask; two threads that meet the same new word both cut it, to the same end.
+A text's vector is the sum of the vectors of its words' pieces, without stop words, scaled to length
+1. Words are cut into pieces by byte-pair encoding, using only the vocabulary: of all neighbours,
+the pair whose union comes first in it is merged. Everything is read-only after `open`, so any
+thread may call it; two threads that meet the same new word both cut it, with the same result.
 """
 
 import importlib.util
@@ -32,10 +32,10 @@ _LONGEST_WORD = 48
 _REMEMBERED_WORDS = 50_000
 _LARGEST_HEADER_BYTES = 1 << 20
 _NO_PIECE = 1 << 31
-# Of the bits of a half, moved up by 13: its sign at the top, exponent and fraction where a single
-# has them. The exponent then says 2 to the 112th too little.
+# The bits of a float16, shifted left by 13, have sign, exponent and fraction where a float32 has
+# them. The exponent is then too small by 112.
 _BITS_OF_HALF = np.uint32(0x8FFF_E000).astype(np.int32)
-_TOO_LITTLE = np.float32(2.0**112)
+_EXPONENT_CORRECTION = np.float32(2.0**112)
 
 
 class _Tensor(msgspec.Struct):
@@ -53,15 +53,15 @@ class _WordTokenizer(msgspec.Struct):
 
 
 def installed_folder() -> Path | None:
-    """Where the package with the vectors lies, if it is installed."""
+    """The folder of the package with the vectors, if it is installed."""
     spec = importlib.util.find_spec(_PACKAGE)
     return Path(spec.origin).parent if spec is not None and spec.origin else None
 
 
 class WordSum(msgspec.Struct, frozen=True):
-    """What the words of a text say: the sum of their vectors, which is the longer the more they do.
+    """The sum of the vectors of a text's words; it is longer the more they say.
 
-    `whole_words` are those that the vocabulary has in one piece: no typo is among them.
+    `whole_words` are those that the vocabulary has in one piece, so they are not typos.
     """
 
     total: Vector | None
@@ -76,7 +76,7 @@ class WordVectors:
 
     @classmethod
     def open(cls, folder: Path) -> "WordVectors":
-        """Maps the table of the package in `folder`; `Unavailable` where it is not as expected."""
+        """Maps the table of the package in `folder`; `Unavailable` if it is not as expected."""
         try:
             table = _mapped_table(folder / _TABLE_FILE)
             text = (folder / _VOCABULARY_FILE).read_bytes()
@@ -84,16 +84,16 @@ class WordVectors:
         except (OSError, ValueError) as fault:
             raise Unavailable(
                 f"the word vectors in {folder} cannot be read",
-                hint=f"reinstall the package {_PACKAGE}; recall goes by words alone until then",
+                hint=f"reinstall the package {_PACKAGE}; recall uses words alone until then",
             ) from fault
         return cls(table, {piece: row for piece, row in vocabulary.items() if row < len(table)})
 
     def vector_of(self, text: str) -> Vector | None:
-        """The unit vector of a text, or None for one without words."""
-        total = self.reading_of(text).total
+        """The unit vector of a text; None if it has no words."""
+        total = self.sum_of(text).total
         return None if total is None else unit(total)
 
-    def reading_of(self, text: str) -> WordSum:
+    def sum_of(self, text: str) -> WordSum:
         words = spoken_words(text)
         pieces = {word: self.pieces_of(word) for word in words}
         rows = [row for word in words for row in pieces[word]]
@@ -101,7 +101,7 @@ class WordVectors:
         return WordSum(total, frozenset(word for word, own in pieces.items() if len(own) == 1))
 
     def pieces_of(self, word: str) -> tuple[int, ...]:
-        """The rows of the pieces that a word is made of."""
+        """The table rows of the pieces that a word is made of."""
         rows = self._pieces.get(word)
         if rows is None:
             rows = tuple(self._cut(word[:_LONGEST_WORD]))
@@ -122,32 +122,32 @@ class WordVectors:
         return [row for piece in pieces for row in self._rows_of_piece(piece)]
 
     def _rows_of_piece(self, piece: str) -> list[int]:
-        """A character that the vocabulary lacks is spelt in bytes."""
+        """A character that the vocabulary lacks is spelled in bytes."""
         if piece in self._vocabulary:
             return [self._vocabulary[piece]]
-        spelt = (f"<0x{byte:02X}>" for byte in piece.encode("utf-8", "replace"))
-        return [self._vocabulary[name] for name in spelt if name in self._vocabulary]
+        spelled = (f"<0x{byte:02X}>" for byte in piece.encode("utf-8", "replace"))
+        return [self._vocabulary[name] for name in spelled if name in self._vocabulary]
 
     def _row_of(self, piece: str) -> int:
         return self._vocabulary.get(piece, _NO_PIECE)
 
 
 def sum_of_rows(rows: NDArray[np.floating]) -> Vector:
-    """The sum of finite rows in single precision.
+    """The sum of finite rows as float32.
 
-    NumPy widens halves one by one; to move their bits and add is a quarter of the work, and the
-    table's halves are most of what a memory's vector costs.
+    NumPy widens float16 one by one. Shifting the bits and adding takes a quarter of the time, and
+    this is most of what a memory's vector costs.
     """
     if rows.dtype != np.float16:
         return np.asarray(rows.sum(axis=0, dtype=np.float32))
     bits = rows.view(np.int16).astype(np.int32)
     bits <<= 13
     bits &= _BITS_OF_HALF
-    return np.asarray(bits.view(np.float32).sum(axis=0) * _TOO_LITTLE)
+    return np.asarray(bits.view(np.float32).sum(axis=0) * _EXPONENT_CORRECTION)
 
 
 def _mapped_table(path: Path) -> Matrix:
-    """The one tensor of a safetensors file, mapped; ValueError for any other content."""
+    """The only tensor of a safetensors file, memory-mapped; ValueError for any other content."""
     with path.open("rb") as file:
         header_bytes = int.from_bytes(file.read(8), "little")
         if header_bytes > _LARGEST_HEADER_BYTES:
@@ -161,4 +161,4 @@ def _mapped_table(path: Path) -> Matrix:
     rows, dimensions = tensor.shape
     offset = 8 + header_bytes + tensor.data_offsets[0]
     mapped = np.memmap(path, _DTYPES[tensor.dtype], "r", offset, (rows, dimensions))
-    return mapped.view(np.ndarray)  # whose rows are taken without a detour
+    return mapped.view(np.ndarray)  # indexing a memmap is slower

@@ -43,7 +43,7 @@ def test_anything_else_is_refused_with_an_example(text: str) -> None:
 
 
 @given(st.text(max_size=30))
-def test_no_text_breaks_it(text: str) -> None:
+def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         assert since_moment(text, NOW) is not None
     except InvalidInput:
@@ -54,7 +54,7 @@ def test_nothing_costs_nothing() -> None:
     assert estimate_of_session([], PRICE) == Estimate()
 
 
-def test_a_session_s_turns_are_sent_together() -> None:
+def test_the_turns_of_a_session_are_sent_together() -> None:
     one = estimate_of_session([7000], PRICE)
     assert (one.sessions, one.turns) == (1, 1)
     assert one.tokens == 2 * (4000 + 2000)

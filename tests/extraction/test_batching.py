@@ -1,4 +1,4 @@
-"""The queue's decisions: as examples of each rule, and as a machine that no luck can break."""
+"""The queue's decisions: an example of each rule, and a state machine with random events."""
 
 from collections.abc import Sequence
 
@@ -8,21 +8,21 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from memoryd.extraction.rules.batching import (
-    DEATHS_TO_PARK,
+    CRASHES_TO_PARK,
     FAILURES_TO_PARK,
     Batch,
     Limits,
-    Moment,
     Pause,
+    QueueState,
     after_failure,
     decide,
     due_count,
-    is_hopeless,
+    must_be_parked,
 )
 from memoryd.transcripts.rules.turns import WaitingTurn
 
 NOW = 1_000_000.0
-MOMENT = Moment(NOW, began=NOW)
+STATE = QueueState(NOW, began=NOW)
 LIMITS = Limits()
 
 
@@ -33,26 +33,26 @@ def turn(
 
 
 def started(
-    waiting: Sequence[WaitingTurn], moment: Moment = MOMENT, limits: Limits = LIMITS
+    waiting: Sequence[WaitingTurn], state: QueueState = STATE, limits: Limits = LIMITS
 ) -> list[tuple[str, ...]]:
-    return [batch.turn_ids for batch in decide(waiting, moment, limits).batches]
+    return [batch.turn_ids for batch in decide(waiting, state, limits).batches]
 
 
-def test_all_that_waits_in_a_session_is_one_run() -> None:
+def test_all_waiting_turns_of_a_session_are_one_run() -> None:
     assert started([turn("1"), turn("2"), turn("3")]) == [("1", "2", "3")]
 
 
-def test_a_project_that_runs_is_left_alone_and_others_start() -> None:
+def test_a_running_project_is_not_started_again_and_others_are() -> None:
     waiting = [turn("1", "/a"), turn("2", "/b")]
-    moment = Moment(NOW, NOW, running=frozenset({"/a"}))
-    assert started(waiting, moment) == [("2",)]
+    state = QueueState(NOW, NOW, running=frozenset({"/a"}))
+    assert started(waiting, state) == [("2",)]
 
 
 def test_projects_run_side_by_side_up_to_the_limit_the_oldest_first() -> None:
     waiting = [turn("1", "/a"), turn("2", "/b"), turn("3", "/a"), turn("4", "/c")]
     assert started(waiting) == [("1", "3"), ("2",)]
     assert started(waiting, limits=Limits(parallel=1)) == [("1", "3")]
-    assert started(waiting, Moment(NOW, NOW, running=frozenset({"/x", "/y"}))) == []
+    assert started(waiting, QueueState(NOW, NOW, running=frozenset({"/x", "/y"}))) == []
 
 
 def test_two_sessions_of_a_project_are_two_runs_in_turn() -> None:
@@ -71,7 +71,7 @@ def test_throttled_turns_wait_for_the_next_and_go_with_it() -> None:
     assert due_count(waiting, limits) == 3
 
 
-def test_what_failed_once_is_tried_again_whatever_the_throttle_says() -> None:
+def test_a_failed_turn_is_retried_despite_the_throttle() -> None:
     failed = msgspec.structs.replace(turn("1"), failures=1)
     assert started([failed], limits=Limits(every_turns=5)) == [("1",)]
 
@@ -84,72 +84,72 @@ def test_a_turn_cut_short_waits_for_the_next_complete_one_of_its_session() -> No
     assert started([cut, turn("2"), turn("3", complete=False)]) == [("1", "2")]
 
 
-def test_a_batch_that_failed_twice_is_taken_apart_behind_the_others() -> None:
+def test_turns_of_a_batch_that_failed_twice_run_one_by_one_after_the_others() -> None:
     twice = [msgspec.structs.replace(turn(name), failures=2) for name in "ab"]
     assert started([*twice, turn("c")]) == [("c",)]
     assert started(twice) == [("a",)]
 
 
-def test_failures_lead_to_rests_and_the_third_to_the_parking_place() -> None:
+def test_failures_lead_to_longer_waits_and_the_third_parks() -> None:
     batch = Batch("/p", "s", (turn("1"),))
-    rests, parked = [], []
+    waits, parked = [], []
     for failures in range(FAILURES_TO_PARK):
         tried = msgspec.structs.replace(batch.turns[0], failures=failures)
         setback = after_failure(Batch("/p", "s", (tried,)), NOW)
-        rests.append(setback.rest.until - NOW)
+        waits.append(setback.pause.until - NOW)
         parked.append(setback.parked)
-    assert rests == [5.0, 10.0, 0.0]
+    assert waits == [5.0, 10.0, 0.0]
     assert parked == [(), (), ("1",)]
 
 
-def test_a_resting_project_says_when_to_look_again() -> None:
-    rest = Pause("failed", NOW, NOW + 5)
-    moment = Moment(NOW + 1, NOW, rests={"/p": rest})
-    decision = decide([turn("1"), turn("2", "/other")], moment, LIMITS)
+def test_a_paused_project_says_when_to_look_again() -> None:
+    pause = Pause("failed", NOW, NOW + 5)
+    state = QueueState(NOW + 1, NOW, project_pauses={"/p": pause})
+    decision = decide([turn("1"), turn("2", "/other")], state, LIMITS)
     assert [batch.project for batch in decision.batches] == ["/other"]
     assert decision.wake_at == NOW + 5
-    assert started([turn("1")], Moment(NOW + 5, NOW, rests={"/p": rest})) == [("1",)]
+    assert started([turn("1")], QueueState(NOW + 5, NOW, project_pauses={"/p": pause})) == [("1",)]
 
 
 def test_a_pause_stops_everything_and_ends_by_itself() -> None:
     pause = Pause("breaker-open", NOW, NOW + 300)
-    paused = decide([turn("1")], Moment(NOW + 10, NOW, pause=pause), LIMITS)
+    paused = decide([turn("1")], QueueState(NOW + 10, NOW, pause=pause), LIMITS)
     assert paused.batches == ()
     assert paused.wake_at == NOW + 300
-    assert started([turn("1")], Moment(NOW + 300, NOW, pause=pause)) == [("1",)]
+    assert started([turn("1")], QueueState(NOW + 300, NOW, pause=pause)) == [("1",)]
 
 
-def test_a_long_pause_is_tested_now_and_then() -> None:
+def test_a_long_pause_is_probed_every_ten_minutes() -> None:
     pause = Pause("day-cap", NOW, NOW + 36_000)
-    assert decide([turn("1")], Moment(NOW, NOW, pause=pause), LIMITS).wake_at == NOW + 600
-    assert started([turn("1")], Moment(NOW + 600, NOW, pause=pause)) == [("1",)]
+    assert decide([turn("1")], QueueState(NOW, NOW, pause=pause), LIMITS).wake_at == NOW + 600
+    assert started([turn("1")], QueueState(NOW + 600, NOW, pause=pause)) == [("1",)]
     assert not pause.is_over(NOW + 600)
 
 
 def test_a_clock_set_back_ends_a_pause() -> None:
     pause = Pause("day-cap", NOW, NOW + 3600)
-    assert started([turn("1")], Moment(NOW - 86_400, NOW, pause=pause)) == [("1",)]
+    assert started([turn("1")], QueueState(NOW - 86_400, NOW, pause=pause)) == [("1",)]
 
 
-def test_whose_run_killed_the_daemon_twice_goes_on_alone_and_later() -> None:
+def test_a_turn_seen_in_two_crashes_runs_alone_and_later() -> None:
     waiting = [msgspec.structs.replace(turn("1"), deaths=2), turn("2")]
     assert started(waiting) == [("2",)]
-    alone = decide(waiting[:1], MOMENT, LIMITS)
+    alone = decide(waiting[:1], STATE, LIMITS)
     assert alone.batches == ()
     assert alone.wake_at == NOW + 5
-    assert started(waiting[:1], Moment(NOW + 5, began=NOW)) == [("1",)]
+    assert started(waiting[:1], QueueState(NOW + 5, began=NOW)) == [("1",)]
 
 
-def test_ten_deaths_are_enough() -> None:
-    assert not is_hopeless(msgspec.structs.replace(turn("1"), deaths=DEATHS_TO_PARK - 1))
-    assert is_hopeless(msgspec.structs.replace(turn("1"), deaths=DEATHS_TO_PARK))
+def test_ten_crashes_park_a_turn() -> None:
+    assert not must_be_parked(msgspec.structs.replace(turn("1"), deaths=CRASHES_TO_PARK - 1))
+    assert must_be_parked(msgspec.structs.replace(turn("1"), deaths=CRASHES_TO_PARK))
 
 
 PROJECTS, SESSIONS = ("/a", "/b", "/c"), ("s", "t")
 
 
 class QueueMachine(RuleBasedStateMachine):
-    """A table of turns, a worker that obeys every decision, and a world that does what it likes."""
+    """A table of turns, a worker that follows every decision, and random events."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -157,7 +157,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.now = self.began = NOW
         self.table: dict[str, WaitingTurn] = {}
         self.running: dict[str, Batch] = {}
-        self.rests: dict[str, Pause] = {}
+        self.project_pauses: dict[str, Pause] = {}
         self.pause: Pause | None = None
         self.done: set[str] = set()
         self.parked: set[str] = set()
@@ -183,8 +183,10 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule()
     def the_worker_looks(self) -> None:
-        moment = Moment(self.now, self.began, frozenset(self.running), dict(self.rests), self.pause)
-        decision = decide(self.waiting(), moment, self.limits)
+        state = QueueState(
+            self.now, self.began, frozenset(self.running), dict(self.project_pauses), self.pause
+        )
+        decision = decide(self.waiting(), state, self.limits)
         for batch in decision.batches:
             assert batch.project not in self.running
             assert batch.turns
@@ -213,7 +215,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     def _fail(self, batch: Batch) -> None:
         setback = after_failure(batch, self.now)
-        self.rests[batch.project] = setback.rest
+        self.project_pauses[batch.project] = setback.pause
         for name in batch.turn_ids:
             one = self.table[name]
             self.table[name] = msgspec.structs.replace(one, failures=one.failures + 1)
@@ -231,9 +233,9 @@ class QueueMachine(RuleBasedStateMachine):
             for name in batch.turn_ids:
                 one = self.table[name]
                 self.table[name] = msgspec.structs.replace(one, deaths=one.deaths + 1)
-        self.parked |= {name for name, one in self.table.items() if is_hopeless(one)}
-        self.table = {name: one for name, one in self.table.items() if not is_hopeless(one)}
-        self.running, self.rests, self.pause = {}, {}, None
+        self.parked |= {name for name, one in self.table.items() if must_be_parked(one)}
+        self.table = {name: one for name, one in self.table.items() if not must_be_parked(one)}
+        self.running, self.project_pauses, self.pause = {}, {}, None
         self.began = self.now
 
     @invariant()
@@ -242,7 +244,7 @@ class QueueMachine(RuleBasedStateMachine):
         assert not self.done & (self.parked | self.table.keys())
 
     def teardown(self) -> None:
-        """Left alone with a healthy world, the queue runs dry, but for what must wait."""
+        """Without further failures the queue empties, except for turns that must wait."""
         for _ in range(20 * (self.count + 1)):
             self.the_worker_looks()
             for project in list(self.running):
@@ -258,4 +260,4 @@ class QueueMachine(RuleBasedStateMachine):
 
 
 QueueMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40)
-test_the_queue_loses_nothing_doubles_nothing_and_runs_dry = QueueMachine.TestCase
+test_the_queue_loses_nothing_repeats_nothing_and_empties = QueueMachine.TestCase

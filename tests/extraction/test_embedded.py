@@ -1,4 +1,4 @@
-"""What is saved without a model: the person's statements, each once, the newest in force."""
+"""What is saved without a model: the person's statements, each once, the newest one valid."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,7 +39,7 @@ class World:
         self.store = Store(VersionTable(self.state), now=lambda: NOW)
         self.extractor = EmbeddedExtractor(self.store)
 
-    async def hear(
+    async def extract(
         self, script: SessionScript, *, again: bool = False, earlier: str = ""
     ) -> tuple[str, ...]:
         history = living_history(read_entries([script.data]))
@@ -73,7 +73,7 @@ def said(*prompts: str) -> SessionScript:
 
 
 async def test_a_statement_becomes_a_memory_with_its_origin(world: World) -> None:
-    (file,) = await world.hear(said(TABS))
+    (file,) = await world.extract(said(TABS))
     topic = world.store.read(world.project.memory, file).topic
     assert topic.type == "feedback"
     assert topic.trust == "user-said"
@@ -83,7 +83,7 @@ async def test_a_statement_becomes_a_memory_with_its_origin(world: World) -> Non
     assert "tabs" in topic.body
 
 
-async def test_nothing_but_a_persons_own_words_counts(world: World) -> None:
+async def test_only_a_persons_own_words_count(world: World) -> None:
     script = SessionScript()
     script.user(f"<bash-input>echo {TABS}</bash-input>")
     script.user(f"<bash-stdout>{TABS}</bash-stdout>")
@@ -92,57 +92,57 @@ async def test_nothing_but_a_persons_own_words_counts(world: World) -> None:
     script.answer(f"They say: {TABS}")
     script.prompt(f"<task-notification>{TABS}</task-notification>", promptSource="system")
     script.answer("Noted.")
-    assert await world.hear(script) == ()
+    assert await world.extract(script) == ()
 
 
-async def test_a_turn_that_is_done_twice_is_saved_once(world: World) -> None:
+async def test_a_turn_processed_twice_is_saved_once(world: World) -> None:
     script = said(TABS, "I'm a data scientist, new to Rust.")
-    assert len(await world.hear(script)) == 2
+    assert len(await world.extract(script)) == 2
     before = {one.file: world.text(one.file) for one in world.alive()}
-    assert await world.hear(script, again=True) == ()
+    assert await world.extract(script, again=True) == ()
     assert {one.file: world.text(one.file) for one in world.alive()} == before
 
 
-async def test_what_is_said_again_in_other_words_makes_no_second_file(world: World) -> None:
-    await world.hear(said(TABS))
-    assert await world.hear(said("Always use tabs in Makefiles please!")) == ()
+async def test_a_restatement_in_other_words_makes_no_second_file(world: World) -> None:
+    await world.extract(said(TABS))
+    assert await world.extract(said("Always use tabs in Makefiles please!")) == ()
     assert len(world.alive()) == 1
 
 
 async def test_what_is_new_in_a_restatement_goes_into_the_old_file(world: World) -> None:
-    (first,) = await world.hear(said(TABS))
-    assert await world.hear(said(MORE_TABS)) == (first,)
+    (first,) = await world.extract(said(TABS))
+    assert await world.extract(said(MORE_TABS)) == (first,)
     (one,) = world.alive()
     text = world.text(one.file)
     assert "Said on 2026-11-16 at " in text
     assert ".mk includes" in text
     assert text.index(".mk includes") < text.index("**How to apply:**")
-    assert await world.hear(said(MORE_TABS), again=True) == ()
+    assert await world.extract(said(MORE_TABS), again=True) == ()
 
 
-async def test_what_is_added_to_a_file_without_an_origin_leaves_it_with_one(world: World) -> None:
+async def test_adding_to_a_file_without_an_origin_gives_it_one(world: World) -> None:
     bare = f"---\nname: Tabs\ndescription: d\ntype: feedback\n---\n\n{TABS}\n"
     world.store.write(world.project.memory, "feedback_tabs.md", bare, over=None, cause="user")
-    assert await world.hear(said(MORE_TABS)) == ("feedback_tabs.md",)
+    assert await world.extract(said(MORE_TABS)) == ("feedback_tabs.md",)
     topic = world.store.read(world.project.memory, "feedback_tabs.md").topic
     assert (topic.source, topic.trust) == ("session-1", "agent-concluded")
     assert topic.created
 
 
 async def test_the_opposite_replaces_what_was_said(world: World) -> None:
-    (first,) = await world.hear(said(TABS))
-    (second,) = await world.hear(said(NO_TABS))
+    (first,) = await world.extract(said(TABS))
+    (second,) = await world.extract(said(NO_TABS))
     assert [one.file for one in world.alive()] == [second]
     assert first in world.text(second)
 
 
-async def test_a_batch_that_takes_itself_back_and_is_done_again_changes_nothing(
+async def test_a_batch_that_reverses_itself_changes_nothing_when_processed_again(
     world: World,
 ) -> None:
     script = said(TABS, NO_TABS)
-    assert len(await world.hear(script)) == 2
+    assert len(await world.extract(script)) == 2
     before = {one.file: world.text(one.file) for one in world.store.scan(world.project.memory)}
-    assert await world.hear(script, again=True) == ()
+    assert await world.extract(script, again=True) == ()
     after = {one.file: world.text(one.file) for one in world.store.scan(world.project.memory)}
     assert after == before
 
@@ -150,20 +150,20 @@ async def test_a_batch_that_takes_itself_back_and_is_done_again_changes_nothing(
 async def test_praise_is_about_what_the_assistant_said_before(world: World) -> None:
     praise = "yep good call stopping there. the warehouses still run old tablets, so ask about sdk"
     earlier = "Raising minSdk drops devices, so I stopped here to ask instead of doing it."
-    assert await world.hear(said(praise)) == ()
-    (file,) = await world.hear(said(praise), earlier=earlier)
+    assert await world.extract(said(praise)) == ()
+    (file,) = await world.extract(said(praise), earlier=earlier)
     assert "Raising minSdk" in world.text(file)
 
 
-async def test_what_was_taken_back_since_does_not_come_back_with_an_import(world: World) -> None:
-    (newer,) = await world.hear(said("please fix the build", "and the tests", NO_TABS))
-    assert await world.hear(said(TABS)) == ()
+async def test_an_import_does_not_bring_back_what_was_withdrawn_since(world: World) -> None:
+    (newer,) = await world.extract(said("please fix the build", "and the tests", NO_TABS))
+    assert await world.extract(said(TABS)) == ()
     assert [one.file for one in world.alive()] == [newer]
 
 
 async def test_a_secret_in_a_statement_is_not_saved(world: World) -> None:
     token = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
-    await world.hear(said(f"Remember that deploys always use the token {token} of the bot."))
+    await world.extract(said(f"Remember that deploys always use the token {token} of the bot."))
     assert all(token not in world.text(one.file) for one in world.alive())
 
 
@@ -172,9 +172,9 @@ async def test_a_secret_in_a_statement_is_not_saved(world: World) -> None:
     [
         ("The freeze is on 2026-03-13.", "The freeze is on 2026-03-06.", "reverses"),
         ("The freeze is on 2026-03-06 at 14:00.", "The freeze is on 2026-03-06.", "adds"),
-        ("The freeze starts.", "The freeze starts on 2026-03-06.", "told"),
+        ("The freeze starts.", "The freeze starts on 2026-03-06.", "same"),
         ("Never mock the clock.", "Always mock the clock.", "reverses"),
-        ("Please mock clocks!", "Always mock the clock.", "told"),
+        ("Please mock clocks!", "Always mock the clock.", "same"),
         ("Mock the clock and the network.", "Always mock the clock.", "adds"),
         ("Always lint lexer modules.", "Always lint parser modules.", "other"),
         ("Never lint lexer modules.", "Always lint parser modules.", "other"),
@@ -182,17 +182,17 @@ async def test_a_secret_in_a_statement_is_not_saved(world: World) -> None:
         ("", "Use tabs.", "other"),
     ],
 )
-def test_how_statements_stand_to_each_other(new: str, old: str, relation: str) -> None:
+def test_how_two_statements_relate(new: str, old: str, relation: str) -> None:
     assert relation_of(new, old) == relation
 
 
-def test_who_takes_something_back_need_not_repeat_it_all() -> None:
+def test_taking_something_back_needs_only_half_of_its_words() -> None:
     new, old = "Scratch that, we deploy on Fridays.", "Never deploy on Fridays before a holiday."
     assert relation_of(new, old) == "other"
     assert relation_of(new, old, takes_back=True) == "reverses"
 
 
-def test_an_addition_stands_above_how_to_apply() -> None:
+def test_an_addition_goes_above_how_to_apply() -> None:
     whole = with_addition("Use tabs.\n\n**How to apply:** Always.\n", "More.")
     assert whole == "Use tabs.\n\nMore.\n\n**How to apply:** Always.\n"
     assert with_addition("Use tabs.\n", "More.") == "Use tabs.\n\nMore.\n"
@@ -217,7 +217,7 @@ SENTENCES = (
 @example([TABS, NO_TABS, TABS], 2)
 @example([TABS, MORE_TABS, NO_TABS], 3)
 @example([NO_TABS, NO_TABS, TABS], 3)
-def test_wherever_a_crash_falls_the_second_time_adds_nothing(
+def test_a_second_attempt_adds_nothing_wherever_the_first_crashed(
     tmp_path_factory: pytest.TempPathFactory, prompts: list[str], kept: int
 ) -> None:
     """The first attempt got through a part of the turns; the second does all of them."""
@@ -226,9 +226,9 @@ def test_wherever_a_crash_falls_the_second_time_adds_nothing(
         world = World(home, str(home / "app"))
         script = said(*prompts)
         if crashes:
-            await world.hear(said(*prompts[:kept]))
-        await world.hear(script, again=crashes)
-        await world.hear(script, again=True)
+            await world.extract(said(*prompts[:kept]))
+        await world.extract(script, again=crashes)
+        await world.extract(script, again=True)
         found = sorted(world.text(one.file).partition("created:")[0] for one in world.alive())
         world.state.close()
         return found

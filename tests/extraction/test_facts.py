@@ -1,4 +1,4 @@
-"""A fact of the project or its people is told by what is in the sentence, not by one phrase."""
+"""Facts about the project or a person are recognised by several signs, not by one phrase."""
 
 import pytest
 
@@ -17,7 +17,7 @@ from memoryd.extraction.rules.statements.facts import is_personal_fact, is_proje
         "мы остаемся на старой версии, потому что заказчик не разрешает обновление",
     ],
 )
-def test_three_signs_make_a_fact_of_the_project(said: str) -> None:
+def test_three_signs_make_a_project_fact(said: str) -> None:
     assert is_project_fact(said, has_date=False)
 
 
@@ -32,7 +32,7 @@ def test_three_signs_make_a_fact_of_the_project(said: str) -> None:
         "we moved the helper to utils",
     ],
 )
-def test_what_a_program_does_is_none(said: str) -> None:
+def test_what_a_program_does_is_not_a_project_fact(said: str) -> None:
     assert not is_project_fact(said, has_date=False)
 
 
@@ -46,7 +46,9 @@ def test_what_a_program_does_is_none(said: str) -> None:
         ("demo data is missing for tomorrow", False),
     ],
 )
-def test_on_a_day_to_come_somebody_else_has_to_act(said: str, is_event: bool) -> None:
+def test_on_a_coming_day_someone_other_than_the_speaker_has_to_act(
+    said: str, is_event: bool
+) -> None:
     assert is_project_fact(said, has_date=True) is is_event
 
 
@@ -60,7 +62,7 @@ def test_on_a_day_to_come_somebody_else_has_to_act(said: str, is_event: bool) ->
         "i lead the payments guild",
     ],
 )
-def test_who_somebody_is_shows_in_roles_spans_and_skills(said: str) -> None:
+def test_roles_time_spans_and_skills_make_a_personal_fact(said: str) -> None:
     assert is_personal_fact(said)
 
 
@@ -74,5 +76,5 @@ def test_who_somebody_is_shows_in_roles_spans_and_skills(said: str) -> None:
         "as a developer i find this confusing",
     ],
 )
-def test_what_somebody_does_right_now_is_no_trait(said: str) -> None:
+def test_what_a_person_does_right_now_is_not_a_personal_fact(said: str) -> None:
     assert not is_personal_fact(said)

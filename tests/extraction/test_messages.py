@@ -1,4 +1,4 @@
-"""What an extraction sees of a turn: who said what, in short, without secrets; or why nothing."""
+"""What extraction sees of a turn: who said what, shortened, without secrets; or why nothing."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memoryd.extraction.rules.messages import (
     OUTPUT_CHARS_MAX,
-    files_beneath,
+    files_written_in,
     messages,
     size_of,
     skip_reason,
@@ -45,7 +45,7 @@ def made(*parts: TurnPart, **fields: Any) -> Turn:
     return Turn(parts=parts, **(given_fields | fields))
 
 
-def test_speakers_are_told_apart_in_the_order_of_the_session() -> None:
+def test_each_speaker_is_marked_in_the_order_of_the_session() -> None:
     script = SessionScript()
     script.prompt("Why does it fail?")
     script.answer("Let me look.", "tool_use")
@@ -82,7 +82,7 @@ def test_a_secret_that_the_reader_cut_through_is_left_out() -> None:
     assert "ghp_" not in "\n".join(messages(turn_of(script)))
 
 
-def test_tools_print_at_length_and_are_quoted_in_short() -> None:
+def test_long_tool_outputs_are_quoted_short() -> None:
     script = SessionScript()
     script.prompt("go")
     for number in range(100):
@@ -94,7 +94,7 @@ def test_tools_print_at_length_and_are_quoted_in_short() -> None:
     assert "characters cut" in text
 
 
-def test_a_moment_is_told_in_the_local_time_of_the_person(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_times_are_in_the_persons_local_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     import time
 
@@ -108,7 +108,7 @@ def test_a_moment_is_told_in_the_local_time_of_the_person(monkeypatch: pytest.Mo
         time.tzset()
 
 
-def test_a_turn_in_which_nobody_says_anything_is_passed_over() -> None:
+def test_a_turn_without_prose_is_skipped() -> None:
     script = SessionScript()
     script.user("<bash-input>ls</bash-input>")
     script.user("<bash-stdout>a b c</bash-stdout>")
@@ -119,7 +119,7 @@ def test_a_turn_in_which_nobody_says_anything_is_passed_over() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "beneath"),
+    ("written", "inside"),
     [
         (f"{MEMORY}/feedback_tabs.md", ["feedback_tabs.md"]),
         (f"{MEMORY}/sub/../x.md", ["x.md"]),
@@ -130,19 +130,19 @@ def test_a_turn_in_which_nobody_says_anything_is_passed_over() -> None:
         (f"../../../..{MEMORY}/x.md", ["x.md"]),
     ],
 )
-def test_what_the_agent_wrote_into_a_folder_is_known(written: str, beneath: list[str]) -> None:
+def test_what_the_agent_wrote_into_a_folder_is_known(written: str, inside: list[str]) -> None:
     turn = made(TurnPart("prompt", "remember it", source="typed"), files_written=(written,))
-    assert files_beneath(MEMORY, turn) == beneath
-    assert skip_reason(turn, ["/other", MEMORY]) == ("agent-wrote-memory" if beneath else "")
+    assert files_written_in(MEMORY, turn) == inside
+    assert skip_reason(turn, ["/other", MEMORY]) == ("agent-wrote-memory" if inside else "")
 
 
-def test_a_failed_write_of_the_agent_is_no_write() -> None:
+def test_a_failed_write_of_the_agent_does_not_count() -> None:
     script = SessionScript()
     script.prompt("remember: tabs")
     call = script.call("Write", {"file_path": f"{MEMORY}/tabs.md", "content": "x"})
     script.result(call, "denied", is_error=True)
     script.answer("I could not.")
-    assert files_beneath(MEMORY, turn_of(script)) == []
+    assert files_written_in(MEMORY, turn_of(script)) == []
 
 
 @given(
@@ -160,7 +160,7 @@ def test_a_failed_write_of_the_agent_is_no_write() -> None:
         max_size=8,
     )
 )
-def test_no_text_gets_out_of_its_frame(parts: list[TurnPart]) -> None:
+def test_no_text_escapes_its_frame(parts: list[TurnPart]) -> None:
     turn = made(*parts)
     for message in messages(turn):
         head, *lines = message.split("\n")

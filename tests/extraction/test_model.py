@@ -1,4 +1,4 @@
-"""From finished turns to saved memories: what is sent, what is kept, and what goes wrong well."""
+"""From finished turns to saved memories: what is sent, what is kept, how failures are handled."""
 
 import errno
 import json
@@ -79,7 +79,7 @@ async def test_what_the_model_writes_is_saved_indexed_and_marked(home: Path) -> 
         ]
 
 
-async def test_requests_of_all_runs_begin_alike_and_the_second_reads_from_the_cache(
+async def test_all_requests_start_alike_and_the_second_reads_from_the_cache(
     home: Path,
 ) -> None:
     async with shop(home, nothing) as (here, model):
@@ -93,17 +93,17 @@ async def test_requests_of_all_runs_begin_alike_and_the_second_reads_from_the_ca
         assert first["system"] == second["system"]
         assert first["tools"] == second["tools"]
         assert first["system"][-1]["cache_control"] == {"type": "ephemeral"}
-    told = [line for line in lines if line["event"] == "extraction-finished"]
-    assert told[0]["cache_hit_percent"] == 0.0
-    assert told[1]["cache_hit_percent"] > 50
-    for line in told:
+    logged = [line for line in lines if line["event"] == "extraction-finished"]
+    assert logged[0]["cache_hit_percent"] == 0.0
+    assert logged[1]["cache_hit_percent"] > 50
+    for line in logged:
         assert line["model_turns"] == 1
         assert line["messages"] == 2
         assert line["input_tokens"] > 1000
         assert line["output_tokens"] == 20
 
 
-async def test_the_request_holds_the_notes_and_the_messages_without_secrets(home: Path) -> None:
+async def test_the_request_has_the_manifest_and_the_messages_without_secrets(home: Path) -> None:
     async with shop(home, nothing) as (here, model):
         old = memory_text("Old", body=f"The token {TOKEN}.")
         memory = here.project().memory
@@ -137,7 +137,7 @@ async def test_a_turn_about_the_last_answer_is_shown_that_answer(home: Path) -> 
         assert "fix it" not in second
 
 
-async def test_an_answer_that_was_cut_off_writes_nothing_and_is_asked_for_again(
+async def test_an_answer_that_was_cut_off_writes_nothing_and_is_retried(
     home: Path,
 ) -> None:
     write = Call("Write", {"file_path": "feedback_tabs.md", "content": memory_text("Tabs")})
@@ -208,7 +208,7 @@ def linked_names(memory: Path) -> list[str]:
     return [path.name for path in memory.iterdir()]
 
 
-async def test_an_evil_model_reaches_nothing(home: Path) -> None:
+async def test_a_hostile_model_reaches_nothing(home: Path) -> None:
     outside = home / "outside.md"
     (home / ".ssh").mkdir()
     (home / ".ssh/id_rsa").write_text("PRIVATE")
@@ -292,7 +292,7 @@ async def test_a_long_session_is_taken_in_pieces(home: Path) -> None:
 # --- the queue --------------------------------------------------------------------------------
 
 
-async def test_what_comes_during_a_run_is_covered_by_one_more(home: Path) -> None:
+async def test_turns_that_arrive_during_a_run_are_covered_by_one_more(home: Path) -> None:
     gate = Gate()
     async with shop(home, lambda _: gate.then(says("No."))) as (here, model):
         with opened(gate):
@@ -346,7 +346,7 @@ async def test_throttled_turns_wait_and_are_not_dropped(home: Path) -> None:
         assert all(f"| {word}" in sent for word in ("one", "two", "three"))
 
 
-async def test_a_turn_that_was_interrupted_goes_along_with_the_next(home: Path) -> None:
+async def test_an_interrupted_turn_goes_with_the_next(home: Path) -> None:
     async with shop(home, nothing) as (here, model):
         script = here.session()
         script.prompt("always ask me first")
@@ -383,7 +383,7 @@ async def test_a_poison_turn_is_parked_and_the_others_are_done(home: Path) -> No
 
 
 class Picky:
-    """A model that cannot stand one session, and finds nothing in the others."""
+    """A model that refuses one session and finds nothing in the others."""
 
     def __init__(self) -> None:
         self.tries = 0
@@ -397,7 +397,7 @@ class Picky:
         return answer_of(says("No."))
 
 
-async def test_one_poison_transcript_among_a_hundred_holds_up_none_of_the_others(
+async def test_one_poison_transcript_among_a_hundred_blocks_no_other(
     home: Path,
 ) -> None:
     model = Picky()
@@ -420,7 +420,7 @@ async def test_one_poison_transcript_among_a_hundred_holds_up_none_of_the_others
     await here.close()
 
 
-async def test_a_parked_turn_is_tried_again_when_asked_for(home: Path) -> None:
+async def test_a_parked_turn_is_retried_on_request(home: Path) -> None:
     is_well = False
 
     def script(request: SeenRequest) -> Reply:
@@ -440,7 +440,7 @@ async def test_a_parked_turn_is_tried_again_when_asked_for(home: Path) -> None:
         assert here.worker.report().parked == 0
 
 
-async def test_a_bug_in_a_run_parks_its_turn_and_ends_nothing_else(
+async def test_a_bug_in_a_run_parks_its_turn_and_stops_nothing_else(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with shop(home, nothing) as (here, _):
@@ -465,7 +465,7 @@ async def test_a_bug_in_a_run_parks_its_turn_and_ends_nothing_else(
 # --- money and trouble ------------------------------------------------------------------------
 
 
-async def test_at_the_cap_turns_wait_and_go_on_by_themselves(home: Path) -> None:
+async def test_at_the_cap_turns_wait_and_continue_by_themselves(home: Path) -> None:
     async with shop(home, nothing, budget=Budget(usd_per_day=0.0055)) as (here, model):
         script = here.session()
         async with here.working():
@@ -512,7 +512,7 @@ async def test_neither_an_endless_caller_nor_a_broken_server_gets_past_the_cap(
         assert len(model.requests) > 3
 
 
-async def test_a_key_that_does_not_work_makes_turns_wait_and_parks_none(home: Path) -> None:
+async def test_with_an_invalid_key_turns_wait_and_none_is_parked(home: Path) -> None:
     async with shop(home, lambda _: Status(401)) as (here, model):
         here.say("hello")
         async with here.working():
@@ -560,7 +560,7 @@ async def test_on_a_full_disk_the_model_is_not_asked(
         assert here.worker.report().problems == ()
 
 
-# --- stops and deaths -------------------------------------------------------------------------
+# --- stops and crashes ------------------------------------------------------------------------
 
 
 async def test_a_stop_in_the_middle_leaves_the_turn_for_the_next_start(home: Path) -> None:
@@ -577,7 +577,7 @@ async def test_a_stop_in_the_middle_leaves_the_turn_for_the_next_start(home: Pat
         assert here.queue.states([turn]) == {turn: "done"}
 
 
-async def test_after_a_death_the_model_is_told_what_the_first_attempt_saved(home: Path) -> None:
+async def test_after_a_crash_the_model_learns_what_the_first_attempt_saved(home: Path) -> None:
     write = Call("Write", {"file_path": "feedback_tabs.md", "content": memory_text("Tabs")})
     async with shop(home, writes_once(write)) as (here, model):
         (turn,) = here.say("Use tabs")
@@ -598,7 +598,7 @@ async def test_after_a_death_the_model_is_told_what_the_first_attempt_saved(home
         assert list(here.files()) == ["feedback_tabs.md"]
 
 
-async def test_a_turn_that_the_daemon_dies_of_is_parked_in_the_end(home: Path) -> None:
+async def test_a_turn_that_keeps_crashing_the_daemon_is_parked(home: Path) -> None:
     async with shop(home, nothing) as (here, model):
         (turn,) = here.say("hello")
         for _ in range(10):
@@ -606,4 +606,4 @@ async def test_a_turn_that_the_daemon_dies_of_is_parked_in_the_end(home: Path) -
         async with here.working():
             await here.idle()
         assert model.requests == []
-        assert "died" in here.backlog.parked()[0].reason
+        assert "crashed" in here.backlog.parked()[0].reason

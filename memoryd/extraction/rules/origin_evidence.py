@@ -1,22 +1,22 @@
 """Whose words a text is made of, as far as comparing words can tell.
 
 Rules
-- Texts are compared by their telling terms: stemmed words without those that only join others,
-  and without those that any rule or note is worded with ("always", "wants").
-- The person's are the words of their own prose. What they pasted is printed matter, like what
-  tools printed, and so is whatever a run is shown by its own tools.
-- Printed matter is compared passage by passage: a long file has every word somewhere, but a
-  sentence that was taken from it stands in one place. The person's words count wherever they stand.
-- A text is printed matter when one passage has at least half of its terms, and more of them than
-  the person used; and when what it says beyond the person's words stands in one. It is backed by
-  the person when they used a fifth of its terms, and said by them when they used most of them and
-  no passage has more.
-- A text is no better than its sentences: one of several terms that is printed matter makes all of
-  it that, and one with none of the person's words is not backed by those around it.
-- Whether a text speaks for the person is told by its form: an imperative, a word that makes a rule,
-  or a claim about what they want.
-- A text in other words or in another language than its source is not recognised as printed. Then
-  the person's words are not in it either, and it is not backed.
+- Texts are compared by their significant terms: stemmed words, without those that only join others
+  and those that any rule or memory is worded with ("always", "wants").
+- The person's words are those of their own prose. What they pasted counts as printed text, as does
+  what tools printed and what a run is shown by its own tools.
+- Printed text is compared passage by passage: a long file has every word somewhere, but a sentence
+  copied from it is in one place. The person's words count wherever they are.
+- A text is printed if one passage has at least half of its terms and more of them than the person
+  used, or if one passage has what it says beyond the person's words. It is backed by the person if
+  they used a fifth of its terms, and said by them if they used most of them and no passage has
+  more.
+- A text is only as good as its sentences: if one with several terms is printed, all of it is, and
+  one with none of the person's words is not backed by the others.
+- Whether a text speaks for the person is decided by its form: an imperative, a word that makes a
+  rule, or a claim about what they want.
+- A text in other words or another language than its source is not recognised as printed. But then
+  it does not have the person's words either, and is not backed.
 """
 
 import re
@@ -63,7 +63,7 @@ _IMPERATIVE = late(
     re.IGNORECASE | re.MULTILINE,
 )
 
-# English ones give no term to begin with.
+# English ones are stop words, which are not terms in the first place.
 _JOINING = """
     aber als am an auch auf aus bei bin bis bitte da damit dann das dass dein deine dem den denn der
     des die dir doch du durch ein eine einem einen einer eines er es euch fur hat habe haben hier
@@ -95,10 +95,10 @@ _OF_ANY_NOTE = """
 """
 
 
-class Weight(msgspec.Struct, frozen=True):
-    """How many telling terms a text has, how many the person used, how many one passage has.
+class TermCounts(msgspec.Struct, frozen=True):
+    """How many significant terms a text has, how many the person used, how many one passage has.
 
-    `beyond` of those that the person did not use are in one passage.
+    `beyond` counts those in one passage that the person did not use.
     """
 
     terms: int
@@ -111,7 +111,7 @@ class Weight(msgspec.Struct, frozen=True):
         enough = self.printed >= min(PRINTED_TERMS, max(self.terms, 2))
         in_one_place = self.printed >= PRINTED_SHARE * min(self.terms, PASSAGE_TERMS)
         is_taken = enough and in_one_place and self.printed > self.person
-        return is_taken or self._goes_beyond(PRINTED_TERMS)
+        return is_taken or self._adds_printed(PRINTED_TERMS)
 
     @property
     def is_backed(self) -> bool:
@@ -120,19 +120,19 @@ class Weight(msgspec.Struct, frozen=True):
     @property
     def is_said(self) -> bool:
         is_most = self.person >= max(self.printed, 1) and self.person >= SAID_SHARE * self.terms
-        return is_most and not self._goes_beyond(PRINTED_TERMS - 1)
+        return is_most and not self._adds_printed(PRINTED_TERMS - 1)
 
-    def _goes_beyond(self, least: int) -> bool:
-        """Whether the person's words were only put round what was printed."""
+    def _adds_printed(self, least: int) -> bool:
+        """Whether the person's words were only wrapped around printed text."""
         unsaid = min(self.terms - self.person, PASSAGE_TERMS)
         return self.beyond >= max(least, BEYOND_SHARE * unsaid)
 
 
-class Scales(msgspec.Struct, frozen=True):
-    """A text weighed as a whole, and each of its sentences that has enough terms to tell."""
+class TextOrigin(msgspec.Struct, frozen=True):
+    """The counts of a text as a whole, and of each sentence with enough terms to judge."""
 
-    whole: Weight
-    sentences: tuple[Weight, ...]
+    whole: TermCounts
+    sentences: tuple[TermCounts, ...]
 
     @property
     def is_printed(self) -> bool:
@@ -149,7 +149,7 @@ class Scales(msgspec.Struct, frozen=True):
 
 
 class OriginEvidence:
-    """What was said by the person, and what was printed, in the messages of one task."""
+    """What the person said and what was printed in the messages of one task."""
 
     def __init__(self, prompts: Iterable[str], printed: Iterable[str] = ()) -> None:
         self._person: set[str] = set()
@@ -157,47 +157,47 @@ class OriginEvidence:
         self._unread = list(printed)
         for prompt in prompts:
             own = own_words(prompt)
-            self._person |= set(telling_terms(own))
+            self._person |= set(significant_terms(own))
             kept = set(own.splitlines())
             self.add_printed("\n".join(one for one in prompt.splitlines() if one not in kept))
 
     def add_printed(self, text: str) -> None:
-        """Costs nothing until something is weighed."""
+        """Costs nothing until `origin_of` is called."""
         self._unread.append(text)
 
-    def weigh(self, text: str) -> Scales:
-        weights = [self._weight(sentence) for sentence in _SENTENCE_END.split(text)]
-        telling = (weight for weight in weights if weight.terms >= SENTENCE_TERMS)
-        return Scales(self._weight(text), tuple(telling))
+    def origin_of(self, text: str) -> TextOrigin:
+        sentences = (self._counts(sentence) for sentence in _SENTENCE_END.split(text))
+        long_enough = (counts for counts in sentences if counts.terms >= SENTENCE_TERMS)
+        return TextOrigin(self._counts(text), tuple(long_enough))
 
-    def _weight(self, text: str) -> Weight:
+    def _counts(self, text: str) -> TermCounts:
         while self._unread:
-            self._passages += passages(telling_terms(self._unread.pop()))
-        terms = frozenset(telling_terms(text))
+            self._passages += passages(significant_terms(self._unread.pop()))
+        terms = frozenset(significant_terms(text))
         unsaid = terms - self._person
         printed = max((len(terms & passage) for passage in self._passages), default=0)
         beyond = max((len(unsaid & passage) for passage in self._passages), default=0)
-        return Weight(len(terms), len(terms) - len(unsaid), printed, beyond)
+        return TermCounts(len(terms), len(terms) - len(unsaid), printed, beyond)
 
 
-def telling_terms(text: str) -> list[str]:
-    """The terms that say what a text is about, in their order."""
-    untelling = _untelling()
-    return [term for term in terms_of(text) if term not in untelling and not _is_letter(term)]
+def significant_terms(text: str) -> list[str]:
+    """The terms that say what a text is about, in order."""
+    ignored = _insignificant()
+    return [term for term in terms_of(text) if term not in ignored and not _is_letter(term)]
 
 
 @cache
-def _untelling() -> frozenset[str]:
+def _insignificant() -> frozenset[str]:
     return frozenset(term_of(word) for word in (*_JOINING.split(), *_OF_ANY_NOTE.split()))
 
 
 def speaks_for_person(text: str) -> bool:
-    """Whether it tells its reader what to do, or what the person wants, and not how things are."""
+    """Whether it says what to do or what the person wants, rather than how things are."""
     return bool(_RULES.search(text) or _IMPERATIVE.search(text))
 
 
 def passages(terms: Sequence[str]) -> list[frozenset[str]]:
-    """The terms in overlapping stretches, so that half a stretch is whole in one of them."""
+    """The terms in overlapping passages, so that any half passage is whole in one of them."""
     starts = range(0, max(len(terms) - PASSAGE_TERMS // 2, 1), PASSAGE_TERMS // 2)
     found = (frozenset(terms[start : start + PASSAGE_TERMS]) for start in starts)
     return [passage for passage in found if passage]

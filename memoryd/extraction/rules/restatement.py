@@ -1,12 +1,12 @@
-"""How a new statement stands to an old one: another subject, told before, an addition, a reversal.
+"""How a new statement relates to an old one: another subject, the same, an addition, a reversal.
 
 Rules
-- Two statements have one subject when the telling words of one are all in the other, and are at
-  least half of all their words together. One word put in the place of another is another subject:
-  to lint the parser and to lint the lexer are two rules.
-- Of two on one subject, the new one reverses the old when one forbids what the other asks for, or
-  when each has a number that the other lacks.
-- Who says that he takes something back is believed when half of the words fit.
+- Two statements have one subject if the significant words of one are all in the other and are at
+  least half of all their words together. One word in place of another is another subject: to lint
+  the parser and to lint the lexer are two rules.
+- Of two on one subject, the new one reverses the old if one forbids what the other asks for, or if
+  each has a number that the other lacks.
+- Someone who says that they take something back is believed if half of the words fit.
 """
 
 import re
@@ -16,7 +16,7 @@ from typing import Literal
 from memoryd.text.lazy_regex import late
 from memoryd.text.terms import terms_of
 
-Relation = Literal["other", "told", "adds", "reverses"]
+Relation = Literal["other", "same", "adds", "reverses"]
 
 _NUMBER = late(r"\d+(?:[.:-]\d+)*")
 _NEGATED = late(
@@ -24,21 +24,23 @@ _NEGATED = late(
     r"|mai|non|niet|nooit|никогда|не)\b",
     re.IGNORECASE,
 )
-# They say how much a rule is meant, not what it is about.
+# They say how strict a rule is, not what it is about.
 _MANNER = "always never ever only use using please must should now instead stop avoid"
 
 
 def relation_of(new: str, old: str, *, takes_back: bool = False) -> Relation:
-    ours, theirs = subject_of(new), subject_of(old)
-    shared = len(ours & theirs)
-    if takes_back and shared * 2 >= min(len(ours), len(theirs)) > 0:
+    new_subject, old_subject = subject_of(new), subject_of(old)
+    shared = len(new_subject & old_subject)
+    smaller = min(len(new_subject), len(old_subject))
+    if takes_back and shared * 2 >= smaller > 0:
         return "reverses"
-    is_one_subject = shared == min(len(ours), len(theirs)) and shared * 2 >= len(ours | theirs) > 0
+    is_one_subject = shared == smaller and shared * 2 >= len(new_subject | old_subject) > 0
     if not is_one_subject:
         return "other"
-    if _counts_otherwise(new, old) or bool(_NEGATED.search(new)) != bool(_NEGATED.search(old)):
+    if _numbers_differ(new, old) or bool(_NEGATED.search(new)) != bool(_NEGATED.search(old)):
         return "reverses"
-    return "told" if ours <= theirs and numbers_in(new) <= numbers_in(old) else "adds"
+    is_same = new_subject <= old_subject and numbers_in(new) <= numbers_in(old)
+    return "same" if is_same else "adds"
 
 
 def subject_of(text: str) -> frozenset[str]:
@@ -55,6 +57,6 @@ def numbers_in(text: str) -> frozenset[str]:
     return frozenset(_NUMBER.findall(text))
 
 
-def _counts_otherwise(new: str, old: str) -> bool:
+def _numbers_differ(new: str, old: str) -> bool:
     ours, theirs = numbers_in(new), numbers_in(old)
     return not (ours <= theirs or theirs <= ours)

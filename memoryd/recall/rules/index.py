@@ -1,10 +1,10 @@
-"""The memories of one directory, held in memory so that ranking can ask about them.
+"""The memories of one directory, held in memory for the ranking.
 
-One document comes, changes or goes at a time, and only what is its own is touched: its terms and
-its vectors. Vectors are made elsewhere, by worker threads, and may come late: `put` gives a ticket,
-and those handed in with the ticket of an older content are ignored.
+One document is added, changed or removed at a time, and only its own terms and vectors are touched.
+Vectors are made by worker threads and may come late: `put` returns a ticket, and vectors handed in
+with the ticket of an older content are ignored.
 
-The daemon calls everything here from its event loop; nothing is locked.
+The daemon calls everything here on its event loop; nothing is locked.
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ class Document(msgspec.Struct, frozen=True):
 
 
 class IndexEntry(msgspec.Struct, frozen=True):
-    """What the index keeps of a document beside its terms."""
+    """What the index keeps of a document besides its terms."""
 
     key: str
     ticket: int
@@ -52,14 +52,14 @@ class Index:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def __contains__(self, key: str) -> bool:
-        return key in self._entries
+    def put(self, document: Document, counts: Mapping[str, float] | None = None) -> int:
+        """Adds or replaces a document; returns the ticket to hand its vectors in with.
 
-    def put(self, document: Document) -> int:
-        """Adds a document or replaces the one of its key; the ticket to hand its vectors in by."""
+        Counting the terms of a long document takes a while: pass `counts` made in a thread.
+        """
         self.remove(document.key)
         self._tickets += 1
-        slot = self.documents.add(_weighted_counts(document))
+        slot = self.documents.add(weighted_counts(document) if counts is None else counts)
         entry = IndexEntry(
             key=document.key,
             ticket=self._tickets,
@@ -73,7 +73,7 @@ class Index:
         return entry.ticket
 
     def remove(self, key: str) -> None:
-        """Forgets a document; one that is not there is forgotten already."""
+        """Removes a document, if it is there."""
         entry = self._entries.pop(key, None)
         if entry is None:
             return
@@ -88,7 +88,7 @@ class Index:
             self.word_vectors.put(entry.slot, vector[np.newaxis])
 
     def give_sentence_vectors(self, key: str, ticket: int, rows: Matrix) -> None:
-        """A row for each of the document's passages, in any order."""
+        """One row for each of the document's passages, in any order."""
         entry = self._entries.get(key)
         if entry is not None and entry.ticket == ticket:
             self.sentence_vectors.put(entry.slot, rows)
@@ -101,12 +101,13 @@ class Index:
 
 
 def sentence_passages(document: Document) -> list[str]:
-    """The texts whose sentence vectors stand for the document: each passage under its heading."""
+    """The texts whose sentence vectors represent the document: each passage under its heading."""
     heading = f"{document.name}\n{document.description}\n"
     return [heading + text for text in passages_of(document.body, PASSAGE_CHARS) or [""]]
 
 
-def _weighted_counts(document: Document) -> Mapping[str, float]:
+def weighted_counts(document: Document) -> Mapping[str, float]:
+    """How often the document has each term; those of its name count more."""
     counts: dict[str, float] = dict(Counter(terms_of(f"{document.description}\n{document.body}")))
     for term in terms_of(document.name):
         counts[term] = counts.get(term, 0.0) + NAME_WEIGHT

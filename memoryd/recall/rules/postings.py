@@ -1,12 +1,12 @@
-"""Which texts hold which terms: BM25 over texts that come and go one at a time.
+"""Which texts hold which terms: BM25 over texts that are added and removed one at a time.
 
-A text gets a slot, a small number that is used again when the text is gone. Adding or dropping a
-text touches the lists of its own terms and nothing else. What a term is worth is the caller's
-business (it may ask several `Postings` at once and must weigh a term alike in all of them); here
-is only how much of that worth a text earns: a term's count saturates at `SATURATION`, and a long
-text earns less by `LENGTH_PENALTY`.
+A text gets a slot, a small number that is reused when the text is removed. Adding or dropping a
+text touches only the lists of its own terms. What a term is worth is up to the caller, which may
+search several `Postings` at once and must weight a term alike in all of them. This module decides
+how much of that worth a text earns: a term's count saturates at `SATURATION`, and a long text earns
+less by `LENGTH_PENALTY`.
 
-Not for two threads at once.
+Not thread-safe.
 """
 
 from array import array
@@ -27,7 +27,7 @@ Number = TypeVar("Number", float, Scores)
 
 
 class _Holders(NamedTuple):
-    """The texts that hold one term, in no order, and how often."""
+    """The texts that hold one term, in no order, and their counts."""
 
     slots: "array[int]"
     counts: "array[float]"
@@ -50,11 +50,11 @@ class Postings:
 
     @property
     def capacity(self) -> int:
-        """One more than the highest slot there ever was."""
+        """One more than the highest slot ever used."""
         return len(self._texts)
 
     def add(self, counts: Mapping[str, float]) -> int:
-        """Takes a text in, given as its terms with their weighted counts; its slot."""
+        """Adds a text, given as its terms with their weighted counts; returns its slot."""
         slot = self._free.pop() if self._free else self._new_slot()
         for term, count in counts.items():
             holders = self._holders.get(term)
@@ -87,15 +87,15 @@ class Postings:
         return [term for term in terms if term in self._holders]
 
     def has_beginning(self, letters: str) -> bool:
-        """Whether any term begins like this; `letters` are as many as `words` says."""
+        """Whether any term begins like this; `letters` are BEGINNING_LETTERS long."""
         return self._beginnings.get(letters, 0) > 0
 
     def scores(self, worths: Mapping[str, float], mean_length: float) -> Scores:
-        """What each slot earns of the worth of each term; a text that holds none earns 0."""
+        """What each slot earns of the worth of all terms; a text that holds none earns 0."""
         held = [(worths[term], self._holders[term]) for term in self.held_among(worths)]
         if not held:
             return np.zeros(self.capacity)
-        # Joined as bytes: to make an array of each costs more than all the rest.
+        # Joined as bytes: making an array of each costs more than everything else.
         slots = np.frombuffer(b"".join([holders.slots for _, holders in held]), np.intc)
         counts = np.frombuffer(b"".join([holders.counts for _, holders in held]), np.float32)
         worth = np.repeat([worth for worth, _ in held], [len(h.slots) for _, h in held])
@@ -106,7 +106,7 @@ class Postings:
     def shares(
         self, slot: int, worths: Mapping[str, float], mean_length: float
     ) -> Iterator[tuple[str, float]]:
-        """What one text earns, term by term: the sum is its entry in `scores`."""
+        """What one text earns by term; the sum is its entry in `scores`."""
         text = self._text_in(slot)
         half_way = _half_way(self._lengths[slot] / (mean_length or 1.0))
         held = worths.keys() & text.terms
@@ -118,7 +118,7 @@ class Postings:
     def _forget_holder(self, term: str, slot: int) -> None:
         slots, counts = self._holders[term]
         at = slots.index(slot)
-        # The last entry takes the place of the one that goes: their order means nothing.
+        # The last entry takes the place of the removed one: the order means nothing.
         last_slot, last_count = slots.pop(), counts.pop()
         if at < len(slots):
             slots[at], counts[at] = last_slot, last_count

@@ -1,4 +1,4 @@
-"""The question that recall answers, as it comes over the socket."""
+"""A recall request as it comes over the socket."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class RecallQuery(msgspec.Struct, frozen=True):
-    """Without a deadline the answer waits for the index; with one, it uses what is there."""
+    """Without a deadline the answer waits for the index; with one, it uses what is ready."""
 
     query: str
     cwd: str

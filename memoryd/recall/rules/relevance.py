@@ -1,24 +1,24 @@
 """Whether a memory has anything to do with a query at all.
 
-Ranking always finds a best memory; most of what a person types has none. A memory is shown when
-the evidence for it outweighs what the best of so many would have by chance:
+Ranking always finds a best memory, but most prompts have no relevant one. A memory is shown if the
+evidence for it outweighs what the best of so many would have by chance:
 
-- covered: the share of the query's words, the rarer the heavier, that the memory holds;
-- known: the share of them that any memory holds. A query in words that were never seen here is
-  about something else, even if one of its words is;
-- likeness: the cosine of the query and the memory, where vectors are there;
-- substance: how much the query says. Static vectors are the longer the more their word tells: that
-  of "thanks" is short, that of "postgres" long, and those of a sentence that says something add up.
-  "Go on" and "fix it" say too little to be about any memory, unless they are its very words;
-- the number of memories: the best of many is like anything.
+- covered: the share of the query's words, weighted by rarity, that the memory has;
+- known: the share of them that any memory has. A query in words never seen here is about something
+  else, even if one of its words is known;
+- cosine: the similarity of the query and the memory, if there are vectors;
+- substance: how much the query says. Static vectors are longer the more specific their word is:
+  that of "thanks" is short, that of "postgres" long, and those of a meaningful sentence add up.
+  "Go on" and "fix it" say too little to be about any memory, unless it has these very words;
+- the number of memories: the best of many is similar to anything.
 
-A memory that shares neither a word nor a meaning with the query is never shown. One that alone
-would just miss the bar is shown in the company of one that passes: the query is about something
-that is remembered, so the doubt whether it is weighs less.
+A memory that shares neither a word nor a meaning with the query is never shown. One that just
+misses the bar is shown together with one that passes: then the query is about something that is
+remembered, and the doubt is smaller.
 
-The weights are those of a logistic regression that told memories marked as relevant from the best
-answers to queries about other things: conversations, documentation of code and notes on projects,
-from 3 to 300 memories each. The bar stands where hardly a relevant one is lost.
+The weights come from a logistic regression that separates memories marked as relevant from the best
+answers to queries about other things: conversations, code documentation and project notes, with 3
+to 300 memories each. The bar is set so that hardly any relevant memory is lost.
 """
 
 import math
@@ -27,17 +27,17 @@ from enum import Enum
 
 import msgspec
 
-# Beyond this no size was seen, and a bar that went on rising would hide what is there.
+# No larger store was measured, and a bar that kept rising would hide relevant memories.
 _LARGEST_SEEN = 500
-# A memory that shares no word with the query must at least be this like it.
+# A memory that shares no word with the query must be at least this similar to it.
 _LEAST_COSINE = 0.3
-# A word's rarity is judged as if there were so many other memories; two alone would say nothing.
+# A word's rarity is computed as if there were so many more memories; two alone would say nothing.
 _UNSEEN_MEMORIES = 50
-# As long as the vectors of two telling words together; more of it is no more evidence.
+# As long as the vectors of two specific words together; more is not more evidence.
 ENOUGH_SUBSTANCE = 20.0
 # Below this no query is about anything: "ok", "go ahead", "looks good", "try again".
-SOME_SUBSTANCE = 12.0
-# By so much another memory may miss the bar when one has passed it.
+LEAST_SUBSTANCE = 12.0
+# How far a memory may miss the bar if another one has passed it.
 _COMPANY = 1.5
 
 
@@ -75,14 +75,14 @@ _WEIGHTS = {
 
 
 def relevant_among(evidence: Sequence[HitEvidence]) -> list[bool]:
-    """For each memory of an answer, whether it is shown."""
+    """Whether to show each memory of an answer."""
     surpluses = [surplus(one) for one in evidence]
     bar = -_COMPANY if max(surpluses, default=-math.inf) >= 0 else 0.0
     return [one >= bar for one in surpluses]
 
 
 def surplus(evidence: HitEvidence) -> float:
-    """By how much the evidence for a memory outweighs chance."""
+    """How far the evidence for a memory outweighs chance."""
     if evidence.covered <= 0 and evidence.cosine < _LEAST_COSINE:
         return -math.inf
     weights = _WEIGHTS[evidence.kind]
@@ -97,6 +97,6 @@ def surplus(evidence: HitEvidence) -> float:
 
 
 def rarity(holders: int, memories: int) -> float:
-    """How much a word says that so many of the memories hold."""
+    """How much a word says, given how many of the memories have it."""
     others = memories + _UNSEEN_MEMORIES - holders
     return math.log1p((others + 0.5) / (holders + 0.5))

@@ -1,10 +1,10 @@
 """What an answer of recall looks like, and how much of it fits.
 
-- A memory is data: each of its lines is marked, so that nothing in it can pass for the frame. One
-  that an agent concluded is said to be that.
-- 4,096 bytes a memory, cut at a line; 20 KB an answer; 60 KB a session. What no longer fits is left
-  out by rank, whole.
-- For a hook the client's own limit of 10,000 UTF-16 units holds: whole memories by rank, then the
+- A memory is data: each of its lines is marked, so that nothing in it can pass for the frame. If an
+  agent concluded it, the frame says so.
+- 4,096 bytes per memory, cut at a line; 20 KB per answer; 60 KB per session. A memory that does not
+  fit is left out whole, by rank.
+- For a hook the client's own limit of 10,000 UTF-16 units applies: whole memories by rank, then the
   paths of those that did not fit.
 """
 
@@ -50,7 +50,7 @@ class Recalled(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Served(msgspec.Struct, frozen=True):
-    """What fits, with its bytes by path, and what was left out by which budget."""
+    """The memories that fit, their bytes by path, and what was left out by which budget."""
 
     memories: list[Recalled]
     left_out: list[tuple[str, SpentBudget]]
@@ -58,7 +58,7 @@ class Served(msgspec.Struct, frozen=True):
 
 
 def within_budgets(found: Sequence[Recalled], session_spent_bytes: int) -> Served:
-    """The memories that both budgets allow, in their order."""
+    """The memories that both budgets allow, in order."""
     kept: list[Recalled] = []
     left_out: list[tuple[str, SpentBudget]] = []
     sizes: dict[str, int] = {}
@@ -77,14 +77,14 @@ def within_budgets(found: Sequence[Recalled], session_spent_bytes: int) -> Serve
 
 
 def text_of(memories: Sequence[Recalled], now: float) -> str:
-    """The answer as it is injected; empty for no memories."""
+    """The answer as it is injected; empty without memories."""
     if not memories:
         return ""
     return "\n\n".join([INTRODUCTION, *(framed(one, now) for one in memories)])
 
 
 def hook_text(memories: Sequence[Recalled], now: float, limit_units: int = HOOK_UNITS) -> str:
-    """As `text_of`, within so many UTF-16 units: whole memories by rank, then mere paths."""
+    """Like `text_of`, within so many UTF-16 units: whole memories by rank, then only paths."""
     whole: list[str] = [INTRODUCTION]
     rest: list[Recalled] = []
     for one in memories:
@@ -114,7 +114,7 @@ def framed(one: Recalled, now: float) -> str:
 
 
 def kept_in(text: str) -> str:
-    """The text as it can stand in the client's own frame, and as long as it was."""
+    """The text made safe for the client's own frame; its length does not change."""
     return _TAG_OF_THE_CLIENT.sub("\u2039", text)
 
 

@@ -1,18 +1,18 @@
 """Which few memories matter for a query: words and meaning, added with weights.
 
-- Words: BM25 over name, description and body in one, the name counting double. A word is worth
-  the more the fewer memories hold it. The score is the share that a memory earns of what the
-  query's words are worth together: it says how much of the query was answered.
-- A word that no memory holds may be mistyped: the commonest word one slip away stands in for it,
-  at a discount, and the more so if the word is right as it is.
-- Meaning: the likeness of query and memory beyond what all memories have in common, by word
+- Words: BM25 over name, description and body together, the name counting double. A word is worth
+  more the fewer memories have it. The score is the share that a memory earns of what the query's
+  words are worth together: how much of the query it answers.
+- A word that no memory has may be a typo: the most common word one edit away stands in for it, at a
+  discount, which is larger if the word is a known one.
+- Meaning: the similarity of query and memory beyond what all memories have in common, by word
   vectors and by sentence vectors, each with its weight. A memory without a vector of a kind gets
   what the average memory gets: nothing.
 - Newer memories and those about the person come first among equals: a few percent at most.
 - `relevance` decides which of the best are shown. A query of stop words finds nothing.
 
-Several indexes are asked as one: what a word is worth, and what all memories have in common, are
-taken over all of them, so that their scores can be compared.
+Several indexes are searched as one: what a word is worth, and what all memories have in common, are
+computed over all of them, so that their scores can be compared.
 """
 
 import math
@@ -38,24 +38,24 @@ from memoryd.recall.rules.relevance import (
 from memoryd.recall.rules.vectors import ABSENT, Vector, Vectors, common_part
 from memoryd.text.terms import near_misses, spoken_words, term_of, terms_of
 
-LIKENESS_WEIGHT = {VectorSimilarity.WORDS: 0.5, VectorSimilarity.SENTENCES: 0.8}
-SLIP_WEIGHT = 0.8
-# Many a word is one slip from another that has nothing to do with it; few are other spellings.
-FAMILIAR_EVIDENCE = 0.3
-SHORTEST_SLIP = 5
-MOST_SLIPS = 3
+SIMILARITY_WEIGHT = {VectorSimilarity.WORDS: 0.5, VectorSimilarity.SENTENCES: 0.8}
+TYPO_WEIGHT = 0.8
+# Many words are one edit away from an unrelated one; few are other spellings of it.
+KNOWN_WORD_EVIDENCE = 0.3
+SHORTEST_TYPO = 5
+MOST_TYPOS = 3
 NEWEST_BONUS = 0.02
 HALF_LIFE_SECONDS = 90 * 86_400.0
 TYPE_BONUS = {"feedback": 0.01, "user": 0.01}
-# So many beyond the limit are looked at for the bonus that may lift them.
+# So many beyond the limit are considered, since the bonus may lift them.
 _SPARE = 5
 
 
 class Question(msgspec.Struct, frozen=True):
     """A query and, where there are models for it, its unit vectors.
 
-    `unrelated_cosine` is what the sentence model gives for texts that have nothing in common,
-    `substance` how much the query says at all, and `familiar` its words that are surely no typos.
+    `unrelated_cosine` is what the sentence model gives for unrelated texts, `substance` how much
+    the query says at all, and `familiar` its words that are certainly not typos.
     """
 
     text: str
@@ -67,7 +67,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Share(msgspec.Struct, frozen=True):
-    """What one word added to the score; a mistyped one is named as the memory has it."""
+    """What one word added to the score; a mistyped one is spelled as the memory has it."""
 
     term: str
     share: float
@@ -102,18 +102,18 @@ def search(
     now: float,
     excluded: AbstractSet[str] = frozenset(),
 ) -> list[Hit]:
-    """The memories that matter, best first, at most `limit` of them; often none."""
+    """The relevant memories, best first, at most `limit`; often none."""
     parts = [part for part in parts if len(part)]
-    wording = _Wording(parts, question)
-    if not wording.whole_worth:
+    query_words = _QueryWords(parts, question)
+    if not query_words.whole_worth:
         return []
-    senses = list(_senses_of(parts, question))
-    found = [one for part in parts for one in _best_of(part, wording, senses, limit, excluded)]
+    matches = list(_vector_matches(parts, question))
+    found = [one for part in parts for one in _best_of(part, query_words, matches, limit, excluded)]
     found.sort(key=lambda one: (-one.score * (1 + _bonus(one.entry, now)), one.entry.key))
     del found[limit:]
-    earnings = [wording.earned(one.part, one.entry) for one in found]
+    earnings = [query_words.earned(one.part, one.entry) for one in found]
     evidence = [
-        _evidence_for(one, earned, question, wording, senses)
+        _evidence_for(one, earned, question, query_words, matches)
         for one, earned in zip(found, earnings, strict=True)
     ]
     return [
@@ -123,7 +123,7 @@ def search(
     ]
 
 
-class _Wording:
+class _QueryWords:
     """The words of a query, and what each is worth over all parts."""
 
     def __init__(self, parts: Sequence[Index], question: Question) -> None:
@@ -144,11 +144,11 @@ class _Wording:
             else:
                 unknown.add(term)
         if unknown:
-            self._add_stand_ins(unknown, question)
+            self._add_corrections(unknown, question)
 
     @cached_property
     def known(self) -> float:
-        """The share of the query that any memory knows."""
+        """The share of the query that some memory has."""
         return sum(self._rarities.values()) / self.whole_rarity
 
     def scores(self, part: Index) -> Scores:
@@ -156,12 +156,12 @@ class _Wording:
         return part.documents.scores(self.worths, self._mean_length) / self.whole_worth
 
     def earned(self, part: Index, entry: IndexEntry) -> Mapping[str, float]:
-        """What each word of the query brought to one memory; the sum is its score."""
+        """What each word of the query earned one memory; the sum is its score."""
         shares = part.documents.shares(entry.slot, self.worths, self._mean_length)
         return {term: share / self.whole_worth for term, share in shares}
 
     def covered(self, terms: Mapping[str, float]) -> float:
-        """The share of the query that a memory with these terms holds."""
+        """The share of the query that a memory with these terms covers."""
         return sum(self._rarities[term] for term in terms) / self.whole_rarity
 
     def _holders_of(self, term: str) -> int:
@@ -170,23 +170,23 @@ class _Wording:
     def _worth(self, holders: int) -> float:
         return math.log1p((self.memories - holders + 0.5) / (holders + 0.5))
 
-    def _add_stand_ins(self, unknown: AbstractSet[str], question: Question) -> None:
+    def _add_corrections(self, unknown: AbstractSet[str], question: Question) -> None:
         words = filter(_may_be_mistyped, dict.fromkeys(spoken_words(question.text)))
-        for word in islice((word for word in words if term_of(word) in unknown), MOST_SLIPS):
-            slips = near_misses(word, self._may_begin) - self.worths.keys()
-            held = (term for part in self._parts for term in part.documents.held_among(slips))
+        for word in islice((word for word in words if term_of(word) in unknown), MOST_TYPOS):
+            corrections = near_misses(word, self._may_begin) - self.worths.keys()
+            held = (term for part in self._parts for term in part.documents.held_among(corrections))
             holders, term = max(((self._holders_of(term), term) for term in held), default=(0, ""))
             if holders:
-                trust = FAMILIAR_EVIDENCE if word in question.familiar else 1.0
-                self.worths[term] = SLIP_WEIGHT * self._worth(holders)
+                trust = KNOWN_WORD_EVIDENCE if word in question.familiar else 1.0
+                self.worths[term] = TYPO_WEIGHT * self._worth(holders)
                 self._rarities[term] = trust * rarity(holders, self.memories)
 
     def _may_begin(self, letters: str) -> bool:
         return any(part.documents.has_beginning(letters) for part in self._parts)
 
 
-class _Sense:
-    """The meaning of a query by one kind of vectors, set against those of all parts."""
+class _VectorMatch:
+    """The query compared with the vectors of all parts, by one kind of vectors."""
 
     def __init__(
         self, kind: VectorSimilarity, parts: Sequence[Index], query: Vector, floor: float
@@ -203,36 +203,36 @@ class _Sense:
 
     def scores(self, part: Index) -> Scores:
         capacity = part.documents.capacity
-        likeness = self.vectors_in(part).likeness(self._query, self._common, capacity)
-        return LIKENESS_WEIGHT[self.kind] * likeness
+        similarity = self.vectors_in(part).similarity(self._query, self._common, capacity)
+        return SIMILARITY_WEIGHT[self.kind] * similarity
 
     def cosine(self, part: Index, slot: int) -> float:
-        """The plain cosine on a scale where 0 is nothing in common, or `ABSENT`."""
+        """The cosine on a scale where 0 means unrelated, or `ABSENT`."""
         cosine = self.vectors_in(part).cosine(slot, self._query)
         return ABSENT if cosine == ABSENT else (cosine - self._floor) / (1 - self._floor)
 
 
-def _senses_of(parts: Sequence[Index], question: Question) -> Iterator[_Sense]:
-    """The kinds of vectors that can be compared, the better one first."""
+def _vector_matches(parts: Sequence[Index], question: Question) -> Iterator[_VectorMatch]:
+    """One for each kind of vectors that can be compared, the better kind first."""
     for kind, query, floor in (
         (VectorSimilarity.SENTENCES, question.sentence_vector, question.unrelated_cosine),
         (VectorSimilarity.WORDS, question.word_vector, 0.0),
     ):
         if query is not None:
-            sense = _Sense(kind, parts, query, floor)
-            if any(sense.vectors_in(part).fits(query) for part in parts):
-                yield sense
+            match = _VectorMatch(kind, parts, query, floor)
+            if any(match.vectors_in(part).fits(query) for part in parts):
+                yield match
 
 
 def _best_of(
     part: Index,
-    wording: _Wording,
-    senses: Sequence[_Sense],
+    query_words: _QueryWords,
+    matches: Sequence[_VectorMatch],
     limit: int,
     excluded: AbstractSet[str],
 ) -> Iterator[_Candidate]:
-    words = wording.scores(part)
-    meaning = sum((sense.scores(part) for sense in senses), np.float64(0.0))
+    words = query_words.scores(part)
+    meaning = sum((match.scores(part) for match in matches), np.float64(0.0))
     both = words + meaning
     if excluded:
         both[part.slots_of(excluded)] = -np.inf
@@ -260,19 +260,19 @@ def _evidence_for(
     one: _Candidate,
     earned: Mapping[str, float],
     question: Question,
-    wording: _Wording,
-    senses: Sequence[_Sense],
+    query_words: _QueryWords,
+    matches: Sequence[_VectorMatch],
 ) -> HitEvidence:
-    cosines = ((sense.kind, sense.cosine(one.part, one.entry.slot)) for sense in senses)
+    cosines = ((match.kind, match.cosine(one.part, one.entry.slot)) for match in matches)
     kind, cosine = next(
         (found for found in cosines if found[1] != ABSENT), (VectorSimilarity.NONE, 0.0)
     )
     return HitEvidence(
-        covered=wording.covered(earned),
-        known=wording.known,
+        covered=query_words.covered(earned),
+        known=query_words.known,
         kind=kind,
         cosine=cosine,
-        memories=wording.memories,
+        memories=query_words.memories,
         substance=question.substance,
     )
 
@@ -284,7 +284,7 @@ def _hit_of(one: _Candidate, earned: Mapping[str, float], now: float) -> Hit:
 
 
 def _may_be_mistyped(word: str) -> bool:
-    return len(word) >= SHORTEST_SLIP and word.isascii() and word.isalpha()
+    return len(word) >= SHORTEST_TYPO and word.isascii() and word.isalpha()
 
 
 def _mean_length(texts: Sequence[Postings]) -> float:

@@ -1,11 +1,11 @@
-"""What texts mean, as unit vectors that come and go with their documents.
+"""The unit vectors of documents, which come and go with them.
 
-A document has one row or several (a row per passage); its likeness to a query is that of its best
-row. All documents of one memory speak of related things, so their vectors share a common part that
-tells none from the other: it is taken off the query before the comparison, which ranks as if it
-had been taken off both sides and needs no second look at the rows when the common part moves.
+A document has one row or several (one per passage); its similarity to a query is that of its best
+row. The documents of one project are about related things, so their vectors share a common part
+that does not distinguish them. It is subtracted from the query before the comparison, which ranks
+as if it were subtracted from both sides, and leaves the rows alone when the common part moves.
 
-Not for two threads at once.
+Not thread-safe.
 """
 
 import math
@@ -20,10 +20,10 @@ Vector = NDArray[np.float32]
 Matrix = NDArray[np.float32]
 
 ABSENT = -2.0  # below every cosine: the document has no vector yet
-NOBODY = -1
-# Larger products are spread over threads that spin, which costs 20 ms where a core is busy.
+NO_OWNER = -1
+# Numpy spreads larger products over spinning threads, which costs 20 ms if a core is busy.
 _BLOCK_ROWS = 1024
-# The common part of a handful of documents is not known yet and is taken off only in part.
+# The common part of a handful of documents is uncertain and is subtracted only in part.
 _COMMON_PRIOR = 10
 
 
@@ -38,7 +38,7 @@ class Vectors:
         self.count = 0
 
     def put(self, owner: int, rows: Matrix) -> None:
-        """Gives a document its vectors, in the place of any that it had."""
+        """Sets the vectors of a document, replacing any it had."""
         self.drop(owner)
         if self.count == 0:
             self._start_with(rows.shape[1])
@@ -54,28 +54,28 @@ class Vectors:
         if places:
             self.total -= self._rows[places].sum(axis=0)
             self.count -= len(places)
-            self._owners[places] = NOBODY
+            self._owners[places] = NO_OWNER
             self._free += places
 
     def fits(self, query: Vector) -> bool:
         return self.count > 0 and len(query) == len(self.total)
 
-    def likeness(self, query: Vector, common: Vector, capacity: int) -> Scores:
-        """For each document below `capacity`, how like the query it is beyond what all have.
+    def similarity(self, query: Vector, common: Vector, capacity: int) -> Scores:
+        """For each document below `capacity`, its similarity to the query beyond the common part.
 
         A document without a vector gets what the average document gets: nothing.
         """
-        # The entry past the end collects the rows of NOBODY.
+        # The entry past the end collects the rows of NO_OWNER.
         best = np.zeros(capacity + 1)
         if self.fits(query):
-            asked = unit(query - common)
+            wanted = unit(query - common)
             owners = self._owners[: self._used]
-            likeness = self._dots(asked) - float(common @ asked)
+            similarity = self._dots(wanted) - float(common @ wanted)
             if self.count > len(self._rows_of):
                 best[owners] = ABSENT
-                np.maximum.at(best, owners, likeness)
-            else:  # a row each: no best to look for
-                best[owners] = likeness
+                np.maximum.at(best, owners, similarity)
+            else:  # one row per document: no best to look for
+                best[owners] = similarity
         return best[:-1]
 
     def cosine(self, owner: int, query: Vector) -> float:
@@ -104,7 +104,7 @@ class Vectors:
             added = max(self._used, 64)
             empty = np.zeros((added, self._rows.shape[1]), np.float32)
             self._rows = np.concatenate([self._rows, empty])
-            self._owners = np.concatenate([self._owners, np.full(added, NOBODY)])
+            self._owners = np.concatenate([self._owners, np.full(added, NO_OWNER)])
         self._used += 1
         return self._used - 1
 
@@ -118,11 +118,11 @@ def length_of(vector: Vector) -> float:
     return math.sqrt(float(vector @ vector))
 
 
-def common_part(spaces: Sequence[Vectors], query: Vector) -> Vector:
+def common_part(all_vectors: Sequence[Vectors], query: Vector) -> Vector:
     """The mean of all vectors that can be compared with the query."""
     total, count = np.zeros(len(query), np.float32), _COMMON_PRIOR
-    for space in spaces:
-        if space.fits(query):
-            total += space.total
-            count += space.count
+    for vectors in all_vectors:
+        if vectors.fits(query):
+            total += vectors.total
+            count += vectors.count
     return total / np.float32(count)

@@ -267,7 +267,7 @@ class _Loader:
         if file is None or not file.startswith(folder):
             return False
         try:
-            return Globs(document.globs).mean(file.removeprefix(folder))
+            return Globs(document.globs).match(file.removeprefix(folder))
         except TooInvolved:
             self._warn(f"{path} is left out: its paths could be matched in too many ways")
             return False
@@ -275,7 +275,7 @@ class _Loader:
     def _is_excluded(self, path: str, real: str, origin: _Origin) -> bool:
         try:
             return origin.can_be_excluded and any(
-                self._excludes.mean(one.removeprefix("/")) for one in (path, real)
+                self._excludes.match(one.removeprefix("/")) for one in (path, real)
             )
         except TooInvolved:
             self._warn(EXCLUDES_IGNORED)

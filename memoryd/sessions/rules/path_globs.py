@@ -1,17 +1,18 @@
-"""Which files a pattern means, as .gitignore means it, in bounded time.
+"""Matches paths against .gitignore patterns, in bounded time.
 
 Rules:
-- The last pattern that fits decides; `!` in front takes back. `**` crosses folders, a pattern
-  without a slash fits at any depth, one that fits a folder means all that is in it.
-- Beyond .gitignore, `{a,b}` stands for either, and a leading `./` for nothing: people write both.
-- A pattern that git could not read means nothing.
-- Patterns come with a repository, and matching tries every way in which the stars could share the
-  path between them: thirty stars would take years. So the ways are counted first, and where all
-  patterns together have too many, TooInvolved is raised and nothing is matched.
+- The last pattern that matches decides; a leading `!` negates. `**` crosses folders, a pattern
+  without a slash matches at any depth, and one that matches a folder matches everything in it.
+- Beyond .gitignore, `{a,b}` stands for either and a leading `./` is ignored: people write both.
+- A pattern that git cannot parse matches nothing.
+- Patterns come with a repository, and matching tries every way to spread the stars over the path:
+  thirty stars would take years. So the ways are counted first. If all patterns together have too
+  many, TooInvolved is raised and nothing is matched.
 """
 
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from math import comb, prod
 from typing import Final
 
@@ -20,6 +21,9 @@ ALTERNATIVES_LIMIT: Final = 64
 WAYS_LIMIT: Final = 5_000_000
 
 _BRACES = re.compile(r"\{([^{},]*(?:,[^{},]*)+)\}")
+_SET = re.compile(r"\\.|\[\^?\]?(?:\\.|[^]\\])*\]", re.DOTALL)
+_SET_MEMBER = re.compile(r"\\.|.", re.DOTALL)
+_SPECIAL_IN_SETS: Final = frozenset("[]^-&~|")
 
 
 class TooInvolved(ValueError):
@@ -27,29 +31,61 @@ class TooInvolved(ValueError):
 
 
 class Globs:
-    """Some patterns, in their order."""
+    """An ordered list of patterns."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self._patterns = [
             one.removeprefix("./") for pattern in patterns for one in _alternatives(pattern)
         ]
-        self._means = _as_git_means(self._patterns) if self._patterns else _nothing
+        self._git_matches = _git_matcher(self._patterns) if self._patterns else _matches_nothing
 
-    def mean(self, relative: str) -> bool:
-        """Whether they mean the file at this path below their folder."""
+    def match(self, relative: str) -> bool:
+        """Whether they match the file at this path relative to their folder."""
         if sum(_ways(pattern, relative) for pattern in self._patterns) > WAYS_LIMIT:
             raise TooInvolved
-        return self._means(relative)
+        return self._git_matches(relative)
 
 
-def _as_git_means(patterns: list[str]) -> Callable[[str], bool]:
-    from memoryd.sessions.rules.git_patterns import matcher  # noqa: PLC0415 - slow, and few need it
+def _git_matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
+    # Late: pathspec takes about 70 ms to import, and few sessions have rules with paths.
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern  # noqa: PLC0415
 
-    return matcher(patterns)
+    compiled = []
+    for pattern in patterns:
+        with suppress(ValueError, re.error):
+            regex, include = GitIgnoreSpecPattern.pattern_to_regex(pattern)
+            if regex is not None:
+                escaped = _SET.sub(lambda found: escaped_set(found[0]), regex)
+                compiled.append(GitIgnoreSpecPattern(re.compile(escaped), include))
+    return GitIgnoreSpec(compiled, backend="simple").match_file
 
 
-def _nothing(_relative: str) -> bool:
+def _matches_nothing(_: str) -> bool:
     return False
+
+
+def escaped_set(text: str) -> str:
+    """The same set of characters, without signs that `re` may give a meaning to one day.
+
+    Anything but a set is returned as it is.
+    """
+    if not text.startswith("["):
+        return text
+    start = 2 if text.startswith("[^") else 1
+    members = _SET_MEMBER.findall(text[start:-1])
+    parts: list[str] = []
+    while members:
+        if members[1:2] == ["-"] and len(members) > 2:
+            parts.append(f"{_escaped(members[0])}-{_escaped(members[2])}")
+            del members[:3]
+        else:
+            parts.append(_escaped(members.pop(0)))
+    return f"{text[:start]}{''.join(parts)}]"
+
+
+def _escaped(member: str) -> str:
+    return f"\\{member}" if member in _SPECIAL_IN_SETS else member
 
 
 def _alternatives(pattern: str) -> list[str]:
@@ -70,7 +106,7 @@ def _alternatives(pattern: str) -> list[str]:
 
 
 def _ways(pattern: str, path: str) -> int:
-    """At most so many ways to lay the pattern's stars over the path."""
+    """An upper bound on the ways to spread the pattern's stars over the path."""
     steps = path.split("/")
     longest = max(map(len, steps))
     parts = pattern.split("/")

@@ -1,13 +1,13 @@
-"""What one sentence is: a statement of one of the four types, an aside, or a break.
+"""Classifies one sentence: a statement of one of the four types, an aside, or a break.
 
-Rules, in their order:
-- A question, something hypothetical, ironic, passing, or about another text is a break. So is a
-  sentence that tells a way in, unless it also says where.
+Rules, in order:
+- A question, anything hypothetical, ironic or passing, and anything about another text is a break.
+  So is a sentence that gives a credential away, unless it also says where something is.
 - Where something is, is a reference; how to work is feedback; who the person is, is user; what
-  somebody outside the code decided, wants or forbids, and what happens on a coming day, is project.
-- "Remember ..." makes a statement of any other sentence, except what the code or its history tells,
+  people outside the code decided, want or forbid, and what happens on a coming day, is project.
+- "Remember ..." makes a statement of any other sentence, except what the code or its history shows,
   a reminder for now, and a secret. With nothing in it to remember, it points to its neighbours.
-- What is left is a break if it asks for work, and an aside if it tells something.
+- What is left is a break if it asks for work, and an aside if it states something.
 """
 
 import re
@@ -24,13 +24,13 @@ from memoryd.extraction.rules.statements import (
     project_phrases,
     reference_phrases,
 )
-from memoryd.extraction.rules.statements.credentials import tells_a_way_in
+from memoryd.extraction.rules.statements.credentials import gives_a_credential
 from memoryd.extraction.rules.statements.facts import (
-    ENOUGH,
-    is_of_people,
+    ENOUGH_SIGNS,
+    is_about_people,
     is_personal_fact,
     is_project_fact,
-    project_weight,
+    project_sign_count,
 )
 from memoryd.text.dates import dates_in
 from memoryd.text.prose import Sentence
@@ -39,12 +39,12 @@ MemoryType = Literal["user", "feedback", "project", "reference"]
 StatementKind = Literal["user", "feedback", "project", "reference", "aside", "pointer", "break"]
 
 MASK = re.compile(r"\[secret: [^\]]*\]")
-# A longer one was pasted, or is no sentence.
+# A longer one was pasted, or is not a sentence.
 SENTENCE_CHARACTERS = 1000
 
 
 class ClassifiedSentence(msgspec.Struct, frozen=True):
-    """A sentence, what it is, and how it became that."""
+    """A sentence and what it is."""
 
     sentence: Sentence
     kind: StatementKind
@@ -56,13 +56,17 @@ class ClassifiedSentence(msgspec.Struct, frozen=True):
         return self.sentence.plain
 
 
-def hear(sentence: Sentence, said_at: datetime, *, must_keep: bool = False) -> ClassifiedSentence:
-    """What a sentence is; `must_keep` says that the person asked for it to be remembered."""
+def classify(
+    sentence: Sentence, said_at: datetime, *, must_keep: bool = False
+) -> ClassifiedSentence:
+    """What a sentence is; `must_keep` if the person asked for it to be remembered."""
     said = sentence.plain
     has_date = _names_a_coming_day(sentence, said_at)
     if _is_true_for_now(said, has_date=has_date):
         return ClassifiedSentence(sentence, "project")
-    if not is_meant(said) or (tells_a_way_in(said) and not reference_phrases.ADDRESS.search(said)):
+    if not is_sincere(said) or (
+        gives_a_credential(said) and not reference_phrases.ADDRESS.search(said)
+    ):
         return ClassifiedSentence(sentence, "break")
     asked = phrases.REMEMBER.search(said)
     rest = f"{said[: asked.start()]} {said[asked.end() :]}".strip() if asked else said
@@ -75,21 +79,21 @@ def hear(sentence: Sentence, said_at: datetime, *, must_keep: bool = False) -> C
     return ClassifiedSentence(sentence, "break" if phrases.REQUEST.search(said) else "aside")
 
 
-def is_meant(said: str) -> bool:
-    """Whether a sentence asserts something of its speaker's own that holds beyond today."""
+def is_sincere(said: str) -> bool:
+    """Whether a sentence asserts something of the speaker's own that holds beyond today."""
     if len(said) > SENTENCE_CHARACTERS:
         return False
     if phrases.QUESTION.search(said) and not phrases.ASKS_TO_BEHAVE.search(said):
         return False
-    unmeant = (phrases.HYPOTHETICAL, phrases.SARCASM, phrases.PASSING, phrases.ABOUT_A_TEXT)
-    return bool(said) and not any(form.search(said) for form in unmeant)
+    insincere = (phrases.HYPOTHETICAL, phrases.SARCASM, phrases.PASSING, phrases.ABOUT_A_TEXT)
+    return bool(said) and not any(form.search(said) for form in insincere)
 
 
 def _is_true_for_now(said: str, *, has_date: bool) -> bool:
-    """Whether it says for how long a fact holds; an order that holds for now is not for keeps."""
+    """Whether it is a fact that says how long it holds; an order for now is not lasting."""
     lasting = phrases.PASSING.sub(" ", said)
-    is_fact = lasting != said and is_meant(lasting) and not phrases.REQUEST.search(lasting)
-    is_ours = is_of_people(lasting) and (has_date or project_weight(lasting) >= ENOUGH)
+    is_fact = lasting != said and is_sincere(lasting) and not phrases.REQUEST.search(lasting)
+    is_ours = is_about_people(lasting) and (has_date or project_sign_count(lasting) >= ENOUGH_SIGNS)
     return is_fact and is_ours and is_project_fact(lasting, has_date=has_date)
 
 
@@ -99,16 +103,16 @@ def _type_of(said: str, text: str, *, has_date: bool) -> MemoryType | None:
         return "reference"
     is_fact = not is_request and is_project_fact(said, has_date=has_date)
     is_rule = feedback_phrases.RULE.search(said) and not (is_fact and not orders.has_order(said))
-    if is_rule or (orders.leads_for_keeps(said) and not has_date):
+    if is_rule or (orders.leads_with_lasting_order(said) and not has_date):
         return "feedback"
     if not is_request and is_personal_fact(said):
         return "user"
     if is_fact:
         return "project"
-    if phrases.TASK_BEHIND.search(said) or not orders.is_for_keeps(said):
+    if phrases.TASK_BEHIND.search(said) or not orders.is_lasting_order(said):
         return None
     fact = orders.fact_behind(said)
-    return "project" if is_of_people(fact) or project_phrases.TIME.search(fact) else "feedback"
+    return "project" if is_about_people(fact) or project_phrases.TIME.search(fact) else "feedback"
 
 
 def _is_place(said: str, text: str) -> bool:
@@ -127,7 +131,7 @@ def _is_place(said: str, text: str) -> bool:
 
 
 def _kind_when_asked(rest: str, kind: MemoryType | None) -> StatementKind:
-    """The type of what the person asked to have kept, if it may be kept."""
+    """The type of what the person asked us to keep, if it may be kept."""
     if len(rest.split()) < 3 and rest.isascii():
         return "pointer"
     if kind is not None and (kind != "project" or not phrases.DERIVABLE.search(rest)):
@@ -142,7 +146,7 @@ def _kind_when_asked(rest: str, kind: MemoryType | None) -> StatementKind:
         return "feedback"
     if rest.startswith("to ") or phrases.REQUEST.search(rest):
         return "break"
-    if phrases.PROGRAM.search(rest) and not is_of_people(rest):
+    if phrases.PROGRAM.search(rest) and not is_about_people(rest):
         return "break"
     if len(rest.split()) < 4 and rest.isascii():
         return "break"
@@ -160,5 +164,5 @@ def _iso_days(text: str) -> Iterator[date]:
     for match in re.finditer(r"\b20\d\d-\d\d-\d\d\b", text):
         try:
             yield date.fromisoformat(match[0])
-        except ValueError:  # 2026-02-31 is nobody's day
+        except ValueError:  # 2026-02-31 is not a day
             continue

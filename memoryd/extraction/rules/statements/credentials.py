@@ -1,12 +1,12 @@
-"""Ways in that people tell in words where nothing else gives them away: "the pin is 4471".
+"""Hides credentials that people write in prose, where only the words around them show it.
 
 Rules
 - Masking lets words joined to a number pass in prose, since a model has to read what people talk
-  about. What is kept for good is judged harder: whatever has a number in it is hidden in a
-  sentence that speaks of a password, and beside the word for any other credential.
-- So is whatever an equals sign or a colon puts behind a password.
-- Dates, tickets, names of algorithms and addresses are no credentials.
-- A sentence about a credential is worth nothing without it, unless it also says where to go.
+  about. What is saved is judged more strictly: anything with a number in it is hidden in a sentence
+  that mentions a password, and next to the word for any other credential.
+- So is anything that follows a password after an equals sign or a colon.
+- Dates, tickets, names of algorithms and addresses are not credentials.
+- A sentence about a credential is worthless without it, unless it also says where to go.
 """
 
 import re
@@ -16,7 +16,7 @@ from memoryd.text.prose import BLANK, plain
 
 HIDDEN = "[secret: password]"
 
-# What people choose themselves.
+# Credentials that people choose themselves.
 _CHOSEN = (
     r"(?:(?<![a-z0-9])(?:pass(?:word|wd|phrase|code|wort)s?|pwd?|pin|puk|kennwort|mot de passe|mdp"
     r"|contrasena|clave|senha|palavra-passe|parola dordine|wachtwoord|haslo|пароль|пин-?код"
@@ -35,7 +35,7 @@ _LINK = (
     r"(?![a-z])|[:=/\uff1a]|は|是|为|는|은)"
 )
 _WORD = re.compile(r"[^\s,;\"'`<>()\[\]¤\u2e80-\uffff]+")
-_NO_SECRET = re.compile(
+_NOT_SECRET = re.compile(
     r"1password|\d{4}-\d\d(?:-\d\d)?|[a-z][a-z0-9+.-]*://.*|[A-Z]{2,10}-\d+|[\w.+-]+@[\w.-]+"
     r"|(?:[\w-]+\.)+[a-z]{2,}(?:[:/].*)?|[\d.,:x%+-]+(?:min|sec|ms|days?|hours?|chars?|bytes?"
     r"|bits?|mb|gb|[smhdwkx%])?"
@@ -49,23 +49,23 @@ _SENTENCES = re.compile(r"(\n|(?<=[.!?]) +)")
 _MASK = re.compile(r"\[secret: [^\]]*\]")
 _HANDED_OVER = re.compile(r"\b(?:keys?|tokens?|secrets?)(?: is| are| was|:|=)? ?\[secret: ")
 _MENTION = re.compile(_CREDENTIAL)
-# "Xyz-12 is the ...": told before its name.
+# "Xyz-12 is the ...": the value comes before its name.
 _IS_THE = re.compile(r"\b(?:is|was|ist|est|es|e) (?:\w+ ){0,3}$")
 _MENTIONS_A_CHOSEN = re.compile(_CHOSEN)
-_TOLD = re.compile(rf"(?: [^\s:=]+){{0,6}}? ?{_LINK} ?")
-_TELLS_A_CHOSEN = re.compile(_CHOSEN + _TOLD.pattern)
+_UP_TO_VALUE = re.compile(rf"(?: [^\s:=]+){{0,6}}? ?{_LINK} ?")
+_GIVES_A_CHOSEN = re.compile(_CHOSEN + _UP_TO_VALUE.pattern)
 
 
-def without_ways_in(text: str) -> str:
-    """The text with a mask in place of what stands behind a word for a credential."""
+def without_credentials(text: str) -> str:
+    """The text with a mask in place of each credential."""
     return "".join(_sentence_without(sentence) for sentence in _SENTENCES.split(text))
 
 
-def tells_a_way_in(said: str) -> bool:
-    """Whether a sentence is about a credential that was hidden in it, or could not be."""
+def gives_a_credential(said: str) -> bool:
+    """Whether a sentence gives a credential, hidden in it or not recognised."""
     talk = _MASK.sub(" ", said)
     is_hidden = _HANDED_OVER.search(said) or (talk != said and _MENTION.search(talk))
-    return bool(is_hidden or _TELLS_A_CHOSEN.search(talk))
+    return bool(is_hidden or _GIVES_A_CHOSEN.search(talk))
 
 
 def _sentence_without(sentence: str) -> str:
@@ -74,18 +74,18 @@ def _sentence_without(sentence: str) -> str:
     mention = _MENTION.search(folded)
     if mention is None:
         return sentence
-    told = _TOLD.match(folded, mention.end())
-    number = _NUMBER_BEHIND.match(folded, told.end()) if told else None
+    link = _UP_TO_VALUE.match(folded, mention.end())
+    number = _NUMBER_BEHIND.match(folded, link.end()) if link else None
     is_anywhere = _MENTIONS_A_CHOSEN.search(folded) or _IS_THE.search(folded[: mention.start()])
     words = _WORD.finditer(bare, 0 if is_anywhere else mention.end())
-    spans = [word.span() for word in words if _may_open(word[0].strip(".!?:*"))]
+    spans = [word.span() for word in words if _may_be_secret(word[0].strip(".!?:*"))]
     spans += [match.span("value") for match in _ASSIGNED.finditer(folded)]
     spans += [number.span()] if number else []
     return _hidden(sentence, spans)
 
 
-def _may_open(word: str) -> bool:
-    if len(word) < 6 or not re.search(r"\d", word) or _NO_SECRET.fullmatch(word):
+def _may_be_secret(word: str) -> bool:
+    if len(word) < 6 or not re.search(r"\d", word) or _NOT_SECRET.fullmatch(word):
         return False
     return not all(_TECHNICAL.fullmatch(piece) for piece in re.findall(r"[^\W_]+", word))
 

@@ -1,7 +1,6 @@
 """How people say that they mean it as a rule, and how they praise, as data.
 
-The tables work as in `forms`. A RULE is one by its own words; what else may be one is weighed in
-`orders`.
+The tables work as in `phrases`. A RULE is one by its own words; `orders` judges what else may be.
 """
 # ruff: noqa: RUF001 - Cyrillic letters and wide punctuation are what these tables are about
 

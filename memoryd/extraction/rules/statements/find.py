@@ -1,89 +1,88 @@
-"""What a person stated for keeps, found by rules alone; rather nothing than junk.
+"""Finds what a person stated for good, by rules alone; prefers missing something to saving junk.
 
 Rules:
-- Only prose of the person's own counts (`prose`), masked before anything looks at it, and harder
-  than for a model (`ways_in`).
-- "Don't remember this" silences the whole message. What CLAUDE.md says already is no feedback.
-- A sentence is judged by itself (`kinds`), then beside others (`passages`). Where no phrase says
-  what it is, signs are weighed: of an order (`orders`), of a fact (`facts`).
+- Only the person's own prose counts (`prose`). It is masked first, more strictly than for a model
+  (`credentials`).
+- "Don't remember this" silences the whole message. What CLAUDE.md already says is not feedback.
+- A sentence is classified by itself (`classify`), then among its neighbours (`passages`). Where no
+  phrase says what it is, signs are counted: of an order (`orders`), of a fact (`facts`).
 - Feedback and project facts are written as the rule or fact, **Why:** if a reason was given, and
   **How to apply:**. The words stay the person's own; relative dates become ISO dates (`dates`).
 - Dates are counted from the calendar day of `said_at`: pass the person's local time.
-- Whether a memory says the same as another is a matter of shared words (`likeness`).
 """
 
 import re
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal
 
 import msgspec
 
 from memoryd.extraction.rules.statements import feedback_phrases, order_phrases, phrases
-from memoryd.extraction.rules.statements.classify import MASK, ClassifiedSentence, MemoryType, hear
-from memoryd.extraction.rules.statements.credentials import without_ways_in
+from memoryd.extraction.rules.statements.classify import (
+    MASK,
+    ClassifiedSentence,
+    MemoryType,
+    classify,
+)
+from memoryd.extraction.rules.statements.credentials import without_credentials
 from memoryd.extraction.rules.statements.passages import Passage, passages_in, topic_words
 from memoryd.text.dates import with_absolute_dates
 from memoryd.text.masking.mask import mask
 from memoryd.text.prose import matchable, own_words, plain, sentences
 from memoryd.text.shorten import cut_at_word, one_line
 
-__all__ = ["Statement", "likeness", "statements_in", "topic_words"]
-
 NAME_CHARACTERS = 60
 DESCRIPTION_CHARACTERS = 150
-DEED_CHARACTERS = 200
-# Nobody types more; what is longer was pasted, and a cut in it could make a paste look like prose.
+# Longer messages were pasted, and a cut inside a paste could make it look like prose.
 MESSAGE_CHARACTERS = 100_000
 PROSE_CHARACTERS = 20_000
 
 
 class Statement(msgspec.Struct, frozen=True):
-    """One memory to save; `corrects` says that it takes back what was said before on its topic."""
+    """One memory to save; `corrects` if it withdraws what was said before on its topic."""
 
     type: MemoryType
     name: str
     description: str
     body: str
     corrects: bool = False
-    trust: Literal["user-said"] = "user-said"
 
 
 def statements_in(
     message: str, *, previous_assistant: str = "", said_at: datetime
 ) -> list[Statement]:
-    """The lasting things that one message of a person states, in their order."""
+    """The lasting things that one message of a person states, in order."""
     own = own_words(_masked(message[:MESSAGE_CHARACTERS]))[:PROSE_CHARACTERS]
     whole = matchable(own)
     if phrases.NOT_FOR_MEMORY.search(whole):
         return []
-    heard = [hear(sentence, said_at) for sentence in sentences(own)]
+    classified = [classify(sentence, said_at) for sentence in sentences(own)]
     if phrases.IN_THE_RULES_FILE.search(whole):
-        heard = [one for one in heard if one.kind != "feedback"]
-    passages = passages_in(heard, previous_assistant=previous_assistant, said_at=said_at)
+        classified = [one for one in classified if one.kind != "feedback"]
+    passages = passages_in(classified, previous_assistant=previous_assistant, said_at=said_at)
     found = [_written(passage, previous_assistant, said_at) for passage in passages]
     return [one for one in found if len(topic_words(MASK.sub(" ", one.description))) > 1]
 
 
 def _masked(text: str) -> str:
-    return without_ways_in(mask(text))
+    return without_credentials(mask(text))
 
 
-# --- how it is written down -------------------------------------------------------------------
+# --- writing a memory -------------------------------------------------------------------------
 
 
 def _written(passage: Passage, previous_assistant: str, said_at: datetime) -> Statement:
-    told = (passage.head, *passage.around)
-    texts = [_tidy(with_absolute_dates(one.sentence.text, said_at)) for one in told]
+    parts = (passage.head, *passage.around)
+    texts = [_tidy(with_absolute_dates(one.sentence.text, said_at)) for one in parts]
     whole = " ".join(map(_as_sentence, texts))
     rule, why = _rule_and_reason(passage, texts)
-    praised = _praised_deed(previous_assistant) if passage.head.is_praise else ""
+    praised = _praised_action(previous_assistant) if passage.head.is_praise else ""
     return Statement(
         type=passage.type,
         name=_name(rule if len(topic_words(rule)) > 1 else whole),
         description=cut_at_word(one_line(whole), DESCRIPTION_CHARACTERS),
         body=_body(passage.type, rule, why, praised),
-        corrects=any(phrases.CORRECTS.search(one.said) for one in told),
+        corrects=any(phrases.CORRECTS.search(one.said) for one in parts),
     )
 
 
@@ -110,7 +109,7 @@ def _is_reason(passage: Passage, one: ClassifiedSentence) -> bool:
 
 
 def _cut_at_reason(head: str) -> tuple[str, str]:
-    """A sentence cut where it goes on to say why, if it does."""
+    """The sentence without its reason, and the reason if it gives one."""
     match = phrases.REASON.search(plain(head)) or phrases.REASON_BEHIND_COMMA.search(plain(head))
     why = head[match.end() :].strip(" ,") if match else ""
     if match and why and len(head[: match.start()].split()) > 2:
@@ -139,15 +138,15 @@ def _how_to_apply(kind: MemoryType, praised: str) -> str:
     )
 
 
-def _praised_deed(previous_assistant: str) -> str:
+def _praised_action(previous_assistant: str) -> str:
     """What the assistant said it had done, in its own first-person words."""
     own = sentences(own_words(_masked(previous_assistant[:PROSE_CHARACTERS])))
-    deeds = [one.text for one in own if re.search(r"\bi(?:ve)? (?!will|can|would)\w+", one.plain)]
-    return cut_at_word(one_line(" ".join(deeds or [one.text for one in own[:1]])), 200)
+    actions = [one.text for one in own if re.search(r"\bi(?:ve)? (?!will|can|would)\w+", one.plain)]
+    return cut_at_word(one_line(" ".join(actions or [one.text for one in own[:1]])), 200)
 
 
 def _tidy(text: str) -> str:
-    """The sentence without the small words that led up to it."""
+    """The sentence without its lead-in words."""
     if text.startswith("(") and text.endswith(")"):
         text = text[1:-1]
     lead = phrases.LEAD_IN.match(plain(text))
@@ -163,29 +162,14 @@ def _as_sentence(text: str) -> str:
 
 
 def _name(rule: str) -> str:
-    """A short title: the words of the rule that carry it."""
+    """A short title: the significant words of the rule."""
     words = [word.strip(".,;:!?()\"'") for word in MASK.sub(" ", rule).split()]
     small = phrases.SMALL_WORDS - phrases.NEGATIONS
-    telling = [word for word in words if word and matchable(word) not in small]
+    significant = [word for word in words if word and matchable(word) not in small]
     title = ""
-    for word in telling or words:
+    for word in significant or words:
         if len(title) + len(word) + 1 > NAME_CHARACTERS or title.count(" ") == 7:
             break
         title = f"{title} {word}".strip()
     title = title or rule[:NAME_CHARACTERS]
     return title[:1].upper() + title[1:]
-
-
-# --- what was said before ---------------------------------------------------------------------
-
-
-def likeness(statement: Statement, name: str, description: str, body: str) -> float:
-    """How much of the shorter of two memories is in the longer one, from 0 to 1."""
-    ours = topic_words(f"{statement.name} {statement.description} {_said(statement.body)}")
-    theirs = topic_words(f"{name} {description} {_said(body)}")
-    smaller = min(len(ours), len(theirs))
-    return len(ours & theirs) / smaller if smaller else 0.0
-
-
-def _said(body: str) -> str:
-    return body.split("**How to apply:**", maxsplit=1)[0].replace("**Why:**", " ")

@@ -1,7 +1,7 @@
-"""How people put orders, and the signs of those that are for keeps, as data for `orders`.
+"""How people phrase orders, and the signs of lasting ones, as data for `orders`.
 
-The tables work as in `forms`. The orders have groups: the `verb`, `what` is ordered, and the
-`condition` that may stand before it.
+The tables work as in `phrases`. The patterns have groups: the `verb`, `what` is ordered, and the
+`condition` that may precede it.
 """
 
 import re
@@ -143,7 +143,7 @@ TALK = re.compile(
     r"|hedging|filler|recaps?|praise|boilerplate)\b"
 )
 # What an assistant does, as opposed to what the program does.
-DEEDS = re.compile(
+ACTIONS = re.compile(
     r"(?:\w+ly )?(?:add|us|writ|do|mak|creat|chang|touch|explain|apologi[sz]|ask|suggest|tell|giv"
     r"|show|propos|reformatt|refactor|renam|mov|remov|delet|comment|summari[sz]|repeat|recapp"
     r"|wrapp|putt|generat|mock|committ|push|guess|assum|install|import|hardcod|invent|start|end"
@@ -182,7 +182,7 @@ EMPHASIS = re.compile(
     r"|any)\b.*|.*\bnot just (?:for )?this (?:one|time|file|pr)\W*|(?:always|everywhere"
     r"|every (?:single )?time|each time|no exceptions?|period|ever|full stop|never ever)\W*)+"
 )
-QUARRELS = any_of(
+DISPUTES = any_of(
     r"^(?:no|nope|nah|ugh|stop|argh|again|dont|wrong|why|please dont|we had this|ffs|omg|seriously"
     r"|hey|too (?:much|many|long|verbose)|you (?:again|keep|just|didnt|still|forgot|always"
     r"|left|\w+ed)|i (?:said|told|asked|didnt ask)|your (?:last|previous|\w+s))\b|!!"

@@ -1,14 +1,15 @@
-"""What the sentences of a message make of each other, and which of them are one statement.
+"""How the sentences of a message affect each other, and which of them are one statement.
 
 Rules:
-- A bare "remember this" reaches the sentences behind it when it opens the message or ends in a
-  colon, else the one before it.
-- An order is feedback when the reason or the quarrel beside it shows that it is for keeps.
-- "Always." behind a few words makes a rule of them.
-- Praise of what the assistant did is feedback when it says why or for which cases.
-- A statement takes the asides around it, up to a break or another statement. Sentences of one type
-  in a row are one statement, unless a list, an "also" or a rule on something else begins a new one.
-- "Wait, ignore that" and "just this once" take back the statement before them; "can you add that"
+- A bare "remember this" points to the sentences after it if it opens the message or ends in a
+  colon, otherwise to the one before it.
+- An order is feedback if a reason or a dispute beside it shows that it is lasting.
+- "Always." after a few words makes a rule of them.
+- Praise of what the assistant did is feedback if it says why or for which cases.
+- A statement takes the asides around it, up to a break or another statement. Consecutive sentences
+  of one type are one statement, unless a list, an "also" or a rule on something else starts a new
+  one.
+- "Wait, ignore that" and "just this once" withdraw the statement before them; "can you add that"
   shows that a fact was an order for now.
 """
 
@@ -30,19 +31,23 @@ from memoryd.extraction.rules.statements.classify import (
     ClassifiedSentence,
     MemoryType,
     StatementKind,
-    hear,
-    is_meant,
+    classify,
+    is_sincere,
 )
-from memoryd.extraction.rules.statements.orders import Setting, is_for_keeps, leads_for_keeps
+from memoryd.extraction.rules.statements.orders import (
+    OrderContext,
+    is_lasting_order,
+    leads_with_lasting_order,
+)
 from memoryd.text.dates import dates_in
 from memoryd.text.prose import plain
 
-# "It crashes when I scroll. Every time." is no rule; neither is anything long.
+# "It crashes when I scroll. Every time." is not a rule; neither is anything long.
 EMPHASISED_WORDS_MAX = 16
 
 
 class Passage(msgspec.Struct, frozen=True):
-    """One statement: the sentence that makes it, and what was said around that."""
+    """One statement: the sentence that makes it, and the sentences around it that belong to it."""
 
     type: MemoryType
     head: ClassifiedSentence
@@ -50,35 +55,35 @@ class Passage(msgspec.Struct, frozen=True):
 
 
 def passages_in(
-    heard: Sequence[ClassifiedSentence], *, previous_assistant: str, said_at: datetime
+    classified: Sequence[ClassifiedSentence], *, previous_assistant: str, said_at: datetime
 ) -> list[Passage]:
-    """The statements that a message makes, in their order."""
-    heard = _with_emphasis(_with_remembered(heard, said_at))
-    heard = _with_reasoned_orders(heard, previous_assistant, said_at)
-    return _grouped(_with_praise(heard, previous_assistant))
+    """The statements that a message makes, in order."""
+    classified = _apply_emphasis(_resolve_pointers(classified, said_at))
+    classified = _mark_reasoned_orders(classified, previous_assistant, said_at)
+    return _grouped(_mark_praise(classified, previous_assistant))
 
 
-def _with_remembered(
-    heard: Sequence[ClassifiedSentence], said_at: datetime
+def _resolve_pointers(
+    classified: Sequence[ClassifiedSentence], said_at: datetime
 ) -> list[ClassifiedSentence]:
     result: list[ClassifiedSentence] = []
     reaches_on = False
-    for number, one in enumerate(heard):
+    for number, one in enumerate(classified):
         if one.kind == "pointer":
             reaches_on = number == 0 or one.sentence.text.endswith(":")
             if not reaches_on and result and result[-1].kind == "aside":
-                result[-1] = hear(result[-1].sentence, said_at, must_keep=True)
+                result[-1] = classify(result[-1].sentence, said_at, must_keep=True)
             continue
         reaches_on = reaches_on and one.kind != "break"
         keep = reaches_on and one.kind == "aside"
-        result.append(hear(one.sentence, said_at, must_keep=True) if keep else one)
+        result.append(classify(one.sentence, said_at, must_keep=True) if keep else one)
     return result
 
 
-def _with_emphasis(heard: Sequence[ClassifiedSentence]) -> list[ClassifiedSentence]:
-    """An "always." behind a few words makes a rule of them."""
+def _apply_emphasis(classified: Sequence[ClassifiedSentence]) -> list[ClassifiedSentence]:
+    """An "always." after a few words makes a rule of them."""
     result: list[ClassifiedSentence] = []
-    for one in heard:
+    for one in classified:
         if order_phrases.EMPHASIS.fullmatch(one.said) and result and _may_be_a_rule(result[-1]):
             result[-1] = ClassifiedSentence(result[-1].sentence, "feedback", is_rule=True)
         result.append(one)
@@ -87,60 +92,62 @@ def _with_emphasis(heard: Sequence[ClassifiedSentence]) -> list[ClassifiedSenten
 
 def _may_be_a_rule(one: ClassifiedSentence) -> bool:
     is_short = len(one.said.split()) <= EMPHASISED_WORDS_MAX
-    return one.kind in {"aside", "break"} and is_short and is_meant(one.said)
+    return one.kind in {"aside", "break"} and is_short and is_sincere(one.said)
 
 
-def _with_reasoned_orders(
-    heard: Sequence[ClassifiedSentence], previous_assistant: str, said_at: datetime
+def _mark_reasoned_orders(
+    classified: Sequence[ClassifiedSentence], previous_assistant: str, said_at: datetime
 ) -> list[ClassifiedSentence]:
-    is_quarrel = _is_quarrel(heard, previous_assistant)
-    result = list(heard)
-    for number, (one, behind) in enumerate(zip_longest(heard, heard[1:])):
+    is_dispute = _is_dispute(classified, previous_assistant)
+    result = list(classified)
+    for number, (one, behind) in enumerate(zip_longest(classified, classified[1:])):
         reason = behind.said if behind is not None and behind.kind == "aside" else ""
-        before = heard[number - 1].said if number and heard[number - 1].kind == "aside" else ""
+        before = (
+            classified[number - 1].said if number and classified[number - 1].kind == "aside" else ""
+        )
         is_dated = one.kind == "project" and bool(dates_in(one.sentence.text, said_at))
-        if not is_dated and _is_order_for_keeps(one, Setting(reason, before, is_quarrel)):
+        if not is_dated and _is_lasting_order(one, OrderContext(reason, before, is_dispute)):
             result[number] = ClassifiedSentence(one.sentence, "feedback", is_rule=True)
     return result
 
 
-def _is_quarrel(heard: Sequence[ClassifiedSentence], previous_assistant: str) -> bool:
-    is_answer = bool(heard and previous_assistant)
+def _is_dispute(classified: Sequence[ClassifiedSentence], previous_assistant: str) -> bool:
+    is_answer = bool(classified and previous_assistant)
     return bool(
-        (is_answer and order_phrases.QUARRELS.search(heard[0].said))
-        or any(order_phrases.REPEATS.search(one.said) for one in heard)
+        (is_answer and order_phrases.DISPUTES.search(classified[0].said))
+        or any(order_phrases.REPEATS.search(one.said) for one in classified)
     )
 
 
-def _is_order_for_keeps(one: ClassifiedSentence, setting: Setting) -> bool:
+def _is_lasting_order(one: ClassifiedSentence, context: OrderContext) -> bool:
     said = one.said
-    if not is_meant(said):
+    if not is_sincere(said):
         return False
     if one.kind == "reference" or (one.kind == "break" and phrases.REMEMBER.search(said)):
         return False
     if one.kind in {"aside", "break"}:
         is_fact = one.kind == "aside" and feedback_phrases.CORRECTING_FACT.search(said)
-        return is_for_keeps(said, setting) or bool(setting.is_quarrel and is_fact)
-    return leads_for_keeps(said, setting)
+        return is_lasting_order(said, context) or bool(context.is_dispute and is_fact)
+    return leads_with_lasting_order(said, context)
 
 
-def _with_praise(
-    heard: Sequence[ClassifiedSentence], previous_assistant: str
+def _mark_praise(
+    classified: Sequence[ClassifiedSentence], previous_assistant: str
 ) -> list[ClassifiedSentence]:
-    count = next((n for n, one in enumerate(heard) if not _may_praise(one)), len(heard))
-    said = " ".join(one.said for one in heard[:count])
+    count = next((n for n, one in enumerate(classified) if not _may_praise(one)), len(classified))
+    said = " ".join(one.said for one in classified[:count])
     if not previous_assistant or not _is_praise(said):
-        return list(heard)
-    praise = ClassifiedSentence(heard[0].sentence, "feedback", is_praise=True)
+        return list(classified)
+    praise = ClassifiedSentence(classified[0].sentence, "feedback", is_praise=True)
     return [
         praise,
-        *(ClassifiedSentence(one.sentence, "aside") for one in heard[1:count]),
-        *heard[count:],
+        *(ClassifiedSentence(one.sentence, "aside") for one in classified[1:count]),
+        *classified[count:],
     ]
 
 
 def _is_praise(said: str) -> bool:
-    """Whether it asks for more of the same, or approves and says why or of what."""
+    """Whether it asks for more of the same, or approves and says of what or why."""
     if feedback_phrases.LASTING_PRAISE.search(said):
         return True
     content = feedback_phrases.APPROVES.sub(" ", feedback_phrases.ENDORSES.sub(" ", said))
@@ -151,15 +158,15 @@ def _is_praise(said: str) -> bool:
 def _may_praise(one: ClassifiedSentence) -> bool:
     if one.sentence.opens_topic or phrases.NEW_TOPIC.search(one.said):
         return False
-    is_praise = feedback_phrases.LASTING_PRAISE.search(one.said) and is_meant(one.said)
+    is_praise = feedback_phrases.LASTING_PRAISE.search(one.said) and is_sincere(one.said)
     return bool(one.kind in {"aside", "feedback", "project"} or is_praise)
 
 
-def _grouped(heard: Sequence[ClassifiedSentence]) -> list[Passage]:
+def _grouped(classified: Sequence[ClassifiedSentence]) -> list[Passage]:
     found: list[Passage] = []
     before: list[ClassifiedSentence] = []
     is_open = False
-    for one in heard:
+    for one in classified:
         memory_type = _memory_type(one.kind)
         if phrases.TAKEN_BACK.search(one.said):
             del found[-1:]
@@ -209,7 +216,7 @@ def _continues(passage: Passage, one: ClassifiedSentence) -> bool:
 
 
 def topic_words(text: str) -> frozenset[str]:
-    """The words that say what a text is about; of scripts without spaces, the pairs of letters."""
+    """The words that say what a text is about; for scripts without spaces, pairs of letters."""
     words = re.findall(r"[^\W_]+", plain(text).replace("'", ""))
     words += [a + b for word in words if max(word) > "\u2e80" for a, b in pairwise(word)]
     known = phrases.SMALL_WORDS | phrases.RULE_WORDS

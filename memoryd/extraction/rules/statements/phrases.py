@@ -1,8 +1,9 @@
-"""The turns of phrase around a statement, as data: what makes a sentence lasting and what does not.
+"""The phrases around a statement, as data: what makes a sentence lasting and what does not.
 
 Every phrase is matched on `prose.matchable` text: lower case, Latin accents folded, no apostrophes
-("dont", "im", "its"), quoted words blank. In a table each line, or each part between semicolons, is
-one phrase, whose ends are ends of words. A phrase says how people talk and never what about.
+("dont", "im", "its"), quoted words blanked. In a table each line, or each part between semicolons,
+is one phrase that starts and ends at word boundaries. A phrase is about how people talk, never
+about their subject.
 """
 # ruff: noqa: RUF001 - Cyrillic letters, wide punctuation and dashes are what these tables are about
 

@@ -1,7 +1,7 @@
-"""How people tell facts, decisions, dates and motives of a project, as data.
+"""How people state facts, decisions, dates and motives of a project, as data.
 
-The tables work as in `forms`. What the code says of itself is no fact of this kind:
-somebody outside it has to want, decide or forbid something, or a day has to come.
+The tables work as in `phrases`. What the code itself shows is not such a fact: people outside it
+have to want, decide or forbid something, or a date has to be ahead.
 """
 
 import re

@@ -1,7 +1,7 @@
 """How people say where things are in systems outside the code, as data.
 
-The tables work as in `forms`. A place is a SYSTEM with a word of location (LOCATED) or a
-name of its own; a system that no list knows needs both (NAMED_PLACE). A PASSING_PLACE is none.
+The tables work as in `phrases`. A place is a SYSTEM with a word of location (LOCATED) or a name of
+its own; an unknown system needs both (NAMED_PLACE). A PASSING_PLACE is not a place.
 """
 # ruff: noqa: RUF001 - Cyrillic letters and wide punctuation are what these tables are about
 

@@ -1,4 +1,4 @@
-"""How people say who they are, as data; the tables work as in `forms`.
+"""How people say who they are, as data; the tables work as in `phrases`.
 
 English comes first and is covered best; the commonest forms of German, French, Spanish, Portuguese,
 Italian, Dutch, Polish, Russian, Japanese and Chinese follow it.
