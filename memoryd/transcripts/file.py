@@ -11,7 +11,6 @@ from typing import Final
 from memoryd.base.file_stamp import FileStamp
 from memoryd.system.cancellation import stop_if_cancelled
 from memoryd.transcripts.rules.cursor import HEAD_BYTES, TAIL_BYTES, Cursor, Fingerprint
-from memoryd.base.file_stamp import FileStamp
 
 CHUNK_BYTES: Final = 1024 * 1024
 ALL_BYTES: Final = 1 << 62

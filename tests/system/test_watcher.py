@@ -12,10 +12,9 @@ import pytest
 from structlog.testing import capture_logs
 from watchfiles._rust_notify import RustNotify
 
-from memoryd.base.file_stamp import Identity
+from memoryd.base.file_stamp import FileStamp, Identity
 from memoryd.system import watcher
 from memoryd.system.watcher import Watcher
-from memoryd.base.file_stamp import FileStamp
 from memoryd.transcripts.scan import scan
 from tests.support.running import ROOT
 from tests.support.tailing import WAIT_SECONDS
