@@ -19,7 +19,7 @@ from memoryd.api.handlers.transcripts import TranscriptMethods
 from memoryd.api.rules import protocol
 from memoryd.base.errors import MemorydError
 from memoryd.base.timestamps import moment
-from memoryd.dreams.dreamer import DreamStatus
+from memoryd.dreams.status import DreamStatus
 from memoryd.memories.catalog import Catalog, Saved
 from memoryd.memories.rules.topics import Topic, iso_time
 from memoryd.memories.scopes import Scopes

@@ -117,6 +117,7 @@ async def serve(world: Environment, stack: ExitStack) -> None:  # noqa: PLR0915 
     notices = Notices()
     told = Telling(hub, scopes)
     notices.on(MemoryChanged, told.changed)
+    notices.on(events.Event, hub.publish)
     store = Store(
         history,
         now=time.time,
@@ -150,7 +151,7 @@ async def serve(world: Environment, stack: ExitStack) -> None:  # noqa: PLR0915 
         tell=hub.publish,
     )
     ears.of_changes.append(worker.wake)
-    dreamer = wiring.dreamer(world, state, scopes, store, history, told, ears, models)
+    dreamer = wiring.dreamer(world, state, scopes, store, history, notices, errands, ears, models)
     methods = Methods(
         version=world.version,
         scopes=scopes,

@@ -20,11 +20,8 @@ from memoryd.base.config import Settings
 from memoryd.base.paths import Places
 from memoryd.daemon.notices import Ears, Telling
 from memoryd.daemon.supervisor import Supervisor
-from memoryd.dreams.dream_table import DreamTable
+from memoryd.dreams.build import build as build_dreamer
 from memoryd.dreams.dreamer import Dreamer
-from memoryd.dreams.recent_sessions import ProjectSessions
-from memoryd.dreams.run import Means
-from memoryd.dreams.steps import DreamModel, word_similarity
 from memoryd.extraction.backfill import Backfill
 from memoryd.extraction.embedded import EmbeddedExtractor
 from memoryd.extraction.model import ModelExtractor
@@ -33,6 +30,7 @@ from memoryd.llm.connect import ModelServer
 from memoryd.llm.rules.spending import price_of
 from memoryd.memories.rules import headers
 from memoryd.memories.scopes import Scopes
+from memoryd.memories.services import Services
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.memories.watch import MemoryWatch
@@ -44,6 +42,7 @@ from memoryd.sessions.instruction_files import InstructionDisk
 from memoryd.sessions.notes import NotesWriter, SessionNotes
 from memoryd.system.background import Background
 from memoryd.system.database import Database
+from memoryd.system.notices import Notices
 from memoryd.transcripts.cursor_table import CursorTable
 from memoryd.transcripts.reader import TranscriptReader
 from memoryd.transcripts.sessions import Sessions
@@ -131,26 +130,23 @@ def dreamer(
     scopes: Scopes,
     store: Store,
     history: VersionTable,
-    told: Telling,
+    notices: Notices,
+    errands: Background,
     ears: Ears,
     models: ModelServer | None,
 ) -> Dreamer:
-    places, settings = world.places, world.settings
-    means = Means(
+    services = Services(
+        places=world.places,
+        settings=world.settings,
+        env=world.env,
+        database=state,
+        versions=history,
+        scopes=scopes,
         store=store,
-        history=history,
-        book=DreamTable(state),
-        sessions=ProjectSessions(places, state, scopes.memory_is_on),
-        dreams_folder=f"{places.state_dir}/dreams",
-        max_loss_percent=settings.dream.max_loss_percent,
-        now=time.time,
-        tell=told.publish,
-        mind=DreamModel(models.patient, settings.model.dream) if models else None,
-        similarity=word_similarity,
-        closed=(places.claude_dir, places.state_dir),
-        skip_index=settings.index.skip,
+        notices=notices,
+        background=errands,
     )
-    dreamer = Dreamer(means, scopes, settings)
+    dreamer = build_dreamer(services, models)
     ears.of_turns.append(lambda filed: dreamer.turn_ended(filed.project))
     return dreamer
 

@@ -1,4 +1,4 @@
-"""The requests that are about dreams, and what `status` says of them."""
+"""Answers the requests about dreams."""
 
 from typing import assert_never
 
@@ -7,12 +7,13 @@ import msgspec
 
 from memoryd.api.rules import protocol
 from memoryd.dreams.dream_table import Dream, Summary
-from memoryd.dreams.dreamer import Dreamer, DreamStatus
+from memoryd.dreams.dreamer import Dreamer, Undone
+from memoryd.dreams.status import DreamStatus
 from memoryd.memories.rules.topics import iso_time
 
 
 class DreamLine(msgspec.Struct, frozen=True):
-    """A dream as it is told over the wire."""
+    """A dream as clients see it."""
 
     dream: int
     scope: str
@@ -30,30 +31,48 @@ class DreamMethods:
         self._dreamer = dreamer
 
     async def answer(self, params: protocol.DreamParams) -> object:
-        dreamer = self._dreamer
         match params:
             case protocol.DreamStartParams():
-                number = await dreamer.start(
-                    params.cwd, force=params.force, dry_run=params.dry_run, scope=params.scope
-                )
-                return {"dream": number}
+                return await self.start(params)
             case protocol.DreamStopParams():
-                return _line(await dreamer.stop(params.cwd, params.scope))
+                return await self.stop(params)
             case protocol.DreamAcceptParams():
-                return _line(await dreamer.accept(params.cwd, params.dream, params.scope))
+                return await self.accept(params)
             case protocol.DreamUndoParams():
-                return await anyio.to_thread.run_sync(dreamer.undo, params.cwd, params.scope)
+                return await self.undo(params)
             case protocol.DreamStatusParams():
-                return await anyio.to_thread.run_sync(dreamer.status, params.cwd, params.scope)
+                return await self.status(params)
             case protocol.DreamLogParams():
-                return {"dreams": await anyio.to_thread.run_sync(self._log, params)}
+                return await self.log(params)
             case _:
                 assert_never(params)
 
+    async def start(self, params: protocol.DreamStartParams) -> dict[str, int]:
+        number = await self._dreamer.start(
+            params.cwd, force=params.force, dry_run=params.dry_run, scope=params.scope
+        )
+        return {"dream": number}
+
+    async def stop(self, params: protocol.DreamStopParams) -> DreamLine:
+        return _line(await self._dreamer.stop(params.cwd, params.scope))
+
+    async def accept(self, params: protocol.DreamAcceptParams) -> DreamLine:
+        return _line(await self._dreamer.accept(params.cwd, params.dream, params.scope))
+
+    async def undo(self, params: protocol.DreamUndoParams) -> Undone:
+        return await anyio.to_thread.run_sync(self._dreamer.undo, params.cwd, params.scope)
+
+    async def status(self, params: protocol.DreamStatusParams) -> DreamStatus:
+        return await anyio.to_thread.run_sync(self._dreamer.status, params.cwd, params.scope)
+
+    async def log(self, params: protocol.DreamLogParams) -> dict[str, list[DreamLine]]:
+        return {"dreams": await anyio.to_thread.run_sync(self._past, params)}
+
     def statuses(self) -> list[DreamStatus]:
+        """Blocking."""
         return self._dreamer.statuses()
 
-    def _log(self, params: protocol.DreamLogParams) -> list[DreamLine]:
+    def _past(self, params: protocol.DreamLogParams) -> list[DreamLine]:
         if params.dream is not None:
             return [_line(self._dreamer.one(params.cwd, params.dream, params.scope))]
         found = self._dreamer.past(params.cwd, params.limit, params.scope)
