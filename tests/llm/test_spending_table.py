@@ -106,11 +106,11 @@ async def test_the_breaker_outlives_the_process(ledger: SpendingTable, path: Pat
 KILLED = """
 import anyio, os, signal, sys
 from datetime import date
-from memoryd.llm.spending_table import StateLedger
-from memoryd.system.database import State
+from memoryd.llm.spending_table import SpendingTable
+from memoryd.system.database import Database
 
 async def main():
-    ledger = StateLedger(State.open(sys.argv[1]))
+    ledger = SpendingTable(Database.open(sys.argv[1]))
     await ledger.reserve("extraction", "/p", "m", 0.125, date(2026, 11, 20))
     os.kill(os.getpid(), signal.SIGKILL)
 

@@ -452,12 +452,12 @@ async def test_unreadable_lines_are_counted_and_their_neighbours_read(home: Path
 LONG_LINE = """
 import resource, sys
 from pathlib import Path
-from memoryd.system.database import State
+from memoryd.system.database import Database
 from memoryd.transcripts.scan import sweep
 from memoryd.transcripts.rules.cursor import Cursor
 from tests.support.tailing import make_reader, projects, rows
 home = Path(sys.argv[1])
-state = State.open(sys.argv[2])
+state = Database.open(sys.argv[2])
 reader = make_reader(home, state)
 for path in ("p/small.jsonl", "p/long.jsonl"):
     found = sweep(str(projects(home))).sighted[path]
