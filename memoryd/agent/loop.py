@@ -16,7 +16,8 @@ Rules
 """
 
 import time
-from typing import Literal, Protocol
+from collections.abc import Awaitable, Callable
+from typing import Literal, Protocol, TypeAlias
 
 import anyio
 import msgspec
@@ -64,6 +65,9 @@ RunEnding = Literal[
 ]
 
 
+OnAnswer: TypeAlias = Callable[[ModelAnswer], Awaitable[None]]
+
+
 class Toolbox(Protocol):
     @property
     def definitions(self) -> tuple[ToolDefinition, ...]:
@@ -74,7 +78,10 @@ class Toolbox(Protocol):
 
 
 class AgentJob(msgspec.Struct, frozen=True):
-    """One task for the model: `opening` is the first user message, marked for the cache."""
+    """One task for the model: `opening` is the first user message, marked for the cache.
+
+    `on_answer` gets every answer before its tools run; what it raises ends the run.
+    """
 
     name: str
     project: str
@@ -82,6 +89,7 @@ class AgentJob(msgspec.Struct, frozen=True):
     system: tuple[Text, ...]
     opening: tuple[Text, ...]
     max_tokens: int = 8192
+    on_answer: OnAnswer | None = None
 
 
 class ToolAttempt(msgspec.Struct, frozen=True):
@@ -181,6 +189,8 @@ class _Conversation:
         )
         answer = await self._provider.complete(request, DEADLINE_SECONDS)
         self._answers.append(answer)
+        if self._job.on_answer is not None:
+            await self._job.on_answer(answer)
         return answer
 
     async def _answer_all(self, calls: tuple[ToolCall, ...]) -> tuple[ToolResult, ...]:

@@ -105,10 +105,11 @@ class DreamPhase(Event, frozen=True, kw_only=True, tag="dream/phase"):
     tokens: int
     usd: float
     seconds: float
+    step: str = ""
 
 
 class DreamFile(Event, frozen=True, kw_only=True, tag="dream/file"):
-    """A file changed in the dream's working copy; the memory itself is still unchanged."""
+    """A file changed in the dream's working copy; the memory itself is unchanged so far."""
 
     dream: int
     scope: str
@@ -116,10 +117,11 @@ class DreamFile(Event, frozen=True, kw_only=True, tag="dream/file"):
     files: int
     usd: float
     seconds: float
+    where: str = "working copy"
 
 
 class DreamFinished(Event, frozen=True, kw_only=True, tag="dream/finished"):
-    """The counts are of files; those `left_alone` were changed meanwhile by someone else."""
+    """The counts are of files; `left_alone` were skipped because they changed meanwhile."""
 
     dream: int
     scope: str

@@ -1,10 +1,10 @@
-"""A dream that the guard refused, applied all the same: a person has looked at it and wants it.
+"""Applies a dream that the guard refused: a person has reviewed it and wants it.
 
-- It is a dream of its own in the book, with the lock and the undo that every dream has. A kill in
-  the middle leaves the refused one as it was, to be accepted again.
-- Nothing is applied but what was shown. A kept copy that somebody has touched is no good any more.
-- Nothing is overwritten that the dream had not read. Where one of its files has changed since, it
-  is refused as a whole. Memories that came since are kept, and so are their lines in the index.
+- The acceptance is a dream of its own in the table, with a lock and an undo like any other. A kill
+  in the middle leaves the refused dream as it was, to be accepted again.
+- Only what was shown is applied. A kept copy that was changed or removed is no longer valid.
+- Nothing is overwritten that the dream has not read. If one of its files changed since, all of it
+  is refused. Memories that were added since are kept, with their lines in the index.
 """
 
 import anyio
@@ -12,10 +12,10 @@ import anyio.to_thread
 import msgspec
 
 from memoryd.base.errors import Conflict, NotFound, Refused
-from memoryd.dreams.dream_table import Dream, Undoable
-from memoryd.dreams.run import DreamRun, Means, sweep_copies
+from memoryd.dreams.dream_table import Dream, DreamTable, Undoable
+from memoryd.dreams.run import DreamRun
 from memoryd.dreams.target import DreamTarget
-from memoryd.dreams.working_copy import Files
+from memoryd.dreams.working_copy import Files, WorkingCopies
 from memoryd.memories.records import MemoryDirectory, Stored
 from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.memories.store import Store
@@ -23,64 +23,57 @@ from memoryd.system.folder import version_of
 from memoryd.text.decode import decoded
 
 
-class Kept(msgspec.Struct, frozen=True):
+class KeptResult(msgspec.Struct, frozen=True):
     """What a refused dream read, and what it made of that."""
 
     before: Files
     after: Files
 
 
-def kept_result(means: Means, ground: DreamTarget, refused: Dream) -> Kept:
-    """What is to be applied; Refused when it is not what was shown, Conflict when it is too old."""
+async def accept_refused(
+    run: DreamRun, refused: Dream, *, store: Store, table: DreamTable, copies: WorkingCopies
+) -> None:
+    """The work of an acceptance; it costs nothing, since the refused dream was paid for."""
+    summary = refused.summary
+    run.summarize(
+        how=summary.how,
+        memories=summary.memories,
+        files=summary.files,
+        flags=summary.flags,
+        lost=summary.lost,
+        said=summary.said,
+        logs_read=summary.logs_read,
+    )
+
+    def apply() -> None:
+        kept = kept_result(refused, run.target, store, table)
+        run.announce_start()
+        run.apply(kept.before, kept.after)
+        table.mark_accepted(refused.id, by=run.id)
+        copies.remove(refused.id)
+
+    with anyio.CancelScope(shield=True):
+        await anyio.to_thread.run_sync(apply)
+
+
+def kept_result(refused: Dream, target: DreamTarget, store: Store, table: DreamTable) -> KeptResult:
+    """What to apply; Refused if it is not what was shown, Conflict if memories changed since."""
     if refused.state != "refused":
         raise Refused(
             f"dream {refused.id} is {refused.state}",
             hint="only a dream that the guard refused can be accepted",
         )
-    rows = means.book.files(refused.id)
+    rows = table.files(refused.id)
     copy = MemoryDirectory(refused.summary.kept_at, refused.scope)
-    after = {row.file: one for row in rows if (one := _read(means.store, copy, row.file))}
+    after = {row.file: one for row in rows if (one := _read(store, copy, row.file))}
+    again = f"start a new dream: {target.command('--now')}"
     if not rows or any(_version(after.get(row.file)) != row.after for row in rows):
-        raise Refused(
-            f"the copy of dream {refused.id} is gone or was changed",
-            hint=f"dream again: {ground.command('--now')}",
-        )
-    changed = [row.file for row in rows if _was_changed(means.store, refused.place, row)]
+        raise Refused(f"the copy of dream {refused.id} is gone or was changed", hint=again)
+    changed = [row.file for row in rows if _has_changed(store, refused.memory, row)]
     if changed:
-        raise Conflict(
-            f"changed since dream {refused.id}: {', '.join(changed)}",
-            hint=f"it has not read what they say now; dream again: {ground.command('--now')}",
-        )
-    before = {row.file: one for row in rows if (one := _before(refused.place, row))}
-    return Kept(before, after)
-
-
-class Acceptance(DreamRun):
-    """Applies what a refused dream made; costs nothing, since nobody dreams."""
-
-    def __init__(self, means: Means, ground: DreamTarget, refused: Dream) -> None:
-        super().__init__(means, ground, "accepted")
-        self._refused = refused
-        self._add(
-            how=refused.summary.how,
-            memories=refused.summary.memories,
-            files=refused.summary.files,
-            flags=refused.summary.flags,
-            lost=refused.summary.lost,
-            said=refused.summary.said,
-            logs_read=refused.summary.logs_read,
-        )
-
-    async def _dream(self) -> None:
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(self._accept)
-
-    def _accept(self) -> None:
-        kept = kept_result(self._means, self.ground, self._refused)
-        self._tell_start()
-        self._apply(kept.before, kept.after)
-        self._means.book.mark_accepted(self._refused.id, by=self.id)
-        sweep_copies(self._means)
+        raise Conflict(f"changed since dream {refused.id}: {', '.join(changed)}", hint=again)
+    before = {row.file: one for row in rows if (one := _before(refused.memory, row))}
+    return KeptResult(before, after)
 
 
 def _read(store: Store, directory: MemoryDirectory, file: str) -> Stored | None:
@@ -94,8 +87,8 @@ def _version(stored: Stored | None) -> str | None:
     return stored.version if stored else None
 
 
-def _was_changed(store: Store, directory: MemoryDirectory, row: Undoable) -> bool:
-    """The index is no memory: one that moved on is mended instead."""
+def _has_changed(store: Store, directory: MemoryDirectory, row: Undoable) -> bool:
+    """A changed index is not a conflict: it is repaired instead."""
     was = None if row.before is None else version_of(row.before)
     return row.file != INDEX_FILE and _version(_read(store, directory, row.file)) != was
 

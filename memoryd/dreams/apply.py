@@ -1,11 +1,11 @@
-"""Puts what a dream made of its copy into the memory directory, or takes it all back.
+"""Applies a dream's result to the memory directory, or reverts it.
 
-- Each file is written over the version that was copied. One that somebody else changed meanwhile is
-  left alone, and with it every change that takes words away.
-- What is to be changed is in the book first, with the bytes that stand there. A dream that is
-  killed half-way, or loses the lock, is taken back file by file, exactly; so is one that is undone.
-- A file that is neither what the dream made of it nor what it was before belongs to somebody else,
-  and stays.
+- Each file is written only over the version that was copied. One that changed meanwhile is left
+  alone, and with it every change that removes words.
+- All changes are in the dream table first, with the bytes they replace. A dream that is killed
+  half-way or loses the lock is reverted file by file, exactly; so is one that is undone.
+- A file that has neither the dream's version nor the one before was changed by someone else, and
+  is not reverted.
 """
 
 from collections.abc import Callable
@@ -16,8 +16,8 @@ import structlog
 from memoryd.base import paths
 from memoryd.base.errors import Conflict, MemorydError, NotFound, Unavailable
 from memoryd.dreams.dream_table import Dream, DreamTable, Undoable
-from memoryd.dreams.lock import bring_back, look
-from memoryd.dreams.rules.review import in_safe_order, takes_words_away
+from memoryd.dreams.lock import read_lock, restore_lock
+from memoryd.dreams.rules.review import in_safe_order, removes_words
 from memoryd.dreams.working_copy import Files
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules.topics import INDEX_FILE
@@ -28,18 +28,18 @@ log = structlog.get_logger(__name__)
 
 
 class LostLock(Unavailable):
-    """The dream was held up for so long that another one took its place."""
+    """The dream was suspended for so long that another process took the lock."""
 
     def __init__(self) -> None:
-        super().__init__("another dream took over while this one was held up")
+        super().__init__("another dream took over while this one was suspended")
 
 
 class Applier:
     """Blocking work, safe from any thread."""
 
-    def __init__(self, store: Store, book: DreamTable, now: Callable[[], float]) -> None:
+    def __init__(self, store: Store, table: DreamTable, now: Callable[[], float]) -> None:
         self._store = store
-        self._book = book
+        self._table = table
         self._now = now
 
     def apply(
@@ -48,16 +48,16 @@ class Applier:
         directory: MemoryDirectory,
         before: Files,
         after: Files,
-        is_still_ours: Callable[[], bool],
+        holds_lock: Callable[[], bool],
     ) -> tuple[str, ...]:
-        """Writes what differs, all or nothing; the files that had to be left alone."""
+        """Writes what differs, all or nothing; returns the files that were left alone."""
         changed = changed_files(before, after)
-        self._book.begin_applying(dream, [undoable(file, before, after) for file in changed])
+        self._table.begin_applying(dream, [undoable(file, before, after) for file in changed])
         try:
-            return self._write_all(dream, directory, before, after, is_still_ours)
+            return self._write_all(dream, directory, before, after, holds_lock)
         except BaseException:
-            self.take_back(dream, directory)
-            self._book.note_taken_back(dream)
+            self.revert(dream, directory)
+            self._table.note_reverted(dream)
             raise
 
     def _write_all(
@@ -66,24 +66,24 @@ class Applier:
         directory: MemoryDirectory,
         before: Files,
         after: Files,
-        is_still_ours: Callable[[], bool],
+        holds_lock: Callable[[], bool],
     ) -> tuple[str, ...]:
         texts = {file: one.text for file, one in before.items()}
         new_texts = {file: one.text for file, one in after.items()}
-        left: list[str] = []
+        left_alone: list[str] = []
         changed = changed_files(before, after)
         for file in in_safe_order(texts, [one for one in changed if one != INDEX_FILE], new_texts):
-            if not is_still_ours():
+            if not holds_lock():
                 raise LostLock
-            takes_away = takes_words_away(texts.get(file), new_texts.get(file))
-            if (left and takes_away) or not self._write(directory, file, before, after):
-                left.append(file)
-                self._book.note_left_alone(dream, file)
-        self._write_index(dream, directory, before, after, is_whole=not left)
-        return tuple(left)
+            is_risky = removes_words(texts.get(file), new_texts.get(file))
+            if (left_alone and is_risky) or not self._write(directory, file, before, after):
+                left_alone.append(file)
+                self._table.note_left_alone(dream, file)
+        self._write_index(dream, directory, before, after, is_complete=not left_alone)
+        return tuple(left_alone)
 
     def _write(self, directory: MemoryDirectory, file: str, before: Files, after: Files) -> bool:
-        """False when the file is not what was copied any more."""
+        """False when the file changed since it was copied."""
         old, new = before.get(file), after.get(file)
         try:
             self._store.put_back(
@@ -105,30 +105,30 @@ class Applier:
         before: Files,
         after: Files,
         *,
-        is_whole: bool,
+        is_complete: bool,
     ) -> None:
-        """The copy's index where it is still true, else one that is mended to be."""
+        """The copy's index if everything was applied; otherwise the current one, repaired."""
         if INDEX_FILE in changed_files(before, after):
             is_written = self._write(directory, INDEX_FILE, before, after)
             if not is_written:
-                self._book.note_left_alone(dream, INDEX_FILE)
-            is_whole = is_whole and is_written
-        if not is_whole:
+                self._table.note_left_alone(dream, INDEX_FILE)
+            is_complete = is_complete and is_written
+        if not is_complete:
             self._store.repair(directory)
-            self._book.note_applied(dream, INDEX_FILE, self._version(directory, INDEX_FILE))
+            self._table.note_applied(dream, INDEX_FILE, self._version(directory, INDEX_FILE))
 
     def undo(self, dream: Dream) -> tuple[list[str], list[str]]:
-        """Brings every file back to its bytes before the dream; which were, and which were left."""
-        files = [one.file for one in self._book.files(dream.id)]
-        left = self.take_back(dream.id, dream.place)
-        self._book.mark_undone(dream.id)
+        """Restores every file; returns the restored ones, and those changed since the dream."""
+        files = [one.file for one in self._table.files(dream.id)]
+        left = self.revert(dream.id, dream.memory)
+        self._table.mark_undone(dream.id)
         restored = [file for file in files if file not in left]
         return restored, [file for file in left if file != INDEX_FILE]
 
-    def take_back(self, dream: int, directory: MemoryDirectory) -> list[str]:
-        """Undoes what was applied; the files that somebody else has changed since."""
+    def revert(self, dream: int, directory: MemoryDirectory) -> list[str]:
+        """Restores what was applied; returns the files that were changed since."""
         left: list[str] = []
-        files = self._book.files(dream)
+        files = self._table.files(dream)
         for one in sorted(files, key=lambda one: one.file == INDEX_FILE):
             now = self._version(directory, one.file)
             was = None if one.before is None else version_of(one.before)
@@ -150,22 +150,24 @@ class Applier:
         return left
 
     def recover(self) -> list[Dream]:
-        """Takes back every dream that a kill left half done; the lock says again what it said."""
+        """Reverts every dream that a kill left unfinished, and restores its lock file."""
         recovered = []
-        for dream in self._book.unfinished():
+        for dream in self._table.unfinished():
             try:
                 if dream.state == "applying":
                     with Folder.open(dream.directory) as folder:
                         folder.remove_temporaries()
-                    self.take_back(dream.id, dream.place)
-                    self._book.note_taken_back(dream.id)
+                    self.revert(dream.id, dream.memory)
+                    self._table.note_reverted(dream.id)
                 if dream.cause != "dry-run":
-                    bring_lock_back(dream)
+                    restore_lock_of(dream)
             except (MemorydError, OSError) as error:
                 log.warning("dream-not-recovered", dream=dream.id, error=str(error))
                 continue
-            reason = "it was cut short; everything is as it was before"
-            self._book.end(dream.id, "failed", at=self._now(), reason=reason, summary=dream.summary)
+            reason = "interrupted; all memories were restored"
+            self._table.end(
+                dream.id, "failed", at=self._now(), reason=reason, summary=dream.summary
+            )
             recovered.append(dream)
         return recovered
 
@@ -194,8 +196,8 @@ def undoable(file: str, before: Files, after: Files) -> Undoable:
     )
 
 
-def bring_lock_back(dream: Dream) -> None:
-    """Unless somebody else has taken it since. An empty file is one whose taker was killed."""
+def restore_lock_of(dream: Dream) -> None:
+    """Unless another process took it since. An empty file means a kill while locking."""
     path = paths.consolidate_lock(dream.directory)
-    if Path(path).exists() and look(path).body in {"", str(dream.pid), dream.lock.body}:
-        bring_back(path, dream.lock)
+    if Path(path).exists() and read_lock(path).body in {"", str(dream.pid), dream.lock.body}:
+        restore_lock(path, dream.lock)

@@ -1,9 +1,9 @@
-"""What daily logs say becomes memories, by rules: what has a type, each thing once.
+"""Turns entries of daily logs into memories, by rules: those with a type, each once.
 
-- Only entries that were not there at the last dream are taken, so what was forgotten or corrected
-  since then does not come back.
-- A memory gets the time, the session and the trust of its entry. What is told already is not saved
-  again; what adds to a memory, or takes one back, is treated as if it had been said just now.
+- Only entries added since the last dream are used, so that what was forgotten or corrected since
+  does not come back.
+- A memory gets the time, session and trust of its entry. What is known already is not saved again;
+  what adds to a memory, or reverses one, is handled as if it had been said just now.
 - Lines without a type are left for a model to read.
 """
 
@@ -23,18 +23,18 @@ NAME_WORDS = 8
 DESCRIPTION_CHARACTERS = 150
 
 
-def distil(stage: WorkingCopy, entries: Sequence[LogEntry]) -> None:
-    """Saves into the copy what the entries say; blocking."""
+def distil(copy: WorkingCopy, entries: Sequence[LogEntry]) -> None:
+    """Saves the entries as memories of the working copy; blocking."""
     if not entries:
         return
-    seen_at = {one.file: one.modified for one in stage.store.scan(stage.directory)}
-    saver = StatementSaver(stage.store, stage.directory, cause="dream")
+    seen_at = {one.file: one.modified for one in copy.store.scan(copy.directory)}
+    saver = StatementSaver(copy.store, copy.directory, cause="dream")
     for entry in entries:
         sourced = SourcedStatement(statement_of(entry), entry.at, entry.session_id, entry.trust)
         if stored := saver.save(sourced):
             newest = max(seen_at.get(stored.file, 0.0), entry.at.timestamp())
             seen_at[stored.file] = min(newest, stored.modified)
-            stage.backdate(stored.file, seen_at[stored.file])
+            copy.backdate(stored.file, seen_at[stored.file])
 
 
 def statement_of(entry: LogEntry) -> "Statement":
@@ -53,7 +53,7 @@ def _body(entry: LogEntry, rule: str) -> str:
     if entry.type in {"user", "reference"}:
         return f"{entry.text}\n"
     why = f"**Why:** {entry.why}\n\n" if entry.why else ""
-    how = "As it stands, until something newer is said about it."
+    how = "As stated, until something newer replaces it."
     return f"{rule}\n\n{why}**How to apply:** {how}\n"
 
 

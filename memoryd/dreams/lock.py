@@ -1,15 +1,15 @@
-"""`.consolidate-lock`: who dreams over a memory directory, and when the last dream was.
+"""`.consolidate-lock`: which process dreams over a memory directory, and when the last dream was.
 
-The file belongs to the agent as well, so its meaning is kept: the body is the holder's PID, the
-modification time is the time of the last consolidation. A PID file alone lets two in now and then,
-so an OS lock on the same file decides among ourselves.
+The agent uses this file too, so it keeps its meaning: the body is the holder's PID, the file's time
+is that of the last consolidation. A PID file alone sometimes lets two processes in, so between
+memoryd processes an OS lock on the same file decides.
 
-- Free: no file, an empty one, a holder that is dead or is not dreaming, or one that has not been
-  heard of for an hour.
-- A process that began after the file was written is not its holder, whatever its number.
-- Done: the time is now. Failed or killed: body and time go back to what they were, and a file that
-  was not there before is removed.
-- Who lost the lock while frozen finds another file in its place, and must stop.
+- Free: no file, an empty file, a holder that is dead or not dreaming, or a file not written for an
+  hour.
+- A process that started after the file was written is not its holder, even if the PID matches.
+- Success sets the time to now. Failure or a kill restores body and time, or removes the file if it
+  did not exist before.
+- A process that lost the lock while suspended finds another file in its place, and must stop.
 """
 
 import fcntl
@@ -32,48 +32,48 @@ TRIES: Final = 10
 BODY_LIMIT_BYTES: Final = 1024 * 1024
 
 
-class Before(msgspec.Struct, frozen=True):
-    """The file as it was, to be brought back when a dream comes to nothing."""
+class LockState(msgspec.Struct, frozen=True):
+    """The file at one moment; restored when a dream fails."""
 
     existed: bool
     body: str = ""
     modified: float = 0.0
 
 
-NOTHING: Final = Before(existed=False)
+NOTHING: Final = LockState(existed=False)
 
 
 class Holder(msgspec.Struct, frozen=True):
-    """What is known about whoever the file names."""
+    """What is known about the process that the file names."""
 
     pid: int
     is_alive: bool
     started: float | None
 
 
-def holder_is_stale(before: Before, holder: Holder, now: float) -> bool:
-    """Whether the lock may be taken although the file names somebody."""
+def holder_is_stale(before: LockState, holder: Holder, now: float) -> bool:
+    """Whether the lock may be taken although the file names a process."""
     if not holder.is_alive:
         return True
-    if holder.pid == os.getpid():  # ours, and the OS lock will say whether a dream is running
+    if holder.pid == os.getpid():  # ours: the OS lock tells whether a dream is running
         return True
     if holder.started is not None and holder.started > before.modified + 1:
         return True
-    # A time stamp from the future is no proof of anything: it counts as old.
+    # A time stamp from the future proves nothing and counts as old.
     return not 0 <= now - before.modified + 1 < STALE_SECONDS
 
 
 class ConsolidateLock:
-    """Held until `finish` or `roll_back`; the OS half goes with the process."""
+    """Held until `finish` or `roll_back`; the OS lock is released with the process."""
 
-    def __init__(self, path: str, handle: int, before: Before) -> None:
+    def __init__(self, path: str, handle: int, before: LockState) -> None:
         self.path = path
         self.before = before
         self._handle = handle
 
     @classmethod
     def take(cls, path: str, now: float) -> Self | None:
-        """The lock, or None when somebody else has it or was quicker."""
+        """The lock, or None when another process holds it or was faster."""
         make_folder(str(Path(path).parent))
         for _ in range(TRIES):
             try:
@@ -86,8 +86,8 @@ class ConsolidateLock:
 
     @classmethod
     def _try(cls, path: str, now: float) -> Self | Literal[False] | None:
-        """False: the file was exchanged under our hands, look again."""
-        before = look(path)
+        """False: the file was replaced meanwhile, try again."""
+        before = read_lock(path)
         holder = holder_named(before.body)
         if holder is not None and not holder_is_stale(before, holder, now):
             return None
@@ -95,11 +95,11 @@ class ConsolidateLock:
         handle = os.open(path, flags, 0o600)
         try:
             if not _locked(handle):
-                if not _is_frozen(path, before, now):
+                if not _is_suspended(path, before, now):
                     return None
                 Path(path).unlink(missing_ok=True)
                 return False
-            if not _is_in_place(path, handle) or look(path) != before:
+            if not _is_in_place(path, handle) or read_lock(path) != before:
                 return False
             lock, handle = cls(path, handle, before), -1
         finally:
@@ -115,15 +115,15 @@ class ConsolidateLock:
         return os.pread(self._handle, 32, 0).strip() == str(os.getpid()).encode()
 
     def finish(self, at: float) -> None:
-        """The dream is done, and the file's time says when."""
+        """After a successful dream: sets the file's time to `at`."""
         if self.is_ours():
             os.utime(self._handle, (at, at))
         os.close(self._handle)
 
     def roll_back(self) -> None:
-        """The dream came to nothing: the file says what it said before."""
+        """After a failed dream: restores the file."""
         if self.is_ours():
-            bring_back(self.path, self.before)
+            restore_lock(self.path, self.before)
         os.close(self._handle)
 
     def _write(self, body: str) -> None:
@@ -132,18 +132,18 @@ class ConsolidateLock:
         os.fsync(self._handle)
 
 
-def look(path: str) -> Before:
-    """The file as it is now. An empty one is a taker's that came to nothing: as good as none."""
+def read_lock(path: str) -> LockState:
+    """The file now. An empty one was left by a process that died while locking: same as none."""
     try:
         facts = os.lstat(path)
         body = read_plain(path, BODY_LIMIT_BYTES)[:32].decode("ascii", "replace").strip()
     except OSError:
         return NOTHING
-    return Before(existed=True, body=body, modified=facts.st_mtime) if body else NOTHING
+    return LockState(existed=True, body=body, modified=facts.st_mtime) if body else NOTHING
 
 
-def bring_back(path: str, before: Before) -> None:
-    """Makes the file what it was; also for a dream whose process was killed."""
+def restore_lock(path: str, before: LockState) -> None:
+    """Also for a dream whose process was killed."""
     with suppress(FileNotFoundError):
         if not before.existed:
             Path(path).unlink()
@@ -167,15 +167,15 @@ def _locked(handle: int) -> bool:
     return True
 
 
-def _is_frozen(path: str, before: Before, now: float) -> bool:
-    """Whether one of ours, who has the OS lock, took it so long ago that it is given up.
+def _is_suspended(path: str, before: LockState, now: float) -> bool:
+    """Whether a memoryd process holds the OS lock, but took it so long ago that it is given up.
 
-    Between taking and writing its number, a taker looks just like that: it gets a moment to write.
+    A process between locking and writing its PID looks the same, so it gets a moment to write.
     """
     if not before.existed or now - before.modified < STALE_SECONDS:
         return False
     time.sleep(WRITING_SECONDS)
-    return look(path) == before
+    return read_lock(path) == before
 
 
 def _is_in_place(path: str, handle: int) -> bool:

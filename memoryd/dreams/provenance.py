@@ -1,9 +1,9 @@
-"""How far what a model makes of the notes in a dream can be trusted: no further than they were.
+"""How far the memories that a model writes in a dream can be trusted: no more than their sources.
 
-- The person's words are here those of the notes that they said. A note that a dream writes is
-  `user-said` when it consists of them, and was that before if it was there; everything else, such
-  as what was found in transcripts and files, is `agent-concluded`.
-- A note keeps its session and its time. A new one is from the day of the dream.
+- The person's words are those of the memories that the person said. A memory that a dream writes
+  stays `user-said` only if it consists of them and was `user-said` before, if it existed; anything
+  else, such as what was found in transcripts and files, is `agent-concluded`.
+- A memory keeps its session and its time. A new one has the day of the dream.
 """
 
 from memoryd.agent.writer import MemoryDraft
@@ -16,11 +16,11 @@ from memoryd.memories.rules.topics import Topic
 
 
 class DreamProvenance:
-    """Blocking; for one dream over one copy, as it is now."""
+    """Blocking; compares with the working copy as it is when this is made."""
 
-    def __init__(self, stage: WorkingCopy, now: float) -> None:
+    def __init__(self, copy: WorkingCopy, now: float) -> None:
         self._now = now
-        self._before = {file: stored.topic for file, stored in stage.after().items()}
+        self._before = {file: stored.topic for file, stored in copy.after().items()}
         said = (topic for topic in self._before.values() if topic.trust == "user-said")
         self._evidence = OriginEvidence(
             f"{one.name}\n{one.description}\n{one.body}" for one in said
@@ -32,14 +32,14 @@ class DreamProvenance:
     def attested(self, draft: MemoryDraft) -> str:
         new, old = topics.parse(draft.text), self._before.get(draft.file)
         news = news_of(new, old or Topic())
-        made = {
+        fields = {
             "created": old.created if old else iso_time(self._now),
             "source": old.source if old else "",
             "trust": trust_of(self._evidence, new, old, news),
         }
-        # One that never said where it is from is not made to.
+        # A memory without a trust field does not get one.
         if old is not None and not old.trust:
-            made["trust"] = ""
+            fields["trust"] = ""
         given = {"created": new.created, "source": new.source, "trust": new.trust}
-        changes = {key: value or None for key, value in made.items() if value != given[key]}
+        changes = {key: value or None for key, value in fields.items() if value != given[key]}
         return headers.change(draft.text, changes) if changes else draft.text

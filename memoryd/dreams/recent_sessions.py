@@ -1,10 +1,10 @@
-"""Which sessions there were since some moment, told by the times of their transcripts alone.
+"""Which sessions there were since a given time, judged by the times of their transcripts.
 
-A project's dream asks for the sessions of its root. A person's own dream asks for no root, and gets
-the sessions of every project that had turns and has memory on.
+A project's dream asks for the sessions of its root. A person's own dream asks without a root, and
+gets the sessions of every project that had turns and has memory on.
 
-A session that is going on is no other session yet: one that the agent's own registry names with a
-living process, or whose transcript was written to within the last minutes.
+A session that is still going on does not count: one that the agent's registry lists with a living
+process, or whose transcript was written to within the last minutes.
 """
 
 import os
@@ -18,7 +18,7 @@ from memoryd.base import paths
 from memoryd.base.paths import Places
 from memoryd.system.database import Database
 from memoryd.system.plain_file import read_plain
-from memoryd.system.processes import process_is_alive, start_ticks
+from memoryd.system.processes import process_is_alive
 
 CURRENT_SECONDS: Final = 300.0
 REGISTERED_BYTES: Final = 65_536
@@ -37,18 +37,18 @@ class _Registered(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ProjectSessions:
-    """`memory_is_on` says of a project's root whether what happens there may be remembered."""
+    """`memory_is_on` says whether memory is on for a project's root. Blocking."""
 
     def __init__(
-        self, places: Places, state: Database, memory_is_on: Callable[[str], bool]
+        self, places: Places, database: Database, memory_is_on: Callable[[str], bool]
     ) -> None:
         self._places = places
-        self._state = state
+        self._database = database
         self._memory_is_on = memory_is_on
 
     def projects(self) -> list[str]:
-        """The roots of all projects that had turns, the last active first."""
-        rows = self._state.run(
+        """Roots of all projects that had turns, most recent first."""
+        rows = self._database.run(
             "select project from turns where project != '' group by project order by max(at) desc"
         )
         return [str(row[0]) for row in rows]
@@ -57,7 +57,7 @@ class ProjectSessions:
         return paths.project_folder(self._places, root)
 
     def touched(self, root: str, since: float, now: float) -> list[TouchedSession]:
-        """Other sessions than the current ones, newest first."""
+        """Sessions since then, without those still going on, newest first."""
         current = living_sessions(self._places.claude_dir)
         found = [
             one
@@ -70,34 +70,37 @@ class ProjectSessions:
         return sorted(found, key=lambda one: -one.modified)
 
     def folders(self, root: str) -> list[str]:
-        """Where the transcripts lie, without a root those of all projects."""
+        """Folders with transcripts of the root, or of all projects."""
         roots = [root] if root else filter(self._memory_is_on, self.projects()[:MOST_PROJECTS])
         return sorted({folder for one in roots for folder in self._folders(one)})
 
     def _folders(self, root: str) -> set[str]:
-        """Sessions begun below the root, or in a worktree, have folders of their own."""
-        rows = self._state.run("select distinct path from turns where project = ?", root)
+        """Sessions started below the root, or in a worktree, have folders of their own."""
+        rows = self._database.run("select distinct path from turns where project = ?", root)
         below = {str(row[0]).rpartition("/")[0] for row in rows}
         return {self.folder(root), *(f"{self._places.claude_dir}/projects/{one}" for one in below)}
 
 
 def living_sessions(claude_dir: str) -> frozenset[str]:
-    """The sessions whose process is alive, by the registry that the agent keeps."""
+    """Sessions in the agent's registry whose process is alive."""
     found = set()
     for path in Path(claude_dir, "sessions").glob("*.json"):
         try:
             one = msgspec.json.decode(read_plain(path, REGISTERED_BYTES), type=_Registered)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             continue
-        if 0 < one.pid < 1 << 31 and process_is_alive(one.pid) and _began_then(one):
+        if 0 < one.pid < 1 << 31 and process_is_alive(one.pid) and _is_same_process(one):
             found.add(one.session_id)
     return frozenset(found)
 
 
-def _began_then(one: _Registered) -> bool:
-    """Whether the number still means the same process, where the system can tell."""
-    ticks = start_ticks(one.pid)
-    return ticks is None or not one.proc_start.isdigit() or str(ticks) == one.proc_start
+def _is_same_process(one: _Registered) -> bool:
+    """Whether the PID still belongs to the registered process, as far as the system can tell."""
+    try:
+        stat = Path(f"/proc/{one.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except (OSError, UnicodeDecodeError):
+        return True
+    return not one.proc_start.isdigit() or stat[19:20] == [one.proc_start]
 
 
 def _transcripts(folder: str) -> Iterator[TouchedSession]:

@@ -1,8 +1,7 @@
-"""Where dreams are had: over the memory directory of a project, or over a person's own.
+"""What a dream is about: the memory directory of a project, or the person's own.
 
-A person's own memories follow them over all projects, so every project that has memory on brings
-sessions for their dreams. Such a dream sees no project's files and no project's memories, only
-those sessions.
+A person's own memories apply in all projects, so sessions of every project with memory on count
+towards their dreams. Such a dream sees those sessions, but no project's files or memories.
 """
 
 from typing import Literal, TypeAlias
@@ -17,9 +16,9 @@ DreamScope: TypeAlias = Literal["project", "user"]
 
 
 class DreamTarget(msgspec.Struct, frozen=True):
-    """A memory directory that can dream; `project` is the root it belongs to, if it is one's.
+    """A memory directory to dream over; `project` is its project's root, empty for the person's.
 
-    `others` are memories that its dreams may read too.
+    `others` are memories that its dreams may read as well.
     """
 
     directory: MemoryDirectory
@@ -29,16 +28,17 @@ class DreamTarget(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What people know it by."""
+        """What to call it in a message."""
         return self.project or self.directory.path
 
-    def command(self, words: str) -> str:
-        """What a person types about its dreams."""
+    def command(self, arguments: str) -> str:
+        """A `memoryd dream` command line for this target."""
         scope = "" if self.project else " --scope user"
-        return f"memoryd dream {words}{scope}"
+        return f"memoryd dream {arguments}{scope}"
 
 
-def ground_of(scopes: Scopes, cwd: str, scope: DreamScope) -> DreamTarget:
+def target_of(scopes: Scopes, cwd: str, scope: DreamScope) -> DreamTarget:
+    """Blocking: a project may have to be looked up on disk."""
     if scope == "user":
         person = scopes.person()
         return DreamTarget(person.memory, person.dream_switch)

@@ -16,10 +16,10 @@ from structlog.testing import capture_logs
 from memoryd.agent.loop import AgentJob, AgentReport, RunEnding, run, with_cache_marks
 from memoryd.agent.rules.limits import Meter, RunLimits
 from memoryd.base.config import Budget, Credentials, Price, Secret
-from memoryd.base.errors import ToolError
+from memoryd.base.errors import ToolError, Unavailable
 from memoryd.llm.anthropic_client import AnthropicProvider, Provider, endpoint_at
 from memoryd.llm.guards import MeteredProvider, PatientProvider
-from memoryd.llm.rules.messages import AssistantTurn, Text, ToolDefinition, UserTurn
+from memoryd.llm.rules.messages import AssistantTurn, ModelAnswer, Text, ToolDefinition, UserTurn
 from tests.support.fake_ledger import MemoryLedger, SteppedClock
 from tests.support.scripted_model import (
     Body,
@@ -480,3 +480,19 @@ async def test_a_report_adds_up_what_was_used() -> None:
     assert report.usage.output_tokens == 10
     assert report.usd == pytest.approx((300 * 1.0 + 10 * 5.0) / 1e6)
     assert [(attempt.tool, attempt.subject) for attempt in report.attempts] == [("Write", "a.md")]
+
+
+async def test_a_job_gets_each_answer_before_its_tools_run_and_may_end_the_run() -> None:
+    texts: list[str] = []
+    tools = Tools()
+
+    async def on_answer(answer: ModelAnswer) -> None:
+        texts.append(answer.text)
+        if len(texts) == 2:
+            raise Unavailable("the lock was lost")
+
+    watched = msgspec.structs.replace(job(), on_answer=on_answer)
+    async with stack([asks(WRITE), asks(WRITE), says("ok")]) as over:
+        with pytest.raises(Unavailable), anyio.fail_after(60):
+            await run(watched, over.provider, tools, LIMITS)
+        assert (len(over.server.requests), len(tools.ran)) == (2, 1)

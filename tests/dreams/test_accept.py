@@ -1,4 +1,4 @@
-"""A dream that the guard kept back can be looked at and accepted, and is then like any other."""
+"""A dream that the guard refused can be reviewed and accepted, and is then like any other."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,14 +10,14 @@ from memoryd.base.errors import Conflict, MemorydError, NotFound, Refused
 from memoryd.dreams.apply import Applier
 from memoryd.dreams.dream_table import Dream
 from tests.dreams.test_model_dream import dreaming, read, six_facts, write
-from tests.support.dream_fixtures import NOW, Dreamland, data_of, stamps
+from tests.support.dream_fixtures import NOW, DreamProject, data_of, stamps
 from tests.support.scripted_model import Reply, asks, says
 
 ROSTER = "All services of Kyoto are listed in the wiki."
 
 
 def ruthless() -> list[Reply]:
-    """Replaces five of six memories by one that says hardly anything of them."""
+    """Replaces five of six memories by one that keeps almost nothing of them."""
     old = [f"m{number}.md" for number in range(5)]
     return [
         asks(*(read(file) for file in old)),
@@ -27,48 +27,48 @@ def ruthless() -> list[Reply]:
 
 
 @asynccontextmanager
-async def refused(home: Path) -> AsyncIterator[tuple[Dreamland, Dream, str]]:
-    """A land in which a dream waits for review, and its memory as it was before."""
-    async with dreaming(home, ruthless()) as (land, _server), land.awake():
-        six_facts(land)
-        before = land.tree()
-        dream = await land.dream()
-        assert (dream.state, land.tree()) == ("refused", before)
+async def refused(home: Path) -> AsyncIterator[tuple[DreamProject, Dream, str]]:
+    """A project with a dream that waits for review, and its memory before that dream."""
+    async with dreaming(home, ruthless()) as (project, _server), project.running():
+        six_facts(project)
+        before = project.tree()
+        dream = await project.dream()
+        assert (dream.state, project.tree()) == ("refused", before)
         assert len(dream.summary.lost) == 5
-        yield land, dream, before
+        yield project, dream, before
 
 
-async def test_what_was_kept_back_is_applied_as_it_was_shown_and_can_be_undone(home: Path) -> None:
-    async with refused(home) as (land, kept, before):
-        times = stamps(land.memory)
-        accepted = await land.dreamer.accept(land.root, None)
+async def test_a_refused_dream_is_applied_as_shown_and_can_be_undone(home: Path) -> None:
+    async with refused(home) as (project, kept, before):
+        times = stamps(project.memory)
+        accepted = await project.dreamer.accept(project.root, None)
         assert (accepted.state, accepted.cause) == ("done", "accepted")
         assert accepted.summary.files == kept.summary.files
         assert accepted.summary.said == "One roster instead of five notes."
-        assert accepted.summary.usd == 0  # the dream itself has paid
-        assert ROSTER in land.text("roster.md")
-        assert [line for line in land.index().splitlines() if line] == [
+        assert accepted.summary.usd == 0  # the refused dream was paid for
+        assert ROSTER in project.text("roster.md")
+        assert [line for line in project.index().splitlines() if line] == [
             "- [Roster](roster.md) — what it is about",
             "- [sigma](m5.md) — what it is about",
         ]
-        assert land.lock.stat().st_mtime == NOW
-        assert land.dreamer.status(land.root).gate == "hours"
-        past = [(one.state, one.reason) for one in land.dreamer.past(land.root, 9)]
-        assert past == [("done", ""), ("accepted", f"it was accepted as dream {accepted.id}")]
-        assert land.copies() == []
-        assert land.dreamer.undo(land.root).left == []
-        assert land.tree() == before
-        assert stamps(land.memory) == times
+        assert project.lock.stat().st_mtime == NOW
+        assert project.dreamer.status(project.root).gate == "hours"
+        past = [(one.state, one.reason) for one in project.dreamer.past(project.root, 9)]
+        assert past == [("done", ""), ("accepted", f"accepted as dream {accepted.id}")]
+        assert project.copies() == []
+        assert project.dreamer.undo(project.root).left == []
+        assert project.tree() == before
+        assert stamps(project.memory) == times
         with pytest.raises(Refused, match="is accepted"):
-            await land.dreamer.accept(land.root, kept.id)
+            await project.dreamer.accept(project.root, kept.id)
 
 
-async def test_it_is_told_like_every_dream(home: Path) -> None:
-    async with refused(home) as (land, _kept, _before):
-        land.events.clear()
-        accepted = await land.dreamer.accept(land.root, None)
-        (started,) = data_of(land.events, "dream/started")
-        (finished,) = data_of(land.events, "dream/finished")
+async def test_an_acceptance_is_announced_like_any_dream(home: Path) -> None:
+    async with refused(home) as (project, _kept, _before):
+        project.events.clear()
+        accepted = await project.dreamer.accept(project.root, None)
+        (started,) = data_of(project.events, "dream/started")
+        (finished,) = data_of(project.events, "dream/finished")
     assert (started["cause"], started["memories"]) == ("accepted", 6)
     assert (finished["dream"], finished["new"], finished["retired"]) == (accepted.id, 1, 5)
 
@@ -77,87 +77,87 @@ async def test_it_is_told_like_every_dream(home: Path) -> None:
 async def test_nothing_is_overwritten_or_retired_that_the_dream_has_not_read(
     home: Path, file: str
 ) -> None:
-    async with refused(home) as (land, kept, _before):
-        land.remember(file, "An editor has the last word.")
-        changed = land.tree()
+    async with refused(home) as (project, kept, _before):
+        project.remember(file, "An editor has the last word.")
+        changed = project.tree()
         with pytest.raises(Conflict, match=rf"changed since dream {kept.id}: {file}"):
-            await land.dreamer.accept(land.root, kept.id)
-        assert land.tree() == changed
-        assert land.dreamer.one(land.root, kept.id).state == "refused"
-        assert len(land.book.past(land.directory.path, 9)) == 1
+            await project.dreamer.accept(project.root, kept.id)
+        assert project.tree() == changed
+        assert project.dreamer.one(project.root, kept.id).state == "refused"
+        assert len(project.table.past(project.directory.path, 9)) == 1
 
 
-async def test_a_memory_that_vanished_meanwhile_is_a_change_too(home: Path) -> None:
-    async with refused(home) as (land, _kept, _before):
-        (land.memory / "m3.md").unlink()
+async def test_a_memory_removed_meanwhile_is_a_change_too(home: Path) -> None:
+    async with refused(home) as (project, _kept, _before):
+        (project.memory / "m3.md").unlink()
         with pytest.raises(Conflict):
-            await land.dreamer.accept(land.root, None)
+            await project.dreamer.accept(project.root, None)
 
 
-async def test_a_memory_that_came_meanwhile_keeps_its_line_in_the_index(home: Path) -> None:
-    async with refused(home) as (land, _kept, _before):
-        land.remember("new.md", "Deploy on Tuesdays.", name="Deploys")
-        land.store.repair(land.directory)
-        accepted = await land.dreamer.accept(land.root, None)
+async def test_a_memory_added_meanwhile_keeps_its_line_in_the_index(home: Path) -> None:
+    async with refused(home) as (project, _kept, _before):
+        project.remember("new.md", "Deploy on Tuesdays.", name="Deploys")
+        project.store.repair(project.directory)
+        accepted = await project.dreamer.accept(project.root, None)
         assert accepted.state == "done"
-        assert "(new.md)" in land.index()
-        assert "(roster.md)" in land.index()
-        assert "(m0.md)" not in land.index()
-        land.dreamer.undo(land.root)
-        assert not (land.memory / "roster.md").exists()
-        assert all(f"({file}.md)" in land.index() for file in ("new", "m0", "m4", "m5"))
+        assert "(new.md)" in project.index()
+        assert "(roster.md)" in project.index()
+        assert "(m0.md)" not in project.index()
+        project.dreamer.undo(project.root)
+        assert not (project.memory / "roster.md").exists()
+        assert all(f"({file}.md)" in project.index() for file in ("new", "m0", "m4", "m5"))
 
 
-async def test_a_copy_that_somebody_touched_is_not_what_was_shown(home: Path) -> None:
-    async with refused(home) as (land, kept, before):
+async def test_a_copy_that_was_changed_is_refused(home: Path) -> None:
+    async with refused(home) as (project, kept, before):
         Path(kept.summary.kept_at, "roster.md").write_text("something else")  # noqa: ASYNC240
         with pytest.raises(Refused, match="gone or was changed"):
-            await land.dreamer.accept(land.root, None)
-        assert land.tree() == before
+            await project.dreamer.accept(project.root, None)
+        assert project.tree() == before
 
 
-async def test_an_editor_in_the_last_moment_keeps_its_text(
+async def test_an_edit_in_the_last_moment_is_kept(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_one = Applier._write
 
     def after_an_edit(applier: Applier, place: object, file: str, *files: object) -> bool:
         if file == "roster.md":
-            land.remember(file, "An editor was quicker.")
-        return write_one(applier, place, file, *files)  # type: ignore[arg-type] # passed on
+            project.remember(file, "An editor was quicker.")
+        return write_one(applier, place, file, *files)  # type: ignore[arg-type] # as given
 
-    async with refused(home) as (land, _kept, _before):
+    async with refused(home) as (project, _kept, _before):
         monkeypatch.setattr(Applier, "_write", after_an_edit)
-        accepted = await land.dreamer.accept(land.root, None)
+        accepted = await project.dreamer.accept(project.root, None)
         assert accepted.summary.left_alone == ("roster.md",)
-        assert "An editor was quicker." in land.text("roster.md")
-        assert all(f"(m{number}.md)" in land.index() for number in range(6))
+        assert "An editor was quicker." in project.text("roster.md")
+        assert all(f"(m{number}.md)" in project.index() for number in range(6))
 
 
-async def test_a_failure_in_the_middle_leaves_it_to_be_accepted_again(
+async def test_after_a_failure_half_way_it_can_be_accepted_again(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with refused(home) as (land, kept, before):
+    async with refused(home) as (project, kept, before):
 
         def full_disk(*_: object, **__: object) -> None:
             raise MemorydError("No space left on device")
 
-        monkeypatch.setattr(land.store, "put_back", full_disk)
-        failed = await land.dreamer.accept(land.root, None)
+        monkeypatch.setattr(project.store, "put_back", full_disk)
+        failed = await project.dreamer.accept(project.root, None)
         assert (failed.state, failed.reason) == ("failed", "No space left on device")
-        assert (land.tree(), land.lock.exists()) == (before, False)
+        assert (project.tree(), project.lock.exists()) == (before, False)
         monkeypatch.undo()
-        accepted = await land.dreamer.accept(land.root, kept.id)
+        accepted = await project.dreamer.accept(project.root, kept.id)
         assert accepted.state == "done"
 
 
 async def test_without_a_refused_dream_there_is_nothing_to_accept(home: Path) -> None:
-    async with dreaming(home, [says("All good.")]) as (land, _server), land.awake():
-        six_facts(land)
+    async with dreaming(home, [says("All good.")]) as (project, _server), project.running():
+        six_facts(project)
         with pytest.raises(NotFound):
-            await land.dreamer.accept(land.root, None)
-        done = await land.dream()
+            await project.dreamer.accept(project.root, None)
+        done = await project.dream()
         with pytest.raises(Refused, match="is done"):
-            await land.dreamer.accept(land.root, done.id)
+            await project.dreamer.accept(project.root, done.id)
         with pytest.raises(NotFound):
-            await land.dreamer.accept(land.root, 999)
+            await project.dreamer.accept(project.root, 999)

@@ -1,4 +1,4 @@
-"""The nightly dream makes topics of the daily logs: all that has a type, once, with its origin."""
+"""A dream turns typed entries of the daily logs into topics, once, with their origin."""
 
 import os
 from collections.abc import Iterator
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.dreams.steps import DreamModel
 from memoryd.memories import daily_logs
 from memoryd.memories.daily_logs import LogMark
 from memoryd.memories.records import MemoryDirectory
@@ -15,7 +14,7 @@ from memoryd.memories.rules.daily_log import LogEntry, LogSection
 from memoryd.memories.rules.topics import Topic, TopicType, Trust
 from memoryd.system.folder import version_of
 from tests.dreams.test_model_dream import dreaming
-from tests.support.dream_fixtures import DAY, NOW, Dreamland
+from tests.support.dream_fixtures import DAY, NOW, DreamProject
 from tests.support.scripted_model import says
 
 TABS = "Always use tabs in Makefiles. Why: make insists on them."
@@ -23,14 +22,14 @@ BOARD = "Bugs are tracked in the Linear project INGEST."
 
 
 @pytest.fixture
-def land(home: Path) -> Iterator[Dreamland]:
-    made = Dreamland(home, mode="log")
+def project(home: Path) -> Iterator[DreamProject]:
+    made = DreamProject(home, mode="log")
     yield made
-    made.state.close()
+    made.database.close()
 
 
 def note(
-    land: Dreamland,
+    project: DreamProject,
     text: str,
     type_: TopicType = "feedback",
     trust: Trust = "user-said",
@@ -38,27 +37,27 @@ def note(
     minutes_ago: int = 60,
 ) -> Path:
     """Adds a line to today's log, as extraction does."""
-    at = datetime.fromtimestamp(land.now - minutes_ago * 60).astimezone().replace(second=0)
+    at = datetime.fromtimestamp(project.now - minutes_ago * 60).astimezone().replace(second=0)
     section = LogSection("session-1", (f"{text}-turn",), (LogEntry(at, type_, trust, text),))
-    file = daily_logs.add(land.directory, section, land.now)
-    path = land.memory / file
-    os.utime(path, (land.now, land.now))
+    file = daily_logs.add(project.directory, section, project.now)
+    path = project.memory / file
+    os.utime(path, (project.now, project.now))
     return path
 
 
-def topics_of(land: Dreamland) -> dict[str, Topic]:
-    return {one.file: one.topic for one in land.store.read_all(land.directory)}
+def topics_of(project: DreamProject) -> dict[str, Topic]:
+    return {one.file: one.topic for one in project.store.read_all(project.directory)}
 
 
-async def test_entries_become_topics_with_the_time_the_session_and_the_trust_they_have(
-    land: Dreamland,
+async def test_entries_become_topics_with_their_time_session_and_trust(
+    project: DreamProject,
 ) -> None:
-    note(land, TABS)
-    note(land, BOARD, "reference", "agent-concluded", minutes_ago=30)
-    async with land.awake():
-        dream = await land.dream()
+    note(project, TABS)
+    note(project, BOARD, "reference", "agent-concluded", minutes_ago=30)
+    async with project.running():
+        dream = await project.dream()
     assert (dream.state, dream.summary.how) == ("done", "embedded")
-    found = topics_of(land)
+    found = topics_of(project)
     (tabs,) = (one for one in found.values() if one.type == "feedback")
     (board,) = (one for one in found.values() if one.type == "reference")
     assert (tabs.source, tabs.trust) == ("session-1", "user-said")
@@ -66,119 +65,127 @@ async def test_entries_become_topics_with_the_time_the_session_and_the_trust_the
     assert tabs.created < board.created
     assert tabs.body.startswith("Always use tabs in Makefiles.\n\n**Why:** make insists on them.")
     assert board.body.strip() == BOARD
-    assert all(f"({file})" in land.index() for file in found)
-    ages = [one.modified for one in land.store.scan(land.directory)]
+    assert all(f"({file})" in project.index() for file in found)
+    ages = [one.modified for one in project.store.scan(project.directory)]
     assert all(NOW - 3660 <= age <= NOW - 1740 for age in ages)
 
 
-async def test_what_was_read_once_is_not_read_again(land: Dreamland) -> None:
-    path = note(land, TABS)
-    async with land.awake():
-        await land.dream()
-        (file,) = topics_of(land)
-        land.store.forget(land.directory, file, cause="user")
-        land.pass_time(3600)
-        note(land, BOARD, "reference")
+async def test_an_entry_is_read_once(project: DreamProject) -> None:
+    path = note(project, TABS)
+    async with project.running():
+        await project.dream()
+        (file,) = topics_of(project)
+        project.store.forget(project.directory, file, cause="user")
+        project.pass_time(3600)
+        note(project, BOARD, "reference")
         before = path.read_bytes()
-        await land.dream()
-        assert [one.type for one in topics_of(land).values()] == ["reference"]
-        land.pass_time(DAY)
-        dream = await land.dream()
+        await project.dream()
+        assert [one.type for one in topics_of(project).values()] == ["reference"]
+        project.pass_time(DAY)
+        dream = await project.dream()
     assert dream.summary.files == ()
     assert path.read_bytes() == before, "a dream changes no log"
 
 
-async def test_what_is_added_while_a_dream_reads_is_for_the_next_one(
-    land: Dreamland, monkeypatch: pytest.MonkeyPatch
+async def test_an_entry_added_during_a_dream_is_left_for_the_next(
+    project: DreamProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    note(land, TABS)
+    note(project, TABS)
     read = daily_logs.unread
 
     def late(*given: object) -> daily_logs.UnreadLogs:
-        found = read(*given)  # type: ignore[arg-type]  # handed on
-        note(land, BOARD, "reference")
+        found = read(*given)  # type: ignore[arg-type]  # as given
+        note(project, BOARD, "reference")
         return found
 
-    async with land.awake():
+    async with project.running():
         with monkeypatch.context() as patch:
             patch.setattr(daily_logs, "unread", late)
-            await land.dream()
-        assert [one.type for one in topics_of(land).values()] == ["feedback"]
-        land.pass_time(DAY)
-        await land.dream()
-    assert sorted(one.type or "" for one in topics_of(land).values()) == ["feedback", "reference"]
+            await project.dream()
+        assert [one.type for one in topics_of(project).values()] == ["feedback"]
+        project.pass_time(DAY)
+        await project.dream()
+    assert sorted(one.type or "" for one in topics_of(project).values()) == [
+        "feedback",
+        "reference",
+    ]
 
 
-async def test_a_dream_that_came_to_nothing_has_read_nothing(land: Dreamland) -> None:
-    note(land, TABS)
-    async with land.awake():
-        dream = await land.dream(dry_run=True)
-        assert [one.deed for one in dream.summary.files if one.file != "MEMORY.md"] == ["new"]
-        assert topics_of(land) == {}
-        await land.dream()
-        assert len(topics_of(land)) == 1
-        land.dreamer.undo(land.root)
-        assert topics_of(land) == {}
-        land.pass_time(DAY)
-        await land.dream()
-    assert len(topics_of(land)) == 1
+async def test_a_preview_or_an_undone_dream_has_read_nothing(project: DreamProject) -> None:
+    note(project, TABS)
+    async with project.running():
+        dream = await project.dream(dry_run=True)
+        assert [one.action for one in dream.summary.files if one.file != "MEMORY.md"] == ["new"]
+        assert topics_of(project) == {}
+        await project.dream()
+        assert len(topics_of(project)) == 1
+        project.dreamer.undo(project.root)
+        assert topics_of(project) == {}
+        project.pass_time(DAY)
+        await project.dream()
+    assert len(topics_of(project)) == 1
 
 
-async def test_what_is_said_twice_or_taken_back_is_one_topic(land: Dreamland) -> None:
-    note(land, TABS)
-    note(land, "Always use tabs in Makefiles and in .mk includes. Why: make insists on them.")
-    note(land, "Never mock the clock.")
-    note(land, "Always mock the clock.")
-    async with land.awake():
-        await land.dream()
-    alive = [one for one in land.store.scan(land.directory) if not one.retired]
-    texts = sorted(land.text(one.file).partition("---\n\n")[2].splitlines()[0] for one in alive)
+async def test_a_repeated_or_reversed_statement_is_one_topic(project: DreamProject) -> None:
+    note(project, TABS)
+    note(project, "Always use tabs in Makefiles and in .mk includes. Why: make insists on them.")
+    note(project, "Never mock the clock.")
+    note(project, "Always mock the clock.")
+    async with project.running():
+        await project.dream()
+    alive = [one for one in project.store.scan(project.directory) if not one.retired]
+    texts = sorted(project.text(one.file).partition("---\n\n")[2].splitlines()[0] for one in alive)
     assert texts == ["Always mock the clock.", "Always use tabs in Makefiles."]
 
 
-async def test_what_an_agent_concluded_retires_nothing_that_a_person_said(land: Dreamland) -> None:
-    note(land, "Never mock the clock.")
-    note(land, "Always mock the clock.", trust="agent-concluded")
-    async with land.awake():
-        await land.dream()
-    alive = [one for one in land.store.scan(land.directory) if not one.retired]
+async def test_what_an_agent_concluded_retires_nothing_that_a_person_said(
+    project: DreamProject,
+) -> None:
+    note(project, "Never mock the clock.")
+    note(project, "Always mock the clock.", trust="agent-concluded")
+    async with project.running():
+        await project.dream()
+    alive = [one for one in project.store.scan(project.directory) if not one.retired]
     assert sorted(one.topic.trust for one in alive) == ["agent-concluded", "user-said"]
 
 
-async def test_an_agents_own_lines_count_as_its_own_and_others_are_left(land: Dreamland) -> None:
-    path = note(land, TABS)
+async def test_lines_an_agent_added_are_agent_concluded_and_untyped_ones_are_left(
+    project: DreamProject,
+) -> None:
+    path = note(project, TABS)
     with path.open("a") as log:
         log.write("\n- 10:00 (project, user-said) The launch is on 2027-03-03. Why: legal.\n")
         log.write("- 11:00 the build was slow today\n\nSome prose: always push to main.\n")
-    async with land.awake():
-        await land.dream()
-    found = {one.type: one for one in topics_of(land).values()}
+    async with project.running():
+        await project.dream()
+    found = {one.type: one for one in topics_of(project).values()}
     assert found.keys() == {"feedback", "project"}
     assert (found["project"].trust, found["project"].source) == ("agent-concluded", "")
 
 
-async def test_logs_of_a_time_nobody_remembers_are_read_if_they_are_newer(land: Dreamland) -> None:
-    old = note(land, TABS)
-    land.lock.write_text("1")
-    os.utime(land.lock, (land.now, land.now))
-    os.utime(old, (land.now - 60, land.now - 60))
-    land.pass_time(DAY)
-    note(land, BOARD, "reference")
-    async with land.awake():
-        await land.dream()
-    assert [one.type for one in topics_of(land).values()] == ["reference"]
+async def test_without_a_record_only_logs_newer_than_the_lock_are_read(
+    project: DreamProject,
+) -> None:
+    old = note(project, TABS)
+    project.lock.write_text("1")
+    os.utime(project.lock, (project.now, project.now))
+    os.utime(old, (project.now - 60, project.now - 60))
+    project.pass_time(DAY)
+    note(project, BOARD, "reference")
+    async with project.running():
+        await project.dream()
+    assert [one.type for one in topics_of(project).values()] == ["reference"]
 
 
-async def test_a_model_finds_the_entries_among_its_notes(home: Path) -> None:
-    async with dreaming(home, lambda _: says("Phase: orient\nAll is well.")) as (land, model):
-        note(land, TABS)
-        async with land.awake():
-            dream = await land.dream()
+async def test_a_model_finds_the_entries_among_the_memories(home: Path) -> None:
+    async with dreaming(home, lambda _: says("Phase: orient\nAll is well.")) as (project, model):
+        note(project, TABS)
+        async with project.running():
+            dream = await project.dream()
         assert (dream.state, dream.summary.how) == ("done", "model")
-        told = model.requests[0].body["messages"][0]["content"][0]["text"]
-        assert "[feedback] feedback_always_use_tabs_in_makefiles.md" in told
-        assert len(topics_of(land)) == 1
-        assert isinstance(land.means.mind, DreamModel)
+        opening = model.requests[0].body["messages"][0]["content"][0]["text"]
+        assert "[feedback] feedback_always_use_tabs_in_makefiles.md" in opening
+        assert len(topics_of(project)) == 1
 
 
 # --- how far was read -------------------------------------------------------------------------
@@ -202,7 +209,7 @@ def test_every_log_is_read_once_however_many_there_are(home: Path) -> None:
     assert len(daily_logs.unread(directory, {}, 0.0).entries) == 100
 
 
-def test_a_log_that_somebody_rewrote_is_read_from_its_beginning(home: Path) -> None:
+def test_a_rewritten_log_is_read_from_its_start(home: Path) -> None:
     directory = directory_with(home, 2)
     marks = daily_logs.unread(directory, None, 0.0).marks
     newest = max(marks)
@@ -214,7 +221,7 @@ def test_a_log_that_somebody_rewrote_is_read_from_its_beginning(home: Path) -> N
     assert marks[newest].sha256 != version_of(path.read_bytes())
 
 
-def test_what_is_no_log_is_passed_over(home: Path) -> None:
+def test_other_files_among_the_logs_are_ignored(home: Path) -> None:
     directory = directory_with(home, 1)
     logs = Path(directory.path, "logs")
     (logs / "9999").mkdir()

@@ -1,4 +1,4 @@
-"""A dream from the lock to the last word: nothing is lost, everything can be taken back."""
+"""A dream from the lock to its end: nothing is lost, everything can be undone."""
 
 import json
 import os
@@ -12,13 +12,14 @@ from anyio import from_thread
 from structlog.testing import capture_logs
 
 from memoryd.base.errors import NotFound
-from memoryd.dreams import run as dream_run
-from memoryd.dreams import steps
+from memoryd.base.events import DreamFinished
+from memoryd.dreams.consolidate import Consolidation
+from memoryd.dreams.progress import DreamProgress
 from memoryd.memories.rules import topics
 from tests.support.dream_fixtures import (
     DAY,
     NOW,
-    Dreamland,
+    DreamProject,
     data_of,
     memory_text,
     stamps,
@@ -27,108 +28,110 @@ from tests.support.dream_fixtures import (
 
 
 @pytest.fixture
-def land(home: Path) -> Iterator[Dreamland]:
-    made = Dreamland(home)
+def project(home: Path) -> Iterator[DreamProject]:
+    made = DreamProject(home)
     yield made
-    made.state.close()
+    made.database.close()
 
 
 # --- by rules -----------------------------------------------------------------------------------
 
 
-async def test_a_dream_by_rules_merges_and_says_what_it_did(land: Dreamland) -> None:
-    two_of_a_kind(land)
-    async with land.awake():
-        dream = await land.dream()
+async def test_a_dream_by_rules_merges_and_says_what_it_did(project: DreamProject) -> None:
+    two_of_a_kind(project)
+    async with project.running():
+        dream = await project.dream()
     assert dream.state == "done"
-    assert {one.file: one.deed for one in dream.summary.files} == {
+    assert {one.file: one.action for one in dream.summary.files} == {
         "a.md": "changed",
         "b.md": "retired",
         "MEMORY.md": "index",
     }
-    assert "supersedes: b.md" in land.text("a.md")
-    assert "b.md" not in land.index()
-    assert [one.file for one in land.store.scan(land.directory) if one.retired] == ["b.md"]
-    causes = [one.cause for one in land.history.versions(land.directory.path, "a.md")]
+    assert "supersedes: b.md" in project.text("a.md")
+    assert "b.md" not in project.index()
+    assert [one.file for one in project.store.scan(project.directory) if one.retired] == ["b.md"]
+    causes = [one.cause for one in project.versions.versions(project.directory.path, "a.md")]
     assert causes == ["dream", "outside"]
 
 
-async def test_what_a_dream_rewords_does_not_look_younger(land: Dreamland) -> None:
-    two_of_a_kind(land)
-    async with land.awake():
-        await land.dream()
-    assert stamps(land.memory)["a.md"] == NOW - 3 * DAY
+async def test_a_rewritten_memory_keeps_its_time(project: DreamProject) -> None:
+    two_of_a_kind(project)
+    async with project.running():
+        await project.dream()
+    assert stamps(project.memory)["a.md"] == NOW - 3 * DAY
 
 
-async def test_a_second_dream_right_after_changes_nothing(land: Dreamland) -> None:
-    two_of_a_kind(land)
-    land.remember("d.md", "The demo is tomorrow.", type="project", age_days=20)
-    land.remember("My Notes.md", "no header here", name="")
-    async with land.awake():
-        await land.dream()
-        before, times = land.tree(), stamps(land.memory)
-        dream = await land.dream()
+async def test_a_second_dream_right_after_changes_nothing(project: DreamProject) -> None:
+    two_of_a_kind(project)
+    project.remember("d.md", "The demo is tomorrow.", type="project", age_days=20)
+    project.remember("My Notes.md", "no header here", name="")
+    async with project.running():
+        await project.dream()
+        before, times = project.tree(), stamps(project.memory)
+        dream = await project.dream()
     assert (dream.state, dream.summary.files) == ("done", ())
-    assert (land.tree(), stamps(land.memory)) == (before, times)
+    assert (project.tree(), stamps(project.memory)) == (before, times)
 
 
-async def test_dates_are_counted_from_when_they_were_written(land: Dreamland) -> None:
-    land.remember("d.md", "The demo is tomorrow.", type="project", age_days=20)
-    async with land.awake():
-        await land.dream()
+async def test_dates_are_counted_from_when_they_were_written(project: DreamProject) -> None:
+    project.remember("d.md", "The demo is tomorrow.", type="project", age_days=20)
+    async with project.running():
+        await project.dream()
     day = datetime.fromtimestamp(NOW - 19 * DAY).astimezone().date()
-    assert f"The demo is {day.isoformat()}." in land.text("d.md")
+    assert f"The demo is {day.isoformat()}." in project.text("d.md")
 
 
-async def test_pointers_and_long_lines_are_mended_and_a_persons_order_stays(
-    land: Dreamland,
+async def test_pointers_and_long_lines_are_fixed_and_a_persons_order_stays(
+    project: DreamProject,
 ) -> None:
-    land.remember("a.md", "Use tabs.", name="Tabs")
-    land.remember("b.md", "Use black.", name="Black")
+    project.remember("a.md", "Use tabs.", name="Tabs")
+    project.remember("b.md", "Use black.", name="Black")
     long = "- [Tabs](a.md) — " + "many words " * 30
-    (land.memory / "MEMORY.md").write_text(f"# Style\n\n{long}\n\n- [Gone](gone.md) — old\n")
-    async with land.awake():
-        await land.dream()
-    lines = land.index().splitlines()
+    (project.memory / "MEMORY.md").write_text(f"# Style\n\n{long}\n\n- [Gone](gone.md) — old\n")
+    async with project.running():
+        await project.dream()
+    lines = project.index().splitlines()
     assert lines[0] == "# Style"
     assert "- [Tabs](a.md) — what it is about" in lines
     assert "- [Black](b.md) — what it is about" in lines
-    assert "gone.md" not in land.index()
+    assert "gone.md" not in project.index()
 
 
-async def test_what_cannot_be_mended_is_flagged_and_left(land: Dreamland) -> None:
-    land.remember("empty.md", "")
-    land.remember("long.md", "word " * 2000)
-    async with land.awake():
-        dream = await land.dream()
+async def test_what_cannot_be_fixed_is_flagged_and_left(project: DreamProject) -> None:
+    project.remember("empty.md", "")
+    project.remember("long.md", "word " * 2000)
+    async with project.running():
+        dream = await project.dream()
     concerns = {one.file: one.concern for one in dream.summary.flags}
     assert concerns == {"empty.md": "empty", "long.md": "too long for recall"}
     assert not [one for one in dream.summary.files if one.file != "MEMORY.md"]
 
 
-async def test_a_file_that_cannot_be_copied_keeps_its_line_and_its_bytes(land: Dreamland) -> None:
-    two_of_a_kind(land)
-    linked = land.remember("linked.md", "Two names.", name="Linked")
-    os.link(linked, land.home / "other-name")
-    land.store.repair(land.directory)
-    line = next(line for line in land.index().splitlines() if "linked.md" in line)
-    async with land.awake():
-        await land.dream()
-        assert line in land.index().splitlines()
-        before = land.tree()
-        await land.dream()
-    assert land.tree() == before
+async def test_a_file_that_cannot_be_copied_keeps_its_line_and_its_bytes(
+    project: DreamProject,
+) -> None:
+    two_of_a_kind(project)
+    linked = project.remember("linked.md", "Two names.", name="Linked")
+    os.link(linked, project.home / "other-name")
+    project.store.repair(project.directory)
+    line = next(line for line in project.index().splitlines() if "linked.md" in line)
+    async with project.running():
+        await project.dream()
+        assert line in project.index().splitlines()
+        before = project.tree()
+        await project.dream()
+    assert project.tree() == before
 
 
-async def test_secrets_in_a_merged_text_are_masked(land: Dreamland) -> None:
+async def test_secrets_in_a_merged_text_are_masked(project: DreamProject) -> None:
     token = "ghp_" + "x7Kp2LmQ9vRt4WzB8nYc3HdF6jSg1TaE5uQo"
-    land.remember("a.md", "Use pnpm for installs.\n\n**Why:** one lock file.")
-    land.remember("b.md", f"Use pnpm for installs.\n\nThe token is {token}.")
-    async with land.awake():
-        dream = await land.dream()
-    kept = next(one for one in dream.summary.files if one.deed == "changed")
+    project.remember("a.md", "Use pnpm for installs.\n\n**Why:** one lock file.")
+    project.remember("b.md", f"Use pnpm for installs.\n\nThe token is {token}.")
+    async with project.running():
+        dream = await project.dream()
+    kept = next(one for one in dream.summary.files if one.action == "changed")
     assert dream.state == "done"
-    assert token not in land.text(kept.file)
+    assert token not in project.text(kept.file)
     assert token not in kept.diff
 
 
@@ -136,7 +139,7 @@ async def test_secrets_in_a_merged_text_are_masked(land: Dreamland) -> None:
 
 
 def facts_below(folder: Path) -> dict[str, tuple[int, ...]]:
-    """What the system knows of every file and folder; the time of change nobody can put back."""
+    """Metadata of every file and folder, with the change time, which cannot be set back."""
     found = {str(path): path.lstat() for path in (folder, *folder.rglob("*"))}
     return {
         path: (one.st_ino, one.st_mode, one.st_size, one.st_mtime_ns, one.st_ctime_ns)
@@ -144,160 +147,162 @@ def facts_below(folder: Path) -> dict[str, tuple[int, ...]]:
     }
 
 
-async def test_a_dry_run_shows_the_diff_and_changes_nothing(land: Dreamland) -> None:
-    two_of_a_kind(land)
-    land.lock.write_text("999999999")
-    os.utime(land.lock, (NOW - 2 * DAY, NOW - 2 * DAY))
-    before = facts_below(land.home / ".claude")
-    async with land.awake():
-        status = land.dreamer.status(land.root)
-        dream = await land.dream(dry_run=True)
+async def test_a_dry_run_shows_the_diff_and_changes_nothing(project: DreamProject) -> None:
+    two_of_a_kind(project)
+    project.lock.write_text("999999999")
+    os.utime(project.lock, (NOW - 2 * DAY, NOW - 2 * DAY))
+    before = facts_below(project.home / ".claude")
+    async with project.running():
+        status = project.dreamer.status(project.root)
+        dream = await project.dream(dry_run=True)
         assert (dream.state, dream.cause) == ("previewed", "dry-run")
         assert "+supersedes: b.md" in next(one.diff for one in dream.summary.files)
-        assert facts_below(land.home / ".claude") == before
-        assert land.state.run("select count(*) from versions") == [(0,)]
-        assert land.copies() == []
+        assert facts_below(project.home / ".claude") == before
+        assert project.database.run("select count(*) from versions") == [(0,)]
+        assert project.copies() == []
         with pytest.raises(NotFound):
-            land.dreamer.undo(land.root)
-        assert land.dreamer.status(land.root) == status
+            project.dreamer.undo(project.root)
+        assert project.dreamer.status(project.root) == status
 
 
-async def test_undo_brings_back_every_byte_and_every_time(land: Dreamland) -> None:
-    two_of_a_kind(land)
-    land.remember("d.md", "The demo is tomorrow.", type="project")
-    (land.memory / "MEMORY.md").write_text("# A person's heading\r\n\n- [Old](a.md) no dash\n")
-    before, times = land.tree(), stamps(land.memory)
+async def test_undo_restores_every_byte_and_every_time(project: DreamProject) -> None:
+    two_of_a_kind(project)
+    project.remember("d.md", "The demo is tomorrow.", type="project")
+    (project.memory / "MEMORY.md").write_text("# A person's heading\r\n\n- [Old](a.md) no dash\n")
+    before, times = project.tree(), stamps(project.memory)
     times.pop("MEMORY.md")
-    async with land.awake():
-        await land.dream()
-        assert land.tree() != before
-        undone = land.dreamer.undo(land.root)
+    async with project.running():
+        await project.dream()
+        assert project.tree() != before
+        undone = project.dreamer.undo(project.root)
         assert undone.left == []
-        assert land.tree() == before
-        assert times.items() <= stamps(land.memory).items()
-        assert land.dreamer.past(land.root, 5)[0].state == "undone"
+        assert project.tree() == before
+        assert times.items() <= stamps(project.memory).items()
+        assert project.dreamer.past(project.root, 5)[0].state == "undone"
         with pytest.raises(NotFound):
-            land.dreamer.undo(land.root)
+            project.dreamer.undo(project.root)
 
 
-async def test_an_undone_dream_is_not_dreamt_again_the_same_night(land: Dreamland) -> None:
-    two_of_a_kind(land)
-    land.have_sessions(9)
-    async with land.awake():
-        await land.dream()
-        land.dreamer.undo(land.root)
-        assert land.dreamer.status(land.root).gate == "hours"
+async def test_an_undone_dream_is_not_repeated_the_same_night(project: DreamProject) -> None:
+    two_of_a_kind(project)
+    project.have_sessions(9)
+    async with project.running():
+        await project.dream()
+        project.dreamer.undo(project.root)
+        assert project.dreamer.status(project.root).gate == "hours"
 
 
-async def test_undo_leaves_what_somebody_changed_since_and_names_it(land: Dreamland) -> None:
-    two_of_a_kind(land)
-    land.remember("d.md", "The demo is tomorrow.", type="project")
-    before = land.text("a.md")
-    async with land.awake():
-        await land.dream()
-        (land.memory / "d.md").write_text("mine now\n")
-        undone = land.dreamer.undo(land.root)
+async def test_undo_leaves_files_changed_since_and_names_them(project: DreamProject) -> None:
+    two_of_a_kind(project)
+    project.remember("d.md", "The demo is tomorrow.", type="project")
+    before = project.text("a.md")
+    async with project.running():
+        await project.dream()
+        (project.memory / "d.md").write_text("mine now\n")
+        undone = project.dreamer.undo(project.root)
     assert undone.left == ["d.md"]
     assert "a.md" in undone.restored
-    assert land.text("a.md") == before
-    assert land.text("d.md") == "mine now\n"
-    assert "b.md" in land.index()
+    assert project.text("a.md") == before
+    assert project.text("d.md") == "mine now\n"
+    assert "b.md" in project.index()
 
 
-async def test_what_a_person_added_to_the_index_survives_an_undo(land: Dreamland) -> None:
-    two_of_a_kind(land)
-    before = land.index()
-    async with land.awake():
-        await land.dream()
-        (land.memory / "MEMORY.md").write_text(f"# Mine\n\n{land.index()}")
-        assert land.dreamer.undo(land.root).left == []
-    heading, _, rest = land.index().partition("\n\n")
+async def test_what_a_person_added_to_the_index_survives_an_undo(project: DreamProject) -> None:
+    two_of_a_kind(project)
+    before = project.index()
+    async with project.running():
+        await project.dream()
+        (project.memory / "MEMORY.md").write_text(f"# Mine\n\n{project.index()}")
+        assert project.dreamer.undo(project.root).left == []
+    heading, _, rest = project.index().partition("\n\n")
     assert heading == "# Mine"
     assert sorted(rest.splitlines()) == sorted(before.splitlines())
 
 
-async def test_an_editor_during_the_dream_keeps_its_text_and_nothing_is_taken_from_others(
-    land: Dreamland, monkeypatch: pytest.MonkeyPatch
+async def test_a_file_edited_during_the_dream_is_left_alone_and_no_words_are_removed(
+    project: DreamProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    two_of_a_kind(land)
-    land.remember("d.md", "The demo is tomorrow.", type="project")
-    land.remember("e.md", "The party is tomorrow.", type="project", name="Party")
+    two_of_a_kind(project)
+    project.remember("d.md", "The demo is tomorrow.", type="project")
+    project.remember("e.md", "The party is tomorrow.", type="project", name="Party")
     mine = memory_text("An editor wrote this meanwhile.")
-    conclude = dream_run.DreamRun._conclude
+    conclude = Consolidation._conclude
 
-    def after_an_edit(run: Any, stage: Any) -> None:
-        (land.memory / "a.md").write_text(mine)
-        conclude(run, stage)
+    def after_an_edit(consolidation: Consolidation, run: Any, copy: Any) -> None:
+        (project.memory / "a.md").write_text(mine)
+        conclude(consolidation, run, copy)
 
-    monkeypatch.setattr(dream_run.DreamRun, "_conclude", after_an_edit)
-    async with land.awake():
-        dream = await land.dream()
+    monkeypatch.setattr(Consolidation, "_conclude", after_an_edit)
+    async with project.running():
+        dream = await project.dream()
     assert dream.state == "done"
-    assert land.text("a.md") == mine
-    # Changes that take words away are held back with it: the words may have moved to a.md.
+    assert project.text("a.md") == mine
+    # Changes that remove words are skipped too: the words may have moved to a.md.
     assert set(dream.summary.left_alone) == {"a.md", "d.md", "e.md"}
-    assert "tomorrow" in land.text("d.md")
-    assert "b.md" in land.index()
+    assert "tomorrow" in project.text("d.md")
+    assert "b.md" in project.index()
 
 
 async def test_a_memory_saved_during_the_dream_keeps_its_place_in_the_index(
-    land: Dreamland, monkeypatch: pytest.MonkeyPatch
+    project: DreamProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    two_of_a_kind(land)
-    conclude = dream_run.DreamRun._conclude
+    two_of_a_kind(project)
+    conclude = Consolidation._conclude
 
-    def after_a_save(run: Any, stage: Any) -> None:
+    def after_a_save(consolidation: Consolidation, run: Any, copy: Any) -> None:
         fresh = topics.Topic(name="Fresh", description="new", type="user", body="Knows Go.")
-        land.store.save(land.directory, fresh, cause="extraction")
-        conclude(run, stage)
+        project.store.save(project.directory, fresh, cause="extraction")
+        conclude(consolidation, run, copy)
 
-    monkeypatch.setattr(dream_run.DreamRun, "_conclude", after_a_save)
-    async with land.awake():
-        dream = await land.dream()
+    monkeypatch.setattr(Consolidation, "_conclude", after_a_save)
+    async with project.running():
+        dream = await project.dream()
         assert dream.summary.left_alone == ()
-        assert "user_fresh.md" in land.index()
-        assert "b.md" not in land.index()
-        assert land.dreamer.undo(land.root).left == []
-    assert "user_fresh.md" in land.index()
-    assert "b.md" in land.index()
+        assert "user_fresh.md" in project.index()
+        assert "b.md" not in project.index()
+        assert project.dreamer.undo(project.root).left == []
+    assert "user_fresh.md" in project.index()
+    assert "b.md" in project.index()
 
 
 async def test_a_dream_by_rules_can_be_stopped_too(
-    land: Dreamland, monkeypatch: pytest.MonkeyPatch
+    project: DreamProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    two_of_a_kind(land)
-    land.remember("d.md", "The demo is tomorrow.", type="project")
-    before = land.tree()
-    wrote = steps.DreamProgress.wrote
+    two_of_a_kind(project)
+    project.remember("d.md", "The demo is tomorrow.", type="project")
+    before = project.tree()
+    on_change = DreamProgress.on_change
 
-    def then_stop(progress: steps.DreamProgress, change: Any) -> None:
-        wrote(progress, change)
-        run = land.dreamer._current
+    def then_stop(progress: DreamProgress, change: Any) -> None:
+        on_change(progress, change)
+        run = project.dreamer._current
         assert run is not None
         from_thread.run_sync(run.stop)
 
-    monkeypatch.setattr(steps.DreamProgress, "wrote", then_stop)
-    async with land.awake():
-        dream = await land.dream()
-    assert (dream.state, land.tree()) == ("stopped", before)
-    assert [event["file"] for event in data_of(land.events, "dream/file")] == ["a.md"]
-    assert not land.lock.exists()
+    monkeypatch.setattr(DreamProgress, "on_change", then_stop)
+    async with project.running():
+        dream = await project.dream()
+    assert (dream.state, project.tree()) == ("stopped", before)
+    assert [event["file"] for event in data_of(project.events, "dream/file")] == ["a.md"]
+    assert not project.lock.exists()
 
 
-# --- what is told -------------------------------------------------------------------------------
+# --- announcements ------------------------------------------------------------------------------
 
 
-async def test_the_log_of_one_dream_reads_like_a_story_and_quotes_nothing(land: Dreamland) -> None:
-    two_of_a_kind(land)
+async def test_the_log_of_a_dream_names_every_step_and_quotes_nothing(
+    project: DreamProject,
+) -> None:
+    two_of_a_kind(project)
     with capture_logs() as lines:
-        async with land.awake():
-            await land.dream()
-    told = [
+        async with project.running():
+            await project.dream()
+    steps = [
         (line["event"], line.get("phase") or line.get("file") or line.get("state"))
         for line in lines
         if line["event"].startswith("dream-")
     ]
-    assert told == [
+    assert steps == [
         ("dream-started", None),
         ("dream-phase", "orient"),
         ("dream-phase", "gather"),
@@ -310,45 +315,62 @@ async def test_the_log_of_one_dream_reads_like_a_story_and_quotes_nothing(land: 
         ("dream-finished", "done"),
     ]
     first = {key: lines[0][key] for key in ("project", "dream", "how", "cause", "memories")}
-    assert list(first.values()) == [land.root, 1, "embedded", "asked", 3]
-    deeds = [line["deed"] for line in lines if line["event"] == "dream-applied"]
-    assert deeds == ["changed", "retired", "index"]
-    last = {name for name in lines[-1] if name not in {"event", "log_level", "seconds"}}
-    assert last == {"dream", "project", "state", "changed", "retired"}  # nothing that is 0 or empty
+    assert list(first.values()) == [project.root, 1, "embedded", "asked", 3]
+    actions = [line["action"] for line in lines if line["event"] == "dream-applied"]
+    assert actions == ["changed", "retired", "index"]
+    last = {key: lines[-1][key] for key in ("project", "dream", "state", "changed", "retired")}
+    assert list(last.values()) == [project.root, 1, "done", 1, 1]
     assert "pnpm" not in json.dumps(lines)
 
 
-async def test_a_dream_that_is_not_applied_names_no_file_as_changed(land: Dreamland) -> None:
-    two_of_a_kind(land)
+async def test_a_preview_logs_no_file_as_applied(project: DreamProject) -> None:
+    two_of_a_kind(project)
     with capture_logs() as lines:
-        async with land.awake():
-            await land.dream(dry_run=True)
+        async with project.running():
+            await project.dream(dry_run=True)
     events = [line["event"] for line in lines]
     assert "dream-file" in events
     assert "dream-applied" not in events
 
 
-async def test_the_events_tell_the_same(land: Dreamland) -> None:
-    two_of_a_kind(land)
-    async with land.awake():
-        dream = await land.dream()
-    assert [kind for kind in land.kinds() if kind.startswith("dream/")] == [
+async def test_the_events_are_the_same(project: DreamProject) -> None:
+    two_of_a_kind(project)
+    async with project.running():
+        dream = await project.dream()
+    assert [kind for kind in project.kinds() if kind.startswith("dream/")] == [
         "dream/started",
         *["dream/phase"] * 3,
         "dream/file",
         "dream/phase",
         "dream/finished",
     ]
-    for event in land.events:
-        assert event.project == land.root
-    finished = data_of(land.events, "dream/finished")[0]
+    for event in project.events:
+        assert event.project == project.root
+    finished = data_of(project.events, "dream/finished")[0]
     assert (finished["dream"], finished["changed"], finished["retired"]) == (dream.id, 1, 1)
 
 
-async def test_status_of_all_projects_says_what_is_next(land: Dreamland) -> None:
-    two_of_a_kind(land)
-    async with land.awake():
-        await land.dream()
-        (status,) = land.dreamer.statuses()
-    assert status.project == land.root
-    assert "not now: the last dream was less than an hour ago; may dream after" in status.message
+async def test_the_end_is_announced_when_a_client_may_undo_the_dream(
+    project: DreamProject,
+) -> None:
+    two_of_a_kind(project)
+    copies: list[list[str]] = []
+
+    def on_end(_event: DreamFinished) -> None:
+        project.dreamer.undo(project.root)
+        copies.append(project.copies())
+
+    project.notices.on(DreamFinished, on_end)
+    before = project.tree()
+    async with project.running():
+        dream = await project.dream()
+    assert (dream.state, project.tree(), copies) == ("undone", before, [[]])
+
+
+async def test_status_of_all_projects_says_what_is_next(project: DreamProject) -> None:
+    two_of_a_kind(project)
+    async with project.running():
+        await project.dream()
+        (status,) = project.dreamer.statuses()
+    assert status.project == project.root
+    assert "not now: the last dream was less than an hour ago; next dream after" in status.message

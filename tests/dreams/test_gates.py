@@ -1,4 +1,4 @@
-"""Each gate says open or why not, and none stays shut for ever."""
+"""Each gate is open or says why not, and none stays closed for ever."""
 
 import pytest
 from hypothesis import given
@@ -31,12 +31,12 @@ def test_before_the_hours_have_passed_it_says_when_it_opens() -> None:
 
 
 @pytest.mark.parametrize("stamped", [NOW + 1, NOW + 400 * DAY])
-def test_a_time_stamp_from_the_future_is_not_believed(stamped: float) -> None:
+def test_a_time_stamp_from_the_future_is_ignored(stamped: float) -> None:
     assert hours_gate(Clock(NOW, stamped=stamped), 24).is_open
     assert not hours_gate(Clock(NOW, stamped=stamped, recorded=NOW - HOUR), 24).is_open
 
 
-def test_a_clock_that_leaps_ahead_does_not_bring_a_second_dream() -> None:
+def test_a_clock_that_jumps_ahead_does_not_allow_a_second_dream() -> None:
     leapt = Clock(NOW + 400 * DAY, stamped=NOW, recorded=NOW, real_seconds_since=2 * HOUR)
     gate = hours_gate(leapt, 24)
     assert not gate.is_open
@@ -53,33 +53,41 @@ def test_a_stamp_of_zero_is_long_ago() -> None:
 
 
 def test_sessions_are_counted() -> None:
-    assert sessions_gate(5, 5).is_open
-    assert sessions_gate(4, 5).reason == "4 of 5 sessions since the last dream"
+    assert sessions_gate(5, 5, has_dreamt=True).is_open
+    gate = sessions_gate(4, 5, has_dreamt=True)
+    assert (gate.is_open, gate.reason) == (False, "4 of 5 sessions since the last dream")
+
+
+def test_before_the_first_dream_the_gate_does_not_speak_of_a_last_one() -> None:
+    gate = sessions_gate(0, 5, has_dreamt=False)
+    assert gate.reason == "0 of 5 sessions before the first dream"
+    assert gate.message == "no dream yet; the first one starts after 5 sessions (0 so far)"
+    assert logs_gate(0, has_dreamt=False).reason == "no daily log yet"
 
 
 def test_in_log_mode_logs_are_counted() -> None:
-    assert logs_gate(1).is_open
-    assert logs_gate(0).reason == "0 daily logs since the last dream"
+    assert logs_gate(1, has_dreamt=True).is_open
+    assert logs_gate(0, has_dreamt=True).reason == "no daily log since the last dream"
 
 
-def test_after_failures_the_rest_grows_to_a_day() -> None:
+def test_the_rest_after_failures_grows_to_a_day() -> None:
     hours = [1, 2, 4, 8, 16, 24, 24]
     for failures, rest in enumerate(hours, start=1):
-        gate = rest_gate(NOW, 24, failures, NOW, was_meant=False)
+        gate = rest_gate(NOW, 24, failures, NOW, was_deliberate=False)
         assert gate.opens_at == NOW + rest * HOUR
-    assert rest_gate(NOW, 24, 1, NOW - HOUR, was_meant=False).is_open
-    assert rest_gate(NOW, 24, 0, None, was_meant=False).is_open
+    assert rest_gate(NOW, 24, 1, NOW - HOUR, was_deliberate=False).is_open
+    assert rest_gate(NOW, 24, 0, None, was_deliberate=False).is_open
 
 
-def test_what_somebody_meant_to_end_rests_as_long_as_a_dream() -> None:
-    assert rest_gate(NOW, 24, 1, NOW, was_meant=True).opens_at == NOW + DAY
+def test_the_rest_after_a_stop_or_a_refusal_is_min_hours() -> None:
+    assert rest_gate(NOW, 24, 1, NOW, was_deliberate=True).opens_at == NOW + DAY
 
 
 def test_a_failure_in_the_future_stops_nothing() -> None:
-    assert rest_gate(NOW, 24, 9, NOW + 400 * DAY, was_meant=False).is_open
+    assert rest_gate(NOW, 24, 9, NOW + 400 * DAY, was_deliberate=False).is_open
 
 
-def test_sessions_are_looked_through_at_most_every_ten_minutes() -> None:
+def test_sessions_are_counted_at_most_every_ten_minutes() -> None:
     assert scan_is_due(None, NOW)
     assert not scan_is_due(NOW - 599, NOW)
     assert scan_is_due(NOW - 600, NOW)

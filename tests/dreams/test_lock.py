@@ -1,4 +1,4 @@
-"""Exactly one dreams, and a dream that came to nothing leaves no trace in the lock's time."""
+"""Only one process holds the lock, and a failed dream leaves no trace in the lock's time."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memoryd.dreams import lock
-from memoryd.dreams.lock import Before, ConsolidateLock, Holder, holder_is_stale
+from memoryd.dreams.lock import ConsolidateLock, Holder, LockState, holder_is_stale
 from memoryd.system import processes
 
 NOW = 1_800_000_000.0
@@ -45,7 +45,7 @@ def test_a_free_lock_is_taken_and_names_us(path: str) -> None:
     assert Path(path).stat().st_mtime == NOW
 
 
-def test_a_dream_that_failed_gives_the_old_time_back(path: str) -> None:
+def test_a_failed_dream_restores_the_old_time(path: str) -> None:
     written(path, "999999999", NOW - 90_000)
     taken = ConsolidateLock.take(path, NOW)
     assert taken is not None
@@ -53,7 +53,7 @@ def test_a_dream_that_failed_gives_the_old_time_back(path: str) -> None:
     assert (Path(path).read_text(), Path(path).stat().st_mtime) == ("999999999", NOW - 90_000)
 
 
-def test_a_file_that_was_not_there_before_is_gone_after_a_failure(path: str) -> None:
+def test_a_new_lock_file_is_removed_after_a_failure(path: str) -> None:
     taken = ConsolidateLock.take(path, NOW)
     assert taken is not None
     taken.roll_back()
@@ -69,7 +69,7 @@ def test_a_living_holder_is_respected_for_an_hour(path: str, stranger: int) -> N
     taken.roll_back()
 
 
-FRESH = Before(existed=True, body="7", modified=NOW - 60)
+FRESH = LockState(existed=True, body="7", modified=NOW - 60)
 
 
 @pytest.mark.parametrize(
@@ -77,14 +77,18 @@ FRESH = Before(existed=True, body="7", modified=NOW - 60)
     [
         (Holder(7, True, NOW - 500), NOW, False),
         (Holder(7, False, None), NOW, True),
-        (Holder(7, True, NOW - 10), NOW, True),  # began after the file was written: recycled
+        (
+            Holder(7, True, NOW - 10),
+            NOW,
+            True,
+        ),  # started after the file was written
         (Holder(7, True, None), NOW, False),
         (Holder(7, True, NOW - 500), NOW + 3600, True),
         (Holder(7, True, NOW - 500), NOW - 864_000, True),  # the clock went back ten days
         (Holder(7, True, NOW - 500), NOW + 400 * 86_400, True),
     ],
 )
-def test_who_still_holds_it(holder: Holder, now: float, stale: bool) -> None:
+def test_which_holders_are_stale(holder: Holder, now: float, stale: bool) -> None:
     assert holder_is_stale(FRESH, holder, now) is stale
 
 
@@ -115,7 +119,7 @@ TAKER = (
 )
 
 
-def test_of_twenty_at_once_exactly_one_gets_it_in_every_one_of_sixty_rounds(
+def test_of_twenty_processes_exactly_one_gets_the_lock_every_time(
     tmp_path: Path,
 ) -> None:
     names = [f"{kind}{number}" for kind in ("stale", "none") for number in range(60)]
@@ -139,7 +143,7 @@ def test_of_twenty_at_once_exactly_one_gets_it_in_every_one_of_sixty_rounds(
     assert winners == [1] * 120
 
 
-def test_a_killed_holder_leaves_what_its_successor_can_bring_back(path: str) -> None:
+def test_the_lock_of_a_killed_holder_can_be_restored(path: str) -> None:
     written(path, "999999999", NOW - 90_000)
     command = [sys.executable, "-c", TAKER, path]
     with subprocess.Popen(
@@ -151,21 +155,21 @@ def test_a_killed_holder_leaves_what_its_successor_can_bring_back(path: str) -> 
         taker.stdin.flush()
         assert taker.stdout.readline() == "1\n"
         taker.send_signal(signal.SIGKILL)
-    lock.bring_back(path, Before(existed=True, body="999999999", modified=NOW - 90_000))
+    lock.restore_lock(path, LockState(existed=True, body="999999999", modified=NOW - 90_000))
     assert Path(path).stat().st_mtime == NOW - 90_000
     assert ConsolidateLock.take(path, NOW) is not None
 
 
-def test_who_froze_for_over_an_hour_and_lost_the_lock_notices(path: str) -> None:
-    frozen = ConsolidateLock.take(path, time.time())
-    assert frozen is not None
+def test_a_process_suspended_for_over_an_hour_knows_that_it_lost_the_lock(path: str) -> None:
+    suspended = ConsolidateLock.take(path, time.time())
+    assert suspended is not None
     old = time.time() - 4000
     os.utime(path, (old, old))
     second = ConsolidateLock.take(path, time.time())
     assert second is not None
     assert second.is_ours()
-    assert not frozen.is_ours()
-    frozen.roll_back()
+    assert not suspended.is_ours()
+    suspended.roll_back()
     assert second.is_ours()
     second.finish(NOW)
 
@@ -181,7 +185,7 @@ def test_a_link_in_its_place_is_not_followed(path: str, tmp_path: Path) -> None:
     assert not target.exists()
 
 
-def test_a_recycled_number_is_told_from_its_first_owner(path: str, stranger: int) -> None:
+def test_a_recycled_pid_is_not_the_holder(path: str, stranger: int) -> None:
     started = processes.process_started(stranger)
     assert started is not None
     assert abs(started - time.time()) < 600
@@ -192,7 +196,7 @@ def test_a_recycled_number_is_told_from_its_first_owner(path: str, stranger: int
     taken.roll_back()
 
 
-# A process tree of its own, in which the next number can be chosen.
+# A process tree of its own, in which the next PID can be chosen.
 RECYCLER = """
 import os, sys, time
 from pathlib import Path
@@ -203,10 +207,10 @@ def holder():
     ConsolidateLock.take(path, time.time())
     os._exit(0)  # the lock names it still
 
-def child(deed):
+def child(action):
     pid = os.fork()
     if pid == 0:
-        deed()
+        action()
     return pid
 
 path, judged_stale, recycled = sys.argv[1], 0, 0
@@ -231,14 +235,14 @@ print(recycled, judged_stale)
 """
 
 
-def test_a_hundred_recycled_numbers_hold_nothing(path: str) -> None:
+def test_a_hundred_recycled_pids_hold_nothing(path: str) -> None:
     Path(path).parent.mkdir()
     spaces = ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
     command = ["unshare", *spaces, sys.executable, "-c", RECYCLER, path]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     except FileNotFoundError:
-        pytest.skip("there is no unshare here")
+        pytest.skip("unshare is not installed")
     if "unshare: " in done.stderr or "ns_last_pid" in done.stderr:
-        pytest.skip("this machine does not let us choose numbers for processes")
+        pytest.skip("this machine does not let us choose PIDs")
     assert done.stdout == "100 100\n", done.stderr

@@ -1,4 +1,4 @@
-"""A model dreams in a copy, behind a guard that does not trust it."""
+"""A model dreams in a working copy, behind a guard that does not trust it."""
 
 import os
 import threading
@@ -14,10 +14,12 @@ import pytest
 from memoryd.agent.rules.limits import RunLimits
 from memoryd.base.config import Budget, Credentials, Price, Secret
 from memoryd.base.errors import NotFound, Unavailable
-from memoryd.dreams.steps import PHASES, DreamModel
+from memoryd.dreams.progress import PHASES
+from memoryd.dreams.steps import DreamModel
+from memoryd.dreams.working_copy import COPIES_KEPT
 from memoryd.llm.anthropic_client import AnthropicProvider, endpoint_at
 from memoryd.llm.guards import MeteredProvider
-from tests.support.dream_fixtures import DAY, NOW, Dreamland, data_of, memory_text, stamps, until
+from tests.support.dream_fixtures import DAY, NOW, DreamProject, data_of, memory_text, stamps, until
 from tests.support.fake_ledger import MemoryLedger
 from tests.support.scripted_model import (
     Call,
@@ -34,7 +36,7 @@ from tests.support.scripted_model import (
 
 
 class Hanging:
-    """Gives these replies, and then none for ever."""
+    """Gives these replies, then hangs."""
 
     def __init__(self, replies: Sequence[Reply]) -> None:
         self._replies = iter(replies)
@@ -48,8 +50,8 @@ class Hanging:
 
 
 @asynccontextmanager
-async def dreaming(home: Path, script: Script) -> AsyncIterator[tuple[Dreamland, ScriptedModel]]:
-    """A dreamer whose mind is a scripted model behind the real SDK."""
+async def dreaming(home: Path, script: Script) -> AsyncIterator[tuple[DreamProject, ScriptedModel]]:
+    """A dreamer with a scripted model behind the real SDK."""
     with ScriptedModel(script) as server:
         credentials = Credentials(api_key=Secret("sk-ant-made-up-key-0123456789"))
         direct = AnthropicProvider(endpoint_at(server.base_url, credentials))
@@ -61,21 +63,21 @@ async def dreaming(home: Path, script: Script) -> AsyncIterator[tuple[Dreamland,
             now=lambda: datetime(2027, 1, 15, tzinfo=UTC),
         )
         await direct.open()
-        mind = DreamModel(provider, "claude-sonnet-5-5", RunLimits(model_turns=9, usd=5.0))
-        land = Dreamland(home, mind=mind)
+        model = DreamModel(provider, "claude-sonnet-5-5", RunLimits(model_turns=9, usd=5.0))
+        project = DreamProject(home, model=model)
         try:
-            yield land, server
+            yield project, server
         finally:
             await direct.aclose()
-            land.state.close()
+            project.database.close()
 
 
-def six_facts(land: Dreamland) -> None:
+def six_facts(project: DreamProject) -> None:
     for number, word in enumerate(["alpha", "beta", "gamma", "delta", "omega", "sigma"]):
-        land.remember(
+        project.remember(
             f"m{number}.md", f"The {word} service belongs to team {word} in Kyoto.", name=word
         )
-    land.store.repair(land.directory)
+    project.store.repair(project.directory)
 
 
 def read(file: str) -> Call:
@@ -102,48 +104,50 @@ async def test_a_model_dreams_in_the_copy_and_the_result_is_applied(home: Path) 
         asks(write("m0.md", merged, name="alpha", supersedes="m1.md")),
         says("Merged the alpha and beta notes, since one team runs both."),
     ]
-    async with dreaming(home, script) as (land, server), land.awake():
-        six_facts(land)
-        before = land.tree()
-        land.have_sessions(3)
-        dream = await land.dream()
+    async with dreaming(home, script) as (project, server), project.running():
+        six_facts(project)
+        before = project.tree()
+        project.have_sessions(3)
+        dream = await project.dream()
         assert dream.state == "done", dream.reason
-        assert merged in land.text("m0.md")
+        assert merged in project.text("m0.md")
         assert dream.summary.said.startswith("Merged the alpha")
         assert (dream.summary.how, dream.summary.model_turns) == ("model", 4)
         assert dream.summary.usd > 0
-        deeds = {one.file: one.deed for one in dream.summary.files}
-        assert deeds == {"m0.md": "changed", "m1.md": "retired", "MEMORY.md": "index"}
-        phases = [event["phase"] for event in data_of(land.events, "dream/phase")]
+        actions = {one.file: one.action for one in dream.summary.files}
+        assert actions == {"m0.md": "changed", "m1.md": "retired", "MEMORY.md": "index"}
+        phases = [event["phase"] for event in data_of(project.events, "dream/phase")]
         assert phases == ["orient", "gather", "consolidate", "prune and index"]
-        told = "".join(block["text"] for block in server.requests[0].body["messages"][0]["content"])
-        assert "00000001-0000-4000-8000-000000000000.jsonl" in told
-        assert str(land.memory) not in told
-        assert land.dreamer.undo(land.root).left == []
-        assert land.tree() == before
+        opening = "".join(
+            block["text"] for block in server.requests[0].body["messages"][0]["content"]
+        )
+        assert "00000001-0000-4000-8000-000000000000.jsonl" in opening
+        assert str(project.memory) not in opening
+        assert project.dreamer.undo(project.root).left == []
+        assert project.tree() == before
 
 
-async def test_a_new_memory_of_a_dream_goes_when_it_is_undone(home: Path) -> None:
+async def test_undo_removes_a_memory_that_the_dream_added(home: Path) -> None:
     script = [asks(write("fresh.md", "A new fact.", name="Fresh")), says("One new.")]
-    async with dreaming(home, script) as (land, _server), land.awake():
-        six_facts(land)
-        before = land.tree()
-        await land.dream()
-        assert "fresh.md" in stamps(land.memory)
-        assert land.dreamer.undo(land.root).restored == ["MEMORY.md", "fresh.md"]
-        assert land.tree() == before
+    async with dreaming(home, script) as (project, _server), project.running():
+        six_facts(project)
+        before = project.tree()
+        await project.dream()
+        assert "fresh.md" in stamps(project.memory)
+        assert project.dreamer.undo(project.root).restored == ["MEMORY.md", "fresh.md"]
+        assert project.tree() == before
 
 
 async def test_the_real_memory_is_closed_to_the_dreaming_model(home: Path) -> None:
-    memory = Dreamland(home).memory
+    memory = DreamProject(home).memory
     script = [asks(read(f"{memory}/m0.md"), write(f"{memory}/m9.md", "x")), says("Done.")]
-    async with dreaming(home, script) as (land, server), land.awake():
-        six_facts(land)
-        dream = await land.dream()
+    async with dreaming(home, script) as (project, server), project.running():
+        six_facts(project)
+        dream = await project.dream()
         results = server.requests[1].body["messages"][-1]["content"]
         assert dream.state == "done"
         assert [one["is_error"] for one in results] == [True, True]
-        assert "m9.md" not in stamps(land.memory)
+        assert "m9.md" not in stamps(project.memory)
 
 
 JUNK = "lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor"
@@ -179,63 +183,64 @@ def evil_expirer() -> list[Message]:
 
 
 @pytest.mark.parametrize("script", [evil_overwriter(), evil_superseder(), evil_expirer()])
-async def test_an_evil_dreamer_is_stopped_and_the_store_is_untouched(
+async def test_a_destructive_dream_is_refused_and_the_store_is_untouched(
     home: Path, script: list[Message]
 ) -> None:
-    async with dreaming(home, script) as (land, _server), land.awake():
-        six_facts(land)
-        land.have_sessions(9)
-        land.lock.write_text("999999999")
-        os.utime(land.lock, (NOW - 2 * DAY, NOW - 2 * DAY))
-        before, times = land.tree(), stamps(land.memory)
-        dream = await land.dream()
+    async with dreaming(home, script) as (project, _server), project.running():
+        six_facts(project)
+        project.have_sessions(9)
+        project.lock.write_text("999999999")
+        os.utime(project.lock, (NOW - 2 * DAY, NOW - 2 * DAY))
+        before, times = project.tree(), stamps(project.memory)
+        dream = await project.dream()
         assert dream.state == "refused"
         assert "6 of 6 memories" in dream.reason
-        assert (land.tree(), stamps(land.memory)) == (before, times)
-        assert land.lock.stat().st_mtime == NOW - 2 * DAY
-        assert land.copies() == [dream.summary.kept_at.removesuffix("/memory")]
+        assert (project.tree(), stamps(project.memory)) == (before, times)
+        assert project.lock.stat().st_mtime == NOW - 2 * DAY
+        assert project.copies() == [dream.summary.kept_at.removesuffix("/memory")]
         assert len(dream.summary.lost) == 6
-        assert land.dreamer.past(land.root, 1)[0].state == "refused"
-        assert land.dreamer.status(land.root).gate == "rest"  # not again in the same night
+        assert project.dreamer.past(project.root, 1)[0].state == "refused"
+        assert project.dreamer.status(project.root).gate == "rest"  # not again the same night
 
 
-async def test_copies_of_refused_dreams_are_kept_but_not_for_ever(home: Path) -> None:
-    async with dreaming(home, evil_superseder() * 8) as (land, _server), land.awake():
-        six_facts(land)
+async def test_only_the_newest_copies_of_refused_dreams_are_kept(home: Path) -> None:
+    async with dreaming(home, evil_superseder() * 8) as (project, _server), project.running():
+        six_facts(project)
         for _ in range(8):
-            assert (await land.dream()).state == "refused"
-        assert len(land.copies()) == 5
+            assert (await project.dream()).state == "refused"
+        # The oldest goes when the next dream starts.
+        assert len(project.copies()) == COPIES_KEPT + 1
 
 
-async def test_a_model_that_is_away_changes_nothing_and_is_not_asked_all_day(home: Path) -> None:
+async def test_without_a_model_server_nothing_changes_and_the_dreamer_rests(home: Path) -> None:
     script: list[Reply] = [asks(write("new.md", "half a dream")), Status(400)]
-    async with dreaming(home, script) as (land, _server), land.awake():
-        six_facts(land)
-        land.have_sessions(9)
-        before = land.tree()
-        dream = await land.dream()
+    async with dreaming(home, script) as (project, _server), project.running():
+        six_facts(project)
+        project.have_sessions(9)
+        before = project.tree()
+        dream = await project.dream()
         assert dream.state == "failed"
         assert dream.summary.usd > 0
-        assert land.tree() == before
-        assert not land.lock.exists()
-        assert land.dreamer.status(land.root).gate == "rest"
+        assert project.tree() == before
+        assert not project.lock.exists()
+        assert project.dreamer.status(project.root).gate == "rest"
 
 
 async def test_a_model_is_not_asked_again_when_the_lock_is_lost(home: Path) -> None:
-    land_of: list[Dreamland] = []
+    projects: list[DreamProject] = []
 
     def script(_request: SeenRequest) -> Reply:
-        land_of[0].lock.unlink(missing_ok=True)
+        projects[0].lock.unlink(missing_ok=True)
         return asks(write("new.md", "half a dream"))
 
-    async with dreaming(home, script) as (land, server), land.awake():
-        land_of.append(land)
-        six_facts(land)
-        before = land.tree()
-        dream = await land.dream()
+    async with dreaming(home, script) as (project, server), project.running():
+        projects.append(project)
+        six_facts(project)
+        before = project.tree()
+        dream = await project.dream()
         assert (dream.state, len(server.requests)) == ("failed", 1)
         assert "took over" in dream.reason
-        assert land.tree() == before
+        assert project.tree() == before
 
 
 def in_phase(name: str, call: Call) -> Message:
@@ -251,43 +256,43 @@ async def test_stop_ends_a_dream_in_any_phase_with_nothing_applied(home: Path, p
         in_phase("prune and index", read("MEMORY.md")),
     ]
     script = Hanging(replies[:phases])
-    async with dreaming(home, script) as (land, _server), land.awake():
-        six_facts(land)
-        before = land.tree()
-        await land.dreamer.start(land.root, force=True, dry_run=False)
+    async with dreaming(home, script) as (project, _server), project.running():
+        six_facts(project)
+        before = project.tree()
+        await project.dreamer.start(project.root, force=True, dry_run=False)
         await until(script.hangs)
         with anyio.fail_after(60):
-            status = land.dreamer.status(land.root)
+            status = project.dreamer.status(project.root)
             assert status.running is not None
             assert status.running.phase == PHASES[max(phases - 1, 0)]
             assert status.last == ""
             with pytest.raises(Unavailable):
-                await land.dreamer.start(land.root, force=True, dry_run=False)
+                await project.dreamer.start(project.root, force=True, dry_run=False)
             with pytest.raises(Unavailable):
-                land.dreamer.undo(land.root)
-            stopped = await land.dreamer.stop(land.root)
+                project.dreamer.undo(project.root)
+            stopped = await project.dreamer.stop(project.root)
         assert stopped.state == "stopped"
-        assert land.tree() == before
-        assert not land.lock.exists()
-        assert data_of(land.events, "dream/finished")[-1]["state"] == "stopped"
+        assert project.tree() == before
+        assert not project.lock.exists()
+        assert data_of(project.events, "dream/finished")[-1]["state"] == "stopped"
         with pytest.raises(NotFound):
-            await land.dreamer.stop(land.root)
+            await project.dreamer.stop(project.root)
 
 
-async def test_a_daemon_that_stops_takes_its_dream_back(home: Path) -> None:
+async def test_a_daemon_that_stops_reverts_its_dream(home: Path) -> None:
     script = Hanging([asks(write("new.md", "half a dream"))])
-    async with dreaming(home, script) as (land, _server):
-        six_facts(land)
-        before = land.tree()
-        async with land.awake():
-            await land.dreamer.start(land.root, force=True, dry_run=False)
+    async with dreaming(home, script) as (project, _server):
+        six_facts(project)
+        before = project.tree()
+        async with project.running():
+            await project.dreamer.start(project.root, force=True, dry_run=False)
             await until(script.hangs)
-        (dream,) = land.dreamer.past(land.root, 5)
-        assert (dream.state, land.tree()) == ("failed", before)
-        assert not land.lock.exists()
+        (dream,) = project.dreamer.past(project.root, 5)
+        assert (dream.state, project.tree()) == ("failed", before)
+        assert not project.lock.exists()
 
 
-async def test_a_dream_trusts_its_notes_no_further_than_they_were(home: Path) -> None:
+async def test_a_dream_trusts_memories_no_more_than_before(home: Path) -> None:
     said: dict[str, Any] = {"trust": "user-said", "source": "s", "created": "2026-05-05"}
     script = [
         asks(read("m0.md"), read("m2.md")),
@@ -298,15 +303,15 @@ async def test_a_dream_trusts_its_notes_no_further_than_they_were(home: Path) ->
         ),
         says("Merged."),
     ]
-    async with dreaming(home, script) as (land, _server), land.awake():
-        land.remember("m0.md", "Use tabs in Makefiles.", name="a", **said)
-        land.remember("m1.md", "Never mock the clock.", name="b", **said)
+    async with dreaming(home, script) as (project, _server), project.running():
+        project.remember("m0.md", "Use tabs in Makefiles.", name="a", **said)
+        project.remember("m1.md", "Never mock the clock.", name="b", **said)
         concluded = said | {"trust": "agent-concluded"}
-        land.remember("m2.md", "The build farm stands in Kyoto.", name="c", **concluded)
-        land.store.repair(land.directory)
-        dream = await land.dream()
+        project.remember("m2.md", "The build farm stands in Kyoto.", name="c", **concluded)
+        project.store.repair(project.directory)
+        dream = await project.dream()
         assert dream.state == "done", dream.reason
-        topics = {one.file: one.topic for one in land.store.read_all(land.directory)}
+        topics = {one.file: one.topic for one in project.store.read_all(project.directory)}
         assert {file: topic.trust for file, topic in topics.items()} == {
             "m0.md": "user-said",
             "m1.md": "user-said",

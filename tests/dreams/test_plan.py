@@ -1,7 +1,6 @@
-"""What a dream by rules does, and what a guard thinks of any dream: texts in, verdicts out."""
+"""What a dream by rules changes, and what the guard refuses: texts in, verdicts out."""
 
 import random
-import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -12,7 +11,8 @@ from hypothesis import strategies as st
 from memoryd.dreams.rules.plan import (
     BelievedMemory,
     Flag,
-    Past,
+    PastText,
+    _candidates,
     flags,
     plan,
     tidy_index,
@@ -40,11 +40,11 @@ def text_of(
     return "\n".join(["---", *lines, "---", "", body, ""])
 
 
-def note(file: str, body: str, *, modified: float = MONDAY, **fields: str) -> BelievedMemory:
+def memory(file: str, body: str, *, modified: float = MONDAY, **fields: str) -> BelievedMemory:
     return BelievedMemory(file, text_of(body, **fields), modified)  # type: ignore[arg-type]  # a type
 
 
-def reading(body: str, name: str = "Note", kind: TopicType = "feedback") -> ComparedMemory:
+def compared(body: str, name: str = "Note", kind: TopicType = "feedback") -> ComparedMemory:
     return ComparedMemory("x.md", Topic(name=name, type=kind, body=body))
 
 
@@ -96,46 +96,46 @@ DIFFERENT = [
 
 
 @pytest.mark.parametrize(("one", "other"), SAME)
-def test_two_ways_to_say_the_same_are_seen_as_one(one: str, other: str) -> None:
-    assert are_same(reading(one), reading(other))
-    assert are_same(reading(other), reading(one))
+def test_two_wordings_of_one_fact_are_the_same(one: str, other: str) -> None:
+    assert are_same(compared(one), compared(other))
+    assert are_same(compared(other), compared(one))
 
 
 @pytest.mark.parametrize(("one", "other"), DIFFERENT)
-def test_two_facts_that_look_alike_are_never_taken_for_one(one: str, other: str) -> None:
+def test_two_similar_facts_are_never_the_same(one: str, other: str) -> None:
     for similarity in (None, lambda _a, _b: 1.0):  # not even when every vector says so
-        assert not are_same(reading(one), reading(other), similarity)
-        assert not are_same(reading(other), reading(one), similarity)
+        assert not are_same(compared(one), compared(other), similarity)
+        assert not are_same(compared(other), compared(one), similarity)
 
 
 def test_the_same_words_about_two_subjects_stay_two() -> None:
     one, other = (
-        reading("Set it to 30 s.", "API timeout"),
-        reading("Set it to 30 s.", "Job timeout"),
+        compared("Set it to 30 s.", "API timeout"),
+        compared("Set it to 30 s.", "Job timeout"),
     )
     assert not are_same(one, other)
-    assert are_same(one, reading("Set it to 30 s.", "Timeout of the API"))
+    assert are_same(one, compared("Set it to 30 s.", "Timeout of the API"))
     long = "Install with pnpm from the workspace root."
-    assert are_same(reading(long, "Tooling choice"), reading(long, "Package manager"))
+    assert are_same(compared(long, "Tooling choice"), compared(long, "Package manager"))
 
 
 def test_types_are_not_mixed() -> None:
-    assert not are_same(reading("Use tabs here."), reading("Use tabs here.", kind="project"))
+    assert not are_same(compared("Use tabs here."), compared("Use tabs here.", kind="project"))
 
 
-def test_vectors_can_forbid_and_can_allow_more_words_beside() -> None:
-    short = reading("Squash commits.", "A")
-    long = reading("Squash commits from long branches.", "Squash")
+def test_vectors_can_forbid_a_match_and_can_allow_more_extra_words() -> None:
+    short = compared("Squash commits.", "A")
+    long = compared("Squash commits from long branches.", "Squash")
     assert not are_same(short, long)
     assert are_same(short, long, lambda _a, _b: 0.9)
-    alike = reading("Squash your commits, please.", "Squash")
+    alike = compared("Squash your commits, please.", "Squash")
     assert are_same(short, alike)
     assert not are_same(short, alike, lambda _a, _b: 0.1)
 
 
-def test_a_merge_keeps_every_line_retires_the_other_and_makes_nothing_younger() -> None:
-    one = note("a.md", "Use pnpm.\n\n**Why:** the lock file.", modified=MONDAY - 9 * DAY)
-    other = note("b.md", "Use pnpm!\n\n**How to apply:** also in CI.", modified=MONDAY - 4 * DAY)
+def test_a_merge_keeps_every_line_and_the_time_and_retires_the_other() -> None:
+    one = memory("a.md", "Use pnpm.\n\n**Why:** the lock file.", modified=MONDAY - 9 * DAY)
+    other = memory("b.md", "Use pnpm!\n\n**How to apply:** also in CI.", modified=MONDAY - 4 * DAY)
     (kept,) = plan([one, other])
     both = kept.topic.body
     assert "**Why:** the lock file." in both
@@ -145,9 +145,9 @@ def test_a_merge_keeps_every_line_retires_the_other_and_makes_nothing_younger() 
     assert kept.modified == MONDAY - 4 * DAY
 
 
-def test_the_richer_keeps_and_what_it_superseded_before_stays_superseded() -> None:
-    poor = note("new.md", "Use pnpm for installs.", modified=MONDAY)
-    rich = note(
+def test_the_richer_is_kept_with_all_it_superseded() -> None:
+    poor = memory("new.md", "Use pnpm for installs.", modified=MONDAY)
+    rich = memory(
         "old.md",
         "Use pnpm for installs.\n\n**Why:** one store for all packages.",
         modified=MONDAY - 30 * DAY,
@@ -157,78 +157,78 @@ def test_the_richer_keeps_and_what_it_superseded_before_stays_superseded() -> No
     assert (kept.file, kept.topic.supersedes) == ("old.md", ("older.md", "new.md"))
 
 
-def test_of_many_alike_one_is_left() -> None:
-    notes = [note(f"n{number}.md", "Use pnpm for all installs.") for number in range(7)]
-    (kept,) = plan(notes)
+def test_of_many_duplicates_one_is_left() -> None:
+    memories = [memory(f"n{number}.md", "Use pnpm for all installs.") for number in range(7)]
+    (kept,) = plan(memories)
     assert len(kept.topic.supersedes) == 6
 
 
-def test_what_an_agent_concluded_does_not_pass_for_what_a_person_said() -> None:
-    said = note("a.md", "Use pnpm here.", trust="user-said")
-    concluded = note("b.md", "Use pnpm here.\n\nAlso yarn is banned.", trust="agent-concluded")
+def test_an_agents_conclusions_are_not_merged_into_a_persons_words() -> None:
+    said = memory("a.md", "Use pnpm here.", trust="user-said")
+    concluded = memory("b.md", "Use pnpm here.\n\nAlso yarn is banned.", trust="agent-concluded")
     assert plan([said, concluded]) == []
-    same = note("c.md", "Use pnpm here.", trust="agent-concluded", modified=MONDAY + DAY)
+    same = memory("c.md", "Use pnpm here.", trust="agent-concluded", modified=MONDAY + DAY)
     (kept,) = plan([said, same])
     assert (kept.file, kept.topic.trust) == ("a.md", "user-said")
 
 
-def test_a_code_block_is_taken_over_whole() -> None:
-    one = note("a.md", "Start it like this:\n\n```\nmake run\n```\n\nThen wait for the log.")
-    other = note("b.md", "Start it like this:\n\n```\nmake run FAST=1\n```")
-    united = unite(one, other)
-    assert united is not None
-    assert "```\nmake run FAST=1\n```" in united.text
+def test_a_code_block_is_merged_whole() -> None:
+    one = memory("a.md", "Start it like this:\n\n```\nmake run\n```\n\nThen wait for the log.")
+    other = memory("b.md", "Start it like this:\n\n```\nmake run FAST=1\n```")
+    merged = unite(one, other)
+    assert merged is not None
+    assert "```\nmake run FAST=1\n```" in merged.text
 
 
-def test_a_header_without_room_forbids_the_merge() -> None:
+def test_without_room_in_the_header_there_is_no_merge() -> None:
     full = ", ".join(f"very_long_name_of_an_old_memory_{number}.md" for number in range(103))
-    crowded = note("a.md", "Use pnpm.", supersedes=full)
+    crowded = memory("a.md", "Use pnpm.", supersedes=full)
     assert crowded.topic.type == "feedback"
-    assert unite(crowded, note(f"{'b' * 60}.md", "Use pnpm.")) is None
-    assert unite(note("a.md", "Use pnpm."), note("a, b.md", "Use pnpm.")) is None
+    assert unite(crowded, memory(f"{'b' * 60}.md", "Use pnpm.")) is None
+    assert unite(memory("a.md", "Use pnpm."), memory("a, b.md", "Use pnpm.")) is None
 
 
 # --- dates --------------------------------------------------------------------------------------
 
 
 def test_relative_dates_of_a_project_are_counted_from_its_creation() -> None:
-    one = note(
+    one = memory(
         "a.md",
         "The freeze starts tomorrow.",
         type="project",
         created="2026-03-02T12:00:00Z",
         modified=MONDAY + 90 * DAY,
     )
-    known = BelievedMemory(one.file, one.text, one.modified, (Past(MONDAY + 60, one.text),))
+    known = BelievedMemory(one.file, one.text, one.modified, (PastText(MONDAY + 60, one.text),))
     assert "The freeze starts 2026-03-03." in with_dates(known).text
-    # Somebody may have added the line at any time in those ninety days.
+    # The line may have been added at any time in those ninety days.
     assert with_dates(one) == one
 
 
-def test_a_line_is_counted_from_the_day_it_was_first_there() -> None:
+def test_a_relative_date_counts_from_the_day_its_line_appeared() -> None:
     first = text_of("Ana joined yesterday.", type="project")
     then = text_of("Ana joined yesterday.\nThe demo is tomorrow.", type="project")
-    past = (Past(MONDAY, first), Past(MONDAY + 10 * DAY, then))
+    past = (PastText(MONDAY, first), PastText(MONDAY + 10 * DAY, then))
     dated = with_dates(BelievedMemory("a.md", then, MONDAY + 20 * DAY, past))
     assert "Ana joined 2026-03-01." in dated.text
     assert "The demo is 2026-03-13." in dated.text
 
 
 def test_without_a_past_the_file_time_counts() -> None:
-    dated = with_dates(note("a.md", "The demo is tomorrow.", type="project"))
+    dated = with_dates(memory("a.md", "The demo is tomorrow.", type="project"))
     assert "The demo is 2026-03-03." in dated.text
 
 
 def test_quoted_words_code_and_other_types_are_left_alone() -> None:
     body = 'Never write "tomorrow" in `deploy tomorrow`.\n```\nat tomorrow\n```'
-    one = note("a.md", body, type="project")
+    one = memory("a.md", body, type="project")
     assert with_dates(one) == one
-    rule = note("b.md", "Never say tomorrow.", type="feedback")
+    rule = memory("b.md", "Never say tomorrow.", type="feedback")
     assert with_dates(rule) == rule
 
 
-def test_the_description_follows() -> None:
-    one = note("a.md", "x", type="project", description="demo is tomorrow")
+def test_dates_in_the_description_are_replaced_too() -> None:
+    one = memory("a.md", "x", type="project", description="demo is tomorrow")
     assert with_dates(one).topic.description == "demo is 2026-03-03"
 
 
@@ -238,7 +238,7 @@ TIMELESS = ("use", "pnpm", "never", "npm", "tests", "before", "commit", "deploy"
 TYPES: tuple[TopicType, ...] = ("feedback", "project")
 
 
-def notes_of(words: Sequence[str]) -> st.SearchStrategy[list[BelievedMemory]]:
+def memories_of(words: Sequence[str]) -> st.SearchStrategy[list[BelievedMemory]]:
     bodies = st.lists(st.sampled_from(words), min_size=1, max_size=8).map(" ".join)
     rows = st.lists(st.tuples(bodies, st.sampled_from(TYPES), st.integers(0, 400)), max_size=7)
     return rows.map(
@@ -249,52 +249,52 @@ def notes_of(words: Sequence[str]) -> st.SearchStrategy[list[BelievedMemory]]:
     )
 
 
-def after(notes: list[BelievedMemory]) -> list[BelievedMemory]:
+def after(memories: list[BelievedMemory]) -> list[BelievedMemory]:
     """What is believed when the plan is carried out."""
-    changed = {one.file: one for one in plan(notes)}
-    merged = [changed.get(one.file, one) for one in notes]
+    changed = {one.file: one for one in plan(memories)}
+    merged = [changed.get(one.file, one) for one in memories]
     alive = believed({one.file: one.text for one in merged}, TODAY)
     return [one for one in merged if one.file in alive]
 
 
 @settings(max_examples=150)
-@given(notes_of((*TIMELESS, "tomorrow", "friday")))
-def test_a_second_dream_right_after_changes_nothing(notes: list[BelievedMemory]) -> None:
-    assert plan(after(notes)) == []
+@given(memories_of((*TIMELESS, "tomorrow", "friday")))
+def test_a_second_dream_right_after_changes_nothing(memories: list[BelievedMemory]) -> None:
+    assert plan(after(memories)) == []
 
 
 @settings(max_examples=150)
-@given(notes_of(TIMELESS))
-def test_a_dream_by_rules_never_comes_near_the_guard(notes: list[BelievedMemory]) -> None:
-    before = {one.file: one.text for one in notes}
-    changed = {one.file: one.text for one in plan(notes)}
+@given(memories_of(TIMELESS))
+def test_a_dream_by_rules_loses_nothing(memories: list[BelievedMemory]) -> None:
+    before = {one.file: one.text for one in memories}
+    changed = {one.file: one.text for one in plan(memories)}
     assert loss(before, before | changed, TODAY).lost == ()
 
 
-def test_two_thousand_memories_are_compared_in_bearable_time() -> None:
+def test_of_two_thousand_memories_few_pairs_are_compared() -> None:
     vocabulary = [f"word{number}" for number in range(400)]
     chosen = random.Random(1)
-    notes = [
-        note(f"n{number}.md", "Use " + " ".join(chosen.choices(vocabulary, k=12)))
+    memories = [
+        memory(f"n{number}.md", "Use " + " ".join(chosen.choices(vocabulary, k=12)))
         for number in range(2000)
     ]
-    notes += [BelievedMemory(f"again_{one.file}", one.text, one.modified) for one in notes[:200]]
-    began = time.monotonic()
-    assert sum(len(one.topic.supersedes) for one in plan(notes)) == 200
-    assert time.monotonic() - began < 30
+    memories += [
+        BelievedMemory(f"again_{one.file}", one.text, one.modified) for one in memories[:200]
+    ]
+    assert sum(len(one.topic.supersedes) for one in plan(memories)) == 200
+    all_of_them = [ComparedMemory(one.file, one.topic) for one in memories]
+    assert len(_candidates(all_of_them)) < 150_000  # of more than two million pairs
 
 
-def test_a_hostile_text_is_no_trap() -> None:
+def test_hostile_texts_are_compared_without_backtracking() -> None:
     for hostile in ("a" * 200_000, "A." * 100_000, "`" * 50_001, "'" * 100_000, "_-" * 100_000):
-        began = time.monotonic()
-        plan([note("a.md", hostile), note("b.md", hostile + " b")])
-        assert time.monotonic() - began < 30
+        assert plan([memory("a.md", hostile), memory("b.md", hostile + " b")]) is not None
 
 
 # --- index and flags ----------------------------------------------------------------------------
 
 
-def test_a_line_that_grew_too_long_is_cut_back_to_its_header() -> None:
+def test_a_long_line_is_replaced_by_the_header() -> None:
     own = index.pointer("A", "a.md", "short hook")
     long = f"- [A](a.md) — {'words ' * 60}"
     text = f"# Mine\n\n{long}\n- [B](b.md) — a person's words\n"
@@ -304,7 +304,7 @@ def test_a_line_that_grew_too_long_is_cut_back_to_its_header() -> None:
     )
 
 
-def test_long_lines_that_are_a_persons_own_stay_word_for_word() -> None:
+def test_long_lines_that_a_person_wrote_stay() -> None:
     pointers = {"a.md": index.pointer("A", "a.md", "short")}
     words = "words of a person " * 20
     for text in (
@@ -315,14 +315,14 @@ def test_long_lines_that_are_a_persons_own_stay_word_for_word() -> None:
         assert tidy_index(text, pointers, ["a.md"]) == text
 
 
-def test_an_order_with_links_to_parts_is_a_persons() -> None:
+def test_an_index_with_links_to_parts_is_not_reordered() -> None:
     files = [f"n{number}.md" for number in range(250)]
     pointers = {file: index.pointer(file, file, "") for file in files}
     text = "\n".join([*pointers.values(), "- [a part](n3.md#part)"]) + "\n"
     assert tidy_index(text, pointers, files[::-1]) == text
 
 
-def test_the_order_is_only_touched_when_the_index_does_not_fit_and_is_no_ones_work() -> None:
+def test_only_a_cut_index_of_bare_pointers_is_reordered() -> None:
     files = [f"n{number}.md" for number in range(250)]
     pointers = {file: index.pointer(file, file, "") for file in files}
     newest_first = files[::-1]
@@ -333,14 +333,14 @@ def test_the_order_is_only_touched_when_the_index_does_not_fit_and_is_no_ones_wo
     assert tidy_index(few, pointers, newest_first) == few
 
 
-def test_what_a_program_cannot_mend_is_flagged() -> None:
-    notes = [
-        note("empty.md", ""),
-        note("long.md", "words " * 1000),
+def test_what_a_program_cannot_fix_is_flagged() -> None:
+    memories = [
+        memory("empty.md", ""),
+        memory("long.md", "words " * 1000),
         BelievedMemory("bare.md", "just text\n", MONDAY),
     ]
     cut = "".join(f"- [n](n{number}.md)\n" for number in range(201))
-    assert flags(notes, cut) == (
+    assert flags(memories, cut) == (
         Flag("MEMORY.md", "index is cut"),
         Flag("empty.md", "empty"),
         Flag("long.md", "too long for recall"),
@@ -386,7 +386,7 @@ def test_what_counts_as_lost(new: dict[str, str | None], lost: list[str]) -> Non
     assert list(loss(BEFORE, changed(**new), TODAY).lost) == lost
 
 
-def test_the_share_that_may_be_lost_is_the_settings() -> None:
+def test_the_settings_limit_the_share_that_may_be_lost() -> None:
     one = loss(BEFORE, changed(m0=None), TODAY)
     two = loss(BEFORE, changed(m0=None, m1=None), TODAY)
     assert not one.is_too_much(30)
@@ -395,10 +395,10 @@ def test_the_share_that_may_be_lost_is_the_settings() -> None:
     assert one.is_too_much(0)
 
 
-def test_the_diff_names_every_file_and_what_became_of_it() -> None:
+def test_the_diff_names_every_file_and_its_action() -> None:
     new = changed(m0=None, m1=BEFORE["m1.md"] + "More.\n", n=text_of("new", supersedes="m2.md"))
     found = {one.file: one for one in diffs(BEFORE, {**new, "MEMORY.md": "x\n"}, TODAY)}
-    assert {file: one.deed for file, one in found.items()} == {
+    assert {file: one.action for file, one in found.items()} == {
         "m0.md": "removed",
         "m1.md": "changed",
         "m2.md": "retired",
@@ -410,12 +410,12 @@ def test_the_diff_names_every_file_and_what_became_of_it() -> None:
     assert list(found)[-1] == "MEMORY.md"
 
 
-def test_what_only_adds_comes_first() -> None:
+def test_additions_come_first() -> None:
     new = changed(m0=text_of("gone"), m5=BEFORE["m5.md"] + "and what m0 said\n")
     assert in_safe_order(BEFORE, ["m0.md", "m5.md"], new) == ["m5.md", "m0.md"]
 
 
-def test_a_retired_memory_is_no_longer_believed() -> None:
+def test_a_retired_memory_is_not_believed() -> None:
     texts = {"a.md": text_of("a", supersedes="b.md"), "b.md": text_of("b"), "MEMORY.md": "x"}
     assert believed(texts, TODAY) == {"a.md"}
     assert topics.parse(texts["a.md"]).supersedes == ("b.md",)

@@ -1,4 +1,4 @@
-"""When a project dreams, whatever clocks, locks and sessions do."""
+"""When a project dreams, whatever happens to clocks, locks and sessions."""
 
 import json
 import os
@@ -20,63 +20,69 @@ import pytest
 from memoryd.base.config import DreamSettings
 from memoryd.base.errors import Refused, StorageError, Unavailable
 from memoryd.base.timestamps import iso_time
-from memoryd.dreams import run as dream_run
 from memoryd.dreams.apply import Applier
+from memoryd.dreams.consolidate import Consolidation
 from memoryd.dreams.dream_table import DreamCause, DreamState, Summary
 from memoryd.dreams.lock import NOTHING, ConsolidateLock
-from tests.support.dream_fixtures import DAY, HOUR, NOW, Dreamland, data_of, two_of_a_kind, until
+from tests.support.dream_fixtures import DAY, HOUR, NOW, DreamProject, data_of, two_of_a_kind, until
 from tests.support.running import ROOT
 
 
 @pytest.fixture
-def land(home: Path) -> Iterator[Dreamland]:
-    made = Dreamland(home)
+def project(home: Path) -> Iterator[DreamProject]:
+    made = DreamProject(home)
     yield made
-    made.state.close()
+    made.database.close()
 
 
-def past_dream(land: Dreamland, state: DreamState, cause: DreamCause = "schedule") -> None:
-    """One that ended a moment ago, as far as the book knows."""
-    number = land.book.begin(land.directory, land.root, cause=cause, at=land.now, lock=NOTHING)
-    land.book.end(number, state, at=land.now, summary=Summary())
+def past_dream(project: DreamProject, state: DreamState, cause: DreamCause = "schedule") -> None:
+    """A dream that ended just now, according to the table."""
+    number = project.table.begin(
+        project.directory, project.root, cause=cause, at=project.now, lock=NOTHING
+    )
+    project.table.end(number, state, at=project.now, summary=Summary())
 
 
 # --- gates and clocks ----------------------------------------------------------------------------
 
 
-async def test_each_gate_says_why_it_is_closed(land: Dreamland) -> None:
-    async with land.awake():
-        assert land.dreamer.status(land.root).gate == "memories"
-        land.remember("team/theirs.md", "Theirs.")
-        land.remember("MEMORY.md", "Nothing yet.")
-        assert land.dreamer.status(land.root).gate == "memories"  # nothing that is its own
-        two_of_a_kind(land)
-        land.have_sessions(4)
-        status = land.dreamer.status(land.root)
+async def test_each_gate_says_why_it_is_closed(project: DreamProject) -> None:
+    async with project.running():
+        assert project.dreamer.status(project.root).gate == "memories"
+        project.remember("team/theirs.md", "Theirs.")
+        project.remember("MEMORY.md", "Nothing yet.")
+        assert project.dreamer.status(project.root).gate == "memories"  # none of its own
+        two_of_a_kind(project)
+        project.have_sessions(4)
+        status = project.dreamer.status(project.root)
         assert (status.gate, status.reason) == (
             "sessions",
-            "4 of 5 sessions since the last dream",
+            "4 of 5 sessions before the first dream",
         )
-        land.have_sessions(5)
-        assert land.dreamer.status(land.root).gate == "sessions"  # looked not ten minutes ago
-        land.pass_time(601)
-        assert land.dreamer.status(land.root).is_open
-        await land.dream(force=False)
-        status = land.dreamer.status(land.root)
-        assert (status.gate, status.opens_at) == ("hours", iso_time(land.now + DAY))
+        assert status.message == (
+            f"{project.root}: no dream yet; the first one starts after 5 sessions (4 so far)."
+            " Now: memoryd dream --now"
+        )
+        project.have_sessions(5)
+        assert project.dreamer.status(project.root).gate == "sessions"  # the count is not due
+        project.pass_time(601)
+        assert project.dreamer.status(project.root).is_open
+        await project.dream(force=False)
+        status = project.dreamer.status(project.root)
+        assert (status.gate, status.opens_at) == ("hours", iso_time(project.now + DAY))
         with pytest.raises(Refused) as refusal:
-            await land.dream(force=False)
+            await project.dream(force=False)
         assert "--now" in refusal.value.hint
-        land.scopes.switch(land.root, enabled=False)
-        assert land.dreamer.status(land.root).gate == "switch"
+        project.scopes.switch(project.root, enabled=False)
+        assert project.dreamer.status(project.root).gate == "switch"
         with pytest.raises(Refused):
-            await land.dream(force=True)
+            await project.dream(force=True)
 
 
-async def test_sessions_that_are_going_on_are_no_other_sessions(land: Dreamland) -> None:
-    two_of_a_kind(land)
-    land.have_sessions(5)
-    registry = Path(land.places.claude_dir) / "sessions"
+async def test_sessions_still_going_on_do_not_count(project: DreamProject) -> None:
+    two_of_a_kind(project)
+    project.have_sessions(5)
+    registry = Path(project.places.claude_dir) / "sessions"
     registry.mkdir()
     entry = {"pid": os.getpid(), "sessionId": "00000002-0000-4000-8000-000000000000"}
     (registry / "1.json").write_text(json.dumps(entry))
@@ -85,104 +91,104 @@ async def test_sessions_that_are_going_on_are_no_other_sessions(land: Dreamland)
     recycled = entry | {"procStart": "1", "sessionId": "00000004-0000-4000-8000-000000000000"}
     (registry / "3.json").write_text(json.dumps(recycled))
     (registry / "4.json").write_text("{")
-    folder = Path(land.means.sessions.folder(land.root))
-    os.utime(folder / "00000001-0000-4000-8000-000000000000.jsonl", (land.now - 60,) * 2)
-    found = land.means.sessions.touched(land.root, 0.0, land.now)
+    folder = Path(project.sessions.folder(project.root))
+    os.utime(folder / "00000001-0000-4000-8000-000000000000.jsonl", (project.now - 60,) * 2)
+    found = project.sessions.touched(project.root, 0.0, project.now)
     assert sorted(Path(one.path).name[7] for one in found) == ["0", "3", "4"]
 
 
-async def test_in_log_mode_a_fresh_daily_log_is_what_counts(home: Path) -> None:
-    land = Dreamland(home, mode="log")
-    two_of_a_kind(land)
-    async with land.awake():
-        assert land.dreamer.status(land.root).gate == "logs"
-        log = land.memory / "logs/2027/01/2027-01-15.md"
+async def test_in_log_mode_a_new_daily_log_opens_the_gate(home: Path) -> None:
+    project = DreamProject(home, mode="log")
+    two_of_a_kind(project)
+    async with project.running():
+        assert project.dreamer.status(project.root).gate == "logs"
+        log = project.memory / "logs/2027/01/2027-01-15.md"
         log.parent.mkdir(parents=True)
         log.write_text("- said something\n")
-        land.pass_time(601)
-        assert land.dreamer.status(land.root).is_open
-        dream = await land.dream(force=False)
+        project.pass_time(601)
+        assert project.dreamer.status(project.root).is_open
+        dream = await project.dream(force=False)
     assert dream.summary.daily_logs == 1
-    land.state.close()
+    project.database.close()
 
 
-async def test_the_end_of_a_turn_wakes_the_dreamer(land: Dreamland) -> None:
-    two_of_a_kind(land)
-    land.have_sessions(5)
-    async with land.awake():
-        land.dreamer.turn_ended(land.root)
-        await until(land.has_dreamt)
-    assert data_of(land.events, "dream/started")[0]["cause"] == "schedule"
+async def test_the_end_of_a_turn_wakes_the_dreamer(project: DreamProject) -> None:
+    two_of_a_kind(project)
+    project.have_sessions(5)
+    async with project.running():
+        project.dreamer.turn_ended(project.root)
+        await until(project.has_dreamt)
+    assert data_of(project.events, "dream/started")[0]["cause"] == "schedule"
 
 
 class Month(msgspec.Struct, frozen=True):
-    """Thirty days and what is wrong with them; `jumps` are by the day on which a clock is set."""
+    """Thirty days and what happens to the clock; `jumps` are by the day on which it is set."""
 
     jumps: dict[float, float] = {}
     stamp: float | None = None
     """The lock's time at the beginning."""
     naps_hours: float = 0.0
-    """How long the lid is shut every evening."""
+    """How long the machine sleeps every evening."""
     restarts_days: tuple[float, ...] = ()
 
 
 class Sleeper:
-    """Sleeps by moving the clocks, so that a month passes at once; then the dreamer's life ends."""
+    """Sleeps by moving the clocks, so that a month passes at once; then the dreamer ends."""
 
-    def __init__(self, land: Dreamland, month: Month, began: float, ends: float) -> None:
-        self._land = land
+    def __init__(self, project: DreamProject, month: Month, began: float, ends: float) -> None:
+        self._land = project
         self._naps_hours = month.naps_hours
         self._until = ends
         self._jumps = {began + day * DAY: seconds for day, seconds in month.jumps.items()}
-        self._jumps = {at: by for at, by in self._jumps.items() if land.real < at <= ends}
+        self._jumps = {at: by for at, by in self._jumps.items() if project.real < at <= ends}
         self.over = anyio.Event()
 
     async def sleep(self, seconds: float) -> None:
-        land = self._land
-        evening = land.real // DAY
-        land.pass_time(seconds)
-        if land.real // DAY > evening:
-            land.pass_time(self._naps_hours * HOUR)
-        for at in [at for at in self._jumps if land.real >= at]:
-            land.now += self._jumps.pop(at)
-        if land.real >= self._until:
+        project = self._land
+        evening = project.real // DAY
+        project.pass_time(seconds)
+        if project.real // DAY > evening:
+            project.pass_time(self._naps_hours * HOUR)
+        for at in [at for at in self._jumps if project.real >= at]:
+            project.now += self._jumps.pop(at)
+        if project.real >= self._until:
             self.over.set()
             await anyio.sleep_forever()
 
 
-def take_a_while(lands: list[Dreamland]) -> None:
+def take_a_while(projects: list[DreamProject]) -> None:
     """Called in the middle of a dream."""
-    lands[0].pass_time(40)
+    projects[0].pass_time(40)
 
 
 async def dreams_in(home: Path, month: Month) -> list[float]:
-    """When each dream of the month was, by time that nobody can set."""
+    """When each dream of the month was, in real time."""
     now, began = NOW, 1000.0
     real, times = began, list[float]()
     for day in (*month.restarts_days, 30):
-        lands: list[Dreamland] = []
-        land = Dreamland(
+        projects: list[DreamProject] = []
+        project = DreamProject(
             home,
             dream=DreamSettings(min_sessions=0),
             now=now,
             real=real,
-            similarity=partial(take_a_while, lands),
+            load_similarity=partial(take_a_while, projects),
         )
-        lands.append(land)
+        projects.append(project)
         if not times:
-            land.remember("a.md", "Use tabs.")
-            past_dream(land, "previewed", cause="dry-run")  # from now on the project is known
+            project.remember("a.md", "Use tabs.")
+            past_dream(project, "previewed", cause="dry-run")  # makes the project known
             if month.stamp is not None:
-                land.lock.write_text("999999999")
-                os.utime(land.lock, (month.stamp, month.stamp))
-        sleeper = Sleeper(land, month, began, began + day * DAY)
-        land.dreamer._sleep = sleeper.sleep
-        async with land.awake():
+                project.lock.write_text("999999999")
+                os.utime(project.lock, (month.stamp, month.stamp))
+        sleeper = Sleeper(project, month, began, began + day * DAY)
+        project.dreamer._sleep = sleeper.sleep
+        async with project.running():
             with anyio.fail_after(300):
                 await sleeper.over.wait()
-        now, real = land.now, land.real
-        times += land.dreamt_at
-        land.state.close()
+        now, real = project.now, project.real
+        times += project.dreamt_at
+        project.database.close()
     return times
 
 
@@ -205,8 +211,8 @@ async def dreams_in(home: Path, month: Month) -> list[float]:
         "summer time",
         "stamped in the future",
         "stamped with nothing",
-        "shut every evening",
-        "started anew when the clock is set",
+        "asleep every evening",
+        "restarted when the clock is set",
     ],
 )
 async def test_thirty_days_bring_thirty_dreams_whatever_the_clock_does(
@@ -217,103 +223,105 @@ async def test_thirty_days_bring_thirty_dreams_whatever_the_clock_does(
     assert all(later - earlier >= DAY for earlier, later in pairwise(times))
 
 
-async def test_a_machine_that_slept_dreams_once_when_it_wakes(land: Dreamland) -> None:
-    land.remember("a.md", "Use tabs.")
-    past_dream(land, "done")
-    land.have_sessions(9, hours_ago=-1)
+async def test_a_machine_that_slept_dreams_once_when_it_wakes(project: DreamProject) -> None:
+    project.remember("a.md", "Use tabs.")
+    past_dream(project, "done")
+    project.have_sessions(9, hours_ago=-1)
     waits: list[float] = []
 
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
-        land.pass_time(3 * DAY)  # the lid was shut
+        project.pass_time(3 * DAY)  # the machine slept
         if len(waits) == 3:
             await anyio.sleep_forever()
 
-    land.dreamer._sleep = sleep
-    async with land.awake():
-        await until(land.has_dreamt)
-    assert land.kinds().count("dream/finished") == 1
-    assert max(waits) <= 60  # it looks at the clock again soon, not only after its whole hour
+    project.dreamer._sleep = sleep
+    async with project.running():
+        await until(project.has_dreamt)
+    assert project.kinds().count("dream/finished") == 1
+    assert max(waits) <= 60  # it checks the clock again soon, not only after half an hour
 
 
-async def test_a_failed_dream_is_not_tried_again_at_once(land: Dreamland) -> None:
-    two_of_a_kind(land)
-    land.have_sessions(9)
-    async with land.awake():
+async def test_a_failed_dream_is_not_tried_again_at_once(project: DreamProject) -> None:
+    two_of_a_kind(project)
+    project.have_sessions(9)
+    async with project.running():
         for rest_hours in (1, 2, 4):
-            past_dream(land, "failed")
-            status = land.dreamer.status(land.root)
+            past_dream(project, "failed")
+            status = project.dreamer.status(project.root)
             assert status.gate == "rest"
-            assert status.opens_at == iso_time(land.now + rest_hours * HOUR)
-            land.pass_time(rest_hours * HOUR)
-            assert land.dreamer.status(land.root).is_open
+            assert status.opens_at == iso_time(project.now + rest_hours * HOUR)
+            project.pass_time(rest_hours * HOUR)
+            assert project.dreamer.status(project.root).is_open
 
 
 # --- lock ---------------------------------------------------------------------------------------
 
 
-async def test_the_lock_names_us_while_we_dream_and_the_time_when_we_did(land: Dreamland) -> None:
-    two_of_a_kind(land)
-    async with land.awake():
-        await land.dream()
-    assert land.lock.read_text() == str(os.getpid())
-    assert land.lock.stat().st_mtime == NOW
-
-
-async def test_somebody_elses_dream_is_respected(land: Dreamland) -> None:
-    two_of_a_kind(land)
-    land.lock.write_text(str(os.getppid()))
-    os.utime(land.lock, (NOW - 60, NOW - 60))
-    async with land.awake():
-        with pytest.raises(Refused, match="another dream is running"):
-            await land.dream()
-    assert land.book.past(land.directory.path, 9) == []
-    assert land.lock.read_text() == str(os.getppid())
-
-
-async def test_one_who_dreamt_between_the_look_and_the_lock_counts(
-    land: Dreamland, monkeypatch: pytest.MonkeyPatch
+async def test_the_lock_has_our_pid_and_the_time_of_the_dream(
+    project: DreamProject,
 ) -> None:
-    two_of_a_kind(land)
-    land.have_sessions(9)
+    two_of_a_kind(project)
+    async with project.running():
+        await project.dream()
+    assert project.lock.read_text() == str(os.getpid())
+    assert project.lock.stat().st_mtime == NOW
+
+
+async def test_a_dream_of_another_process_is_respected(project: DreamProject) -> None:
+    two_of_a_kind(project)
+    project.lock.write_text(str(os.getppid()))
+    os.utime(project.lock, (NOW - 60, NOW - 60))
+    async with project.running():
+        with pytest.raises(Refused, match="another dream is running"):
+            await project.dream()
+    assert project.table.past(project.directory.path, 9) == []
+    assert project.lock.read_text() == str(os.getppid())
+
+
+async def test_a_dream_between_the_check_and_the_lock_counts(
+    project: DreamProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two_of_a_kind(project)
+    project.have_sessions(9)
     take = ConsolidateLock.take
 
     def just_after_another(path: str, now: float) -> ConsolidateLock | None:
-        land.lock.write_text("999999999")
-        os.utime(land.lock, (NOW - 1, NOW - 1))
+        project.lock.write_text("999999999")
+        os.utime(project.lock, (NOW - 1, NOW - 1))
         return take(path, now)
 
-    async with land.awake():
+    async with project.running():
         monkeypatch.setattr(ConsolidateLock, "take", just_after_another)
-        with pytest.raises(Refused, match="somebody else"):
-            await land.dream(force=False)
-    assert (land.lock.read_text(), land.lock.stat().st_mtime) == ("999999999", NOW - 1)
-    assert land.book.past(land.directory.path, 9) == []
+        with pytest.raises(Refused, match="another one has just finished"):
+            await project.dream(force=False)
+    assert (project.lock.read_text(), project.lock.stat().st_mtime) == ("999999999", NOW - 1)
+    assert project.table.past(project.directory.path, 9) == []
 
 
-def stale_pointer(land: Dreamland) -> None:
-    land.remember("a.md", "Use tabs.")
-    (land.memory / "MEMORY.md").write_text("- [Gone](gone.md)\n")
+def stale_pointer(project: DreamProject) -> None:
+    project.remember("a.md", "Use tabs.")
+    (project.memory / "MEMORY.md").write_text("- [Gone](gone.md)\n")
 
 
 @pytest.mark.parametrize("prepare", [two_of_a_kind, stale_pointer])
-async def test_a_frozen_dream_that_lost_the_lock_applies_nothing(
-    land: Dreamland, monkeypatch: pytest.MonkeyPatch, prepare: Callable[[Dreamland], None]
+async def test_a_suspended_dream_that_lost_the_lock_applies_nothing(
+    project: DreamProject, monkeypatch: pytest.MonkeyPatch, prepare: Callable[[DreamProject], None]
 ) -> None:
-    prepare(land)
-    before = land.tree()
-    conclude = dream_run.DreamRun._conclude
+    prepare(project)
+    before = project.tree()
+    conclude = Consolidation._conclude
     successors = []
 
-    def after_an_hour(run: Any, stage: Any) -> None:
-        os.utime(land.lock, (NOW - 4000, NOW - 4000))
-        successors.append(ConsolidateLock.take(str(land.lock), NOW))
-        conclude(run, stage)
+    def after_an_hour(consolidation: Consolidation, run: Any, copy: Any) -> None:
+        os.utime(project.lock, (NOW - 4000, NOW - 4000))
+        successors.append(ConsolidateLock.take(str(project.lock), NOW))
+        conclude(consolidation, run, copy)
 
-    monkeypatch.setattr(dream_run.DreamRun, "_conclude", after_an_hour)
-    async with land.awake():
-        dream = await land.dream()
-    assert (dream.state, land.tree()) == ("failed", before)
+    monkeypatch.setattr(Consolidation, "_conclude", after_an_hour)
+    async with project.running():
+        dream = await project.dream()
+    assert (dream.state, project.tree()) == ("failed", before)
     assert "took over" in dream.reason
     (successor,) = successors
     assert successor is not None
@@ -321,116 +329,116 @@ async def test_a_frozen_dream_that_lost_the_lock_applies_nothing(
     successor.roll_back()
 
 
-FREEZER = """
+SUSPENDED_DREAM = """
 import os, signal, sys
 from pathlib import Path
 import anyio
-from tests.support.dream_fixtures import Dreamland
+from tests.support.dream_fixtures import DreamProject
 
-def freeze():
+def suspend():
     os.kill(os.getpid(), signal.SIGSTOP)
 
 async def dream():
     home, now = Path(sys.argv[1]), float(sys.argv[2])
-    land = Dreamland(home, now=now, state_home="frozen/state", similarity=freeze)
-    async with land.awake():
-        one = await land.dream()
+    project = DreamProject(home, now=now, state_home="other/state", load_similarity=suspend)
+    async with project.running():
+        one = await project.dream()
     print(one.state, one.reason, sep=": ")
 
 anyio.run(dream)
 """
 
 
-def frozen_dreamer(home: Path, now: float) -> "subprocess.Popen[str]":
-    """A process that stands still in the middle of its dream."""
+def suspended_dreamer(home: Path, now: float) -> "subprocess.Popen[str]":
+    """A process that is suspended in the middle of its dream."""
     env = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'client'}"}
-    command = [sys.executable, "-c", FREEZER, str(home), str(now)]
+    command = [sys.executable, "-c", SUSPENDED_DREAM, str(home), str(now)]
     process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
     assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
     return process
 
 
-async def test_a_process_that_was_frozen_for_an_hour_wakes_and_stops(home: Path) -> None:
-    land = Dreamland(home, now=time.time())
-    two_of_a_kind(land)
-    frozen = frozen_dreamer(home, land.now)
-    land.now = time.time()
+async def test_a_process_suspended_for_an_hour_stops_when_it_resumes(home: Path) -> None:
+    project = DreamProject(home, now=time.time())
+    two_of_a_kind(project)
+    suspended = suspended_dreamer(home, project.now)
+    project.now = time.time()
     try:
-        assert land.lock.read_text() == str(frozen.pid)
-        async with land.awake():
+        assert project.lock.read_text() == str(suspended.pid)
+        async with project.running():
             with pytest.raises(Refused, match="another dream is running"):
-                await land.dream()
-            land.pass_time(61 * 60)
-            assert (await land.dream()).state == "done"
-        after, stamp = land.tree(), land.lock.stat().st_mtime
-        frozen.send_signal(signal.SIGCONT)
-        said, _ = await anyio.to_thread.run_sync(lambda: frozen.communicate(timeout=120))
+                await project.dream()
+            project.pass_time(61 * 60)
+            assert (await project.dream()).state == "done"
+        after, stamp = project.tree(), project.lock.stat().st_mtime
+        suspended.send_signal(signal.SIGCONT)
+        said, _ = await anyio.to_thread.run_sync(lambda: suspended.communicate(timeout=120))
     finally:
-        frozen.kill()
-        frozen.wait()
+        suspended.kill()
+        suspended.wait()
     last = said.splitlines()[-1]
-    assert last == "failed: another dream took over while this one was held up"
-    assert (land.tree(), land.lock.read_text()) == (after, str(os.getpid()))
-    assert land.lock.stat().st_mtime == stamp == land.now
-    land.state.close()
+    assert last == "failed: another dream took over while this one was suspended"
+    assert (project.tree(), project.lock.read_text()) == (after, str(os.getpid()))
+    assert project.lock.stat().st_mtime == stamp == project.now
+    project.database.close()
 
 
-async def test_one_that_loses_the_lock_half_way_takes_everything_back(
-    land: Dreamland, monkeypatch: pytest.MonkeyPatch
+async def test_a_dream_that_loses_the_lock_half_way_is_reverted(
+    project: DreamProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    two_of_a_kind(land)
-    land.remember("d.md", "The demo is tomorrow.", type="project")
-    before = land.tree()
+    two_of_a_kind(project)
+    project.remember("d.md", "The demo is tomorrow.", type="project")
+    before = project.tree()
     write = Applier._write
     written = []
 
     def then_lose_it(applier: Applier, directory: Any, file: str, old: Any, new: Any) -> bool:
         written.append(file)
-        land.lock.unlink(missing_ok=True)
+        project.lock.unlink(missing_ok=True)
         return write(applier, directory, file, old, new)
 
     monkeypatch.setattr(Applier, "_write", then_lose_it)
-    async with land.awake():
-        dream = await land.dream()
+    async with project.running():
+        dream = await project.dream()
     assert written == ["a.md"]
-    assert (dream.state, land.tree()) == ("failed", before)
+    assert (dream.state, project.tree()) == ("failed", before)
 
 
-async def test_a_failure_gives_the_lock_its_old_time_back(
-    land: Dreamland, monkeypatch: pytest.MonkeyPatch
+async def test_a_failure_restores_the_time_of_the_lock(
+    project: DreamProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    two_of_a_kind(land)
-    land.lock.write_text("999999999")
-    os.utime(land.lock, (NOW - 2 * DAY, NOW - 2 * DAY))
-    before = land.tree()
+    two_of_a_kind(project)
+    project.lock.write_text("999999999")
+    os.utime(project.lock, (NOW - 2 * DAY, NOW - 2 * DAY))
+    before = project.tree()
 
     def full_disk(*_: object, **__: object) -> None:
         raise StorageError("/m", "write", OSError(28, "No space left on device"))
 
-    monkeypatch.setattr(land.store, "put_back", full_disk)
-    async with land.awake():
-        dream = await land.dream()
+    monkeypatch.setattr(project.store, "put_back", full_disk)
+    async with project.running():
+        dream = await project.dream()
         assert dream.state == "failed"
         assert "No space left" in dream.reason
-        assert land.lock.stat().st_mtime == NOW - 2 * DAY
-        assert land.tree() == before
+        assert project.lock.stat().st_mtime == NOW - 2 * DAY
+        assert project.tree() == before
         monkeypatch.undo()
-        assert (await land.dream()).state == "done"
+        assert (await project.dream()).state == "done"
 
 
-def test_of_two_dreamers_over_one_directory_one_dreams(home: Path) -> None:
-    land = Dreamland(home, now=time.time())  # a lock that is written now is not an hour old
-    two_of_a_kind(land)
-    land.have_sessions(9)
-    other = Dreamland(home, now=land.now, state_home="other/state")
+def test_of_two_dreamers_for_one_directory_only_one_dreams(home: Path) -> None:
+    project = DreamProject(home, now=time.time())  # so that a lock written now is not an hour old
+    two_of_a_kind(project)
+    project.have_sessions(9)
+    other = DreamProject(home, now=project.now, state_home="other/state")
     results: list[str] = []
 
     async def both() -> None:
-        async with land.awake(), other.awake(), anyio.create_task_group() as tasks:
-            for one in (land, other):
+        async with project.running(), other.running(), anyio.create_task_group() as tasks:
+            for one in (project, other):
                 tasks.start_soon(attempt, one)
 
-    async def attempt(one: Dreamland) -> None:
+    async def attempt(one: DreamProject) -> None:
         try:
             results.append((await one.dream(force=False)).state)
         except (Refused, Unavailable):
@@ -438,5 +446,5 @@ def test_of_two_dreamers_over_one_directory_one_dreams(home: Path) -> None:
 
     anyio.run(both)
     assert sorted(results) == ["done", "no"]
-    land.state.close()
-    other.state.close()
+    project.database.close()
+    other.database.close()

@@ -119,7 +119,7 @@ def test_the_diff_of_a_dream_shows_no_secret_and_says_when_it_therefore_shows_no
     shown = {one.file: one.diff for one in diffs(before, after, "2026-03-02")}
     assert "+more" in shown["a.md"]
     assert "MIIE" not in shown["a.md"]
-    assert shown["b.md"] == "(only what is not shown has changed)\n"
+    assert shown["b.md"] == "(only masked or invisible text changed)\n"
 
 
 WORDS = st.sampled_from(["", "plain", SECRET, "password: hunter2zz!9", "the password is", "a\nb"])

@@ -1,4 +1,4 @@
-"""A project with memories, a dreamer over it, and clocks that only move when told to."""
+"""A project with memories, a dreamer for it, and clocks that only tests move."""
 
 import hashlib
 import os
@@ -15,18 +15,20 @@ import msgspec
 from memoryd.base.config import DreamSettings, ProjectSettings, Settings
 from memoryd.base.events import Event, kind_of
 from memoryd.base.paths import places
+from memoryd.dreams.build import build_with
 from memoryd.dreams.dream_table import Dream, DreamTable
-from memoryd.dreams.dreamer import Dreamer
 from memoryd.dreams.recent_sessions import ProjectSessions
 from memoryd.dreams.rules.similarity import Similarity
-from memoryd.dreams.run import Means
 from memoryd.dreams.schedule import RealTime
 from memoryd.dreams.steps import DreamModel
 from memoryd.dreams.target import DreamScope
 from memoryd.memories.scopes import Scopes
+from memoryd.memories.services import Services
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
+from memoryd.system.background import Background
 from memoryd.system.database import Database
+from memoryd.system.notices import Notices
 
 NOW = 1_800_000_000.0
 HOUR = 3600.0
@@ -39,58 +41,63 @@ def memory_text(body: str, name: str = "Note", **fields: str) -> str:
     return "\n".join(["---", *lines, "---", "", body, ""])
 
 
-class Dreamland:
-    """Everything that a dream touches, in a folder of the test's own."""
+class DreamProject:
+    """A project and everything that dreams over it touch, in a folder of the test's own."""
 
     def __init__(
         self,
         home: Path,
         *,
-        mind: DreamModel | None = None,
+        model: DreamModel | None = None,
         dream: DreamSettings | None = None,
         mode: str = "topics",
         now: float = NOW,
         real: float = 1000.0,
         state_home: str = ".local/state",
-        similarity: Callable[[], Similarity | None] = lambda: None,
+        load_similarity: Callable[[], Similarity | None] = lambda: None,
     ) -> None:
         self.home = home
         self.now = now
         self.real = real
-        self.project = home / "work/app"
-        self.project.mkdir(parents=True, exist_ok=True)
+        self.folder = home / "work/app"
+        self.folder.mkdir(parents=True, exist_ok=True)
         env = {"HOME": str(home), "XDG_STATE_HOME": str(home / state_home)}
         self.places = places(env, "linux", os.getuid(), str(home))
-        self.state = Database.open(self.places.state_db)
-        self.history = VersionTable(self.state)
-        self.store = Store(self.history, now=lambda: self.now)
-        self.scopes = Scopes(self.places, env, self.state, monotonic=lambda: self.real)
-        self.book = DreamTable(self.state)
+        self.database = Database.open(self.places.state_db)
+        self.versions = VersionTable(self.database)
+        self.store = Store(self.versions, now=lambda: self.now)
+        self.scopes = Scopes(self.places, env, self.database, monotonic=lambda: self.real)
+        self.table = DreamTable(self.database)
+        self.sessions = ProjectSessions(self.places, self.database, self.scopes.memory_is_on)
         self.events: list[Event] = []
         self.has_dreamt = threading.Event()
         self.dreamt_at: list[float] = []
-        self.means = Means(
-            store=self.store,
-            history=self.history,
-            book=self.book,
-            sessions=ProjectSessions(self.places, self.state, self.scopes.memory_is_on),
-            dreams_folder=f"{self.places.state_dir}/dreams",
-            max_loss_percent=(dream or DreamSettings()).max_loss_percent,
-            now=lambda: self.now,
-            tell=self._hear,
-            mind=mind,
-            similarity=similarity,
-        )
-        root = str(self.project)
+        self.notices, background = Notices(), Background()
+        with background._send, background._receive:  # dreams start no background work
+            pass
+        self.notices.on(Event, self._on_event)
+        root = str(self.folder)
         settings = Settings(
             dream=dream or DreamSettings(),
             projects={root: msgspec.convert({"mode": mode}, ProjectSettings)},
         )
-        self.dreamer = Dreamer(
-            self.means,
-            self.scopes,
-            settings,
-            real=RealTime(lambda: self.real, "this boot"),
+        services = Services(
+            places=self.places,
+            settings=settings,
+            env=env,
+            database=self.database,
+            versions=self.versions,
+            scopes=self.scopes,
+            store=self.store,
+            notices=self.notices,
+            background=background,
+            now=lambda: self.now,
+        )
+        self.dreamer = build_with(
+            services,
+            model,
+            load_similarity=load_similarity,
+            real_time=RealTime(lambda: self.real, "this boot"),
             sleep=self.sleep,
         )
         self.directory = self.scopes.project(root).memory
@@ -98,7 +105,7 @@ class Dreamland:
         self.lock = self.memory / ".consolidate-lock"
         self.own = Path(self.scopes.person().memory.path)
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         self.events.append(event)
         if kind_of(event) == "dream/finished":
             self.dreamt_at.append(self.real)
@@ -106,10 +113,10 @@ class Dreamland:
 
     @property
     def root(self) -> str:
-        return str(self.project)
+        return str(self.folder)
 
     async def sleep(self, seconds: float) -> None:
-        """Nobody waits for real; who sleeps here sleeps until the test ends."""
+        """Sleeps until the test ends: clocks do not move by themselves."""
         await anyio.sleep_forever()
 
     def pass_time(self, seconds: float) -> None:
@@ -125,7 +132,7 @@ class Dreamland:
         folder: Path | None = None,
         **fields: str,
     ) -> Path:
-        """A memory as somebody else would have written it, some days ago."""
+        """A memory that was written by another program some days ago."""
         folder = folder or self.memory
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / file
@@ -135,12 +142,23 @@ class Dreamland:
         return path
 
     def have_sessions(self, count: int, *, hours_ago: float = 1.0, root: str = "") -> None:
-        folder = Path(self.means.sessions.folder(root or self.root))
+        folder = Path(self.sessions.folder(root or self.root))
         folder.mkdir(parents=True, exist_ok=True)
         for number in range(count):
             path = folder / f"{number:08}-0000-4000-8000-000000000000.jsonl"
             path.write_text("{}\n")
             os.utime(path, (self.now - hours_ago * HOUR,) * 2)
+
+    def have_turn(self, root: str) -> None:
+        """From now on the root is one that had turns."""
+        self.database.run(
+            "insert into turns (id, project, session_id, path, started, ended, ending, state, at)"
+            " values (?, ?, '', ?, '', '', '', 'done', ?)",
+            root,
+            root,
+            f"{Path(self.sessions.folder(root)).name}/{root.replace('/', '')}.jsonl",
+            self.now,
+        )
 
     def index(self) -> str:
         return (self.memory / "MEMORY.md").read_text()
@@ -152,23 +170,12 @@ class Dreamland:
         return tree_hash(self.memory)
 
     def copies(self) -> list[str]:
-        """What is left of the copies that dreams worked on."""
-        folder = Path(self.means.dreams_folder)
+        """The working copies that are still there."""
+        folder = Path(self.places.state_dir, "dreams")
         return sorted(str(path) for path in folder.iterdir()) if folder.exists() else []
 
     def kinds(self) -> list[str]:
         return [kind_of(event) for event in self.events]
-
-    def have_turn(self, root: str) -> None:
-        """From now on the project is one that had turns."""
-        self.state.run(
-            "insert into turns (id, project, session_id, path, started, ended, ending, state, at)"
-            " values (?, ?, '', ?, '', '', '', 'done', ?)",
-            root,
-            root,
-            f"{Path(self.means.sessions.folder(root)).name}/{root.replace('/', '')}.jsonl",
-            self.now,
-        )
 
     async def dream(
         self, *, force: bool = True, dry_run: bool = False, scope: DreamScope = "project"
@@ -185,24 +192,24 @@ class Dreamland:
                 await run.ended.wait()
 
     @asynccontextmanager
-    async def awake(self) -> AsyncIterator["Dreamland"]:
-        """With the dreamer at work."""
+    async def running(self) -> AsyncIterator["DreamProject"]:
+        """While the dreamer runs."""
         async with anyio.create_task_group() as tasks:
             await tasks.start(self.dreamer.run)
             yield self
             tasks.cancel_scope.cancel()
 
 
-def two_of_a_kind(land: Dreamland) -> None:
+def two_of_a_kind(project: DreamProject) -> None:
     """Two memories that say the same, and one that does not."""
-    land.remember("a.md", "Use pnpm for installs.\n\n**Why:** one lock file.", age_days=9)
-    land.remember("b.md", "Always use pnpm for installs!", age_days=3)
-    land.remember("c.md", "Never deploy on Fridays.", name="Deploys", age_days=5)
-    land.store.repair(land.directory)
+    project.remember("a.md", "Use pnpm for installs.\n\n**Why:** one lock file.", age_days=9)
+    project.remember("b.md", "Always use pnpm for installs!", age_days=3)
+    project.remember("c.md", "Never deploy on Fridays.", name="Deploys", age_days=5)
+    project.store.repair(project.directory)
 
 
 def tree_hash(folder: Path) -> str:
-    """Of every name and byte below the folder, but for the lock and what lies beside the files."""
+    """Of every name and byte in the folder, except the lock."""
     seen = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.name != ".consolidate-lock":
@@ -216,7 +223,7 @@ def stamps(folder: Path) -> dict[str, float]:
 
 
 async def until(event: threading.Event) -> None:
-    """Waits for what happens in another thread."""
+    """Waits for something that happens in another thread."""
     assert await anyio.to_thread.run_sync(event.wait, 30)
 
 

@@ -8,7 +8,8 @@ import msgspec
 from memoryd.api.handlers.health import Health, Recent
 from memoryd.api.handlers.spending import QueueStatus, SpendingReports, SpendingStatus
 from memoryd.base.timestamps import iso_time
-from memoryd.dreams.dreamer import Dreamer, DreamStatus
+from memoryd.dreams.dreamer import Dreamer
+from memoryd.dreams.status import DreamStatus
 from memoryd.memories.services import Services
 from memoryd.recall.service import RecallService
 from memoryd.system.landlock import Fences, fences

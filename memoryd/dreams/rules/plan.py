@@ -1,19 +1,19 @@
 """What a dream without a model changes, decided from the texts alone.
 
-Only what can be done surely, so that a second dream right after changes nothing:
+Only changes that are certain, so that a second dream right after the first changes nothing:
 
-- Relative dates in `project` memories become dates, counted from the day their line was first seen.
-  A line that is older than what is known of its memory, and younger than the memory, stays: nobody
-  can tell its day. What stands in quotation marks or code is nobody's date.
-- Memories that say the same become one. The richer keeps (what a person said before what an agent
-  concluded, then the newer), lines that only the other has are added at its end, and it supersedes
-  the other, which stays on disk and can be restored. Nothing is erased.
-- A merge or a date is no new observation: a memory keeps the time of the newest it is made of.
-- Index lines that grew too long are cut back to what their file's header says; links to a part of a
-  file and what stands in fences or comments are a person's and stay. The order is only touched
-  where the index does not fit any more and holds nothing but pointers, since it may be a person's;
-  then the newest come first.
-- What only a person or a model can mend (empty, too long, no type) is flagged.
+- Relative dates in `project` memories become dates, counted from the day their line first appeared.
+  A line older than the known versions of its memory, and younger than the memory, stays: its day
+  is unknown. Quoted text and code stay as well.
+- Memories that say the same are merged. The richer one is kept (what a person said before what an
+  agent concluded, then the newer), gets the lines that only the other has, and supersedes the
+  other, which stays on disk and can be restored. Nothing is deleted.
+- A merge or a date is not a new observation: a memory keeps the time of its newest source.
+- Index lines that grew too long are replaced by what their file's header says. Links to a part of a
+  file, and text in fences or comments, were written by a person and stay. The index is reordered,
+  newest first, only if it no longer fits and holds nothing but pointers: the order may be a
+  person's work.
+- What only a person or a model can fix (empty, too long, no type) is flagged.
 """
 
 import re
@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from memoryd.base.timestamps import local_time
 from memoryd.dreams.rules.similarity import (
     ComparedMemory,
     Similarity,
@@ -47,20 +46,20 @@ _QUOTED = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”",
 _LETTER = re.compile(r"[^\n]")
 
 
-class Past(msgspec.Struct, frozen=True):
-    """What a file said at some time."""
+class PastText(msgspec.Struct, frozen=True):
+    """The text of a file at an earlier time."""
 
     at: float
     text: str
 
 
 class BelievedMemory(msgspec.Struct, frozen=True):
-    """A memory that is believed now; `past` holds its versions, oldest first, as far as known."""
+    """A memory that is not retired; `past` holds its known versions, oldest first."""
 
     file: str
     text: str
     modified: float
-    past: tuple[Past, ...] = ()
+    past: tuple[PastText, ...] = ()
 
     @property
     def topic(self) -> Topic:
@@ -73,30 +72,30 @@ class Flag(msgspec.Struct, frozen=True):
 
 
 def plan(
-    notes: Iterable[BelievedMemory], similarity: Similarity | None = None
+    memories: Iterable[BelievedMemory], similarity: Similarity | None = None
 ) -> list[BelievedMemory]:
-    """The new texts of what a dream changes among these memories, none of which is retired."""
+    """The memories that a dream changes, with their new texts; none of those given is retired."""
     old, dated = {}, []
-    for note in notes:
-        old[note.file] = note.text
-        dated.append(with_dates(note))
+    for memory in memories:
+        old[memory.file] = memory.text
+        dated.append(with_dates(memory))
     kept = merge_all(dated, similarity)
-    return [note for note in kept if note.text != old[note.file]]
+    return [memory for memory in kept if memory.text != old[memory.file]]
 
 
 # --- dates --------------------------------------------------------------------------------------
 
 
-def with_dates(note: BelievedMemory) -> BelievedMemory:
-    """The note with its relative dates made absolute, if it is of a type that has them."""
-    topic = note.topic
+def with_dates(memory: BelievedMemory) -> BelievedMemory:
+    """A project memory with its relative dates made absolute; others as they are."""
+    topic = memory.topic
     if topic.type != "project":
-        return note
-    text = _dated(note.text, note, from_=_body_start(note.text))
-    description = _dated(topic.description, note)
+        return memory
+    text = _dated(memory.text, memory, from_=_body_start(memory.text))
+    description = _dated(topic.description, memory)
     if description != topic.description:
         text = headers.change(text, {"description": description})
-    return msgspec.structs.replace(note, text=text)
+    return msgspec.structs.replace(memory, text=text)
 
 
 def _dates_in(text: str, said_at: datetime) -> "list[DateMention]":
@@ -109,14 +108,14 @@ def has_relative_dates(text: str) -> bool:
     return bool(_dates_in(_without_quoted(text), datetime(2000, 1, 1)))  # noqa: DTZ001 - any day does
 
 
-def _dated(text: str, note: BelievedMemory, from_: int = 0) -> str:
+def _dated(text: str, memory: BelievedMemory, from_: int = 0) -> str:
     lines = text[from_:].split("\n")
     hidden = _without_quoted(text[from_:]).split("\n")
-    return text[:from_] + "\n".join(map(_dated_line, lines, hidden, [note] * len(lines)))
+    return text[:from_] + "\n".join(map(_dated_line, lines, hidden, [memory] * len(lines)))
 
 
-def _dated_line(line: str, hidden: str, note: BelievedMemory) -> str:
-    said_at = _said_at(line, note)
+def _dated_line(line: str, hidden: str, memory: BelievedMemory) -> str:
+    said_at = _said_at(line, memory)
     pieces, position = [], 0
     for mention in _dates_in(hidden, said_at) if said_at is not None else []:
         pieces += [line[position : mention.start], mention.iso]
@@ -124,14 +123,15 @@ def _dated_line(line: str, hidden: str, note: BelievedMemory) -> str:
     return "".join([*pieces, line[position:]])
 
 
-def _said_at(line: str, note: BelievedMemory) -> datetime | None:
-    """The day from which a line counts: when it was first there, or when the memory was made."""
-    first = next((n for n, past in enumerate(note.past) if line in past.text), 0)
+def _said_at(line: str, memory: BelievedMemory) -> datetime | None:
+    """When a line first appeared, or the memory was created; None if unknown."""
+    first = next((n for n, past in enumerate(memory.past) if line in past.text), 0)
     if first > 0:
-        return _moment(note.past[first].at)
-    earliest = min([note.modified, *(past.at for past in note.past[:1])])
-    created = local_time(note.topic.created)
-    if created is None:
+        return _moment(memory.past[first].at)
+    earliest = min([memory.modified, *(past.at for past in memory.past[:1])])
+    try:
+        created = datetime.fromisoformat(memory.topic.created).astimezone()
+    except ValueError:
         return _moment(earliest)
     return created if abs(earliest - created.timestamp()) <= SURE_SECONDS else None
 
@@ -156,80 +156,87 @@ def _body_start(text: str) -> int:
 
 
 def merge_all(
-    notes: Sequence[BelievedMemory], similarity: Similarity | None
+    memories: Sequence[BelievedMemory], similarity: Similarity | None
 ) -> list[BelievedMemory]:
-    """The notes that are left when all that say the same are one.
+    """The memories that remain when all that say the same are merged.
 
-    One that took something in may now fit a third: it goes on until nothing fits any more.
+    A merged memory may match a third one, so this repeats until nothing matches.
     """
-    left = {note.file: note for note in notes}
-    readings = {
-        note.file: ComparedMemory(note.file, note.topic) for note in notes if note.topic.type
+    left = {memory.file: memory for memory in memories}
+    compared = {
+        memory.file: ComparedMemory(memory.file, memory.topic)
+        for memory in memories
+        if memory.topic.type
     }
     is_settled = False
     while not is_settled:
         is_settled = True
-        for one, other in _candidates(list(readings.values())):
-            is_fresh = readings.get(one.file) is one and readings.get(other.file) is other
-            if not is_fresh or not are_same(one, other, similarity):
+        for one, other in _candidates(list(compared.values())):
+            is_current = compared.get(one.file) is one and compared.get(other.file) is other
+            if not is_current or not are_same(one, other, similarity):
                 continue
-            keeper, retired = _in_order_of_worth(left[one.file], left[other.file])
-            if (united := unite(keeper, retired)) is None:
+            saver, retired = _richer_first(left[one.file], left[other.file])
+            if (united := unite(saver, retired)) is None:
                 continue
             is_settled = False
-            left[keeper.file] = united
-            readings[keeper.file] = ComparedMemory(keeper.file, united.topic)
-            del left[retired.file], readings[retired.file]
+            left[saver.file] = united
+            compared[saver.file] = ComparedMemory(saver.file, united.topic)
+            del left[retired.file], compared[retired.file]
     return list(left.values())
 
 
-def _candidates(readings: Sequence[ComparedMemory]) -> list[tuple[ComparedMemory, ComparedMemory]]:
-    """Pairs that share the rarest term of one of them, or have the same body: all that can fit."""
+def _candidates(compared: Sequence[ComparedMemory]) -> list[tuple[ComparedMemory, ComparedMemory]]:
+    """Pairs with the same body, or that share the rarest term of one: all that can match."""
     by_term: dict[str, list[ComparedMemory]] = defaultdict(list)
     by_body: dict[str, list[ComparedMemory]] = defaultdict(list)
-    for reading in readings:
-        by_body[reading.bare].append(reading)
-        for term in reading.terms:
-            by_term[term].append(reading)
+    for one in compared:
+        by_body[one.bare].append(one)
+        for term in one.terms:
+            by_term[term].append(one)
     pairs: dict[tuple[str, str], tuple[ComparedMemory, ComparedMemory]] = {}
-    for reading in readings:
-        rarest = min((by_term[term] for term in reading.terms), key=len, default=[])
-        for other in (*by_body[reading.bare], *rarest):
-            one, two = sorted((reading, other), key=lambda each: each.file)
-            if one.file != two.file:
-                pairs[one.file, two.file] = (one, two)
+    for one in compared:
+        rarest = min((by_term[term] for term in one.terms), key=len, default=[])
+        for other in (*by_body[one.bare], *rarest):
+            first, second = sorted((one, other), key=lambda each: each.file)
+            if first.file != second.file:
+                pairs[first.file, second.file] = (first, second)
     return [pairs[key] for key in sorted(pairs)]
 
 
-def _in_order_of_worth(
+def _richer_first(
     one: BelievedMemory, other: BelievedMemory
 ) -> tuple[BelievedMemory, BelievedMemory]:
-    def worth(note: BelievedMemory) -> tuple[bool, int, float, str]:
-        topic = note.topic
-        return topic.trust == "user-said", len(content_terms(topic.body)), note.modified, note.file
+    def worth(memory: BelievedMemory) -> tuple[bool, int, float, str]:
+        topic = memory.topic
+        return (
+            topic.trust == "user-said",
+            len(content_terms(topic.body)),
+            memory.modified,
+            memory.file,
+        )
 
     return (one, other) if worth(one) > worth(other) else (other, one)
 
 
-def unite(keeper: BelievedMemory, other: BelievedMemory) -> BelievedMemory | None:
-    """The keeper with what only the other says; None where the header has no room for that."""
-    missing = _lines_missing(keeper.topic.body, other.topic.body)
-    if missing and keeper.topic.trust != other.topic.trust:
-        return None  # what an agent concluded must not pass for what a person said
-    # What the other took in a moment ago is only in its new text, which nobody will write.
-    supersedes = (*keeper.topic.supersedes, other.file, *other.topic.supersedes)
+def unite(saver: BelievedMemory, other: BelievedMemory) -> BelievedMemory | None:
+    """The saver with the lines that only the other has; None if they must not be merged."""
+    missing = _lines_missing(saver.topic.body, other.topic.body)
+    if missing and saver.topic.trust != other.topic.trust:
+        return None  # an agent's conclusions must not look like a person's words
+    # What the other superseded a moment ago is only in its new text, which is never written.
+    supersedes = (*saver.topic.supersedes, other.file, *other.topic.supersedes)
     supersedes = tuple(dict.fromkeys(supersedes))
-    text = headers.change(keeper.text, {"supersedes": ", ".join(supersedes)})
+    text = headers.change(saver.text, {"supersedes": ", ".join(supersedes)})
     if missing:
         text = text.rstrip("\n") + "\n\n" + missing + "\n"
     after = topics.parse(text)
     if (after.supersedes, after.name, after.type) != (
         supersedes,
-        keeper.topic.name,
-        keeper.topic.type,
+        saver.topic.name,
+        saver.topic.type,
     ):
         return None
-    return BelievedMemory(keeper.file, text, max(keeper.modified, other.modified), keeper.past)
+    return BelievedMemory(saver.file, text, max(saver.modified, other.modified), saver.past)
 
 
 def _lines_missing(body: str, other: str) -> str:
@@ -243,7 +250,7 @@ def _lines_missing(body: str, other: str) -> str:
 
 
 def tidy_index(text: str, pointers: Mapping[str, str], newest_first: Sequence[str]) -> str:
-    """The index with its long lines cut, and in order where it has to be; it is true already."""
+    """Shortens long lines, and reorders where necessary; the index is already complete."""
     lines = text.split("\n")
     whole = index.whole_pointers(lines)
     for at, file in whole.items():
@@ -259,14 +266,14 @@ def tidy_index(text: str, pointers: Mapping[str, str], newest_first: Sequence[st
     return "\n".join(lines[at] for at in ours) + "\n"
 
 
-def flags(notes: Sequence[BelievedMemory], index_text: str) -> tuple[Flag, ...]:
+def flags(memories: Sequence[BelievedMemory], index_text: str) -> tuple[Flag, ...]:
     found = [Flag(topics.INDEX_FILE, "index is cut")] if index.loaded(index_text).is_cut else []
-    for note in notes:
-        topic = note.topic
+    for memory in memories:
+        topic = memory.topic
         if not topic.body.strip():
-            found.append(Flag(note.file, "empty"))
+            found.append(Flag(memory.file, "empty"))
         elif len(topic.body.encode("utf-8", "replace")) > RECALL_LIMIT_BYTES:
-            found.append(Flag(note.file, "too long for recall"))
+            found.append(Flag(memory.file, "too long for recall"))
         if topic.type is None:
-            found.append(Flag(note.file, "without a type"))
+            found.append(Flag(memory.file, "without a type"))
     return tuple(found)

@@ -1,12 +1,12 @@
-"""What a dream would change, and whether so much would be lost that it is not applied.
+"""What a dream would change, and whether it loses so much that it must not be applied.
 
-- A memory is lost when its file is gone, when nearly nothing is left of its text, or when it is
-  rewritten or retired and most of its words are found neither in what became of it nor in another
-  memory that the dream wrote.
-- A dream that loses more than the allowed share of the memories that were believed before is
-  refused as a whole. It does not matter who dreamt.
-- Where somebody else changed a file meanwhile, that file is left alone, and so is every change that
-  takes words away: they may have moved into the file that is left.
+- A memory is lost when its file is gone, when almost nothing is left of its text, or when it is
+  rewritten or retired and most of its words are neither in its new text nor in another memory that
+  the dream wrote.
+- A dream that loses more than the allowed share of the current memories is refused as a whole,
+  whether rules or a model made it.
+- A file that changed meanwhile is left alone, and so is every change that removes words: they may
+  have moved into that file.
 """
 
 import difflib
@@ -18,7 +18,6 @@ import msgspec
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
 from memoryd.text.masking.mask import presentable
-from memoryd.text.shorten import cut_at_line
 from memoryd.text.terms import terms_of
 
 FileAction = Literal["new", "changed", "retired", "removed", "index"]
@@ -32,17 +31,17 @@ Texts = Mapping[str, str]
 
 
 class FileDiff(msgspec.Struct, frozen=True):
-    """One file's part in a dream; `diff` is empty where the text did not change."""
+    """What happens to one file; `diff` is empty where the text did not change."""
 
     file: str
-    deed: FileAction
+    action: FileAction = msgspec.field(name="deed")  # the name on the socket and in the database
     added: int = 0
     removed: int = 0
     diff: str = ""
 
 
 class Loss(msgspec.Struct, frozen=True):
-    """What would be lost of the memories that were believed."""
+    """Which of the current memories would be lost, and how many there are."""
 
     lost: tuple[str, ...]
     memories: int
@@ -56,7 +55,7 @@ class Loss(msgspec.Struct, frozen=True):
 
 
 def diffs(before: Texts, after: Texts, today: str) -> tuple[FileDiff, ...]:
-    """Every file that differs, and every memory that is newly retired, by name; the index last."""
+    """Every file that differs or is newly retired, by name; the index last."""
     retired = believed(before, today) - believed(after, today)
     files = {file for file in before.keys() | after.keys() if before.get(file) != after.get(file)}
     ordered = sorted(files | retired, key=lambda file: (file == INDEX_FILE, file))
@@ -64,7 +63,7 @@ def diffs(before: Texts, after: Texts, today: str) -> tuple[FileDiff, ...]:
 
 
 def loss(before: Texts, after: Texts, today: str) -> Loss:
-    """Of the memories believed before, those that the dream would lose."""
+    """The current memories that the dream would lose."""
     believed_before, believed_after = believed(before, today), believed(after, today)
     changed = {file for file, text in after.items() if before.get(file) != text}
     moved = frozenset[str]().union(*(_words(after[file]) for file in changed & believed_after))
@@ -77,14 +76,14 @@ def loss(before: Texts, after: Texts, today: str) -> Loss:
     return Loss(tuple(lost), len(believed_before))
 
 
-def takes_words_away(before: str | None, after: str | None) -> bool:
+def removes_words(before: str | None, after: str | None) -> bool:
     return before is not None and not _words(before) <= _words(after or "")
 
 
 def in_safe_order(before: Texts, changed: Collection[str], after: Texts) -> list[str]:
-    """The changed files with those that only add first, so that what moves is there twice."""
+    """Additions before removals, so that words that move are in both files for a moment."""
     return sorted(
-        changed, key=lambda file: (takes_words_away(before.get(file), after.get(file)), file)
+        changed, key=lambda file: (removes_words(before.get(file), after.get(file)), file)
     )
 
 
@@ -102,7 +101,7 @@ def believed(texts: Texts, today: str) -> frozenset[str]:
 def _is_lost(before: str, after: str | None, moved: frozenset[str], *, stays: bool) -> bool:
     if after is None or _is_emptied(topics.parse(before), topics.parse(after)):
         return True
-    # A retired one is on disk still, but what nobody recalls must be said elsewhere.
+    # A retired memory stays on disk, but is not recalled: its words must be in another one.
     return not _is_kept(_words(before), moved | _words(after) if stays else moved)
 
 
@@ -120,24 +119,28 @@ def _words(text: str) -> frozenset[str]:
 
 def _diff(file: str, before: Texts, after: Texts, retired: Collection[str]) -> FileDiff:
     old, new = before.get(file), after.get(file)
-    deed: FileAction = "changed"
+    action: FileAction = "changed"
     if file == INDEX_FILE:
-        deed = "index"
+        action = "index"
     elif old is None:
-        deed = "new"
+        action = "new"
     elif new is None:
-        deed = "removed"
+        action = "removed"
     elif file in retired:
-        deed = "retired"
-    # A diff is shown and kept; whole texts are masked, since a secret may have several lines.
+        action = "retired"
+    # Diffs are shown and stored. The whole text is masked: a secret may span several lines.
     old_lines, new_lines = presentable(old or "").splitlines(), presentable(new or "").splitlines()
     if len(old_lines) + len(new_lines) > DIFF_LINES:
-        return FileDiff(file, deed, len(new_lines), len(old_lines), "(too long to be shown)\n")
+        return FileDiff(file, action, len(new_lines), len(old_lines), "(too long to show)\n")
     lines = list(difflib.unified_diff(old_lines, new_lines, file, file, lineterm="", n=2))
     added = sum(line.startswith("+") for line in lines[2:])
     removed = sum(line.startswith("-") for line in lines[2:])
     if not lines and old != new:
-        return FileDiff(file, deed, 0, 0, "(only what is not shown has changed)\n")
-    return FileDiff(
-        file, deed, added, removed, cut_at_line("\n".join(lines), DIFF_CHARACTERS, "(cut)")
-    )
+        return FileDiff(file, action, 0, 0, "(only masked or invisible text changed)\n")
+    return FileDiff(file, action, added, removed, _cut("\n".join(lines)))
+
+
+def _cut(text: str) -> str:
+    if len(text) <= DIFF_CHARACTERS:
+        return text
+    return text[:DIFF_CHARACTERS].rpartition("\n")[0] + "\n(cut)"

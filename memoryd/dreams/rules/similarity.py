@@ -1,19 +1,19 @@
-"""Whether two memories say the same thing, so surely that a program may merge them.
+"""Whether two memories say the same thing, with enough certainty that a program may merge them.
 
-Better to leave two alike than to merge two that differ, so a word that stands on one side is never
-taken for another one on the other side, however close they are in meaning: `staging` is no
+It is better to keep two similar memories than to merge two that differ, so a word on one side never
+counts as another word on the other side, however close their meanings: `staging` is not
 `production`. The rules:
 
 - Same type, and the same `valid_until`.
-- The same text, but for case, spaces and marks; or statements (the part before the first blank line
-  or `**Why:**`) of which one holds all content words of the other, in the same order, and little
-  else. How much else is allowed depends on whether the recall's vectors find them close too.
+- The same text, apart from case, spaces and punctuation; or statements (the part before the first
+  blank line or `**Why:**`) of which one has all content words of the other, in the same order, and
+  few others. How many others are allowed depends on whether recall's vectors are close too.
 - The signs agree: negations, permissions, tenses, and words such as before, until, more, other.
-- What is specific agrees: of numbers, dates, names and identifiers anywhere in them, at most one
+- The specifics agree: of numbers, dates, names and identifiers anywhere in the texts, at most one
   side has some that the other lacks.
 - The titles agree: where each has a word that the other memory lacks, they are about two things,
-  unless they have nothing in common and the text is long enough to speak for itself.
-- Scripts that are written without spaces are only compared whole: their words cannot be told.
+  unless the titles share no word and the text is long enough to stand on its own.
+- Scripts written without spaces are only compared whole: their words cannot be separated.
 """
 
 import re
@@ -29,7 +29,7 @@ from memoryd.text.lazy_regex import late
 from memoryd.text.terms import STOP_WORDS, terms_of
 
 Similarity = Callable[[str, str], float | None]
-"""How close two texts are in meaning, from 0 to 1; None where nobody can tell."""
+"""How close two texts are in meaning, from 0 to 1; None if unknown."""
 
 SHARED_ENOUGH = 0.7
 SHARED_ENOUGH_IF_CLOSE = 0.5
@@ -56,7 +56,7 @@ _SIGNS: Final = (
     | dict.fromkeys(("was", "were", "had", "did", "formerly", "previously"), "was")
     | dict.fromkeys(("will", "shall", "soon"), "will")
 )
-# Words that make a rule of a statement, or politer, and change nothing about what it says.
+# Words that make a statement a rule, or more polite, but do not change what it says.
 _LIGHT: Final = (
     "always use using must should please prefer preferred prefers want wants wanted need needs"
     " needed make makes sure ensure every each all any remember keep note like likes really very"
@@ -72,7 +72,7 @@ _DAYS_AND_COUNTS: Final = frozenset(
 )
 _WHY = late(r"\n[ \t]*\n|\n[ \t]*\*\*(?:Why|How to apply):\*\*", re.IGNORECASE)
 _MARKS = late(r"[^\w\s]+|_")
-_WORD = late(r"[^\W_]+(?:['’][^\W_]+)*")  # noqa: RUF001 - the typographic apostrophe is meant
+_WORD = late(r"[^\W_]+(?:['’][^\W_]+)*")  # noqa: RUF001 - the typographic apostrophe is intended
 _SHORT_NOT = late("n['’]t$")  # noqa: RUF001 - as above
 _TOKEN = late(r"`[^`\n]*`|[^\s`]+")
 _LOOKS_SPECIFIC = late(r"\d|[^\W_][./_@:-]+[^\W_]|[a-z][A-Z]|^[A-Z]{2}")
@@ -80,14 +80,14 @@ _UNSPACED = late("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u
 
 
 class ComparedMemory(msgspec.Struct, frozen=True, dict=True):
-    """One memory as it is compared; what is costly is worked out once."""
+    """One memory prepared for comparison; expensive parts are computed once."""
 
     file: str
     topic: Topic
 
     @cached_property
     def bare(self) -> str:
-        """The body without case, marks and the way it is laid out."""
+        """The body without case, punctuation and layout."""
         return flattened(self.topic.body)
 
     @cached_property
@@ -119,7 +119,7 @@ class ComparedMemory(msgspec.Struct, frozen=True, dict=True):
 def are_same(
     one: ComparedMemory, other: ComparedMemory, similarity: Similarity | None = None
 ) -> bool:
-    """Whether both say the same; the order of the two does not matter."""
+    """Whether both say the same; symmetric."""
     if one.topic.type != other.topic.type or one.topic.valid_until != other.topic.valid_until:
         return False
     if not one.bare or not other.bare or _subjects_differ(one, other):
@@ -140,7 +140,7 @@ def are_same(
 
 
 def meaning_of(line: str) -> Hashable:
-    """Equal for two lines that surely say the same, though they may be worded differently."""
+    """Equal for two lines that certainly say the same, even if worded differently."""
     terms = content_terms(line)
     if not terms or _UNSPACED.search(line):
         return flattened(line)
@@ -152,7 +152,7 @@ def flattened(text: str) -> str:
 
 
 def content_terms(text: str) -> tuple[str, ...]:
-    """The terms that say what a text is about, in their order, each at its first place."""
+    """The terms that say what a text is about, in order of first appearance."""
     without = _no_content()
     return tuple(dict.fromkeys(term for term in terms_of(text) if term not in without))
 
@@ -176,7 +176,7 @@ def signs_of(text: str) -> Counter[str]:
 
 
 def specifics_of(text: str) -> frozenset[str]:
-    """Numbers, dates, names and identifiers, as far as their looks betray them."""
+    """Numbers, dates, names and identifiers, as far as they can be recognised."""
     found = {word for word in map(str.casefold, _WORD.findall(text)) if word in _DAYS_AND_COUNTS}
     for line in text.splitlines():
         before = "."
@@ -201,7 +201,7 @@ def _subjects_differ(one: ComparedMemory, other: ComparedMemory) -> bool:
 def _shared_needed(
     one: ComparedMemory, other: ComparedMemory, similarity: Similarity | None
 ) -> float | None:
-    """How much of the richer statement the poorer one must have; None when they are too far."""
+    """How much of the richer statement the poorer one must have; None if they are too different."""
     if one.title_terms == other.title_terms:
         return SHARED_ENOUGH_IF_CLOSE
     close = similarity(one.statement, other.statement) if similarity else None
@@ -213,6 +213,6 @@ def _shared_needed(
 
 
 def _in_order(poorer: Sequence[str], richer: Sequence[str]) -> bool:
-    """Whether all of the poorer's terms come in the richer, one after the other."""
+    """Whether the richer contains all terms of the poorer, in the same order."""
     rest = iter(richer)
     return all(term in rest for term in poorer)

@@ -1,0 +1,95 @@
+"""How far a dream is, announced as it goes.
+
+There are four phases, in this order: orient, gather, consolidate, prune and index. Without a model
+the steps say which one it is. A model says so itself, and never goes back; where it does not, its
+first write means that it consolidates.
+"""
+
+import re
+import time
+from typing import Final, Literal, TypeAlias, get_args
+
+from memoryd.base.events import DreamFile, DreamPhase
+from memoryd.dreams.target import DreamTarget
+from memoryd.llm.rules.messages import ModelAnswer, Usage
+from memoryd.memories.records import MemoryChanged
+from memoryd.system.cancellation import stop_if_cancelled
+from memoryd.system.notices import Notices
+
+Phase: TypeAlias = Literal["orient", "gather", "consolidate", "prune and index"]
+
+PHASES: Final[tuple[Phase, ...]] = get_args(Phase)
+
+_SAYS_PHASE = re.compile(
+    r"^\W{0,8}phase:?\W{0,4}(orient|gather|consolidate|prune)", re.IGNORECASE | re.MULTILINE
+)
+
+
+class DreamProgress:
+    """`dream` is the number of the dream, 0 until it has one. Safe from any thread."""
+
+    def __init__(self, target: DreamTarget, notices: Notices) -> None:
+        self.dream = 0
+        self.phase: Phase | None = None
+        self.files: set[str] = set()
+        self.model_turns = 0
+        self.usage = Usage()
+        self.usd = 0.0
+        self._project = target.project
+        self._scope = target.directory.scope
+        self._notices = notices
+        self._began = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return round(time.monotonic() - self._began, 3)
+
+    @property
+    def tokens(self) -> int:
+        return self.usage.prompt_tokens + self.usage.output_tokens
+
+    def enter(self, phase: Phase) -> None:
+        """Phases only go forward; an earlier one, or the same again, is ignored."""
+        if self.phase is not None and PHASES.index(phase) <= PHASES.index(self.phase):
+            return
+        self.phase = phase
+        self._notices.announce(
+            DreamPhase(
+                project=self._project,
+                dream=self.dream,
+                scope=self._scope,
+                phase=phase,
+                step=f"{PHASES.index(phase) + 1} of {len(PHASES)}",
+                files=len(self.files),
+                model_turns=self.model_turns,
+                tokens=self.tokens,
+                usd=round(self.usd, 6),
+                seconds=self.seconds,
+            )
+        )
+
+    def on_change(self, change: MemoryChanged) -> None:
+        """A file of the working copy changed."""
+        stop_if_cancelled()
+        if self.phase is not None:  # relative dates are replaced before the first phase
+            self.enter("consolidate")
+        self.files.add(change.file)
+        self._notices.announce(
+            DreamFile(
+                project=self._project,
+                dream=self.dream,
+                scope=self._scope,
+                file=change.file,
+                files=len(self.files),
+                usd=round(self.usd, 6),
+                seconds=self.seconds,
+            )
+        )
+
+    def on_answer(self, answer: ModelAnswer) -> None:
+        """The model answered."""
+        self.model_turns += 1
+        self.usage += answer.usage
+        self.usd += answer.usd
+        for name in _SAYS_PHASE.findall(answer.text):
+            self.enter(next(phase for phase in PHASES if phase.startswith(name.lower())))
