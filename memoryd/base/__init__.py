@@ -1,1 +1,1 @@
-"""Words everybody uses: errors, events, config, paths, time stamps."""
+"""What every area uses: errors, events, config, paths, time stamps."""

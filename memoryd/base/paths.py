@@ -2,13 +2,13 @@
 
 Rules:
 - A slug is the path with every UTF-16 unit outside A-Z a-z 0-9 turned into a dash; a longer one is
-  cut after 200 units and ends in a hash of the whole path. Memories must lie where the agent looks
+  cut after 200 units and ends in a hash of the whole path. Memories must be where the agent looks
   for them, so the rule is the agent's, collisions included.
 - An XDG variable counts only if it is absolute; without one, macOS has its own folders.
 - A socket path that is too long for the kernel is replaced by a short one in /tmp, named after the
   user and the long path. A path that the user set is never replaced, only refused. The client has
   the other half of this rule, byte for byte: change both together.
-- A project's memory lies where the environment says, else where the user's or the machine's
+- A project's memory is where the environment says, else where the user's or the machine's
   settings say, else in the default place. A candidate that cannot be a folder for memories alone is
   skipped, with a reason.
 - Names that become folders (agents, sessions) are a single path component.

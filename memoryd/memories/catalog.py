@@ -124,7 +124,7 @@ class Catalog:
             raise InvalidInput(
                 f"{INDEX_FILE} is the index, not a memory", hint="memoryd list shows the memories"
             )
-        raise NotFound(f"there is no memory {named!r} here", hint="memoryd list shows the memories")
+        raise NotFound(f"there is no memory {named!r} here", hint="memoryd list shows them")
 
     def _scan(self, directory: MemoryDirectory, as_of: float | None) -> builtins.list[Listed]:
         if as_of is None:

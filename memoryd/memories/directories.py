@@ -1,7 +1,7 @@
 """Which memory directories exist on this machine, and which folders to watch for changes.
 
-- A project's memories lie in `projects/*/memory` or where settings put them, the team's in `team/`
-  below that. The user's and the named agents' lie beside `projects/`. A project's own agents have
+- A project's memories are in `projects/*/memory` or where settings put them, the team's in `team/`
+  below that. The user's and the named agents' are beside `projects/`. A project's own agents have
   theirs in its `.claude`.
 - For a directory that does not exist yet, the nearest existing folder above it is watched.
 - Below a memory directory, every folder that a scan enters is watched. Below a project's root no

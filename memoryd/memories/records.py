@@ -1,4 +1,4 @@
-"""The structs of the store: where memories lie, what a scan sees, what is on disk, what changed."""
+"""The structs of the store: where memories are, what a scan sees, what is on disk, what changed."""
 
 import msgspec
 
@@ -9,7 +9,7 @@ from memoryd.memories.version_table import Cause
 
 
 class MemoryDirectory(msgspec.Struct, frozen=True):
-    """Where the memories of one scope lie.
+    """Where the memories of one scope are.
 
     `beneath` is set for folders inside a repository: below that path links are not followed.
     """

@@ -1,4 +1,4 @@
-"""The topic files of a memory directory with their headers, and the folders they lie in.
+"""The topic files of a memory directory with their headers, and the folders they are in.
 
 - A scan reads at most the first 30 lines of a file, and only when the file's stamp has changed.
   Headers of one directory are cached across scans and threads; scanning takes no lock.

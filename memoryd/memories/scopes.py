@@ -1,4 +1,4 @@
-"""Which project a working directory belongs to, where its memories lie, and if memory is on.
+"""Which project a working directory belongs to, where its memories are, and if memory is on.
 
 A lookup reads settings files and follows `.git`, so it blocks: on the event loop use `find` and
 `find_root`, which look up in a thread what is not cached.

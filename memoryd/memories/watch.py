@@ -1,6 +1,6 @@
 """Notices what other programs do to the memories: the agent, an editor, git, another machine.
 
-- The folders where memories lie, or may appear, are watched. When a file changes, its directory is
+- The folders where memories are, or may appear, are watched. When a file changes, its directory is
   scanned; when a folder comes or goes, the list of directories is rebuilt.
 - What the watch misses is found by a full scan: when the watcher reports doubt, every 30 seconds in
   any case, and every second if nothing can be watched.

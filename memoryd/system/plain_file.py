@@ -1,4 +1,4 @@
-"""Regular files at paths where something else may lie.
+"""Regular files at paths where there may be something else.
 
 Opening a FIFO blocks and reading a device never ends, so anything that is not a regular file is
 rejected before a byte of it is read.

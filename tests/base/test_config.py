@@ -1,4 +1,4 @@
-"""Settings: defaults, what config.toml may say, and errors that name the slip."""
+"""Settings: defaults, what config.toml may say, and errors that name the typo."""
 
 from contextlib import suppress
 
@@ -21,7 +21,7 @@ def failure(text: str, **env: str) -> ConfigError:
 # What is promised
 
 
-def test_nothing_written_down_means_the_published_defaults() -> None:
+def test_without_a_file_the_published_defaults_apply() -> None:
     settings = load_settings("", {})
     assert settings == Settings()
     assert (settings.extraction.every_turns, settings.extraction.parallel) == (1, 2)
@@ -105,7 +105,7 @@ def test_prices_extend_and_override_the_table() -> None:
     assert settings.prices["claude-opus-5-5"] == DEFAULT_PRICES["claude-opus-5-5"]
 
 
-def test_an_unknown_model_is_dearer_than_every_model_we_know() -> None:
+def test_an_unknown_model_costs_more_than_every_known_one() -> None:
     unknown = DEFAULT_PRICES["unknown"]
     for price in DEFAULT_PRICES.values():
         assert price.input_usd <= unknown.input_usd
@@ -169,7 +169,7 @@ def test_a_typo_is_named_with_the_nearest_valid_key(text: str, message: str) -> 
 
 
 @given(st.sampled_from(KEYS), st.data())
-def test_a_letter_lost_from_any_key_is_found_again(dotted: str, data: st.DataObject) -> None:
+def test_any_key_with_a_missing_letter_is_suggested(dotted: str, data: st.DataObject) -> None:
     section, key = dotted.split(".")
     lost = data.draw(st.integers(0, len(key) - 1))
     typo = key[:lost] + key[lost + 1 :]
@@ -268,7 +268,7 @@ def test_broken_toml_is_reported_with_its_line(text: str, line: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["a = " + "[" * 20_000, "a = " + "9" * 20_000, "a = \0"])
-def test_monstrous_toml_is_an_error_like_any_other(text: str) -> None:
+def test_huge_toml_is_an_ordinary_error(text: str) -> None:
     assert "config.toml is not valid TOML" in failure(text).message
 
 
@@ -282,7 +282,7 @@ def test_credentials_come_from_the_environment_and_empty_is_unset() -> None:
     assert credentials.auth_token is None
 
 
-def test_a_secret_shows_in_no_representation() -> None:
+def test_a_secret_is_never_printed() -> None:
     settings = load_settings("", {"ANTHROPIC_API_KEY": "sk-made-up"})
     for text in (repr(settings), f"{settings.credentials}", f"{settings.credentials.api_key}"):
         assert "made-up" not in text
@@ -291,13 +291,13 @@ def test_a_secret_shows_in_no_representation() -> None:
 
 
 @pytest.mark.parametrize("value", ["sk-a\r\nx-evil: 1", "sk a", "sk-ä", "sk-\0"])
-def test_a_key_that_could_break_a_header_is_refused_unseen(value: str) -> None:
+def test_a_key_that_could_break_a_header_is_refused_without_showing_it(value: str) -> None:
     problem = failure("", ANTHROPIC_AUTH_TOKEN=value)
     assert "ANTHROPIC_AUTH_TOKEN" in problem.message
     assert value not in problem.message + problem.hint
 
 
-def test_the_file_outranks_the_environment_for_the_server() -> None:
+def test_the_file_takes_precedence_over_the_environment_for_the_server() -> None:
     env = {"ANTHROPIC_BASE_URL": "https://gateway.example.com/anthropic/"}
     assert load_settings("", env).base_url == "https://gateway.example.com/anthropic/"
     text = '[model]\nbase_url = "http://[::1]:8080"'
@@ -319,7 +319,7 @@ def test_the_file_outranks_the_environment_for_the_server() -> None:
         ("https://example.com/v1/", "before /v1"),
     ],
 )
-def test_a_server_that_cannot_work_is_refused_without_repeating_it(url: str, reason: str) -> None:
+def test_an_invalid_server_is_refused_without_showing_it(url: str, reason: str) -> None:
     written = failure(f'[model]\nbase_url = "{url}"')
     assert "model.base_url" in written.message
     assert reason in written.message

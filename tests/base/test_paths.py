@@ -72,15 +72,13 @@ def test_a_slug_is_stable_and_only_letters_digits_and_dashes(path: str) -> None:
 
 
 @given(st.text(string.ascii_letters + string.digits + "/", max_size=200), st.data())
-def test_slugs_are_distinct_where_no_two_characters_become_a_dash(
-    path: str, data: st.DataObject
-) -> None:
+def test_slugs_of_letters_and_digits_are_distinct(path: str, data: st.DataObject) -> None:
     other = data.draw(st.text(string.ascii_letters + string.digits + "/", max_size=200))
     assume(path != other)
     assert slug(path) != slug(other)
 
 
-def test_a_long_path_is_told_apart_by_its_hash_beyond_what_the_slug_shows() -> None:
+def test_long_paths_with_the_same_beginning_differ_by_their_hash() -> None:
     stem = "/" + "x" * 250
     assert slug(stem + "a") != slug(stem + "b")
     assert slug(stem + "a")[:201] == slug(stem + "b")[:201]
@@ -94,7 +92,7 @@ def test_undecodable_bytes_count_as_the_agent_counts_them(raw: bytes, expected: 
     assert slug(os.fsdecode(raw)) == expected
 
 
-def test_a_lone_surrogate_is_one_unit_and_no_error() -> None:
+def test_a_lone_surrogate_is_one_unit_and_not_an_error() -> None:
     assert slug("/a\ud800b") == "-a-b"
     assert len(slug("/" + "\ud800" * 300)) > 201
 
@@ -144,13 +142,13 @@ def test_relative_and_empty_xdg_variables_do_not_count() -> None:
     assert machine(XDG_CONFIG_HOME="c", XDG_STATE_HOME="", XDG_RUNTIME_DIR="./r") == machine()
 
 
-def test_a_home_at_the_root_makes_no_doubled_slashes() -> None:
+def test_a_home_at_the_root_gives_no_double_slashes() -> None:
     place = machine(home="/")
     assert (place.claude_dir, place.state_dir) == ("/.claude", "/.local/state/memoryd")
 
 
 @pytest.mark.parametrize("name", ["HOME", "CLAUDE_CONFIG_DIR", "MEMORYD_SOCKET"])
-def test_a_relative_path_that_must_be_followed_is_an_error(name: str) -> None:
+def test_a_relative_path_where_an_absolute_one_is_needed_is_an_error(name: str) -> None:
     env = {} if name == "HOME" else {name: "some/where"}
     with pytest.raises(ConfigError, match=f"{name} must be an absolute path"):
         places(env, "linux", 1000, "some/where" if name == "HOME" else HOME)
@@ -203,7 +201,7 @@ def test_a_short_folder_is_named_after_the_user_and_the_long_path() -> None:
     assert len(first) <= 103
 
 
-def test_a_socket_path_that_was_asked_for_is_taken_as_it_is_or_refused() -> None:
+def test_a_configured_socket_path_is_used_as_it_is_or_refused() -> None:
     longest = "/" + "s" * 106
     assert machine(MEMORYD_SOCKET=longest).socket == longest
     with pytest.raises(ConfigError, match=r"108 bytes long; .* of 107") as caught:
@@ -214,7 +212,7 @@ def test_a_socket_path_that_was_asked_for_is_taken_as_it_is_or_refused() -> None
 # The scopes
 
 
-def test_the_default_memory_lies_under_the_slug_of_the_root() -> None:
+def test_the_default_memory_is_under_the_slug_of_the_root() -> None:
     folder = project_memory(machine(), "/work/my.app", {}, None)
     assert folder.path == "/home/ada/.claude/projects/-work-my-app/memory"
     assert folder.chosen_by == "default"
@@ -254,18 +252,18 @@ HOSTILE_FOLDERS = {
 
 
 @pytest.mark.parametrize(("value", "reason"), HOSTILE_FOLDERS.items(), ids=repr)
-def test_a_setting_that_names_no_private_folder_is_passed_over(value: str, reason: str) -> None:
+def test_a_setting_that_is_not_a_private_folder_is_ignored(value: str, reason: str) -> None:
     folder = project_memory(machine(), "/work/app", {}, value)
     assert folder.chosen_by == "default"
     assert len(folder.ignored) == 1
     assert reason in folder.ignored[0]
 
 
-def test_a_doubled_slash_after_the_tilde_does_not_leave_the_home() -> None:
+def test_a_double_slash_after_the_tilde_stays_in_the_home() -> None:
     assert project_memory(machine(), "/w", {}, "~//etc").path == "/home/ada/etc"
 
 
-def test_a_neighbour_of_the_home_is_a_folder_like_any_other() -> None:
+def test_a_folder_beside_the_home_is_allowed() -> None:
     assert project_memory(machine(), "/w", {}, "/home/ad").path == "/home/ad"
 
 
@@ -314,7 +312,7 @@ HOSTILE_NAMES = [
 
 
 @pytest.mark.parametrize("name", [*HOSTILE_NAMES, "x" * 129, "é" * 65], ids=repr)
-def test_an_agents_name_that_is_no_folder_name_is_refused(name: str) -> None:
+def test_an_agents_name_that_cannot_be_a_folder_is_refused(name: str) -> None:
     with pytest.raises(InvalidInput):
         paths.agent_snapshot("/w", name)
 
@@ -330,6 +328,6 @@ def test_an_agents_name_never_leads_out_of_the_agents_folder(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["...jsonl", "..jsonl", ".jsonl", "a.json", "", "a.jsonl/"])
-def test_a_file_that_is_no_transcript_has_no_notes_beside_it(name: str) -> None:
+def test_a_file_that_is_not_a_transcript_has_no_notes(name: str) -> None:
     with pytest.raises(InvalidInput):
         paths.session_notes(f"/p/-w/{name}")

@@ -44,7 +44,7 @@ def test_the_four_files_lie_where_the_agent_reads_them() -> None:
 
 
 @pytest.mark.parametrize("source", TRUSTED)
-def test_the_users_and_the_machines_files_may_say_everything(source: SettingsSource) -> None:
+def test_the_users_and_the_machines_files_may_set_everything(source: SettingsSource) -> None:
     text = """{"autoMemoryEnabled": true, "autoDreamEnabled": false, "model": "x",
         "autoMemoryDirectory": "~/m", "claudeMdExcludes": ["**/vendor/CLAUDE.md"]}"""
     file = settings_file(source, text)
@@ -75,7 +75,7 @@ BROKEN = ["", "{", '{"a": 1,}', "// {}", "[]", "null", "3", '"{}"', "[" * 100_00
 
 @pytest.mark.parametrize("text", BROKEN, ids=lambda text: text[:12])
 @pytest.mark.parametrize("source", ALL)
-def test_a_broken_file_says_nothing_and_the_reason_is_kept(
+def test_a_broken_file_sets_nothing_and_the_reason_is_kept(
     source: SettingsSource, text: str
 ) -> None:
     file = settings_file(source, text)
@@ -95,7 +95,7 @@ def test_a_wrong_type_costs_only_its_own_key() -> None:
     assert half.ignored == ("autoMemoryEnabled is ignored: it must be true or false",)
 
 
-def test_a_byte_order_mark_and_null_are_no_mistakes() -> None:
+def test_a_byte_order_mark_and_null_are_valid() -> None:
     file = settings_file("user", '\ufeff{"autoMemoryEnabled": false, "autoDreamEnabled": null}')
     assert (file.auto_memory_enabled, file.ignored) == (False, ())
 
@@ -187,7 +187,7 @@ def test_an_explicit_no_in_the_environment_overrides_the_settings(value: str) ->
 
 
 @pytest.mark.parametrize("value", ["", "  "])
-def test_an_empty_variable_says_nothing(value: str) -> None:
+def test_an_empty_variable_is_ignored(value: str) -> None:
     assert not memory_switch({DISABLE_VARIABLE: value}, OFF).enabled
     assert memory_switch({DISABLE_VARIABLE: value}, ClaudeSettings()) == ON
 

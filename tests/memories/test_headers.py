@@ -1,4 +1,4 @@
-"""A header means what it says, costs nothing, and keeps its bytes."""
+"""A header is read as written, at no cost, and keeps its bytes."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ from memoryd.memories.rules import headers
 from tests.support.running import ROOT
 
 
-def test_values_are_text_whatever_yaml_would_make_of_them() -> None:
+def test_values_are_text_even_where_yaml_reads_another_type() -> None:
     fields, body = headers.read("---\nname: no\nver: 1.10\nday: 2026-01-02\n---\n\nBody.\n")
     assert fields == {"name": "no", "ver": "1.10", "day": "2026-01-02"}
     assert body == "Body."
@@ -83,7 +83,7 @@ def test_pairs_in_braces_end_at_commas_outside_quotes(text: str, value: dict[str
         "---\n" + "x: " + "y" * 5000 + "\n---\nbody",
     ],
 )
-def test_a_broken_header_is_no_metadata_and_no_error(text: str) -> None:
+def test_a_broken_header_is_not_an_error(text: str) -> None:
     assert headers.read(text)[0] == {}
 
 
@@ -117,7 +117,7 @@ def bombs() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("bomb", list(bombs()), ids=lambda bomb: repr(bomb[:18]))
-def test_a_bomb_in_a_header_costs_nothing(bomb: str) -> None:
+def test_a_yaml_bomb_in_a_header_costs_nothing(bomb: str) -> None:
     started = time.process_time()
     headers.read(f"---\n{bomb}---\nbody\n")
     assert time.process_time() - started < 0.05
@@ -134,7 +134,7 @@ def test_a_change_touches_its_own_line_alone() -> None:
     )
 
 
-def test_a_nested_field_is_changed_where_it_stands() -> None:
+def test_a_nested_field_is_changed_in_place() -> None:
     text = "---\nname: n\nmetadata:\n  type: user\n  modified: x\n---\nbody\n"
     assert headers.change(text, {"type": "feedback"}) == text.replace(
         "type: user", "type: feedback"
@@ -167,7 +167,7 @@ def test_what_is_rendered_is_read_back_by_us_and_by_yaml(fields: dict[str, str])
 
 
 @given(st.text(max_size=300), st.text(max_size=300))
-def test_the_sections_of_any_text_add_up_to_it(block: str, body: str) -> None:
+def test_the_sections_of_any_text_join_to_it(block: str, body: str) -> None:
     for text in (block, body, f"---\n{block}\n---\n{body}"):
         parts = headers.sections(text)
         assert parts.before + (parts.block or "") + parts.rest == text

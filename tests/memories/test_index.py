@@ -1,4 +1,4 @@
-"""MEMORY.md stays a person's file with our lines in it."""
+"""MEMORY.md is a person's file; only our own lines in it change."""
 
 import time
 
@@ -98,7 +98,7 @@ def test_a_known_pointer_is_changed_in_place() -> None:
     assert after == HAND_MADE.replace("* [Oldest](./oldest.md)", "- [X](oldest.md)")
 
 
-def test_a_repair_mends_what_is_wrong_and_nothing_more() -> None:
+def test_a_repair_fixes_what_is_wrong_and_nothing_more() -> None:
     text = HAND_MADE + "- [Again](older.md)\n- [Gone](gone.md)\n"
     files = {"older.md": "-", "oldest.md": "-", "b.md": "- [B](b.md)", "c.md": "- [C](c.md)"}
     after = index.repaired(text, files, ["c.md", "older.md", "b.md"])
@@ -108,36 +108,36 @@ def test_a_repair_mends_what_is_wrong_and_nothing_more() -> None:
 @pytest.mark.parametrize(
     "link", ["../README.md", "sub/../../x.md", "%2E%2E/x.md", "team/t.md", "./logs/x.md"]
 )
-def test_a_repair_keeps_pointers_to_where_no_topic_can_be(link: str) -> None:
+def test_a_repair_keeps_pointers_to_places_where_topics_cannot_be(link: str) -> None:
     text = f"- [x]({link})\n- [x]({link}) again\n"
     assert index.repaired(text, {}, []) == text
 
 
-def test_a_link_to_a_part_does_as_a_pointer_and_stays_while_its_file_is_there() -> None:
+def test_a_link_to_a_part_counts_as_a_pointer_and_stays_while_its_file_exists() -> None:
     text = "- [one](a.md#one)\n- [two](a.md#two)\n"
     assert index.repaired(text, {"a.md": "- [A](a.md)"}, ["a.md"]) == text
     assert index.with_pointer(text, "a.md", "- [A](a.md)") == text
     assert index.repaired(text, {}, []) == ""
 
 
-def test_a_link_to_a_part_takes_no_place_from_the_pointer_to_the_whole() -> None:
+def test_a_link_to_a_part_does_not_replace_the_pointer_to_the_whole() -> None:
     text = "- [one](a.md#one)\n- [A](a.md)\n"
     assert index.repaired(text, {"a.md": "-"}, ["a.md"]) == text
     assert index.with_pointer(text, "a.md", "- [B](a.md)") == text.replace("[A]", "[B]")
 
 
-def test_a_true_index_is_left_byte_for_byte() -> None:
+def test_a_correct_index_is_not_changed() -> None:
     text = "no newline at the end\n- [a](a.md)"
     assert index.repaired(text, {"a.md": "- other words"}, ["a.md"]) is text
 
 
-def test_pointers_in_a_code_block_are_words_not_pointers() -> None:
+def test_pointers_in_a_code_block_are_ignored() -> None:
     text = "```\n- [a](gone.md)\n```\n- [b](b.md)\n"
     assert index.repaired(text, {"b.md": ""}, ["b.md"]) == text
 
 
 @given(st.text("- [](a.md)\n`<!>", max_size=120), st.sets(st.sampled_from(["a.md", "b.md"])))
-def test_a_repair_is_done_once(text: str, names: set[str]) -> None:
+def test_a_second_repair_changes_nothing(text: str, names: set[str]) -> None:
     files = {name: f"- [{name}]({name})" for name in names}
     once = index.repaired(text, files, sorted(names))
     assert index.repaired(once, files, sorted(names)) == once
@@ -153,7 +153,7 @@ def test_lines_are_cut_first_then_bytes() -> None:
 
 
 @given(st.text(max_size=200).map(lambda text: text * 300))
-def test_loading_keeps_both_limits_and_is_done_once(text: str) -> None:
+def test_loading_keeps_both_limits_and_a_second_time_changes_nothing(text: str) -> None:
     once = index.loaded(text)
     assert len(once.text.encode("utf-8", "replace")) <= 25_000
     assert once.text.count("\n") <= 200

@@ -1,4 +1,4 @@
-"""After a kill and a start no temporary file is left, and none is taken from a writer at work."""
+"""After a kill and a restart no temporary file is left, except those of running writers."""
 
 import os
 import time
@@ -58,7 +58,7 @@ def test_after_a_start_nothing_of_a_killed_writer_is_left(home: Path) -> None:
         daemon.end()
 
 
-def test_only_what_is_older_than_the_daemon_is_a_leftover(home: Path) -> None:
+def test_only_files_older_than_the_daemon_are_leftovers(home: Path) -> None:
     places = paths.places({"HOME": str(home)}, "linux", 0, str(home))
     ours, client = put(home, PLACES[3], OF_THE_CLIENT)
     os.utime(ours, (1.0, 1.0))

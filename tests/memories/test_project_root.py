@@ -1,4 +1,4 @@
-"""Which project a directory belongs to, held against git itself and hostile repositories."""
+"""Which project a directory belongs to, compared with git and with hostile repositories."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ from memoryd.memories.rules.project_root import project_root
 
 
 class Disk:
-    """The real file system, read as the rules ask for it."""
+    """The real file system, as the rules use it."""
 
     def real_path(self, path: str) -> str:
         return os.path.realpath(path)
@@ -177,27 +177,27 @@ def test_a_detached_head_is_still_a_repository(main: Path) -> None:
     assert root_of(main) == main
 
 
-def test_without_a_repository_the_directory_stands_for_itself(base: Path) -> None:
+def test_without_a_repository_the_directory_is_the_project(base: Path) -> None:
     (base / "plain").mkdir()
     (base / "link").symlink_to(base / "plain")
     assert root_of(base / "plain") == root_of(base / "link") == base / "plain"
 
 
-def test_a_directory_that_is_gone_is_judged_by_what_is_left_of_its_path(
+def test_a_directory_that_is_gone_belongs_to_what_is_left_of_its_path(
     main: Path, base: Path
 ) -> None:
     assert root_of(main / "gone/deeper") == main
     assert root_of(base / "gone/deeper") == base / "gone/deeper"
 
 
-def test_a_name_that_is_no_unicode_is_followed(base: Path) -> None:
+def test_a_name_that_is_not_unicode_is_followed(base: Path) -> None:
     odd = base / os.fsdecode(b"caf\xe9")
     main = repository(odd)
     git(main, "worktree", "add", "-q", str(base / "wt"))
     assert root_of(base / "wt") == odd
 
 
-def test_folders_that_only_look_like_a_repository_are_plain(main: Path) -> None:
+def test_folders_that_only_look_like_a_repository_are_not_one(main: Path) -> None:
     for name in ("objects", "refs"):
         (main / "game" / name).mkdir(parents=True)
     (main / "empty/.git").mkdir(parents=True)
@@ -205,7 +205,7 @@ def test_folders_that_only_look_like_a_repository_are_plain(main: Path) -> None:
 
 
 @pytest.mark.parametrize("cwd", ["", "work", "./work", "~/work", "/a\0b", "/\ud800", "/x" * 3000])
-def test_what_is_no_absolute_path_is_refused(cwd: str) -> None:
+def test_a_path_that_is_not_absolute_is_refused(cwd: str) -> None:
     with pytest.raises(InvalidInput):
         project_root(cwd, Disk())
 
@@ -214,7 +214,7 @@ def test_the_filesystem_root_ends_the_search() -> None:
     assert project_root("/", Disk()) == "/"
 
 
-def test_memory_lies_where_the_agent_keeps_it(main: Path, base: Path) -> None:
+def test_memory_is_where_the_agent_keeps_it(main: Path, base: Path) -> None:
     place = places({}, "linux", 1000, "/h")
     git(main, "worktree", "add", "-q", str(base / "wt"))
     folders = {
@@ -300,12 +300,12 @@ def test_a_link_folder_counts_only_in_the_right_place_of_a_repository(evil: Path
     assert root_of(evil) == evil
 
 
-def test_a_link_folder_outside_of_any_repository_counts_for_nothing(evil: Path) -> None:
+def test_a_link_folder_outside_of_any_repository_is_ignored(evil: Path) -> None:
     claim(evil, forge_worktree(evil / "store", evil / ".git"))
     assert root_of(evil) == evil
 
 
-def test_a_back_link_to_another_file_of_the_directory_counts_for_nothing(evil: Path) -> None:
+def test_a_back_link_to_another_file_of_the_directory_is_ignored(evil: Path) -> None:
     claim(evil, forge_worktree(forge_repository(evil / "store"), evil / "README"))
     assert root_of(evil) == evil
 
@@ -343,26 +343,26 @@ def test_a_bare_repository_hidden_in_a_clone_is_only_itself(main: Path) -> None:
     "text",
     ["", "gitdir:", "gitdir: ", "gitdir: \0", "gitdir: /x\ny", "garbage", "gitdir: " + "/x" * 4000],
 )
-def test_a_git_file_that_says_nothing_leaves_the_directory_a_project(main: Path, text: str) -> None:
+def test_a_git_file_without_a_target_leaves_the_directory_a_project(main: Path, text: str) -> None:
     odd = main / "odd"
     odd.mkdir()
     (odd / ".git").write_text(text)
     assert root_of(odd) == odd
 
 
-def test_a_git_file_of_any_size_is_not_read_whole(evil: Path) -> None:
+def test_a_huge_git_file_is_not_read(evil: Path) -> None:
     with (evil / ".git").open("wb") as file:
         file.truncate(10 * 1024**3)
     assert root_of(evil) == evil
 
 
-def test_a_pipe_called_git_holds_nobody_up(main: Path) -> None:
+def test_a_pipe_called_git_does_not_block(main: Path) -> None:
     (main / "odd").mkdir()
     os.mkfifo(main / "odd/.git")
     assert root_of(main / "odd") == main
 
 
-def test_symlinks_that_lead_in_a_circle_end(base: Path) -> None:
+def test_symlinks_in_a_circle_end(base: Path) -> None:
     (base / "one").symlink_to(base / "two")
     (base / "two").symlink_to(base / "one")
     assert root_of(base / "one/src").is_absolute()
@@ -395,7 +395,7 @@ def common_dir(directory: Path) -> Path | None:
 
 
 def root_by_git(directory: Path) -> Path:
-    """The project as git's own answer has it."""
+    """The project according to git."""
     common = common_dir(directory)
     if common is None:
         return directory
@@ -403,7 +403,7 @@ def root_by_git(directory: Path) -> Path:
 
 
 def grow(base: Path, steps: list[Step], seeds: Path) -> list[Path]:
-    """Makes each thing inside one of the folders that the steps before it made."""
+    """Makes each thing inside a folder that an earlier step made."""
     made = [base]
     for number, (kind, choice) in enumerate(steps):
         where = made[choice % len(made)]

@@ -1,4 +1,4 @@
-"""Topic files and their index are one thing, whatever happens in between."""
+"""Topic files and their index stay consistent, also after crashes and disk errors."""
 
 import ctypes
 import errno
@@ -90,7 +90,7 @@ def test_a_second_memory_of_the_same_name_gets_a_number_and_the_top_line(
     assert index_of(directory).splitlines()[0].startswith("- [Use tabs](feedback_use_tabs_2.md)")
 
 
-def test_without_an_index_none_is_written(database: Database, directory: MemoryDirectory) -> None:
+def test_with_skip_index_none_is_written(database: Database, directory: MemoryDirectory) -> None:
     store = Store(VersionTable(database), now=lambda: NOW, skip_index=True)
     store.save(directory, a_topic(), cause="user")
     store.repair(directory)
@@ -115,8 +115,8 @@ def test_a_change_of_the_description_reaches_the_index_but_a_persons_words_stay(
         directory, saved.file, same.text + "More.\n", over=same.version, cause="user"
     )
     assert "my own hook" in index_of(directory)
-    told = body_changed.text.replace("how to indent", "tabs, always")
-    store.write(directory, saved.file, told, over=body_changed.version, cause="user")
+    reworded = body_changed.text.replace("how to indent", "tabs, always")
+    store.write(directory, saved.file, reworded, over=body_changed.version, cause="user")
     assert "tabs, always" in index_of(directory)
 
 
@@ -138,7 +138,9 @@ def test_a_scan_is_newest_first_and_reads_headers_only(
     assert [one.file for one in store.scan(team)] == ["t.md"]
 
 
-def test_a_scan_sees_a_change_made_by_others(store: Store, directory: MemoryDirectory) -> None:
+def test_a_scan_sees_a_change_made_by_another_program(
+    store: Store, directory: MemoryDirectory
+) -> None:
     saved = store.save(directory, a_topic(), cause="user")
     store.scan(directory)
     path = Path(directory.path) / saved.file
@@ -176,7 +178,7 @@ def test_an_absent_directory_has_no_memories(store: Store, directory: MemoryDire
 def saving_meanwhile(
     store: Store, directory: MemoryDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Future[Stored]]:
-    """A save that has put its file in place, and whose disk does not come to an end of it."""
+    """A save whose file is in place, but whose fsync does not return."""
     Path(directory.path).mkdir(exist_ok=True)
     is_at_the_disk, disk_is_done, real = threading.Event(), threading.Event(), os.fsync
 
@@ -207,7 +209,7 @@ def test_readers_do_not_wait_for_the_disk_of_a_writer(
         assert not saved.done()
 
 
-def test_what_a_writer_of_ours_has_not_recorded_yet_is_not_taken_for_anothers(
+def test_a_write_of_ours_that_is_not_recorded_yet_is_not_taken_for_someone_elses(
     store: Store, database: Database, directory: MemoryDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ThreadPoolExecutor(2) as pool:
@@ -296,7 +298,7 @@ def test_old_versions_go_but_the_newest_stay_whatever_their_age(database: Databa
         "con\u0301.md",
     ],
 )
-def test_only_plain_names_are_made(store: Store, directory: MemoryDirectory, name: str) -> None:
+def test_only_valid_names_are_created(store: Store, directory: MemoryDirectory, name: str) -> None:
     with pytest.raises(Refused):
         store.write(directory, name, "x", over=None, cause="dream")
     assert not Path(directory.path).exists()
@@ -308,22 +310,20 @@ def test_a_memory_needs_name_body_and_type(store: Store, directory: MemoryDirect
             store.save(directory, topic, cause="user")
 
 
-def test_every_change_is_told(database: Database, directory: MemoryDirectory) -> None:
-    told: list[MemoryChanged] = []
+def test_every_change_is_posted(database: Database, directory: MemoryDirectory) -> None:
+    posted: list[MemoryChanged] = []
     notices = Notices()
-    notices.on(MemoryChanged, told.append)
+    notices.on(MemoryChanged, posted.append)
     store = Store(VersionTable(database), now=lambda: NOW, notices=notices)
     saved = store.save(directory, a_topic(), cause="extraction", session_id="s1")
     store.forget(directory, saved.file, cause="user")
-    assert [(change.file, change.cause, change.version != "") for change in told] == [
+    assert [(change.file, change.cause, change.version != "") for change in posted] == [
         (saved.file, "extraction", True),
         (saved.file, "user", False),
     ]
 
 
-def test_repair_makes_the_index_say_what_the_folder_holds(
-    store: Store, directory: MemoryDirectory
-) -> None:
+def test_repair_makes_the_index_match_the_folder(store: Store, directory: MemoryDirectory) -> None:
     root = Path(directory.path)
     root.mkdir()
     (root / "a.md").write_text("---\nname: A\ndescription: one\n---\n")
@@ -346,7 +346,7 @@ def test_ten_thousand_memories_are_scanned(store: Store, directory: MemoryDirect
 
 @settings(max_examples=20)
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=6))
-def test_whatever_is_saved_the_index_is_true(
+def test_the_index_is_correct_after_any_saves(
     tmp_path_factory: pytest.TempPathFactory, names: list[str]
 ) -> None:
     base = tmp_path_factory.mktemp("store")
@@ -524,19 +524,19 @@ def test_a_file_system_without_exclusive_renames_still_takes_new_memories(
     assert names_in(directory) == ["MEMORY.md", "feedback_use_tabs.md"]
 
 
-def test_what_was_forgotten_is_told_once(database: Database, directory: MemoryDirectory) -> None:
-    told: list[MemoryChanged] = []
+def test_a_forgotten_memory_is_posted_once(database: Database, directory: MemoryDirectory) -> None:
+    posted: list[MemoryChanged] = []
     notices = Notices()
-    notices.on(MemoryChanged, told.append)
+    notices.on(MemoryChanged, posted.append)
     store = Store(VersionTable(database), now=lambda: NOW, notices=notices)
     saved = store.save(directory, a_topic(), cause="user")
     changes_found(store, directory)
     store.forget(directory, saved.file, cause="user")
     changes_found(store, directory)
-    assert [change.cause for change in told] == ["user", "user"]
+    assert [change.cause for change in posted] == ["user", "user"]
 
 
-def test_too_long_a_text_is_refused_before_it_is_looked_through(
+def test_a_text_that_is_too_long_is_refused_before_it_is_masked(
     store: Store, directory: MemoryDirectory
 ) -> None:
     with pytest.raises(InvalidInput):

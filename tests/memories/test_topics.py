@@ -87,7 +87,7 @@ def test_files_are_named_by_type_and_words_and_numbered_when_taken() -> None:
 
 
 @given(st.text(max_size=200), st.sampled_from(topics.TYPES))
-def test_every_name_gives_a_lawful_file_name(name: str, type_: topics.TopicType) -> None:
+def test_every_name_gives_a_valid_file_name(name: str, type_: topics.TopicType) -> None:
     from memoryd.memories.store import _NEW_NAME
 
     taken = frozenset({topics.file_name_for(type_, name, frozenset())})
@@ -113,7 +113,7 @@ def test_a_cut_falls_at_a_line() -> None:
     assert text.startswith(kept + "\n")
 
 
-def test_a_retired_memory_is_superseded_or_over() -> None:
+def test_a_retired_memory_is_superseded_or_expired() -> None:
     old = Topic(valid_until="2026-01-01")
     assert topics.is_retired("a.md", Topic(), frozenset({"a.md"}), "2026-05-01")
     assert topics.is_retired("a.md", old, frozenset(), "2026-05-01")

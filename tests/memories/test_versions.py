@@ -1,4 +1,4 @@
-"""Whatever was changed, by whomever, can be seen again and brought back."""
+"""Every earlier version can be shown and restored, whoever changed it."""
 
 import os
 from pathlib import Path
@@ -84,7 +84,7 @@ def test_without_a_version_a_restore_goes_one_step_back(world: World) -> None:
     assert world.body(file) == "postgres"
 
 
-def test_any_version_can_be_named(world: World) -> None:
+def test_any_version_can_be_shown_and_restored(world: World) -> None:
     file = world.save("Database", "one")
     for old, new in (("one", "two"), ("two", "three")):
         world.edit(file, old, new)
@@ -95,7 +95,7 @@ def test_any_version_can_be_named(world: World) -> None:
     assert world.body(file) == "one"
 
 
-def test_what_has_no_past_says_so(world: World) -> None:
+def test_a_memory_without_earlier_versions_says_so(world: World) -> None:
     file = world.save("Database", "one")
     with pytest.raises(InvalidInput):
         world.versions.restore(world.cwd, file, None)
@@ -114,7 +114,7 @@ def test_a_superseded_memory_is_recalled_again_after_a_restore(world: World) -> 
     assert {one.file for one in world.memories.list(world.cwd)} == {old, new}
 
 
-def test_what_was_believed_at_a_date_can_be_listed(world: World) -> None:
+def test_the_memories_at_an_earlier_date_can_be_listed(world: World) -> None:
     began = world.now
     old = world.save("Old", "sqlite")
     new = world.save("New", "postgres", supersedes=old)
@@ -131,7 +131,7 @@ def test_what_was_believed_at_a_date_can_be_listed(world: World) -> None:
     assert names(world.now + 1) == [new]
 
 
-def test_a_change_by_others_is_noticed_once_and_told(world: World) -> None:
+def test_a_change_by_another_program_is_found_and_posted_once(world: World) -> None:
     file = world.save("Database", "one")
     assert changes_found(world.store, world.directory) == []
     world.edit(file, "one", "two, at greater length")
@@ -144,10 +144,10 @@ def test_a_change_by_others_is_noticed_once_and_told(world: World) -> None:
     assert (gone.file, gone.version) == ("theirs.md", "")
 
 
-def test_a_change_that_leaves_size_and_time_as_they_were_is_noticed(world: World) -> None:
+def test_a_change_that_keeps_size_and_mtime_is_found(world: World) -> None:
     file = world.save("Database", "sqlite")
     path = Path(world.directory.path) / file
-    while world.store.scan(world.directory)[0].stamp is None:  # until it is no news
+    while world.store.scan(world.directory)[0].stamp is None:  # until its stamp is trusted
         changes_found(world.store, world.directory)
     for old, new in (("sqlite", "oracle"), ("oracle", "duckdb"), ("duckdb", "sqlite")):
         times = path.stat()
@@ -208,7 +208,7 @@ def test_old_versions_are_pruned_but_the_newest_stay(world: World) -> None:
 
 
 @pytest.mark.parametrize("name", ["Release Notes.md", "ünïcode.md"])
-def test_whatever_its_name_or_bytes_a_forgotten_file_comes_back_exactly(
+def test_a_forgotten_file_comes_back_exactly_with_any_name_and_bytes(
     world: World, name: str
 ) -> None:
     data = (

@@ -1,4 +1,4 @@
-"""Whatever others do to memories is seen at once, however late their folder appears."""
+"""Changes by other programs are noticed at once, also in folders that appear later."""
 
 import asyncio
 import ctypes
@@ -32,13 +32,13 @@ NEVER_SECONDS = 3600.0
 
 @pytest.fixture(autouse=True)
 def nothing_is_found_by_chance(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only what the system tells is seen: the sweep that finds everything in time does not come."""
+    """The regular full scan is off, so that only the watch finds changes."""
     monkeypatch.setattr(watch, "SWEEP_SECONDS", NEVER_SECONDS)
     monkeypatch.setattr(watch, "UNWATCHED_SECONDS", NEVER_SECONDS)
 
 
 class Watched:
-    """A home whose memories are watched; every change that is told is kept."""
+    """A home whose memories are watched; every posted change is kept."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -51,7 +51,7 @@ class Watched:
         self.scopes = Scopes(self.places, {}, self.database, notices)
         notices.on(MemoryChanged, self._tell)
         self.store = Store(self.table, now=lambda: 1_800_000_000.0, notices=notices)
-        self.told: list[MemoryChanged] = []
+        self.posted: list[MemoryChanged] = []
         self.gave_way = 0
         self._heard = anyio.Event()
         self._loop = asyncio.get_running_loop()
@@ -62,16 +62,16 @@ class Watched:
         self._loop.call_soon_threadsafe(self._hear, change)
 
     def _hear(self, change: MemoryChanged) -> None:
-        self.told.append(change)
+        self.posted.append(change)
         self._heard.set()
 
     async def _give_way(self) -> None:
         self.gave_way += 1
 
-    async def until_told(self, path: Path, *, gone: bool = False) -> MemoryChanged:
+    async def until_posted(self, path: Path, *, gone: bool = False) -> MemoryChanged:
         with anyio.fail_after(WAIT_SECONDS):
             while True:
-                for change in self.told:
+                for change in self.posted:
                     is_it = f"{change.directory.path}/{change.file}" == str(path)
                     if is_it and change.cause == "outside" and (change.version == "") is gone:
                         return change
@@ -87,12 +87,12 @@ def write(path: Path, body: str = "zirconium") -> Path:
 
 @asynccontextmanager
 async def watching(home: Path) -> AsyncIterator[Watched]:
-    """Returns when the first look, which finds everything, is over."""
+    """Returns after the first scan, which finds everything."""
     made = Watched(home)
     first = write(home / ".claude/projects/-first/memory/first.md")
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(made.watch.run)
-        await made.until_told(first)
+        await made.until_posted(first)
         yield made
         tasks.cancel_scope.cancel()
     made.database.close()
@@ -116,23 +116,23 @@ PLACES = [
 
 
 @pytest.mark.parametrize("place", PLACES)
-async def test_a_memory_is_seen_in_a_folder_that_came_later_and_so_are_its_changes(
+async def test_a_memory_in_a_new_folder_is_found_and_so_are_its_changes(
     home: Path, place: str
 ) -> None:
     async with watching(home) as seen:
         seen.scopes.project(str(seen.project))
         seen.watch.folders_changed()
         path = write(home / place)
-        change = await seen.until_told(path)
+        change = await seen.until_posted(path)
         (version,) = seen.table.versions(change.directory.path, change.file)
         assert version.cause == "outside"
         again = write(path.with_name("next.md"))
-        await seen.until_told(again)
+        await seen.until_posted(again)
         again.unlink()
-        await seen.until_told(again, gone=True)
+        await seen.until_posted(again, gone=True)
 
 
-async def test_a_project_whose_memories_lie_elsewhere_is_watched_once_it_is_asked_for(
+async def test_a_project_with_a_configured_directory_is_watched_once_it_is_looked_up(
     home: Path,
 ) -> None:
     elsewhere = home / "notes/of/mine"
@@ -140,8 +140,8 @@ async def test_a_project_whose_memories_lie_elsewhere_is_watched_once_it_is_aske
     (home / ".claude/settings.json").write_text(json.dumps(settings))
     async with watching(home) as seen:
         assert seen.scopes.project(str(seen.project)).memory.path == str(elsewhere)
-        await seen.until_told(write(elsewhere / "a.md"))
-        await seen.until_told(write(elsewhere / "team/t.md"))
+        await seen.until_posted(write(elsewhere / "a.md"))
+        await seen.until_posted(write(elsewhere / "team/t.md"))
 
 
 async def test_folders_that_are_moved_in_and_out_take_their_memories_with_them(
@@ -152,26 +152,26 @@ async def test_folders_that_are_moved_in_and_out_take_their_memories_with_them(
         for number in range(2):
             write(home / f"checkout/a{number}.md")
         memory.rename(home / "away")
-        await seen.until_told(memory / "first.md", gone=True)
+        await seen.until_posted(memory / "first.md", gone=True)
         (home / "checkout").rename(memory)
-        await seen.until_told(memory / "a0.md")
-        await seen.until_told(memory / "a1.md")
+        await seen.until_posted(memory / "a0.md")
+        await seen.until_posted(memory / "a1.md")
         (home / ".claude/projects/-first").rename(home / ".claude/projects/-renamed")
-        await seen.until_told(memory / "a0.md", gone=True)
-        await seen.until_told(home / ".claude/projects/-renamed/memory/a0.md")
+        await seen.until_posted(memory / "a0.md", gone=True)
+        await seen.until_posted(home / ".claude/projects/-renamed/memory/a0.md")
 
 
-async def test_an_agent_that_was_never_run_before_is_heard_of(home: Path) -> None:
+async def test_the_memory_of_a_new_agent_is_found(home: Path) -> None:
     shutil.rmtree(home / ".claude")
     made = Watched(home)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(made.watch.run)
-        await made.until_told(write(home / ".claude/projects/-new/memory/a.md"))
+        await made.until_posted(write(home / ".claude/projects/-new/memory/a.md"))
         tasks.cancel_scope.cancel()
     made.database.close()
 
 
-async def test_where_nothing_can_be_watched_memories_are_found_by_looking(
+async def test_without_a_working_watch_memories_are_found_by_scanning(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def limited(*_: object) -> object:
@@ -180,10 +180,10 @@ async def test_where_nothing_can_be_watched_memories_are_found_by_looking(
     monkeypatch.setattr("memoryd.system.watcher.RustNotify", limited)
     monkeypatch.setattr(watch, "UNWATCHED_SECONDS", 0.01)
     async with watching(home) as seen:
-        await seen.until_told(write(home / ".claude/memory/sub/u.md"))
+        await seen.until_posted(write(home / ".claude/memory/sub/u.md"))
 
 
-async def test_many_changes_are_told_some_at_a_time(home: Path) -> None:
+async def test_many_changes_are_posted_in_batches(home: Path) -> None:
     async with watching(home) as seen:
         count = 180
         folder = home / "checkout"
@@ -192,12 +192,12 @@ async def test_many_changes_are_told_some_at_a_time(home: Path) -> None:
         before = seen.gave_way
         folder.rename(home / ".claude/memory")
         for number in range(count):
-            await seen.until_told(home / f".claude/memory/m{number}.md")
+            await seen.until_posted(home / f".claude/memory/m{number}.md")
         assert seen.gave_way - before >= count // 50
 
 
 def rewritten(path: Path, metal: str = "zirconium") -> None:
-    """In place, by one write: nobody ever sees half of it."""
+    """In place, by one write, so that no reader sees half of it."""
     text = path.read_bytes().replace(b"copper", metal.encode())
     with path.open("r+b", buffering=0) as file:
         file.write(text)
@@ -233,29 +233,29 @@ def added(path: Path) -> None:
     write(path.with_suffix(".aside")).rename(path)
 
 
-DEEDS: list[Callable[[Path], None]] = [rewritten, rewritten_under_its_old_times, replaced, added]
-DEEDS += [swapped] if sys.platform == "linux" else [replaced]
+CHANGES: list[Callable[[Path], None]] = [rewritten, rewritten_under_its_old_times, replaced, added]
+CHANGES += [swapped] if sys.platform == "linux" else [replaced]
 
 
-async def test_of_fifty_changes_behind_our_back_none_is_missed_and_each_kind_can_be_undone(
+async def test_of_fifty_changes_by_others_none_is_missed_and_each_kind_can_be_undone(
     home: Path,
 ) -> None:
     folder = home / ".claude/projects/-first/memory"
-    done = {folder / f"m{number}.md": DEEDS[number % len(DEEDS)] for number in range(50)}
+    done = {folder / f"m{number}.md": CHANGES[number % len(CHANGES)] for number in range(50)}
     before = {path: write(path, "copper").read_bytes() for path in done if done[path] is not added}
     async with watching(home) as seen:
         for path in before:
-            await seen.until_told(path)
-        seen.told.clear()
-        for path, deed in done.items():
-            deed(path)
+            await seen.until_posted(path)
+        seen.posted.clear()
+        for path, make in done.items():
+            make(path)
         for path in done:
-            change = await seen.until_told(path)
+            change = await seen.until_posted(path)
             versions = seen.table.versions(str(folder), path.name)
             assert [one.cause for one in versions] == ["outside"] * (1 + (path in before))
             texts = [seen.table.content(str(folder), path.name, one.version) for one in versions]
             assert texts == [path.read_bytes(), *([before[path]] if path in before else [])]
-        for path in list(before)[: len(DEEDS)]:
+        for path in list(before)[: len(CHANGES)]:
             versions = seen.table.versions(str(folder), path.name)
             old = seen.table.content(str(folder), path.name, versions[-1].version)
             now = seen.store.read(change.directory, path.name).version
@@ -287,7 +287,7 @@ def test_no_link_below_a_project_is_followed(home: Path) -> None:
 
 
 @pytest.mark.parametrize("root", ["/", "/tmp/", "//", "relative/root", "."])
-def test_a_project_with_an_odd_root_ends_no_search(home: Path, root: str) -> None:
+def test_a_project_with_an_odd_root_does_not_break_the_search(home: Path, root: str) -> None:
     places = paths.places({"HOME": str(home)}, "linux", 0, str(home))
     found = layout(places, {"relative/memory"}, {root})
     assert str(home / ".claude/projects") in found.folders
@@ -305,7 +305,7 @@ def test_only_so_many_folders_are_watched(home: Path, monkeypatch: pytest.Monkey
     assert str(memory) in found.folders
 
 
-def test_what_lies_beside_memories_is_no_reason_to_look(tmp_path: Path) -> None:
+def test_other_files_beside_memories_are_ignored(tmp_path: Path) -> None:
     memory, here = MemoryDirectory("/p/memory", "project"), str(tmp_path)
     folders: dict[str, Identity] = {"/p/memory": (1, 1), "/p/memory/sub": (1, 2), here: (1, 3)}
     known = directories.Layout({memory.path: memory}, folders)

@@ -1,4 +1,4 @@
-"""Long work in threads ends when nobody waits for it any more, and what must be whole is whole."""
+"""Long work in threads stops when it is cancelled, but not halfway through a write."""
 
 import os
 import subprocess
@@ -79,7 +79,7 @@ def learn_old_turns(home: Path) -> Work:
 
 
 @pytest.mark.parametrize("begin", [show, list_sessions, notes, learn_old_turns])
-async def test_reading_a_transcript_ends_in_the_midst_of_it(
+async def test_reading_a_transcript_stops_when_cancelled(
     begin: Callable[[Path], Work], home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long_session(home, LONG_BYTES)
@@ -119,7 +119,7 @@ def test_a_daemon_that_reads_the_endless_ends_all_the_same(home: Path) -> None:
         assert not Path(daemon.socket).exists()
 
 
-async def test_a_child_ends_with_whoever_waits_for_it() -> None:
+async def test_a_child_is_killed_when_its_caller_is_cancelled() -> None:
     with anyio.CancelScope() as scope:
 
         def feed() -> Iterator[bytes]:
@@ -137,7 +137,7 @@ async def test_a_child_ends_with_whoever_waits_for_it() -> None:
     assert scope.cancelled_caught
 
 
-async def test_a_save_that_nobody_waits_for_is_still_whole(tmp_path: Path) -> None:
+async def test_a_cancelled_save_is_still_whole(tmp_path: Path) -> None:
     folder = tmp_path / "memory"
     with anyio.CancelScope() as scope:
 
@@ -154,7 +154,7 @@ async def test_a_save_that_nobody_waits_for_is_still_whole(tmp_path: Path) -> No
     assert "feedback_tabs.md" in (folder / "MEMORY.md").read_text()
 
 
-async def test_what_goes_to_the_end_is_stopped_only_after_it() -> None:
+async def test_uncancellable_work_is_stopped_only_afterwards() -> None:
     seen: list[int] = []
 
     def work() -> None:
@@ -169,7 +169,7 @@ async def test_what_goes_to_the_end_is_stopped_only_after_it() -> None:
     assert seen == [0, 1, 2]
 
 
-def test_outside_of_worker_threads_nothing_is_stopped() -> None:
+def test_outside_worker_threads_nothing_is_stopped() -> None:
     stop_if_cancelled()
     assert list(cancellable("ab")) == ["a", "b"]
 

@@ -1,4 +1,4 @@
-"""Nothing is written outside its folder, over what was not seen, or by halves."""
+"""Nothing is written outside its folder, over an unread version, or in part."""
 
 import os
 import threading
@@ -50,7 +50,7 @@ def test_folders_and_files_are_for_their_owner_alone(folder: Folder) -> None:
     assert (root / "sub/deep/a.md").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_mode_that_somebody_chose_is_kept(folder: Folder) -> None:
+def test_a_file_keeps_its_mode(folder: Folder) -> None:
     path = Path(folder.path) / "a.md"
     path.write_bytes(b"x")
     path.chmod(0o644)
@@ -58,7 +58,7 @@ def test_a_mode_that_somebody_chose_is_kept(folder: Folder) -> None:
     assert path.stat().st_mode & 0o777 == 0o644
 
 
-def test_a_version_that_was_not_seen_is_not_overwritten(folder: Folder) -> None:
+def test_a_version_that_was_not_read_is_not_overwritten(folder: Folder) -> None:
     folder.write("a.md", b"theirs", over=None)
     for seen in (None, files.version_of(b"older")):
         with pytest.raises(Conflict):
@@ -79,9 +79,9 @@ HOSTILE_PATHS = [
 
 @pytest.mark.parametrize("path", HOSTILE_PATHS, ids=lambda path: repr(path[:20]))
 def test_a_path_that_leads_elsewhere_is_refused(folder: Folder, path: str) -> None:
-    for deed in (lambda: folder.write(path, b"x", over=None), lambda: folder.read(path)):
+    for action in (lambda: folder.write(path, b"x", over=None), lambda: folder.read(path)):
         with pytest.raises(MemorydError):
-            deed()
+            action()
     outside = [p for p in Path(folder.path).parent.rglob("*") if p.is_file()]
     assert outside == []
 
@@ -123,7 +123,7 @@ def test_a_link_inside_a_repository_is_not_followed_on_the_way(tmp_path: Path) -
 
 
 @given(st.text(max_size=40))
-def test_no_name_at_all_leads_out_of_the_folder(
+def test_no_name_leads_out_of_the_folder(
     tmp_path_factory: pytest.TempPathFactory, name: str
 ) -> None:
     base = tmp_path_factory.mktemp("confined")
@@ -169,7 +169,7 @@ def test_a_writer_is_not_raced_out_of_its_folder(folder: Folder, tmp_path: Path)
     assert written > 0
 
 
-def test_leftovers_of_a_killed_writer_are_cleared(folder: Folder) -> None:
+def test_leftovers_of_a_killed_writer_are_removed(folder: Folder) -> None:
     root = Path(folder.path)
     (root / "sub").mkdir()
     for name in (".memoryd-0123abcd.tmp", "sub/.memoryd-ff.tmp"):

@@ -1,4 +1,4 @@
-"""Behind the fence the kernel itself refuses, also when every check of ours is left out."""
+"""Behind the fence the kernel refuses, even without any check of ours."""
 
 import errno
 import os
@@ -78,19 +78,19 @@ FORBIDDEN: dict[str, Callable[[Ground], object]] = {
 
 
 @needs_landlock
-@pytest.mark.parametrize("deed", FORBIDDEN)
-def test_the_kernel_refuses_what_leads_out(ground: Ground, deed: str) -> None:
+@pytest.mark.parametrize("action", FORBIDDEN)
+def test_the_kernel_refuses_what_leads_out(ground: Ground, action: str) -> None:
     with pytest.raises((PermissionError, OSError, subprocess.CalledProcessError)) as refusal:
-        run_fenced(ground.fence, lambda: FORBIDDEN[deed](ground))
+        run_fenced(ground.fence, lambda: FORBIDDEN[action](ground))
     if isinstance(refusal.value, OSError):
         assert refusal.value.errno in {errno.EACCES, errno.EXDEV, errno.EPERM}
     assert ground.state_outside() == {"there.md": "as it was"}
-    # The same deed outside the fence shows that it was the fence that held.
-    FORBIDDEN[deed](ground)
+    # The same action succeeds outside the fence, so it was the fence that refused it.
+    FORBIDDEN[action](ground)
 
 
 @needs_landlock
-def test_files_beneath_the_folder_can_be_made_replaced_and_removed(ground: Ground) -> None:
+def test_files_below_the_folder_can_be_created_replaced_and_removed(ground: Ground) -> None:
     def work() -> str:
         (ground.inside / "sub").mkdir()
         (ground.inside / "sub/a.tmp").write_text("new")
@@ -103,7 +103,7 @@ def test_files_beneath_the_folder_can_be_made_replaced_and_removed(ground: Groun
 
 
 @needs_landlock
-def test_only_named_folders_can_be_read_where_any_is_named(ground: Ground) -> None:
+def test_if_readable_folders_are_given_nothing_else_can_be_read(ground: Ground) -> None:
     def work() -> str:
         with pytest.raises(PermissionError):
             (ground.outside / "there.md").read_text()
@@ -115,7 +115,7 @@ def test_only_named_folders_can_be_read_where_any_is_named(ground: Ground) -> No
 
 
 @needs_landlock
-def test_the_rest_of_the_process_stays_free(ground: Ground) -> None:
+def test_the_rest_of_the_process_is_not_fenced(ground: Ground) -> None:
     fenced, may_end = threading.Event(), threading.Event()
 
     def work() -> None:
@@ -135,7 +135,7 @@ def test_the_rest_of_the_process_stays_free(ground: Ground) -> None:
     assert {"new.md", "touched", "later.md"} <= ground.state_outside().keys()
 
 
-def test_what_the_work_returns_or_raises_comes_back(ground: Ground) -> None:
+def test_the_result_or_error_of_the_work_is_passed_on(ground: Ground) -> None:
     assert run_fenced(ground.fence, lambda: 7) == 7
     with pytest.raises(ZeroDivisionError):
         run_fenced(ground.fence, lambda: 1 // 0)
@@ -162,7 +162,7 @@ def test_the_store_saves_with_history_and_index_behind_the_fence(tmp_path: Path)
     assert len((tmp_path / "memory/MEMORY.md").read_text().splitlines()) == 20
 
 
-def test_without_landlock_the_work_goes_on_and_doctor_is_told(
+def test_without_landlock_the_work_runs_and_the_doctor_says_so(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(landlock, "landlock_abi", lambda: 0)
@@ -171,7 +171,7 @@ def test_without_landlock_the_work_goes_on_and_doctor_is_told(
 
 
 @needs_landlock
-def test_a_filter_that_forbids_landlock_is_no_error(
+def test_a_filter_that_forbids_landlock_is_not_an_error(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(number: int, *_arguments: object) -> int:
@@ -183,5 +183,5 @@ def test_a_filter_that_forbids_landlock_is_no_error(
 
 
 @needs_landlock
-def test_doctor_is_told_which_fences_are_up() -> None:
+def test_the_doctor_says_which_fences_work() -> None:
     assert landlock.fences() == Fences(openat2=True, landlock=landlock_abi())

@@ -1,4 +1,4 @@
-"""A child process ends: by itself, at its deadline, or when it has said enough."""
+"""A child process ends by itself, at its deadline, or at its output limit."""
 
 import sys
 from itertools import repeat
@@ -23,12 +23,12 @@ def run(program: str, *, seconds: float = 20.0, limit: int = 1000, **more: objec
     )
 
 
-def test_what_it_is_fed_it_can_print() -> None:
+def test_a_child_gets_its_input() -> None:
     echo = "import sys; sys.stdout.write(sys.stdin.read()); sys.exit(3)"
     assert run(echo, feed=[b"one ", b"two"]) == Finished(b"one two", 3, "itself")
 
 
-def test_it_has_no_input_and_no_environment_unless_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_has_neither_input_nor_environment_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "made-up")
     finished = run("import os, sys; print(sys.stdin.read(), sorted(os.environ))")
     assert finished.output == b" ['LC_ALL', 'PATH', 'TZ']\n"
@@ -46,12 +46,12 @@ def test_it_is_killed_at_its_deadline_with_all_it_started() -> None:
     assert finished == Finished(b"started\n", -9, "deadline")
 
 
-def test_it_is_killed_when_it_says_too_much_and_that_is_not_kept() -> None:
+def test_it_is_killed_at_the_output_limit_and_the_rest_is_dropped() -> None:
     finished = run("while True: print('x' * 1000)")
     assert (finished.ended, len(finished.output)) == ("output-limit", 1000)
 
 
-def test_a_child_that_hears_nothing_does_not_hold_up_its_feeder() -> None:
+def test_a_child_that_reads_nothing_does_not_block() -> None:
     assert run("", feed=repeat(b"x" * 100_000, 1000)).ended == "itself"
     assert run("import time; time.sleep(600)", feed=repeat(b"x" * 10_000), seconds=0.3).ended == (
         "deadline"
@@ -67,7 +67,7 @@ def test_what_the_feed_raises_is_raised() -> None:
         run("import sys; sys.stdin.read()", feed=feed())
 
 
-def test_a_program_that_is_not_there_cannot_be_started() -> None:
+def test_a_missing_program_cannot_be_started() -> None:
     with pytest.raises(FileNotFoundError):
         run_child(["/none"], fence=Fence(), cwd="/", seconds=1, output_limit_bytes=1)
 

@@ -1,4 +1,4 @@
-"""Hints from the operating system, and the doubts where they fail."""
+"""Hints from the operating system, and doubts where they fail."""
 
 import os
 import subprocess
@@ -48,7 +48,7 @@ def folders(*paths: Path) -> dict[str, Identity]:
 
 @asynccontextmanager
 async def watching(*paths: Path) -> AsyncIterator[Watching]:
-    """Returns when the watch stands."""
+    """Returns when the watch has started."""
     made = Watching()
     made.watcher.set_folders(folders(*paths))
     async with anyio.create_task_group() as tasks:
@@ -71,7 +71,7 @@ async def test_it_ends_at_once(tmp_path: Path) -> None:
             pass
 
 
-async def test_other_folders_from_now_on(tmp_path: Path) -> None:
+async def test_the_set_of_folders_can_be_changed(tmp_path: Path) -> None:
     first, second = tmp_path / "one", tmp_path / "two"
     first.mkdir()
     second.mkdir()
@@ -82,7 +82,7 @@ async def test_other_folders_from_now_on(tmp_path: Path) -> None:
         await heard.until(hint=str(second / "a"))
 
 
-async def test_a_folder_made_anew_is_watched_anew(tmp_path: Path) -> None:
+async def test_a_recreated_folder_is_watched_again(tmp_path: Path) -> None:
     folder = tmp_path / "one"
     folder.mkdir()
     async with watching(folder) as heard:
@@ -94,7 +94,7 @@ async def test_a_folder_made_anew_is_watched_anew(tmp_path: Path) -> None:
         await heard.until(hint=str(folder / "a"))
 
 
-async def test_no_folder_is_no_problem(tmp_path: Path) -> None:
+async def test_an_empty_set_of_folders_is_not_a_problem(tmp_path: Path) -> None:
     made = Watching()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(made.watcher.run)
@@ -108,7 +108,7 @@ async def test_no_folder_is_no_problem(tmp_path: Path) -> None:
         tasks.cancel_scope.cancel()
 
 
-async def test_a_folder_that_is_gone_is_a_doubt_and_no_problem(tmp_path: Path) -> None:
+async def test_a_folder_that_is_gone_is_a_doubt_but_not_a_problem(tmp_path: Path) -> None:
     made = Watching()
     made.watcher.set_folders({str(tmp_path / "gone"): (1, 1)})
     async with anyio.create_task_group() as tasks:
@@ -118,7 +118,7 @@ async def test_a_folder_that_is_gone_is_a_doubt_and_no_problem(tmp_path: Path) -
         tasks.cancel_scope.cancel()
 
 
-async def test_a_name_that_is_no_utf_8_costs_a_restart_and_one_warning(tmp_path: Path) -> None:
+async def test_a_name_that_is_not_utf_8_costs_a_restart_and_one_warning(tmp_path: Path) -> None:
     with capture_logs() as logs:
         async with watching(tmp_path) as heard:
             for times in range(2):
@@ -130,7 +130,7 @@ async def test_a_name_that_is_no_utf_8_costs_a_restart_and_one_warning(tmp_path:
     assert [line["event"] for line in logs] == ["watch-failed"]
 
 
-async def test_a_watch_that_fails_is_said_and_tried_again(
+async def test_a_watch_that_fails_is_reported_and_retried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failures = 3

@@ -94,7 +94,7 @@ def test_an_english_phrase_becomes_its_day(said: str, written: str) -> None:
         ("两周后", "2026-03-17"),
     ],
 )
-def test_other_languages_commonest_forms_become_their_day(said: str, written: str) -> None:
+def test_common_phrases_in_other_languages_become_their_day(said: str, written: str) -> None:
     assert absolute(said) == written
 
 
@@ -128,7 +128,7 @@ def test_other_languages_commonest_forms_become_their_day(said: str, written: st
         "thursday 2026-03-12",
     ],
 )
-def test_what_names_no_day_stays_as_it_is(said: str) -> None:
+def test_what_is_not_a_day_is_not_changed(said: str) -> None:
     assert absolute(said) == said
 
 
@@ -154,7 +154,7 @@ def test_the_calendar_day_is_that_of_the_given_time() -> None:
     assert absolute("tomorrow", late) == "2026-03-04"
 
 
-def test_a_mention_knows_its_place_and_its_first_day() -> None:
+def test_a_mention_has_its_position_and_its_first_day() -> None:
     (mention,) = dates_in("we ship next month, really", TUESDAY)
     assert (mention.start, mention.end, mention.iso) == (8, 18, "2026-04")
     assert mention.first_day == date(2026, 4, 1)
@@ -208,7 +208,7 @@ def test_a_second_pass_changes_nothing(text: str, said_at: datetime) -> None:
 
 
 @given(st.text(), st.datetimes())
-def test_no_text_and_no_time_is_too_much(text: str, said_at: datetime) -> None:
+def test_no_text_and_no_time_raises(text: str, said_at: datetime) -> None:
     with_absolute_dates(text, said_at)
 
 

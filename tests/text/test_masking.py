@@ -1,4 +1,4 @@
-"""Secrets go behind masks, wherever they stand; what only looks like one stays readable."""
+"""Secrets are masked anywhere; what only looks like one stays readable."""
 
 import json
 import random
@@ -52,7 +52,7 @@ def is_hidden(secret: str, masked: str) -> bool:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_secret_is_hidden_whatever_stands_around_it(kind: str) -> None:
+def test_a_secret_is_hidden_in_any_surroundings(kind: str) -> None:
     for text, secret in draws(kind, 8):
         for wrap in (*AROUND_ANYTHING, *(AROUND_A_TOKEN if text == secret else ())):
             masked = mask(wrap(text))
@@ -84,12 +84,12 @@ def test_no_line_of_a_real_transcript_holds_a_secret(path: Path) -> None:
         assert find_secrets(line) == []
 
 
-def test_there_are_transcripts_to_be_quiet_on() -> None:
+def test_there_are_transcripts_to_check() -> None:
     assert TRANSCRIPTS
 
 
 @pytest.mark.parametrize("kind", KIND_NAMES)
-def test_a_mask_is_no_secret_in_any_place(kind: str) -> None:
+def test_a_mask_is_never_a_secret(kind: str) -> None:
     for length in (10, 1000):
         hidden = FoundSecret(kind, 0, length).mask
         for carrier in (
@@ -146,7 +146,7 @@ def test_a_mask_names_the_kind_and_hides_nothing_beside_the_secret(text: str, ma
     assert mask(text) == masked
 
 
-def test_findings_tell_kind_and_place_in_order() -> None:
+def test_findings_have_kind_and_position_in_order() -> None:
     text = f"one {TOKEN} two {TOKEN} three"
     first, second = find_secrets(text)
     assert (first.kind, text[first.start : first.end]) == ("github-token", TOKEN)
@@ -154,7 +154,7 @@ def test_findings_tell_kind_and_place_in_order() -> None:
     assert first.end <= second.start
 
 
-def test_a_secret_with_two_tells_is_found_once() -> None:
+def test_a_secret_recognised_in_two_ways_is_found_once() -> None:
     for text in (f"password={TOKEN}", f"https://ci:{TOKEN}@git.example.com", f"Bearer {TOKEN}"):
         assert [found.kind for found in find_secrets(text)] == ["github-token"]
 
@@ -171,7 +171,7 @@ PLACEHOLDERS = (
 
 
 @pytest.mark.parametrize("value", PLACEHOLDERS)
-def test_a_placeholder_is_no_secret(value: str) -> None:
+def test_a_placeholder_is_not_a_secret(value: str) -> None:
     for carrier in ("password={}", "password: {}", 'password = "{}"', "key={}", "--password {}"):
         assert find_secrets(carrier.format(value)) == []
     assert find_secrets(f"postgres://app:{value}@db/x") == []
@@ -181,7 +181,7 @@ def test_a_placeholder_is_no_secret(value: str) -> None:
     "expression",
     ["get_password1()", "settings.DB_PASSWORD2", "form['pw2']", "args2.pw", "row1[2]", "self.pw_1"],
 )
-def test_an_expression_is_no_secret(expression: str) -> None:
+def test_an_expression_is_not_a_secret(expression: str) -> None:
     for carrier in ("password = {}", "login(password={}, retry=2)", "token: {},", "apiKey: {};"):
         assert find_secrets(carrier.format(expression)) == []
 
@@ -271,7 +271,7 @@ def test_masking_any_text_comes_to_an_end_without_findings(text: str) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=())))
-def test_findings_lie_within_the_text_and_apart(text: str) -> None:
+def test_findings_are_within_the_text_and_do_not_overlap(text: str) -> None:
     done = 0
     for finding in find_secrets(text):
         assert done <= finding.start < finding.end <= len(text)
@@ -312,7 +312,7 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("unit", HOSTILE)
-def test_a_hostile_text_costs_a_linear_time(unit: str) -> None:
+def test_a_hostile_text_takes_linear_time(unit: str) -> None:
     text = unit * (100_000 // len(unit))
     begun = time.process_time()
     find_secrets(text)

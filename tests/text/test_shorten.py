@@ -1,4 +1,4 @@
-"""What is shortened fits, says that it is cut, and is left alone when it fits already."""
+"""A shortened text fits and says that it is cut; one that fits is not changed."""
 
 from hypothesis import given
 from hypothesis import strategies as st

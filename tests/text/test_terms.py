@@ -93,14 +93,14 @@ def test_a_script_without_spaces_is_matched_by_pairs() -> None:
     assert "python" in terms_of("使用Python的")
 
 
-def test_a_slip_of_the_finger_is_near_the_word_that_was_meant() -> None:
+def test_a_typo_is_near_the_word_that_was_meant() -> None:
     for typed in ("educaton", "educcation", "educatoin", "educatiom"):
         assert term_of("education") in near_misses(typed, anything)
     assert term_of("education") not in near_misses("edcatoin", anything)
     assert term_of("postgres") not in near_misses("postgres", anything)
 
 
-def test_what_begins_like_no_term_is_no_near_miss() -> None:
+def test_a_word_whose_beginning_no_term_has_is_not_near() -> None:
     typed = {
         "educaton": "education",
         "psotgres": "postgres",
@@ -145,7 +145,7 @@ def test_passages_hold_every_word_in_its_order(text: str, longest: int) -> None:
 
 
 @pytest.mark.parametrize("unit", ["a", "a-", "a.b", "aB", "/", "東", "’s", "A1_"])
-def test_a_megabyte_without_a_space_is_read_in_good_time(unit: str) -> None:
+def test_a_megabyte_without_a_space_is_fast(unit: str) -> None:
     start = time.process_time()
     terms_of(unit * (1_000_000 // len(unit)))
     assert time.process_time() - start < 10
