@@ -20,7 +20,6 @@ import anyio.to_thread
 import msgspec
 import structlog
 
-from memoryd.agent.view import shown
 from memoryd.base import paths
 from memoryd.base.errors import MemorydError, Unavailable
 from memoryd.base.events import DreamFinished, DreamStarted, Event
@@ -48,6 +47,7 @@ from memoryd.memories import daily_logs
 from memoryd.memories.rules.topics import INDEX_FILE, iso_time
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
+from memoryd.text.masking.mask import presentable
 
 REFUSED_COPIES_KEPT: Final = 5
 LOGGED_FILES: Final = 100
@@ -378,4 +378,4 @@ def sweep_copies(means: Means) -> None:
 
 def _texts(files: Files) -> dict[str, str]:
     """As they may be shown; a secret that was masked on the way is no loss, and in no diff."""
-    return {file: shown(stored.text) for file, stored in files.items()}
+    return {file: presentable(stored.text) for file, stored in files.items()}

@@ -305,7 +305,7 @@ async def dream_with_model(
         cause="dream",
         session_id="",
         state_folder=stage.folder,
-        notary=await anyio.to_thread.run_sync(DreamProvenance, stage, now),
+        provenance=await anyio.to_thread.run_sync(DreamProvenance, stage, now),
     )
     tools = AgentTools(view, writer)
     notes = await anyio.to_thread.run_sync(stage.store.scan, stage.directory)
