@@ -4,8 +4,7 @@ Rules
 - Read, Grep, Glob and Bash see what the run's view opens, masked. Write and Edit change memories,
   one at a time, so that two edits in one answer both count.
 - Results are charged to the run's meter before they are returned, and writes before they are made.
-- Every attempt leaves an outcome: the tool, the result, and what it was about; never contents. The
-  caller logs it.
+- Every attempt leaves an outcome: the tool, the result, and what it was about; never contents.
 """
 
 from collections.abc import Callable
