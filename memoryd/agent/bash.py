@@ -1,10 +1,10 @@
-"""The Bash tool: runs a simple reading command without a shell, behind the kernel's fence.
+"""The Bash tool: runs a simple reading command without a shell, confined by the kernel.
 
-- Every path is judged as Read judges it, and must be there under its own name: no link on the way.
-- Commands that print contents never open a file themselves. They are given the text on their input,
-  read through handles and masked already, so that no race, option or count tells what Read would
-  not. Those that list names may read beneath the open roots only, where the kernel can hold them.
-- Programs are taken from the system's own folders, never from a PATH that somebody set.
+- Every path is checked as Read checks it, and resolved: the command never follows a link.
+- Commands that print contents never open a file themselves. They get the text on standard input,
+  read through handles and already masked, so that no race, option or count reveals what Read would
+  not. Commands that list names can read only below the open roots, if the kernel can confine them.
+- Programs are taken from the system's own folders, never from PATH.
 """
 
 import os
@@ -16,31 +16,32 @@ from typing import Final
 
 from memoryd.agent.rules import access
 from memoryd.agent.rules.access import Denied
-from memoryd.agent.rules.bash_parser import Simple, simple_command
-from memoryd.agent.view import Sighted, View, shown
+from memoryd.agent.rules.bash_parser import BashCommand, parse_command
+from memoryd.agent.view import ResolvedPath, View
 from memoryd.system.landlock import Fence
 from memoryd.system.subprocesses import Finished, run_child
 from memoryd.text.decode import decoded
+from memoryd.text.masking.mask import presentable
 from memoryd.text.shorten import cut_at_line
 
 COMMAND_SECONDS: Final = 5.0
 OUTPUT_LIMIT_BYTES: Final = 40_000
 PROGRAM_FOLDERS: Final = ("/usr/bin", "/bin", "/run/current-system/sw/bin")
-# What a program needs in order to start at all.
+# What a program needs to start.
 SYSTEM_FOLDERS: Final = ("/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/nix/store")
 
 
 def run_command(view: View, line: str) -> str:
-    """What the command prints, told to the model as everything else is."""
-    command = simple_command(line)
+    """What the command prints, masked."""
+    command = parse_command(line)
     paths = [_from_root(view, path) for path in command.paths]
     if command.prints:
-        return shown(_print(view, command, paths))
-    return shown(_list(view, command, paths or [view.project_root]))
+        return presentable(_print(view, command, paths))
+    return presentable(_list(view, command, paths or [view.project_root]))
 
 
-def _print(view: View, command: Simple, paths: Sequence[str]) -> str:
-    """Runs the command on each text by itself, and says whose output is whose."""
+def _print(view: View, command: BashCommand, paths: Sequence[str]) -> str:
+    """Runs the command on each text separately, and puts each output under its file's name."""
     deadline = time.monotonic() + COMMAND_SECONDS
     parts: list[str] = []
     with _fence(()) as fence:
@@ -54,19 +55,19 @@ def _print(view: View, command: Simple, paths: Sequence[str]) -> str:
                 output_limit_bytes=OUTPUT_LIMIT_BYTES,
                 feed=[text.encode()],
             )
-            parts.append(_said(command, finished, given if len(paths) > 1 else ""))
-    return _shown("".join(parts) or "nothing fits")
+            parts.append(_output(command, finished, given if len(paths) > 1 else ""))
+    return _shown("".join(parts) or "no matches")
 
 
-def _list(view: View, command: Simple, paths: Sequence[str]) -> str:
+def _list(view: View, command: BashCommand, paths: Sequence[str]) -> str:
     after = list(command.after)
     for at in command.newer:
         after[at] = view.resolve(_from_root(view, after[at])).path
-    sighted = [view.resolve(path) for path in paths]
+    resolved = [view.resolve(path) for path in paths]
     if command.name == "find" or "-R" in command.options:
-        _check_open_below(view, sighted)
-    # Where find looks comes first; the others take paths last, and after a mark that says so.
-    names = [_shown_path(view, one) for one in sighted]
+        _check_open_below(view, resolved)
+    # find takes its paths first; the others take them last, after `--`.
+    names = [_shown_path(view, one) for one in resolved]
     arguments = [*names, *after] if command.name == "find" else [*command.options, "--", *names]
     with ExitStack() as opened:
         handles = list(_handles(view, opened))
@@ -78,25 +79,25 @@ def _list(view: View, command: Simple, paths: Sequence[str]) -> str:
             seconds=COMMAND_SECONDS,
             output_limit_bytes=OUTPUT_LIMIT_BYTES,
         )
-    return _shown(_said(command, finished, "") or "nothing fits")
+    return _shown(_output(command, finished, "") or "no matches")
 
 
 def _handles(view: View, opened: ExitStack) -> Iterator[int]:
-    """Of the roots that are there and can be opened."""
+    """Handles on the roots that exist and can be opened."""
     for root in view.roots:
         if root.kind != "closed":
             with suppress(Denied):
                 yield opened.enter_context(view.folder(root, "")).handle
 
 
-def _check_open_below(view: View, sighted: Sequence[Sighted]) -> None:
+def _check_open_below(view: View, resolved: Sequence[ResolvedPath]) -> None:
     closed = [root.path for root in view.roots if root.kind == "closed"]
-    if any(access.is_beneath(folder, one.path) for folder in closed for one in sighted):
+    if any(access.is_beneath(folder, one.path) for folder in closed for one in resolved):
         raise Denied("outside", "a folder below that is closed; use Glob, which leaves it out")
 
 
-def _said(command: Simple, finished: Finished, path: str) -> str:
-    """The output, under the file's name where there are several; Denied when there is only a no."""
+def _output(command: BashCommand, finished: Finished, path: str) -> str:
+    """The output, under the file's name if there are several; Denied if the command failed."""
     text = decoded(finished.output)
     if finished.ended == "deadline":
         if not text:
@@ -105,7 +106,7 @@ def _said(command: Simple, finished: Finished, path: str) -> str:
     elif finished.ended == "output-limit":
         text += "\n[cut: ask for less]\n"
     elif finished.status not in {0, 1} or (finished.status and command.name == "stat"):
-        raise Denied("bad-command", f"{command.name} could not do that; check path and options")
+        raise Denied("bad-command", f"{command.name} failed; check path and options")
     if text and path and command.name != "cat":
         return f"==> {path} <==\n{text}"
     return text
@@ -116,16 +117,16 @@ def _shown(text: str) -> str:
 
 
 def _from_root(view: View, path: str) -> str:
-    """As the command would see it, which starts at the project's root."""
-    plain = access.tidied(path)
+    """The path as the command would resolve it, starting in the project's root."""
+    plain = access.normalized_path(path)
     return plain if plain.startswith("/") else os.path.normpath(f"{view.project_root}/{plain}")
 
 
-def _shown_path(view: View, sighted: Sighted) -> str:
-    """Short where it can be, so that find's own patterns (`-path './src/*'`) hold."""
-    if not access.is_beneath(sighted.path, view.project_root):
-        return sighted.path
-    below = os.path.relpath(sighted.path, view.project_root)
+def _shown_path(view: View, resolved: ResolvedPath) -> str:
+    """Relative if possible, so that find's own patterns (`-path './src/*'`) work."""
+    if not access.is_beneath(resolved.path, view.project_root):
+        return resolved.path
+    below = os.path.relpath(resolved.path, view.project_root)
     return below if below == "." else f"./{below}"
 
 
@@ -139,7 +140,7 @@ def _program(name: str) -> str:
 
 @contextmanager
 def _fence(readable: Sequence[int]) -> Iterator[Fence]:
-    """Nothing can be written; what can be read is the system's programs and what is given."""
+    """Nothing can be written; only the system's programs and the given folders can be read."""
     with ExitStack() as opened:
         handles = list(readable)
         for path in SYSTEM_FOLDERS:

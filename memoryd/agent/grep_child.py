@@ -1,13 +1,13 @@
-"""The child process that tries a model's pattern on texts, so that it can be killed.
+"""The child process that matches a model's pattern against texts, so that it can be killed.
 
-A regular expression may run for years on twenty letters, and inside the daemon nothing could stop
+A regular expression can run for years on twenty letters, and inside the daemon nothing could stop
 it. Here it has a deadline from outside and an alarm of its own, and sees only the text it is given.
 
-It reads frames from its input: the question first, then pieces of files, each with the number of
-the file and of its first line. When the input ends, or enough was found, it prints its answer.
+It reads frames from its input: the query first, then pieces of files, each with the number of the
+file and of its first line. When the input ends, or enough was found, it prints its answer.
 
-A line that fits is shown in masks before it is cut, with enough text round it for the secrets to be
-known as such, and must fit again as it is then: what fits only inside a secret is not found.
+A matching line is masked before it is cut, with enough text around it to recognise secrets, and
+must match again after that: what matches only inside a secret is not found.
 """
 
 import re
@@ -28,7 +28,7 @@ _FRAME = struct.Struct(">III")
 
 
 class GrepQuery(msgspec.Struct, frozen=True):
-    """`width` is how many characters of a line are shown round a match."""
+    """`width` is how many characters of a line are shown around a match."""
 
     pattern: str
     width: int
@@ -42,7 +42,7 @@ class Match(msgspec.Struct, frozen=True, array_like=True):
 
 
 class GrepAnswer(msgspec.Struct, frozen=True):
-    """`is_pattern` is False when the pattern could not be compiled."""
+    """`is_pattern` is False if the pattern could not be compiled."""
 
     matches: list[Match]
     is_pattern: bool = True
@@ -56,8 +56,8 @@ def frame(data: bytes, file: int = 0, line: int = 0) -> bytes:
 def main() -> None:
     signal.alarm(ALARM_SECONDS)
     frames = _frames(sys.stdin.buffer)
-    question = msgspec.json.decode(next(frames)[2], type=GrepQuery)
-    sys.stdout.buffer.write(msgspec.json.encode(_answer(question, frames)))
+    query = msgspec.json.decode(next(frames)[2], type=GrepQuery)
+    sys.stdout.buffer.write(msgspec.json.encode(_answer(query, frames)))
 
 
 def _frames(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
@@ -66,18 +66,18 @@ def _frames(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
         yield file, line, stream.read(size)
 
 
-def _answer(question: GrepQuery, frames: Iterator[tuple[int, int, bytes]]) -> GrepAnswer:
+def _answer(query: GrepQuery, frames: Iterator[tuple[int, int, bytes]]) -> GrepAnswer:
     try:
-        pattern = re.compile(question.pattern)
+        pattern = re.compile(query.pattern)
     except (re.error, OverflowError, RecursionError, MemoryError):
         return GrepAnswer([], is_pattern=False)
     found: dict[tuple[int, int], Match] = {}
     for file, first_line, data in frames:
         text = decoded(data)
-        for line, text_shown in _matches(pattern, text, first_line, question.width):
-            # A long line comes in pieces that overlap; it is told once.
-            found.setdefault((file, line), Match(file, line, text_shown))
-            if len(found) >= question.matches_limit:
+        for line, excerpt in _matches(pattern, text, first_line, query.width):
+            # A long line comes in overlapping pieces; it is reported once.
+            found.setdefault((file, line), Match(file, line, excerpt))
+            if len(found) >= query.matches_limit:
                 return GrepAnswer(list(found.values()), is_cut=True)
     return GrepAnswer(list(found.values()))
 
@@ -97,12 +97,12 @@ def _matches(
 
 
 def _masked(text: str, line: slice, at: int) -> str:
-    """The line, or as much of it as is safe to show of a long one, with masks for secrets."""
-    # Loaded when there is something to show: it costs more than all the rest of this process.
+    """The line, or as much of a long line as is safe to show, with secrets masked."""
+    # Imported only if there is something to show: it costs more than the rest of this process.
     from memoryd.text.masking.mask import find_secrets, presentable  # noqa: PLC0415
 
     low, high = max(at - 2 * CONTEXT_CHARACTERS, 0), at + 2 * CONTEXT_CHARACTERS
-    # A secret at the edge of what is looked at may be cut and not known; so the edge is not shown.
+    # A secret at the edge of this window may be cut and not recognised, so the edge is not shown.
     done, end = max(line.start, at - CONTEXT_CHARACTERS), min(line.stop, at + CONTEXT_CHARACTERS)
     parts: list[str] = []
     for secret in find_secrets(text[low:high]):

@@ -1,18 +1,18 @@
-"""The agent loop: ask the model, run the tools it calls, tell it the results, within limits.
+"""The agent loop: ask the model, run the tools it calls, send back the results, within limits.
 
 Rules
 - Only a complete answer is acted on. The calls of one that was cut off or refused are never run.
-- The calls of one answer run side by side; their results go back in order, in one user turn, each
+- The calls of one answer run concurrently; their results go back in order, in one user turn, each
   under the id of its call. So the roles alternate strictly, whatever happens.
-- The last answer that the turn limit allows still has its calls run: they were asked for in full.
-- What a tool says by `ToolError` reaches the model as it is. An unknown tool, an input of the wrong
-  shape and any other exception are answered in fixed words; the exception goes to the log alone.
+- The calls of the last answer that the turn limit allows are still run.
+- The message of a `ToolError` reaches the model as it is. An unknown tool, input of the wrong shape
+  and any other exception are answered in fixed words; the exception goes only to the log.
 - The request only ever grows at its end, and the caller gives system prompt and tools once. With
   the caller's marks (one after the system prompt, one after what the runs of a session share) and
   ours at the ends of the last two user turns, each request reads the one before it from the cache.
-- Every call leaves a line in the log, whatever came of it: whose run, which tool, what it was about
-  and, if it was not done, why.
-- A provider's error ends the run and is part of the report, since what was spent until then is too.
+- Every call is logged, whatever its result: the job, the tool, what it was about and, if it was
+  refused, why.
+- A provider's error ends the run and is part of the report, as is what was spent until then.
 """
 
 import time
@@ -24,7 +24,6 @@ import msgspec
 import structlog
 
 from memoryd.agent.rules.limits import Meter, RunLimits
-from memoryd.agent.view import shown
 from memoryd.base.errors import MemorydError, ToolError
 from memoryd.llm.anthropic_client import Provider
 from memoryd.llm.guards import DEADLINE_SECONDS
@@ -44,6 +43,7 @@ from memoryd.llm.rules.messages import (
     Usage,
     UserTurn,
 )
+from memoryd.text.masking.mask import presentable
 
 log = structlog.get_logger()
 
@@ -74,7 +74,7 @@ class Toolbox(Protocol):
         """The tools, the same in every run."""
 
     async def call(self, name: str, arguments: msgspec.Struct, meter: Meter) -> str:
-        """What the tool answers; `ToolError` for a no. `arguments` are those of its definition."""
+        """The tool's result; `ToolError` if refused. `arguments` have its definition's type."""
 
 
 class AgentJob(msgspec.Struct, frozen=True):
@@ -93,7 +93,7 @@ class AgentJob(msgspec.Struct, frozen=True):
 
 
 class ToolAttempt(msgspec.Struct, frozen=True):
-    """One call for the log; `refusal` is what the model was told in place of a result."""
+    """One call for the log; `refusal` is what the model got instead of a result."""
 
     tool: str
     subject: str
@@ -106,7 +106,7 @@ class ToolAttempt(msgspec.Struct, frozen=True):
 
 
 class AgentReport(msgspec.Struct, frozen=True):
-    """`error` is the provider's, where one ended the run."""
+    """`error` is the provider's, if one ended the run."""
 
     ended: RunEnding
     error: MemorydError | None
@@ -121,7 +121,7 @@ class AgentReport(msgspec.Struct, frozen=True):
 async def run(
     job: AgentJob, provider: Provider, toolbox: Toolbox, limits: RunLimits
 ) -> AgentReport:
-    """Let the model work on the job until it asks for no more tools or something ends it."""
+    """Lets the model work on the job until it calls no more tools or a limit ends the run."""
     conversation = _Conversation(job, provider, toolbox, limits)
     started = time.monotonic()
     with anyio.move_on_after(limits.wall_seconds):
@@ -158,7 +158,7 @@ class _Conversation:
         self._turns: list[MessageTurn] = [UserTurn(tuple(job.opening))]
         self._answers: list[ModelAnswer] = []
         self._attempts: list[ToolAttempt] = []
-        # What it stays when the wall clock ends the run from outside.
+        # Stays like this if the deadline cancels the run from outside.
         self.ended: RunEnding = "deadline"
         self.error: MemorydError | None = None
 
@@ -199,9 +199,9 @@ class _Conversation:
         async def answer(call: ToolCall) -> None:
             results[call.call_id] = await self._answer(call)
 
-        async with anyio.create_task_group() as side_by_side:
+        async with anyio.create_task_group() as tasks:
             for call in calls:
-                side_by_side.start_soon(answer, call)
+                tasks.start_soon(answer, call)
         return tuple(results[call.call_id] for call in calls)
 
     async def _answer(self, call: ToolCall) -> ToolResult:
@@ -216,11 +216,11 @@ class _Conversation:
         except ToolError as error:
             refusal = str(error)
         except Exception:
-            log.exception("a tool failed", job=self._job.name, tool=call.name[:LOGGED_CHARACTERS])
+            log.exception("tool-failed", job=self._job.name, tool=call.name[:LOGGED_CHARACTERS])
             refusal = "the tool failed; go on without it"
         attempt = ToolAttempt(
             call.name[:LOGGED_CHARACTERS],
-            shown(subject[: 10 * LOGGED_CHARACTERS])[:LOGGED_CHARACTERS],
+            presentable(subject[: 10 * LOGGED_CHARACTERS])[:LOGGED_CHARACTERS],
             refusal,
             _milliseconds_since(started),
         )
@@ -229,15 +229,15 @@ class _Conversation:
 
     def _record(self, attempt: ToolAttempt) -> None:
         self._attempts.append(attempt)
-        told = {"reason": attempt.refusal} if attempt.refusal else {}
+        reason = {"reason": attempt.refusal} if attempt.refusal else {}
         log.info(
-            "a tool was used" if attempt.ok else "a tool call was refused",
+            "tool-used" if attempt.ok else "tool-refused",
             job=self._job.name,
             project=self._job.project,
             tool=attempt.tool,
             subject=attempt.subject,
             ms=attempt.milliseconds,
-            **told,
+            **reason,
         )
 
     def _known_tool(self, name: str) -> ToolDefinition:
@@ -261,7 +261,7 @@ class _Conversation:
 def with_cache_marks(
     system: tuple[Text, ...], turns: tuple[MessageTurn, ...]
 ) -> tuple[MessageTurn, ...]:
-    """The turns with the ends of the last two user turns marked, as far as marks are left."""
+    """The turns with the ends of the last two user turns marked, as far as marks are available."""
     users = [index for index, turn in enumerate(turns) if isinstance(turn, UserTurn)]
     given = sum(block.cache_here for block in system) + sum(
         block.cache_here for turn in turns if isinstance(turn, UserTurn) for block in turn.blocks
@@ -300,7 +300,7 @@ def _what_is_wrong(tool: ToolDefinition, input_json: bytes) -> str:
             msgspec.json.decode(given[field.encode_name], type=field.type)
         except (ValueError, RecursionError):
             return f"`{field.encode_name}` has the wrong type"
-    return f"the input does not fit {tool.name}"
+    return f"the input is not valid for {tool.name}"
 
 
 def _milliseconds_since(started: float) -> int:

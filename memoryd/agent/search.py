@@ -1,9 +1,9 @@
-"""Grep and Glob: searching what a run may see, within bounds of time, depth and size.
+"""Grep and Glob: search what a run may see, within limits of time, depth and size.
 
 - Files are walked and opened here, by handles. The pattern of a Grep runs in a child process that
-  is fed with their text, since a pattern can be made to run for ever.
-- Beneath the transcripts only narrow excerpts are shown.
-- What looks like credentials is not searched; its name may be listed.
+  gets their text, since a pattern can be made to run forever.
+- In transcripts, only narrow excerpts are shown.
+- Files that look like credentials are not searched; their names may be listed.
 """
 
 import os
@@ -23,16 +23,16 @@ from memoryd.agent.rules.globs import Glob, TooManyAlternatives, fixed_part
 from memoryd.agent.view import (
     BINARY_PROBE_BYTES,
     WALK_SECONDS,
-    Sighted,
+    ResolvedPath,
     View,
     Walk,
     Walked,
     is_binary,
     open_plain,
-    shown,
 )
 from memoryd.system.landlock import Fence
 from memoryd.system.subprocesses import run_child
+from memoryd.text.masking.mask import presentable
 
 PATTERN_LIMIT_CHARACTERS: Final = 1000
 MATCHES_LIMIT: Final = 100
@@ -46,14 +46,14 @@ SEARCH_LIMIT_BYTES: Final = 256 * 1024 * 1024
 SEARCH_SECONDS: Final = 5.0
 ANSWER_LIMIT_BYTES: Final = 1024 * 1024
 
-# By its path, since no setting of the environment reaches an isolated interpreter.
+# The path is an argument, since an isolated interpreter ignores the environment.
 _PROGRAM: Final = "import sys; sys.path.insert(0, sys.argv[1]); \
 from memoryd.agent.grep_child import main; main()"
-_MATCHER: Final = (sys.executable, "-IB", "-c", _PROGRAM, str(Path(__file__).parents[2]))
+_GREP_CHILD: Final = (sys.executable, "-IB", "-c", _PROGRAM, str(Path(__file__).parents[2]))
 
 
 def grep(view: View, pattern: str, path: str | None, name_pattern: str | None) -> str:
-    """The lines that fit a regular expression, below the files they are in."""
+    """The lines that match a regular expression, under the files they are in."""
     if not pattern or len(pattern) > PATTERN_LIMIT_CHARACTERS:
         raise Denied("bad-pattern", f"a pattern has 1 to {PATTERN_LIMIT_CHARACTERS} characters")
     start = view.start(path or None)
@@ -66,22 +66,22 @@ def grep(view: View, pattern: str, path: str | None, name_pattern: str | None) -
         for text in (search.paths[file], *(f"{one.line}: {one.text}" for one in matches))
     ]
     is_cut = answer.is_cut or search.is_cut
-    return shown("\n".join([*(lines or ["nothing fits"]), *_cut_note(is_cut=is_cut)]))
+    return presentable("\n".join([*(lines or ["no matches"]), *_cut_note(is_cut=is_cut)]))
 
 
 def glob(view: View, pattern: str, path: str | None) -> str:
-    """The files whose path fits, one a line, below the folder they are in."""
+    """The files whose path matches, one per line, under the folder they are in."""
     fixed, rest = fixed_part(pattern)
     if path and not fixed.startswith("/"):
         fixed = f"{path}/{fixed}"
     start = view.start(fixed or None)
     wanted = glob_of(rest)
     bounds = Walk(time.monotonic() + WALK_SECONDS)
-    fitting = (one.relative for one in view.walk(start, bounds) if wanted.fits(one.relative))
-    names = list(islice(fitting, NAMES_LIMIT + 1))
+    matching = (one.relative for one in view.walk(start, bounds) if wanted.matches(one.relative))
+    names = list(islice(matching, NAMES_LIMIT + 1))
     is_cut = bounds.is_cut or len(names) > NAMES_LIMIT
-    lines = [f"in {start.path}:", *names[:NAMES_LIMIT]] if names else ["nothing fits"]
-    return shown("\n".join([*lines, *_cut_note(is_cut=is_cut)]))
+    lines = [f"in {start.path}:", *names[:NAMES_LIMIT]] if names else ["no matches"]
+    return presentable("\n".join([*lines, *_cut_note(is_cut=is_cut)]))
 
 
 def glob_of(pattern: str) -> Glob:
@@ -92,14 +92,14 @@ def glob_of(pattern: str) -> Glob:
 
 
 class _Search:
-    """One question to the matcher, and the files that it was asked about, by number."""
+    """One query to the child process, and the files that it was given, by number."""
 
-    def __init__(self, view: View, start: Sighted, glob: Glob | None) -> None:
+    def __init__(self, view: View, start: ResolvedPath, glob: Glob | None) -> None:
         self._view = view
         self._start = start
         self._glob = glob
         self._left_bytes = SEARCH_LIMIT_BYTES
-        # The matcher needs time to answer after the last file.
+        # The child needs time to answer after the last file.
         self._bounds = Walk(time.monotonic() + WALK_SECONDS)
         self.paths: list[str] = []
 
@@ -107,14 +107,14 @@ class _Search:
     def is_cut(self) -> bool:
         return self._bounds.is_cut
 
-    def ask(self, question: GrepQuery) -> GrepAnswer:
+    def ask(self, query: GrepQuery) -> GrepAnswer:
         finished = run_child(
-            _MATCHER,
+            _GREP_CHILD,
             fence=Fence(),
             cwd="/",
             seconds=SEARCH_SECONDS,
             output_limit_bytes=ANSWER_LIMIT_BYTES,
-            feed=self._frames(question),
+            feed=self._frames(query),
         )
         if finished.ended == "deadline":
             raise Denied(
@@ -122,11 +122,13 @@ class _Search:
             )
         answer = msgspec.json.decode(finished.output, type=GrepAnswer)
         if not answer.is_pattern:
-            raise Denied("bad-pattern", "that is no regular expression; escape what is meant as is")
+            raise Denied(
+                "bad-pattern", "that is not a regular expression; escape what is meant literally"
+            )
         return answer
 
-    def _frames(self, question: GrepQuery) -> Iterator[bytes]:
-        yield frame(msgspec.json.encode(question))
+    def _frames(self, query: GrepQuery) -> Iterator[bytes]:
+        yield frame(msgspec.json.encode(query))
         for path, handle in self._files():
             number = len(self.paths)
             self.paths.append(path)
@@ -139,16 +141,16 @@ class _Search:
                         return
 
     def _files(self) -> Iterator[tuple[str, int]]:
-        """Handles of the texts to search; one that cannot be opened is passed over."""
+        """Handles on the texts to search; files that cannot be opened are skipped."""
         for walked in self._view.walk(self._start, self._bounds):
-            if self._glob is None or self._glob.fits(walked.relative):
+            if self._glob is None or self._glob.matches(walked.relative):
                 handle = _searchable(walked)
                 if handle is not None:
                     yield walked.path, handle
 
 
 def _searchable(walked: Walked) -> int | None:
-    """A handle on a file that may be searched and is worth it."""
+    """A handle on a file that may be searched and is neither binary nor huge."""
     if access.looks_secret(walked.below_root, walked.root.kind):
         return None
     try:
@@ -163,7 +165,7 @@ def _searchable(walked: Walked) -> int | None:
 
 
 def _pieces(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Whole lines with the number of the first; a line too long for that in overlapping parts."""
+    """Whole lines with the number of the first; a very long line in overlapping parts."""
     line, rest = 1, b""
     while data := file.read(PIECE_BYTES):
         data = rest + data

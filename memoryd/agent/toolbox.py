@@ -3,9 +3,8 @@
 Rules
 - Read, Grep, Glob and Bash see what the run's view opens, masked. Write and Edit change memories,
   one at a time, so that two edits in one answer both count.
-- What is handed out is charged on the run's meter, and what is written before it is.
-- Every attempt leaves an outcome: which tool, what came of it, and what it was about; never
-  contents. Whoever called logs it.
+- Results are charged to the run's meter before they are returned, and writes before they are made.
+- Every attempt leaves an outcome: the tool, the result, and what it was about; never contents.
 """
 
 from collections.abc import Callable
@@ -29,10 +28,11 @@ from memoryd.agent.rules.tool_schemas import (
     WriteInput,
 )
 from memoryd.agent.search import glob, grep
-from memoryd.agent.view import View, shown
+from memoryd.agent.view import View
 from memoryd.agent.writer import WriteTarget, WrittenMemory
 from memoryd.base.errors import ToolError
 from memoryd.memories.records import Stored
+from memoryd.text.masking.mask import presentable
 
 READ_LINES: Final = 2000
 READ_LIMIT_CHARACTERS: Final = 50_000
@@ -43,7 +43,7 @@ ToolVerdict = Literal["ok", "refused", "failed"]
 
 
 class ToolOutcome(msgspec.Struct, frozen=True):
-    """One attempt; `subject` is the path, pattern or command, `reason` empty when it was done."""
+    """One attempt; `subject` is the path, pattern or command, `reason` is empty on success."""
 
     tool: str
     verdict: ToolVerdict
@@ -52,26 +52,26 @@ class ToolOutcome(msgspec.Struct, frozen=True):
 
 
 class AgentTools:
-    """What an agent's loop calls."""
+    """What the agent loop calls."""
 
     definitions = DEFINITIONS
 
-    def __init__(self, view: View, pen: WriteTarget) -> None:
+    def __init__(self, view: View, target: WriteTarget) -> None:
         self._view = view
-        self._pen = pen
+        self._target = target
         self._writing = anyio.Lock()
         self.outcomes: list[ToolOutcome] = []
         self.written: list[Stored] = []
 
     async def call(self, name: str, arguments: msgspec.Struct, meter: Meter) -> str:
-        """What the tool answers; `ToolError` in fixed words for a no."""
+        """The tool's result; `ToolError` in fixed words if refused."""
         verdict: ToolVerdict = "failed"
         reason: DenialReason | Literal["", "error"] = "error"
         try:
             text = await self._answer(arguments, meter)
             verdict, reason = "ok", ""
-        except Denied as no:
-            verdict, reason = "refused", no.reason
+        except Denied as denied:
+            verdict, reason = "refused", denied.reason
             raise
         except ToolError:
             verdict, reason = "refused", "limit"
@@ -96,23 +96,23 @@ class AgentTools:
                 command = partial(run_command, self._view, arguments.command)
                 return await self._looked_up(command, meter)
             case WriteInput():
-                return await self._changed(partial(self._pen.whole, arguments), meter)
+                return await self._changed(partial(self._target.whole, arguments), meter)
             case EditInput():
-                return await self._changed(partial(self._pen.edited, arguments), meter)
+                return await self._changed(partial(self._target.edited, arguments), meter)
             case _:
                 raise Denied("unknown-tool", "there is no such tool")
 
     async def _looked_up(self, work: Callable[[], str], meter: Meter) -> str:
         text = await anyio.to_thread.run_sync(work)
         meter.charge_read(len(text.encode()))
-        self._pen.was_shown(text)
+        self._target.was_shown(text)
         return text
 
     async def _changed(self, prepare: Callable[[], WrittenMemory], meter: Meter) -> str:
         async with self._writing:
             change = await anyio.to_thread.run_sync(prepare)
             meter.charge_write(len(change.text.encode()))
-            stored = await anyio.to_thread.run_sync(self._pen.put, change)
+            stored = await anyio.to_thread.run_sync(self._target.put, change)
             self.written.append(stored)
         masked = "; what looked like a secret in it was masked" * (stored.text != change.text)
         return f"saved {stored.path}{masked}"
@@ -121,12 +121,12 @@ class AgentTools:
         page = await anyio.to_thread.run_sync(self._view.page, arguments.file_path)
         text = numbered(page.text, arguments.offset or 1, arguments.limit or READ_LINES)
         meter.charge_read(len(text.encode()))
-        self._pen.saw(page)
+        self._target.saw(page)
         return text
 
 
 def numbered(text: str, first: int, count: int) -> str:
-    """At most `count` lines with their numbers, from `first` on; says so when that is not all."""
+    """At most `count` lines with their numbers, from `first` on, and a note if there are more."""
     plain = text.replace("\r\n", "\n").removesuffix("\n")
     lines = plain.split("\n") if text else []
     parts: list[str] = []
@@ -146,6 +146,6 @@ def numbered(text: str, first: int, count: int) -> str:
 
 def _subject(name: str, arguments: msgspec.Struct) -> str:
     field = next((tool.logged_field for tool in DEFINITIONS if tool.name == name), "")
-    return shown(str(getattr(arguments, field, None) or "")[: 10 * LOGGED_CHARACTERS])[
+    return presentable(str(getattr(arguments, field, None) or "")[: 10 * LOGGED_CHARACTERS])[
         :LOGGED_CHARACTERS
     ]

@@ -1,10 +1,10 @@
-"""Files as the tools of an agent see them: through handles, plain, text, and masked.
+"""Files as an agent's tools see them: opened through handles, regular, text only, and masked.
 
-- A path is resolved first, links included, and judged where it really leads. Then it is opened from
-  the root's handle with no link followed, so that nobody can swap it in between.
-- Only regular files with a single link are opened, and never waited for. A file with a NUL byte is
-  no text.
-- Whatever leaves here for a model is masked and free of invisible characters.
+- A path is resolved first, links included, and checked where it really leads. Then it is opened
+  from the root's handle without following links, so that it cannot be swapped in between.
+- Only regular files with a single link are opened, without blocking. A file with a NUL byte is not
+  text.
+- Everything that leaves here for a model is masked and free of invisible characters.
 """
 
 import errno
@@ -34,14 +34,14 @@ WALK_DEPTH: Final = 32
 WALK_ENTRIES: Final = 100_000
 WALK_SECONDS: Final = 3.5
 
-_OF_THE_NAME: Final = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ})
-_OF_THE_FILE: Final = frozenset({errno.EACCES, errno.EPERM, errno.ENXIO, errno.ELOOP})
+_NAME_ERRORS: Final = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ})
+_FILE_ERRORS: Final = frozenset({errno.EACCES, errno.EPERM, errno.ENXIO, errno.ELOOP})
 _FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Sighted(msgspec.Struct, frozen=True):
-    """A path that may be seen: where it really leads, and the root that opens it."""
+class ResolvedPath(msgspec.Struct, frozen=True):
+    """A path that may be read: where it really leads, and the root it is in."""
 
     path: str
     root: AccessRoot
@@ -52,7 +52,7 @@ class Sighted(msgspec.Struct, frozen=True):
 
 
 class Page(msgspec.Struct, frozen=True):
-    """A whole text as a model may read it, and the version of the bytes behind it."""
+    """A whole text as a model may read it, and the version of its bytes."""
 
     path: str
     text: str
@@ -60,7 +60,7 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class Walked(msgspec.Struct, frozen=True):
-    """A file met on a walk: its path below the start, the root above it, its folder's handle."""
+    """A file found by a walk: its path below the start, its root, its folder's handle."""
 
     path: str
     relative: str
@@ -77,7 +77,7 @@ class Walked(msgspec.Struct, frozen=True):
 
 
 class Walk(msgspec.Struct):
-    """The bounds of one walk; `is_cut` when they ended it early."""
+    """The limits of one walk; `is_cut` if they ended it early."""
 
     deadline: float
     entries_left: int = WALK_ENTRIES
@@ -91,15 +91,11 @@ class Walk(msgspec.Struct):
         return not self.is_cut
 
 
-def shown(text: str) -> str:
-    return presentable(text)
-
-
 class View:
     """What one run may read.
 
-    `memory` is where it may write; a relative path is looked for there first, then in the project.
-    `closed` are folders that stay shut even inside a project, as when the project is a home.
+    `memory` is where it may write; a relative path is looked up there first, then in the project.
+    `closed` folders cannot be read even inside a project, as when the project is a home.
     """
 
     def __init__(
@@ -122,57 +118,59 @@ class View:
             *(AccessRoot(os.path.realpath(path), "closed") for path in closed),
         )
 
-    def resolve(self, path: str) -> Sighted:
-        """Where a path leads; Denied when that is no place for this run."""
-        plain = access.tidied(path)
+    def resolve(self, path: str) -> ResolvedPath:
+        """Where a path leads; Denied if this run may not read there."""
+        plain = access.normalized_path(path)
         start = plain if plain.startswith("/") else self._place_of(plain)
-        with in_words():
+        with as_denials():
             real = os.path.realpath(start)
-        root = access.root_over(real, self.roots)
-        # A link may have the telling name, or lead to it.
+        root = access.nearest_root(real, self.roots)
+        # Either the link or its target may have a name that looks secret.
         access.check_name(os.path.relpath(real, root.path), root.kind)
         access.check_name(plain.rpartition("/")[2], root.kind)
-        return Sighted(real, root)
+        return ResolvedPath(real, root)
 
-    def start(self, path: str | None) -> Sighted:
-        """Where a search begins: a place that is there, by default the memory directory."""
+    def start(self, path: str | None) -> ResolvedPath:
+        """Where a search begins: a path that exists, by default the memory directory."""
         if path is None:
-            return Sighted(self.memory_root, access.root_over(self.memory_root, self.roots))
-        sighted = self.resolve(path)
-        with in_words():
-            Path(sighted.path).stat()
-        return sighted
+            root = access.nearest_root(self.memory_root, self.roots)
+            return ResolvedPath(self.memory_root, root)
+        resolved = self.resolve(path)
+        with as_denials():
+            Path(resolved.path).stat()
+        return resolved
 
     def page(self, path: str) -> Page:
-        """One text file, whole."""
-        sighted = self.resolve(path)
-        access.check_readable_whole(sighted.path, sighted.root.kind)
-        with self.parent(sighted) as (folder, name), in_words():
+        """One whole text file."""
+        resolved = self.resolve(path)
+        access.check_readable_whole(resolved.path, resolved.root.kind)
+        with self.parent(resolved) as (folder, name), as_denials():
             handle = open_plain(folder.handle, name)
             with os.fdopen(handle, "rb") as file:
                 data = file.read(TEXT_LIMIT_BYTES + 1)
         if len(data) > TEXT_LIMIT_BYTES:
             raise Denied("too-large", f"it has over {TEXT_LIMIT_BYTES} bytes; use Grep")
         if is_binary(data):
-            raise Denied("binary", "it is no text")
-        return Page(sighted.path, shown(decoded(data)), version_of(data))
+            raise Denied("binary", "it is not a text file")
+        text = presentable(decoded(data))
+        return Page(resolved.path, text, version_of(data))
 
     @contextmanager
-    def parent(self, sighted: Sighted) -> Iterator[tuple[Folder, str]]:
+    def parent(self, resolved: ResolvedPath) -> Iterator[tuple[Folder, str]]:
         """A handle on the folder that holds the file, and the file's name there."""
-        above, _, name = sighted.relative.rpartition("/")
+        above, _, name = resolved.relative.rpartition("/")
         if not name:
             raise Denied("not-plain", "it is a folder; list it with Glob")
-        with self.folder(sighted.root, above) as folder:
+        with self.folder(resolved.root, above) as folder:
             yield folder, name
 
     @contextmanager
     def folder(self, root: AccessRoot, relative: str) -> Iterator[Folder]:
-        """A handle on a folder beneath a root, reached without following a link."""
+        """A handle on a folder below a root, reached without following a link."""
         directory = self._directories.get(root.path)
         beneath = directory.beneath if directory else None
         with ExitStack() as opened:
-            with in_words():
+            with as_denials():
                 path = directory.path if directory else root.path
                 folder = opened.enter_context(Folder.open(path, beneath=beneath))
                 steps = relative.split("/") if relative else []
@@ -181,12 +179,12 @@ class View:
                     folder = opened.enter_context(Folder(relative, folder.descend(part)))
             yield folder
 
-    def walk(self, start: Sighted, bounds: Walk) -> Iterator[Walked]:
-        """The file, or every file beneath the folder that may be seen, by name; follows no link."""
+    def walk(self, start: ResolvedPath, bounds: Walk) -> Iterator[Walked]:
+        """The file, or every readable file below the folder, sorted by name; follows no links."""
         if not os.path.lexists(start.path):
-            return  # as empty as a memory directory can be
+            return  # a memory directory that was not created yet
         if not Path(start.path).is_dir():
-            with self.parent(start) as (folder, name), in_words():
+            with self.parent(start) as (folder, name), as_denials():
                 os.close(open_plain(folder.handle, name))
                 yield Walked(start.path, name, start.root, folder.handle)
             return
@@ -195,7 +193,7 @@ class View:
 
     def _walk(self, handle: int, path: str, prefix: str, bounds: Walk) -> Iterator[Walked]:
         try:
-            root = access.root_over(path, self.roots)
+            root = access.nearest_root(path, self.roots)
         except Denied:
             return
         for name, is_folder in _listed(handle, bounds):
@@ -212,15 +210,15 @@ class View:
 
 
 def open_plain(folder: int, name: str) -> int:
-    """A handle on a regular file with one link; Denied for another kind, OSError as it comes."""
+    """A handle on a regular file with one link; Denied for any other kind; may raise OSError."""
     handle = open_beneath(folder, name, _FILE_FLAGS)
-    facts = os.fstat(handle)
-    if stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1:
+    found = os.fstat(handle)
+    if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
         return handle
     os.close(handle)
-    if stat.S_ISDIR(facts.st_mode):
+    if stat.S_ISDIR(found.st_mode):
         raise Denied("not-plain", "it is a folder; list it with Glob")
-    raise Denied("not-plain", "it is no plain file with a single name")
+    raise Denied("not-plain", "it is not a regular file with a single name")
 
 
 def is_binary(data: bytes) -> bool:
@@ -228,8 +226,8 @@ def is_binary(data: bytes) -> bool:
 
 
 @contextmanager
-def in_words() -> Iterator[None]:
-    """Turns what the system or the store says into fixed words for the model."""
+def as_denials() -> Iterator[None]:
+    """Turns errors of the system or the store into denials with fixed words for the model."""
     try:
         yield
     except OSError as error:
@@ -244,16 +242,16 @@ def _denied(error: OSError | MemorydError) -> Denied:
             return Denied("no-file", "there is no such file")
         case Conflict():
             return Denied("changed", "it has changed since you read it; Read it again")
-        case StorageError() | OSError() if error.errno in _OF_THE_NAME:
+        case StorageError() | OSError() if error.errno in _NAME_ERRORS:
             return Denied("bad-path", "that cannot be the name of a file")
-        case StorageError() if error.errno not in _OF_THE_FILE:
-            return Denied("storage", "the disk does not let it be done now; go on without it")
+        case StorageError() if error.errno not in _FILE_ERRORS:
+            return Denied("storage", "a disk error prevents it; go on without it")
         case _:
-            return Denied("not-plain", "it is no plain file that can be reached without a link")
+            return Denied("not-plain", "it is not a regular file reachable without a link")
 
 
 def _real_root(directory: MemoryDirectory) -> str:
-    """Below `beneath` a link is not followed, so it must not move the root either."""
+    """Links below `beneath` are not followed, so they must not move the root either."""
     if directory.beneath is None:
         return os.path.realpath(directory.path)
     below = os.path.relpath(directory.path, directory.beneath)
@@ -261,7 +259,7 @@ def _real_root(directory: MemoryDirectory) -> str:
 
 
 def _listed(handle: int, bounds: Walk) -> list[tuple[str, bool]]:
-    """The names in a folder, each with whether it is a folder; links and devices left out."""
+    """The names in a folder, each with whether it is a folder; without links and devices."""
     with os.scandir(handle) as entries:
         return sorted(
             (entry.name, entry.is_dir(follow_symlinks=False))
@@ -272,7 +270,7 @@ def _listed(handle: int, bounds: Walk) -> list[tuple[str, bool]]:
 
 @contextmanager
 def _below(handle: int, name: str) -> Iterator[int | None]:
-    """A handle on a folder in a folder, or None when it is gone, made a link, or not for us."""
+    """A handle on a folder in a folder, or None if it is gone, a link now, or forbidden."""
     try:
         below = os.open(name, _FOLDER_FLAGS, dir_fd=handle)
     except OSError:

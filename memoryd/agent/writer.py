@@ -2,14 +2,14 @@
 
 Rules
 - Only Markdown files of the run's one memory directory are changed, and none can be deleted.
-- An Edit, and a Write over a file that exists, need a Read of that very version in this run. Our
-  own write counts as one.
-- A memory that is written whole has a header (name, description, type) and a body; an Edit takes
-  neither away.
-- Writing goes through the store, so that it is masked, in the history and in the index. It happens
-  behind the kernel's fence, with the folders of the memories and of the history open.
-- Where a run has a notary, nothing is written that it has not seen: it says where a text comes
-  from, and refuses what may not come from there.
+- An Edit, and a Write over an existing file, need a Read of that exact version in this run. The
+  run's own write counts as one.
+- A memory that is written whole has a header (name, description, type) and a body; an Edit must
+  not remove either.
+- Writes go through the store, so that they are masked, versioned and indexed. The kernel confines
+  them to the folders of the memories and of the history.
+- If a provenance checker is set, every write passes through it: it records where a text comes from,
+  and refuses what may not come from there.
 """
 
 import os
@@ -23,7 +23,7 @@ import msgspec
 from memoryd.agent.rules import access
 from memoryd.agent.rules.access import Denied
 from memoryd.agent.rules.tool_schemas import EditInput, WriteInput
-from memoryd.agent.view import Page, View, in_words, shown
+from memoryd.agent.view import Page, View, as_denials
 from memoryd.base.errors import InvalidInput, NotFound, Refused, StorageError
 from memoryd.memories.records import Stored
 from memoryd.memories.rules import topics
@@ -32,10 +32,11 @@ from memoryd.memories.version_table import Cause
 from memoryd.system.folder import Folder
 from memoryd.system.landlock import Fence, run_fenced
 from memoryd.text.invisible import strip_invisible
+from memoryd.text.masking.mask import presentable
 
 
 class WrittenMemory(msgspec.Struct, frozen=True):
-    """A text that may be written; `over` is the version it replaces, None for a new file."""
+    """A text to write; `over` is the version it replaces, None for a new file."""
 
     file: str
     text: str
@@ -43,7 +44,7 @@ class WrittenMemory(msgspec.Struct, frozen=True):
 
 
 class MemoryDraft(msgspec.Struct, frozen=True):
-    """A memory as the model wants it, and as it is; `before` is None for a new one."""
+    """A memory as the model wants it; `before` is the current one, None if it is new."""
 
     file: str
     text: str
@@ -55,11 +56,11 @@ class ProvenanceCheck(Protocol):
         """A tool of the run has printed this."""
 
     def attested(self, draft: MemoryDraft) -> str:
-        """The text as it may be written, with its provenance; Denied when it may not."""
+        """The text with its provenance added; Denied if it may not be written."""
 
 
 class WriteTarget(Protocol):
-    """What Write and Edit do in a run."""
+    """Where Write and Edit go in a run."""
 
     def saw(self, page: Page) -> None:
         """The run has read this."""
@@ -68,17 +69,17 @@ class WriteTarget(Protocol):
         """A tool of the run has printed this."""
 
     def whole(self, write: WriteInput) -> WrittenMemory:
-        """What the call wants, if it may have it; Denied otherwise."""
+        """Prepares a Write; Denied if it is not allowed."""
 
     def edited(self, edit: EditInput) -> WrittenMemory:
-        """As `whole`."""
+        """Prepares an Edit; Denied if it is not allowed."""
 
     def put(self, change: WrittenMemory) -> Stored:
-        """Makes a change that was prepared."""
+        """Makes a prepared change."""
 
 
 class MemoryWriter:
-    """Prepares and makes changes, and knows which versions the run has seen. Blocking."""
+    """Prepares and makes changes, and knows which versions the run has read. Blocks."""
 
     def __init__(
         self,
@@ -88,26 +89,26 @@ class MemoryWriter:
         cause: Cause,
         session_id: str,
         state_folder: str,
-        notary: ProvenanceCheck | None = None,
+        provenance: ProvenanceCheck | None = None,
     ) -> None:
         self._view = view
         self._store = store
         self._cause: Cause = cause
         self._session_id = session_id
         self._state_folder = state_folder
-        self._notary = notary
+        self._provenance = provenance
         self._seen: dict[str, str] = {}
 
     def saw(self, page: Page) -> None:
-        """From now on the file may be changed, as long as it stays this version."""
+        """Allows changing the file, as long as it is still this version."""
         if access.is_beneath(page.path, self._view.memory_root):
             self._seen[os.path.relpath(page.path, self._view.memory_root)] = page.version
         else:
             self.was_shown(page.text)
 
     def was_shown(self, text: str) -> None:
-        if self._notary is not None:
-            self._notary.was_shown(text)
+        if self._provenance is not None:
+            self._provenance.was_shown(text)
 
     def whole(self, write: WriteInput) -> WrittenMemory:
         file = self._file(write.file_path)
@@ -123,15 +124,15 @@ class MemoryWriter:
         if before is None:
             raise Denied("no-file", "there is no such memory; Write it whole")
         over = self._seen_version(before)
-        # What the model has read, and what the store would make of it anyway.
-        old = shown(before.text)
+        # As the model has read it; the store would mask it anyway.
+        old = presentable(before.text)
         text = strip_invisible(replaced(old, edit))
         if _is_memory(old):
             _check_memory(text)
         return WrittenMemory(file, self._attested(MemoryDraft(file, text, before)), over)
 
     def put(self, change: WrittenMemory) -> Stored:
-        """Makes the change for good; Denied when somebody else was quicker."""
+        """Stores the change; Denied if the file has changed meanwhile."""
         memory = self._view.memory
         write = partial(
             self._store.write,
@@ -142,7 +143,7 @@ class MemoryWriter:
             cause=self._cause,
             session_id=self._session_id,
         )
-        with ExitStack() as opened, in_words(), _in_words_of_writing(change):
+        with ExitStack() as opened, as_denials(), _write_errors_as_denials(change):
             folders = (
                 opened.enter_context(Folder.open(memory.path, beneath=memory.beneath, create=True)),
                 opened.enter_context(Folder.open(self._state_folder)),
@@ -152,16 +153,16 @@ class MemoryWriter:
         return stored
 
     def _attested(self, draft: MemoryDraft) -> str:
-        if self._notary is None:
+        if self._provenance is None:
             return draft.text
-        with in_words():
-            return self._notary.attested(draft)
+        with as_denials():
+            return self._provenance.attested(draft)
 
     def _file(self, path: str) -> str:
         return access.file_to_write(path, (self._view.memory.path, self._view.memory_root))
 
     def _current(self, file: str) -> Stored | None:
-        with in_words():
+        with as_denials():
             try:
                 return self._store.read(self._view.memory, file)
             except NotFound:
@@ -170,16 +171,16 @@ class MemoryWriter:
     def _seen_version(self, stored: Stored) -> str:
         seen = self._seen.get(stored.file)
         if seen is None:
-            raise Denied("read-first", f"{stored.file} is there already; Read it first")
+            raise Denied("read-first", f"{stored.file} already exists; Read it first")
         if seen != stored.version:
             raise Denied("changed", "it has changed since you read it; Read it again")
         return seen
 
 
 def replaced(text: str, edit: EditInput) -> str:
-    """The text after the edit; Denied when it is not clear what to replace."""
+    """The text after the edit; Denied if it is not clear what to replace."""
     if "\r\n" in text:
-        # Read does not show which line ends a file has, so the model cannot give them.
+        # Read does not show line endings, so the model cannot give them.
         old, new = _with_crlf(edit.old_string), _with_crlf(edit.new_string)
         edit = msgspec.structs.replace(edit, old_string=old, new_string=new)
     count = text.count(edit.old_string) if edit.old_string else 0
@@ -190,7 +191,7 @@ def replaced(text: str, edit: EditInput) -> str:
     if count > 1 and not edit.replace_all:
         raise Denied(
             "ambiguous",
-            f"old_string is in the file {count} times; add lines round it, or set replace_all",
+            f"old_string is in the file {count} times; add lines around it, or set replace_all",
         )
     if len(text) + count * (len(edit.new_string) - len(edit.old_string)) > TOPIC_LIMIT_BYTES:
         raise _too_large()
@@ -212,7 +213,7 @@ def _check_memory(text: str) -> None:
     if not topic.body.strip():
         raise Denied(
             "empty",
-            "a memory has a text below its header; to retire it, name it under `supersedes:` in"
+            "a memory needs a text below its header; to retire it, name it under `supersedes:` in"
             " the header of the memory that takes its place",
         )
 
@@ -230,7 +231,7 @@ def _too_large() -> Denied:
 
 
 @contextmanager
-def _in_words_of_writing(change: WrittenMemory) -> Iterator[None]:
+def _write_errors_as_denials(change: WrittenMemory) -> Iterator[None]:
     try:
         yield
     except InvalidInput as error:
@@ -238,8 +239,8 @@ def _in_words_of_writing(change: WrittenMemory) -> Iterator[None]:
     except Refused as error:
         if change.over is not None:
             raise
-        words = "a new file is named in lower-case letters, digits, - and _, and ends in .md"
+        words = "use lower-case letters, digits, - and _ in the name of a new file, and end it .md"
         raise Denied("bad-name", words) from error
     except StorageError as error:
-        words = "the disk does not let it be written now; go on without it"
+        words = "a disk error prevents the write; go on without it"
         raise Denied("storage", words) from error

@@ -6,7 +6,6 @@ from functools import partial
 import anyio
 import anyio.to_thread
 
-from memoryd.agent.view import shown
 from memoryd.base.timestamps import iso_time
 from memoryd.dreams.apply import changed_files, undoable
 from memoryd.dreams.distil_logs import distil
@@ -17,6 +16,7 @@ from memoryd.dreams.steps import DreamSteps, believed_memories
 from memoryd.dreams.working_copy import Files, WorkingCopies, WorkingCopy
 from memoryd.memories import daily_logs
 from memoryd.memories.rules.topics import INDEX_FILE
+from memoryd.text.masking.mask import presentable
 
 
 class Consolidation:
@@ -98,4 +98,4 @@ class Consolidation:
 
 def _texts(files: Files) -> dict[str, str]:
     """Masked: masking a secret must not count as a loss, and secrets must not be in a diff."""
-    return {file: shown(stored.text) for file, stored in files.items()}
+    return {file: presentable(stored.text) for file, stored in files.items()}

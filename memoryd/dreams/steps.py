@@ -181,7 +181,7 @@ class ModelSteps:
             cause="dream",
             session_id="",
             state_folder=copy.folder,
-            notary=DreamProvenance(copy, now),
+            provenance=DreamProvenance(copy, now),
         )
         job = AgentJob(
             "dream",

@@ -83,7 +83,7 @@ class ModelExtractor:
             cause="extraction",
             session_id=task.session_id,
             state_folder=self._state_folder,
-            notary=Provenance(self._store, self._versions, task, self._now()),
+            provenance=Provenance(self._store, self._versions, task, self._now()),
         )
         tools = AgentTools(view, writer)
         report = await self._run(task, tools)

@@ -1,4 +1,4 @@
-"""Bash runs the reading commands, and nothing else however it is put."""
+"""Bash runs the reading commands, and nothing else however it is written."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,7 +31,7 @@ async def test_reading_commands_work(box: Sandbox) -> None:
         "grep -n 't[wh]' src/a.py": "2:two\n3:three\n",
         "grep -E 'one|two$' src/a.py": "one\ntwo\n",
         "grep -e three -- src/a.py": "three\n",
-        "grep nothing src/a.py": "nothing fits",
+        "grep nothing src/a.py": "no matches",
         "stat -c %s b.txt": "5\n",
     }.items():
         assert await box.call("Bash", command=command) == answer, command

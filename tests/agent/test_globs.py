@@ -1,4 +1,4 @@
-"""Patterns mean what people expect of them, and cost no more than pattern times text."""
+"""Patterns mean what people expect, and cost no more than pattern times text."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.agent.rules.globs import Glob, TooManyAlternatives, fixed_part, step_fits
+from memoryd.agent.rules.globs import Glob, TooManyAlternatives, fixed_part, step_matches
 
 
 @pytest.mark.parametrize(
@@ -29,19 +29,19 @@ from memoryd.agent.rules.globs import Glob, TooManyAlternatives, fixed_part, ste
 )
 def test_patterns_match(pattern: str, fitting: list[str], others: list[str]) -> None:
     glob = Glob(pattern)
-    assert [path for path in fitting if not glob.fits(path)] == []
-    assert [path for path in others if glob.fits(path)] == []
+    assert [path for path in fitting if not glob.matches(path)] == []
+    assert [path for path in others if glob.matches(path)] == []
 
 
 @given(st.text("ab*?.", max_size=8), st.text("ab.", max_size=10))
 def test_a_step_matches_as_a_regular_expression_would(pattern: str, name: str) -> None:
     expression = "".join({"*": ".*", "?": "."}.get(sign, re.escape(sign)) for sign in pattern)
-    assert step_fits(pattern, name) == bool(re.fullmatch(expression, name))
+    assert step_matches(pattern, name) == bool(re.fullmatch(expression, name))
 
 
 def test_a_pattern_of_stars_ends() -> None:
-    assert not step_fits("*a" * 100 + "b", "a" * 255)
-    assert not Glob("/".join(["**", "a"] * 30)).fits("/".join("a" * 29 + "b"))
+    assert not step_matches("*a" * 100 + "b", "a" * 255)
+    assert not Glob("/".join(["**", "a"] * 30)).matches("/".join("a" * 29 + "b"))
 
 
 @pytest.mark.parametrize("pattern", ["{a,b}" * 7, "x/" * 100])

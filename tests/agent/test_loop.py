@@ -1,4 +1,4 @@
-"""The agent loop, over the whole stack: real SDK, real HTTP, patience, meter and breaker."""
+"""The agent loop, over the whole stack: real SDK, real HTTP, retries, meter and breaker."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -93,7 +93,7 @@ def job(*opening: Text) -> AgentJob:
 
 
 class Stack(msgspec.Struct):
-    """Everything between the loop and the scripted server, with time that only passes on demand."""
+    """Everything between the loop and the scripted server, with a clock that tests advance."""
 
     server: ScriptedModel
     provider: Provider
@@ -115,7 +115,7 @@ async def stack(
         metered = MeteredProvider(
             direct, ledger, Budget(usd_per_day=usd_per_day), PRICES, now=clock.now
         )
-        # The first call of a process also waits for the SDK, which no attempt may be short for.
+        # The first call of a process also waits for the SDK, so attempts must not be too short.
         await direct.open()
         patient = PatientProvider(
             metered,
@@ -134,7 +134,7 @@ EVENTS = stream_events(WRITING, {"input_tokens": 1, "output_tokens": 1})
 ERROR_EVENT = {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}
 HALF_CALL = {"type": "tool_use", "id": "toolu_1", "name": "Write", "input": {"file_path": "a.md"}}
 
-# Every fault comes as if for ever, so that what ends the run is our own doing.
+# Every fault repeats forever, so that only our own limits end the run.
 FAULTS: dict[str, tuple[Reply, int, RunEnding]] = {
     "429 with retry-after 2": (Status(429, {"retry-after": "2"}), 3, "provider-paused"),
     "429 with retry-after 120": (Status(429, {"retry-after": "120"}), 2, "provider-paused"),
@@ -201,7 +201,7 @@ async def test_a_fault_runs_no_tool_and_ends_in_few_attempts(fault: str) -> None
         report = await over.run(tools)
     assert report.ended == ended
     assert over.ledger.debits == attempts
-    # Where time is short, a busy machine may not even get as far as the server.
+    # With a short deadline, a busy machine may not even reach the server.
     assert len(over.server.requests) == attempts or silent
     assert tools.ran == []
     assert sum(over.clock.slept) <= 180.0
@@ -210,7 +210,7 @@ async def test_a_fault_runs_no_tool_and_ends_in_few_attempts(fault: str) -> None
 
 
 def fresh_ids(reply: Reply) -> Callable[[SeenRequest], Reply]:
-    """The same reply for ever, with new ids where it is a well-formed message of several turns."""
+    """The same reply forever, with new ids if it is a well-formed message of several turns."""
     turn = iter(range(1000))
 
     def again(_request: SeenRequest) -> Reply:
@@ -405,7 +405,7 @@ async def test_calls_that_always_fail_stop_within_one_call_of_the_cap() -> None:
             reports.append(await over.run(Tools()))
             over.clock.step(600.0)
     assert over.ledger.total_usd <= 0.05
-    # Each reset may have been billed, so the cap is what ends it, long before the day does.
+    # Each reset may have been billed, so the cap ends it, long before the day does.
     assert len(over.server.requests) < 12
     assert reports[-1].ended == "budget"
 

@@ -1,4 +1,4 @@
-"""Read, Grep and Glob show what is open, in masks, and nothing else however it is asked for."""
+"""Read, Grep and Glob show what is open, masked, and nothing else however it is asked for."""
 
 import os
 from collections.abc import Iterator
@@ -90,8 +90,8 @@ async def test_links_are_followed_inside_and_never_out(box: Sandbox) -> None:
 @pytest.mark.parametrize("data", [b"\x7fELF\0\0", b"text\0text", "utf-16".encode("utf-16")])
 async def test_what_is_not_text_is_not_shown(box: Sandbox, data: bytes) -> None:
     box.put("a.bin", data)
-    assert "it is no text" in await box.said("Read", file_path="a.bin")
-    assert "nothing fits" in await box.said("Grep", pattern=".", path=str(box.project))
+    assert "it is not a text file" in await box.said("Read", file_path="a.bin")
+    assert "no matches" in await box.said("Grep", pattern=".", path=str(box.project))
 
 
 async def test_a_file_beyond_the_limit_is_searched_and_not_read(box: Sandbox) -> None:
@@ -128,7 +128,7 @@ async def test_credentials_are_read_by_no_tool(box: Sandbox) -> None:
         (box.project / "innocent.txt").symlink_to(name)
         await try_to_read(box, name)
     for path in (str(box.project), str(box.project / "sub")):
-        assert await box.call("Grep", pattern="canary", path=path) == "nothing fits"
+        assert await box.call("Grep", pattern="canary", path=path) == "no matches"
 
 
 async def try_to_read(box: Sandbox, name: str) -> None:
@@ -174,7 +174,7 @@ async def test_secrets_are_masked_in_all_that_is_shown(box: Sandbox) -> None:
 async def test_what_matches_only_inside_a_secret_is_not_found(box: Sandbox) -> None:
     box.put("notes.txt", f"token = {TOKEN}\n")
     for pattern in (TOKEN[6:14], "(?<=ghp_).*", f"ghp_{TOKEN[4]}"):
-        assert await box.call("Grep", pattern=pattern, path="notes.txt") == "nothing fits"
+        assert await box.call("Grep", pattern=pattern, path="notes.txt") == "no matches"
     assert await box.call("Bash", command=f"grep -c {TOKEN[6:14]} notes.txt") == "0\n"
 
 
@@ -213,8 +213,8 @@ async def test_the_memory_is_searched_unless_a_path_is_given(box: Sandbox) -> No
 
 async def test_a_memory_directory_that_is_not_there_yet_is_empty(box: Sandbox) -> None:
     box.memory.rmdir()
-    assert await box.call("Grep", pattern="x") == "nothing fits"
-    assert await box.call("Glob", pattern="*.md") == "nothing fits"
+    assert await box.call("Grep", pattern="x") == "no matches"
+    assert await box.call("Glob", pattern="*.md") == "no matches"
     assert "no such file" in await box.said("Read", file_path="a.md")
     assert "saved" in await box.call("Write", file_path="a.md", content=memory_text("x"))
 
@@ -227,7 +227,7 @@ async def test_a_pattern_that_never_ends_is_ended(
     box.put("a.txt", "x" * 200 + " " + "word " * 40 + "!\n" + "a" * 200 + "\n")
     with anyio.fail_after(60):
         said = await box.said("Grep", pattern=pattern, path="a.txt")
-    assert "took too long" in said or said == "nothing fits"
+    assert "took too long" in said or said == "no matches"
 
 
 async def test_an_invalid_pattern_is_refused_in_words(box: Sandbox) -> None:
@@ -247,8 +247,8 @@ async def test_a_flood_of_matches_is_cut(box: Sandbox) -> None:
 async def test_dependencies_and_git_are_left_out_of_a_search(box: Sandbox) -> None:
     for place in (".git/x", "node_modules/a/x.js", ".venv/lib/x.py", "src/__pycache__/x"):
         box.put(place, CANARY)
-    assert await box.call("Grep", pattern="canary", path=str(box.project)) == "nothing fits"
-    assert await box.call("Glob", pattern="**/x*", path=str(box.project)) == "nothing fits"
+    assert await box.call("Grep", pattern="canary", path=str(box.project)) == "no matches"
+    assert await box.call("Glob", pattern="**/x*", path=str(box.project)) == "no matches"
 
 
 async def test_transcripts_are_for_dreams_and_only_searched(dream: Sandbox) -> None:
@@ -308,7 +308,7 @@ async def test_names_are_listed_below_their_folder(box: Sandbox) -> None:
 async def test_a_name_that_would_forge_a_line_is_not_listed(box: Sandbox) -> None:
     (box.project / "a\nsaved b.md").write_text("x")
     (box.project / os.fsdecode(b"\xff.md")).write_text("x")
-    assert await box.call("Glob", pattern="*", path=str(box.project)) == "nothing fits"
+    assert await box.call("Glob", pattern="*", path=str(box.project)) == "no matches"
 
 
 async def test_a_race_does_not_let_a_read_escape_the_project(box: Sandbox) -> None:

@@ -1,4 +1,4 @@
-"""Write and Edit change memories that were read, and a whole run stays in its cage."""
+"""Write and Edit change memories that were read, and a whole run stays confined."""
 
 import errno
 import os
@@ -116,7 +116,7 @@ async def test_no_path_lets_a_write_escape(box: Sandbox) -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.text(st.sampled_from("./\\~ab\0\n-_M.mdé\u200b{}*$ "), max_size=24))
 def test_no_name_escapes(name: str) -> None:
-    """What a path is taken to mean lies beneath the folder, whoever resolves it afterwards."""
+    """The resulting path is inside the folder, however it is resolved afterwards."""
     try:
         file = file_to_write(name, ("/m/memory",))
     except ToolError:
@@ -247,7 +247,7 @@ async def test_the_index_is_not_written_by_hand(box: Sandbox) -> None:
         ("Write", {"content": memory_text("x")}),
         ("Edit", {"old_string": "A", "new_string": "B"}),
     ):
-        assert "kept by itself" in await box.said(tool, file_path="MEMORY.md", **given_)
+        assert "updated automatically" in await box.said(tool, file_path="MEMORY.md", **given_)
 
 
 async def test_a_secret_in_a_memory_is_masked_and_the_model_told(box: Sandbox) -> None:

@@ -241,7 +241,7 @@ async def test_a_hostile_model_reaches_nothing(home: Path) -> None:
         assert len(results) == len(calls)
         assert all(result["is_error"] for result in results)
         assert "PRIVATE" not in json.dumps(results)
-        refused = [line for line in lines if line["event"] == "a tool call was refused"]
+        refused = [line for line in lines if line["event"] == "tool-refused"]
         assert len(refused) == len(calls)
 
 

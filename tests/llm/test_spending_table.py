@@ -38,48 +38,50 @@ def path(home: Path) -> Path:
 
 
 @pytest.fixture
-def state(path: Path) -> Iterator[Database]:
+def database(path: Path) -> Iterator[Database]:
     opened = Database.open(str(path))
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def ledger(state: Database) -> SpendingTable:
-    return SpendingTable(state)
+def spending(database: Database) -> SpendingTable:
+    return SpendingTable(database)
 
 
-async def test_a_reservation_counts_until_it_is_settled_or_released(ledger: SpendingTable) -> None:
-    kept = await ledger.reserve("extraction", "/p", "m", 0.50, TODAY)
-    given_back = await ledger.reserve("extraction", "/p", "m", 0.25, TODAY)
-    assert await ledger.spent(TODAY) == Spent(0.75, 0.75)
-    await ledger.settle(kept, USAGE, 0.10)
-    await ledger.release(given_back)
-    assert await ledger.spent(TODAY) == Spent(0.10, 0.10)
+async def test_a_reservation_counts_until_it_is_settled_or_released(
+    spending: SpendingTable,
+) -> None:
+    kept = await spending.reserve("extraction", "/p", "m", 0.50, TODAY)
+    given_back = await spending.reserve("extraction", "/p", "m", 0.25, TODAY)
+    assert await spending.spent(TODAY) == Spent(0.75, 0.75)
+    await spending.settle(kept, USAGE, 0.10)
+    await spending.release(given_back)
+    assert await spending.spent(TODAY) == Spent(0.10, 0.10)
 
 
-async def test_days_and_months_are_counted_separately(ledger: SpendingTable) -> None:
+async def test_days_and_months_are_counted_separately(spending: SpendingTable) -> None:
     for day, usd in ((TODAY, 1.0), (YESTERDAY, 2.0), (LAST_MONTH, 4.0)):
-        await ledger.reserve("dream", "/p", "m", usd, day)
-    assert await ledger.spent(TODAY) == Spent(1.0, 3.0)
-    assert await ledger.spent(LAST_MONTH) == Spent(4.0, 4.0)
-    assert await ledger.spent(date(2026, 12, 1)) == Spent(0.0, 0.0)
+        await spending.reserve("dream", "/p", "m", usd, day)
+    assert await spending.spent(TODAY) == Spent(1.0, 3.0)
+    assert await spending.spent(LAST_MONTH) == Spent(4.0, 4.0)
+    assert await spending.spent(date(2026, 12, 1)) == Spent(0.0, 0.0)
 
 
 async def test_a_call_that_ends_after_midnight_is_paid_by_the_day_it_began(
-    ledger: SpendingTable,
+    spending: SpendingTable,
 ) -> None:
-    number = await ledger.reserve("dream", "/p", "m", 1.0, YESTERDAY)
-    await ledger.settle(number, USAGE, 0.5)
-    assert await ledger.spent(YESTERDAY) == Spent(0.5, 0.5)
-    assert (await ledger.spent(TODAY)).today_usd == 0.0
+    number = await spending.reserve("dream", "/p", "m", 1.0, YESTERDAY)
+    await spending.settle(number, USAGE, 0.5)
+    assert await spending.spent(YESTERDAY) == Spent(0.5, 0.5)
+    assert (await spending.spent(TODAY)).today_usd == 0.0
 
 
-async def test_totals_are_by_day_job_project_and_model(ledger: SpendingTable) -> None:
-    one = await ledger.reserve("extraction", "/a", "small", 1.0, YESTERDAY)
-    await ledger.settle(one, USAGE, 0.25)
-    await ledger.reserve("dream", "/b", "big", 2.0, TODAY)
-    await ledger.reserve("extraction", "/a", "small", 4.0, LAST_MONTH)
+async def test_totals_are_by_day_job_project_and_model(spending: SpendingTable) -> None:
+    one = await spending.reserve("extraction", "/a", "small", 1.0, YESTERDAY)
+    await spending.settle(one, USAGE, 0.25)
+    await spending.reserve("dream", "/b", "big", 2.0, TODAY)
+    await spending.reserve("extraction", "/a", "small", 4.0, LAST_MONTH)
     small, big = Total("", 0.25, 1, 0, 10, 20, 30, 40), Total("", 2.0, 1, 1, 0, 0, 0, 0)
     for key, names in (
         ("day", ["2026-11-19", "2026-11-20"]),
@@ -87,17 +89,17 @@ async def test_totals_are_by_day_job_project_and_model(ledger: SpendingTable) ->
         ("project", ["/b", "/a"]),
         ("model", ["big", "small"]),
     ):
-        found = ledger.totals(key, date(2026, 11, 1))  # type: ignore[arg-type]  # one of the keys
+        found = spending.totals(key, date(2026, 11, 1))  # type: ignore[arg-type]  # one of the keys
         assert [one.name for one in found] == names
         assert {(one.usd, one.calls, one.open_calls, one.output_tokens) for one in found} == {
             (kind.usd, kind.calls, kind.open_calls, kind.output_tokens) for kind in (small, big)
         }
 
 
-async def test_the_breaker_survives_a_restart(ledger: SpendingTable, path: Path) -> None:
-    assert ledger.kept_breaker() == Breaker()
-    await ledger.keep_breaker(Breaker(4, 0.0, 0.0))
-    await ledger.keep_breaker(Breaker(5, 1_700_000_000.5, 600.0))
+async def test_the_breaker_survives_a_restart(spending: SpendingTable, path: Path) -> None:
+    assert spending.kept_breaker() == Breaker()
+    await spending.keep_breaker(Breaker(4, 0.0, 0.0))
+    await spending.keep_breaker(Breaker(5, 1_700_000_000.5, 600.0))
     again = Database.open(str(path))
     assert SpendingTable(again).kept_breaker() == Breaker(5, 1_700_000_000.5, 600.0)
     again.close()
@@ -110,8 +112,8 @@ from memoryd.llm.spending_table import SpendingTable
 from memoryd.system.database import Database
 
 async def main():
-    ledger = SpendingTable(Database.open(sys.argv[1]))
-    await ledger.reserve("extraction", "/p", "m", 0.125, date(2026, 11, 20))
+    spending = SpendingTable(Database.open(sys.argv[1]))
+    await spending.reserve("extraction", "/p", "m", 0.125, date(2026, 11, 20))
     os.kill(os.getpid(), signal.SIGKILL)
 
 anyio.run(main)
@@ -127,9 +129,9 @@ def test_a_kill_right_after_the_debit_does_not_forget_it(path: Path) -> None:
             timeout=60,
         )
         assert done.returncode == -9
-    state = Database.open(str(path))
-    assert SpendingTable(state).spent_by(TODAY) == Spent(0.375, 0.375)
-    state.close()
+    database = Database.open(str(path))
+    assert SpendingTable(database).spent_by(TODAY) == Spent(0.375, 0.375)
+    database.close()
 
 
 class Server:
@@ -149,7 +151,7 @@ class Server:
 
 @pytest.mark.parametrize("fails", [True, False])
 async def test_no_call_exceeds_the_cap_even_across_restarts(
-    ledger: SpendingTable, fails: bool
+    spending: SpendingTable, fails: bool
 ) -> None:
     server = Server(fails=fails)
     moment = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -157,11 +159,11 @@ async def test_no_call_exceeds_the_cap_even_across_restarts(
     prices, budget = {"m": Price(input_usd=1.0, output_usd=5.0)}, Budget(usd_per_day=0.10)
 
     for _ in range(60):
-        # A new provider each time: nothing but the ledger remembers.
+        # A new provider each time: nothing but the spending remembers.
         metered = MeteredProvider(
-            server, ledger, budget, prices, breaker=Breaker(), now=lambda: moment
+            server, spending, budget, prices, breaker=Breaker(), now=lambda: moment
         )
         with suppress(ProviderDown, BudgetReached):
             await metered.complete(request, 1.0)
     assert 0 < server.asked < 40
-    assert 0.09 < (await ledger.spent(TODAY)).today_usd <= 0.10
+    assert 0.09 < (await spending.spent(TODAY)).today_usd <= 0.10

@@ -164,7 +164,7 @@ def test_every_attempt_of_a_model_is_in_the_log_and_so_is_what_the_cache_saved(
     for project in (str(home / "one"), str(home / "two")):
         told = [line for line in lines if line.get("project") == project and "tool" in line]
         assert {line["job"] for line in told} == {"extraction"}
-        used = [line["tool"] for line in told if line["event"] == "a tool was used"]
+        used = [line["tool"] for line in told if line["event"] == "tool-used"]
         no = [(line["tool"], line["reason"]) for line in told if "refused" in line["event"]]
         assert sorted(used) == ["Glob", "Write"]
         assert sorted(tool for tool, _ in no) == ["Bash", "Edit", "WebFetch", "Write"]

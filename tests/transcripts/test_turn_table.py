@@ -11,19 +11,19 @@ from memoryd.system.database import Database
 from memoryd.transcripts.rules.assembler import Follower
 from memoryd.transcripts.rules.turns import Turn
 from memoryd.transcripts.turn_table import QueuedTurn, TurnTable, root_named
-from tests.support.tailing import database, rows, session, turns
+from tests.support.tailing import rows, session, turns
 
 
 @pytest.fixture
-def state(home: Path) -> Iterator[Database]:
-    opened = Database.open(database(home))
+def database(home: Path) -> Iterator[Database]:
+    opened = Database.open(str(home / ".local/state/memoryd/state.db"))
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def queue(state: Database) -> TurnTable:
-    return TurnTable(state)
+def table(database: Database) -> TurnTable:
+    return TurnTable(database)
 
 
 def some(*texts: str, name: str = "s") -> list[QueuedTurn]:
@@ -34,68 +34,68 @@ def some(*texts: str, name: str = "s") -> list[QueuedTurn]:
     ]
 
 
-def counts(state: Database) -> dict[str, int]:
-    rows = state.run("select state, count(*) from turns group by state")
+def counts(database: Database) -> dict[str, int]:
+    rows = database.run("select state, count(*) from turns group by state")
     return dict(msgspec.convert(rows, list[tuple[str, int]]))
 
 
-def test_only_the_first_copy_of_a_turn_counts(state: Database, queue: TurnTable) -> None:
+def test_only_the_first_copy_of_a_turn_counts(database: Database, table: TurnTable) -> None:
     first = some("one", "two")
-    assert queue.add(first, at=1.0) == first
-    assert queue.add(some("one", "two", "three"), at=2.0) == some("one", "two", "three")[2:]
-    assert [text for text, _ in rows(state)] == ["one", "two", "three"]
+    assert table.add(first, at=1.0) == first
+    assert table.add(some("one", "two", "three"), at=2.0) == some("one", "two", "three")[2:]
+    assert [text for text, _ in rows(database)] == ["one", "two", "three"]
 
 
-def test_a_turn_comes_out_as_it_went_in(state: Database, queue: TurnTable) -> None:
-    [filed] = queue.add(some("ü 🙂 \x00"), at=1.0)
-    assert turns(state) == {filed.turn.id: filed.turn}
+def test_a_turn_comes_out_as_it_went_in(database: Database, table: TurnTable) -> None:
+    [queued] = table.add(some("ü 🙂 \x00"), at=1.0)
+    assert turns(database) == {queued.turn.id: queued.turn}
 
 
-def test_old_turns_are_known_and_do_not_wait(state: Database, queue: TurnTable) -> None:
+def test_old_turns_are_known_and_do_not_wait(database: Database, table: TurnTable) -> None:
     old = some("one", "two")
-    queue.add_old([one.turn for one in old], "p/s.jsonl", at=1.0)
-    assert queue.add(old, at=2.0) == []
-    assert counts(state) == {"old": 2}
-    assert queue.states([old[0].turn.id, "other"]) == {old[0].turn.id: "old"}
+    table.add_old([one.turn for one in old], "p/s.jsonl", at=1.0)
+    assert table.add(old, at=2.0) == []
+    assert counts(database) == {"old": 2}
+    assert table.states([old[0].turn.id, "other"]) == {old[0].turn.id: "old"}
 
 
-def test_only_an_import_makes_old_turns_wait(state: Database, queue: TurnTable) -> None:
+def test_only_an_import_makes_old_turns_wait(database: Database, table: TurnTable) -> None:
     old = some("one", "two")
-    queue.add_old([one.turn for one in old], "p/s.jsonl", at=1.0)
-    assert queue.add_imported(old[:1], at=2.0) == old[:1]
-    assert queue.add_imported(old[:1], at=2.0) == []
-    assert rows(state) == [("one", "pending")]
-    assert counts(state) == {"pending": 1, "old": 1}
+    table.add_old([one.turn for one in old], "p/s.jsonl", at=1.0)
+    assert table.add_imported(old[:1], at=2.0) == old[:1]
+    assert table.add_imported(old[:1], at=2.0) == []
+    assert rows(database) == [("one", "pending")]
+    assert counts(database) == {"pending": 1, "old": 1}
 
 
-def test_an_import_repeats_nothing_that_was_seen(state: Database, queue: TurnTable) -> None:
+def test_an_import_repeats_nothing_that_was_seen(database: Database, table: TurnTable) -> None:
     seen = some("one", "two")
-    queue.add(seen, at=1.0)
-    state.run("update turns set state = 'done', packed = null where id = ?", seen[0].turn.id)
+    table.add(seen, at=1.0)
+    database.run("update turns set state = 'done', packed = null where id = ?", seen[0].turn.id)
     assert (
-        queue.add_imported(some("one", "two", "three"), at=2.0) == some("one", "two", "three")[2:]
+        table.add_imported(some("one", "two", "three"), at=2.0) == some("one", "two", "three")[2:]
     )
-    assert counts(state) == {"done": 1, "pending": 2}
+    assert counts(database) == {"done": 1, "pending": 2}
 
 
 def test_a_rewind_abandons_pending_turns_and_nothing_else(
-    state: Database, queue: TurnTable
+    database: Database, table: TurnTable
 ) -> None:
-    one, two = queue.add(some("one", "two"), at=1.0)
-    state.run("update turns set state = 'done' where id = ?", one.turn.id)
-    queue.abandon(one.turn.id, "p/s.jsonl")
-    queue.abandon(two.turn.id, "p/a-fork.jsonl")
-    assert counts(state) == {"done": 1, "pending": 1}
-    queue.abandon(two.turn.id, "elsewhere/s.jsonl")  # the transcript has moved
-    assert counts(state) == {"done": 1, "abandoned": 1}
-    assert turns(state).keys() == {one.turn.id}
+    one, two = table.add(some("one", "two"), at=1.0)
+    database.run("update turns set state = 'done' where id = ?", one.turn.id)
+    table.abandon(one.turn.id, "p/s.jsonl")
+    table.abandon(two.turn.id, "p/a-fork.jsonl")
+    assert counts(database) == {"done": 1, "pending": 1}
+    table.abandon(two.turn.id, "elsewhere/s.jsonl")  # the transcript has moved
+    assert counts(database) == {"done": 1, "abandoned": 1}
+    assert turns(database).keys() == {one.turn.id}
 
 
-def test_the_project_of_a_session_is_that_of_its_last_turn(queue: TurnTable) -> None:
+def test_the_project_of_a_session_is_that_of_its_last_turn(table: TurnTable) -> None:
     one, two = some("one", "two")
-    queue.add([one, QueuedTurn(two.turn, "/elsewhere", two.path)], at=1.0)
-    assert queue.last_project("s") == "/elsewhere"
-    assert queue.last_project("nobody") == ""
+    table.add([one, QueuedTurn(two.turn, "/elsewhere", two.path)], at=1.0)
+    assert table.last_project("s") == "/elsewhere"
+    assert table.last_project("nobody") == ""
 
 
 def test_a_line_without_a_usable_directory_names_no_project() -> None:

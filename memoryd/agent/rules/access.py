@@ -1,17 +1,17 @@
-"""What the tools of an agent may see and touch, decided by paths and names alone.
+"""What an agent's tools may read and write, decided by paths and names alone.
 
 Rules
 - A path is judged by the nearest root above it: the project, a memory directory, the project's
-  transcripts, or a closed folder. Beneath a closed one, and beneath none, nothing may be read.
-  Where the system shows its processes is always closed: the daemon's environment is there too.
-- Files that look like keys or credentials are never read, by their own name or by a folder's; git's
-  own files neither. Names are compared as the most forgiving file system would: without case,
-  width and invisible characters. A topic file in a memory directory may be called what it likes.
-- A transcript is only searched. Other text beneath the transcripts' folder (session notes) is free.
-- Only Markdown files of the run's one memory directory may be written: not its index, which follows
-  by itself, not the folders of others in it (team, logs), nothing hidden. In log mode it is the
-  other way round: nothing but the daily log.
-- A no is said in fixed words that tell the model what it may do instead.
+  transcripts, or a closed folder. Inside a closed folder, and outside all roots, nothing may be
+  read. The system's process folders are always closed: they expose the daemon's environment.
+- Files that look like keys or credentials, by their own name or a folder's, are never read, nor are
+  git's own files. Names are compared as the most lenient file system would: ignoring case, width
+  and invisible characters. A topic file in a memory directory may have any name.
+- A transcript is only searched. Other text in the transcripts' folder (session notes) can be read.
+- Only Markdown files of the run's one memory directory may be written: not its index, which is
+  updated automatically, not the folders of others in it (team, logs), nothing hidden. In log mode
+  it is the reverse: only the daily log.
+- A denial uses fixed words that tell the model what it may do instead.
 """
 
 import posixpath
@@ -60,7 +60,7 @@ DenialReason = Literal[
 
 PATH_LIMIT_BYTES: Final = 4096
 LOG_PATTERN: Final = "logs/YYYY/MM/YYYY-MM-DD.md"
-# Nothing that a memory could be about, and too much of it.
+# Large, and never what a memory is about.
 NEVER_WALKED: Final = frozenset(
     {
         ".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", ".tox", ".nox",
@@ -93,12 +93,12 @@ _SECRET_NAMES: Final = (
 _SECRET_NAME = late("|".join(map(translate, _SECRET_NAMES)))
 _SYSTEM_FOLDERS: Final = ("/proc", "/sys", "/dev", "/run")
 _OTHERS_FOLDERS: Final = frozenset({"team", "logs"})
-_A_LOG = late(r"logs/(?:YYYY/MM/YYYY-MM-DD|\d{4}/\d\d/\d{4}-\d\d-\d\d)\.md")
+_DAILY_LOG = late(r"logs/(?:YYYY/MM/YYYY-MM-DD|\d{4}/\d\d/\d{4}-\d\d-\d\d)\.md")
 _UNPRINTED = late("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 class Denied(ToolError):
-    """A no with one word for the log beside the words for the model."""
+    """A refused tool call: one word for the log, and a sentence for the model."""
 
     def __init__(self, reason: DenialReason, words: str) -> None:
         super().__init__(f"not done: {words}")
@@ -106,19 +106,19 @@ class Denied(ToolError):
 
 
 class AccessRoot(msgspec.Struct, frozen=True):
-    """A folder, by its real path, and what lies beneath it."""
+    """A folder, by its real path, and what kind of files it holds."""
 
     path: str
     kind: RootKind
 
 
-_CLOSED_BY_US: Final = tuple(AccessRoot(folder, "closed") for folder in _SYSTEM_FOLDERS)
+_ALWAYS_CLOSED: Final = tuple(AccessRoot(folder, "closed") for folder in _SYSTEM_FOLDERS)
 
 
-def tidied(path: str) -> str:
-    """The path without `.`, `..` and doubled slashes; Denied for what can be none."""
+def normalized_path(path: str) -> str:
+    """The path without `.`, `..` and doubled slashes; Denied if it is not a usable path."""
     if not path.strip() or not is_printed(path):
-        raise Denied("bad-path", "that is no path; give one as it was shown to you")
+        raise Denied("bad-path", "that is not a path; give one as it was shown to you")
     if len(path.encode()) > PATH_LIMIT_BYTES:
         raise Denied("bad-path", "that path is too long")
     if path.startswith("~"):
@@ -136,9 +136,9 @@ def is_beneath(path: str, folder: str) -> bool:
     return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
-def root_over(path: str, roots: Sequence[AccessRoot]) -> AccessRoot:
-    """The nearest root above a real path that opens it; Denied where there is none."""
-    above = [root for root in (*roots, *_CLOSED_BY_US) if _is_over(root, path)]
+def nearest_root(path: str, roots: Sequence[AccessRoot]) -> AccessRoot:
+    """The nearest root above a real path; Denied if there is none or it is closed."""
+    above = [root for root in (*roots, *_ALWAYS_CLOSED) if _is_above(root, path)]
     nearest = max(above, key=lambda root: (len(root.path), root.kind == "closed"), default=None)
     if nearest is None or nearest.kind == "closed":
         raise Denied(
@@ -150,8 +150,8 @@ def root_over(path: str, roots: Sequence[AccessRoot]) -> AccessRoot:
 
 
 def check_name(path: str, kind: RootKind) -> None:
-    """Denied for a path of which any step looks like keys, credentials or git's own files."""
-    *folders, name = [_forgiven(step) for step in path.split("/")]
+    """Denied if any step of the path looks like keys, credentials or git's own files."""
+    *folders, name = [normalized_name(step) for step in path.split("/")]
     is_topic = kind == "memory" and name.endswith(".md") and not name.startswith(".")
     if (
         (_SECRET_NAME.match(name) and not is_topic)
@@ -178,18 +178,18 @@ def check_readable_whole(path: str, kind: RootKind) -> None:
 
 
 def file_to_write(path: str, folders: Sequence[str]) -> str:
-    """The name below the run's memory directory, which has these paths; Denied for any other."""
-    plain = _below_the_memory(path, folders)
+    """The path inside the memory directory, known by the paths `folders`; Denied for any other."""
+    plain = _inside_memory(path, folders)
     steps = plain.split("/")
-    if _OTHERS_FOLDERS & {_forgiven(steps[0])}:
+    if _OTHERS_FOLDERS & {normalized_name(steps[0])}:
         raise Denied("others-folder", "team/ and logs/ are not this run's to write")
     if any(step.startswith(".") for step in steps) or plain.endswith("/"):
         raise Denied("bad-name", "hidden names are not memories")
-    if _forgiven(steps[-1]) == INDEX_FILE.lower():
+    if normalized_name(steps[-1]) == INDEX_FILE.lower():
         raise Denied(
             "index",
-            f"{INDEX_FILE} is kept by itself: write the topic file, and its line follows from the"
-            " header's name and description",
+            f"{INDEX_FILE} is updated automatically: write the topic file, and its line follows"
+            " from the header's name and description",
         )
     if not steps[-1].endswith(".md"):
         raise Denied("not-markdown", "memories are Markdown files; end the name in .md")
@@ -197,43 +197,44 @@ def file_to_write(path: str, folders: Sequence[str]) -> str:
 
 
 def check_log_path(path: str, folders: Sequence[str]) -> None:
-    """Denied for anything but a daily log of the run's memory directory, which has these paths."""
-    if not _A_LOG.fullmatch(_below_the_memory(path, folders)):
+    """Denied for anything but a daily log in the memory directory, known by these paths."""
+    if not _DAILY_LOG.fullmatch(_inside_memory(path, folders)):
         raise Denied(
             "log-mode", f"this project keeps a log: {LOG_PATTERN} is the only file to write to"
         )
 
 
-def _below_the_memory(path: str, folders: Sequence[str]) -> str:
-    plain = tidied(path)
+def _inside_memory(path: str, folders: Sequence[str]) -> str:
+    plain = normalized_path(path)
     if plain.startswith("/"):
         below = [
             posixpath.relpath(plain, folder) for folder in folders if is_beneath(plain, folder)
         ]
         if not below:
-            raise _outside_the_memory()
+            raise _outside_memory()
         plain = below[0]
     if plain.split("/")[0] == "..":
-        raise _outside_the_memory()
+        raise _outside_memory()
     return plain
 
 
-def _outside_the_memory() -> Denied:
+def _outside_memory() -> Denied:
     return Denied("outside", "outside what you may write: the memory directory of this run")
 
 
-def _is_over(root: AccessRoot, path: str) -> bool:
+def _is_above(root: AccessRoot, path: str) -> bool:
     if root.kind == "closed":
-        # Refusing must not hang on the case that a forgiving file system ignores.
+        # A case-insensitive file system must not open a closed folder.
         return is_beneath(path.casefold(), root.path.casefold())
     return is_beneath(path, root.path)
 
 
 def _is_below_config(folders: Sequence[str]) -> bool:
     return any(
-        over == ".config" and below in _SECRET_BELOW_CONFIG for over, below in pairwise(folders)
+        above == ".config" and below in _SECRET_BELOW_CONFIG for above, below in pairwise(folders)
     )
 
 
-def _forgiven(step: str) -> str:
+def normalized_name(step: str) -> str:
+    """A name as the most lenient file system compares it: no case, width or invisible letters."""
     return strip_invisible(unicodedata.normalize("NFKC", step)).casefold()

@@ -1,12 +1,12 @@
-"""Which command lines the Bash tool takes: one simple command that only reads, option by option.
+"""Which command lines the Bash tool accepts: one simple command that only reads.
 
 Rules
-- The line is split as a shell would split it, and nothing else that a shell does is done. What
-  would make a shell do more (join, redirect, substitute, expand) is refused, not passed on: the
-  model would take the answer for one to another question. Inside quotes most of it is plain text.
-- The command is one of eight, by its bare name. Of each, the options listed here are taken; all
+- The line is split as a shell would split it; a shell's other features do not exist. What would
+  make a shell do more (join, redirect, substitute, expand) is refused, not passed on: the model
+  would misread the output. Inside quotes most of it is plain text.
+- The command is one of eight, by its bare name. Only the options listed here are accepted; all
   others are refused, above all those that run, write, delete, follow or read lists of files.
-- What is left are paths, for the caller to judge, and for grep its pattern.
+- The rest are paths, which the caller checks, and for grep its pattern.
 """
 
 import re
@@ -26,8 +26,8 @@ _COUNT_OPTION = re.compile(r"-[0-9]{1,9}")
 _SUBSTITUTION = re.compile(r"`|\$[\w({@*#?!$-]")
 
 
-class Rule(msgspec.Struct, frozen=True):
-    """`flags` may be joined (`-la`); `counts` take a number; `prints` is about files' contents."""
+class CommandRule(msgspec.Struct, frozen=True):
+    """`flags` may be joined (`-la`); `counts` take a number; `prints`: it prints file contents."""
 
     flags: str = ""
     counts: str = ""
@@ -35,25 +35,25 @@ class Rule(msgspec.Struct, frozen=True):
     prints: bool = True
 
 
-RULES: Final[Mapping[str, Rule]] = {
-    "ls": Rule(flags="1AaFRShlprtd", prints=False),
-    "stat": Rule(texts="c", prints=False),
-    "cat": Rule(flags="bnsu"),
-    "head": Rule(flags="q", counts="nc"),
-    "tail": Rule(flags="q", counts="nc"),
-    "wc": Rule(flags="clmw"),
-    "grep": Rule(flags="EFchinovwx", counts="ABCm", texts="e"),
-    "find": Rule(prints=False),
+RULES: Final[Mapping[str, CommandRule]] = {
+    "ls": CommandRule(flags="1AaFRShlprtd", prints=False),
+    "stat": CommandRule(texts="c", prints=False),
+    "cat": CommandRule(flags="bnsu"),
+    "head": CommandRule(flags="q", counts="nc"),
+    "tail": CommandRule(flags="q", counts="nc"),
+    "wc": CommandRule(flags="clmw"),
+    "grep": CommandRule(flags="EFchinovwx", counts="ABCm", texts="e"),
+    "find": CommandRule(prints=False),
 }
 FIND_FLAGS: Final = frozenset({"-not", "!", "-o", "-a", "-print"})
 FIND_TEXTS: Final = frozenset({"-name", "-iname", "-path", "-ipath"})
 FIND_COUNTS: Final = frozenset({"-maxdepth", "-mindepth", "-mtime", "-mmin", "-size"})
 
 
-class Simple(msgspec.Struct, frozen=True):
-    """A command that may be run: `options` as they are, `paths` still to be judged.
+class BashCommand(msgspec.Struct, frozen=True):
+    """A command that may be run: `options` as they are, `paths` still to be checked.
 
-    `after` holds what find wants behind its paths; `newer` the places in it that are paths too.
+    `after` holds find's expressions, which follow its paths; `newer` the indexes of paths in it.
     """
 
     name: str
@@ -67,11 +67,11 @@ class Simple(msgspec.Struct, frozen=True):
         return RULES[self.name].prints
 
 
-def simple_command(line: str) -> Simple:
-    """The one command of a line; Denied for anything more than that."""
+def parse_command(line: str) -> BashCommand:
+    """The one command of a line; Denied for anything more."""
     name, *words = words_of(line)
     if name not in RULES:
-        raise _refused(f"there are {', '.join(RULES)}, each by its bare name")
+        raise _refused(f"use {', '.join(RULES)}, each by its bare name")
     command = _find(words) if name == "find" else _parsed(name, words)
     if len(command.paths) > PATHS_LIMIT:
         raise _refused(f"name at most {PATHS_LIMIT} paths")
@@ -79,7 +79,7 @@ def simple_command(line: str) -> Simple:
 
 
 def words_of(line: str) -> list[str]:
-    """The words of a line, as a shell would give them to the command; Denied if it did more."""
+    """The words of a line as a shell would split them; Denied if a shell would do more."""
     if len(line) > LINE_LIMIT_CHARACTERS or not line.isprintable():
         raise _refused("one short line")
     _check_unquoted(line)
@@ -93,7 +93,7 @@ def words_of(line: str) -> list[str]:
 
 
 def _check_unquoted(line: str) -> None:
-    """Denied for what a shell would act on; follows quotes exactly as shlex does."""
+    """Denied for anything a shell would act on; tracks quotes exactly as shlex does."""
     quote = ""
     skip = False
     for at, character in enumerate(line):
@@ -103,7 +103,7 @@ def _check_unquoted(line: str) -> None:
             quote = "" if character == "'" else quote
         elif character == "\\":
             if quote and line[at + 1 : at + 2] in {"$", "`"}:
-                raise _refused("put a $ that is meant as is into single quotes")
+                raise _refused("put a literal $ into single quotes")
             skip = True
         elif character in "\"'" and quote in {"", character}:
             quote = "" if quote else character
@@ -112,10 +112,10 @@ def _check_unquoted(line: str) -> None:
         elif not quote and character in ";&|<>()`$":
             raise _refused("one command at a time, without pipes, lists or redirections")
         elif not quote and character in "*?[]{}~#":
-            raise _refused("nothing is expanded; use Glob, or quote a pattern that is meant as is")
+            raise _refused("nothing is expanded; use Glob, or quote the pattern")
 
 
-def _parsed(name: str, words: Sequence[str]) -> Simple:
+def _parsed(name: str, words: Sequence[str]) -> BashCommand:
     rule = RULES[name]
     options: list[str] = []
     rest: list[str] = []
@@ -137,11 +137,11 @@ def _parsed(name: str, words: Sequence[str]) -> Simple:
         options.append(f"-e{rest.pop(0)}")
     if rule.prints and not rest:
         raise _refused(f"{name} needs a file")
-    return Simple(name, tuple(options), tuple(rest))
+    return BashCommand(name, tuple(options), tuple(rest))
 
 
-def _options(name: str, rule: Rule, word: str, waiting: list[str]) -> list[str]:
-    """The options of one word, each by itself; the last takes its value from `waiting`."""
+def _options(name: str, rule: CommandRule, word: str, waiting: list[str]) -> list[str]:
+    """The options in one word, separated; the last may take its value from `waiting`."""
     letters = word[1:]
     for at, letter in enumerate(letters):
         if letter in rule.counts + rule.texts:
@@ -152,11 +152,11 @@ def _options(name: str, rule: Rule, word: str, waiting: list[str]) -> list[str]:
         if letter not in rule.flags:
             known = " ".join(f"-{one}" for one in rule.flags + rule.counts + rule.texts)
             search = "; to search folders, use Grep" if name == "grep" else ""
-            raise _refused(f"of {name}, these options are taken: {known}{search}")
+            raise _refused(f"{name} accepts only these options: {known}{search}")
     return [f"-{flag}" for flag in letters]
 
 
-def _find(words: Sequence[str]) -> Simple:
+def _find(words: Sequence[str]) -> BashCommand:
     count = next((at for at, word in enumerate(words) if word[:1] in {"-", "!"}), len(words))
     after: list[str] = []
     newer: list[int] = []
@@ -169,14 +169,14 @@ def _find(words: Sequence[str]) -> Simple:
         value = waiting.pop(0) if waiting else None
         if word == "-newer" and value:
             newer.append(len(after))
-        elif value is None or not _fits_find(word, value):
+        elif value is None or not _is_valid_for_find(word, value):
             known = " ".join(sorted(FIND_FLAGS | FIND_TEXTS | FIND_COUNTS | {"-type", "-newer"}))
-            raise _refused(f"of find, these are taken, each with a fitting value: {known}")
+            raise _refused(f"find accepts only these, each with a valid value: {known}")
         after.append(value)
-    return Simple("find", (), tuple(words[:count]), tuple(after), tuple(newer))
+    return BashCommand("find", (), tuple(words[:count]), tuple(after), tuple(newer))
 
 
-def _fits_find(word: str, value: str) -> bool:
+def _is_valid_for_find(word: str, value: str) -> bool:
     if word == "-type":
         return value in {"f", "d", "l"}
     if word in FIND_COUNTS:

@@ -2,51 +2,51 @@
 
 - `*` and `?` stay within one step of a path, `**` stands for any number of steps, `[a-z]` and
   `[!a-z]` for one character, `{a,b}` for either.
-- A pattern without a slash is about the file's own name, wherever it lies.
-- A pattern comes from a model: a regular expression made of it could be made to run for years. So
-  matching goes back to the last star only, which is at most pattern times text.
+- A pattern without a slash matches the file's own name, in any folder.
+- A pattern comes from a model: as a regular expression it could be made to run for years. So
+  matching backtracks to the last star only, which takes at most pattern times text.
 """
 
 import re
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
-Sign = TypeVar("Sign")
-Thing = TypeVar("Thing")
+PatternPart = TypeVar("PatternPart")
+PathPart = TypeVar("PathPart")
 
 ALTERNATIVES_LIMIT: Final = 64
 STEPS_LIMIT: Final = 64
 
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
-_SIGNS = re.compile(r"\[[!^]?\]?[^\]]*\]|.", re.DOTALL)
+_PARTS = re.compile(r"\[[!^]?\]?[^\]]*\]|.", re.DOTALL)
 _ANY_STEPS: Final = "**"
 _WILD: Final = frozenset("*?[{")
 
 
 class TooManyAlternatives(ValueError):
-    """The braces of a pattern multiply beyond reason."""
+    """The braces of a pattern expand to too many patterns, or it has too many steps."""
 
 
 class Glob:
-    """One pattern. TooManyAlternatives when it cannot be used."""
+    """One pattern; raises TooManyAlternatives if it cannot be used."""
 
     def __init__(self, pattern: str) -> None:
         anywhere = "" if "/" in pattern else f"{_ANY_STEPS}/"
         self._patterns = [_steps(anywhere + one) for one in _alternatives(pattern)]
 
-    def fits(self, relative: str) -> bool:
-        """Whether a path below the searched folder is meant."""
+    def matches(self, relative: str) -> bool:
+        """Whether the pattern matches a path below the searched folder."""
         steps = relative.split("/")
-        return any(_fits(pattern, steps, _ANY_STEPS, step_fits) for pattern in self._patterns)
+        return any(_matches(pattern, steps, _ANY_STEPS, step_matches) for pattern in self._patterns)
 
 
-def step_fits(pattern: str, name: str) -> bool:
-    """Whether one step of a path fits one step of a pattern."""
-    return _fits(_SIGNS.findall(pattern), name, "*", _sign_fits)
+def step_matches(pattern: str, name: str) -> bool:
+    """Whether one step of a pattern matches one step of a path."""
+    return _matches(_PARTS.findall(pattern), name, "*", _part_matches)
 
 
 def fixed_part(pattern: str) -> tuple[str, str]:
-    """The leading steps that hold no wildcard, and the rest, which always has a step."""
+    """The leading steps without wildcards, and the rest, which has at least one step."""
     steps = pattern.split("/")
     count = 0
     while count < len(steps) - 1 and _WILD.isdisjoint(steps[count]):
@@ -77,36 +77,36 @@ def _steps(pattern: str) -> list[str]:
     return steps
 
 
-def _fits(
-    pattern: Sequence[Sign],
-    things: Sequence[Thing],
-    star: Sign,
-    fits: Callable[[Sign, Thing], bool],
+def _matches(
+    pattern: Sequence[PatternPart],
+    items: Sequence[PathPart],
+    star: PatternPart,
+    matches: Callable[[PatternPart, PathPart], bool],
 ) -> bool:
-    """Greedy matching with one place to go back to: the last star, which then takes one more."""
+    """Greedy matching that backtracks only to the last star, which then takes one more item."""
     at = here = 0
     last_star, taken = -1, 0
-    while here < len(things):
+    while here < len(items):
         if at < len(pattern) and pattern[at] == star:
             last_star, taken = at, here
             at += 1
-        elif at < len(pattern) and fits(pattern[at], things[here]):
+        elif at < len(pattern) and matches(pattern[at], items[here]):
             at, here = at + 1, here + 1
         elif last_star >= 0:
             taken += 1
             at, here = last_star + 1, taken
         else:
             return False
-    return all(sign == star for sign in pattern[at:])
+    return all(part == star for part in pattern[at:])
 
 
-def _sign_fits(sign: str, character: str) -> bool:
-    if sign == "?":
+def _part_matches(part: str, character: str) -> bool:
+    if part == "?":
         return True
-    if len(sign) < 3 or sign[0] != "[":
-        return sign == character
-    inverted = sign[1] in "!^"
-    members = sign[1 + inverted : -1]
+    if len(part) < 3 or part[0] != "[":
+        return part == character
+    inverted = part[1] in "!^"
+    members = part[1 + inverted : -1]
     return _is_member(members, character) != inverted
 
 

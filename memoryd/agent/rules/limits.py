@@ -1,9 +1,9 @@
-"""The limits of one run of the agent, and the meter that its tools are charged on.
+"""The limits of one run of the agent, and the meter that counts what its tools use.
 
 Rules
-- What a limit stops is refused in words that the model can act on; the run goes on with the rest.
-- A charge that does not fit is refused whole and not counted.
-- Parallel calls share one meter; nothing is awaited between looking and counting.
+- A call over a limit is refused in words that the model can act on; the run continues.
+- A charge that does not fit is refused in full and not counted.
+- Parallel calls share one meter; nothing is awaited between checking and counting.
 """
 
 import msgspec
@@ -21,7 +21,7 @@ class RunLimits(msgspec.Struct, frozen=True):
 
 
 class Meter:
-    """Counts what the tools of one run do; a charge that does not fit raises `ToolError`."""
+    """Counts what the tools of one run use; a charge over a limit raises `ToolError`."""
 
     def __init__(self, limits: RunLimits) -> None:
         self.limits = limits

@@ -1,4 +1,4 @@
-"""The six tools as a model is told of them: names, inputs and words, the same in every job."""
+"""The six tools as they are described to a model: names, inputs and texts, equal in every job."""
 
 from typing import Annotated, Final
 

@@ -27,7 +27,6 @@ from itertools import groupby
 
 import msgspec
 
-from memoryd.text.shorten import cut_middle
 from memoryd.transcripts.rules.entries import Compaction, TranscriptEntry, read_entry
 from memoryd.transcripts.rules.lines import LinePosition, LineSplitter
 from memoryd.transcripts.rules.turns import (
@@ -43,7 +42,6 @@ from memoryd.transcripts.rules.turns import (
 )
 
 SETTLE_SECONDS = 0.4  # the client flushes every 0.1 s; a cut stream was seen to resume after 0.2 s
-FIRST_PROMPT_CHARS_MAX = 200
 
 
 def is_session_transcript(relative_path: str) -> bool:
@@ -318,7 +316,6 @@ class SessionSummary(msgspec.Struct, frozen=True):
     session_id: str
     cwd: str
     git_branch: str
-    first_prompt: str
     turns: int
     compactions: int
     context_tokens: int
@@ -338,7 +335,6 @@ def summarize(history: Sequence[Turn | Compacted]) -> SessionSummary | None:
         session_id=last.session_id,
         cwd=last.cwd,
         git_branch=last.git_branch,
-        first_prompt=cut_middle(asked[0].prompts[0].text, FIRST_PROMPT_CHARS_MAX) if asked else "",
         turns=len(asked),
         compactions=len(history) - len(turns),
         context_tokens=next((t.context_tokens for t in reversed(turns) if t.context_tokens), 0),
