@@ -1,4 +1,4 @@
-"""Puts together what turns finished turns into memories."""
+"""Builds what turns finished turns into memories."""
 
 import msgspec
 

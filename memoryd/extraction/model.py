@@ -76,14 +76,14 @@ class ModelExtractor:
     async def extract(self, task: ExtractionTask) -> ExtractionOutcome:
         if self._mode_of(task.project.root) == "log":
             return await self._extract_to_log(task)
-        view = await anyio.to_thread.run_sync(self._view, task)
+        view, provenance = await anyio.to_thread.run_sync(self._prepare, task)
         writer = MemoryWriter(
             view,
             self._store,
             cause="extraction",
             session_id=task.session_id,
             state_folder=self._state_folder,
-            provenance=Provenance(self._store, self._versions, task, self._now()),
+            provenance=provenance,
         )
         tools = AgentTools(view, writer)
         report = await self._run(task, tools)
@@ -96,9 +96,8 @@ class ModelExtractor:
         task = await anyio.to_thread.run_sync(without_logged_turns, task)
         if not task.turns:
             return ExtractionOutcome("done", "already-logged")
-        view = await anyio.to_thread.run_sync(self._view, task)
+        view, provenance = await anyio.to_thread.run_sync(self._prepare, task)
         said_at = datetime.fromtimestamp(last_prompt_at(task, self._now())).astimezone()
-        provenance = Provenance(self._store, self._versions, task, self._now())
         writer = LogWriter(view, provenance, said_at)
         pattern = paths.daily_log_pattern(task.project.memory.path)
         report = await self._run(task, AgentTools(view, writer), log_path=pattern)
@@ -115,11 +114,13 @@ class ModelExtractor:
         job = await anyio.to_thread.run_sync(self._job, task, log_path)
         return await agent.run(job, self._provider, tools, RunLimits())
 
-    def _view(self, task: ExtractionTask) -> View:
+    def _prepare(self, task: ExtractionTask) -> tuple[View, Provenance]:
+        """Blocking: it looks at folders, and splits everything the person said into terms."""
         project = task.project
-        return View(
+        view = View(
             project.root, project.memory, others=(project.user, project.team), closed=self._closed
         )
+        return view, Provenance(self._store, self._versions, task, self._now())
 
     def _add_to_log(self, task: ExtractionTask, entries: Sequence[LogEntry]) -> tuple[str, ...]:
         memory = task.project.memory

@@ -1,4 +1,4 @@
-"""Puts together what a session is given."""
+"""Builds what serves sessions: context, notes, checkpoints."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from memoryd.agent.toolbox import AgentTools
 from memoryd.llm.connect import ModelServer
 from memoryd.memories.services import Services
 from memoryd.sessions.checkpoints import Checkpoints
-from memoryd.sessions.context import Context, StoredApprovals
+from memoryd.sessions.context import Approvals, Context
 from memoryd.sessions.instruction_files import InstructionDisk
 from memoryd.sessions.notes import NotesWriter, SessionNotes
 
@@ -23,7 +23,7 @@ def build(services: Services, models: ModelServer | None) -> SessionParts:
         scopes=services.scopes,
         store=services.store,
         settings=services.settings,
-        approvals=StoredApprovals(services.database),
+        approvals=Approvals(services.database),
         files=InstructionDisk(),
     )
     model = services.settings.model.notes

@@ -1,15 +1,12 @@
-"""Checkpoints: named copies of a session's notes, kept until somebody deletes them.
+"""Checkpoints: named copies of a session's notes, kept until they are deleted.
 
-They are files in the state folder, a folder for each project, so that neither the agent's clean-up
-of old sessions nor a lost database takes them away. A project's folder is named by its slug and a
-hash of its root, since slugs collide. The first versions left out the hash: what they saved is
-still read, by every project of that slug, but never written.
+They are files in the state folder, one folder per project, so that neither the agent's clean-up of
+old sessions nor a lost database removes them. A project's folder is named by its slug and a hash of
+its root, since slugs collide.
 """
 
 import hashlib
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -38,7 +35,7 @@ class Checkpoints:
         self._places = places
 
     def save(self, root: str, name: str, text: str) -> Checkpoint:
-        """A copy under this name; an older one of the name is replaced."""
+        """Saves a copy under this name, replacing an older one."""
         file = _file(name)
         with Folder.open(self._folder(root), create=True) as folder:
             current = folder.current(file)
@@ -46,43 +43,33 @@ class Checkpoints:
         return self.get(root, name)[0]
 
     def list(self, root: str) -> list[Checkpoint]:
-        """Newest first; of two of one name, the project's own."""
-        found = {
-            path.stem: path.stat()
-            for folder in (self._old_folder(root), self._folder(root))
-            for path in Path(folder).glob("*.md")
-        }
+        """Newest first."""
+        found = [(path.stem, path.stat()) for path in Path(self._folder(root)).glob("*.md")]
         return [
             Checkpoint(name, iso_time(facts.st_mtime), facts.st_size)
-            for name, facts in sorted(found.items(), key=lambda one: -one[1].st_mtime)
+            for name, facts in sorted(found, key=lambda one: -one[1].st_mtime)
         ]
 
     def get(self, root: str, name: str) -> tuple[Checkpoint, str]:
-        with self._holding(root, name) as folder:
+        with self._folder_with(root, name) as folder:
             content = folder.read(_file(name), MOST_BYTES)
         kept = Checkpoint(name, iso_time(content.modified), len(content.data))
         return kept, presentable(decoded(content.data))
 
     def remove(self, root: str, name: str) -> None:
-        with self._holding(root, name) as folder:
+        with self._folder_with(root, name) as folder:
             folder.remove(_file(name), over=folder.read(_file(name), MOST_BYTES).version)
 
-    @contextmanager
-    def _holding(self, root: str, name: str) -> Iterator[Folder]:
-        """The folder that has a checkpoint of this name, the project's own before the old one."""
-        for place in (self._folder(root), self._old_folder(root)):
-            if Path(place, _file(name)).is_file():
-                with Folder.open(place) as folder:
-                    yield folder
-                return
-        raise NotFound(f"there is no checkpoint {name!r}", hint="memoryd checkpoint list")
+    def _folder_with(self, root: str, name: str) -> Folder:
+        """The project's folder, opened; NotFound if it has no checkpoint of this name."""
+        path = self._folder(root)
+        if not Path(path, _file(name)).is_file():
+            raise NotFound(f"there is no checkpoint {name!r}", hint="memoryd checkpoint list")
+        return Folder.open(path)
 
     def _folder(self, root: str) -> str:
         digest = hashlib.sha256(root.encode("utf-8", "surrogateescape")).hexdigest()[:12]
-        return f"{self._old_folder(root)}.{digest}"  # no slug has a dot
-
-    def _old_folder(self, root: str) -> str:
-        return f"{self._places.state_dir}/checkpoints/{paths.slug(root)}"
+        return f"{self._places.state_dir}/checkpoints/{paths.slug(root)}.{digest}"
 
 
 def _file(name: str) -> str:

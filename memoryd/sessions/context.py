@@ -1,12 +1,12 @@
 """What a session in a directory should start with: instructions, guidance, indexes.
 
-- Instructions come as `instructions` orders them, then the guidance, then the index of each scope:
-  project, user, team, and the named agent's own. Where memory is off, there are instructions only.
-- Each part stands in a frame that names its file. Nothing invisible is served. Instructions are the
-  user's words to their own model and stay as they are; an index is masked, as memories are.
-- The client loads some parts by itself; who speaks to it leaves out `LOADED_BY_THE_CLIENT`.
-- What was read is held until the file changes. `forget` drops all of it; so does a session that
-  starts again after a compaction.
+- Instructions come in the order of `instructions`, then the guidance, then the index of each scope:
+  project, user, team, and the named agent's own. If memory is off, there are only instructions.
+- Each part is in a frame that names its file. Invisible characters are stripped. Instructions are
+  the user's words to their own model and stay as they are; an index is masked, as memories are.
+- The client loads some parts by itself; for it, leave out `LOADED_BY_THE_CLIENT`.
+- What was read is cached until the file changes. `forget` drops the cache; so does a session that
+  restarts after a compaction.
 """
 
 import json
@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, Literal, Protocol, get_args
+from typing import Final, Literal, get_args
 
 import msgspec
 import structlog
@@ -67,7 +67,7 @@ log = structlog.get_logger(__name__)
 
 
 class ContextPart(msgspec.Struct, frozen=True, kw_only=True):
-    """One piece of the text; `bytes` is its own length, without its frame."""
+    """One part of the text; `bytes` is its length without the frame."""
 
     kind: ContextKind
     path: str
@@ -84,26 +84,20 @@ class ContextAnswer(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
-class Approvals(Protocol):
-    """Which files outside a project, or folders with all that is in them, it may import from."""
+class Approvals:
+    """The files and whole folders outside a project that it may import from, in state.db."""
 
-    def approved(self, project_root: str) -> frozenset[str]: ...
-
-    def approve(self, real_path: str, project_root: str) -> None: ...
-
-
-class StoredApprovals:
-    """Approvals in state.db."""
-
-    def __init__(self, state: Database) -> None:
-        self._state = state
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def approved(self, project_root: str) -> frozenset[str]:
-        rows = self._state.run("select path from approved_imports where project = ?", project_root)
+        rows = self._database.run(
+            "select path from approved_imports where project = ?", project_root
+        )
         return frozenset(str(path) for (path,) in rows)
 
     def approve(self, real_path: str, project_root: str) -> None:
-        self._state.run(
+        self._database.run(
             "insert or ignore into approved_imports (project, path) values (?, ?)",
             project_root,
             real_path,
@@ -134,7 +128,7 @@ class Context:
         self._files = files
 
     def forget(self) -> None:
-        """Everything is read anew from here on."""
+        """Drops the cache of instruction files."""
         self._files.forget()
 
     def assemble(
@@ -147,7 +141,7 @@ class Context:
         agent: str | None = None,
         without: frozenset[ContextKind] = frozenset(),
     ) -> ContextAnswer:
-        """All parts but those `without`; with `path`, also what is meant for that file alone."""
+        """All parts except `without`; with `path`, also those meant for that file. Blocking."""
         started = time.monotonic()
         if source == "compact":
             self.forget()
@@ -164,16 +158,20 @@ class Context:
         return answer
 
     def approve(self, cwd: str, path: str) -> str:
-        """Lets the project at `cwd` import this file, or all in this folder; the real path."""
+        """Lets the project at `cwd` import this file or folder; returns its real path. Blocking."""
         project = self._scopes.project(cwd)
         named = str(Path(cwd, paths.expand_home(path, self._places.home)))
         if not paths.path_is_usable(named):
             raise InvalidInput("path must be the path of a file or folder")
         real = self._files.real_path(named)
         if not self._files.is_file(real) and not self._files.is_dir(real):
-            raise NotFound(f"there is no {named}", hint="memoryd context lists what needs approval")
+            raise NotFound(
+                f"{named} does not exist", hint="memoryd context lists what needs approval"
+            )
         if instructions.is_inside(self._files.real_path(self._places.home), real):
-            raise Refused(f"{real} holds your whole home", hint="approve a file or a folder in it")
+            raise Refused(
+                f"{real} contains your whole home directory", hint="approve a file or folder in it"
+            )
         self._approvals.approve(real, project.root)
         return real
 
@@ -216,11 +214,11 @@ class Context:
             return
         if "guidance" not in without:
             try:
-                # The guidance says that the folder exists, so it does.
+                # The guidance says that the folder exists, so make sure of it.
                 Folder.open(project.memory.path, create=True).close()
                 yield self._guidance_block(project, own)
             except MemorydError as error:
-                warnings.append(f"there is no guidance: {error.message}")
+                warnings.append(f"the guidance is left out: {error.message}")
         for directory in (*project.directories, *own):
             if INDEX_KINDS[directory.scope] in without:
                 continue
@@ -280,7 +278,7 @@ def _part(kind: ContextKind, path: str, text: str, *, truncated: bool = False) -
 
 
 def _framed(tag: str, named: str, path: str, text: str, warning: str) -> str:
-    """The text between tags that name its file; it cannot close its frame by itself."""
+    """The text between tags that name its file; it cannot close them itself."""
     file = json.dumps(strip_invisible(path), ensure_ascii=False)
     kept_in = re.sub(rf"<(?=/{tag})", "< ", text, flags=re.IGNORECASE)
     note = f"\n({strip_invisible(warning)})" if warning else ""

@@ -1,4 +1,4 @@
-"""The disk as the instruction rules ask for it, each version of a file taken apart once."""
+"""The disk as the instruction rules read it; each version of a file is parsed once."""
 
 import os
 import stat
@@ -10,7 +10,7 @@ from typing import Final
 
 from memoryd.base.file_stamp import FileStamp
 from memoryd.memories.scopes import RealFiles
-from memoryd.sessions.rules.instruction_text import InstructionDocument, taken_apart
+from memoryd.sessions.rules.instruction_text import InstructionDocument, parse_instructions
 from memoryd.sessions.rules.instructions import READ_LIMIT_BYTES
 from memoryd.text.decode import decoded
 from memoryd.text.invisible import strip_invisible
@@ -18,13 +18,13 @@ from memoryd.text.invisible import strip_invisible
 NAMES_LIMIT: Final = 1000
 HELD_LIMIT_CHARACTERS: Final = 16_000_000
 
-# The path is a real one: a link there now was put in its place after it was judged. A FIFO or a
-# device must not hold us up before we have seen what it is.
+# The path is a real one: a link there now was put in its place after the check. Opening a FIFO or a
+# device must not block before we have seen what it is.
 _READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class InstructionDisk(RealFiles):
-    """Never raises. A version is told by inode, size and times; `forget` drops what is held."""
+    """Never raises. A version is known by inode, size and times; `forget` drops the cache."""
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         self._now = now
@@ -42,7 +42,7 @@ class InstructionDisk(RealFiles):
         return stat.S_ISREG(_mode(path))
 
     def names_in(self, folder: str) -> Sequence[str]:
-        """Sorted, without names that nobody can read: no UTF-8, or invisible in part."""
+        """Sorted, without names that are not UTF-8 or have invisible characters."""
         try:
             with os.scandir(folder) as entries:
                 names = [entry.name for entry in islice(entries, NAMES_LIMIT)]
@@ -65,7 +65,7 @@ class InstructionDisk(RealFiles):
             return None
         if b"\0" in data:
             return None
-        document = taken_apart(decoded(data))
+        document = parse_instructions(decoded(data))
         if stamp.is_settled(self._now()):
             self._hold(path, stamp, document)
         return document

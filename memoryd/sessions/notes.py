@@ -1,7 +1,7 @@
-"""Keeps the notes of running sessions, and hands them to whoever compacts, resumes or comes next.
+"""Writes the notes of running sessions, and serves them after a compaction, a resume, or later.
 
 One run per session at a time; what arrives meanwhile is covered by one more run. Without a model,
-or while it is away or too dear, the notes are excerpts: there are always notes.
+or while it is unavailable or over budget, the notes are excerpts: there are always notes.
 """
 
 import os
@@ -43,7 +43,7 @@ from memoryd.transcripts.rules.assembler import living_history, read_entries
 from memoryd.transcripts.rules.turns import Turn
 from memoryd.transcripts.turn_table import QueuedTurn
 
-OWN_TEXT_BYTES: Final = 64 * 1024
+USERS_TEXT_BYTES: Final = 64 * 1024
 NOTES_BYTES: Final = 1024 * 1024
 ANSWER_TOKENS: Final = 16_000
 MOST_TURNS_SENT: Final = 40
@@ -59,7 +59,7 @@ class NotesAnswer(msgspec.Struct, frozen=True):
 
 
 class NotesWriter(msgspec.Struct, frozen=True):
-    """Who writes the notes when there is a model: the provider, its model, and the shared tools."""
+    """What writes the notes if there is a model: the provider, its model, and the shared tools."""
 
     provider: Provider
     model: str
@@ -72,13 +72,13 @@ class SessionNotes:
         places: Places,
         database: Database,
         writer: NotesWriter | None,
-        soon: Soon,
+        run_soon: Soon,
         now: Callable[[], float],
     ) -> None:
-        self.root = f"{places.claude_dir}/projects"
+        self._root = f"{places.claude_dir}/projects"
         self._places = places
         self._database = database
-        self._soon = soon
+        self._run_soon = run_soon
         self._writer = writer
         self._now = now
         self._running: set[str] = set()
@@ -86,8 +86,8 @@ class SessionNotes:
 
     def turn_stored(self, queued: QueuedTurn) -> None:
         """Writes the notes, in the background, if this turn has made them due."""
-        transcript = f"{self.root}/{queued.path}"
-        self._soon("notes", lambda: self.turn_ended(queued.turn, transcript))
+        transcript = f"{self._root}/{queued.path}"
+        self._run_soon("notes", lambda: self.turn_ended(queued.turn, transcript))
 
     async def turn_ended(self, turn: Turn, transcript: str) -> None:
         if not turn.session_id:
@@ -97,7 +97,7 @@ class SessionNotes:
             await self.freshen(turn.session_id, transcript, turn.cwd)
 
     async def freshen(self, session_id: str, transcript: str, project: str) -> None:
-        """Writes the notes now; a run that is under way is followed by another."""
+        """Writes the notes now; if a run is in progress, another follows it."""
         if session_id in self._running:
             self._again.add(session_id)
             return
@@ -112,23 +112,23 @@ class SessionNotes:
             self._running.discard(session_id)
 
     def serve(self, session_id: str) -> NotesAnswer:
-        """The notes of a session; one too short to have any gets them now, as excerpts."""
-        kept = self.written(session_id)
-        if kept is not None:
-            return kept
+        """The notes of a session; if it is too short to have any, excerpts are made now."""
+        written = self.written(session_id)
+        if written is not None:
+            return written
         transcript = self.transcript_of(session_id)
         turns = turns_in(transcript)
         if not turns:
-            raise NotFound(f"session {session_id} has said nothing yet")
-        text = mask(note_excerpts.extracted(turns, self._template()))
+            raise NotFound(f"session {session_id} has no messages yet")
+        text = _excerpts(turns, self._template())
         return NotesAnswer(text, iso_time(self._now()), session_id, self._now())
 
     def written(self, session_id: str) -> NotesAnswer | None:
-        """The notes that were written of a session, if any were."""
+        """The notes on disk of a session, if there are any."""
         return _notes_at(Path(paths.session_notes(self.transcript_of(session_id))))
 
     def latest(self, folders: Iterable[str], *, but: str = "") -> NotesAnswer | None:
-        """The newest notes among the sessions in these transcript folders, other than one."""
+        """The newest notes of the sessions in these transcript folders, except session `but`."""
         found = [
             path
             for folder in folders
@@ -148,8 +148,8 @@ class SessionNotes:
 
     def transcript_of(self, session_id: str) -> str:
         if not paths.name_is_plain(session_id):
-            raise InvalidInput("a session id is one plain word")
-        for found in Path(self.root).glob(f"*/{session_id}.jsonl"):
+            raise InvalidInput("a session id must be a plain file name")
+        for found in Path(self._root).glob(f"*/{session_id}.jsonl"):
             return str(found)
         raise NotFound(f"there is no session {session_id}", hint="memoryd sessions lists them")
 
@@ -158,9 +158,9 @@ class SessionNotes:
         if not turns:
             return
         began = self._now()
-        text, how = await self._composed(session_id, transcript, turns, project)
+        text, how = await self._compose(session_id, transcript, turns, project)
         await anyio.to_thread.run_sync(write_notes, transcript, text)
-        await anyio.to_thread.run_sync(self._note, session_id, turns)
+        await anyio.to_thread.run_sync(self._record_progress, session_id, turns)
         log.info(
             "notes-written",
             session_id=session_id,
@@ -170,7 +170,7 @@ class SessionNotes:
             ms=round((self._now() - began) * 1000),
         )
 
-    async def _composed(
+    async def _compose(
         self, session_id: str, transcript: str, turns: Sequence[Turn], project: str
     ) -> tuple[str, str]:
         template = await anyio.to_thread.run_sync(self._template)
@@ -182,7 +182,7 @@ class SessionNotes:
             else:
                 if text is not None:
                     return text, "model"
-        return mask(note_excerpts.extracted(turns, template)), "embedded"
+        return await anyio.to_thread.run_sync(_excerpts, turns, template), "embedded"
 
     async def _by_model(
         self,
@@ -192,7 +192,7 @@ class SessionNotes:
         turns: Sequence[Turn],
         project: str,
     ) -> str | None:
-        """The model's notes within their limits; None when its answer is no such thing."""
+        """The model's notes within their limits; None if its answer has another shape."""
         template, opening = await anyio.to_thread.run_sync(
             self._opening, session_id, transcript, turns
         )
@@ -209,12 +209,12 @@ class SessionNotes:
         if answer.outcome != "complete" or not notes.has_shape_of(answer.text, template):
             log.warning("notes-answer-unusable", session_id=session_id, outcome=answer.outcome)
             return None
-        return mask(notes.render(notes.sections_of(answer.text)))
+        return await anyio.to_thread.run_sync(_within_limits, answer.text)
 
     def _opening(
         self, session_id: str, transcript: str, turns: Sequence[Turn]
     ) -> tuple[str, tuple[Text, ...]]:
-        """The template of the notes, and the first message to the model."""
+        """The template of the notes and the first message to the model; blocking."""
         template = self._template() or notes.template()
         current, covered = _current(transcript), self._covered(session_id)
         fresh = [turn for turn in turns if turn.ended > covered][-MOST_TURNS_SENT:] or turns[-1:]
@@ -223,12 +223,12 @@ class SessionNotes:
             current,
             [message for turn in fresh for message in messages(turn)],
             prompts.NotesLimits(notes.SECTION_TOKENS, notes.TOTAL_TOKENS),
-            self._own_text("prompt.md"),
+            self._users_text("prompt.md"),
         )
         return template, opening
 
     def _progress(self, turn: Turn) -> notes.NotesProgress:
-        """Counts this turn, and says how far the session is."""
+        """Counts this turn and returns how far the session is; blocking."""
         self._database.run(
             "insert into session_notes (session_id, tool_calls) values (?, ?)"
             " on conflict (session_id) do update set tool_calls = tool_calls + ?",
@@ -249,7 +249,7 @@ class SessionNotes:
             asks_for_tools=not turn.complete,
         )
 
-    def _note(self, session_id: str, turns: Sequence[Turn]) -> None:
+    def _record_progress(self, session_id: str, turns: Sequence[Turn]) -> None:
         self._database.run(
             "insert into session_notes (session_id, noted_tokens, covered) values (?, ?, ?)"
             " on conflict (session_id) do update set noted_tokens = excluded.noted_tokens,"
@@ -266,20 +266,20 @@ class SessionNotes:
         return str(rows[0][0]) if rows else ""
 
     def _template(self) -> str:
-        """The person's own template; empty where there is none with a heading."""
-        text = self._own_text("template.md")
+        """The user's own template; empty if there is none with a heading."""
+        text = self._users_text("template.md")
         return text if notes.titles_of(text) else ""
 
-    def _own_text(self, name: str) -> str:
+    def _users_text(self, name: str) -> str:
         path = Path(paths.session_notes_template(self._places)).with_name(name)
         try:
-            return decoded(read_plain(path, OWN_TEXT_BYTES))
+            return decoded(read_plain(path, USERS_TEXT_BYTES))
         except OSError:
             return ""
 
 
 def turns_in(transcript: str) -> list[Turn]:
-    """The living turns of a session, the one under way included."""
+    """The turns of a session that are not on a dead branch, the current one included."""
     above, name = os.path.split(transcript)
     root, folder = os.path.split(above)
     try:
@@ -291,7 +291,7 @@ def turns_in(transcript: str) -> list[Turn]:
 
 
 def write_notes(transcript: str, text: str) -> None:
-    """Puts the notes beside their transcript, durably and nowhere else."""
+    """Writes the notes beside their transcript, durably and nowhere else."""
     notes_path, folder = paths.session_notes(transcript), str(Path(transcript).parent)
     inside = notes_path.removeprefix(f"{folder}/")
     with Folder.open(folder) as opened:
@@ -300,7 +300,7 @@ def write_notes(transcript: str, text: str) -> None:
 
 
 def _notes_at(path: Path) -> NotesAnswer | None:
-    """Notes as a model may see them; a person may have written into them, or put them away."""
+    """Notes as a model may see them; a person may have edited or removed them."""
     try:
         text = presentable(decoded(read_plain(path, NOTES_BYTES)))
     except OSError:
@@ -310,5 +310,13 @@ def _notes_at(path: Path) -> NotesAnswer | None:
 
 
 def _current(transcript: str) -> str:
-    kept = _notes_at(Path(paths.session_notes(transcript)))
-    return kept.text if kept else ""
+    written = _notes_at(Path(paths.session_notes(transcript)))
+    return written.text if written else ""
+
+
+def _excerpts(turns: Sequence[Turn], template: str) -> str:
+    return mask(note_excerpts.extracted(turns, template))
+
+
+def _within_limits(answer: str) -> str:
+    return mask(notes.render(notes.sections_of(answer)))

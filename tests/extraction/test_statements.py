@@ -205,7 +205,7 @@ def test_the_word_remember_alone_asks_for_nothing(message: str) -> None:
     assert found(message) == []
 
 
-# --- what is no statement ---------------------------------------------------------------------
+# --- what is not a statement ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -267,11 +267,11 @@ def test_a_rule_that_is_in_claude_md_is_not_kept() -> None:
 
 # --- confirmations ----------------------------------------------------------------------------
 
-DEED = "Done. I kept the old endpoint and added the new one beside it."
+ANSWER = "Done. I kept the old endpoint and added the new one beside it."
 
 
 def test_praise_with_a_reason_is_feedback_on_what_was_done() -> None:
-    statement = only("good call keeping it, the mobile app pins v1 for another year", DEED)
+    statement = only("good call keeping it, the mobile app pins v1 for another year", ANSWER)
     assert statement.type == "feedback"
     assert "mobile app" in statement.body
     assert "I kept the old endpoint" in statement.body
@@ -282,7 +282,7 @@ def test_praise_with_a_reason_is_feedback_on_what_was_done() -> None:
     ["perfect", "great, thanks!", "yep do that", "exactly, thats the bug", "good call"],
 )
 def test_praise_without_a_reason_is_not_kept(message: str) -> None:
-    assert found(message, DEED) == []
+    assert found(message, ANSWER) == []
 
 
 def test_praise_of_nothing_is_not_kept() -> None:
@@ -290,22 +290,22 @@ def test_praise_of_nothing_is_not_kept() -> None:
 
 
 def test_a_secret_in_the_praised_answer_is_masked() -> None:
-    deed = "I kept the token ghp_16C7e42F292c6912E7710c838347Ae178B4a out of the log."
-    statement = only("exactly right, logs are readable by the whole company here", deed)
+    answer = "I kept the token ghp_16C7e42F292c6912E7710c838347Ae178B4a out of the log."
+    statement = only("exactly right, logs are readable by the whole company here", answer)
     assert "16C7e42F292c6912E7710c838347Ae178B4a" not in statement.body
 
 
 def test_praise_that_asks_for_more_of_it_needs_no_reason() -> None:
-    statement = only("lovely, keep doing that", DEED)
+    statement = only("lovely, keep doing that", ANSWER)
     assert statement.type == "feedback"
     assert "I kept the old endpoint" in statement.body
 
 
 def test_praise_that_names_what_was_done_needs_no_yes_before_it() -> None:
-    assert only("leaving v1 in was wise, two plants still call it", DEED).type == "feedback"
+    assert only("leaving v1 in was wise, two plants still call it", ANSWER).type == "feedback"
 
 
-# --- what a message makes of its sentences ----------------------------------------------------
+# --- sentences that affect each other ---------------------------------------------------------
 
 
 @pytest.mark.parametrize("emphasis", ["always.", "Every time!", "this goes for all of them"])
@@ -330,7 +330,7 @@ def test_a_fact_may_hold_for_now_and_an_order_may_not() -> None:
     assert found("never mind the linter for now, the reviewers are on holiday") == []
 
 
-# --- people who are no typists, and people of other tongues -----------------------------------
+# --- typos and other languages ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -384,7 +384,7 @@ def test_a_secret_beside_a_fact_is_masked() -> None:
 
 CREDENTIALS = ("password", "pin", "passphrase", "Kennwort", "mot de passe", "contraseña", "api key")
 VALUES = st.from_regex(r"[A-Z][a-z]{3,7}-[0-9]{2,5}[a-z]?", fullmatch=True)
-TOLD = st.sampled_from(
+WORDINGS = st.sampled_from(
     (
         "remember the {name} is {value}",
         "note for later: {name}: {value}",
@@ -396,13 +396,13 @@ TOLD = st.sampled_from(
 )
 
 
-@given(TOLD, st.sampled_from(CREDENTIALS), VALUES)
-def test_no_wording_gets_a_password_into_a_memory(told: str, name: str, value: str) -> None:
-    for one in found(told.format(name=name, value=value)):
+@given(WORDINGS, st.sampled_from(CREDENTIALS), VALUES)
+def test_no_wording_gets_a_password_into_a_memory(wording: str, name: str, value: str) -> None:
+    for one in found(wording.format(name=name, value=value)):
         assert value.lower() not in written(one)
 
 
-# --- saying it again --------------------------------------------------------------------------
+# --- corrections and topics --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -422,7 +422,7 @@ def test_topic_words_leave_out_small_words() -> None:
     assert topic_words("封版审计") >= {"封版", "审计"}
 
 
-# --- what makes any statement silent ----------------------------------------------------------
+# --- statements that are not the person's own ------------------------------------------------
 
 STATEMENTS = (
     "never force push to main, the mirror breaks",
@@ -465,7 +465,7 @@ def test_quoted_or_hypothetical_statements_are_not_kept(statement: str, frame: s
     assert found(frame.format(statement)) == []
 
 
-# --- whatever comes ---------------------------------------------------------------------------
+# --- any text --------------------------------------------------------------------------------
 
 OPENINGS = ("remember that", "always", "never", "from now on", "im a nurse", "we decided", "dont")
 MIDDLES = ("the customer wants", "is in jira", "https://x.example/a", "friday", "because", "#ops")

@@ -20,27 +20,23 @@ from memoryd.memories.version_table import VersionTable
 from memoryd.sessions.context import (
     INSTRUCTIONS,
     LOADED_BY_THE_CLIENT,
+    Approvals,
     Context,
     ContextAnswer,
-    StoredApprovals,
 )
 from memoryd.sessions.instruction_files import InstructionDisk
 from memoryd.system.database import Database
 
 NOW = 1_770_000_000.0
-APPROVALS_TABLE = (
-    "create table if not exists approved_imports (project text not null, path text not null,"
-    " primary key (project, path)) without rowid"
-)
 
 
 def later() -> float:
-    """A moment at which every file of the test has long been settled."""
+    """A time at which every file of the test has long been settled."""
     return time.time() + 60
 
 
 class World:
-    """One machine with one project that is no repository."""
+    """One machine with one project that is not a repository."""
 
     def __init__(self, base: Path, home: Path, env: dict[str, str] | None = None) -> None:
         self.base = Path(os.path.realpath(base))
@@ -53,10 +49,9 @@ class World:
             managed_rules_dir=str(self.base / "etc/.claude/rules"),
             managed_settings_file=str(self.base / "etc/managed-settings.json"),
         )
-        self.state = Database.open(self.places.state_db)
-        self.state.run(APPROVALS_TABLE)
-        self.scopes = Scopes(self.places, env or {}, self.state)
-        self.store = Store(VersionTable(self.state), now=lambda: NOW)
+        self.database = Database.open(self.places.state_db)
+        self.scopes = Scopes(self.places, env or {}, self.database)
+        self.store = Store(VersionTable(self.database), now=lambda: NOW)
         self.files = InstructionDisk(now=later)
 
     def context(self, settings: Settings | None = None) -> Context:
@@ -65,7 +60,7 @@ class World:
             scopes=self.scopes,
             store=self.store,
             settings=settings or Settings(),
-            approvals=StoredApprovals(self.state),
+            approvals=Approvals(self.database),
             files=self.files,
         )
 
@@ -95,7 +90,7 @@ def kinds(answer: ContextAnswer) -> list[str]:
     return [part.kind for part in answer.parts]
 
 
-def test_all_parts_come_in_their_order_each_named_by_its_file(world: World) -> None:
+def test_all_parts_come_in_order_each_with_its_file(world: World) -> None:
     put(world.base / "etc/CLAUDE.md", "machine's words")
     put(world.home / ".claude/CLAUDE.md", "user's words")
     put(world.home / ".claude/rules/r.md", "a rule")
@@ -167,7 +162,7 @@ def test_what_the_client_loads_itself_can_be_left_out(world: World) -> None:
     assert some.needs_approval
 
 
-def test_the_folder_that_the_guidance_speaks_of_exists(world: World) -> None:
+def test_the_folder_that_the_guidance_names_exists(world: World) -> None:
     assert not world.memory.exists()
     answer = world.context().assemble(str(world.cwd))
     assert f"`{world.memory}`: this project. The folder exists" in answer.text
@@ -175,14 +170,14 @@ def test_the_folder_that_the_guidance_speaks_of_exists(world: World) -> None:
     assert world.memory.stat().st_mode & 0o777 == 0o700
 
 
-def test_no_guidance_is_given_where_no_folder_can_be(world: World) -> None:
+def test_without_a_folder_the_guidance_is_left_out(world: World) -> None:
     put(world.memory.parent, "a file where the folder should be")
     answer = world.context().assemble(str(world.cwd))
     assert kinds(answer) == []
-    assert "no guidance" in answer.warnings[0]
+    assert "guidance is left out" in answer.warnings[0]
 
 
-def test_where_memory_is_off_only_instructions_are_served(tmp_path: Path, home: Path) -> None:
+def test_with_memory_off_only_instructions_are_served(tmp_path: Path, home: Path) -> None:
     world = World(tmp_path, home, {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"})
     put(world.cwd / "CLAUDE.md", "words")
     world.remember("project", "a fact")
@@ -210,7 +205,7 @@ def test_an_index_is_masked_and_instructions_are_the_users_own(world: World) -> 
     assert answer.text.count(token) == 1
 
 
-def test_a_linked_index_is_left_out_with_a_word(world: World) -> None:
+def test_a_linked_index_is_left_out_with_a_warning(world: World) -> None:
     world.memory.mkdir(parents=True)
     (world.memory / "MEMORY.md").symlink_to("/etc/passwd")
     answer = world.context().assemble(str(world.cwd))
@@ -227,7 +222,7 @@ def test_nothing_invisible_is_served_and_no_text_closes_its_frame(world: World) 
     assert '/x\\">\\n/CLAUDE.md">\nnested' in answer.text
 
 
-def test_a_long_file_is_flagged_where_it_stands(world: World) -> None:
+def test_a_long_file_is_flagged_in_the_text(world: World) -> None:
     put(world.cwd / "CLAUDE.md", "word " * 10_000)
     answer = world.context().assemble(str(world.cwd))
     assert not answer.parts[0].truncated
@@ -243,7 +238,7 @@ def test_excludes_come_from_the_users_settings_and_never_from_the_repositorys(
     put(world.cwd / ".claude/settings.json", excludes)
     assert kinds(world.context().assemble(str(world.cwd))) == ["project", "guidance"]
     put(world.home / ".claude/settings.json", excludes)
-    other = Scopes(world.places, {}, world.state)
+    other = Scopes(world.places, {}, world.database)
     world.scopes = other
     assert kinds(world.context().assemble(str(world.cwd))) == ["guidance"]
 
@@ -257,7 +252,7 @@ def test_the_mode_and_the_index_setting_shape_the_guidance(world: World) -> None
     assert f"{world.memory}/logs/YYYY/MM/YYYY-MM-DD.md" in text
 
 
-def test_an_approval_is_kept_and_holds_for_its_project_alone(world: World) -> None:
+def test_an_approval_is_stored_and_applies_to_its_project_only(world: World) -> None:
     notes = put(world.home / "notes.md", "from my home")
     other = world.base / "other"
     for folder in (world.cwd, other):
@@ -274,7 +269,7 @@ def test_an_approval_is_kept_and_holds_for_its_project_alone(world: World) -> No
     assert world.context().assemble(str(other)).needs_approval == (str(notes),)
 
 
-def test_an_approval_is_of_the_file_and_not_of_a_link_to_it(world: World) -> None:
+def test_an_approval_is_for_the_file_and_not_for_a_link_to_it(world: World) -> None:
     harmless = put(world.home / "harmless.md", "harmless")
     secret = put(world.home / ".ssh/id_rsa", "PRIVATE")
     link = world.cwd / "CLAUDE.md"
@@ -298,7 +293,7 @@ def test_what_cannot_be_approved_is_refused(world: World) -> None:
             context.approve(str(world.cwd), folder)
 
 
-def test_a_changed_file_is_served_as_it_is_now_even_within_a_tick_of_the_clock(
+def test_a_changed_file_is_served_as_it_is_now_even_within_a_clock_tick(
     world: World,
 ) -> None:
     world.files = InstructionDisk()
@@ -311,7 +306,7 @@ def test_a_changed_file_is_served_as_it_is_now_even_within_a_tick_of_the_clock(
     assert "project" not in kinds(context.assemble(str(world.cwd)))
 
 
-def test_a_file_is_taken_apart_once_for_each_version(world: World) -> None:
+def test_each_version_of_a_file_is_parsed_once(world: World) -> None:
     file = put(world.cwd / "CLAUDE.md", "first")
     disk = InstructionDisk(now=later)
     first = disk.document(str(file))
@@ -324,13 +319,13 @@ def test_a_file_is_taken_apart_once_for_each_version(world: World) -> None:
     assert disk.document(str(file)) is not second
 
 
-def test_a_file_that_has_only_just_changed_is_not_held_yet(tmp_path: Path) -> None:
+def test_a_file_that_has_just_changed_is_not_cached_yet(tmp_path: Path) -> None:
     file = put(tmp_path / "CLAUDE.md", "first")
     disk = InstructionDisk(now=lambda: file.stat().st_ctime + 0.05)
     assert disk.document(str(file)) is not disk.document(str(file))
 
 
-def test_a_compaction_and_forget_drop_what_is_held(world: World) -> None:
+def test_a_compaction_and_forget_drop_the_cache(world: World) -> None:
     file = put(world.cwd / "CLAUDE.md", "words")
     context = world.context()
     context.assemble(str(world.cwd))
@@ -344,7 +339,7 @@ def test_a_compaction_and_forget_drop_what_is_held(world: World) -> None:
     assert world.files.document(str(file)) is not compacted
 
 
-def test_a_file_put_in_place_of_a_judged_one_by_a_link_is_not_read(tmp_path: Path) -> None:
+def test_a_link_swapped_in_after_the_check_is_not_read(tmp_path: Path) -> None:
     secret = put(tmp_path / "secret", "PRIVATE")
     (tmp_path / "link.md").symlink_to(secret)
     os.mkfifo(tmp_path / "fifo.md")
@@ -354,7 +349,7 @@ def test_a_file_put_in_place_of_a_judged_one_by_a_link_is_not_read(tmp_path: Pat
     assert disk.document(str(tmp_path)) is None
 
 
-def test_names_that_nobody_can_read_are_not_listed(tmp_path: Path) -> None:
+def test_unreadable_names_are_not_listed(tmp_path: Path) -> None:
     put(tmp_path / "b.md", "")
     put(tmp_path / "a.md", "")
     put(tmp_path / "hid\u200bden.md", "")

@@ -1,4 +1,4 @@
-"""The guidance has eight parts, says where memory lies, and stays the same from day to day."""
+"""The guidance has eight parts, says where memory is, and stays the same from day to day."""
 
 import re
 
@@ -37,7 +37,7 @@ def test_there_are_eight_parts_in_either_mode(folders: Folders, has_index: bool)
         assert len(text) < 6_000
 
 
-def test_every_folder_is_named_and_only_those_there_are() -> None:
+def test_every_existing_folder_is_named_and_no_other() -> None:
     assert "`/m/project`: this project. The folder exists" in guidance(PLAIN)
     assert "`/m/user`" in guidance(PLAIN)
     assert "team" not in guidance(PLAIN)
@@ -49,7 +49,7 @@ def test_all_four_types_are_explained() -> None:
     assert re.findall(r"^- `(\w+)`:", guidance(PLAIN), re.MULTILINE) == list(topics.TYPES)
 
 
-def test_the_example_of_a_file_is_one_that_we_read() -> None:
+def test_the_example_file_is_one_that_we_can_read() -> None:
     example = re.search(r"```markdown\n(.*?)```", guidance(PLAIN), re.DOTALL)
     assert example is not None
     topic = topics.parse(example[1])
@@ -58,17 +58,17 @@ def test_the_example_of_a_file_is_one_that_we_read() -> None:
     assert headers.read(example[1])[0].keys() == {"name", "description", "type"}
 
 
-def test_the_example_of_an_index_line_is_one_that_we_keep() -> None:
+def test_the_example_index_line_is_one_that_we_keep() -> None:
     line = re.search(r"`(- \[Title\].*?)`", guidance(PLAIN))
     assert line is not None
     assert line[1] == index.pointer("Title", "file.md", "hook")
 
 
-def test_the_limits_of_the_index_are_told() -> None:
+def test_the_limits_of_the_index_are_named() -> None:
     assert "200 lines and 25,000 bytes" in guidance(PLAIN)
 
 
-def test_without_an_index_none_is_spoken_of() -> None:
+def test_without_an_index_none_is_mentioned() -> None:
     assert "MEMORY.md" in guidance(PLAIN)
     assert "MEMORY.md" not in guidance(PLAIN, has_index=False)
 

@@ -1,10 +1,14 @@
-"""What of an instruction file is served, what it imports, and that no text can break either."""
+"""Which text of an instruction file is served, what it imports; any text can be parsed."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.sessions.rules.instruction_text import IMPORTS_LIMIT, taken_apart, without_comments
+from memoryd.sessions.rules.instruction_text import (
+    IMPORTS_LIMIT,
+    parse_instructions,
+    without_comments,
+)
 
 IMPORTS = [
     ("See @README for more", ["README"]),
@@ -24,7 +28,7 @@ IMPORTS = [
 
 @pytest.mark.parametrize(("text", "imports"), IMPORTS)
 def test_an_import_begins_a_word_and_ends_before_punctuation(text: str, imports: list[str]) -> None:
-    assert list(taken_apart(text).imports) == imports
+    assert list(parse_instructions(text).imports) == imports
 
 
 CODE = [
@@ -45,7 +49,7 @@ CODE = [
 
 @pytest.mark.parametrize("text", CODE)
 def test_nothing_is_imported_from_code(text: str) -> None:
-    document = taken_apart(text)
+    document = parse_instructions(text)
     assert document.imports == ()
     assert document.body == text
 
@@ -65,8 +69,8 @@ NO_CODE = [
 
 
 @pytest.mark.parametrize("text", NO_CODE)
-def test_what_only_resembles_code_is_read_for_imports(text: str) -> None:
-    assert taken_apart(text).imports == ("a.md",)
+def test_what_only_resembles_code_is_searched_for_imports(text: str) -> None:
+    assert parse_instructions(text).imports == ("a.md",)
 
 
 COMMENTS = [
@@ -88,12 +92,12 @@ COMMENTS = [
 
 @pytest.mark.parametrize(("text", "served"), COMMENTS)
 def test_a_comment_that_begins_a_line_is_not_served(text: str, served: str) -> None:
-    assert taken_apart(text).body == served
+    assert parse_instructions(text).body == served
     assert without_comments(text) == served
 
 
 def test_a_comment_imports_nothing() -> None:
-    assert taken_apart("<!-- @a.md -->\n<!--\n@b.md\n-->").imports == ()
+    assert parse_instructions("<!-- @a.md -->\n<!--\n@b.md\n-->").imports == ()
 
 
 PATHS = [
@@ -113,19 +117,19 @@ PATHS = [
 def test_paths_are_read_in_every_form_people_write(
     header: str, globs: tuple[str, ...] | None
 ) -> None:
-    document = taken_apart(f"---\n{header}\n---\nbody\n")
+    document = parse_instructions(f"---\n{header}\n---\nbody\n")
     assert document.globs == globs
     assert document.body == "body\n"
     assert document.whole == f"---\n{header}\n---\nbody\n"
 
 
-def test_windows_line_ends_and_invisible_characters_go() -> None:
-    assert taken_apart("a\r\n\u202eb\u200b\r\n").body == "a\nb\n"
+def test_windows_line_ends_and_invisible_characters_are_removed() -> None:
+    assert parse_instructions("a\r\n\u202eb\u200b\r\n").body == "a\nb\n"
 
 
-def test_imports_beyond_the_limit_are_text() -> None:
+def test_imports_beyond_the_limit_stay_text() -> None:
     text = " ".join(f"@f{number}" for number in range(IMPORTS_LIMIT + 10))
-    assert len(taken_apart(text).imports) == IMPORTS_LIMIT
+    assert len(parse_instructions(text).imports) == IMPORTS_LIMIT
 
 
 PIECES_OF_ONE_LINE = ["`", "``` ", "`a``b", "<!--", "<!-- -->", "@a ", "- ", "> ", "\t", "*@a"]
@@ -133,8 +137,8 @@ PIECES_OF_ONE_LINE = ["`", "``` ", "`a``b", "<!--", "<!-- -->", "@a ", "- ", "> 
 
 @pytest.mark.parametrize("piece", [*PIECES_OF_ONE_LINE, "`\n", "- \n", "<!--\n"])
 @pytest.mark.timeout(20)
-def test_a_hostile_text_is_taken_apart_in_one_pass(piece: str) -> None:
-    taken_apart(piece * (400_000 // len(piece)))
+def test_a_hostile_text_is_parsed_in_one_pass(piece: str) -> None:
+    parse_instructions(piece * (400_000 // len(piece)))
 
 
 PIECES = st.sampled_from(
@@ -144,8 +148,8 @@ TEXTS = st.one_of(st.text(), st.lists(PIECES, max_size=40).map("".join))
 
 
 @given(TEXTS)
-def test_any_text_can_be_taken_apart(text: str) -> None:
-    document = taken_apart(text)
+def test_any_text_can_be_parsed(text: str) -> None:
+    document = parse_instructions(text)
     document.whole.encode()
     assert all(path and "\n" not in path for path in document.imports)
 
@@ -153,4 +157,4 @@ def test_any_text_can_be_taken_apart(text: str) -> None:
 @given(st.lists(PIECES, max_size=30).map("".join))
 def test_text_without_comments_is_served_whole(text: str) -> None:
     if "<!--" not in text:
-        assert taken_apart(text).whole == text
+        assert parse_instructions(text).whole == text

@@ -25,7 +25,7 @@ from memoryd.sessions.rules.instructions import (
 
 
 class Spy(InstructionDisk):
-    """The real disk, which notes what was opened."""
+    """The real disk, which records what was opened."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -148,7 +148,7 @@ def test_order_is_machine_user_project_local_rules_and_nearer_comes_later(world:
     assert loaded.needs_approval == loaded.warnings == ()
 
 
-def test_nothing_at_all_is_nothing_to_serve(world: World) -> None:
+def test_without_files_nothing_is_served(world: World) -> None:
     assert world.shown(world.load(world.base / "not/there")) == []
 
 
@@ -170,7 +170,7 @@ def test_files_below_come_with_a_path(world: World) -> None:
     assert world.shown(world.load(path=str(world.home / "elsewhere/x.py"))) == []
 
 
-def test_a_path_that_is_none_is_refused(world: World) -> None:
+def test_an_invalid_path_is_refused(world: World) -> None:
     with pytest.raises(InvalidInput):
         world.load(path="a\0b")
 
@@ -190,7 +190,7 @@ RULES = [
 
 
 @pytest.mark.parametrize(("globs", "path", "applies"), RULES)
-def test_a_rule_with_paths_is_for_those_files_alone(
+def test_a_rule_with_paths_is_for_those_files_only(
     world: World, globs: str, path: str, applies: bool
 ) -> None:
     put(world.repo / ".claude/rules/r.md", rule(globs))
@@ -209,14 +209,14 @@ def test_the_paths_of_a_rule_are_relative_to_its_own_directory(world: World) -> 
 
 
 @pytest.mark.timeout(20)
-def test_a_rule_whose_paths_never_end_is_left_out_with_a_word(world: World) -> None:
+def test_a_rule_with_hostile_paths_is_left_out_with_a_warning(world: World) -> None:
     put(world.repo / ".claude/rules/r.md", rule("a*" * 40 + "b"))
     loaded = world.load(path=str(world.repo / ("a" * 200)))
     assert world.shown(loaded) == []
     assert "too many ways" in loaded.warnings[0]
 
 
-def test_excludes_leave_out_everything_but_the_machines_files(world: World) -> None:
+def test_excludes_apply_to_everything_but_the_machines_files(world: World) -> None:
     put(world.managed / "CLAUDE.md", "machine")
     put(world.managed / ".claude/rules/m.md", "machine")
     put(world.claude / "CLAUDE.md", "user")
@@ -231,7 +231,7 @@ def test_excludes_leave_out_everything_but_the_machines_files(world: World) -> N
     assert not any("rules/r.md" in one or "deep" in one for one in some)
 
 
-def test_an_exclude_that_never_ends_is_ignored_with_a_word(world: World) -> None:
+def test_a_hostile_exclude_is_ignored_with_a_warning(world: World) -> None:
     put(world.repo / "CLAUDE.md", "project")
     for glob in ("{a,b}" * 20, "*a" * 40):
         loaded = world.load(excludes=[glob])
@@ -282,7 +282,7 @@ def test_the_users_and_the_machines_files_may_import_anything(world: World) -> N
     ]
 
 
-def test_a_repositorys_file_gains_nothing_by_being_imported_by_the_user(world: World) -> None:
+def test_a_repositorys_file_may_not_do_more_when_the_user_imports_it(world: World) -> None:
     secret = put(world.home / ".ssh/id_rsa", "PRIVATE")
     put(world.claude / "CLAUDE.md", f"@{world.repo}/docs/a.md")
     put(world.repo / "docs/a.md", "@~/.ssh/id_rsa")
@@ -326,15 +326,13 @@ def test_an_approved_file_does_not_approve_what_it_imports(world: World) -> None
     assert world.load(approved=[world.home]).needs_approval == ()
 
 
-def test_what_is_outside_and_not_there_is_not_asked_for(world: World) -> None:
+def test_a_missing_file_outside_needs_no_approval(world: World) -> None:
     put(world.repo / "CLAUDE.md", "@~/.ssh/id_rsa @../nothing.md @~/work")
     assert world.load().needs_approval == ()
 
 
 @pytest.mark.parametrize("name", ["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"])
-def test_an_instruction_file_that_is_a_link_to_the_outside_waits_too(
-    world: World, name: str
-) -> None:
+def test_an_instruction_file_that_links_outside_waits_too(world: World, name: str) -> None:
     (world.repo / ".claude").mkdir()
     (world.repo / name).symlink_to("/etc/passwd")
     spy = Spy()
@@ -351,7 +349,7 @@ def test_a_link_within_the_project_is_an_ordinary_file(world: World) -> None:
     assert world.shown(world.load()) == ["project home/work/repo/CLAUDE.md"]
 
 
-def test_a_folder_of_rules_that_leads_outside_waits_as_a_whole(world: World) -> None:
+def test_a_rules_folder_that_leads_outside_waits_as_a_whole(world: World) -> None:
     shared = world.home / "shared-rules"
     put(shared / "r.md", "a shared rule")
     (world.repo / ".claude/rules").mkdir(parents=True)
@@ -373,7 +371,7 @@ def test_a_users_files_may_be_links_to_anywhere(world: World) -> None:
     assert world.shown(world.load()) == ["user home/.claude/CLAUDE.md"]
 
 
-def test_the_users_own_files_are_not_taken_for_those_of_a_project_in_the_home(
+def test_the_users_own_files_do_not_count_as_those_of_a_project_in_the_home(
     world: World,
 ) -> None:
     put(world.claude / "CLAUDE.md", "user")
@@ -381,7 +379,7 @@ def test_the_users_own_files_are_not_taken_for_those_of_a_project_in_the_home(
     assert world.shown(world.load(path="x.py")) == ["user home/.claude/CLAUDE.md"]
 
 
-def test_what_is_no_regular_file_is_never_opened(world: World) -> None:
+def test_only_regular_files_are_opened(world: World) -> None:
     os.mkfifo(world.repo / "CLAUDE.md")
     (world.cwd / "CLAUDE.md").mkdir()
     (world.cwd / "CLAUDE.local.md").symlink_to("/dev/zero")
@@ -404,7 +402,7 @@ def test_a_long_file_is_flagged_and_served_whole(world: World) -> None:
     assert loaded.warnings == (loaded.instructions[0].warning,)
 
 
-def test_what_is_no_text_or_beyond_reason_is_left_out_with_a_word(world: World) -> None:
+def test_what_is_not_text_or_too_long_is_left_out_with_a_warning(world: World) -> None:
     put(world.repo / "CLAUDE.md", "@picture.png")
     (world.repo / "picture.png").write_bytes(b"\x89PNG\0\0")
     put(world.cwd / "CLAUDE.md", "x" * (READ_LIMIT_BYTES + 1))
@@ -416,7 +414,7 @@ def test_what_is_no_text_or_beyond_reason_is_left_out_with_a_word(world: World) 
     ]
 
 
-def test_there_is_an_end_to_what_a_repository_can_make_us_read(world: World) -> None:
+def test_a_repository_can_make_us_read_only_so_much(world: World) -> None:
     put(world.repo / "CLAUDE.md", " ".join(f"@{number}.md" for number in range(12)))
     for number in range(12):
         put(world.repo / f"{number}.md", "x " * 400_000)
@@ -446,7 +444,7 @@ def test_a_worktree_in_its_repository_does_not_get_the_repositorys_files_twice(
     ]
 
 
-def test_a_claimed_worktree_is_a_project_of_its_own_and_reaches_no_further(world: World) -> None:
+def test_a_forged_worktree_is_its_own_project_and_reaches_no_further(world: World) -> None:
     """Its `.git` file points at another repository, which knows nothing of it."""
     victim = world.home / "victim"
     make_repository(victim)
@@ -458,7 +456,7 @@ def test_a_claimed_worktree_is_a_project_of_its_own_and_reaches_no_further(world
     assert world.load(claimed).needs_approval == (str(secret), str(inside_outer))
 
 
-def test_a_home_that_is_a_repository_lends_nothing_to_the_folders_in_it(world: World) -> None:
+def test_a_home_that_is_a_repository_gives_its_folders_no_access(world: World) -> None:
     make_repository(world.home)
     secret = put(world.home / ".ssh/id_rsa", "PRIVATE")
     download = put(world.home / "download/CLAUDE.md", "@~/.ssh/id_rsa @own.md").parent

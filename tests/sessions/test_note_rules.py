@@ -1,4 +1,4 @@
-"""Notes come when they are due, keep their sections and stay within their limits."""
+"""Notes are written when due, keep their sections and stay within their limits."""
 
 from pathlib import Path
 
@@ -48,7 +48,7 @@ def test_a_long_section_loses_its_oldest_lines_and_says_so() -> None:
     assert "older lines left out" in cut.text
 
 
-def test_the_least_important_section_gives_way_first() -> None:
+def test_the_least_important_section_is_cut_first() -> None:
     full = "x" * 7_000 + "\nlast line"
     sections = [NotesSection(title, full) for title, _ in notes.SECTIONS]
     fitted = {one.title: one.text for one in notes.fit(sections, notes.TOTAL_TOKENS)}
@@ -91,7 +91,7 @@ def test_notes_without_a_model_hold_what_was_asked_done_and_answered() -> None:
     assert "without a model" in text
 
 
-def test_failures_and_interrupts_are_noted_with_what_came_next() -> None:
+def test_failures_and_interrupts_are_noted_with_what_followed() -> None:
     assert "failed: Bash" in extracted(turns_of("c13_tool_failures"))
     assert "interrupted" in extracted(turns_of("c11_interrupts"))
 
@@ -102,7 +102,7 @@ def test_every_session_can_be_noted(case: str) -> None:
     assert notes.has_shape_of(extracted(turns), notes.template())
 
 
-def test_a_persons_own_template_decides_the_sections() -> None:
+def test_the_users_own_template_decides_the_sections() -> None:
     text = extracted(turns_of("c01_text_only"), "# Worklog\n# My questions\n")
     assert notes.titles_of(text) == ("Worklog", "My questions")
 

@@ -1,4 +1,4 @@
-"""Notes are written when due, survive a restart, and are there for whoever comes next."""
+"""Notes are written when due, survive a restart, and are there for the next session."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -7,7 +7,6 @@ from pathlib import Path
 import anyio
 import pytest
 
-from memoryd.base import paths
 from memoryd.base.config import Credentials, Secret
 from memoryd.base.errors import InvalidInput, NotFound
 from memoryd.base.paths import Places, places
@@ -29,7 +28,7 @@ class Scene:
 
     def __init__(self, home: Path) -> None:
         self.places: Places = places({"HOME": str(home)}, "linux", 1000, str(home))
-        self.state = Database.open(str(home / "state.db"))
+        self.database = Database.open(str(home / "state.db"))
         self.script = SessionScript(SESSION, str(home / "app"))
         self.folder = home / ".claude/projects/-app"
         self.folder.mkdir(parents=True)
@@ -37,7 +36,7 @@ class Scene:
         self.summary = self.folder / SESSION / "session-memory/summary.md"
 
     def notes(self, writer: NotesWriter | None = None) -> SessionNotes:
-        return SessionNotes(self.places, self.state, writer, lambda *_: True, lambda: NOW)
+        return SessionNotes(self.places, self.database, writer, lambda *_: True, lambda: NOW)
 
     def turn(self, asked: str, answered: str, context_tokens: int) -> Turn:
         usage = {
@@ -58,15 +57,15 @@ def scene(home: Path) -> Scene:
 
 
 async def test_a_short_session_gets_no_notes_until_it_is_long_enough(scene: Scene) -> None:
-    keeper = scene.notes()
-    await keeper.turn_ended(scene.turn("hello", "hi", 9_000), str(scene.path))
+    session_notes = scene.notes()
+    await session_notes.turn_ended(scene.turn("hello", "hi", 9_000), str(scene.path))
     assert not scene.summary.exists()
-    await keeper.turn_ended(scene.turn("go on", "done", 10_500), str(scene.path))
+    await session_notes.turn_ended(scene.turn("go on", "done", 10_500), str(scene.path))
     assert "go on" in scene.summary.read_text()
     assert scene.summary.stat().st_mode & 0o777 == 0o600
 
 
-async def test_after_the_first_they_follow_the_growth_also_over_a_restart(scene: Scene) -> None:
+async def test_later_notes_follow_the_growth_across_a_restart(scene: Scene) -> None:
     await scene.notes().turn_ended(scene.turn("one", "a", 12_000), str(scene.path))
     await scene.notes().turn_ended(scene.turn("two", "b", 16_000), str(scene.path))
     assert "two" not in scene.summary.read_text()
@@ -80,7 +79,7 @@ async def test_a_secret_does_not_reach_the_notes(scene: Scene) -> None:
     assert token not in scene.summary.read_text()
 
 
-def test_notes_of_a_short_session_are_made_when_asked_for(scene: Scene) -> None:
+def test_notes_of_a_short_session_are_made_on_request(scene: Scene) -> None:
     scene.turn("what is this", "a thing", 100)
     answer = scene.notes().serve(SESSION)
     assert "what is this" in answer.text
@@ -92,13 +91,15 @@ def test_notes_of_a_short_session_are_made_when_asked_for(scene: Scene) -> None:
 async def test_the_newest_notes_tell_a_new_session_where_the_last_one_stopped(
     scene: Scene,
 ) -> None:
-    keeper = scene.notes()
-    assert keeper.latest([str(scene.folder)]) is None
-    await keeper.turn_ended(scene.turn("mend the build", "half done", 11_000), str(scene.path))
-    latest = keeper.latest([str(scene.folder)])
+    session_notes = scene.notes()
+    assert session_notes.latest([str(scene.folder)]) is None
+    await session_notes.turn_ended(
+        scene.turn("fix the build", "half done", 11_000), str(scene.path)
+    )
+    latest = session_notes.latest([str(scene.folder)])
     assert latest is not None
-    assert "mend the build" in notes.where_it_stopped(latest.text)
-    assert keeper.latest([str(scene.folder)], but=SESSION) is None
+    assert "fix the build" in notes.where_it_stopped(latest.text)
+    assert session_notes.latest([str(scene.folder)], but=SESSION) is None
 
 
 @asynccontextmanager
@@ -115,7 +116,7 @@ async def a_writer(script: Script) -> AsyncIterator[tuple[NotesWriter, ScriptedM
 GOOD = notes.render([notes.NotesSection(title, f"about {title}") for title, _ in notes.SECTIONS])
 
 
-async def test_with_a_model_its_notes_are_kept_within_their_shape(scene: Scene) -> None:
+async def test_the_models_notes_are_written_if_they_have_the_right_shape(scene: Scene) -> None:
     turn = scene.turn("the password is Hunter2-x9!kQ", "noted", 11_000)
     async with a_writer([says(GOOD)]) as (writer, model):
         await scene.notes(writer).turn_ended(turn, str(scene.path))
@@ -129,15 +130,15 @@ async def test_with_a_model_its_notes_are_kept_within_their_shape(scene: Scene) 
     [says("I could not do it."), says(GOOD, stop_reason="max_tokens"), Status(400), Status(529)],
     ids=["no notes", "cut", "refused", "overloaded"],
 )
-async def test_without_a_usable_answer_the_excerpts_stand_in(scene: Scene, reply: object) -> None:
-    turn = scene.turn("mend the build", "half done", 11_000)
+async def test_without_a_usable_answer_excerpts_are_written(scene: Scene, reply: object) -> None:
+    turn = scene.turn("fix the build", "half done", 11_000)
     async with a_writer(lambda _: reply) as (writer, _):  # type: ignore[arg-type,return-value]
         await scene.notes(writer).turn_ended(turn, str(scene.path))
     assert "without a model" in scene.summary.read_text()
-    assert "mend the build" in scene.summary.read_text()
+    assert "fix the build" in scene.summary.read_text()
 
 
-async def test_a_persons_own_template_and_wishes_are_used(scene: Scene, home: Path) -> None:
+async def test_the_users_own_template_and_prompt_are_used(scene: Scene, home: Path) -> None:
     folder = home / ".claude/session-memory/config"
     folder.mkdir(parents=True)
     (folder / "template.md").write_text("# Decisions\n# Open\n")
@@ -149,14 +150,14 @@ async def test_a_persons_own_template_and_wishes_are_used(scene: Scene, home: Pa
     assert "Write in German." in str(model.requests[0].body)
 
 
-async def test_two_wishes_at_once_are_two_runs_one_after_the_other(scene: Scene) -> None:
+async def test_concurrent_requests_are_two_runs_in_sequence(scene: Scene) -> None:
     scene.turn("go", "gone", 11_000)
     async with a_writer([says(GOOD), says(GOOD), says(GOOD)]) as (writer, model):
-        keeper = scene.notes(writer)
+        session_notes = scene.notes(writer)
         with anyio.fail_after(60):
             async with anyio.create_task_group() as tasks:
                 for _ in range(5):
-                    tasks.start_soon(keeper.freshen, SESSION, str(scene.path), "/p")
+                    tasks.start_soon(session_notes.freshen, SESSION, str(scene.path), "/p")
     assert len(model.requests) == 2
 
 
@@ -175,22 +176,14 @@ def test_a_checkpoint_is_kept_until_it_is_removed(scene: Scene) -> None:
             kept.save("/home/dev/app", bad, "x")
 
 
-def test_projects_of_one_slug_have_checkpoints_of_their_own_and_still_read_the_old_ones(
-    scene: Scene,
-) -> None:
+def test_projects_of_one_slug_have_their_own_checkpoints(scene: Scene) -> None:
     kept = Checkpoints(scene.places)
     one, other = "/home/dev/my.app", "/home/dev/my-app"
-    shared = Path(scene.places.state_dir, "checkpoints", paths.slug(one))
-    shared.mkdir(parents=True)
-    (shared / "old.md").write_text("from before")
-    assert [kept.get(root, "old")[1] for root in (one, other)] == ["from before"] * 2
-    kept.save(one, "old", "mine")
-    kept.save(one, "new", "mine too")
-    assert (kept.get(one, "old")[1], kept.get(other, "old")[1]) == ("mine", "from before")
-    assert {checkpoint.name for checkpoint in kept.list(one)} == {"old", "new"}
-    assert [checkpoint.name for checkpoint in kept.list(other)] == ["old"]
-    kept.remove(one, "new")
+    kept.save(one, "start", "mine")
+    kept.save(other, "start", "theirs")
+    assert (kept.get(one, "start")[1], kept.get(other, "start")[1]) == ("mine", "theirs")
+    kept.remove(one, "start")
+    assert kept.list(one) == []
+    assert [checkpoint.name for checkpoint in kept.list(other)] == ["start"]
     with pytest.raises(NotFound):
-        kept.remove(other, "new")
-    kept.remove(one, "old")
-    assert kept.get(one, "old")[1] == "from before"
+        kept.remove(one, "start")

@@ -1,4 +1,4 @@
-"""Patterns of rules, held against git itself and against patterns that would never end."""
+"""Patterns of rules, compared with git itself, and patterns that would never finish."""
 
 import os
 import re
@@ -66,10 +66,10 @@ def ignored_by_git(folder: Path, patterns: list[str]) -> set[str]:
     return set(os.fsdecode(done.stdout).split("\0")) - {""}
 
 
-def test_patterns_mean_what_git_means(tmp_path: Path) -> None:
+def test_patterns_match_what_git_matches(tmp_path: Path) -> None:
     for patterns in PATTERNS:
-        meant = {file for file in FILES if Globs(patterns).match(file)}
-        assert meant == ignored_by_git(tmp_path, patterns), patterns
+        matched = {file for file in FILES if Globs(patterns).match(file)}
+        assert matched == ignored_by_git(tmp_path, patterns), patterns
 
 
 def test_braces_and_a_leading_dot_are_understood() -> None:
@@ -80,7 +80,7 @@ def test_braces_and_a_leading_dot_are_understood() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["!", "a\\", "[z-a]", "/", "//", "", " ", "#"])
-def test_a_pattern_that_git_could_not_read_means_nothing(pattern: str) -> None:
+def test_a_pattern_that_git_cannot_parse_matches_nothing(pattern: str) -> None:
     assert not Globs([pattern]).match("a")
     assert Globs([pattern, "a"]).match("a")
 
@@ -96,7 +96,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize(("patterns", "path"), HOSTILE)
 @pytest.mark.timeout(10)
-def test_a_pattern_that_would_never_end_is_refused(patterns: list[str], path: str) -> None:
+def test_a_pattern_that_would_never_finish_is_refused(patterns: list[str], path: str) -> None:
     with pytest.raises(TooInvolved):
         Globs(patterns).match(path)
 
@@ -126,18 +126,16 @@ SIGNS = "ab-[]^&~|!\\"
     st.sampled_from(["[", "[^", "[]", "[^]"]),
     st.lists(st.sampled_from(["a", "b", "-", "[", "^", "&", "~", "|", "!", "\\\\"]), max_size=8),
 )
-def test_a_set_means_the_same_without_the_signs_that_python_warns_of(
-    start: str, members: list[str]
-) -> None:
+def test_an_escaped_set_matches_the_same_characters(start: str, members: list[str]) -> None:
     text = f"{start}{''.join(members)}]"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
-        before = meant_by(text)
-    assert meant_by(escaped_set(text)) == before
+        before = matched_by(text)
+    assert matched_by(escaped_set(text)) == before
 
 
-def meant_by(regex: str) -> list[str] | None:
-    """The signs that fit, or None where it is no regular expression."""
+def matched_by(regex: str) -> list[str] | None:
+    """The signs that match; None if it is not a regular expression."""
     try:
         return [sign for sign in SIGNS if re.fullmatch(regex, sign)]
     except re.error:

@@ -1,8 +1,8 @@
-"""What a session is told about its memory: eight parts, in this order.
+"""The guidance on memory that a session starts with: eight parts, in this order.
 
 What it is, remember and forget, the four types, what not to save, how to save, when to look, verify
-before trust, memory against plans and tasks. Nothing here depends on the day, so that a prompt that
-holds it stays cached; limits and names are taken from the modules that keep them.
+before trust, memory versus plans and tasks. Nothing here depends on the day, so that a prompt with
+it stays cached; limits and names come from the modules that define them.
 """
 
 from typing import Final
@@ -62,7 +62,7 @@ A background service adds, merges and corrects files too, so read a file again b
 it."""
 
 IT_EXISTS: Final = """\
-The folder exists: write into it at once, without looking whether it is there or making it."""
+The folder exists: write into it at once, without checking whether it is there or creating it."""
 
 FOR_THE_TEAM: Final = """\
 shared with the team. Conventions, state and references of the whole project belong here; what \

@@ -1,12 +1,12 @@
-"""One instruction file taken apart: what of it is served, and which files it imports.
+"""Parses one instruction file: which of its text is served, and which files it imports.
 
 Rules:
 - A comment that begins a line is for people and is not served. One that is never closed is text.
-- Code is never touched and never read for imports: fenced blocks (closed or not), blocks indented
-  by four, spans between equal runs of backticks.
-- `@path` imports a file where it begins a word. The path ends at white space; punctuation that ends
-  a sentence or closes a bracket is not part of it, nor is a `#fragment`. Whether the path is a file
-  is not decided here: a name that is none stays what it is, text.
+- Code is never changed and never searched for imports: fenced blocks (closed or not), blocks
+  indented by four, spans between equal runs of backticks.
+- `@path` imports a file if it begins a word. The path ends at white space; punctuation that ends a
+  sentence or closes a bracket is not part of it, nor is a `#fragment`. Whether the path is a file
+  is not decided here: if it is not, it stays text.
 - A header may name `paths`, the files that a rule is for: a list, `[a, b]`, or `a, b`.
 - All of it is one pass over the text. It comes with a repository and may be hostile.
 """
@@ -35,7 +35,7 @@ _AFTER_A_PATH: Final = ".,;:!?)]}>\"'*"
 
 
 class InstructionDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """A file as it is served; `globs` is None when its header does not limit it to some files."""
+    """A file as it is served; `globs` is None if its header does not limit it to some files."""
 
     header: str = ""
     body: str = ""
@@ -53,8 +53,8 @@ class _Line(msgspec.Struct, frozen=True):
     is_code: bool = False
 
 
-def taken_apart(text: str) -> InstructionDocument:
-    """Any text at all; never raises."""
+def parse_instructions(text: str) -> InstructionDocument:
+    """Accepts any text; never raises."""
     clean = strip_invisible(text).replace("\r\n", "\n")
     parts = headers.sections(clean)
     body = parts.rest if parts.block is None else parts.rest.partition("\n")[2]
@@ -87,9 +87,9 @@ def _without_comments(lines: list[str]) -> Iterator[_Line]:
 
 
 def _past_comments(line: str, *, in_comment: bool, is_last: bool) -> tuple[int, bool]:
-    """Where the text of a line begins after its leading comments, or that one goes on below.
+    """Where the text of a line begins after its leading comments, and whether one continues below.
 
-    Nothing ends a comment that begins on the last line with an end.
+    `is_last`: no later line ends a comment, so one that begins here is text.
     """
     here = 0
     while True:
@@ -108,7 +108,7 @@ def _past_comments(line: str, *, in_comment: bool, is_last: bool) -> tuple[int, 
 
 
 class _Code:
-    """Tells line by line what lies in a block of code."""
+    """Decides line by line what is in a block of code."""
 
     def __init__(self) -> None:
         self._fence = ""
@@ -116,7 +116,7 @@ class _Code:
         self._may_indent = True
 
     def holds(self, line: str) -> bool:
-        """Whether this next line is code; the fences themselves are."""
+        """Whether the next line is code; the fences themselves are."""
         if self._fence:
             end = _FENCE_END.match(line)
             if end is not None and end[1].startswith(self._fence):
@@ -136,7 +136,7 @@ class _Code:
             self._in_list = True
         elif self._may_indent and line[0] not in " \t":
             self._in_list = False
-        # Below a paragraph an indented line goes on with it; in a list, it belongs to an item.
+        # After a paragraph an indented line continues it; in a list, it belongs to an item.
         self._may_indent = is_indented and self._may_indent and not self._in_list
         return self._may_indent
 
@@ -152,7 +152,7 @@ def _imports(lines: Iterable[_Line]) -> tuple[str, ...]:
 
 
 def _paragraphs(lines: Iterable[_Line]) -> Iterator[str]:
-    """Runs of lines that a span of code may reach over."""
+    """Runs of lines that a code span may cross."""
     run: list[str] = []
     for line in lines:
         if not line.is_code and line.text.strip():
@@ -164,7 +164,7 @@ def _paragraphs(lines: Iterable[_Line]) -> Iterator[str]:
 
 
 def _without_spans(paragraph: str) -> str:
-    """The paragraph with a backtick in place of each span, so that no word begins after one."""
+    """The paragraph with a backtick in place of each code span, so that no word begins after it."""
     runs = [(run.start(), run.end()) for run in _BACKTICKS.finditer(paragraph)]
     ends: dict[int, int] = {}
     next_of_its_length: list[int | None] = []

@@ -3,20 +3,20 @@
 Rules:
 - First the machine's CLAUDE.md, then the user's, then those of the project: in every directory from
   the root of the disk down to the working directory `CLAUDE.md` and `.claude/CLAUDE.md`, and after
-  all of these the `CLAUDE.local.md` of each. Nearer comes later and so weighs more. With a `path`,
-  the directories between go on down to that file. Then rules: the machine's, the user's, and those
-  of the directories; one with `paths` only where they mean that file.
-- A worktree inside its own repository has that repository's files already; they are not read again
-  on the way through, but for CLAUDE.local.md, which no worktree has.
-- An import follows its importer, five levels deep at most. A file is served once, so a cycle ends.
-- A repository must not reach out of itself. What its files import, or are links to, must really lie
-  in the working tree, or beneath what the user approved; else it is not read, only listed. Links
-  are resolved before that is decided, and what is read is the path that came out. The machine's and
+  all of these the `CLAUDE.local.md` of each. Nearer files come later and so weigh more. With a
+  `path`, the directories continue down to that file. Then rules: the machine's, the user's, and
+  those of the directories; one with `paths` only if they match that file.
+- A worktree inside its own repository already has that repository's files; they are not read again
+  on the way down, except CLAUDE.local.md, which no worktree has.
+- An import follows its importer, at most five levels deep. A file is served once, so a cycle ends.
+- A repository must not reach outside itself. What its files import or link to must be in the
+  working tree or inside what the user approved; otherwise it is not read, only listed. Links are
+  resolved before that is decided, and the resolved path is the one that is read. The machine's and
   the user's files may import anything, but what they import from the working tree may not.
-- The working tree is the nearest repository's, else the working directory. A repository that holds
-  the whole home does not count: a downloaded folder in it must not reach the rest.
+- The working tree is that of the nearest repository, or else the working directory. A repository
+  that contains the whole home does not count: a downloaded folder in it must not reach the rest.
 - `claudeMdExcludes` leaves files out by absolute path, never the machine's.
-- Nothing but regular text files is read, each to 1 MiB. One over 40,000 characters is flagged.
+- Only regular text files of at most 1 MiB are read. One over 40,000 characters is flagged.
 """
 
 import posixpath
@@ -47,13 +47,13 @@ InstructionKind = Literal["managed", "user", "project", "local", "rule"]
 
 
 class InstructionFiles(FileSystem, Protocol):
-    """The file system for instructions; no answer is ever an exception."""
+    """The file system for instructions; no method raises."""
 
     def names_in(self, folder: str) -> Sequence[str]:
-        """The names in a folder in a fixed order; none where it cannot be listed."""
+        """The names in a folder in a fixed order; empty if it cannot be listed."""
 
     def document(self, path: str) -> InstructionDocument | None:
-        """A regular text file taken apart; None if it is absent, no text, unreadable or longer."""
+        """A parsed text file; None if it is missing, unreadable, too long or not regular text."""
 
 
 class Instruction(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,20 +73,20 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
-class Standpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a session stands: all paths are real ones, `way` leads from the root downwards.
+class SessionLocation(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a session is; all paths are real ones, and `folders` leads from the root downwards.
 
-    `tree` is the working tree, `main` that of the repository's first one, `file` what the session
-    is about to work on.
+    `tree` is the working tree, `main` that of the repository's main worktree, `file` what the
+    session is about to work on.
     """
 
     tree: str
     main: str
-    way: tuple[str, ...]
+    folders: tuple[str, ...]
     file: str | None = None
 
     def repeats(self, directory: str) -> bool:
-        """Whether the directory holds another version of what is checked out at `tree`."""
+        """Whether the directory has another version of what is checked out at `tree`."""
         return is_inside(directory, self.main) and not is_inside(directory, self.tree)
 
 
@@ -99,9 +99,9 @@ def load(
     excludes: Sequence[str] = (),
     approved: frozenset[str] = frozenset(),
 ) -> Loaded:
-    """Everything for a session in `cwd`; InvalidInput for a `path` that is none."""
-    here = standpoint(cwd, files, places, path)
-    loader = _Loader(files, places, here, excludes, approved)
+    """Everything for a session in `cwd`; InvalidInput if `path` is not a path."""
+    location = session_location(cwd, files, places, path)
+    loader = _Loader(files, places, location, excludes, approved)
     loader.run()
     return Loaded(
         instructions=tuple(loader.found),
@@ -110,28 +110,30 @@ def load(
     )
 
 
-def standpoint(cwd: str, files: FileSystem, places: Places, path: str | None) -> Standpoint:
+def session_location(
+    cwd: str, files: FileSystem, places: Places, path: str | None
+) -> SessionLocation:
     start = files.real_path(cwd)
     home = files.real_path(places.home)
     trees = (one for one in upward(start) if root_at(one, files) is not None)
     tree = next((one for one in trees if not is_inside(home, one)), start)
-    way = [*upward(start)][::-1]
+    folders = [*upward(start)][::-1]
     file = None
     if path is not None:
-        file = _file_named(path, start, files, places)
+        file = _named_file(path, start, files, places)
         folder = file if files.is_dir(file) else posixpath.dirname(file)
-        further = [one for one in upward(folder) if is_inside(one, tree) and one not in way]
-        way += further[::-1]
+        further = [one for one in upward(folder) if is_inside(one, tree) and one not in folders]
+        folders += further[::-1]
     main = root_at(tree, files) or tree
-    return Standpoint(tree=tree, main=main, way=tuple(way), file=file)
+    return SessionLocation(tree=tree, main=main, folders=tuple(folders), file=file)
 
 
 def is_inside(path: str, folder: str) -> bool:
     return path == folder or path.startswith(posixpath.join(folder, ""))
 
 
-def _file_named(path: str, cwd: str, files: FileSystem, places: Places) -> str:
-    """The file by its real folder and its own name: a link is meant itself, not its target."""
+def _named_file(path: str, cwd: str, files: FileSystem, places: Places) -> str:
+    """The file by its real folder and its own name: a link means itself, not its target."""
     full = posixpath.normpath(posixpath.join(cwd, expand_home(path, places.home)))
     if not path_is_usable(full):
         raise InvalidInput("path must be the path of a file")
@@ -140,10 +142,10 @@ def _file_named(path: str, cwd: str, files: FileSystem, places: Places) -> str:
 
 
 class _Origin(msgspec.Struct, frozen=True, kw_only=True):
-    """On whose word files are read.
+    """What made us read a file, and what it may therefore reach.
 
-    With `within`, only from there or from the working tree; `rules_of` is the folder that the
-    `paths` of a rule are relative to.
+    With `within`, only that folder and the working tree; `rules_of` is the folder that the `paths`
+    of a rule are relative to.
     """
 
     kind: InstructionKind
@@ -157,19 +159,19 @@ class _Loader:
         self,
         files: InstructionFiles,
         places: Places,
-        here: Standpoint,
+        location: SessionLocation,
         excludes: Sequence[str],
         approved: frozenset[str],
     ) -> None:
         self._files = files
         self._places = places
-        self._here = here
+        self._location = location
         self._approved = approved
         self._served: set[str] = set()
         self._entered: set[str] = set()
         self._characters = 0
         self.found: list[Instruction] = []
-        # Dicts for their order: a path or a warning is told once.
+        # Dicts as ordered sets: each path or warning is listed once.
         self.needs_approval: dict[str, None] = {}
         self.warnings: dict[str, None] = {}
         try:
@@ -179,23 +181,23 @@ class _Loader:
             self._warn(EXCLUDES_IGNORED)
 
     def run(self) -> None:
-        places, here = self._places, self._here
+        places, location = self._places, self._location
         managed = _Origin(kind="managed", can_be_excluded=False)
         self._take(places.managed_instructions_file, managed)
         self._take(f"{places.claude_dir}/CLAUDE.md", _Origin(kind="user"))
-        for folder in here.way:
-            if not here.repeats(folder):
+        for folder in location.folders:
+            if not location.repeats(folder):
                 origin = _Origin(kind="project", within=folder)
                 self._take(posixpath.join(folder, "CLAUDE.md"), origin)
                 self._take(posixpath.join(folder, ".claude/CLAUDE.md"), origin)
-        for folder in here.way:
+        for folder in location.folders:
             local = posixpath.join(folder, "CLAUDE.local.md")
             self._take(local, _Origin(kind="local", within=folder))
-        managed = _Origin(kind="rule", rules_of=here.tree, can_be_excluded=False)
+        managed = _Origin(kind="rule", rules_of=location.tree, can_be_excluded=False)
         self._take_rules(places.managed_rules_dir, managed)
-        self._take_rules(f"{places.claude_dir}/rules", _Origin(kind="rule", rules_of=here.tree))
-        for folder in here.way:
-            if not here.repeats(folder):
+        self._take_rules(f"{places.claude_dir}/rules", _Origin(kind="rule", rules_of=location.tree))
+        for folder in location.folders:
+            if not location.repeats(folder):
                 origin = _Origin(kind="rule", within=folder, rules_of=folder)
                 self._take_rules(posixpath.join(folder, ".claude/rules"), origin)
 
@@ -207,7 +209,7 @@ class _Loader:
         if not levels or not self._files.is_dir(folder) or len(self._entered) >= RULES_LIMIT:
             return
         real = self._files.real_path(folder)
-        if real in self._entered or not self._may_read(folder, real, origin):
+        if real in self._entered or not self._may_be_read(folder, real, origin):
             return
         self._entered.add(real)
         for name in self._files.names_in(real):
@@ -218,18 +220,19 @@ class _Loader:
                 yield from self._rule_files(path, origin, levels - 1)
 
     def _take(self, path: str, origin: _Origin, level: int = 0) -> None:
-        """Serves one file and what it imports, if it is there, new, wanted and allowed."""
+        """Serves one file and what it imports, if it exists, is new, wanted and allowed."""
         if not self._files.is_file(path):
             return
         real = self._files.real_path(path)
         if real in self._served or self._is_excluded(path, real, origin):
             return
-        if not self._may_read(path, real, origin) or self._is_full():
+        if not self._may_be_read(path, real, origin) or self._is_full():
             return
         document = self._files.document(real)
         name = real if level else path
         if document is None:
-            self._warn(f"{name} is left out: no text file of at most {READ_LIMIT_BYTES:,} bytes")
+            limit = f"{READ_LIMIT_BYTES:,} bytes"
+            self._warn(f"{name} is left out: it is not a text file of at most {limit}")
         elif self._is_wanted(name, document, origin):
             self._served.add(real)
             self._serve(name, document, origin)
@@ -239,8 +242,8 @@ class _Loader:
     def _take_imports(
         self, path: str, real: str, document: InstructionDocument, origin: _Origin, level: int
     ) -> None:
-        from_repository = level > 0 and is_inside(real, self._here.tree)
-        within = self._here.tree if origin.within is not None or from_repository else None
+        from_repository = level > 0 and is_inside(real, self._location.tree)
+        within = self._location.tree if origin.within is not None or from_repository else None
         onward = structs.replace(origin, within=within, rules_of="")
         for mention in document.imports:
             named = expand_home(mention, self._places.home)
@@ -260,10 +263,10 @@ class _Loader:
             self._characters += len(text)
 
     def _is_wanted(self, path: str, document: InstructionDocument, origin: _Origin) -> bool:
-        """Whether a rule is for the file at hand; everything else always is wanted."""
+        """Whether a rule applies to the current file; everything else always does."""
         if not origin.rules_of or document.globs is None:
             return True
-        file, folder = self._here.file, posixpath.join(origin.rules_of, "")
+        file, folder = self._location.file, posixpath.join(origin.rules_of, "")
         if file is None or not file.startswith(folder):
             return False
         try:
@@ -281,16 +284,16 @@ class _Loader:
             self._warn(EXCLUDES_IGNORED)
             return False
 
-    def _may_read(self, path: str, real: str, origin: _Origin) -> bool:
-        """Whether it lies where its origin may reach; if not, the user is to be asked."""
+    def _may_be_read(self, path: str, real: str, origin: _Origin) -> bool:
+        """Whether its origin may reach it; if not, it is listed as needing approval."""
         if origin.within is None:
             return True
-        if is_inside(real, self._here.tree) or is_inside(real, origin.within):
+        if is_inside(real, self._location.tree) or is_inside(real, origin.within):
             return True
         if not self._approved.isdisjoint(upward(real)):
             return True
         self.needs_approval[real] = None
-        self._warn(f"{path} leads out of the project, to {real}: left out until it is approved")
+        self._warn(f"{path} leads outside the project, to {real}: left out until approved")
         return False
 
     def _is_full(self) -> bool:

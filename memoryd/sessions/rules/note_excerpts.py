@@ -1,7 +1,7 @@
-"""Session notes without a model: excerpts of what was said and done, and honest about it.
+"""Session notes without a model: excerpts of what was said and done, marked as such.
 
-Nothing here understands anything. What a person asked, which files and functions were touched,
-which commands ran, what failed and what came after it: all of it is copied, cut and put in place.
+Nothing here understands the text. What a person asked, which files and functions were touched,
+which commands ran, what failed and what followed is copied, cut and put into its section.
 """
 
 import re
@@ -17,7 +17,7 @@ PREFACE: Final = (
     "read from what was said._"
 )
 NOT_WITHOUT_A_MODEL: Final = "_Only a model can write this section._"
-NOTHING_SEEN: Final = "_Nothing of this was seen._"
+NOTHING_SEEN: Final = "_Nothing for this section was seen._"
 PROMPT_CHARACTERS: Final = 600
 ANSWER_CHARACTERS: Final = 1200
 LINE_CHARACTERS: Final = 160
@@ -29,7 +29,7 @@ _FUNCTION = re.compile(
 
 
 def extracted(turns: Sequence[Turn], template_text: str = "") -> str:
-    """The notes of a session from its living turns, oldest first."""
+    """The notes of a session from its turns, oldest first, without those on dead branches."""
     found = {
         "Session Title": _title(turns),
         "Current State": _state(turns),
@@ -103,7 +103,7 @@ def _commands(turns: Sequence[Turn]) -> str:
 
 
 def _errors(turns: Sequence[Turn]) -> str:
-    """What failed, each with the next thing that was said or done about it."""
+    """What failed or was interrupted, with what the person said next."""
     lines: list[str] = []
     for turn, after in zip(turns, [*turns[1:], None], strict=True):
         calls = {call.tool_use_id: call for call in turn.tool_calls}

@@ -1,11 +1,11 @@
-"""Session notes as a text: when they are due, their ten sections, and their limits.
+"""Session notes as text: when they are due, their ten sections, and their limits.
 
 - Due when the context of a session first reaches 10,000 tokens, then whenever it has grown by 5,000
   and either three tool calls happened or the last answer asked for no tool. A compaction makes the
   context small again: growth counts from there.
-- A section has at most 2,000 tokens, all of them 12,000. Over that the least important gives way
-  first, its oldest lines first, and says how many lines went.
-- A person's own template replaces the ten sections; whatever `# Headings` it has are the sections.
+- A section has at most 2,000 tokens, all of them 12,000. Over that the least important is cut
+  first, oldest lines first, and says how many lines were left out.
+- The user's own template replaces the ten sections; its `# Headings` are the sections.
 """
 
 import re
@@ -19,7 +19,7 @@ GROWTH_TOKENS: Final = 5_000
 TOOL_CALLS: Final = 3
 SECTION_TOKENS: Final = 2_000
 TOTAL_TOKENS: Final = 12_000
-CHARACTERS_A_TOKEN: Final = 4
+CHARACTERS_PER_TOKEN: Final = 4
 
 SECTIONS: Final = (
     ("Session Title", "A few words that tell this session from all others."),
@@ -27,13 +27,13 @@ SECTIONS: Final = (
     ("Task specification", "What the person asked for, and every decision about it."),
     ("Files and Functions", "Which files matter, what is in them, and why they matter."),
     ("Workflow", "Which commands are run, in which order, and how to read what they say."),
-    ("Errors & Corrections", "What went wrong, how it was mended, what not to try again."),
+    ("Errors & Corrections", "What went wrong, how it was fixed, what not to try again."),
     ("Codebase and System Documentation", "How the parts work together."),
     ("Learnings", "What worked well, what did not, and what to avoid."),
     ("Key results", "Answers, tables or texts that the person asked for, word for word."),
     ("Worklog", "Step by step what was done, one short line each."),
 )
-# Who gives way first when the whole is too long.
+# Which section is cut first if the whole is too long.
 LEAST_IMPORTANT_FIRST: Final = (
     "Worklog",
     "Codebase and System Documentation",
@@ -68,7 +68,7 @@ class NotesSection(msgspec.Struct, frozen=True):
 def notes_are_due(progress: NotesProgress) -> bool:
     if progress.noted_tokens is None:
         return progress.context_tokens >= FIRST_TOKENS
-    # After a compaction the context is smaller than what was noted: growth begins at nought.
+    # After a compaction the context is smaller than at the last notes: growth counts from zero.
     base = progress.noted_tokens if progress.context_tokens >= progress.noted_tokens else 0
     if progress.context_tokens - base < GROWTH_TOKENS:
         return False
@@ -86,7 +86,7 @@ def titles_of(text: str) -> tuple[str, ...]:
 
 
 def sections_of(text: str) -> list[NotesSection]:
-    """The text by its headings; what stands before the first one is left out."""
+    """The text by its headings; what precedes the first one is left out."""
     pieces = _HEADING.split(text)
     return [
         NotesSection(title, body.strip())
@@ -95,7 +95,7 @@ def sections_of(text: str) -> list[NotesSection]:
 
 
 def has_shape_of(text: str, template_text: str) -> bool:
-    """Whether every section of the template is there, in its order, and none is new."""
+    """Whether it has exactly the template's sections, in the same order."""
     return titles_of(text) == titles_of(template_text)
 
 
@@ -108,16 +108,16 @@ def render(sections: Sequence[NotesSection], preface: str = "") -> str:
 
 
 def tokens_in(text: str) -> int:
-    """An estimate that is good enough for a limit: four characters are a token."""
-    return -(-len(text) // CHARACTERS_A_TOKEN)
+    """An estimate that is good enough for a limit: four characters per token."""
+    return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
 def cut_section(section: NotesSection, limit_tokens: int) -> NotesSection:
-    """At most so many tokens: the oldest lines go, the newest stay."""
+    """Cuts the section to so many tokens: the newest lines stay."""
     if tokens_in(section.text) <= limit_tokens:
         return section
     lines = section.text.split("\n")
-    room = limit_tokens * CHARACTERS_A_TOKEN - 40
+    room = limit_tokens * CHARACTERS_PER_TOKEN - 40
     kept: list[str] = []
     for line in reversed(lines):
         if len(line) + 1 > room:
@@ -131,7 +131,7 @@ def cut_section(section: NotesSection, limit_tokens: int) -> NotesSection:
 
 
 def fit(sections: Sequence[NotesSection], limit_tokens: int) -> list[NotesSection]:
-    """All together within the limit, the least important giving way first."""
+    """Cuts sections until all fit into the limit, the least important first."""
     fitted = list(sections)
     order = {title: place for place, title in enumerate(LEAST_IMPORTANT_FIRST)}
     places = sorted(range(len(fitted)), key=lambda at: order.get(fitted[at].title, len(order)))
@@ -144,7 +144,7 @@ def fit(sections: Sequence[NotesSection], limit_tokens: int) -> list[NotesSectio
 
 
 def where_it_stopped(text: str, limit_characters: int = 1500) -> str:
-    """The title and the state of finished notes, for whoever comes next; empty without them."""
+    """The title and the current state from the notes, for the next session; empty without them."""
     wanted = {"Session Title", "Current State"}
     found = [one for one in sections_of(text) if one.title in wanted and one.text]
     return "\n".join(one.text for one in found)[:limit_characters].strip()
