@@ -2,9 +2,6 @@
 
 import json
 import os
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -25,7 +22,6 @@ from memoryd.dreams.dream_table import DreamCause, DreamState, Summary
 from memoryd.dreams.lock import NOTHING, ConsolidateLock
 from memoryd.memories.rules import topics
 from tests.support.dream_fixtures import DAY, HOUR, NOW, Dreamland, data_of, two_of_a_kind, until
-from tests.support.running import ROOT
 
 
 @pytest.fixture
@@ -319,60 +315,6 @@ async def test_a_frozen_dream_that_lost_the_lock_applies_nothing(
     assert successor is not None
     assert successor.is_ours()
     successor.roll_back()
-
-
-FREEZER = """
-import os, signal, sys
-from pathlib import Path
-import anyio
-from tests.support.dream_fixtures import Dreamland
-
-def freeze():
-    os.kill(os.getpid(), signal.SIGSTOP)
-
-async def dream():
-    home, now = Path(sys.argv[1]), float(sys.argv[2])
-    land = Dreamland(home, now=now, state_home="frozen/state", similarity=freeze)
-    async with land.awake():
-        one = await land.dream()
-    print(one.state, one.reason, sep=": ")
-
-anyio.run(dream)
-"""
-
-
-def frozen_dreamer(home: Path, now: float) -> "subprocess.Popen[str]":
-    """A process that stands still in the middle of its dream."""
-    env = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'client'}"}
-    command = [sys.executable, "-c", FREEZER, str(home), str(now)]
-    process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
-    assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
-    return process
-
-
-async def test_a_process_that_was_frozen_for_an_hour_wakes_and_stops(home: Path) -> None:
-    land = Dreamland(home, now=time.time())
-    two_of_a_kind(land)
-    frozen = frozen_dreamer(home, land.now)
-    land.now = time.time()
-    try:
-        assert land.lock.read_text() == str(frozen.pid)
-        async with land.awake():
-            with pytest.raises(Refused, match="another dream is running"):
-                await land.dream()
-            land.pass_time(61 * 60)
-            assert (await land.dream()).state == "done"
-        after, stamp = land.tree(), land.lock.stat().st_mtime
-        frozen.send_signal(signal.SIGCONT)
-        said, _ = await anyio.to_thread.run_sync(lambda: frozen.communicate(timeout=120))
-    finally:
-        frozen.kill()
-        frozen.wait()
-    last = said.splitlines()[-1]
-    assert last == "failed: another dream took over while this one was held up"
-    assert (land.tree(), land.lock.read_text()) == (after, str(os.getpid()))
-    assert land.lock.stat().st_mtime == stamp == land.now
-    land.state.close()
 
 
 async def test_one_that_loses_the_lock_half_way_takes_everything_back(

@@ -14,6 +14,7 @@ from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.memories.versions import Versions
 from memoryd.system.database import Database
+from tests.support.times import NOW
 
 DAY = 86_400.0
 
@@ -22,7 +23,7 @@ class World:
     """A store with a clock of its own."""
 
     def __init__(self, home: Path) -> None:
-        self.now = 1_800_000_000.0
+        self.now = NOW
         self.state = Database.open(str(home / "state.db"))
         self.history = VersionTable(self.state)
         self.store = Store(self.history, now=lambda: self.now)

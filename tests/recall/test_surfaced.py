@@ -1,25 +1,15 @@
 """What a session was given: known at once, written down behind the answer, whole after a stop."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import anyio
 import anyio.lowlevel
-import pytest
 
 from memoryd.recall.surfaced import MOST_SESSIONS, Surfaced
 from memoryd.system.database import Database
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> Iterator[Database]:
-    opened = Database.open(str(tmp_path / "state.db"))
-    yield opened
-    opened.close()
+from tests.support.times import NOW
 
 
 def surfaced(state: Database) -> Surfaced:
-    return Surfaced(state, lambda: 1_800_000_000.0)
+    return Surfaced(state, lambda: NOW)
 
 
 async def stopped(one: Surfaced) -> None:

@@ -7,7 +7,7 @@ import socket
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,13 +15,6 @@ import pytest
 from tests.support.running import COMMAND, ROOT, WAIT_SECONDS, Daemon, notifications
 from tests.support.session_script import SessionScript
 from tests.support.tailing import FOLDER, write
-
-
-@pytest.fixture
-def daemon(home: Path) -> Iterator[Daemon]:
-    made = Daemon(home)
-    yield made
-    made.end()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])

@@ -6,7 +6,6 @@ import random
 import signal
 import sqlite3
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -39,13 +38,6 @@ class Session(SessionScript):
 
     def files(self) -> dict[str, str]:
         return {path.name: path.read_text() for path in self.memory.glob("*_*.md")}
-
-
-@pytest.fixture
-def daemon(home: Path) -> Iterator[Daemon]:
-    made = Daemon(home)
-    yield made
-    made.end()
 
 
 def with_model(daemon: Daemon, model: ScriptedModel) -> Daemon:

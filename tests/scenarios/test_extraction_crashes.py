@@ -20,9 +20,6 @@ from tests.support.extraction_fixtures import Workshop, memory_text
 from tests.support.faults import before_each_call
 from tests.support.scripted_model import Call, answer_of, asks, says
 
-# A hundred and more processes each, on a machine that may be busy with other tests.
-pytestmark = pytest.mark.timeout(300)
-
 
 class DeadlyState(Database):
     """Says when a statement is about to be run."""

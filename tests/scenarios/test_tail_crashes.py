@@ -36,15 +36,7 @@ from tests.support.tailing import (
 )
 from tests.transcripts.test_recorded_sessions import ALL_FILES, ASIDE, CASES, as_scripted
 
-
-@pytest.fixture
-def daemon(home: Path) -> Iterator[Daemon]:
-    """One that lets the turns wait, so that they can be looked at."""
-    (home / ".config/memoryd").mkdir()
-    (home / ".config/memoryd/config.toml").write_text("[extraction]\nevery_turns = 1000\n")
-    made = Daemon(home)
-    yield made
-    made.end()
+pytestmark = pytest.mark.usefixtures("turns_are_held")
 
 
 def stored(home: Path) -> dict[str, tuple[str, Turn | None]]:

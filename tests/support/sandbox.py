@@ -22,9 +22,9 @@ from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.database import Database
+from tests.support.times import NOW
 
 CANARY = "the-canary-sings"
-NOW = 1_800_000_000.0
 
 
 def memory_text(body: str, name: str = "Use tabs", **fields: str) -> str:

@@ -1,11 +1,9 @@
 """Long work in threads ends when nobody waits for it any more, and what must be whole is whole."""
 
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import anyio
@@ -30,13 +28,11 @@ from memoryd.transcripts.reader import TranscriptReader
 from memoryd.transcripts.scan import sweep
 from memoryd.transcripts.sessions import Sessions
 from memoryd.transcripts.turn_table import TurnQueue
-from tests.support.running import ROOT, WAIT_SECONDS, Daemon
 from tests.support.session_script import SessionScript
 from tests.support.tailing import age, projects, write
 
 # Almost all of it is a hole, which takes no room on the disk.
 LONG_BYTES = 16 * CHUNK_BYTES
-ENDLESS_BYTES = 1 << 40
 
 Work = Callable[[], Awaitable[object]]
 
@@ -97,29 +93,6 @@ async def test_reading_a_transcript_ends_in_the_midst_of_it(
     assert scope.cancelled_caught
 
 
-def test_a_daemon_that_reads_the_endless_ends_all_the_same(home: Path) -> None:
-    long_session(home, ENDLESS_BYTES)
-    (home / ".config/memoryd").mkdir()
-    (home / ".config/memoryd/config.toml").write_text("[log]\nlevel = 'debug'\n")
-    asked = {
-        "session/show": {"session_id": "long"},
-        "session/notes": {"session_id": "long"},
-        "session/list": {"cwd": "/home/dev/work/app"},
-        "import/start": {"since": "30d", "dry_run": True},
-    }
-    daemon = Daemon(home).start()
-    with ExitStack() as stack:
-        stack.callback(daemon.end)
-        for method, params in asked.items():
-            peer = stack.enter_context(daemon.peer())
-            peer.send({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-        with daemon.peer() as other:
-            while not asked.keys() <= {line.get("method") for line in daemon.lines()}:
-                other.call("ping")
-        assert daemon.stop() == 0
-        assert not Path(daemon.socket).exists()
-
-
 async def test_a_child_ends_with_whoever_waits_for_it() -> None:
     with anyio.CancelScope() as scope:
 
@@ -173,19 +146,3 @@ async def test_what_goes_to_the_end_is_stopped_only_after_it() -> None:
 def test_outside_of_worker_threads_nothing_is_stopped() -> None:
     stop_if_cancelled()
     assert list(while_wanted("ab")) == ["a", "b"]
-
-
-def test_a_thread_that_hears_nobody_does_not_keep_the_process() -> None:
-    program = (
-        "import sys, threading; from memoryd.daemon.shutdown import leave_after\n"
-        "leave_after(0.01); threading.Thread(target=threading.Event().wait).start()"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        timeout=WAIT_SECONDS,
-        check=False,
-    )
-    assert done.returncode == 0
-    assert b"stop-forced" in done.stdout

@@ -17,6 +17,7 @@ from memoryd.memories.version_table import VersionTable
 from memoryd.system import landlock
 from memoryd.system.database import Database
 from memoryd.system.landlock import Fence, Fences, landlock_abi, run_fenced
+from tests.support.times import NOW
 
 needs_landlock = pytest.mark.skipif(landlock_abi() < 4, reason="this kernel has no such Landlock")
 
@@ -143,7 +144,7 @@ def test_what_the_work_returns_or_raises_comes_back(ground: Ground) -> None:
 
 def test_the_store_saves_with_history_and_index_behind_the_fence(tmp_path: Path) -> None:
     state = Database.open(str(tmp_path / "state/state.db"))
-    store = Store(VersionTable(state), now=lambda: 1_800_000_000.0)
+    store = Store(VersionTable(state), now=lambda: NOW)
     (tmp_path / "memory").mkdir()
     memory = MemoryDirectory(str(tmp_path / "memory"), "project")
     topic = Topic(name="Use tabs", description="how", type="feedback", body="Use tabs.\n" * 5000)

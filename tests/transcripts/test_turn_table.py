@@ -1,8 +1,5 @@
 """The table of turns: each once, old ones only when asked for."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import msgspec
 import pytest
 
@@ -11,14 +8,7 @@ from memoryd.system.database import Database
 from memoryd.transcripts.rules.assembler import Follower
 from memoryd.transcripts.rules.turns import Turn
 from memoryd.transcripts.turn_table import QueuedTurn, TurnQueue, root_named
-from tests.support.tailing import database, rows, session, turns
-
-
-@pytest.fixture
-def state(home: Path) -> Iterator[Database]:
-    opened = Database.open(database(home))
-    yield opened
-    opened.close()
+from tests.support.tailing import rows, session, turns
 
 
 @pytest.fixture
