@@ -19,6 +19,7 @@ from memoryd.system.database import Cell, Database
 from tests.support.extraction_fixtures import Workshop, memory_text
 from tests.support.faults import before_each_call
 from tests.support.scripted_model import Call, answer_of, asks, says
+from tests.support.thinning import stride
 
 
 class DeadlyState(Database):
@@ -86,7 +87,7 @@ def dies(home: Path, fuse: Fuse, *, in_files: bool, make: Maker = deadly) -> boo
 def test_a_death_between_any_two_steps_loses_and_doubles_nothing(
     home: Path, in_files: bool
 ) -> None:
-    for step in count(1):
+    for step in count(1, stride()):
         here = Workshop(home)
         said = f"From now on always lint module {step}, because CI is slow."
         (turn,) = here.say(said, session=f"s{step}", project=f"p{step}")
@@ -107,7 +108,7 @@ def test_a_death_between_any_two_steps_loses_and_doubles_nothing(
 def test_in_log_mode_a_death_between_any_two_steps_loses_and_doubles_nothing(
     home: Path, in_files: bool
 ) -> None:
-    for step in count(1):
+    for step in count(1, stride()):
         here = Workshop(home)
         said = f"From now on always lint module {step}, because CI is slow."
         (turn,) = here.say(said, session=f"s{step}", project=f"p{step}")
@@ -173,7 +174,7 @@ def test_with_a_model_a_death_between_any_two_steps_loses_doubles_and_forgets_no
     home: Path, in_files: bool
 ) -> None:
     calls = home / "calls"
-    for step in count(1):
+    for step in count(1, stride()):
         here = Workshop(home)
         project = f"p{step}"
         (turn,) = here.say(f"always lint module {project}", session=project, project=project)
