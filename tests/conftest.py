@@ -8,6 +8,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import hypothesis
@@ -17,6 +18,7 @@ from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.database import Database
+from tests.support.purity import is_about_rules
 from tests.support.running import environment, make_home
 from tests.support.thinning import Thinning
 from tests.support.times import NOW
@@ -30,14 +32,20 @@ os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/tmp")
 
 # A busy machine is no bug: how long an example takes is for `make bench` to say. The same tree
 # gets the same examples, so that what passed once passes again; `make fuzz` looks for new ones.
-hypothesis.settings.register_profile("house", deadline=None, derandomize=True)
-hypothesis.settings.register_profile("quick", deadline=None, derandomize=True, max_examples=20)
-hypothesis.settings.register_profile("fuzz", deadline=None, max_examples=1000, print_blob=True)
+_HOUSE = hypothesis.settings(
+    deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.register_profile("house", _HOUSE)
+hypothesis.settings.register_profile("quick", _HOUSE, max_examples=20)
+hypothesis.settings.register_profile(
+    "fuzz", _HOUSE, derandomize=False, max_examples=1000, print_blob=True
+)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 
 SCENARIOS = Path(__file__).parent / "scenarios"
 SCENARIO_SECONDS = 300
 SOAK_SECONDS = 1800
+_numbers = count()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,11 +57,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Scenarios start many processes, on a machine that may be busy: they get more time."""
+    """Marks come from where a test lies and what it imports; none is set by hand.
+
+    Scenarios start many processes, on a machine that may be busy: they get more time.
+    """
     patience = pytest.mark.timeout(SOAK_SECONDS if config.getoption("--soak") else SCENARIO_SECONDS)
+    wants_marks = bool(config.getoption("-m"))
     for item in items:
         if SCENARIOS in item.path.parents:
             item.add_marker(patience)
+        elif wants_marks and is_about_rules(item.path):
+            item.add_marker("rules")
 
 
 @pytest.fixture
@@ -64,7 +78,7 @@ def anyio_backend() -> str:
 @pytest.fixture
 def tmp_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Like pytest's own, without the test's name: sockets in it need a short path."""
-    return tmp_path_factory.mktemp("t")
+    return tmp_path_factory.mktemp(f"t{next(_numbers)}", numbered=False)
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +89,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in os.environ.keys() - wanted.keys():
         monkeypatch.delenv(name)
     for name, value in wanted.items():
-        monkeypatch.setenv(name, value)
+        if os.environ.get(name) != value:
+            monkeypatch.setenv(name, value)
     return root
 
 
