@@ -39,9 +39,9 @@ def greeting() -> str:
 def complaint_about_settings() -> tuple[str, str]:
     """What a daemon that starts now would say of its settings, with its hint; empty for nothing."""
     try:
-        from memoryd.daemon.main import look_around  # noqa: PLC0415 - loaded when it is asked for only
+        from memoryd.daemon.main import read_environment  # noqa: PLC0415 - loaded when it is asked for only
 
-        look_around(dict(os.environ), __version__)
+        read_environment(dict(os.environ), __version__)
     except ImportError as error:
         return unloadable(error), INSTALL_AGAIN
     except Exception as error:  # noqa: BLE001 - the daemon's kinds of errors are not known on this side

@@ -43,7 +43,7 @@ MENDED_BYTES: Final = 1024 * 1024
 _OUT_OF_HANDLES: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 Handler = Callable[[Params], Awaitable[object]]
-ProjectOf = Callable[[str], str]
+RootOf = Callable[[str], Awaitable[str]]
 
 log = structlog.get_logger(__name__)
 _encode = msgspec.json.Encoder().encode
@@ -51,10 +51,10 @@ _decode_request = msgspec.json.Decoder(Request).decode
 
 
 class Server:
-    def __init__(self, handle: Handler, hub: Subscriptions, project_of: ProjectOf) -> None:
+    def __init__(self, handle: Handler, subscriptions: Subscriptions, root_of: RootOf) -> None:
         self._handle = handle
-        self._hub = hub
-        self._project_of = project_of
+        self._subscriptions = subscriptions
+        self._root_of = root_of
         self._answering = 0
         self._is_idle = anyio.Event()
         self._is_idle.set()
@@ -75,7 +75,7 @@ class Server:
     async def drain(self) -> None:
         """Returns when no request is being answered and every subscriber has its events."""
         await self._is_idle.wait()
-        await self._hub.drain()
+        await self._subscriptions.drain()
 
     async def _welcome(self, stream: SocketStream) -> None:
         async with stream:
@@ -142,14 +142,14 @@ class Server:
     async def _result(self, request: Request, connection: "Connection") -> object:
         params = protocol.params_of(request)
         if isinstance(params, protocol.SubscribeParams):
-            project = self._project_of(params.cwd) if params.cwd else None
+            project = await self._root_of(params.cwd) if params.cwd else None
             kinds = None if params.kinds is None else frozenset(params.kinds)
-            connection.follow(self._hub.subscribe(kinds, project))
+            connection.follow(self._subscriptions.subscribe(kinds, project))
             return {"subscribed": True}
         return await self._handle(params)
 
     def leave(self, subscription: Subscription) -> None:
-        self._hub.leave(subscription)
+        self._subscriptions.leave(subscription)
 
 
 class Connection:

@@ -61,6 +61,7 @@ class ImportFinished(Event, frozen=True, kw_only=True, tag="import/finished"):
     files_total: int
     turns: int
     complete: bool
+    ms: int = 0
 
 
 class ExtractionFinished(Event, frozen=True, kw_only=True, tag="extraction/finished"):
@@ -73,6 +74,13 @@ class ExtractionFinished(Event, frozen=True, kw_only=True, tag="extraction/finis
     tokens: int
     usd: float
     ms: int
+    turns: int = 0
+    messages: int = 0
+    model_turns: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cache_hit_percent: float = 0.0
 
 
 class DreamStarted(Event, frozen=True, kw_only=True, tag="dream/started"):

@@ -1,86 +1,99 @@
-"""The composition root: builds every part, connects them, and ends them in order.
+"""The process: reads its environment, builds every area, connects them, and stops in order.
 
-Everything lives in one exit stack and one task group. A signal or a `shutdown` call only sets
-an event; what follows is always the same: stop accepting, let answers finish, cancel the rest, go.
-Whatever does not end by then is left: everything here bears a kill.
+Everything lives in one exit stack and one task group. A signal or a `shutdown` request only sets an
+event. What follows is always the same: stop accepting, let answers finish, cancel the rest, exit.
+Work still running after that is abandoned; every part is crash-safe.
 """
 
+import importlib
 import os
 import resource
 import signal
 import sys
 import time
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
 import anyio
 import anyio.to_thread
+import msgspec
 import structlog
 from anyio.abc import TaskStatus
 
-from memoryd.api.dispatch import Methods
-from memoryd.api.handlers.dreams import DreamMethods
-from memoryd.api.handlers.health import Health
-from memoryd.api.handlers.recall import RecallMethods
-from memoryd.api.handlers.spending import ExtractMethods
+import memoryd.api.dispatch as api
+import memoryd.dreams.build as dreams
+import memoryd.extraction.build as extraction
+import memoryd.recall.build as recall
+import memoryd.sessions.build as sessions
+import memoryd.transcripts.build as transcripts
+from memoryd.api.dispatch import Areas
 from memoryd.api.server import Server
 from memoryd.api.subscriptions import Subscriptions
-from memoryd.base import config_file, events, paths
+from memoryd.base import config_file, paths
+from memoryd.base.config import Settings
 from memoryd.base.errors import ConfigError, MemorydError
-from memoryd.daemon import log_file, wiring
+from memoryd.base.events import DaemonStopping, Event
+from memoryd.base.paths import Places
+from memoryd.daemon import log_file
 from memoryd.daemon.instance import InstanceLock
 from memoryd.daemon.listener import DaemonListener
-from memoryd.daemon.notices import Ears, Telling
 from memoryd.daemon.shutdown import leave_after
 from memoryd.daemon.supervisor import Supervisor
-from memoryd.daemon.wiring import Environment
-from memoryd.extraction.attribution import Attribution
-from memoryd.extraction.rules.batching import Limits
-from memoryd.extraction.worker import ExtractionWorker
+from memoryd.extraction.backfill import TurnsImported
 from memoryd.llm.connect import model_server
 from memoryd.llm.spending_table import SpendingTable
-from memoryd.memories.catalog import Catalog
-from memoryd.memories.records import MemoryChanged
+from memoryd.memories.changes import event_of
+from memoryd.memories.records import DirectoryFound, MemoryChanged
+from memoryd.memories.rules import headers
 from memoryd.memories.scopes import Scopes
+from memoryd.memories.services import Services
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
-from memoryd.memories.versions import Versions
-from memoryd.recall.surfaced import Surfaced
+from memoryd.memories.watch import MemoryWatch
 from memoryd.system.background import Background
 from memoryd.system.database import Database
 from memoryd.system.notices import Notices
 from memoryd.system.plain_file import read_plain, refuse_unless_plain
-from memoryd.transcripts.backlog import Backlog
-from memoryd.transcripts.sessions import Sessions
-from memoryd.transcripts.turn_table import TurnQueue
+from memoryd.transcripts.rules.turns import Compacted
+from memoryd.transcripts.turn_table import QueuedTurn
 
 GRACE_SECONDS: Final = 3.0
 LAST_SECONDS: Final = 4.5
 CLOSING_SECONDS: Final = 0.5
 CONFIG_LIMIT_BYTES: Final = 1024 * 1024
-# What works in threads has the interpreter for so long before the loop may answer somebody;
-# Python's own 5 ms, several times in one answer, would be felt while a large memory is read.
-TURN_SECONDS: Final = 0.0005
-EX_CONFIG: Final = 78  # the unit does not start us again until somebody has mended the settings
+# How long a thread may keep the interpreter before the loop can answer. Python's own 5 ms, several
+# times within one answer, would be felt while a large memory is read.
+SWITCH_SECONDS: Final = 0.0005
+EX_CONFIG: Final = 78  # the unit does not restart us until the settings are fixed
 
 log = structlog.get_logger(__name__)
+
+
+class Environment(msgspec.Struct, frozen=True):
+    """Everything that the daemon takes from outside."""
+
+    places: Places
+    settings: Settings
+    env: Mapping[str, str]
+    version: str
+    supervisor: Supervisor
 
 
 def main(version: str) -> int:
     """Serves until told to stop; the exit code. Errors are for the person who started it."""
     os.umask(0o077)
     try:
-        world = look_around(os.environ, version)
+        environment = read_environment(os.environ, version)
         with ExitStack() as stack:
-            lock = InstanceLock.take(world.places.state_dir)
+            lock = InstanceLock.take(environment.places.state_dir)
             stack.callback(lock.release)
-            _start_log(world)
+            _start_log(environment)
             stack.callback(log_file.stop)
             _raise_handle_limit()
-            sys.setswitchinterval(TURN_SECONDS)
-            anyio.run(serve, world, stack)
+            sys.setswitchinterval(SWITCH_SECONDS)
+            anyio.run(serve, environment, stack)
     except MemorydError as error:
         sys.stderr.write(f"memoryd: {error.message}\n")
         if error.hint:
@@ -89,7 +102,7 @@ def main(version: str) -> int:
     return 0
 
 
-def look_around(env: MutableMapping[str, str], version: str) -> Environment:
+def read_environment(env: MutableMapping[str, str], version: str) -> Environment:
     """Reads environment and settings; ConfigError names what cannot be used."""
     supervisor = Supervisor(env, os.getpid())
     places = paths.places(env, sys.platform, os.getuid(), str(Path.home()))
@@ -100,120 +113,129 @@ def look_around(env: MutableMapping[str, str], version: str) -> Environment:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise ConfigError(
-            f"cannot read {places.config_file}: {reason}", hint="mend the file or move it away"
+            f"cannot read {places.config_file}: {reason}", hint="fix the file or move it away"
         ) from error
     return Environment(places, config_file.load_settings(text, env), env, version, supervisor)
 
 
-async def serve(world: Environment, stack: ExitStack) -> None:  # noqa: PLR0915 - a list
-    """Runs every part until the stop event is set."""
-    refuse_unless_plain(world.places.state_db)
-    state = Database.open(world.places.state_db)
-    stack.callback(state.close)
+async def serve(environment: Environment, stack: ExitStack) -> None:
+    """Runs every area until the stop event is set."""
     stop = anyio.Event()
-    hub = Subscriptions()
-    scopes = Scopes(world.places, world.env, state)
-    history = VersionTable(state, world.settings.history)
-    notices = Notices()
-    told = Telling(hub, scopes)
-    notices.on(MemoryChanged, told.changed)
-    store = Store(
-        history,
-        now=time.time,
-        skip_index=world.settings.index.skip,
-        notices=notices,
-    )
-    ledger = SpendingTable(state)
-    models = model_server(world.settings, ledger, world.places.home)
-    errands = Background()
-    surfaced = Surfaced(state, time.time)
-    recall = RecallMethods(
-        lambda: wiring.load_recall(world, scopes, store, surfaced, models, errands.soon), surfaced
-    )
-    told.listeners.append(recall.changed)
-    errors = [f"state.db was damaged; it is now {state.put_aside}"] if state.put_aside else []
-    memories = Catalog(scopes, store, time.time)
-    ears = Ears()
-    following = wiring.Following(world, state, scopes, hub, ears)
-    await following.tail.begin()
-    session = wiring.session_methods(
-        world, state, scopes, store, recall, following.tail, errands, models
-    )
-    ears.of_turns.append(session.turn_ended)
-    ears.of_compactions.append(session.compacted)
-    worker = ExtractionWorker(
-        Backlog(state),
-        scopes,
-        Attribution(store, history),
-        wiring.extractor(world, store, history, models),
-        Limits(world.settings.extraction.every_turns, world.settings.extraction.parallel),
-        tell=hub.publish,
-    )
-    ears.of_changes.append(worker.wake)
-    dreamer = wiring.dreamer(world, state, scopes, store, history, told, ears, models)
-    methods = Methods(
-        version=world.version,
-        scopes=scopes,
-        memories=memories,
-        versions=Versions(scopes, memories, store, history),
-        transcripts=following.methods,
-        health=Health(
-            scopes=scopes,
-            store=store,
-            history=history,
-            queue=TurnQueue(state),
-            models=models,
-            model=world.settings.model.extraction,
-            projects_in=Sessions(f"{world.places.claude_dir}/projects", scopes.root).projects_in,
-        ),
-        recall=recall,
-        sessions=session,
-        extraction=ExtractMethods(worker, ledger, world.settings, models),
-        dreams=DreamMethods(dreamer),
-        log_path=world.places.log_file,
-        socket_path=world.places.socket,
-        errors=errors,
-        stop=stop.set,
-    )
-    server = Server(methods.answer, hub, scopes.root)
-    with DaemonListener(world.places.socket, world.supervisor.sockets()) as door:
+    services = open_services(environment, stack)
+    areas = await build_areas(services)
+    subscriptions = Subscriptions()
+    watch = MemoryWatch(services.places, services.scopes, services.store, subscriptions.drain)
+    connect(services, areas, watch, subscriptions)
+    dispatcher = api.build(areas, environment.version, stop.set)
+    server = Server(dispatcher.answer, subscriptions, services.scopes.find_root)
+    supervisor, socket = environment.supervisor, services.places.socket
+    with DaemonListener(socket, supervisor.sockets()) as listener:
         async with anyio.create_task_group() as tasks:
             await tasks.start(_stop_on_signal, stop)
-            await tasks.start(dreamer.run)
-            await door.open(server, tasks)
-            for part in (
-                following.tail.run,
-                worker.serve,
-                recall.run,
-                surfaced.run,
-                wiring.memory_watch(world, scopes, store, hub, told).run,
-                errands.run,
-                following.backfill.run,
+            await tasks.start(areas.dreamer.run)
+            await listener.open(server, tasks)
+            for run in (
+                areas.transcripts.tail.run,
+                areas.extraction.worker.serve,
+                areas.extraction.backfill.run,
+                areas.recall.run,
+                watch.run,
+                services.background.run,
             ):
-                tasks.start_soon(part)
-            tasks.start_soon(_give_signs_of_life, world.supervisor)
-            errands.soon("the rest", wiring.load_the_rest)
-            world.supervisor.ready("serving")
-            log.info("started", version=world.version, socket=world.places.socket)
+                tasks.start_soon(run)
+            tasks.start_soon(_feed_watchdog, supervisor)
+            services.background.soon("imports", _import_the_rest)
+            supervisor.ready("serving")
+            log.info("started", version=environment.version, socket=socket)
             await stop.wait()
             began = anyio.current_time()
             leave_after(LAST_SECONDS)
-            world.supervisor.stopping()
-            in_time = await _last_words(hub, door, server)
+            supervisor.stopping()
+            services.notices.announce(DaemonStopping())
+            in_time = await _finish_answers(listener, server)
             tasks.cancel_scope.cancel()
-    if models is not None:
+    if areas.models is not None:
         with anyio.move_on_after(CLOSING_SECONDS):
-            await models.aclose()
+            await areas.models.aclose()
     log.info("stopped", in_time=in_time, ms=round((anyio.current_time() - began) * 1000))
 
 
-async def _last_words(hub: Subscriptions, door: DaemonListener, server: Server) -> bool:
-    """Nobody new is let in; whether all who were in got their answers in time."""
-    hub.publish(events.DaemonStopping())
-    door.close()
+def open_services(environment: Environment, stack: ExitStack) -> Services:
+    """What every area stands on."""
+    places, settings = environment.places, environment.settings
+    refuse_unless_plain(places.state_db)
+    database = Database.open(places.state_db)
+    stack.callback(database.close)
+    notices, versions = Notices(), VersionTable(database, settings.history)
+    return Services(
+        places=places,
+        settings=settings,
+        env=environment.env,
+        database=database,
+        versions=versions,
+        scopes=Scopes(places, environment.env, database, notices),
+        store=Store(versions, now=time.time, skip_index=settings.index.skip, notices=notices),
+        notices=notices,
+        background=Background(),
+    )
+
+
+async def build_areas(services: Services) -> Areas:
+    """Every area from what it stands on, lowest first."""
+    following = transcripts.build(services)
+    # Before anybody is answered: what a client writes after an answer is news.
+    await following.tail.begin()
+    spending = SpendingTable(services.database)
+    models = model_server(services.settings, spending, services.places.home)
+    return Areas(
+        services=services,
+        models=models,
+        spending=spending,
+        transcripts=following,
+        extraction=extraction.build(services, following, models),
+        recall=recall.build(services, models),
+        dreamer=dreams.build(services, models),
+        sessions=sessions.build(services, models),
+    )
+
+
+def connect(
+    services: Services, areas: Areas, watch: MemoryWatch, subscriptions: Subscriptions
+) -> None:
+    """Who hears what."""
+    on, announce, scopes = services.notices.on, services.notices.announce, services.scopes
+    # A turn is finished: extraction, notes, dreams.
+    on(QueuedTurn, lambda _: areas.extraction.worker.wake())
+    on(QueuedTurn, areas.sessions.notes.turn_stored)
+    on(QueuedTurn, lambda queued: areas.dreamer.turn_ended(queued.project))
+    # Old turns are imported: extraction.
+    on(TurnsImported, lambda _: areas.extraction.worker.wake())
+    # A session is compacted: it may be given everything again.
+    on(Compacted, lambda compacted: areas.recall.forget_session(compacted.session_id))
+    on(Compacted, lambda _: areas.sessions.context.forget())
+    # A memory is changed: recall, then everybody who asked.
+    on(MemoryChanged, areas.recall.changed)
+    on(MemoryChanged, lambda change: announce(event_of(change, scopes.owner(change.directory))))
+    # A memory directory is new: the watch on them.
+    on(DirectoryFound, lambda _: watch.folders_changed())
+    # Whatever is announced: subscribers on the socket.
+    on(Event, subscriptions.publish)
+
+
+async def _finish_answers(listener: DaemonListener, server: Server) -> bool:
+    """Stops accepting; whether every answer was finished in time."""
+    listener.close()
     with anyio.move_on_after(GRACE_SECONDS) as grace:
         await server.drain()
     return not grace.cancelled_caught
+
+
+async def _import_the_rest() -> None:
+    """Imports what takes a while, before the first turn or save needs it."""
+    await anyio.to_thread.run_sync(headers.handler, abandon_on_cancel=True)
+    await anyio.to_thread.run_sync(
+        importlib.import_module, "memoryd.extraction.rules.statements.find", abandon_on_cancel=True
+    )
 
 
 async def _stop_on_signal(stop: anyio.Event, *, task_status: TaskStatus[None]) -> None:
@@ -224,8 +246,8 @@ async def _stop_on_signal(stop: anyio.Event, *, task_status: TaskStatus[None]) -
             stop.set()
 
 
-async def _give_signs_of_life(supervisor: Supervisor) -> None:
-    """From the event loop itself: a loop that hangs is one that the watchdog must see."""
+async def _feed_watchdog(supervisor: Supervisor) -> None:
+    """From the event loop itself, so that the supervisor notices when the loop hangs."""
     if supervisor.watchdog_seconds is None:
         return
     while True:
@@ -233,11 +255,11 @@ async def _give_signs_of_life(supervisor: Supervisor) -> None:
         await anyio.sleep(supervisor.watchdog_seconds / 3)
 
 
-def _start_log(world: Environment) -> None:
-    wanted = world.settings.log
-    refuse_unless_plain(world.places.log_file)
+def _start_log(environment: Environment) -> None:
+    wanted = environment.settings.log
+    refuse_unless_plain(environment.places.log_file)
     log_file.start(
-        world.places.log_file,
+        environment.places.log_file,
         level=wanted.level,
         max_bytes=wanted.max_bytes,
         keep_files=wanted.keep_files,

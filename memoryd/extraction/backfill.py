@@ -29,11 +29,12 @@ from memoryd.extraction.rules.messages import size_of, skip_reason
 from memoryd.memories.rules.topics import iso_time
 from memoryd.memories.scopes import Scopes
 from memoryd.system.database import Database
+from memoryd.system.notices import Notices
 from memoryd.transcripts.cursor_table import CursorTable
 from memoryd.transcripts.old_turns import old_turns
 from memoryd.transcripts.rules.cursor import Cursor
 from memoryd.transcripts.rules.turns import Abandoned, Turn
-from memoryd.transcripts.turn_table import QueuedTurn, TurnQueue, root_named
+from memoryd.transcripts.turn_table import QueuedTurn, TurnTable, root_named
 
 OPEN_TURN_SECONDS: Final = 600.0  # a session that was written to since may still be going on
 PROGRESS_SECONDS: Final = 0.1
@@ -66,30 +67,32 @@ class Job(msgspec.Struct, frozen=True):
     turns: int = 0
 
 
+class TurnsImported(msgspec.Struct, frozen=True):
+    """An import queued turns: extraction has work."""
+
+
 class Backfill:
     def __init__(
         self,
         *,
         root: str,
-        state: Database,
+        database: Database,
         cursors: CursorTable,
-        queue: TurnQueue,
+        turns: TurnTable,
         scopes: Scopes,
         model: str,
         price: Price,
-        publish: Callable[[events.Event], None],
-        on_change: Callable[[], None],
+        notices: Notices,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._root = root
-        self._state = state
+        self._database = database
         self._cursors = cursors
-        self._queue = queue
+        self._turns = turns
         self._scopes = scopes
         self._model = model
         self._price = price
-        self._publish = publish
-        self._on_change = on_change
+        self._notices = notices
         self._now = now
         self._stop_wanted = False
         self._job: Job | None = None
@@ -138,42 +141,35 @@ class Backfill:
             while done < len(files) and not self._stop_wanted:
                 after = await anyio.to_thread.run_sync(self._import_file, job, files[done])
                 if after.turns > job.turns:
-                    self._on_change()
+                    self._notices.post(TurnsImported())
                 job, done = after, done + 1
                 if anyio.current_time() - told_at > PROGRESS_SECONDS:
                     told_at = anyio.current_time()
-                    self._tell_progress(job, done, len(files))
+                    self._announce_progress(job, done, len(files))
         except StorageError as error:
             log.warning("import-broken-off", error=error.message)
-        finally:
-            total = 0 if files is None else len(files)
-            log.info(
-                "import",
-                project=job.project,
-                files=done,
-                of=total,
-                turns=job.turns,
-                ms=round((anyio.current_time() - began) * 1000),
-            )
-        await self._end(job, done, total, complete=files is not None and done == total)
+        total = 0 if files is None else len(files)
+        complete = files is not None and done == total
+        await self._end(job, done, total, complete=complete, began=began)
 
-    async def _end(self, job: Job, done: int, total: int, *, complete: bool) -> None:
+    async def _end(self, job: Job, done: int, total: int, *, complete: bool, began: float) -> None:
         if complete:
             with suppress(StorageError):
                 await anyio.to_thread.run_sync(self._forget, job)
         self._job = None
-        self._publish(
+        self._notices.announce(
             events.ImportFinished(
                 project=job.project,
                 files_done=done,
                 files_total=total,
                 turns=job.turns,
                 complete=complete,
+                ms=round((anyio.current_time() - began) * 1000),
             )
         )
 
-    def _tell_progress(self, job: Job, done: int, total: int) -> None:
-        self._publish(
+    def _announce_progress(self, job: Job, done: int, total: int) -> None:
+        self._notices.announce(
             events.ImportProgress(
                 project=job.project, files_done=done, files_total=total, turns=job.turns
             )
@@ -190,8 +186,8 @@ class Backfill:
     def _import_file(self, job: Job, cursor: Cursor) -> Job:
         """The job with this file done."""
         filed = self._unseen(job, cursor)
-        with self._state.transaction():
-            added = self._queue.add_imported(filed, at=self._now())
+        with self._database.transaction():
+            added = self._turns.add_imported(filed, at=self._now())
             after = msgspec.structs.replace(
                 job,
                 done_mtime=cursor.mtime,
@@ -215,7 +211,7 @@ class Backfill:
         except OSError as error:
             log.warning("import-passed-over", path=cursor.path, error=error.strerror)
             return []
-        seen = {one for one, state in self._queue.states(list(found)).items() if state != "old"}
+        seen = {one for one, state in self._turns.states(list(found)).items() if state != "old"}
         return [
             QueuedTurn(turn, project, cursor.path)
             for turn in found.values()
@@ -240,7 +236,7 @@ class Backfill:
         """The one that was begun for the same, if it is unfinished, or a new one."""
         since_at = since_moment(since, self._now())
         project = "" if cwd is None else self._scopes.root(cwd)
-        rows = self._state.run(
+        rows = self._database.run(
             "select project, since, since_at, done_mtime, done_path, turns from imports"
             " where project = ? and since = ?",
             project,
@@ -250,12 +246,12 @@ class Backfill:
         return Job(*found[0]) if found else Job(project, since, since_at)
 
     def _save(self, job: Job) -> None:
-        self._state.run(
+        self._database.run(
             "insert or replace into imports values (?, ?, ?, ?, ?, ?)",
             *msgspec.structs.astuple(job),
         )
 
     def _forget(self, job: Job) -> None:
-        self._state.run(
+        self._database.run(
             "delete from imports where project = ? and since = ?", job.project, job.since
         )

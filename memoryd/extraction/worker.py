@@ -17,15 +17,16 @@ import structlog
 from anyio.abc import TaskGroup
 
 from memoryd.base.errors import MemorydError, StorageError
-from memoryd.base.events import Event, ExtractionFinished
+from memoryd.base.events import ExtractionFinished
 from memoryd.extraction.attribution import Attribution, memory_folders
 from memoryd.extraction.rules import batching
 from memoryd.extraction.rules.batching import Batch, Limits, Moment, Pause
 from memoryd.extraction.rules.messages import size_of, skip_reason
 from memoryd.extraction.task import ExtractionOutcome, ExtractionTask, Extractor
 from memoryd.memories.scopes import Project, Scopes
-from memoryd.transcripts.backlog import Backlog
+from memoryd.system.notices import Notices
 from memoryd.transcripts.rules.turns import Turn, WaitingTurn
+from memoryd.transcripts.turn_table import TurnTable
 
 # A clock may jump and a machine may sleep: no wait is longer, and each ends with a look.
 LONGEST_WAIT_SECONDS: Final = 60.0
@@ -50,21 +51,21 @@ class QueueReport(msgspec.Struct, frozen=True):
 class ExtractionWorker:
     def __init__(
         self,
-        backlog: Backlog,
+        turns: TurnTable,
         scopes: Scopes,
-        credit: Attribution,
+        attribution: Attribution,
         extractor: Extractor,
         limits: Limits,
         *,
-        tell: Callable[[Event], None],
+        notices: Notices,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._backlog = backlog
+        self._turns = turns
         self._scopes = scopes
-        self._credit = credit
+        self._attribution = attribution
         self._extractor = extractor
         self._limits = limits
-        self._tell = tell
+        self._notices = notices
         self._now = now
         self._began = now()
         self._running: dict[str, Batch] = {}
@@ -92,7 +93,7 @@ class ExtractionWorker:
 
     async def retry_parked(self) -> int:
         """Tries every parked turn again from the beginning; how many there are."""
-        count = await anyio.to_thread.run_sync(self._backlog.retry_parked)
+        count = await anyio.to_thread.run_sync(self._turns.retry_parked)
         log.info("turns-tried-again", turns=count)
         self.wake()
         return count
@@ -107,7 +108,7 @@ class ExtractionWorker:
         """How it stands; blocking, safe from any thread."""
         running = list(self._running.values())
         waiting = self._waiting_besides(running)
-        due, parked = batching.due_count(waiting, self._limits), self._backlog.parked()
+        due, parked = batching.due_count(waiting, self._limits), self._turns.parked()
         return QueueReport(
             waiting=due,
             running=len(running),
@@ -119,7 +120,7 @@ class ExtractionWorker:
 
     def _waiting_besides(self, running: Sequence[Batch]) -> list[WaitingTurn]:
         busy = {name for batch in running for name in batch.turn_ids}
-        return [turn for turn in self._backlog.waiting() if turn.turn_id not in busy]
+        return [turn for turn in self._turns.waiting() if turn.turn_id not in busy]
 
     async def _look(self, runs: TaskGroup) -> float | None:
         """Starts what is due; when to look again if nothing happens until then."""
@@ -142,7 +143,7 @@ class ExtractionWorker:
         hopeless = [turn.turn_id for turn in waiting if batching.is_hopeless(turn)]
         if hopeless:
             log.error("turns-parked", reason="daemon-died", turns=hopeless)
-            self._backlog.park(hopeless, "memoryd died in the middle of it, again and again")
+            self._turns.park(hopeless, "memoryd died in the middle of it, again and again")
         return [turn for turn in waiting if not batching.is_hopeless(turn)]
 
     async def _run(self, batch: Batch) -> None:
@@ -175,18 +176,18 @@ class ExtractionWorker:
         # A stop that comes now must not make a turn that is done look undone.
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(self._conclude, batch, task, outcome)
-        self._tell_of(task, outcome, round((time.monotonic() - started) * 1000))
+        self._announce(task, outcome, round((time.monotonic() - started) * 1000))
 
     def _worth_extracting(self, batch: Batch, project: Project) -> list[Turn]:
         """The turns that one run can take; those that are not worth one leave the table."""
         kept: list[Turn] = []
         taken_chars = 0
         # One by one: an import may bring thousands, and only a few fit.
-        for turn in map(self._backlog.turn, batch.turn_ids):
+        for turn in map(self._turns.turn, batch.turn_ids):
             if turn is None:
                 continue
             if reason := self._skip_reason(project, turn):
-                self._backlog.skip(turn, reason, self._now())
+                self._turns.skip(turn, reason, self._now())
                 log.info("extraction-skipped", project=project.root, turn=turn.id, reason=reason)
                 continue
             taken_chars += size_of(turn)
@@ -200,19 +201,19 @@ class ExtractionWorker:
             return f"memory off: {project.switch.reason}"
         reason = skip_reason(turn, memory_folders(project))
         if reason == "agent-wrote-memory":
-            self._credit.give(project, turn)
+            self._attribution.give(project, turn)
         return reason
 
     def _begin(self, batch: Batch, project: Project, turns: list[Turn]) -> ExtractionTask:
         now = self._now()
-        before = self._backlog.begin(batch.turn_ids, now)
+        before = self._turns.begin(batch.turn_ids, now)
         return ExtractionTask(
             project=project,
             session_id=batch.session_id,
             turns=tuple(turns),
             began=now if before is None else before,
             is_repeated=before is not None,
-            earlier=self._backlog.last_words(batch.session_id),
+            earlier=self._turns.last_words(batch.session_id),
         )
 
     async def _extract(self, batch: Batch, task: ExtractionTask) -> ExtractionOutcome:
@@ -224,13 +225,13 @@ class ExtractionWorker:
             return ExtractionOutcome("failed", error.kind, error.message)
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True), suppress(StorageError):
-                await anyio.to_thread.run_sync(self._backlog.let_go, batch.turn_ids)
+                await anyio.to_thread.run_sync(self._turns.let_go, batch.turn_ids)
             raise
 
     def _conclude(self, batch: Batch, task: ExtractionTask, outcome: ExtractionOutcome) -> None:
         match outcome.verdict:
             case "done":
-                self._backlog.finish(task.turns, outcome.reason, self._now())
+                self._turns.finish(task.turns, outcome.reason, self._now())
                 self._problems.pop(batch.project, None)
                 self._problems.pop(EVERYWHERE, None)
                 self._pause = None
@@ -239,45 +240,28 @@ class ExtractionWorker:
             case "paused":
                 self._pause = outcome.pause
                 self._problems[EVERYWHERE] = f"{outcome.words}; {outcome.hint}"
-                self._backlog.let_go(batch.turn_ids)
+                self._turns.let_go(batch.turn_ids)
             case "disk":
                 self._rest_for_disk(batch.project, outcome.words)
-                self._backlog.let_go(batch.turn_ids)
+                self._turns.let_go(batch.turn_ids)
 
     def _fail(self, batch: Batch, reason: str) -> None:
         now = self._now()
         setback = batching.after_failure(batch, now)
         self._rests[batch.project] = setback.rest
-        self._backlog.fail(batch.turn_ids, setback.parked, reason, now)
+        self._turns.fail(batch.turn_ids, setback.parked, reason, now)
         if setback.parked:
             log.error("turns-parked", reason=reason, turns=setback.parked)
 
     def _rest_for_disk(self, project: str, words: str) -> None:
         now = self._now()
         self._rests[project] = Pause("disk", now, now + DISK_REST_SECONDS)
-        self._problems[project] = f"degraded: {words}" if words else "degraded: the disk said no"
+        self._problems[project] = f"degraded: {words}" if words else "degraded: storage error"
         log.warning("extraction-waits-for-disk", project=project, error=words)
 
-    def _tell_of(self, task: ExtractionTask, outcome: ExtractionOutcome, milliseconds: int) -> None:
+    def _announce(self, task: ExtractionTask, outcome: ExtractionOutcome, ms: int) -> None:
         usage = outcome.usage
-        log.info(
-            "extraction",
-            project=task.project.root,
-            session_id=task.session_id,
-            verdict=outcome.verdict,
-            reason=outcome.reason,
-            turns=len(task.turns),
-            messages=sum(len(turn.parts) for turn in task.turns),
-            files=outcome.files,
-            model_turns=outcome.model_turns,
-            input_tokens=usage.prompt_tokens,
-            output_tokens=usage.output_tokens,
-            cached_tokens=usage.cache_read_tokens,
-            cache_hit_percent=round(usage.cache_hit_percent, 1),
-            usd=round(outcome.usd, 6),
-            ms=milliseconds,
-        )
-        self._tell(
+        self._notices.announce(
             ExtractionFinished(
                 project=task.project.root,
                 session_id=task.session_id,
@@ -286,6 +270,13 @@ class ExtractionWorker:
                 files=list(outcome.files),
                 tokens=usage.prompt_tokens + usage.output_tokens,
                 usd=round(outcome.usd, 6),
-                ms=milliseconds,
+                ms=ms,
+                turns=len(task.turns),
+                messages=sum(len(turn.parts) for turn in task.turns),
+                model_turns=outcome.model_turns,
+                input_tokens=usage.prompt_tokens,
+                output_tokens=usage.output_tokens,
+                cached_tokens=usage.cache_read_tokens,
+                cache_hit_percent=round(usage.cache_hit_percent, 1),
             )
         )

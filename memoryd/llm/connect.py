@@ -105,6 +105,6 @@ def _key_in(path: str, home: str) -> Secret | None:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it holds no key"
         raise ConfigError(
-            f"model.key_file {path} cannot be used: {reason}", hint="mend the file or its name"
+            f"model.key_file {path} cannot be used: {reason}", hint="fix the file or its name"
         ) from error
     return Secret(text) if text else None

@@ -68,3 +68,7 @@ class MemoryChanged(msgspec.Struct, frozen=True):
     cause: Cause
     session_id: str = ""
     type: TopicType | None = None
+
+
+class DirectoryFound(msgspec.Struct, frozen=True):
+    """A project was asked for whose memory directory was not known before."""

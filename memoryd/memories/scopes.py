@@ -7,16 +7,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+import anyio.to_thread
 import msgspec
 
 from memoryd.base import paths
 from memoryd.base.errors import InvalidInput
 from memoryd.base.paths import Places
-from memoryd.memories.records import MemoryDirectory
+from memoryd.memories.records import DirectoryFound, MemoryDirectory
 from memoryd.memories.rules import claude_settings, project_root
 from memoryd.memories.rules.claude_settings import ClaudeSettings, Switch
 from memoryd.memories.rules.topics import Scope
 from memoryd.system.database import Database
+from memoryd.system.notices import Notices
 from memoryd.system.plain_file import read_plain
 
 FRESH_SECONDS: Final = 2.0
@@ -93,19 +95,19 @@ class Scopes:
         places: Places,
         env: Mapping[str, str],
         state: Database,
+        notices: Notices | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._places = places
         self._env = env
         self._state = state
+        self._notices = notices or Notices()
         self._monotonic = monotonic
         self._files = RealFiles()
         self._known: dict[str, tuple[float, Project]] = {}
         self._owners: dict[str, str] = {}
         self._memory_paths: set[str] = set()
         self._roots: set[str] = set()
-        self.on_new_directory: Callable[[], None] = lambda: None
-        """Called from any thread when a project was asked for whose memories nobody knew of."""
 
     def project(self, cwd: str) -> Project:
         if not paths.path_is_usable(cwd) or not cwd.startswith("/"):
@@ -119,6 +121,16 @@ class Scopes:
             self._known.clear()
         self._known[cwd] = (now + FRESH_SECONDS, project)
         return project
+
+    async def find(self, cwd: str) -> Project:
+        """As `project`, for the event loop: what is not known is looked up in a thread."""
+        found = self._known.get(cwd)
+        if found is not None and found[0] > self._monotonic():
+            return found[1]
+        return await anyio.to_thread.run_sync(self.project, cwd)
+
+    async def find_root(self, cwd: str) -> str:
+        return (await self.find(cwd)).root
 
     def memory_is_on(self, root: str) -> bool:
         return self.project(root).switch.enabled
@@ -175,7 +187,7 @@ class Scopes:
         if root not in self._roots or memory not in self._memory_paths:
             self._roots.add(root)
             self._memory_paths.add(memory)
-            self.on_new_directory()
+            self._notices.post(DirectoryFound())
         return Project(
             root=root,
             memory=MemoryDirectory(memory, "project"),

@@ -14,6 +14,7 @@ import structlog
 
 from memoryd.base import paths
 from memoryd.base.paths import Places
+from memoryd.base.timestamps import moment
 from memoryd.memories.records import MemoryChanged, MemoryDirectory
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import MANIFEST_LIMIT
@@ -23,29 +24,20 @@ from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.rules import rendering as recall_text
 from memoryd.recall.rules import search as ranking
 from memoryd.recall.rules.index import Index
+from memoryd.recall.rules.query import RecallQuery
 from memoryd.recall.rules.rendering import Recalled
 from memoryd.recall.rules.search import Hit
 from memoryd.recall.selector import MOST_CHOSEN, ModelSelector
 from memoryd.recall.shelf import Row, Shelf, document_of, row_of, shown_topic
-from memoryd.recall.shelves import Shelves, Soon
+from memoryd.recall.shelves import Shelves
 from memoryd.recall.surfaced import Surfaced
+from memoryd.system.background import Soon
 
 MOST_MEMORIES: Final = 50
 QUERY_CHARACTERS: Final = 8_000
 SMALL_TALK_CHARACTERS: Final = 40
 
 log = structlog.get_logger(__name__)
-
-
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    query: str
-    cwd: str
-    session_id: str = ""
-    recent_tools: Sequence[str] = ()
-    limit: int | None = None
-    deadline_ms: float | None = None
-    agent: str = ""
-    as_of: float | None = None
 
 
 class MatchReason(msgspec.Struct, frozen=True):
@@ -98,29 +90,30 @@ class Recall:
         self._now = now
         self._shelves = Shelves(store, meaning, soon)
 
-    async def answer(self, asked: Asked) -> RecallAnswer:
+    async def answer(self, asked: RecallQuery) -> RecallAnswer:
         began = time.perf_counter()
-        project = self._scopes.project(asked.cwd)
-        given = self._surfaced.of(asked.session_id)
+        session_id = asked.session_id or ""
+        project = await self._scopes.find(asked.cwd)
+        given = await self._surfaced.of(session_id)
         spent = sum(given.values())
         if not project.switch.enabled:
             return self._answered([], [], "embedded", began, spent)
         if asked.as_of is not None:
-            return await self._answer_then(asked, asked.as_of, project, began)
+            return await self._answer_then(asked, moment(asked.as_of), project, began)
         shelves = await self._on_hand(asked, project)
         hits, chosen_by = await self._chosen(asked, project, shelves, set(given))
-        found = [one for hit in hits if (one := self._recalled(hit, shelves))]
+        found = [one for hit in hits if (one := await self._recalled(hit, shelves))]
         served = recall_text.within_budgets(found, spent)
-        self._surfaced.add(asked.session_id, served.sizes)
+        self._surfaced.add(session_id, served.sizes)
         left_out = [LeftOut(path, budget) for path, budget in served.left_out]
-        total = spent + sum(served.sizes.values()) if asked.session_id else 0
+        total = spent + sum(served.sizes.values()) if session_id else 0
         answer = self._answered(served.memories, hits, chosen_by, began, total, left_out)
         log.info(
             "recall",
             memories=len(answer.memories),
             selector=chosen_by,
             ms=answer.elapsed_ms,
-            session_id=asked.session_id,
+            session_id=session_id,
         )
         return answer
 
@@ -138,18 +131,15 @@ class Recall:
 
     async def warm(self, cwd: str) -> None:
         """Builds what a session in this directory will soon ask for."""
-        await self._shelves.get(self._scopes.project(cwd).directories)
+        await self._shelves.get((await self._scopes.find(cwd)).directories)
 
     def changed(self, change: MemoryChanged) -> None:
-        """The store's notice that a file came, changed or went."""
-        if change.cause == "outside":
-            self._shelves.update_soon(change.directory, change.file)
-        else:
-            self._shelves.update(change.directory, change.file)
+        """A file came, changed or went; the next answer knows."""
+        self._shelves.update_soon(change.directory, change.file)
 
-    async def _on_hand(self, asked: Asked, project: Project) -> list[Shelf]:
+    async def _on_hand(self, asked: RecallQuery, project: Project) -> list[Shelf]:
         """The shelves to search. With a deadline, those that are built by then."""
-        wanted = [*project.directories, *self._agent_directories(asked.agent, project)]
+        wanted = [*project.directories, *self._agent_directories(asked.agent or "", project)]
         if asked.deadline_ms is None:
             return await self._shelves.get(wanted)
         return await self._shelves.get_within(wanted, asked.deadline_ms / 1000)
@@ -168,7 +158,7 @@ class Recall:
         ]
 
     async def _chosen(
-        self, asked: Asked, project: Project, shelves: Sequence[Shelf], excluded: set[str]
+        self, asked: RecallQuery, project: Project, shelves: Sequence[Shelf], excluded: set[str]
     ) -> tuple[list[Hit], Literal["model", "embedded"]]:
         today = topics.iso_time(self._now())[:10]
         for shelf in shelves:
@@ -195,7 +185,7 @@ class Recall:
     async def _by_model(
         self,
         selector: ModelSelector,
-        asked: Asked,
+        asked: RecallQuery,
         project: Project,
         shelves: Sequence[Shelf],
         best: Sequence[Hit],
@@ -211,8 +201,8 @@ class Recall:
                 topics.manifest_line(name, rows[key].topic, rows[key].modified)
                 for name, key in names.items()
             ],
-            recent_tools=asked.recent_tools,
-            session_id=asked.session_id,
+            recent_tools=asked.recent_tools or (),
+            session_id=asked.session_id or "",
             project=project.root,
             deadline_seconds=deadline / 1000,
         )
@@ -223,7 +213,7 @@ class Recall:
         return [scores.get(key) or Hit(key, 0.0, 0.0, 0.0, ()) for key in known]
 
     async def _answer_then(
-        self, asked: Asked, at: float, project: Project, began: float
+        self, asked: RecallQuery, at: float, project: Project, began: float
     ) -> RecallAnswer:
         """What would have been answered from what was believed at that moment, by words alone."""
         limit = max(1, min(asked.limit or self._limit, MOST_MEMORIES))
@@ -246,11 +236,11 @@ class Recall:
                     rows[one.path] = row_of(one, topic)
         return ranking.search([index], ranking.Question(query), limit=limit, now=at), rows
 
-    def _recalled(self, hit: Hit, shelves: Sequence[Shelf]) -> Recalled | None:
+    async def _recalled(self, hit: Hit, shelves: Sequence[Shelf]) -> Recalled | None:
         """The memory as it is on disk now; None when it is gone."""
         for shelf in shelves:
             if hit.key in shelf.rows:
-                row = self._shelves.fresh_row(shelf, hit.key)
+                row = await self._shelves.fresh_row(shelf, hit.key)
                 return None if row is None else self._shown(hit, row)
         return None
 

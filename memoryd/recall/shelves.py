@@ -2,16 +2,16 @@
 
 - A shelf is built in a worker thread and then belongs to the event loop. One changed file touches
   what is its own and nothing else.
-- What we write ourselves is on its shelf before the writer is answered. What others write, often
-  thousands of files at once, is prepared in a thread and taken in one by one, and whoever asks
-  meanwhile is answered in between, from what is there.
+- A file that changed is read and prepared in a thread, then put on its shelf. A question that comes
+  meanwhile waits for a few changes, so that a save is found by the next question; it does not wait
+  for a flood of them (a checkout, a sync), and is answered from what is there.
 - A large shelf is there by its words first; what costs more, the vectors of its memories, is made
   in the background while it answers.
 """
 
 import itertools
 import os
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import anyio
@@ -24,6 +24,7 @@ from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.store import Store
 from memoryd.recall.embeddings import Embeddings, MadeVectors
 from memoryd.recall.shelf import Prepared, Row, Shelf, UnreadMemory, prepared
+from memoryd.system.background import Soon
 from memoryd.system.cancellation import while_wanted
 from memoryd.system.folder import mark_of
 
@@ -34,8 +35,6 @@ PREPARED_IN_A_GO: Final = 16
 # So few changes are waited for, a millisecond each; more of them are a flood.
 FEW_CHANGES: Final = 16
 PATIENCE_SECONDS: Final = 2.0
-
-Soon = Callable[[str, Callable[[], Awaitable[object]]], bool]
 
 log = structlog.get_logger(__name__)
 
@@ -51,7 +50,6 @@ class Shelves:
         self._building: dict[str, anyio.Event] = {}
         self._changed_meanwhile: dict[str, set[str]] = {}
         self._waiting: dict[str, set[str]] = {}
-        self._under_way: set[str] = set()
         self._is_catching_up = False
         self._caught_up_some = anyio.Event()
 
@@ -93,24 +91,19 @@ class Shelves:
             if directory.path in self._shelves
         ]
 
-    def fresh_row(self, shelf: Shelf, key: str) -> Row | None:
-        """The row of a memory as its file is now: one look at the file, a read if it changed."""
+    async def fresh_row(self, shelf: Shelf, key: str) -> Row | None:
+        """The row of a memory as its file is now: one stat, and a read if it changed."""
         row = shelf.rows.get(key)
         if row is None:
             return None
         if not is_as_on_disk(row):
-            self.update(row.directory, row.file)
+            made = await anyio.to_thread.run_sync(self._prepared, row.directory, row.file)
+            if shelf.rows.get(key) is row:  # else it was updated meanwhile
+                self._take_in(shelf, row.file, made)
         return shelf.rows.get(key)
 
-    def update(self, directory: MemoryDirectory, file: str) -> None:
-        """One file came, changed or went; the shelf says so at once."""
-        shelf = self._shelf_to_change(directory, file)
-        if shelf is not None:
-            self._under_way.discard(f"{directory.path}/{file}")
-            self._take_in(shelf, file, self._prepared(directory, file))
-
     def update_soon(self, directory: MemoryDirectory, file: str) -> None:
-        """As `update`, when its turn comes."""
+        """A file came, changed or went."""
         if self._shelf_to_change(directory, file) is None:
             return
         self._waiting.setdefault(directory.path, set()).add(file)
@@ -145,7 +138,6 @@ class Shelves:
                 path = next(iter(self._waiting))
                 some = list(itertools.islice(self._waiting[path], PREPARED_IN_A_GO))
                 shelf = self._shelves.get(path)
-                self._under_way = {f"{path}/{file}" for file in some}
                 self._waiting[path].difference_update(some)
                 if shelf is not None:
                     await self._take_in_some(shelf, some)
@@ -159,9 +151,7 @@ class Shelves:
     async def _take_in_some(self, shelf: Shelf, files: list[str]) -> None:
         made = await anyio.to_thread.run_sync(self._changed, shelf, files)
         for file, one in made.items():
-            path = shelf.directory.path
-            # Not what was updated since, nor into a shelf that has given way to another.
-            if f"{path}/{file}" in self._under_way and self._shelves.get(path) is shelf:
+            if self._shelves.get(shelf.directory.path) is shelf:  # it was not replaced meanwhile
                 self._take_in(shelf, file, one)
             await checkpoint()
 

@@ -26,11 +26,13 @@ from memoryd.llm.rules.messages import (
     ProviderDown,
     ProviderPaused,
     ProviderRefused,
+    Text,
     ToolDefinition,
     UserTurn,
 )
 from memoryd.memories.rules.topics import iso_time
 from memoryd.sessions.rules import note_excerpts, notes
+from memoryd.system.background import Soon
 from memoryd.system.database import Database
 from memoryd.system.folder import Folder
 from memoryd.system.plain_file import read_plain
@@ -38,6 +40,7 @@ from memoryd.text.masking.mask import mask, presentable
 from memoryd.transcripts.file import ALL_BYTES, open_transcript
 from memoryd.transcripts.rules.assembler import living_history, read_entries
 from memoryd.transcripts.rules.turns import Turn
+from memoryd.transcripts.turn_table import QueuedTurn
 
 OWN_TEXT_BYTES: Final = 64 * 1024
 NOTES_BYTES: Final = 1024 * 1024
@@ -64,21 +67,31 @@ class NotesWriter(msgspec.Struct, frozen=True):
 
 class SessionNotes:
     def __init__(
-        self, places: Places, state: Database, writer: NotesWriter | None, now: Callable[[], float]
+        self,
+        places: Places,
+        database: Database,
+        writer: NotesWriter | None,
+        soon: Soon,
+        now: Callable[[], float],
     ) -> None:
         self.root = f"{places.claude_dir}/projects"
         self._places = places
-        self._state = state
+        self._database = database
+        self._soon = soon
         self._writer = writer
         self._now = now
         self._running: set[str] = set()
         self._again: set[str] = set()
 
+    def turn_stored(self, queued: QueuedTurn) -> None:
+        """Writes the notes, in the background, if this turn has made them due."""
+        transcript = f"{self.root}/{queued.path}"
+        self._soon("notes", lambda: self.turn_ended(queued.turn, transcript))
+
     async def turn_ended(self, turn: Turn, transcript: str) -> None:
-        """Writes the notes if this turn has made them due."""
         if not turn.session_id:
             return
-        progress = self._progress(turn)
+        progress = await anyio.to_thread.run_sync(self._progress, turn)
         if notes.notes_are_due(progress):
             await self.freshen(turn.session_id, transcript, turn.cwd)
 
@@ -146,7 +159,7 @@ class SessionNotes:
         began = self._now()
         text, how = await self._composed(session_id, transcript, turns, project)
         await anyio.to_thread.run_sync(write_notes, transcript, text)
-        self._note(session_id, turns)
+        await anyio.to_thread.run_sync(self._note, session_id, turns)
         log.info(
             "notes-written",
             session_id=session_id,
@@ -159,7 +172,7 @@ class SessionNotes:
     async def _composed(
         self, session_id: str, transcript: str, turns: Sequence[Turn], project: str
     ) -> tuple[str, str]:
-        template = self._template()
+        template = await anyio.to_thread.run_sync(self._template)
         if self._writer is not None:
             try:
                 text = await self._by_model(self._writer, session_id, transcript, turns, project)
@@ -179,15 +192,8 @@ class SessionNotes:
         project: str,
     ) -> str | None:
         """The model's notes within their limits; None when its answer is no such thing."""
-        template = self._template() or notes.template()
-        current, covered = _current(transcript), self._covered(session_id)
-        fresh = [turn for turn in turns if turn.ended > covered][-MOST_TURNS_SENT:] or turns[-1:]
-        opening = prompts.session_notes_opening(
-            template,
-            current,
-            [message for turn in fresh for message in messages(turn)],
-            prompts.NotesLimits(notes.SECTION_TOKENS, notes.TOTAL_TOKENS),
-            self._own_text("prompt.md"),
+        template, opening = await anyio.to_thread.run_sync(
+            self._opening, session_id, transcript, turns
         )
         request = ModelRequest(
             job="notes",
@@ -204,16 +210,32 @@ class SessionNotes:
             return None
         return mask(notes.render(notes.sections_of(answer.text)))
 
+    def _opening(
+        self, session_id: str, transcript: str, turns: Sequence[Turn]
+    ) -> tuple[str, tuple[Text, ...]]:
+        """The template of the notes, and the first message to the model."""
+        template = self._template() or notes.template()
+        current, covered = _current(transcript), self._covered(session_id)
+        fresh = [turn for turn in turns if turn.ended > covered][-MOST_TURNS_SENT:] or turns[-1:]
+        opening = prompts.session_notes_opening(
+            template,
+            current,
+            [message for turn in fresh for message in messages(turn)],
+            prompts.NotesLimits(notes.SECTION_TOKENS, notes.TOTAL_TOKENS),
+            self._own_text("prompt.md"),
+        )
+        return template, opening
+
     def _progress(self, turn: Turn) -> notes.NotesProgress:
         """Counts this turn, and says how far the session is."""
-        self._state.run(
+        self._database.run(
             "insert into session_notes (session_id, tool_calls) values (?, ?)"
             " on conflict (session_id) do update set tool_calls = tool_calls + ?",
             turn.session_id,
             turn.tool_call_count,
             turn.tool_call_count,
         )
-        ((calls, noted, noted_calls),) = self._state.run(
+        ((calls, noted, noted_calls),) = self._database.run(
             "select tool_calls, noted_tokens, noted_tool_calls from session_notes"
             " where session_id = ?",
             turn.session_id,
@@ -227,7 +249,7 @@ class SessionNotes:
         )
 
     def _note(self, session_id: str, turns: Sequence[Turn]) -> None:
-        self._state.run(
+        self._database.run(
             "insert into session_notes (session_id, noted_tokens, covered) values (?, ?, ?)"
             " on conflict (session_id) do update set noted_tokens = excluded.noted_tokens,"
             " noted_tool_calls = tool_calls, covered = excluded.covered",
@@ -237,7 +259,9 @@ class SessionNotes:
         )
 
     def _covered(self, session_id: str) -> str:
-        rows = self._state.run("select covered from session_notes where session_id = ?", session_id)
+        rows = self._database.run(
+            "select covered from session_notes where session_id = ?", session_id
+        )
         return str(rows[0][0]) if rows else ""
 
     def _template(self) -> str:

@@ -13,6 +13,7 @@ MOST_WAITING: Final = 1000
 log = structlog.get_logger(__name__)
 
 BackgroundTask = Callable[[], Awaitable[object]]
+Soon = Callable[[str, BackgroundTask], bool]
 
 
 class Background:

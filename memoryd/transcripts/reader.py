@@ -31,7 +31,7 @@ from memoryd.transcripts.rules.assembler import SETTLE_SECONDS, Follower
 from memoryd.transcripts.rules.cursor import Cursor, Fingerprint
 from memoryd.transcripts.rules.turns import Abandoned, Compacted, Turn, TurnEvent
 from memoryd.transcripts.scan import TranscriptScan
-from memoryd.transcripts.turn_table import QueuedTurn, TurnQueue, root_named
+from memoryd.transcripts.turn_table import QueuedTurn, TurnTable, root_named
 
 SLICE_BYTES: Final = 4 * 1024 * 1024
 FOLLOWERS_KEPT: Final = 32
@@ -62,7 +62,7 @@ class TranscriptReader:
         self,
         root: str,
         cursors: CursorTable,
-        queue: TurnQueue,
+        queue: TurnTable,
         root_of: Callable[[str], str],
         now: Callable[[], float],
     ) -> None:

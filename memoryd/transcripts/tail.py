@@ -12,7 +12,6 @@ now; the truth is the file beside its cursor, and a sweep by stat finds every di
 
 import errno
 import os
-from collections.abc import Callable
 from typing import Final
 
 import anyio
@@ -23,6 +22,7 @@ from anyio.lowlevel import checkpoint
 
 from memoryd.base import events
 from memoryd.base.errors import Refused, StorageError
+from memoryd.system.notices import Notices
 from memoryd.system.watcher import Watcher
 from memoryd.transcripts.cursor_table import CursorTable
 from memoryd.transcripts.reader import FileReplaced, ReadResult, TranscriptReader
@@ -54,19 +54,6 @@ class Lag(msgspec.Struct, frozen=True):
     settling: int = 0
 
 
-class Listener:
-    """Hears of what was found, once it is stored; this one does nothing about it."""
-
-    def on_turn(self, filed: QueuedTurn) -> None:
-        """A turn that nobody has seen before."""
-
-    def on_compaction(self, compacted: Compacted) -> None:
-        """May come again for a transcript that is read from its beginning."""
-
-    def on_change(self) -> None:
-        """Once after each look that gave turns."""
-
-
 class Tail:
     def __init__(
         self,
@@ -74,15 +61,13 @@ class Tail:
         root: str,
         cursors: CursorTable,
         reader: TranscriptReader,
-        publish: Callable[[events.Event], None],
+        notices: Notices,
         sweep_seconds: float,
-        listener: Listener | None = None,
     ) -> None:
         self._root = root
         self._reader = reader
-        self._publish = publish
+        self._notices = notices
         self._sweep_seconds = sweep_seconds
-        self._listener = listener or Listener()
         self._agenda = WorkQueue()
         self._mentions = WarnOnce()
         self._sweeper = TranscriptRegistry(
@@ -196,7 +181,7 @@ class Tail:
             self._storage_problem = ""
             self._sweeper.known[path] = reading.cursor
             self._go_on(path, reading)
-            await self._tell(path, reading)
+            await self._announce(path, reading)
 
     def _doubt(self, path: str) -> None:
         self._quiet_since.pop(path, None)
@@ -212,7 +197,7 @@ class Tail:
             self._quiet_since[path] = anyio.current_time()
             self._agenda.add_later(path, SETTLE_SECONDS + 0.01)
 
-    async def _tell(self, path: str, reading: ReadResult) -> None:
+    async def _announce(self, path: str, reading: ReadResult) -> None:
         log.debug(
             "transcript-read",
             path=path,
@@ -224,26 +209,17 @@ class Tail:
         if reading.bad_lines:
             self._mentions.add(path, "has lines that cannot be read")
         for compacted in reading.compactions:
-            self._tell_compaction(compacted, reading.project)
-        for number, filed in enumerate(reading.turns, start=1):
-            self._tell_turn(filed)
+            self._announce_compaction(compacted, reading.project)
+        for number, queued in enumerate(reading.turns, start=1):
+            self._announce_turn(queued)
             if number % EVENTS_AT_ONCE == 0:
-                await checkpoint()  # subscribers have short queues and must get to empty them
-        if reading.turns:
-            self._listener.on_change()
+                await checkpoint()  # subscribers have short queues and need time to empty them
 
-    def _tell_turn(self, filed: QueuedTurn) -> None:
-        turn = filed.turn
-        log.info(
-            "turn",
-            project=filed.project,
-            session_id=turn.session_id,
-            turn_id=turn.id,
-            ending=turn.ending,
-        )
-        self._publish(
+    def _announce_turn(self, queued: QueuedTurn) -> None:
+        turn = queued.turn
+        self._notices.announce(
             events.TurnSeen(
-                project=filed.project,
+                project=queued.project,
                 session_id=turn.session_id,
                 turn_id=turn.id,
                 ending=turn.ending,
@@ -254,11 +230,11 @@ class Tail:
                 output_tokens=turn.output_tokens,
             )
         )
-        self._listener.on_turn(filed)
+        self._notices.post(queued)
 
-    def _tell_compaction(self, compacted: Compacted, project: str) -> None:
-        log.info("compaction", session_id=compacted.session_id, trigger=compacted.trigger)
-        self._publish(
+    def _announce_compaction(self, compacted: Compacted, project: str) -> None:
+        """May come again for a transcript that is read from its beginning."""
+        self._notices.announce(
             events.SessionCompacted(
                 project=project,
                 session_id=compacted.session_id,
@@ -267,7 +243,7 @@ class Tail:
                 tokens_after=compacted.tokens_after,
             )
         )
-        self._listener.on_compaction(compacted)
+        self._notices.post(compacted)
 
 
 def relative_path(root: str, transcript: str) -> str:

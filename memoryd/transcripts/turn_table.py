@@ -1,13 +1,17 @@
-"""The inlet of the table of turns: every turn that was seen, once. `backlog` is the outlet.
+"""The table of turns: every turn that was seen, once, until it is extracted.
 
-Rules
-- A turn's id is its opening line's uuid, whatever file it stands in: the first sight of it counts,
-  every other is nothing new.
-- `pending` turns wait to be worked on and carry their content. The other states are ends: `done`,
-  `skipped` (on purpose), `parked` (tried too often), `abandoned` (a rewind left it on a dead
-  branch). The id stays for ever, the content only with what may be tried again.
-- `old` turns were there before the first start. Only an import makes them pending.
-- Imported turns are marked: who works now should not wait for last month.
+- A turn's id is the uuid of its opening line, whatever file it stands in. The first sight of it
+  counts; every later one is ignored.
+- `pending` turns wait for extraction and carry their content. The other states are final: `done`,
+  `skipped` (on purpose), `parked` (failed too often), `abandoned` (a rewind left it on a dead
+  branch). The id stays for good, the content only while the turn can still be tried.
+- `old` turns were there before the first start. Only an import makes them pending, and imported
+  turns come after live ones.
+- A turn leaves in one transaction, with everything that is known about it by then. Until that it
+  is found again, whatever happens.
+- A start is recorded as a crash before the work begins, and the record is taken back when the work
+  ends. So the next daemon knows which turns the last one died on.
+- The assistant's last words of a session are kept: the next turn may refer to them.
 """
 
 import zlib
@@ -18,7 +22,11 @@ import msgspec
 
 from memoryd.base.errors import InvalidInput
 from memoryd.system.database import Database
-from memoryd.transcripts.rules.turns import Turn
+from memoryd.text.masking.mask import mask
+from memoryd.transcripts.rules.turns import Turn, WaitingTurn
+
+LAST_WORDS_CHARS = 4000
+LAST_WORDS_SECONDS = 30 * 86_400
 
 EndState = Literal["done", "skipped", "parked", "abandoned"]
 TurnState = EndState | Literal["pending", "old"]
@@ -28,38 +36,47 @@ _decode = msgspec.msgpack.Decoder(Turn).decode
 
 
 class QueuedTurn(msgspec.Struct, frozen=True):
-    """A turn with the root of its project and the transcript that it was first seen in."""
+    """A turn that was just stored, with its project's root and the transcript it was seen in."""
 
     turn: Turn
     project: str
     path: str
 
 
+class ParkedTurn(msgspec.Struct, frozen=True):
+    turn_id: str
+    project: str
+    session_id: str
+    reason: str
+
+
 def root_named(cwd: str, root_of: Callable[[str], str]) -> str:
-    """The root of the project that a line names; empty where it names no usable directory."""
+    """The root of the project that a line names; empty if it names no usable directory."""
     try:
         return root_of(cwd)
     except InvalidInput:
         return ""
 
 
-class TurnQueue:
-    def __init__(self, state: Database) -> None:
-        self._state = state
+class TurnTable:
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
-    def add(self, filed: Iterable[QueuedTurn], *, at: float) -> list[QueuedTurn]:
+    # --- in ---------------------------------------------------------------------------------------
+
+    def add(self, found: Iterable[QueuedTurn], *, at: float) -> list[QueuedTurn]:
         """Those that are new; a turn without a project is seen and skipped."""
-        with self._state.transaction():
-            return [one for one in filed if self._insert(one, at)]
+        with self._database.transaction():
+            return [one for one in found if self._insert(one, at)]
 
-    def add_imported(self, filed: Iterable[QueuedTurn], *, at: float) -> list[QueuedTurn]:
+    def add_imported(self, found: Iterable[QueuedTurn], *, at: float) -> list[QueuedTurn]:
         """Those that were not worked on before; old ones become pending."""
-        with self._state.transaction():
-            return [one for one in filed if self._insert(one, at, imported=True)]
+        with self._database.transaction():
+            return [one for one in found if self._insert(one, at, imported=True)]
 
     def add_old(self, turns: Iterable[Turn], path: str, *, at: float) -> None:
         """Makes the ids of turns known that are not to be worked on."""
-        self._state.run_many(
+        self._database.run_many(
             "insert into turns (id, session_id, path, started, ended, ending, state, at)"
             " values (?, ?, ?, ?, ?, ?, 'old', ?) on conflict (id) do nothing",
             [(t.id, t.session_id, path, t.started, t.ended, t.ending, at) for t in turns],
@@ -68,7 +85,7 @@ class TurnQueue:
     def abandon(self, turn_id: str, path: str) -> None:
         """A fork that abandons its copy says nothing about the turn in its own transcript."""
         session_id = path.rpartition("/")[2].removesuffix(".jsonl")
-        self._state.run(
+        self._database.run(
             "update turns set state = 'abandoned', packed = null"
             " where id = ? and state = 'pending' and (path = ? or session_id = ?)",
             turn_id,
@@ -79,19 +96,107 @@ class TurnQueue:
     def last_project(self, session_id: str) -> str:
         """Of the session's newest turn; empty where none was seen."""
         sql = "select project from turns where session_id = ? order by number desc limit 1"
-        rows = self._state.run(sql, session_id)
+        rows = self._database.run(sql, session_id)
         return msgspec.convert(rows, list[tuple[str]])[0][0] if rows else ""
 
     def projects(self) -> list[str]:
         """The roots of all projects that a turn was ever seen of."""
-        rows = self._state.run("select distinct project from turns where project != ''")
+        rows = self._database.run("select distinct project from turns where project != ''")
         return [root for (root,) in msgspec.convert(rows, list[tuple[str]])]
 
     def states(self, ids: Sequence[str]) -> dict[str, TurnState]:
         """Of those among these turns that were seen."""
         sql = "select id, state from turns where id = ?"
-        rows = [row for turn_id in ids for row in self._state.run(sql, turn_id)]
+        rows = [row for turn_id in ids for row in self._database.run(sql, turn_id)]
         return dict(msgspec.convert(rows, list[tuple[str, TurnState]]))
+
+    # --- out --------------------------------------------------------------------------------------
+
+    def waiting(self) -> list[WaitingTurn]:
+        """All pending turns in the order of their work: live ones first, then imported ones."""
+        rows = self._database.run(
+            "select id, project, session_id, ending in ('answered', 'local_command'),"
+            " coalesce(failures, 0), coalesce(deaths, 0)"
+            " from turns left join tries on tries.turn_id = turns.id"
+            " where state = 'pending' order by imported, number"
+        )
+        return [
+            WaitingTurn(*row[:3], complete=bool(row[3]), failures=row[4], deaths=row[5])
+            for row in msgspec.convert(rows, list[tuple[str, str, str, int, int, int]])
+        ]
+
+    def turn(self, turn_id: str) -> Turn | None:
+        """The content of one that still waits."""
+        rows = self._database.run(
+            "select packed from turns where id = ? and state = 'pending'", turn_id
+        )
+        found = msgspec.convert(rows, list[tuple[bytes]])
+        return _decode(zlib.decompress(found[0][0])) if found else None
+
+    def begin(self, ids: Sequence[str], at: float) -> float | None:
+        """Notes that these are being worked on; when they were first, if this is not the first."""
+        with self._database.transaction():
+            before = [row for one in ids for row in self._began(one)]
+            self._database.run_many(
+                "insert into tries (turn_id, deaths, first_began) values (?, 1, ?)"
+                " on conflict (turn_id) do update set deaths = deaths + 1",
+                [(turn_id, at) for turn_id in ids],
+            )
+        return min(before, default=None)
+
+    def let_go(self, ids: Sequence[str]) -> None:
+        """The work on these ended without a result, and nobody died of it."""
+        self._database.run_many(
+            "update tries set deaths = 0 where turn_id = ?", [(turn_id,) for turn_id in ids]
+        )
+
+    def fail(self, ids: Sequence[str], parked: Sequence[str], reason: str, at: float) -> None:
+        """One more failure of each, which was the last one for some."""
+        with self._database.transaction():
+            self._database.run_many(
+                "insert into tries (turn_id, failures, first_began) values (?, 1, ?)"
+                " on conflict (turn_id) do update set deaths = 0, failures = failures + 1",
+                [(turn_id, at) for turn_id in ids],
+            )
+            self.park(parked, reason)
+
+    def park(self, ids: Sequence[str], reason: str) -> None:
+        self._database.run_many(
+            "update turns set state = 'parked', reason = ? where id = ? and state = 'pending'",
+            [(reason, turn_id) for turn_id in ids],
+        )
+
+    def finish(self, turns: Sequence[Turn], reason: str, at: float) -> None:
+        """These are extracted: now, and not before, the cursor has passed them."""
+        self._end(turns, "done", reason, at)
+
+    def skip(self, turn: Turn, reason: str, at: float) -> None:
+        """It is not worth extracting; what was said in it may still be answered to."""
+        self._end([turn], "skipped", reason, at)
+
+    def last_words(self, session_id: str) -> str:
+        rows = self._database.run("select text from last_words where session_id = ?", session_id)
+        return str(rows[0][0]) if rows else ""
+
+    def parked(self) -> list[ParkedTurn]:
+        """Newest first."""
+        rows = self._database.run(
+            "select id, project, session_id, reason from turns where state = 'parked'"
+            " order by number desc"
+        )
+        return [ParkedTurn(*row) for row in msgspec.convert(rows, list[tuple[str, str, str, str]])]
+
+    def retry_parked(self) -> int:
+        """Gives every parked turn its tries back; how many there were."""
+        with self._database.transaction():
+            rows = self._database.run(
+                "update turns set state = 'pending', reason = ''"
+                " where state = 'parked' and packed is not null returning id"
+            )
+            self._database.run_many("delete from tries where turn_id = ?", rows)
+        return len(rows)
+
+    # --- rows -------------------------------------------------------------------------------------
 
     def _insert(self, one: QueuedTurn, at: float, *, imported: bool = False) -> bool:
         turn = one.turn
@@ -103,7 +208,7 @@ class TurnQueue:
             if imported
             else "do nothing"
         )
-        rows = self._state.run(
+        rows = self._database.run(
             "insert into turns (id, project, session_id, path, started, ended, ending, state,"  # noqa: S608 - fixed words
             " reason, imported, at, packed) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
             f" on conflict (id) {again} returning number",
@@ -121,3 +226,27 @@ class TurnQueue:
             zlib.compress(_encode(turn), 1) if one.project else None,
         )
         return bool(rows)
+
+    def _began(self, turn_id: str) -> list[float]:
+        rows = self._database.run("select first_began from tries where turn_id = ?", turn_id)
+        return [began for (began,) in msgspec.convert(rows, list[tuple[float]])]
+
+    def _end(self, turns: Sequence[Turn], state: EndState, reason: str, at: float) -> None:
+        with self._database.transaction():
+            self._database.run_many(
+                "update turns set state = ?, reason = ?, packed = null where id = ?",
+                [(state, reason, turn.id) for turn in turns],
+            )
+            self._database.run_many("delete from tries where turn_id = ?", [(t.id,) for t in turns])
+            for turn in turns:
+                if turn.prose:
+                    self._keep_last_words(turn, at)
+
+    def _keep_last_words(self, turn: Turn, at: float) -> None:
+        self._database.run(
+            "insert or replace into last_words values (?, ?, ?)",
+            turn.session_id,
+            mask(turn.prose[-1].text)[-LAST_WORDS_CHARS:],
+            at,
+        )
+        self._database.run("delete from last_words where at < ?", at - LAST_WORDS_SECONDS)

@@ -26,6 +26,10 @@ def path(home: Path) -> anyio.Path:
     return anyio.Path(home / "run/memoryd.sock")
 
 
+async def root_of(cwd: str) -> str:
+    return cwd
+
+
 async def pong(_: Params) -> object:
     return "pong"
 
@@ -34,7 +38,7 @@ async def pong(_: Params) -> object:
 async def opened(path: anyio.Path, handed_over: list[socket.socket]) -> AsyncIterator[None]:
     with DaemonListener(str(path), handed_over, check_seconds=TINY_SECONDS) as door:
         async with anyio.create_task_group() as tasks:
-            await door.open(Server(pong, Subscriptions(), str), tasks)
+            await door.open(Server(pong, Subscriptions(), root_of), tasks)
             with anyio.fail_after(WAIT_SECONDS):
                 yield
             tasks.cancel_scope.cancel()
@@ -115,6 +119,6 @@ async def test_a_closed_door_looks_after_its_place_no_more(path: anyio.Path) -> 
         DaemonListener(str(path), [], check_seconds=TINY_SECONDS) as door,
     ):
         async with anyio.create_task_group() as tasks:
-            await door.open(Server(pong, Subscriptions(), str), tasks)
+            await door.open(Server(pong, Subscriptions(), root_of), tasks)
             door.close()
     assert not await path.exists()

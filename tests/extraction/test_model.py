@@ -93,7 +93,7 @@ async def test_requests_of_all_runs_begin_alike_and_the_second_reads_from_the_ca
         assert first["system"] == second["system"]
         assert first["tools"] == second["tools"]
         assert first["system"][-1]["cache_control"] == {"type": "ephemeral"}
-    told = [line for line in lines if line["event"] == "extraction"]
+    told = [line for line in lines if line["event"] == "extraction-finished"]
     assert told[0]["cache_hit_percent"] == 0.0
     assert told[1]["cache_hit_percent"] > 50
     for line in told:

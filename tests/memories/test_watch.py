@@ -17,7 +17,7 @@ from memoryd.base import paths
 from memoryd.base.file_stamp import Identity
 from memoryd.memories import directories, watch
 from memoryd.memories.directories import layout
-from memoryd.memories.records import MemoryChanged, MemoryDirectory
+from memoryd.memories.records import DirectoryFound, MemoryChanged, MemoryDirectory
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
@@ -47,8 +47,8 @@ class Watched:
         self.places = paths.places({"HOME": str(home)}, "linux", 0, str(home))
         self.state = Database.open(self.places.state_db)
         self.history = VersionTable(self.state)
-        self.scopes = Scopes(self.places, {}, self.state)
         notices = Notices()
+        self.scopes = Scopes(self.places, {}, self.state, notices)
         notices.on(MemoryChanged, self._tell)
         self.store = Store(self.history, now=lambda: NOW, notices=notices)
         self.told: list[MemoryChanged] = []
@@ -56,6 +56,7 @@ class Watched:
         self._heard = anyio.Event()
         self._loop = asyncio.get_running_loop()
         self.watch = MemoryWatch(self.places, self.scopes, self.store, self._give_way)
+        notices.on(DirectoryFound, lambda _: self.watch.folders_changed())
 
     def _tell(self, change: MemoryChanged) -> None:
         self._loop.call_soon_threadsafe(self._hear, change)
@@ -138,7 +139,6 @@ async def test_a_project_whose_memories_lie_elsewhere_is_watched_once_it_is_aske
     settings = {"autoMemoryDirectory": str(elsewhere)}
     (home / ".claude/settings.json").write_text(json.dumps(settings))
     async with watching(home) as seen:
-        seen.scopes.on_new_directory = seen.watch.folders_changed
         assert seen.scopes.project(str(seen.project)).memory.path == str(elsewhere)
         await seen.until_told(write(elsewhere / "a.md"))
         await seen.until_told(write(elsewhere / "team/t.md"))

@@ -116,7 +116,8 @@ async def test_a_memory_that_was_saved_meanwhile_is_not_replaced_by_what_it_said
         result = await real(*args, **more)
         text = saved.text.replace("copper", "zirconium")
         library.store.write(library.directory, saved.file, text, over=saved.version, cause="user")
-        library.shelves.update(library.directory, saved.file)
+        library.shelves.update_soon(library.directory, saved.file)
+        monkeypatch.undo()
         return result
 
     monkeypatch.setattr(anyio.to_thread, "run_sync", and_then_saved)
@@ -134,6 +135,6 @@ async def test_a_row_whose_file_changed_with_its_times_put_back_is_read_again(
     times = path.stat()
     library.write("a.md", "nickel")
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-    row = library.shelves.fresh_row(shelf, str(path))
+    row = await library.shelves.fresh_row(shelf, str(path))
     assert row is not None
     assert "nickel" in row.content

@@ -23,11 +23,11 @@ async def stopped(one: Surfaced) -> None:
 async def test_a_stop_writes_down_what_was_not_yet_written(state: Database) -> None:
     one = surfaced(state)
     one.add("s", {"/m/a.md": 10, "/m/b.md": 20})
-    assert one.of("s") == {"/m/a.md": 10, "/m/b.md": 20}
-    assert surfaced(state).of("s") == {}
+    assert await one.of("s") == {"/m/a.md": 10, "/m/b.md": 20}
+    assert await surfaced(state).of("s") == {}
     await stopped(one)
-    assert surfaced(state).of("s") == {"/m/a.md": 10, "/m/b.md": 20}
-    assert surfaced(state).of("another") == {}
+    assert await surfaced(state).of("s") == {"/m/a.md": 10, "/m/b.md": 20}
+    assert await surfaced(state).of("another") == {}
 
 
 async def test_it_is_written_down_soon_while_others_go_on(state: Database) -> None:
@@ -37,7 +37,7 @@ async def test_it_is_written_down_soon_while_others_go_on(state: Database) -> No
         for number in range(3):
             one.add("s", {f"/m/{number}.md": number})
             with anyio.fail_after(60):
-                while len(surfaced(state).of("s")) <= number:
+                while len(await surfaced(state).of("s")) <= number:
                     await anyio.lowlevel.checkpoint()
         tasks.cancel_scope.cancel()
 
@@ -46,16 +46,16 @@ async def test_what_is_forgotten_stays_forgotten_and_may_be_given_again(state: D
     one = surfaced(state)
     one.add("s", {"/m/a.md": 10})
     one.forget("s")
-    assert one.of("s") == {}
+    assert await one.of("s") == {}
     one.add("s", {"/m/b.md": 20})
     await stopped(one)
-    assert surfaced(state).of("s") == {"/m/b.md": 20}
+    assert await surfaced(state).of("s") == {"/m/b.md": 20}
 
 
 async def test_no_session_is_given_nothing(state: Database) -> None:
     one = surfaced(state)
     one.add("", {"/m/a.md": 10})
-    assert one.of("") == {}
+    assert await one.of("") == {}
 
 
 async def test_a_disk_that_takes_nothing_is_no_reason_to_forget(state: Database) -> None:
@@ -63,7 +63,7 @@ async def test_a_disk_that_takes_nothing_is_no_reason_to_forget(state: Database)
     one.add("s", {"/m/a.md": 10})
     state.run("drop table surfaced")
     await stopped(one)
-    assert one.of("s") == {"/m/a.md": 10}
+    assert await one.of("s") == {"/m/a.md": 10}
 
 
 async def test_of_many_sessions_the_oldest_is_read_again(state: Database) -> None:
@@ -71,5 +71,5 @@ async def test_of_many_sessions_the_oldest_is_read_again(state: Database) -> Non
     one.add("first", {"/m/a.md": 10})
     await stopped(one)
     for number in range(MOST_SESSIONS):
-        one.of(f"s{number}")
-    assert one.of("first") == {"/m/a.md": 10}
+        await one.of(f"s{number}")
+    assert await one.of("first") == {"/m/a.md": 10}

@@ -203,7 +203,7 @@ def test_what_is_no_file_is_no_settings_and_no_key(
     words = daemon.fails_to_start(78)
     assert "it is not a plain file" in words
     assert (str(settings) if name != "key" else "model.key_file ~/key") in words
-    assert "mend the file" in words
+    assert "fix the file" in words
 
 
 @pytest.mark.parametrize("plant", NO_FILES)
@@ -280,17 +280,15 @@ def test_each_change_that_is_asked_for_leaves_one_line(daemon: Daemon, home: Pat
         peer.call("switch", cwd=cwd, enabled=False)
     daemon.stop()
     lines = [line for line in daemon.lines() if line["event"].startswith("memory-")]
-    told = [
-        (line["event"], line["path"], line["cause"], line["version"], line["ms"] >= 0)
-        for line in lines[:3]
-    ]
+    told = [(line["event"], line["path"], line["cause"], line["scope"]) for line in lines[:3]]
     assert told == [
-        ("memory-saved", saved["path"], "user", saved["version"], True),
-        ("memory-forgotten", saved["path"], "user", gone["version"], True),
-        ("memory-restored", saved["path"], "restore", back["version"], True),
+        ("memory-saved", saved["path"], "user", "project"),
+        ("memory-forgotten", gone["path"], "user", "project"),
+        ("memory-saved", back["path"], "restore", "project"),
     ]
     refused, switched = lines[3:]
-    assert (refused["wanted"], refused["reason"]) == ("memory-forgotten", "not-found")
+    assert (refused["event"], refused["action"]) == ("memory-write-failed", "forget")
+    assert refused["reason"] == "not-found"
     assert (switched["project"], switched["enabled"]) == (cwd, False)
     assert "Zebra" not in daemon.log.read_text()
 

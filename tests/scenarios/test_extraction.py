@@ -161,7 +161,7 @@ def test_every_attempt_of_a_model_is_in_the_log_and_so_is_what_the_cache_saved(
         assert sorted(used) == ["Glob", "Write"]
         assert sorted(tool for tool, _ in no) == ["Bash", "Edit", "WebFetch", "Write"]
         assert all(reason for _, reason in no)
-    runs = [line for line in lines if line["event"] == "extraction"]
+    runs = [line for line in lines if line["event"] == "extraction-finished"]
     for run, least in zip(runs, (30, 80), strict=True):
         assert run["files"] == ["feedback_tabs.md"]
         assert (run["turns"], run["messages"], run["model_turns"]) == (1, 2, 2)

@@ -146,6 +146,9 @@ async def test_a_ping_is_answered_while_another_peers_batch_runs(home: Path) -> 
     path = str(home / "run/memoryd.sock")
     began, answered = anyio.Event(), 0
 
+    async def root_of(cwd: str) -> str:
+        return cwd
+
     async def pong(_: Params) -> object:
         nonlocal answered
         answered += 1
@@ -154,7 +157,7 @@ async def test_a_ping_is_answered_while_another_peers_batch_runs(home: Path) -> 
 
     with DaemonListener(path, []) as door:
         async with anyio.create_task_group() as tasks:
-            await door.open(Server(pong, Subscriptions(), str), tasks)
+            await door.open(Server(pong, Subscriptions(), root_of), tasks)
             async with (
                 await anyio.connect_unix(path) as busy,
                 await anyio.connect_unix(path) as one,

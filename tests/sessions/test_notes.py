@@ -37,7 +37,7 @@ class Scene:
         self.summary = self.folder / SESSION / "session-memory/summary.md"
 
     def notes(self, writer: NotesWriter | None = None) -> SessionNotes:
-        return SessionNotes(self.places, self.state, writer, lambda: NOW)
+        return SessionNotes(self.places, self.state, writer, lambda *_: True, lambda: NOW)
 
     def turn(self, asked: str, answered: str, context_tokens: int) -> Turn:
         usage = {

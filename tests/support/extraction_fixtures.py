@@ -24,10 +24,10 @@ from memoryd.memories.scopes import Project, Scopes
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.database import Database
-from memoryd.transcripts.backlog import Backlog
+from memoryd.system.notices import Notices
 from memoryd.transcripts.rules.assembler import living_history, read_entries
 from memoryd.transcripts.rules.turns import Turn
-from memoryd.transcripts.turn_table import QueuedTurn, TurnQueue
+from memoryd.transcripts.turn_table import QueuedTurn, TurnTable
 from tests.support.running import environment
 from tests.support.scripted_model import Held, Message, Reply, SeenRequest, asks, says
 from tests.support.session_script import SessionScript
@@ -102,8 +102,8 @@ class Workshop:
         self.scopes = Scopes(paths.places(environment(home), "linux", 0, str(home)), {}, self.state)
         self.history = VersionTable(self.state)
         self.store = Store(self.history, now=self.now)
-        self.queue = TurnQueue(self.state)
-        self.backlog = Backlog(self.state)
+        self.queue = TurnTable(self.state)
+        self.backlog = TurnTable(self.state)
         self.ledger = SpendingTable(self.state)
         self.finished: list[events.ExtractionFinished] = []
         self._told = anyio.Event()
@@ -112,13 +112,15 @@ class Workshop:
             credentials=Credentials(api_key=Secret("key"), base_url=base_url or None),
             budget=budget or Budget(),
         )
+        notices = Notices()
+        notices.on(events.ExtractionFinished, self._tell)
         self.worker = ExtractionWorker(
             self.backlog,
             self.scopes,
             Attribution(self.store, self.history),
             self._extractor(base_url, provider),
             limits or Limits(),
-            tell=self._tell,
+            notices=notices,
             now=self.now,
         )
 

@@ -13,11 +13,12 @@ import msgspec
 from memoryd.base import events
 from memoryd.base.errors import InvalidInput
 from memoryd.system.database import Database
+from memoryd.system.notices import Notices
 from memoryd.transcripts.cursor_table import CursorTable
 from memoryd.transcripts.reader import TranscriptReader
 from memoryd.transcripts.rules.turns import Compacted, Turn
-from memoryd.transcripts.tail import Listener, Tail
-from memoryd.transcripts.turn_table import QueuedTurn, TurnQueue
+from memoryd.transcripts.tail import Tail
+from memoryd.transcripts.turn_table import QueuedTurn, TurnTable
 from tests.support.session_script import SessionScript
 
 WAIT_SECONDS = 60
@@ -67,7 +68,7 @@ def root_of(cwd: str) -> str:
 
 def make_reader(home: Path, state: Database) -> TranscriptReader:
     return TranscriptReader(
-        str(projects(home)), CursorTable(state), TurnQueue(state), root_of, time.time
+        str(projects(home)), CursorTable(state), TurnTable(state), root_of, time.time
     )
 
 
@@ -95,21 +96,20 @@ def _turn(packed: bytes) -> Turn:
     return msgspec.msgpack.decode(zlib.decompress(packed), type=Turn)
 
 
-class Heard(Listener):
-    def __init__(self) -> None:
+class Heard:
+    """Everything that the tail posted."""
+
+    def __init__(self, notices: Notices) -> None:
         self.turns: list[QueuedTurn] = []
         self.compactions: list[Compacted] = []
-        self.changes = 0
+        self.events: list[events.Event] = []
         self._changed = anyio.Event()
+        notices.on(QueuedTurn, self._add_turn)
+        notices.on(Compacted, self.compactions.append)
+        notices.on(events.Event, self.events.append)
 
-    def on_turn(self, filed: QueuedTurn) -> None:
-        self.turns.append(filed)
-
-    def on_compaction(self, compacted: Compacted) -> None:
-        self.compactions.append(compacted)
-
-    def on_change(self) -> None:
-        self.changes += 1
+    def _add_turn(self, queued: QueuedTurn) -> None:
+        self.turns.append(queued)
         self._changed.set()
 
     async def wait_for_turns(self, number: int) -> list[str]:
@@ -118,21 +118,21 @@ class Heard(Listener):
             while len(self.turns) < number:
                 self._changed = anyio.Event()
                 await self._changed.wait()
-        return [filed.turn.parts[0].text for filed in self.turns]
+        return [queued.turn.parts[0].text for queued in self.turns]
 
 
 class Followed:
     def __init__(self, home: Path, sweep_seconds: float) -> None:
         self.state = Database.open(database(home))
-        self.heard = Heard()
-        self.events: list[events.Event] = []
+        notices = Notices()
+        self.heard = Heard(notices)
+        self.events = self.heard.events
         self.tail = Tail(
             root=str(projects(home)),
             cursors=CursorTable(self.state),
             reader=make_reader(home, self.state),
-            publish=self.events.append,
+            notices=notices,
             sweep_seconds=sweep_seconds,
-            listener=self.heard,
         )
 
     async def caught_up(self) -> None:

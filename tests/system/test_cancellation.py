@@ -27,7 +27,7 @@ from memoryd.transcripts.old_turns import old_turns
 from memoryd.transcripts.reader import TranscriptReader
 from memoryd.transcripts.scan import sweep
 from memoryd.transcripts.sessions import Sessions
-from memoryd.transcripts.turn_table import TurnQueue
+from memoryd.transcripts.turn_table import TurnTable
 from tests.support.session_script import SessionScript
 from tests.support.tailing import age, projects, write
 
@@ -59,7 +59,7 @@ def notes(home: Path) -> Work:
     state = Database.open(str(home / "notes.db"))
     where = places({"HOME": str(home)}, "linux", 1000, str(home))
     return lambda: anyio.to_thread.run_sync(
-        SessionNotes(where, state, None, time.time).serve, "long"
+        SessionNotes(where, state, None, lambda *_: True, time.time).serve, "long"
     )
 
 
@@ -67,7 +67,7 @@ def learn_old_turns(home: Path) -> Work:
     state = Database.open(str(home / "cursors.db"))
     root = str(projects(home))
     reader = TranscriptReader(
-        root, CursorTable(state), TurnQueue(state), lambda cwd: cwd, time.time
+        root, CursorTable(state), TurnTable(state), lambda cwd: cwd, time.time
     )
     (cursor,) = reader.begin(sweep(root))
     return lambda: anyio.to_thread.run_sync(

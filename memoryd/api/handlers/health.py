@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Literal
 
+import anyio.to_thread
 import msgspec
 
 from memoryd.base import paths
@@ -25,7 +26,7 @@ from memoryd.memories.scopes import Project, RealFiles, Scopes
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.text.masking.mask import presentable
-from memoryd.transcripts.turn_table import TurnQueue
+from memoryd.transcripts.turn_table import TurnTable
 
 NAMED = 3
 RECENT = 5
@@ -61,7 +62,7 @@ class Health:
         scopes: Scopes,
         store: Store,
         history: VersionTable,
-        queue: TurnQueue,
+        turns: TurnTable,
         models: ModelServer | None,
         model: str,
         projects_in: Callable[[str], set[str]],
@@ -69,7 +70,7 @@ class Health:
         self._scopes = scopes
         self._store = store
         self._history = history
-        self._queue = queue
+        self._turns = turns
         self._models = models
         self._model = model
         self._projects_in = projects_in
@@ -78,12 +79,16 @@ class Health:
         """What can be said about a project and its neighbours; blocking."""
         project = self._scopes.project(cwd)
         beside = self._projects_in(paths.slug(project.root))
-        known = {project.root, *self._queue.projects(), *self._scopes.roots(), *beside}
+        known = {project.root, *self._turns.projects(), *self._scopes.roots(), *beside}
         return [
             self._index_finding(project),
             headers_finding(self._listed(project)),
             shared_folder_finding(known, RealFiles().is_dir),
         ]
+
+    async def answer(self, cwd: str, with_provider: bool) -> list[Finding]:
+        found = await anyio.to_thread.run_sync(self.findings, cwd)
+        return [*found, await self.provider_finding()] if with_provider else found
 
     async def provider_finding(self) -> Finding:
         """Whether the model server answers, takes the key and knows the model."""

@@ -16,13 +16,14 @@ from typing import Final
 import anyio.to_thread
 import structlog
 
-from memoryd.api.handlers.recall import RecallMethods
 from memoryd.api.rules import protocol
 from memoryd.base import paths
 from memoryd.base.errors import MemorydError
 from memoryd.base.paths import Places
 from memoryd.memories.scopes import Project, Scopes
+from memoryd.recall.rules.query import RecallQuery
 from memoryd.recall.rules.rendering import kept_in
+from memoryd.recall.service import RecallService
 from memoryd.sessions.context import LOADED_BY_THE_CLIENT, Context, ContextKind
 from memoryd.sessions.notes import NotesAnswer, SessionNotes
 from memoryd.sessions.rules import notes
@@ -46,11 +47,11 @@ class Hooks:
         *,
         places: Places,
         scopes: Scopes,
-        recall: RecallMethods,
+        recall: RecallService,
         context: Context,
         session_notes: SessionNotes,
         tail: Tail,
-        errands: Background,
+        background: Background,
         now: Callable[[], float],
     ) -> None:
         self._places = places
@@ -59,7 +60,7 @@ class Hooks:
         self._context = context
         self._notes = session_notes
         self._tail = tail
-        self._errands = errands
+        self._background = background
         self._now = now
 
     async def stdout(self, hook: protocol.HookParams) -> str:
@@ -67,7 +68,7 @@ class Hooks:
         try:
             text = await self._said(hook)
         except MemorydError as error:
-            log.info("hook-silent", event_name=hook.hook_event_name, reason=error.message)
+            log.info("hook-failed", event_name=hook.hook_event_name, reason=error.message)
             return ""
         if not text:
             return ""
@@ -83,14 +84,14 @@ class Hooks:
             case "Stop" | "SubagentStop" | "SessionEnd":
                 await self._wake_tail(hook)
             case "PreCompact":
-                self._errands.soon("notes", lambda: self._freshen(hook))
+                self._background.soon("notes", lambda: self._freshen(hook))
         return ""
 
     async def _session_start(self, hook: protocol.HookParams) -> str:
-        project = self._scopes.project(hook.cwd)
+        project = await self._scopes.find(hook.cwd)
         if not project.switch.enabled:
             return ""
-        self._errands.soon("warm", lambda: self._recall.warm(hook.cwd))
+        self._background.soon("warm", lambda: self._recall.warm(hook.cwd))
         if hook.source in {"compact", "resume", "fork"}:
             if hook.source == "compact":
                 self._recall.forget_session(hook.session_id)
@@ -128,7 +129,7 @@ class Hooks:
         tools: list[str] = []
         if self._recall.asks_a_model:  # the ranking does not look at them
             tools = await anyio.to_thread.run_sync(self._recent_tools, hook.transcript_path)
-        asked = protocol.RecallParams(
+        asked = RecallQuery(
             query=prompt,
             cwd=hook.cwd,
             session_id=hook.session_id,

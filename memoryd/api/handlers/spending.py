@@ -1,14 +1,11 @@
-"""The requests about extraction and money, and what `status` says about both."""
+"""What extraction waits for and what was spent: for `status` and `cost`."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from math import inf
-from typing import assert_never
 
-import anyio.to_thread
 import msgspec
 
-from memoryd.api.rules import protocol
 from memoryd.base.config import Budget, Settings
 from memoryd.extraction.rules.batching import Pause
 from memoryd.extraction.worker import ExtractionWorker
@@ -53,29 +50,22 @@ class CostReport(msgspec.Struct, frozen=True):
     models: list[Total]
 
 
-class ExtractMethods:
+class SpendingReports:
+    """Everything here blocks on the database."""
+
     def __init__(
         self,
         worker: ExtractionWorker,
-        ledger: SpendingTable,
+        spending: SpendingTable,
         settings: Settings,
         models: ModelServer | None,
         now: Callable[[], datetime] = local_now,
     ) -> None:
         self._worker = worker
-        self._ledger = ledger
+        self._table = spending
         self._settings = settings
         self._models = models
         self._now = now
-
-    async def answer(self, params: protocol.ExtractParams) -> object:
-        match params:
-            case protocol.CostParams():
-                return await anyio.to_thread.run_sync(self._cost, params.days)
-            case protocol.QueueRetryParams():
-                return {"retried": await self._worker.retry_parked()}
-            case _:
-                assert_never(params)
 
     @property
     def provider(self) -> str:
@@ -90,22 +80,21 @@ class ExtractMethods:
         return self._models.endpoint.host if self._models else ""
 
     def queue(self, settling: int) -> tuple[QueueStatus, list[str]]:
-        """How the queue stands, and what a person should know of it; blocking."""
+        """How the queue stands, and what a person should know about it."""
         report = self._worker.report()
         problems = list(report.problems)
         if report.parked:
-            counted = "1 turn" if report.parked == 1 else f"{report.parked} turns"
+            counted = "1 turn was" if report.parked == 1 else f"{report.parked} turns were"
             problems.append(
-                f"{counted} could not be extracted and set aside ({report.parked_reason});"
+                f"{counted} parked: extraction failed too often ({report.parked_reason});"
                 " memoryd import --retry-parked tries again"
             )
         status = QueueStatus(report.waiting + settling, report.running, report.held, report.parked)
         return status, problems
 
     def spending(self) -> SpendingStatus:
-        """Blocking."""
         now = self._now()
-        spent = self._ledger.spent_by(now.date())
+        spent = self._table.spent_by(now.date())
         pause = self._pause(spent, now)
         return SpendingStatus(
             today_usd=round(spent.today_usd, 6),
@@ -129,7 +118,7 @@ class ExtractMethods:
                 return Pause(verdict.reason, now.timestamp(), verdict.until)
         return self._worker.pause
 
-    def _cost(self, days: int) -> CostReport:
+    def cost(self, days: int) -> CostReport:
         now = self._now()
         since = now.date() - timedelta(days=days - 1)
         return CostReport(
@@ -137,10 +126,10 @@ class ExtractMethods:
             spending=self.spending(),
             day_resets=_resets(Budget(usd_per_day=0.0, usd_per_month=inf), now),
             month_resets=_resets(Budget(usd_per_day=inf, usd_per_month=0.0), now),
-            days=self._ledger.totals("day", since),
-            jobs=self._ledger.totals("job", since),
-            projects=self._ledger.totals("project", since),
-            models=self._ledger.totals("model", since),
+            days=self._table.totals("day", since),
+            jobs=self._table.totals("job", since),
+            projects=self._table.totals("project", since),
+            models=self._table.totals("model", since),
         )
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from memoryd.base.errors import MemorydError
 from memoryd.base.events import KINDS
+from memoryd.recall.rules.query import RecallQuery
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -112,7 +113,7 @@ class ShutdownParams(msgspec.Struct, frozen=True):
 
 
 class SubscribeParams(msgspec.Struct, frozen=True):
-    """Without `kinds`, every event; a kind that there is not would be waited for in vain."""
+    """Without `kinds`, every event. Unknown kinds are rejected: such an event would never come."""
 
     kinds: list[str] | None = None
     cwd: str | None = None
@@ -173,19 +174,6 @@ class SwitchParams(msgspec.Struct, frozen=True):
     cwd: str | None = None
 
 
-class RecallParams(msgspec.Struct, frozen=True):
-    """Without a deadline the answer waits for the index; with one, it is made of what is there."""
-
-    query: str
-    cwd: str
-    session_id: str | None = None
-    recent_tools: list[str] | None = None
-    limit: Annotated[int, msgspec.Meta(ge=1, le=50)] | None = None
-    deadline_ms: Annotated[float, msgspec.Meta(ge=0, le=60_000)] | None = None
-    agent: str | None = None
-    as_of: str | None = None
-
-
 class HookParams(msgspec.Struct, frozen=True):
     """The agent's own JSON as it is; what is not named here is passed over."""
 
@@ -235,18 +223,6 @@ class CheckpointRemoveParams(msgspec.Struct, frozen=True):
     name: str
 
 
-BlockingSessionParams = (
-    ContextParams
-    | ContextApproveParams
-    | SessionNotesParams
-    | CheckpointSaveParams
-    | CheckpointListParams
-    | CheckpointGetParams
-    | CheckpointRemoveParams
-)
-SessionParams = HookParams | BlockingSessionParams
-
-
 class TurnEndedParams(msgspec.Struct, frozen=True):
     session_id: str
     transcript_path: str
@@ -275,20 +251,12 @@ class ImportStopParams(msgspec.Struct, frozen=True):
     pass
 
 
-TranscriptParams = (
-    TurnEndedParams | SessionListParams | SessionShowParams | ImportStartParams | ImportStopParams
-)
-
-
 class CostParams(msgspec.Struct, frozen=True):
     days: Annotated[int, msgspec.Meta(ge=1, le=3660)] = 30
 
 
 class QueueRetryParams(msgspec.Struct, frozen=True):
     """Tries every turn again that was parked after too many failures."""
-
-
-ExtractParams = CostParams | QueueRetryParams
 
 
 class DreamParamsBase(msgspec.Struct, frozen=True):
@@ -330,16 +298,7 @@ class DreamLogParams(DreamParamsBase, frozen=True):
     dream: int | None = None
 
 
-DreamParams = (
-    DreamStartParams
-    | DreamStopParams
-    | DreamAcceptParams
-    | DreamUndoParams
-    | DreamStatusParams
-    | DreamLogParams
-)
-
-# Everything that can be asked; `methods` matches it in one place and forgets none.
+# Everything that can be asked. `api/dispatch.py` matches all of it in one place.
 Params = (
     PingParams
     | StatusParams
@@ -353,11 +312,28 @@ Params = (
     | MemoryHistoryParams
     | MemoryRestoreParams
     | SwitchParams
-    | RecallParams
-    | SessionParams
-    | TranscriptParams
-    | ExtractParams
-    | DreamParams
+    | RecallQuery
+    | HookParams
+    | ContextParams
+    | ContextApproveParams
+    | SessionNotesParams
+    | CheckpointSaveParams
+    | CheckpointListParams
+    | CheckpointGetParams
+    | CheckpointRemoveParams
+    | TurnEndedParams
+    | SessionListParams
+    | SessionShowParams
+    | ImportStartParams
+    | ImportStopParams
+    | CostParams
+    | QueueRetryParams
+    | DreamStartParams
+    | DreamStopParams
+    | DreamAcceptParams
+    | DreamUndoParams
+    | DreamStatusParams
+    | DreamLogParams
 )
 
 METHODS: Final[dict[str, type[Params]]] = {
@@ -373,7 +349,7 @@ METHODS: Final[dict[str, type[Params]]] = {
     "memory/history": MemoryHistoryParams,
     "memory/restore": MemoryRestoreParams,
     "switch": SwitchParams,
-    "recall": RecallParams,
+    "recall": RecallQuery,
     "hook": HookParams,
     "context": ContextParams,
     "context/approve": ContextApproveParams,

@@ -1,0 +1,97 @@
+"""Memories as they are saved, forgotten, restored and looked up over the socket.
+
+A change that fails leaves one line in the log here; one that succeeds is announced by the store.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+import anyio
+import anyio.to_thread
+import msgspec
+import structlog
+
+from memoryd.api.rules import protocol
+from memoryd.base.errors import MemorydError
+from memoryd.memories.catalog import Catalog, Saved
+from memoryd.memories.rules.topics import Topic, iso_time
+from memoryd.memories.versions import Versions
+
+WRITERS: Final = 8
+
+log = structlog.get_logger(__name__)
+
+
+class VersionLine(msgspec.Struct, frozen=True):
+    version: int
+    at: str
+    cause: str
+    session_id: str
+    sha256: str
+    bytes: int
+
+
+class HistoryAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    versions: list[VersionLine]
+    content: str | None = None
+
+
+class MemoryRequests:
+    def __init__(self, catalog: Catalog, versions: Versions) -> None:
+        self._catalog = catalog
+        self._versions = versions
+        # Writers wait for the disk and for each other; readers must find a thread meanwhile.
+        self._writers = anyio.CapacityLimiter(WRITERS)
+
+    async def save(self, params: protocol.MemorySaveParams) -> Saved:
+        return await self._write("save", params.by, lambda: self._save(params))
+
+    async def forget(self, params: protocol.MemoryForgetParams) -> Saved:
+        return await self._write(
+            "forget",
+            params.by,
+            lambda: self._catalog.forget(params.cwd, params.path, by=params.by),
+        )
+
+    async def restore(self, params: protocol.MemoryRestoreParams) -> Saved:
+        return await self._write(
+            "restore",
+            "restore",
+            lambda: self._versions.restore(params.cwd, params.path, params.version),
+        )
+
+    def history(self, params: protocol.MemoryHistoryParams) -> HistoryAnswer:
+        found = [
+            VersionLine(
+                one.version, iso_time(one.at), one.cause, one.session_id, one.sha256, one.bytes
+            )
+            for one in self._versions.history(params.cwd, params.path)
+        ]
+        text = None
+        if params.version is not None:
+            text = self._versions.text(params.cwd, params.path, params.version)
+        return HistoryAnswer(found, text)
+
+    async def _write(self, action: str, cause: str, write: Callable[[], Saved]) -> Saved:
+        began = time.monotonic()
+        try:
+            async with self._writers:
+                return await anyio.to_thread.run_sync(write)
+        except MemorydError as error:
+            ms = round((time.monotonic() - began) * 1000, 1)
+            log.warning("memory-write-failed", action=action, cause=cause, reason=error.kind, ms=ms)
+            raise
+
+    def _save(self, params: protocol.MemorySaveParams) -> Saved:
+        topic = Topic(
+            name=params.name,
+            description=params.description,
+            type=params.type,
+            body=params.body,
+            created=iso_time(time.time()),
+            trust="user-said" if params.by == "user" else "agent-concluded",
+        )
+        return self._catalog.save(
+            params.cwd, topic, scope=params.scope, supersedes=params.supersedes, by=params.by
+        )

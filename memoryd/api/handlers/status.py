@@ -1,0 +1,112 @@
+"""How the daemon is: `ping` and `status`."""
+
+import os
+import time
+
+import msgspec
+
+from memoryd.api.handlers.health import Health, Recent
+from memoryd.api.handlers.spending import QueueStatus, SpendingReports, SpendingStatus
+from memoryd.dreams.dreamer import Dreamer, DreamStatus
+from memoryd.memories.rules.topics import iso_time
+from memoryd.memories.services import Services
+from memoryd.recall.service import RecallService
+from memoryd.system.landlock import Fences, fences
+from memoryd.transcripts.tail import Lag, Tail
+
+
+class Pong(msgspec.Struct, frozen=True):
+    version: str
+    pid: int
+    uptime_seconds: float
+
+
+class TranscriptsStatus(msgspec.Struct, frozen=True):
+    """`behind` counts bytes on disk that were not read yet."""
+
+    watched: int = 0
+    behind: int = 0
+
+
+class MemoryStatus(msgspec.Struct, frozen=True):
+    enabled: bool
+    reason: str
+
+
+class StatusReport(msgspec.Struct, frozen=True, kw_only=True):
+    version: str
+    pid: int
+    started: str
+    provider: str
+    model: str
+    model_host: str
+    transcripts: TranscriptsStatus
+    queue: QueueStatus
+    spending: SpendingStatus
+    memory: MemoryStatus
+    log: str
+    socket: str
+    fences: Fences
+    recent: list[Recent]
+    dreams: list[DreamStatus] = []
+    errors: list[str] = []
+
+
+class Status:
+    def __init__(
+        self,
+        version: str,
+        services: Services,
+        *,
+        tail: Tail,
+        spending: SpendingReports,
+        health: Health,
+        dreamer: Dreamer,
+        recall: RecallService,
+    ) -> None:
+        self._version = version
+        self._services = services
+        self._tail = tail
+        self._spending = spending
+        self._health = health
+        self._dreamer = dreamer
+        self._recall = recall
+        self._started = time.time()
+        self._started_monotonic = time.monotonic()
+
+    def pong(self) -> Pong:
+        uptime = time.monotonic() - self._started_monotonic
+        return Pong(self._version, os.getpid(), round(uptime, 3))
+
+    def report(self, cwd: str | None, lag: Lag) -> StatusReport:
+        """Blocks."""
+        places = self._services.places
+        switch = self._services.scopes.project(cwd or "/").switch
+        queue, queue_problems = self._spending.queue(lag.settling)
+        return StatusReport(
+            version=self._version,
+            pid=os.getpid(),
+            started=iso_time(self._started),
+            provider=self._spending.provider,
+            model=self._spending.model,
+            model_host=self._spending.model_host,
+            transcripts=TranscriptsStatus(lag.watched, lag.behind),
+            queue=queue,
+            spending=self._spending.spending(),
+            memory=MemoryStatus(switch.enabled, switch.reason),
+            log=places.log_file,
+            socket=places.socket,
+            fences=fences(),
+            recent=self._health.recent(),
+            dreams=self._dreamer.statuses(),
+            errors=[
+                *self._storage_problems(),
+                *self._tail.problems,
+                *queue_problems,
+                *self._recall.problems,
+            ],
+        )
+
+    def _storage_problems(self) -> list[str]:
+        aside = self._services.database.put_aside
+        return [f"state.db was damaged; it is now {aside}"] if aside else []

@@ -1,0 +1,62 @@
+"""Puts together what turns finished turns into memories."""
+
+import msgspec
+
+from memoryd.extraction.attribution import Attribution
+from memoryd.extraction.backfill import Backfill
+from memoryd.extraction.embedded import EmbeddedExtractor
+from memoryd.extraction.model import ModelExtractor
+from memoryd.extraction.rules.batching import Limits
+from memoryd.extraction.task import Extractor
+from memoryd.extraction.worker import ExtractionWorker
+from memoryd.llm.connect import ModelServer
+from memoryd.llm.rules.spending import price_of
+from memoryd.memories.services import Services
+from memoryd.transcripts.build import TranscriptParts
+
+
+class ExtractionParts(msgspec.Struct, frozen=True):
+    worker: ExtractionWorker
+    backfill: Backfill
+
+
+def build(
+    services: Services, transcripts: TranscriptParts, models: ModelServer | None
+) -> ExtractionParts:
+    wanted, model = services.settings.extraction, services.settings.model.extraction
+    worker = ExtractionWorker(
+        transcripts.turns,
+        services.scopes,
+        Attribution(services.store, services.versions),
+        _extractor(services, models),
+        Limits(wanted.every_turns, wanted.parallel),
+        notices=services.notices,
+        now=services.now,
+    )
+    backfill = Backfill(
+        root=transcripts.root,
+        database=services.database,
+        cursors=transcripts.cursors,
+        turns=transcripts.turns,
+        scopes=services.scopes,
+        model=model,
+        price=price_of(model, services.settings.prices),
+        notices=services.notices,
+        now=services.now,
+    )
+    return ExtractionParts(worker, backfill)
+
+
+def _extractor(services: Services, models: ModelServer | None) -> Extractor:
+    places, settings = services.places, services.settings
+    if models is None:
+        return EmbeddedExtractor(services.store, settings.mode_of)
+    return ModelExtractor(
+        models.patient,
+        settings.model.extraction,
+        services.store,
+        services.versions,
+        state_folder=places.state_dir,
+        closed=(places.claude_dir, places.state_dir),
+        mode_of=settings.mode_of,
+    )

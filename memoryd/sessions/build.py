@@ -1,0 +1,34 @@
+"""Puts together what a session is given."""
+
+import msgspec
+
+from memoryd.agent.toolbox import AgentTools
+from memoryd.llm.connect import ModelServer
+from memoryd.memories.services import Services
+from memoryd.sessions.checkpoints import Checkpoints
+from memoryd.sessions.context import Context, StoredApprovals
+from memoryd.sessions.instruction_files import InstructionDisk
+from memoryd.sessions.notes import NotesWriter, SessionNotes
+
+
+class SessionParts(msgspec.Struct, frozen=True):
+    context: Context
+    notes: SessionNotes
+    checkpoints: Checkpoints
+
+
+def build(services: Services, models: ModelServer | None) -> SessionParts:
+    context = Context(
+        places=services.places,
+        scopes=services.scopes,
+        store=services.store,
+        settings=services.settings,
+        approvals=StoredApprovals(services.database),
+        files=InstructionDisk(),
+    )
+    model = services.settings.model.notes
+    writer = NotesWriter(models.patient, model, AgentTools.definitions) if models else None
+    notes = SessionNotes(
+        services.places, services.database, writer, services.background.soon, services.now
+    )
+    return SessionParts(context, notes, Checkpoints(services.places))
