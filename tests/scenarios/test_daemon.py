@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.running import COMMAND, ROOT, WAIT_SECONDS, Daemon, notifications
 from tests.support.session_script import SessionScript
-from tests.support.tailing import FOLDER, write
+from tests.support.tail_fixtures import FOLDER, write
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])

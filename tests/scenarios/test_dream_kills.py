@@ -10,9 +10,9 @@ import anyio
 import pytest
 
 from memoryd.memories.rules import topics
-from tests.support import faults
+from tests.support import fault_injection
 from tests.support.dream_fixtures import DAY, HOUR, Dreamland, tree_hash, two_of_a_kind
-from tests.support.faults import count_calls, killed_at
+from tests.support.fault_injection import count_calls, killed_at
 from tests.support.thinning import thinned
 
 KILLS = 100
@@ -91,8 +91,8 @@ def test_a_kill_at_any_of_a_hundred_points_loses_nothing_and_skips_no_night(
 def test_so_does_a_kill_around_each_change_of_the_lock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(faults, "CALLS", ("ftruncate", "pwrite", "utime"))
-    monkeypatch.setattr(faults, "FaultyLibc", lambda real, _before: real)
+    monkeypatch.setattr(fault_injection, "CALLS", ("ftruncate", "pwrite", "utime"))
+    monkeypatch.setattr(fault_injection, "FaultyLibc", lambda real, _before: real)
     bed = Bed(tmp_path, monkeypatch)
     for number in range(1, bed.calls + 1):
         bed.kill(number, after=False)
@@ -102,7 +102,7 @@ def test_so_does_a_kill_around_each_change_of_the_lock(
 def test_a_kill_during_the_recovery_is_recovered_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(faults, "CALLS", ("rename", "utime"))
+    monkeypatch.setattr(fault_injection, "CALLS", ("rename", "utime"))
     bed = Bed(tmp_path, monkeypatch)
     half_applied = next(number for number in range(bed.calls, 0, -1) if bed.is_torn_by(number))
 

@@ -31,7 +31,7 @@ from tests.support.scripted_model import (
     asks,
     says,
 )
-from tests.support.tailing import database
+from tests.support.tail_fixtures import database
 
 LOG = Call("Write", {"file_path": "logs/YYYY/MM/YYYY-MM-DD.md", "content": "- feedback: Use tabs."})
 

@@ -12,7 +12,7 @@ from tests.client.test_sessions import ESTIMATE, PING, PROGRESS
 from tests.support.running import Daemon
 from tests.support.scripted_daemon import Answer, Result, ScriptedDaemon, Stream
 from tests.support.session_script import SessionScript
-from tests.support.tailing import write
+from tests.support.tail_fixtures import write
 from tests.support.terminal import Terminal
 
 pytestmark = pytest.mark.usefixtures("turns_are_held")

@@ -9,9 +9,9 @@ from memoryd.base import paths
 from memoryd.memories.leftovers import clear_leftovers
 from memoryd.sessions.notes import write_notes
 from tests.memories.test_leftovers import OTHERS, PLACES, put
-from tests.support.faults import count_calls, killed_at
+from tests.support.fault_injection import count_calls, killed_at
 from tests.support.running import Daemon
-from tests.support.tailing import WAIT_SECONDS
+from tests.support.tail_fixtures import WAIT_SECONDS
 
 
 def test_after_a_start_nothing_of_a_killed_writer_is_left(home: Path) -> None:

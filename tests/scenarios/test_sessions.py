@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.running import Daemon, Peer
 from tests.support.session_script import SessionScript
-from tests.support.tailing import append, database, projects, session, write
+from tests.support.tail_fixtures import append, database, projects, session, write
 from tests.transcripts.test_recorded_sessions import CASES
 
 pytestmark = pytest.mark.usefixtures("turns_are_held")

@@ -17,7 +17,7 @@ from memoryd.memories.rules import index, topics
 from memoryd.memories.rules.topics import Topic
 from memoryd.memories.store import Store
 from tests.memories.test_store import a_topic, index_of, names_in
-from tests.support.faults import FULL_AND_BROKEN, count_calls, failing_at, killed_at
+from tests.support.fault_injection import FULL_AND_BROKEN, count_calls, failing_at, killed_at
 from tests.support.thinning import thinned
 
 

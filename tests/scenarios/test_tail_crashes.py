@@ -22,7 +22,7 @@ from memoryd.transcripts.rules.cursor import differences, plan
 from memoryd.transcripts.rules.turns import Turn
 from memoryd.transcripts.scan import sweep
 from tests.support.running import Daemon
-from tests.support.tailing import (
+from tests.support.tail_fixtures import (
     FOLDER,
     age,
     append,

@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 
 from tests.support.running import ROOT
-from tests.support.tailing import (
+from tests.support.tail_fixtures import (
     database,
     projects,
     session,
@@ -21,7 +21,7 @@ from pathlib import Path
 from memoryd.system.database import Database
 from memoryd.transcripts.scan import sweep
 from memoryd.transcripts.rules.cursor import Cursor
-from tests.support.tailing import make_reader, projects, rows
+from tests.support.tail_fixtures import make_reader, projects, rows
 home = Path(sys.argv[1])
 state = Database.open(sys.argv[2])
 reader = make_reader(home, state)

@@ -13,7 +13,7 @@ LIMITED = """
 import pathlib, sys
 import anyio
 pathlib.Path("/proc/sys/user/max_inotify_watches").write_text("2")
-from tests.support.tailing import following, session, write
+from tests.support.tail_fixtures import following, session, write
 home = pathlib.Path(sys.argv[1])
 async def main():
     async with following(home) as run:

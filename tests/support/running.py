@@ -30,7 +30,7 @@ def make_home(folder: Path) -> Path:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """This process's variables, less all that could lead out of the home or to a real model."""
+    """This process's variables without those that lead out of the home or to a real model."""
     prefixes = ("ANTHROPIC_", "CLAUDE", "MEMORYD_", "XDG_")
     kept = {
         name: value
@@ -127,7 +127,7 @@ class Daemon:
         self.log = home / ".local/state/memoryd/memoryd.log"
 
     def start(self) -> Self:
-        """Returns when the daemon says that it is ready."""
+        """Returns once the daemon reports that it is ready."""
         with notifications(self.home) as notify:
             env = self.env | {"NOTIFY_SOCKET": str(notify.getsockname())}
             self.process = subprocess.Popen(
@@ -137,7 +137,7 @@ class Daemon:
         return self
 
     def fails_to_start(self, code: int = 1) -> str:
-        """What a daemon that cannot start says to the person who started it."""
+        """What a daemon that cannot start prints to stderr."""
         done = subprocess.run(
             [*COMMAND, "serve"],
             env=self.env,
@@ -171,7 +171,7 @@ class Daemon:
             self.end()
 
     def end(self) -> None:
-        """However it stands: nothing of it is left."""
+        """Kills the process if it still runs, and closes its pipes."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
@@ -185,7 +185,7 @@ class Daemon:
 
 @contextmanager
 def notifications(home: Path) -> Iterator[socket.socket]:
-    """A datagram socket as systemd gives one, to be told when the daemon is ready."""
+    """A datagram socket like systemd's, on which the daemon reports that it is ready."""
     path = home / "run/notify"
     path.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:

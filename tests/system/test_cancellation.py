@@ -29,7 +29,7 @@ from memoryd.transcripts.scan import sweep
 from memoryd.transcripts.sessions import Sessions
 from memoryd.transcripts.turn_table import TurnTable
 from tests.support.session_script import SessionScript
-from tests.support.tailing import age, projects, write
+from tests.support.tail_fixtures import age, projects, write
 
 # Almost all of it is a hole, which takes no room on the disk.
 LONG_BYTES = 16 * CHUNK_BYTES

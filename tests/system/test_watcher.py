@@ -15,7 +15,7 @@ from memoryd.base.file_stamp import Identity
 from memoryd.system import watcher
 from memoryd.system.watcher import Watcher
 from memoryd.transcripts.scan import facts_of, sweep
-from tests.support.tailing import WAIT_SECONDS
+from tests.support.tail_fixtures import WAIT_SECONDS
 
 
 class Watching:

@@ -18,9 +18,9 @@ from memoryd.transcripts.cursor_table import CursorTable
 from memoryd.transcripts.rules.cursor import LOST_SECONDS, Cursor
 from memoryd.transcripts.work_queue import WorkQueue
 from tests.support.session_script import SessionScript
-from tests.support.tailing import (
+from tests.support.tail_fixtures import (
     FOLDER,
-    Followed,
+    RunningTail,
     age,
     append,
     following,
@@ -105,7 +105,7 @@ def no_silence_is_enough() -> Iterator[None]:
         yield
 
 
-async def read_and_unsettled(home: Path, run: Followed) -> Path:
+async def read_and_unsettled(home: Path, run: RunningTail) -> Path:
     """A session of one turn that is read, and that silence has not confirmed yet."""
     path = projects(home) / "p/s.jsonl"
     path.parent.mkdir()
@@ -135,7 +135,7 @@ async def test_a_turn_that_waits_for_silence_is_counted_before_anybody_looks_at_
     with no_silence_is_enough():
         async with following(home) as run:
             await read_and_unsettled(home, run)
-    reborn = Followed(home, sweep_seconds=3600.0)
+    reborn = RunningTail(home, sweep_seconds=3600.0)
     await reborn.tail.begin()
     assert (await reborn.tail.lag()).settling == 1
     reborn.state.close()

@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.support.session_script import SessionScript
-from tests.support.tailing import (
+from tests.support.tail_fixtures import (
     FOLDER,
     age,
     append,

@@ -8,7 +8,7 @@ from memoryd.system.database import Database
 from memoryd.transcripts.rules.assembler import Follower
 from memoryd.transcripts.rules.turns import Turn
 from memoryd.transcripts.turn_table import QueuedTurn, TurnTable, root_named
-from tests.support.tailing import rows, session, turns
+from tests.support.tail_fixtures import rows, session, turns
 
 
 @pytest.fixture
