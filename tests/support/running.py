@@ -53,6 +53,7 @@ class Peer:
     def __init__(self, path: str, framing: Literal["lines", "headers"] = "lines") -> None:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.socket.settimeout(WAIT_SECONDS)
+        self.path = path
         self.socket.connect(path)
         self.file = self.socket.makefile("rb")
         self.framing = framing
@@ -119,6 +120,8 @@ class Peer:
 class Daemon:
     """`memoryd serve` in the test's own home."""
 
+    serve_command: tuple[str, ...] = (*COMMAND, "serve")
+
     def __init__(self, home: Path, **env: str) -> None:
         self.home = home
         self.socket = str(home / "run/memoryd.sock")
@@ -131,7 +134,7 @@ class Daemon:
         with notifications(self.home) as notify:
             env = self.env | {"NOTIFY_SOCKET": str(notify.getsockname())}
             self.process = subprocess.Popen(
-                [*COMMAND, "serve"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+                self.serve_command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
             )
             assert b"READY=1" in notify.recv(4096)
         return self
@@ -139,7 +142,7 @@ class Daemon:
     def fails_to_start(self, code: int = 1) -> str:
         """What a daemon that cannot start prints to stderr."""
         done = subprocess.run(
-            [*COMMAND, "serve"],
+            self.serve_command,
             env=self.env,
             capture_output=True,
             timeout=WAIT_SECONDS,
