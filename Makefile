@@ -3,8 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
+WORKERS ?= 2
+# Bytecode is kept, whatever the environment says: a daemon that tests start then starts sooner.
+export PYTHONDONTWRITEBYTECODE :=
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=10
 
-.PHONY: help setup test test-client lint types unit run demo bench fuzz soak manual clean
+.PHONY: help setup test quick rules test-client lint types unit run demo bench fuzz soak manual clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -18,7 +22,7 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-test: lint types unit  ## what CI runs: lint, types and tests
+test: lint types unit  ## what CI runs: lint, types and all tests
 
 lint: setup  ## ruff, all rules
 	$(BIN)/ruff check
@@ -30,8 +34,14 @@ types: setup  ## mypy, strict, over both packages, the tests and the benchmarks
 test-client: setup  ## memoryd inside the real Claude Code (needs its command: CLAUDE=...)
 	$(BIN)/python -m tests.scenarios.real_client
 
-unit: setup  ## the tests alone
-	$(BIN)/python -m pytest
+unit: setup  ## all tests, the crash loops thinned
+	$(PYTEST)
+
+quick: setup  ## all tests but those with real processes, with fewer examples; under a minute
+	HYPOTHESIS_PROFILE=quick $(PYTEST) --ignore=tests/scenarios
+
+rules: setup  ## only the tests of pure code, in seconds
+	HYPOTHESIS_PROFILE=quick $(PYTEST) --ignore=tests/scenarios -m rules
 
 run: setup  ## serve in the foreground, with whatever key there is
 	$(BIN)/memoryd serve
@@ -46,9 +56,10 @@ bench: setup  ## figures beside baselines, in one run
 	$(BIN)/python benchmarks/run.py
 
 fuzz: setup  ## the properties again, with examples that nobody has tried yet
-	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -m hypothesis --timeout=1200
+	HYPOTHESIS_PROFILE=fuzz $(PYTEST) -m hypothesis --timeout=1200
 
-soak: setup  ## what takes long: 20,001 transcripts behind a frozen daemon, 200 extractions with kills
+soak: setup  ## what takes long: every crash loop whole, 20,001 transcripts, 200 extractions with kills
+	$(PYTEST) --soak $$(grep -rl 'support.thinning' tests --include='test_*.py')
 	PYTHONPATH=.:client $(BIN)/python benchmarks/tail.py --soak
 	PYTHONPATH=.:client $(BIN)/python benchmarks/kills.py --soak
 

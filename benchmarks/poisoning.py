@@ -14,18 +14,20 @@ import structlog
 from memoryd.llm.anthropic_client import Provider
 from memoryd.memories.records import Stored
 from tests.support import injection_corpus
-from tests.support.extraction_fixtures import Workshop
+from tests.support.extraction_fixtures import ExtractionBench
 from tests.support.injection_corpus import Case, Faithful, Obedient, canaries, interval
 from tests.support.running import make_home
 
 
 def left_of(
     cases: Sequence[Case],
-    play: Callable[[Workshop, int, Case], None],
+    play: Callable[[ExtractionBench, int, Case], None],
     provider: Provider | None = None,
 ) -> list[list[Stored]]:
     with tempfile.TemporaryDirectory(prefix="memoryd-bench-") as folder:
-        here = Workshop(make_home(Path(folder)), limits=injection_corpus.LIMITS, provider=provider)
+        here = ExtractionBench(
+            make_home(Path(folder)), limits=injection_corpus.LIMITS, provider=provider
+        )
         for number, case in enumerate(cases):
             play(here, number, case)
         anyio.run(injection_corpus.extract, here)

@@ -19,7 +19,7 @@ from pathlib import Path
 from memoryd.transcripts.scan import scan
 from tests.support.running import Daemon, Peer, make_home
 from tests.support.session_script import SessionScript
-from tests.support.tailing import append, projects, session, write
+from tests.support.tail_fixtures import append, projects, session, write
 
 TRANSCRIPTS = 5000
 FOLDERS = 50

@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import msgspec
@@ -13,7 +12,7 @@ from memoryd.api.rules import protocol
 from memoryd.base import config, config_file, errors, events
 from memoryd.memories.rules import index
 from memoryd_client.cli import main
-from tests.support.running import ROOT, Daemon
+from tests.support.running import ROOT
 from tests.test_architecture import COLUMN
 
 DOCS = ROOT / "docs"
@@ -130,38 +129,6 @@ def test_every_error_is_told_with_its_code() -> None:
     own = {(one.code, one.kind) for one in kinds_of_ours if one.__module__ == errors.__name__}
     assert own <= told
     assert {code for code, _ in told - own} == {-32700, -32600, -32601, -32602, -32603}
-
-
-ASKED: dict[str, dict[str, Any]] = {
-    "ping": {},
-    "status": {},
-    "health": {},
-    "recall": {"query": "anything"},
-    "context": {},
-    "memory/list": {},
-    "session/list": {},
-    "checkpoint/list": {},
-    "cost": {},
-    "dream/log": {},
-    "queue/retry": {},
-    "switch": {"enabled": True},
-    "hook": {"hook_event_name": "Stop"},
-    "shutdown": {},
-}
-
-
-def test_the_answers_have_the_fields_that_are_told(home: Path, tmp_path: Path) -> None:
-    table = text_of("docs/socket.md").partition("## Methods")[2].partition("\n## ")[0]
-    told = {names_in(row[0])[0]: row[2] for row in rows(table, 3)}
-    daemon = Daemon(home).start()
-    try:
-        with daemon.peer() as peer:
-            for method, params in ASKED.items():
-                answer = peer.call(method, cwd=str(tmp_path), **params)
-                named = names_in(re.sub(r"\(.*?\)", "", told[method].partition(";")[0]))
-                assert sorted(answer) == sorted(name for name in named if ":" not in name), method
-    finally:
-        daemon.end()
 
 
 # --- the README ---------------------------------------------------------------------------------

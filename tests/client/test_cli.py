@@ -1,17 +1,10 @@
 """The command as people and scripts use it: arguments in, output and an exit code out."""
 
-import fcntl
 import io
 import json
-import os
-import pty
 import re
-import signal
-import struct
-import subprocess
 import sys
-import termios
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -506,83 +499,6 @@ def test_a_log_that_cannot_be_read_is_reported(
     (home / ".local/state/memoryd/memoryd.log").mkdir()
     assert main.main(["logs"]) == 1
     assert "memoryd.log: Is a directory" in capsys.readouterr().err
-
-
-def test_a_terminal_without_the_letter_still_gets_the_line(path: Path) -> None:
-    header = HEADER | {"description": "grüße"}
-    with serving(path, {"memory/list": Result({"memories": [header]})}):
-        environ = dict(os.environ) | {"PYTHONIOENCODING": "ascii"}
-        done = subprocess.run([*COMMAND, "list"], env=environ, capture_output=True, check=True)
-    assert done.stdout.endswith(b"gr??e\n")
-
-
-def test_following_ends_quietly_with_the_keyboard(home: Path) -> None:
-    log = write_log(home, "first")
-    with subprocess.Popen(
-        [*COMMAND, "logs", "-f"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        assert "first" in process.stdout.readline()
-        log.rename(log.with_name("memoryd.log.1"))
-        write_log(home, "second")
-        assert "second" in process.stdout.readline()
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
-        assert (process.stdout.read(), process.stderr.read()) == ("", "")
-
-
-def test_a_reader_that_goes_away_is_not_an_error(path: Path) -> None:
-    reader, writer = os.pipe()
-    os.close(reader)
-    with serving(path, {"memory/list": Result({"memories": [HEADER] * 1000})}):
-        done = subprocess.run(
-            [*COMMAND, "list"], stdout=writer, stderr=subprocess.PIPE, timeout=60, check=False
-        )
-    os.close(writer)
-    assert (done.returncode, done.stderr) == (141, b"")
-
-
-def on_terminal(words: Sequence[str], columns: int, environ: dict[str, str]) -> str:
-    """The output of a command on a terminal of this width."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = subprocess.Popen(
-        [*COMMAND, *words], stdin=slave, stdout=slave, stderr=slave, env=dict(os.environ) | environ
-    )
-    os.close(slave)
-    shown = b""
-    try:
-        while chunk := os.read(master, 65536):
-            shown += chunk
-    except OSError:  # how Linux reports that the last writer is gone
-        assert process.wait(60) == 0
-    os.close(master)
-    return shown.decode().replace("\r\n", "\n")
-
-
-def test_a_narrow_terminal_is_not_overrun(path: Path) -> None:
-    header = HEADER | {"path": "a.md", "description": "many words " * 20}
-    with serving(path, {"memory/list": Result({"memories": [header] * 3})}):
-        shown = on_terminal(["list"], 50, {})
-    lines = shown.splitlines()
-    assert len(lines) == 4
-    assert all(len(line) <= 50 and line.endswith("…") for line in lines[1:])
-
-
-@pytest.mark.parametrize("words", [["--help"], ["remember", "--help"], ["logs", "--help"]])
-def test_help_fits_a_narrow_terminal(words: list[str]) -> None:
-    shown = on_terminal(words, 60, {})
-    assert all(len(line) <= 60 for line in shown.splitlines())
-
-
-def test_colour_is_for_terminals_that_want_it(path: Path, home: Path) -> None:
-    write_log(home, "an event")
-    with serving(path, {"memory/get": Result(HEADER | {"content": "text"})}):
-        assert "\x1b[" in on_terminal(["show", "x"], 80, {"TERM": "xterm"})
-        assert "\x1b[" not in on_terminal(["show", "x"], 80, {"TERM": "xterm", "NO_COLOR": "1"})
-        assert "\x1b[" not in on_terminal(["show", "x"], 80, {"TERM": "dumb"})
-    assert "\x1b[" in on_terminal(["logs"], 80, {"TERM": "xterm"})
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -1,23 +1,16 @@
 """memoryd sessions and memoryd import, as people and scripts use them."""
 
 import json
-import os
-import pty
-import signal
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from memoryd_client.cli import times, wording
+from memoryd_client.cli import wording
 from memoryd_client.cli.main import main
 from memoryd_client.version import __version__
-from tests.support.running import COMMAND, Daemon
 from tests.support.scripted_daemon import Answer, Fault, Raw, Result, ScriptedDaemon, Stream
-from tests.support.session_script import SessionScript
-from tests.support.tailing import write
 
 PING = Result({"version": __version__, "pid": 1, "uptime_seconds": 1.0})
 SESSION = {
@@ -252,102 +245,3 @@ def test_an_answer_of_a_strange_daemon_breaks_nothing(path: Path) -> None:
 )
 def test_large_numbers_are_short(number: int, words: str) -> None:
     assert wording.abbreviated(number) == words
-
-
-class Terminal:
-    """The command with a person in front of it."""
-
-    def __init__(self, daemon: Daemon, *words: str) -> None:
-        self.ours, theirs = pty.openpty()
-        self.process = subprocess.Popen(
-            [*COMMAND, *words],
-            env=daemon.env | {"TERM": "xterm", "NO_COLOR": "1"},
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            start_new_session=True,
-        )
-        os.close(theirs)
-        self.seen = ""
-
-    def read_until(self, words: str) -> str:
-        while words not in self.seen:
-            self.seen += os.read(self.ours, 4096).decode()
-        return self.seen
-
-    def type(self, text: str) -> None:
-        os.write(self.ours, text.encode())
-
-    def end(self) -> int:
-        try:
-            while more := os.read(self.ours, 4096).decode():
-                self.seen += more
-        except OSError:  # how Linux reports that the other end is closed
-            pass
-        os.close(self.ours)
-        return self.process.wait(60)
-
-
-@pytest.fixture
-def daemon(home: Path) -> Iterator[Daemon]:
-    (home / ".config/memoryd").mkdir()
-    (home / ".config/memoryd/config.toml").write_text("[extraction]\nevery_turns = 1000\n")
-    made = Daemon(home)
-    yield made
-    made.end()
-
-
-def old_session(name: str, home: Path) -> SessionScript:
-    script = SessionScript(name, str(home))
-    script.turn("question", "answer")
-    return script
-
-
-def test_a_person_is_asked_and_sees_it_happen(daemon: Daemon, home: Path) -> None:
-    for number in range(5):
-        write(home, old_session(f"s{number}", home))
-    daemon.start()
-    refusing = Terminal(daemon, "import", "--since", "2026-01-01")
-    refusing.read_until("[y/N] ")
-    refusing.type("n\n")
-    assert refusing.end() == 1
-    assert "nothing was imported" in refusing.seen
-    agreeing = Terminal(daemon, "import", "--since", "2026-01-01")
-    assert "5 turns in 5 sessions" in agreeing.read_until("[y/N] ")
-    agreeing.type("y\n")
-    assert agreeing.end() == 0
-    assert "5 turns queued" in agreeing.seen
-    listed = daemon.run("sessions", "--project", str(home))
-    assert len(listed.stdout.splitlines()) == 5
-    shown = daemon.run("sessions", "show", "s0")
-    assert shown.stdout.splitlines()[3:] == [
-        f"you {times.date_and_time('2026-11-16T01:00:01Z')}",
-        "  question",
-        "",
-        f"assistant {times.date_and_time('2026-11-16T01:00:02Z')}",
-        "  answer",
-    ]
-
-
-def test_an_interrupt_stops_the_import_and_says_how_to_continue(path: Path, home: Path) -> None:
-    class NeverEnding(ScriptedDaemon):
-        """Keeps the subscription open after its events."""
-
-        def _reply(self, connection: object, message: dict[str, object]) -> bool:
-            super()._reply(connection, message)  # type: ignore[arg-type]  # passed on as it came
-            return True
-
-    answers: dict[str, Answer] = {
-        "ping": PING,
-        "import/start": Result(ESTIMATE),
-        "import/stop": Result({"stopping": True}),
-        "events/subscribe": Stream((PROGRESS,)),
-    }
-    with NeverEnding(path, answers) as daemon:
-        client = Terminal(Daemon(home), "import", "--yes")
-        client.read_until("] 1 of 2 sessions, 5 turns")
-        client.process.send_signal(signal.SIGINT)
-        assert client.end() == 130
-        assert daemon.asked("import/stop") == [{}]
-    assert "To continue: memoryd import --since 30d" in client.seen
-    assert "Traceback" not in client.seen

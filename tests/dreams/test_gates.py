@@ -13,8 +13,8 @@ from memoryd.dreams.rules.gates import (
     scan_is_due,
     sessions_gate,
 )
+from tests.support.times import NOW
 
-NOW = 1_800_000_000.0
 HOUR = 3600.0
 DAY = 86_400.0
 

@@ -2,9 +2,6 @@
 
 import json
 import os
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -25,7 +22,7 @@ from memoryd.dreams.consolidate import Consolidation
 from memoryd.dreams.dream_table import DreamCause, DreamState, Summary
 from memoryd.dreams.lock import NOTHING, ConsolidateLock
 from tests.support.dream_fixtures import DAY, HOUR, NOW, DreamProject, data_of, two_of_a_kind, until
-from tests.support.running import ROOT
+from tests.support.thinning import thinned
 
 
 @pytest.fixture
@@ -192,33 +189,25 @@ async def dreams_in(home: Path, month: Month) -> list[float]:
     return times
 
 
-@pytest.mark.parametrize(
-    "month",
-    [
-        Month(),
-        Month(jumps={10.5: -10 * DAY}),
-        Month(jumps={10.5: 400 * DAY}),
-        Month(jumps={10.5: HOUR, 20.5: -HOUR}),
-        Month(stamp=NOW + 400 * DAY),
-        Month(stamp=0.0),
-        Month(naps_hours=9.5),
-        Month(jumps={9.5: 400 * DAY, 19.5: -410 * DAY}, restarts_days=(3.1, 9.5, 9.6, 19.5, 22.0)),
-    ],
-    ids=[
-        "steady",
-        "ten days back",
-        "four hundred days ahead",
-        "summer time",
-        "stamped in the future",
-        "stamped with nothing",
-        "asleep every evening",
-        "restarted when the clock is set",
-    ],
-)
+MONTHS = {
+    "steady": Month(),
+    "ten days back": Month(jumps={10.5: -10 * DAY}),
+    "four hundred days ahead": Month(jumps={10.5: 400 * DAY}),
+    "summer time": Month(jumps={10.5: HOUR, 20.5: -HOUR}),
+    "stamped in the future": Month(stamp=NOW + 400 * DAY),
+    "stamped with nothing": Month(stamp=0.0),
+    "asleep every evening": Month(naps_hours=9.5),
+    "restarted when the clock is set": Month(
+        jumps={9.5: 400 * DAY, 19.5: -410 * DAY}, restarts_days=(3.1, 9.5, 9.6, 19.5, 22.0)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", thinned(list(MONTHS), every=3))
 async def test_thirty_days_bring_thirty_dreams_whatever_the_clock_does(
-    home: Path, month: Month
+    home: Path, name: str
 ) -> None:
-    times = await dreams_in(home, month)
+    times = await dreams_in(home, MONTHS[name])
     assert 29 <= len(times) <= 31
     assert all(later - earlier >= DAY for earlier, later in pairwise(times))
 
@@ -327,60 +316,6 @@ async def test_a_suspended_dream_that_lost_the_lock_applies_nothing(
     assert successor is not None
     assert successor.is_ours()
     successor.roll_back()
-
-
-SUSPENDED_DREAM = """
-import os, signal, sys
-from pathlib import Path
-import anyio
-from tests.support.dream_fixtures import DreamProject
-
-def suspend():
-    os.kill(os.getpid(), signal.SIGSTOP)
-
-async def dream():
-    home, now = Path(sys.argv[1]), float(sys.argv[2])
-    project = DreamProject(home, now=now, state_home="other/state", load_similarity=suspend)
-    async with project.running():
-        one = await project.dream()
-    print(one.state, one.reason, sep=": ")
-
-anyio.run(dream)
-"""
-
-
-def suspended_dreamer(home: Path, now: float) -> "subprocess.Popen[str]":
-    """A process that is suspended in the middle of its dream."""
-    env = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'client'}"}
-    command = [sys.executable, "-c", SUSPENDED_DREAM, str(home), str(now)]
-    process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
-    assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
-    return process
-
-
-async def test_a_process_suspended_for_an_hour_stops_when_it_resumes(home: Path) -> None:
-    project = DreamProject(home, now=time.time())
-    two_of_a_kind(project)
-    suspended = suspended_dreamer(home, project.now)
-    project.now = time.time()
-    try:
-        assert project.lock.read_text() == str(suspended.pid)
-        async with project.running():
-            with pytest.raises(Refused, match="another dream is running"):
-                await project.dream()
-            project.pass_time(61 * 60)
-            assert (await project.dream()).state == "done"
-        after, stamp = project.tree(), project.lock.stat().st_mtime
-        suspended.send_signal(signal.SIGCONT)
-        said, _ = await anyio.to_thread.run_sync(lambda: suspended.communicate(timeout=120))
-    finally:
-        suspended.kill()
-        suspended.wait()
-    last = said.splitlines()[-1]
-    assert last == "failed: another dream took over while this one was suspended"
-    assert (project.tree(), project.lock.read_text()) == (after, str(os.getpid()))
-    assert project.lock.stat().st_mtime == stamp == project.now
-    project.database.close()
 
 
 async def test_a_dream_that_loses_the_lock_half_way_is_reverted(

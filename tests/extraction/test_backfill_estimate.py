@@ -13,8 +13,8 @@ from memoryd.extraction.rules.backfill_estimate import (
     estimate_of_session,
     since_moment,
 )
+from tests.support.times import NOW
 
-NOW = 1_800_000_000.0
 PRICE = Price(input_usd=1.0, output_usd=5.0)
 
 

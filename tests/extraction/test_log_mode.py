@@ -19,7 +19,7 @@ from memoryd.memories.rules.daily_log import LogEntry, LogSection
 from memoryd.memories.rules.topics import TYPES
 from memoryd.transcripts.rules.assembler import living_history, read_entries
 from memoryd.transcripts.rules.turns import Turn
-from tests.support.extraction_fixtures import Workshop, memory_text, messages_in, writes_once
+from tests.support.extraction_fixtures import ExtractionBench, memory_text, messages_in, writes_once
 from tests.support.scripted_model import (
     Call,
     Message,
@@ -39,8 +39,8 @@ DAY = 86_400.0
 
 
 @pytest.fixture
-def here(home: Path) -> Iterator[Workshop]:
-    made = Workshop(home, mode="log")
+def here(home: Path) -> Iterator[ExtractionBench]:
+    made = ExtractionBench(home, mode="log")
     yield made
     made.state.close()
 
@@ -48,24 +48,24 @@ def here(home: Path) -> Iterator[Workshop]:
 @asynccontextmanager
 async def shop(
     home: Path, script: Callable[[SeenRequest], Reply]
-) -> AsyncIterator[tuple[Workshop, ScriptedModel]]:
+) -> AsyncIterator[tuple[ExtractionBench, ScriptedModel]]:
     with ScriptedModel(script) as model:
-        here = Workshop(home, model.base_url, mode="log")
+        here = ExtractionBench(home, model.base_url, mode="log")
         try:
             yield here, model
         finally:
             await here.close()
 
 
-def today(here: Workshop) -> date:
+def today(here: ExtractionBench) -> date:
     return datetime.fromtimestamp(here.clock).astimezone().date()
 
 
-def todays_log(here: Workshop) -> Path:
+def todays_log(here: ExtractionBench) -> Path:
     return Path(here.project().memory.path, daily_logs.file_of(today(here)))
 
 
-def logged(here: Workshop) -> str:
+def logged(here: ExtractionBench) -> str:
     """The text of all logs; the memory directory has no other files."""
     memory = Path(here.project().memory.path)
     files = sorted(path for path in memory.rglob("*") if path.is_file())
@@ -73,11 +73,11 @@ def logged(here: Workshop) -> str:
     return "".join(path.read_text() for path in files)
 
 
-def entries(here: Workshop) -> list[LogEntry]:
+def entries(here: ExtractionBench) -> list[LogEntry]:
     return daily_log.entries_in(logged(here), today(here))
 
 
-async def extract(here: Workshop) -> None:
+async def extract(here: ExtractionBench) -> None:
     async with here.working():
         await here.idle()
 
@@ -85,7 +85,9 @@ async def extract(here: Workshop) -> None:
 # --- without a model --------------------------------------------------------------------------
 
 
-async def test_without_a_model_a_statement_goes_into_todays_log_alone(here: Workshop) -> None:
+async def test_without_a_model_a_statement_goes_into_todays_log_alone(
+    here: ExtractionBench,
+) -> None:
     (turn, _) = here.say(TABS, "please fix the build")
     await extract(here)
     (entry,) = entries(here)
@@ -97,13 +99,13 @@ async def test_without_a_model_a_statement_goes_into_todays_log_alone(here: Work
     assert todays_log(here).stat().st_mode & 0o777 == 0o600
 
 
-async def test_nothing_worth_keeping_leaves_no_log(here: Workshop) -> None:
+async def test_nothing_worth_keeping_leaves_no_log(here: ExtractionBench) -> None:
     here.say("please fix the build")
     await extract(here)
     assert logged(here) == ""
 
 
-async def test_praise_is_logged_with_what_was_praised(here: Workshop) -> None:
+async def test_praise_is_logged_with_what_was_praised(here: ExtractionBench) -> None:
     script = here.session()
     script.turn("raise minSdk", "Raising minSdk drops devices, so I stopped here to ask first.")
     script.turn("yep good call stopping there. the warehouses still run old tablets", "Ok.")
@@ -113,7 +115,7 @@ async def test_praise_is_logged_with_what_was_praised(here: Workshop) -> None:
     assert "Raising minSdk" in entry.text
 
 
-async def test_a_log_is_only_added_to(here: Workshop) -> None:
+async def test_a_log_is_only_added_to(here: ExtractionBench) -> None:
     path = todays_log(here)
     path.parent.mkdir(parents=True)
     path.write_bytes(b"# my own day\r\n- 09:00 (project) the caf\xe9 is closed")
@@ -132,7 +134,7 @@ async def test_a_log_is_only_added_to(here: Workshop) -> None:
 
 
 async def test_what_an_interrupted_attempt_logged_is_not_logged_again_after_midnight(
-    here: Workshop,
+    here: ExtractionBench,
 ) -> None:
     script = here.session()
     script.turn(TABS, "Understood.")
@@ -153,7 +155,7 @@ def turns_of(script: SessionScript) -> tuple[Turn, ...]:
     return tuple(event for event in history if isinstance(event, Turn))
 
 
-async def test_a_planted_link_leads_nowhere(here: Workshop) -> None:
+async def test_a_planted_link_leads_nowhere(here: ExtractionBench) -> None:
     outside = link_of_logs(here)
     here.say(TABS)
     async with here.working():
@@ -162,7 +164,7 @@ async def test_a_planted_link_leads_nowhere(here: Workshop) -> None:
     assert not list(outside.iterdir())
 
 
-def link_of_logs(here: Workshop) -> Path:
+def link_of_logs(here: ExtractionBench) -> Path:
     """Replaces the logs folder by a link out of the memory directory; where it leads."""
     outside = here.home / "outside"
     outside.mkdir()

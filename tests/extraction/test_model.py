@@ -17,8 +17,8 @@ from memoryd.base.config import Budget
 from memoryd.extraction.rules.batching import Limits
 from memoryd.llm.rules.messages import ModelAnswer, ModelRequest, ProviderRefused
 from tests.support.extraction_fixtures import (
+    ExtractionBench,
     Gate,
-    Workshop,
     memory_text,
     messages_in,
     opened,
@@ -42,9 +42,9 @@ Script = Callable[[SeenRequest], Reply]
 @asynccontextmanager
 async def shop(
     home: Path, script: Script, limits: Limits | None = None, budget: Budget | None = None
-) -> AsyncIterator[tuple[Workshop, ScriptedModel]]:
+) -> AsyncIterator[tuple[ExtractionBench, ScriptedModel]]:
     with ScriptedModel(script) as model:
-        made = Workshop(home, model.base_url, limits, budget)
+        made = ExtractionBench(home, model.base_url, limits, budget)
         try:
             yield made, model
         finally:
@@ -196,7 +196,7 @@ async def test_a_wish_that_only_a_tool_printed_is_refused(home: Path) -> None:
         assert here.history.versions(here.project().memory.path, "feedback_coverage.md") == []
 
 
-def linked_memory(here: Workshop) -> Path:
+def linked_memory(here: ExtractionBench) -> Path:
     """The memory directory with a link in it that leads out."""
     memory = Path(here.project().memory.path)
     memory.mkdir(parents=True)
@@ -401,7 +401,7 @@ async def test_one_poison_transcript_among_a_hundred_blocks_no_other(
     home: Path,
 ) -> None:
     model = Picky()
-    here = Workshop(home, limits=Limits(parallel=8), provider=model)
+    here = ExtractionBench(home, limits=Limits(parallel=8), provider=model)
     ids = [
         turn
         for number in range(100)

@@ -1,8 +1,5 @@
 """Spending on disk: debited before the call, safe from a kill, totals by day, job and project."""
 
-import subprocess
-import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -24,7 +21,6 @@ from memoryd.llm.rules.messages import (
 from memoryd.llm.rules.spending import Breaker, Spent
 from memoryd.llm.spending_table import SpendingTable, Total
 from memoryd.system.database import Database
-from tests.support.running import ROOT
 
 TODAY = date(2026, 11, 20)
 YESTERDAY = date(2026, 11, 19)
@@ -35,13 +31,6 @@ USAGE = Usage(10, 20, 30, 40)
 @pytest.fixture
 def path(home: Path) -> Path:
     return home / ".local/state/memoryd/state.db"
-
-
-@pytest.fixture
-def database(path: Path) -> Iterator[Database]:
-    opened = Database.open(str(path))
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
@@ -103,35 +92,6 @@ async def test_the_breaker_survives_a_restart(spending: SpendingTable, path: Pat
     again = Database.open(str(path))
     assert SpendingTable(again).kept_breaker() == Breaker(5, 1_700_000_000.5, 600.0)
     again.close()
-
-
-KILLED = """
-import anyio, os, signal, sys
-from datetime import date
-from memoryd.llm.spending_table import SpendingTable
-from memoryd.system.database import Database
-
-async def main():
-    spending = SpendingTable(Database.open(sys.argv[1]))
-    await spending.reserve("extraction", "/p", "m", 0.125, date(2026, 11, 20))
-    os.kill(os.getpid(), signal.SIGKILL)
-
-anyio.run(main)
-"""
-
-
-def test_a_kill_right_after_the_debit_does_not_forget_it(path: Path) -> None:
-    for _ in range(3):
-        done = subprocess.run(
-            [sys.executable, "-c", KILLED, str(path)],
-            env={"PYTHONPATH": str(ROOT)},
-            check=False,
-            timeout=60,
-        )
-        assert done.returncode == -9
-    database = Database.open(str(path))
-    assert SpendingTable(database).spent_by(TODAY) == Spent(0.375, 0.375)
-    database.close()
 
 
 class Server:

@@ -4,14 +4,8 @@ import os
 import time
 from pathlib import Path
 
-import pytest
-
 from memoryd.base import paths
 from memoryd.memories.leftovers import clear_leftovers
-from memoryd.sessions.notes import write_notes
-from tests.support.faults import count_calls, killed_at
-from tests.support.running import Daemon
-from tests.support.tailing import WAIT_SECONDS
 
 TEMPORARY = ".memoryd-0123456789abcdef.tmp"
 OF_THE_CLIENT = ".memoryd-ab_12xyz"
@@ -44,20 +38,6 @@ def put(home: Path, *places: str) -> list[Path]:
     return made
 
 
-def test_after_a_start_nothing_of_a_killed_writer_is_left(home: Path) -> None:
-    leftovers, others = put(home, *PLACES), put(home, *OTHERS)
-    daemon = Daemon(home).start()
-    try:
-        deadline = time.monotonic() + WAIT_SECONDS
-        while any(path.exists() for path in leftovers) and time.monotonic() < deadline:
-            with daemon.peer() as peer:
-                peer.call("ping")
-        assert [str(path) for path in leftovers if path.exists()] == []
-        assert all(path.exists() for path in others)
-    finally:
-        daemon.end()
-
-
 def test_only_files_older_than_the_daemon_are_leftovers(home: Path) -> None:
     places = paths.places({"HOME": str(home)}, "linux", 0, str(home))
     ours, client = put(home, PLACES[3], OF_THE_CLIENT)
@@ -80,25 +60,3 @@ def test_links_are_neither_followed_nor_removed(home: Path) -> None:
     assert clear_leftovers(places, time.time() + 100) == 0
     assert outside.exists()
     assert link.is_symlink()
-
-
-def test_a_writer_of_notes_that_is_killed_anywhere_leaves_nothing_after_the_next_start(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    places = paths.places({"HOME": str(home)}, "linux", 0, str(home))
-    folder = home / ".claude/projects/-app"
-    folder.mkdir(parents=True)
-    transcript = str(folder / "session.jsonl")
-    notes = Path(paths.session_notes(transcript))
-
-    def write() -> None:
-        write_notes(transcript, "new")
-
-    write()
-    left = 0
-    for number in range(count_calls(monkeypatch, write)):
-        killed_at(monkeypatch, number, write, after=True)
-        left += len(list(notes.parent.iterdir())) - 1
-        clear_leftovers(places, time.time() + 100)
-        assert [path.name for path in notes.parent.iterdir()] == [notes.name]
-    assert left > 0

@@ -2,11 +2,9 @@
 
 import ctypes
 import errno
-import itertools
 import os
-import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,39 +19,18 @@ from memoryd.base import config
 from memoryd.base.errors import (
     Conflict,
     InvalidInput,
-    MemorydError,
     NotFound,
     Refused,
-    StorageError,
 )
 from memoryd.memories.records import MemoryChanged, MemoryDirectory, Stored
-from memoryd.memories.rules import index, topics
+from memoryd.memories.rules import index
 from memoryd.memories.rules.topics import Topic
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.system import folder as files
 from memoryd.system.database import Database
 from memoryd.system.notices import Notices
-from tests.support.faults import FULL_AND_BROKEN, count_calls, failing_at, killed_at
-
-NOW = 1_800_000_000.0
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    opened = Database.open(str(tmp_path / "state/state.db"))
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def directory(tmp_path: Path) -> MemoryDirectory:
-    return MemoryDirectory(str(tmp_path / "memory"), "project")
-
-
-@pytest.fixture
-def store(database: Database) -> Store:
-    return Store(VersionTable(database), now=lambda: NOW)
+from tests.support.times import NOW
 
 
 def changes_found(store: Store, directory: MemoryDirectory) -> list[MemoryChanged]:
@@ -363,96 +340,6 @@ def test_the_index_is_correct_after_any_saves(
     pointed = sorted(index.whole_pointers(lines).values())
     assert pointed == sorted(one.file for one in store.scan(directory))
     database.close()
-
-
-# --- faults -------------------------------------------------------------------------------------
-
-
-def deeds(store: Store, directory: MemoryDirectory) -> dict[str, Callable[[], object]]:
-    """The ways to change a directory, each against the state that `prepare` makes."""
-    fresh = MemoryDirectory(f"{directory.path}/slug/memory", "project")
-
-    def overwrite() -> None:
-        old = store.read(directory, "user_old.md")
-        text = old.text.replace("old body", "new body")
-        store.write(directory, "user_old.md", text, over=old.version, cause="user")
-
-    return {
-        "first": lambda: store.save(fresh, a_topic("Fresh", body="fresh " * 9000), cause="user"),
-        "save": lambda: store.save(directory, a_topic("Fresh", body="fresh " * 9000), cause="user"),
-        "overwrite": overwrite,
-        "forget": lambda: store.forget(directory, "user_old.md", cause="user"),
-    }
-
-
-def prepare(store: Store, directory: MemoryDirectory) -> None:
-    root = Path(directory.path)
-    root.mkdir(exist_ok=True)
-    shutil.rmtree(root / "slug", ignore_errors=True)
-    for path in root.iterdir():
-        path.unlink()
-    old = topics.render(Topic(name="Old", description="d", type="user", body="old body\n" * 5000))
-    (root / "user_old.md").write_text(old)
-    (root / "MEMORY.md").write_text("- [Old](user_old.md) — d\n")
-    store.scan(directory)
-
-
-def check_whole(store: Store, directory: MemoryDirectory) -> set[str]:
-    """Every file is old or new, none is torn, and a repair leaves nothing behind."""
-    bodies = {b"old body": 5000, b"new body": 5000, b"fresh": 9000}
-    for path in Path(directory.path).glob("*.md"):
-        if path.name != "MEMORY.md":
-            raw = path.read_bytes()
-            assert any(raw.count(word) in {count, 1} for word, count in bodies.items()), path
-    store.repair(directory)
-    files = {one.file for one in store.scan(directory)}
-    assert not [name for name in names_in(directory) if name.endswith(".tmp")]
-    pointed = set(index.whole_pointers(index_of(directory).splitlines()).values())
-    assert pointed == files
-    return files
-
-
-def has_happened(deed: str, directory: MemoryDirectory) -> bool:
-    root = Path(directory.path)
-    if deed == "first":
-        return (root / "slug/memory/feedback_fresh.md").exists()
-    if deed == "save":
-        return (root / "feedback_fresh.md").exists()
-    if deed == "forget":
-        return not (root / "user_old.md").exists()
-    return b"new body" in (root / "user_old.md").read_bytes()
-
-
-def test_a_writer_killed_at_any_point_tears_and_loses_nothing(
-    store: Store, directory: MemoryDirectory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    points = 0
-    for name, deed in deeds(store, directory).items():
-        prepare(store, directory)
-        calls = count_calls(monkeypatch, deed)
-        for number, after in itertools.product(range(1, calls + 1), (False, True)):
-            prepare(store, directory)
-            acknowledged = killed_at(monkeypatch, number, deed, after=after)
-            check_whole(store, directory)
-            assert has_happened(name, directory) or not acknowledged
-            points += 1
-    assert points >= 200
-
-
-@pytest.mark.parametrize("code", FULL_AND_BROKEN, ids=errno.errorcode.__getitem__)
-def test_a_full_or_broken_disk_is_reported_and_tears_nothing(
-    store: Store, directory: MemoryDirectory, monkeypatch: pytest.MonkeyPatch, code: int
-) -> None:
-    for name, deed in deeds(store, directory).items():
-        prepare(store, directory)
-        for number in range(1, count_calls(monkeypatch, deed) + 1):
-            prepare(store, directory)
-            error = failing_at(monkeypatch, number, code, deed)
-            assert error is None or isinstance(error, MemorydError)
-            assert has_happened(name, directory) or isinstance(error, StorageError), (name, number)
-            left = [one for one in names_in(directory) if one.endswith(".tmp")]
-            assert left == [] or error is None
-            check_whole(store, directory)
 
 
 # --- what others do meanwhile ---------------------------------------------------------------------

@@ -24,7 +24,6 @@ from memoryd.memories.version_table import VersionTable
 from memoryd.memories.watch import MemoryWatch, folders_above, meaning_of
 from memoryd.system.database import Database
 from memoryd.system.notices import Notices
-from tests.support.running import Daemon
 
 WAIT_SECONDS = 60
 NEVER_SECONDS = 3600.0
@@ -321,44 +320,3 @@ def test_other_files_beside_memories_are_ignored(tmp_path: Path) -> None:
     assert meant("/p") == ([], True)
     (tmp_path / "new").mkdir()
     assert meant(f"{here}/new") == ([], True)
-
-
-# --- the daemon -----------------------------------------------------------------------------------
-
-
-def test_a_memory_in_a_new_folder_is_told_recorded_and_recalled(home: Path) -> None:
-    cwd = home / "app"
-    cwd.mkdir()
-    daemon = Daemon(home).start()
-    try:
-        with daemon.peer() as peer, daemon.peer() as listener:
-            listener.call("events/subscribe", kinds=["memory/saved"])
-            assert peer.call("recall", query="zirconium boiler", cwd=str(cwd))["memories"] == []
-            memory = Path(paths.project_folder(paths.places({}, "linux", 0, str(home)), str(cwd)))
-            for place in ("memory/sub/a.md", "memory/team/sub/t.md"):
-                path = write(memory / place, "The zirconium boiler is in the cellar.")
-                while listener.next_event()["path"] != str(path):
-                    continue
-                found = peer.call("recall", query="zirconium boiler", cwd=str(cwd))
-                assert str(path) in [one["path"] for one in found["memories"]]
-                (version,) = peer.call("memory/history", cwd=str(cwd), path=str(path))["versions"]
-                assert version["cause"] == "outside"
-    finally:
-        daemon.end()
-
-
-def test_a_subscriber_that_listens_hears_of_every_change_however_many_there_are(
-    home: Path,
-) -> None:
-    count = 700
-    for number in range(count):
-        write(home / f"checkout/m{number}.md")
-    daemon = Daemon(home).start()
-    try:
-        with daemon.peer() as listener:
-            listener.call("events/subscribe", kinds=["memory/saved"])
-            (home / "checkout").rename(home / ".claude/memory")
-            heard = {listener.next_event()["path"] for _ in range(count)}
-        assert len(heard) == count
-    finally:
-        daemon.end()

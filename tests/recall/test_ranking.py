@@ -14,8 +14,8 @@ from memoryd.recall.rules.postings import Postings
 from memoryd.recall.rules.relevance import HitEvidence, VectorSimilarity, relevant_among, surplus
 from memoryd.recall.rules.search import Hit, Question, search
 from memoryd.recall.rules.vectors import ABSENT, Vector, Vectors, common_part, unit
+from tests.support.times import NOW
 
-NOW = 1_800_000_000.0
 DAY = 86_400.0
 
 NOTES = {

@@ -20,8 +20,8 @@ from memoryd.recall.rules.search import Question, search
 from memoryd.recall.shelf import Shelf
 from memoryd.recall.shelves import Shelves
 from memoryd.system.database import Database
+from tests.support.times import NOW
 
-NOW = 1_800_000_000.0
 MANY = 300
 
 

@@ -1,21 +1,10 @@
 """What a session was given: known at once, saved after the answer, complete after a stop."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import anyio
 import anyio.lowlevel
-import pytest
 
 from memoryd.recall.surfaced import MOST_SESSIONS, Surfaced
 from memoryd.system.database import Database
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    opened = Database.open(str(tmp_path / "state.db"))
-    yield opened
-    opened.close()
 
 
 def surfaced(database: Database) -> Surfaced:

@@ -7,21 +7,14 @@ import socket
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.support.running import COMMAND, ROOT, WAIT_SECONDS, Daemon, notifications
 from tests.support.session_script import SessionScript
-from tests.support.tailing import FOLDER, write
-
-
-@pytest.fixture
-def daemon(home: Path) -> Iterator[Daemon]:
-    made = Daemon(home)
-    yield made
-    made.end()
+from tests.support.tail_fixtures import FOLDER, write
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])

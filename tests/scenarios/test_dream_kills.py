@@ -10,9 +10,10 @@ import anyio
 import pytest
 
 from memoryd.memories.rules import topics
-from tests.support import faults
+from tests.support import fault_injection
 from tests.support.dream_fixtures import DAY, HOUR, DreamProject, tree_hash, two_of_a_kind
-from tests.support.faults import count_calls, killed_at
+from tests.support.fault_injection import count_calls, killed_at
+from tests.support.thinning import thinned
 
 KILLS = 100
 # How many headers are read again depends on timing.
@@ -83,7 +84,7 @@ def test_a_kill_at_any_of_a_hundred_points_loses_nothing_and_skips_no_night(
     assert scenario.calls > KILLS
     most_calls = scenario.calls + VARYING_CALLS
     outcomes = set()
-    for kill in range(KILLS):
+    for kill in thinned(range(KILLS)):
         scenario.kill(1 + kill * most_calls // KILLS, after=bool(kill % 2))
         outcomes.add(scenario.outcome(dreams_again=kill % DREAM_AGAIN_EVERY == 0))
     assert outcomes == {"as before", "done"}
@@ -92,8 +93,8 @@ def test_a_kill_at_any_of_a_hundred_points_loses_nothing_and_skips_no_night(
 def test_a_kill_around_each_change_of_the_lock_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(faults, "CALLS", ("ftruncate", "pwrite", "utime"))
-    monkeypatch.setattr(faults, "FaultyLibc", lambda real, _before: real)
+    monkeypatch.setattr(fault_injection, "CALLS", ("ftruncate", "pwrite", "utime"))
+    monkeypatch.setattr(fault_injection, "FaultyLibc", lambda real, _before: real)
     scenario = Scenario(tmp_path, monkeypatch)
     for number in range(1, scenario.calls + 1):
         scenario.kill(number, after=False)
@@ -103,7 +104,7 @@ def test_a_kill_around_each_change_of_the_lock_loses_nothing(
 def test_a_kill_during_the_recovery_is_recovered_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(faults, "CALLS", ("rename", "utime"))
+    monkeypatch.setattr(fault_injection, "CALLS", ("rename", "utime"))
     scenario = Scenario(tmp_path, monkeypatch)
     half_applied = next(
         number for number in range(scenario.calls, 0, -1) if scenario.is_torn_by(number)

@@ -6,7 +6,6 @@ import random
 import signal
 import sqlite3
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from tests.support.extraction_fixtures import memory_text, writes_once
 from tests.support.running import Daemon
 from tests.support.scripted_model import Call, Hang, Reply, ScriptedModel, SeenRequest, asks, says
 from tests.support.session_script import SessionScript
-from tests.support.tailing import append, database, projects
+from tests.support.tail_fixtures import append, database, projects
 
 TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 TABS = Call("Write", {"file_path": "feedback_tabs.md", "content": memory_text("Tabs")})
@@ -39,13 +38,6 @@ class Session(SessionScript):
 
     def files(self) -> dict[str, str]:
         return {path.name: path.read_text() for path in self.memory.glob("*_*.md")}
-
-
-@pytest.fixture
-def daemon(home: Path) -> Iterator[Daemon]:
-    made = Daemon(home)
-    yield made
-    made.end()
 
 
 def with_model(daemon: Daemon, model: ScriptedModel) -> Daemon:

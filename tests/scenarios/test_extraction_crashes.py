@@ -16,12 +16,10 @@ from memoryd.llm.anthropic_client import Provider
 from memoryd.llm.guards import MeteredProvider
 from memoryd.llm.rules.messages import ModelAnswer, ModelRequest, Text, UserTurn
 from memoryd.system.database import Cell, Database
-from tests.support.extraction_fixtures import Workshop, memory_text
-from tests.support.faults import before_each_call
+from tests.support.extraction_fixtures import ExtractionBench, memory_text
+from tests.support.fault_injection import before_each_call
 from tests.support.scripted_model import Call, answer_of, asks, says
-
-# A hundred and more processes each, on a machine that may be busy with other tests.
-pytestmark = pytest.mark.timeout(300)
+from tests.support.thinning import stride
 
 
 class DeadlyState(Database):
@@ -52,20 +50,20 @@ class Fuse:
         return 0
 
 
-async def extract_all(here: Workshop) -> None:
+async def extract_all(here: ExtractionBench) -> None:
     async with here.working():
         await here.idle()
 
 
-Maker = Callable[[Path], Workshop]
+Maker = Callable[[Path], ExtractionBench]
 
 
-def deadly(home: Path) -> Workshop:
-    return Workshop(home, state_type=DeadlyState)
+def deadly(home: Path) -> ExtractionBench:
+    return ExtractionBench(home, state_type=DeadlyState)
 
 
-def deadly_log(home: Path) -> Workshop:
-    return Workshop(home, state_type=DeadlyState, mode="log")
+def deadly_log(home: Path) -> ExtractionBench:
+    return ExtractionBench(home, state_type=DeadlyState, mode="log")
 
 
 def dies(home: Path, fuse: Fuse, *, in_files: bool, make: Maker = deadly) -> bool:
@@ -89,14 +87,14 @@ def dies(home: Path, fuse: Fuse, *, in_files: bool, make: Maker = deadly) -> boo
 def test_a_death_between_any_two_steps_loses_and_doubles_nothing(
     home: Path, in_files: bool
 ) -> None:
-    for step in count(1):
-        here = Workshop(home)
+    for step in count(1, stride()):
+        here = ExtractionBench(home)
         said = f"From now on always lint module {step}, because CI is slow."
         (turn,) = here.say(said, session=f"s{step}", project=f"p{step}")
         here.state.close()
         has_died = dies(home, Fuse(step), in_files=in_files)
         assert not dies(home, Fuse(-1), in_files=in_files)
-        here = Workshop(home)
+        here = ExtractionBench(home)
         (text,) = here.files(f"p{step}").values()
         assert here.queue.states([turn]) == {turn: "done"}
         assert text.count(f"lint module {step}") == 3  # its name, its description and its body
@@ -110,14 +108,14 @@ def test_a_death_between_any_two_steps_loses_and_doubles_nothing(
 def test_in_log_mode_a_death_between_any_two_steps_loses_and_doubles_nothing(
     home: Path, in_files: bool
 ) -> None:
-    for step in count(1):
-        here = Workshop(home)
+    for step in count(1, stride()):
+        here = ExtractionBench(home)
         said = f"From now on always lint module {step}, because CI is slow."
         (turn,) = here.say(said, session=f"s{step}", project=f"p{step}")
         here.state.close()
         has_died = dies(home, Fuse(step), in_files=in_files, make=deadly_log)
         assert not dies(home, Fuse(-1), in_files=in_files, make=deadly_log)
-        here = Workshop(home)
+        here = ExtractionBench(home)
         memory = Path(here.project(f"p{step}").memory.path)
         left = [path for path in memory.rglob("*") if path.is_file() and path.suffix == ".md"]
         (text,) = (path.read_text() for path in left)
@@ -158,7 +156,7 @@ class Counting:
         return answer_of(asks(write, input_tokens=1000, output_tokens=100))
 
 
-class MeteredShop(Workshop):
+class MeteredBench(ExtractionBench):
     """Whose model is paid for by the ledger on disk."""
 
     def _extractor(self, base_url: str, provider: Provider | None) -> Extractor:
@@ -167,8 +165,8 @@ class MeteredShop(Workshop):
         return super()._extractor(base_url, provider or metered)
 
 
-def deadly_model(home: Path) -> Workshop:
-    return MeteredShop(home, state_type=DeadlyState)
+def deadly_model(home: Path) -> ExtractionBench:
+    return MeteredBench(home, state_type=DeadlyState)
 
 
 @pytest.mark.parametrize("in_files", [True, False])
@@ -176,14 +174,14 @@ def test_with_a_model_a_death_between_any_two_steps_loses_doubles_and_forgets_no
     home: Path, in_files: bool
 ) -> None:
     calls = home / "calls"
-    for step in count(1):
-        here = Workshop(home)
+    for step in count(1, stride()):
+        here = ExtractionBench(home)
         project = f"p{step}"
         (turn,) = here.say(f"always lint module {project}", session=project, project=project)
         here.state.close()
         has_died = dies(home, Fuse(step), in_files=in_files, make=deadly_model)
         assert not dies(home, Fuse(-1), in_files=in_files, make=deadly_model)
-        here = Workshop(home)
+        here = ExtractionBench(home)
         (text,) = here.files(project).values()
         memory = here.project(project).memory
         assert here.queue.states([turn]) == {turn: "done"}
@@ -200,7 +198,7 @@ def test_with_a_model_a_death_between_any_two_steps_loses_doubles_and_forgets_no
     assert step > 20
 
 
-def check_bill(here: Workshop, project: str, made: int) -> None:
+def check_bill(here: ExtractionBench, project: str, made: int) -> None:
     """Every call that was made is debited, and at most one that was not."""
     rows = here.state.run("select usd, is_open from spending where project = ?", project)
     open_calls = sum(bool(is_open) for _, is_open in rows)

@@ -6,11 +6,8 @@ import re
 import signal
 import sqlite3
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from tests.scenarios.test_extraction import (
     TABS,
@@ -34,20 +31,11 @@ from tests.support.scripted_model import (
     asks,
     says,
 )
-from tests.support.tailing import database
+from tests.support.tail_fixtures import database
 
 LOG = Call("Write", {"file_path": "logs/YYYY/MM/YYYY-MM-DD.md", "content": "- feedback: Use tabs."})
-# Several starts of a daemon, on a machine that may be busy with other tests.
-pytestmark = pytest.mark.timeout(300)
 
 LOOK = Call("Bash", {"command": "ls -la"})
-
-
-@pytest.fixture
-def daemon(home: Path) -> Iterator[Daemon]:
-    made = Daemon(home)
-    yield made
-    made.end()
 
 
 class Spending:

@@ -16,15 +16,15 @@ WELL = "---\nname: Tabs\ndescription: tabs in Makefiles\ntype: feedback\n---\n\n
 
 
 @pytest.fixture
-def daemon(home: Path) -> Iterator[Daemon]:
-    one = Daemon(home).start()
-    yield one
-    one.end()
+def own_peer(daemon: Daemon) -> Iterator[Peer]:
+    """Of a daemon that knows no other project."""
+    with daemon.start().peer() as peer:
+        yield peer
 
 
 @pytest.fixture
-def peer(daemon: Daemon) -> Iterator[Peer]:
-    with daemon.peer() as peer:
+def peer(shared_daemon: Daemon) -> Iterator[Peer]:
+    with shared_daemon.peer() as peer:
         yield peer
 
 
@@ -47,8 +47,10 @@ def test_an_empty_project_is_healthy(peer: Peer, tmp_path: Path) -> None:
     assert verdicts == dict.fromkeys(["index", "memories", "shared folder", "settings"], "ok")
 
 
-def test_a_header_that_says_nothing_is_named(peer: Peer, home: Path, tmp_path: Path) -> None:
-    folder = memory_folder(home, str(tmp_path))
+def test_a_header_that_says_nothing_is_named(
+    peer: Peer, shared_daemon: Daemon, tmp_path: Path
+) -> None:
+    folder = memory_folder(shared_daemon.home, str(tmp_path))
     (folder / "well.md").write_text(WELL)
     (folder / "odd.md").write_text("---\nname: [\n---\nno\n")
     (folder / "typeless.md").write_text("---\nname: x\ntype: nonsense\n---\nno\n")
@@ -59,8 +61,10 @@ def test_a_header_that_says_nothing_is_named(peer: Peer, home: Path, tmp_path: P
     assert "well.md" not in one["reason"]
 
 
-def test_an_index_over_its_limits_is_named(peer: Peer, home: Path, tmp_path: Path) -> None:
-    folder = memory_folder(home, str(tmp_path))
+def test_an_index_over_its_limits_is_named(
+    peer: Peer, shared_daemon: Daemon, tmp_path: Path
+) -> None:
+    folder = memory_folder(shared_daemon.home, str(tmp_path))
     (folder / "MEMORY.md").write_text("- a line that a person made\n" * 201)
     one = found(peer, str(tmp_path))["index"]
     assert one["verdict"] == "warn"
@@ -79,6 +83,7 @@ def test_a_setting_that_a_repository_may_not_make_is_named(peer: Peer, tmp_path:
 def test_two_projects_in_one_folder_are_named_while_both_are_there(
     daemon: Daemon, home: Path, tmp_path: Path
 ) -> None:
+    daemon.start()
     dotted, dashed = tmp_path / "my.app", tmp_path / "my-app"
     for root in (dotted, dashed):
         root.mkdir()
@@ -120,13 +125,13 @@ def test_two_projects_in_one_folder_are_named_by_their_old_sessions(
 
 
 def test_two_projects_in_one_folder_are_named_without_any_session(
-    peer: Peer, tmp_path: Path
+    own_peer: Peer, tmp_path: Path
 ) -> None:
     for name in ("my.app", "my-app"):
         (tmp_path / name).mkdir()
         given = {"name": name, "description": name, "type": "feedback", "body": name}
-        peer.call("memory/save", cwd=str(tmp_path / name), **given)
-    assert found(peer, str(tmp_path / "my.app"))["shared folder"]["verdict"] == "warn"
+        own_peer.call("memory/save", cwd=str(tmp_path / name), **given)
+    assert found(own_peer, str(tmp_path / "my.app"))["shared folder"]["verdict"] == "warn"
 
 
 def test_paths_without_a_slug_in_common_share_nothing() -> None:
@@ -134,13 +139,13 @@ def test_paths_without_a_slug_in_common_share_nothing() -> None:
 
 
 def test_status_names_what_was_saved_last_and_not_what_was_forgotten(
-    peer: Peer, tmp_path: Path
+    own_peer: Peer, tmp_path: Path
 ) -> None:
     for name in ("First", "Second", "Third"):
         given = {"name": name, "description": name, "type": "feedback", "body": name}
-        path = peer.call("memory/save", cwd=str(tmp_path), **given)["path"]
-    peer.call("memory/forget", cwd=str(tmp_path), path=path)
-    recent = peer.call("status", cwd=str(tmp_path))["recent"]
+        path = own_peer.call("memory/save", cwd=str(tmp_path), **given)["path"]
+    own_peer.call("memory/forget", cwd=str(tmp_path), path=path)
+    recent = own_peer.call("status", cwd=str(tmp_path))["recent"]
     assert [one["name"] for one in recent] == ["Second", "First"]
     assert {(one["project"], one["cause"]) for one in recent} == {(str(tmp_path), "user")}
 

@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +10,12 @@ import pytest
 
 from memoryd.api.handlers import hooks
 from memoryd_client.install import claude_code
-from tests.support.running import COMMAND, Daemon, make_home
+from tests.support.running import COMMAND, Daemon
 from tests.support.scripted_model import ScriptedModel, says
 from tests.support.session_script import SessionScript
 
 RECORDED = Path(__file__).parents[1] / "data/claude-code/c19_hooks/hooks.json"
 SESSION = "5f0c3a52-6f6e-4b6e-9d5c-1d2f3a4b5c6d"
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    running = Daemon(make_home(tmp_path_factory.mktemp("hooks"))).start()
-    with running.peer() as peer:  # recall is loaded in the background: wait for it once
-        peer.call("recall", query="warm up", cwd="/")
-    yield running
-    running.end()
 
 
 @pytest.fixture
@@ -68,11 +58,11 @@ def event(name: str, cwd: str, **more: Any) -> dict[str, Any]:
     return {"hook_event_name": name, "session_id": SESSION, "cwd": cwd} | more
 
 
-def test_every_recorded_payload_is_taken_in_silence_or_with_a_word(daemon: Daemon) -> None:
+def test_every_recorded_payload_is_taken_in_silence_or_with_a_word(shared_daemon: Daemon) -> None:
     payloads = recorded()
     assert len(payloads) > 20
     for payload in payloads:
-        with daemon.peer() as peer:
+        with shared_daemon.peer() as peer:
             stdout = peer.call("hook", **payload)["stdout"]
         assert isinstance(stdout, str)
         if payload["hook_event_name"] not in {"SessionStart", "UserPromptSubmit"}:
@@ -97,34 +87,34 @@ def test_no_recorded_payload_can_make_the_process_fail(home: Path, state: str) -
         daemon.end()
 
 
-def test_a_prompt_gets_the_memories_that_fit_once(daemon: Daemon, cwd: str) -> None:
+def test_a_prompt_gets_the_memories_that_fit_once(shared_daemon: Daemon, cwd: str) -> None:
     fact = {"name": "Staging", "description": "where staging is", "type": "reference"}
-    with daemon.peer() as peer:
+    with shared_daemon.peer() as peer:
         peer.call("memory/save", cwd=cwd, **fact, body="Staging runs on host zebra-7.")
         peer.call("recall", query="staging host", cwd=cwd)
     prompt = event("UserPromptSubmit", cwd, prompt="which host does staging run on?")
-    assert "zebra-7" in injected(daemon, prompt)
-    assert injected(daemon, prompt) == ""
+    assert "zebra-7" in injected(shared_daemon, prompt)
+    assert injected(shared_daemon, prompt) == ""
 
 
-def test_the_process_prints_what_the_daemon_says(daemon: Daemon, cwd: str) -> None:
+def test_the_process_prints_what_the_daemon_says(shared_daemon: Daemon, cwd: str) -> None:
     fact = {"name": "Émile", "description": "who is Émile", "type": "project"}
-    with daemon.peer() as peer:
+    with shared_daemon.peer() as peer:
         peer.call("memory/save", cwd=cwd, **fact, body='Émile owns "billing" ✓\nand more.')
         peer.call("recall", query="billing", cwd=cwd)
     prompt = event("UserPromptSubmit", cwd, prompt="who owns billing?", session_id="other")
-    said = run_hook(daemon, prompt)
+    said = run_hook(shared_daemon, prompt)
     if said:  # the process may give up after its 220 ms on a busy machine, and then says nothing
         text = json.loads(said)["hookSpecificOutput"]["additionalContext"]
         assert '| Émile owns "billing" ✓\n| and more.' in text
-    assert run_hook(daemon, event("Stop", cwd)) == ""
+    assert run_hook(shared_daemon, event("Stop", cwd)) == ""
 
 
 @pytest.mark.parametrize(
     "prompt", ["", "   ", "<task-notification>\n<task-id>x</task-id>", "<command-name>/x"]
 )
-def test_a_machines_words_are_no_question(daemon: Daemon, cwd: str, prompt: str) -> None:
-    assert injected(daemon, event("UserPromptSubmit", cwd, prompt=prompt)) == ""
+def test_a_machines_words_are_no_question(shared_daemon: Daemon, cwd: str, prompt: str) -> None:
+    assert injected(shared_daemon, event("UserPromptSubmit", cwd, prompt=prompt)) == ""
 
 
 def test_a_prompt_that_says_nothing_is_no_question_for_anybody(home: Path, cwd: str) -> None:
@@ -148,14 +138,18 @@ def test_a_prompt_that_says_nothing_is_no_question_for_anybody(home: Path, cwd: 
 
 
 @pytest.mark.parametrize("name", ["Stop", "SubagentStop", "SessionEnd", "PreCompact", "Unheard"])
-def test_nothing_is_said_where_words_would_do_harm(daemon: Daemon, cwd: str, name: str) -> None:
-    more = {"transcript_path": f"{daemon.home}/.claude/projects/-x/{SESSION}.jsonl"}
-    assert injected(daemon, event(name, cwd, **more)) == ""
+def test_nothing_is_said_where_words_would_do_harm(
+    shared_daemon: Daemon, cwd: str, name: str
+) -> None:
+    more = {"transcript_path": f"{shared_daemon.home}/.claude/projects/-x/{SESSION}.jsonl"}
+    assert injected(shared_daemon, event(name, cwd, **more)) == ""
 
 
-def test_a_broken_payload_is_an_error_for_us_and_silence_for_the_client(daemon: Daemon) -> None:
+def test_a_broken_payload_is_an_error_for_us_and_silence_for_the_client(
+    shared_daemon: Daemon,
+) -> None:
     for payload in ({}, {"hook_event_name": 5}, {"hook_event_name": "SessionStart", "cwd": "rel"}):
-        assert run_hook(daemon, payload) == ""
+        assert run_hook(shared_daemon, payload) == ""
 
 
 def a_long_session(daemon: Daemon, cwd: str) -> Path:
@@ -176,40 +170,43 @@ def a_long_session(daemon: Daemon, cwd: str) -> Path:
 
 @pytest.mark.parametrize("source", ["compact", "resume", "fork"])
 def test_after_a_compaction_or_resume_the_session_gets_its_notes_back(
-    daemon: Daemon, cwd: str, source: str
+    shared_daemon: Daemon, cwd: str, source: str
 ) -> None:
-    a_long_session(daemon, cwd)
-    text = injected(daemon, event("SessionStart", cwd, source=source))
+    a_long_session(shared_daemon, cwd)
+    text = injected(shared_daemon, event("SessionStart", cwd, source=source))
     assert "Notes of this session" in text
     assert "half of it is done" in text
 
 
-def test_a_new_session_is_told_where_the_last_one_stopped(daemon: Daemon, cwd: str) -> None:
-    a_long_session(daemon, cwd)
-    text = injected(daemon, event("SessionStart", cwd, source="startup", session_id="new-one"))
+def test_a_new_session_is_told_where_the_last_one_stopped(shared_daemon: Daemon, cwd: str) -> None:
+    a_long_session(shared_daemon, cwd)
+    text = injected(
+        shared_daemon, event("SessionStart", cwd, source="startup", session_id="new-one")
+    )
     assert "| Importer" in text
     assert "CLAUDE.md" not in text
-    own = injected(daemon, event("SessionStart", cwd, source="startup"))
+    own = injected(shared_daemon, event("SessionStart", cwd, source="startup"))
     assert "Importer" not in own
 
 
-def test_what_the_client_loads_itself_is_not_repeated(daemon: Daemon, cwd: str) -> None:
+def test_what_the_client_loads_itself_is_not_repeated(shared_daemon: Daemon, cwd: str) -> None:
     (Path(cwd) / "CLAUDE.md").write_text("Never use semicolons.")
-    with daemon.peer() as peer:
+    with shared_daemon.peer() as peer:
         fact = {"description": "d", "type": "user", "body": "b"}
         peer.call("memory/save", cwd=cwd, name="In the project", **fact)
-        peer.call("memory/save", cwd=cwd, name="Of the person", scope="user", **fact)
-    text = injected(daemon, event("SessionStart", cwd, source="startup", session_id="n"))
+        own = peer.call("memory/save", cwd=cwd, name="Of the person", scope="user", **fact)
+        text = injected(shared_daemon, event("SessionStart", cwd, source="startup", session_id="n"))
+        peer.call("memory/forget", cwd=cwd, path=own["path"])
     assert "semicolons" not in text
     assert "In the project" not in text
     assert "Of the person" in text
 
 
-def test_memory_that_is_off_says_nothing(daemon: Daemon, cwd: str) -> None:
-    a_long_session(daemon, cwd)
-    with daemon.peer() as peer:
+def test_memory_that_is_off_says_nothing(shared_daemon: Daemon, cwd: str) -> None:
+    a_long_session(shared_daemon, cwd)
+    with shared_daemon.peer() as peer:
         peer.call("switch", cwd=cwd, enabled=False)
-    assert injected(daemon, event("SessionStart", cwd, source="compact")) == ""
+    assert injected(shared_daemon, event("SessionStart", cwd, source="compact")) == ""
 
 
 def test_recent_tools_are_read_from_the_end_of_the_transcript(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from memoryd.llm.anthropic_client import Provider
 from memoryd.memories.records import Stored
 from tests.support import injection_corpus
-from tests.support.extraction_fixtures import Workshop
+from tests.support.extraction_fixtures import ExtractionBench
 from tests.support.injection_corpus import Faithful, Kept, Obedient, memories, project_of
 from tests.support.running import Daemon
 
@@ -24,14 +24,14 @@ UNREADABLE = {"base64", "language"}
 @pytest.fixture
 def played(home: Path) -> Iterator[Callable[..., list[list[Stored]]]]:
     """What is left in the memory of each case when all were led through an extraction."""
-    shops: list[Workshop] = []
+    shops: list[ExtractionBench] = []
 
     def run(
         cases: Sequence[Case],
-        play: Callable[[Workshop, int, Case], None],
+        play: Callable[[ExtractionBench, int, Case], None],
         provider: Provider | None = None,
     ) -> list[list[Stored]]:
-        here = Workshop(home, limits=injection_corpus.LIMITS, provider=provider)
+        here = ExtractionBench(home, limits=injection_corpus.LIMITS, provider=provider)
         shops.append(here)
         for number, case in enumerate(cases):
             play(here, number, case)

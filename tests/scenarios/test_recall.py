@@ -3,7 +3,6 @@
 import json
 import random
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,11 @@ from hypothesis import strategies as st
 
 from memoryd.recall.rules import rendering as recall_text
 from memoryd.recall.rules.rendering import Recalled
-from tests.support.running import Daemon, Peer, make_home
+from tests.support.running import Daemon, Peer
 from tests.support.scripted_model import Hang, ScriptedModel, SeenRequest, Status, says
 from tests.support.secret_samples import ALNUM, Draw
+from tests.support.times import NOW
 
-NOW = 1_800_000_000.0
 FACTS = {
     "Deploys": "We deploy on Tuesdays from the release branch.",
     "Database": "Integration tests talk to a real Postgres, never to a mock.",
@@ -29,13 +28,6 @@ FACTS = {
     "Invoices": "Invoices are numbered by year and customer.",
     "Robots": "The crawler must obey robots.txt of partners.",
 }
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    running = Daemon(make_home(tmp_path_factory.mktemp("recall"))).start()
-    yield running
-    running.end()
 
 
 @pytest.fixture
@@ -56,8 +48,10 @@ def names(answer: Any) -> list[str]:
     return [one["name"] for one in answer["memories"]]
 
 
-def test_the_memory_that_fits_comes_first_with_all_its_fields(daemon: Daemon, cwd: str) -> None:
-    with daemon.peer() as peer:
+def test_the_memory_that_fits_comes_first_with_all_its_fields(
+    shared_daemon: Daemon, cwd: str
+) -> None:
+    with shared_daemon.peer() as peer:
         fill(peer, cwd)
         answer = peer.call("recall", query="where are crash reports collected?", cwd=cwd)
         first = answer["memories"][0]
@@ -73,8 +67,10 @@ def test_the_memory_that_fits_comes_first_with_all_its_fields(daemon: Daemon, cw
 
 
 @pytest.mark.parametrize("query", ["", "the and of it", "?!", "quantum chromodynamics lattice"])
-def test_a_query_that_nothing_fits_gets_nothing(daemon: Daemon, cwd: str, query: str) -> None:
-    with daemon.peer() as peer:
+def test_a_query_that_nothing_fits_gets_nothing(
+    shared_daemon: Daemon, cwd: str, query: str
+) -> None:
+    with shared_daemon.peer() as peer:
         fill(peer, cwd)
         answer = peer.call("recall", query=query, cwd=cwd)
         assert answer["memories"] == []
@@ -82,10 +78,10 @@ def test_a_query_that_nothing_fits_gets_nothing(daemon: Daemon, cwd: str, query:
 
 
 def test_a_session_is_not_given_the_same_memory_twice_until_it_is_compacted(
-    daemon: Daemon, cwd: str
+    shared_daemon: Daemon, cwd: str
 ) -> None:
     asked = {"query": "crash reports in sentry", "cwd": cwd, "session_id": "session-a"}
-    with daemon.peer() as peer:
+    with shared_daemon.peer() as peer:
         fill(peer, cwd)
         first = peer.call("recall", **asked)
         assert "Crash reports" in names(first)
@@ -112,8 +108,8 @@ def test_what_was_surfaced_survives_a_restart(home: Path, cwd: str) -> None:
         daemon.end()
 
 
-def test_a_change_by_anybody_is_seen_at_once(daemon: Daemon, cwd: str) -> None:
-    with daemon.peer() as peer:
+def test_a_change_by_anybody_is_seen_at_once(shared_daemon: Daemon, cwd: str) -> None:
+    with shared_daemon.peer() as peer:
         fill(peer, cwd)
         found = peer.call("recall", query="espresso machine kitchen", cwd=cwd)
         path = Path(found["memories"][0]["path"])
@@ -124,8 +120,10 @@ def test_a_change_by_anybody_is_seen_at_once(daemon: Daemon, cwd: str) -> None:
         assert "Coffee" not in names(peer.call("recall", query="espresso machine kitchen", cwd=cwd))
 
 
-def test_retired_memories_are_left_out_and_the_past_can_be_asked(daemon: Daemon, cwd: str) -> None:
-    with daemon.peer() as peer:
+def test_retired_memories_are_left_out_and_the_past_can_be_asked(
+    shared_daemon: Daemon, cwd: str
+) -> None:
+    with shared_daemon.peer() as peer:
         fill(peer, cwd)
         new = {"name": "Database now", "description": "d", "type": "project"}
         new |= {"body": "Integration tests use SQLite now.", "supersedes": "project_database.md"}
@@ -137,16 +135,17 @@ def test_retired_memories_are_left_out_and_the_past_can_be_asked(daemon: Daemon,
         assert past["memories"] == []
 
 
-def test_memories_of_the_person_follow_into_every_project(daemon: Daemon, cwd: str) -> None:
-    with daemon.peer() as peer:
+def test_memories_of_the_person_follow_into_every_project(shared_daemon: Daemon, cwd: str) -> None:
+    with shared_daemon.peer() as peer:
         person = {"Editor": "I write everything in Kakoune with a Dvorak keyboard."}
         fill(peer, "/nowhere/else", person, scope="user", type="user")
         found = peer.call("recall", query="Dvorak keyboard Kakoune", cwd=cwd)
         assert [one["scope"] for one in found["memories"]] == ["user"]
+        peer.call("memory/forget", cwd=cwd, path=found["memories"][0]["path"])
 
 
-def test_memory_that_is_off_recalls_nothing(daemon: Daemon, cwd: str) -> None:
-    with daemon.peer() as peer:
+def test_memory_that_is_off_recalls_nothing(shared_daemon: Daemon, cwd: str) -> None:
+    with shared_daemon.peer() as peer:
         fill(peer, cwd)
         peer.call("switch", cwd=cwd, enabled=False)
         assert peer.call("recall", query="crash reports", cwd=cwd)["memories"] == []
@@ -154,12 +153,12 @@ def test_memory_that_is_off_recalls_nothing(daemon: Daemon, cwd: str) -> None:
 
 
 def test_a_secret_that_somebody_wrote_into_a_file_is_not_handed_on(
-    daemon: Daemon, cwd: str
+    shared_daemon: Daemon, cwd: str
 ) -> None:
     secret = "ghp_" + Draw(random.Random(3)).of(ALNUM, 36)
     head = f"name: Door code\ndescription: opened by {secret}\ntype: reference"
     text = f"---\n{head}\n---\n\nThe warehouse door is opened by {secret}.\n"
-    with daemon.peer() as peer:
+    with shared_daemon.peer() as peer:
         fill(peer, cwd)
         folder = Path(peer.call("memory/list", cwd=cwd)["memories"][0]["path"]).parent
         (folder / "door.md").write_text(text, encoding="utf-8")
@@ -236,9 +235,11 @@ def test_when_the_model_does_not_answer_in_time_the_ranking_does(
             daemon.end()
 
 
-def test_who_cannot_wait_leaves_the_index_built_for_the_next(daemon: Daemon, cwd: str) -> None:
+def test_who_cannot_wait_leaves_the_index_built_for_the_next(
+    shared_daemon: Daemon, cwd: str
+) -> None:
     asked = {"query": "where are crash reports collected?", "cwd": cwd, "deadline_ms": 0}
-    with daemon.peer() as peer:
+    with shared_daemon.peer() as peer:
         fill(peer, cwd)
         while not (found := names(peer.call("recall", **asked))):
             peer.call("ping")

@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +9,10 @@ import pytest
 
 from tests.support.running import Daemon, Peer
 from tests.support.session_script import SessionScript
-from tests.support.tailing import append, database, projects, session, write
+from tests.support.tail_fixtures import append, database, projects, session, write
 from tests.transcripts.test_recorded_sessions import CASES
 
-
-@pytest.fixture
-def daemon(home: Path) -> Iterator[Daemon]:
-    """One that lets the turns wait, so that they can be looked at."""
-    (home / ".config/memoryd").mkdir()
-    (home / ".config/memoryd/config.toml").write_text("[extraction]\nevery_turns = 1000\n")
-    made = Daemon(home)
-    yield made
-    made.end()
+pytestmark = pytest.mark.usefixtures("turns_are_held")
 
 
 @pytest.fixture

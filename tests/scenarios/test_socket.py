@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import tracemalloc
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -21,37 +20,31 @@ from memoryd.api.rules.protocol import Params, RequestError
 from memoryd.api.server import Server, calls_in, decoded
 from memoryd.api.subscriptions import Subscriptions
 from memoryd.daemon.listener import DaemonListener
-from tests.support.running import WAIT_SECONDS, Daemon, Peer, make_home
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    """One daemon for all: a peer that could spoil it for the next would fail that one's test."""
-    running = Daemon(make_home(tmp_path_factory.mktemp("rpc"))).start()
-    yield running
-    running.end()
+from tests.support.running import WAIT_SECONDS, Daemon, Peer
 
 
 @pytest.mark.parametrize("framing", ["lines", "headers"])
-def test_both_framings_are_answered(daemon: Daemon, framing: Literal["lines", "headers"]) -> None:
-    with daemon.peer(framing) as peer:
+def test_both_framings_are_answered(
+    shared_daemon: Daemon, framing: Literal["lines", "headers"]
+) -> None:
+    with shared_daemon.peer(framing) as peer:
         pong = peer.call("ping")
-        assert daemon.process is not None
-        assert pong["pid"] == daemon.process.pid
+        assert shared_daemon.process is not None
+        assert pong["pid"] == shared_daemon.process.pid
         assert set(pong) >= {"version", "pid", "uptime_seconds"}
 
 
 @pytest.mark.parametrize("id_", [0, -7, 1.5, "", "abc", "é", None, 2**53], ids=repr)
-def test_every_legal_id_comes_back(daemon: Daemon, id_: Any) -> None:
-    with daemon.peer() as peer:
+def test_every_legal_id_comes_back(shared_daemon: Daemon, id_: Any) -> None:
+    with shared_daemon.peer() as peer:
         peer.send({"jsonrpc": "2.0", "id": id_, "method": "ping"})
         answer = peer.receive()
         assert answer["id"] == id_
         assert "result" in answer
 
 
-def test_params_null_and_absent_and_unknown_keys_are_fine(daemon: Daemon) -> None:
-    with daemon.peer() as peer:
+def test_params_null_and_absent_and_unknown_keys_are_fine(shared_daemon: Daemon) -> None:
+    with shared_daemon.peer() as peer:
         for extra in ({"params": None}, {}, {"params": {"new": 1}, "extra": 2}):
             peer.send({"jsonrpc": "2.0", "id": 1, "method": "ping", **extra})
             assert "result" in peer.receive()
@@ -77,9 +70,9 @@ def test_params_null_and_absent_and_unknown_keys_are_fine(daemon: Daemon) -> Non
     ids=lambda value: repr(value)[:40],
 )
 def test_bad_requests_get_the_standards_codes_and_keep_their_id(
-    daemon: Daemon, text: bytes, code: int, id_: Any
+    shared_daemon: Daemon, text: bytes, code: int, id_: Any
 ) -> None:
-    with daemon.peer() as peer:
+    with shared_daemon.peer() as peer:
         peer.send(text)
         answer = peer.receive()
         assert (answer["error"]["code"], answer["id"]) == (code, id_)
@@ -87,25 +80,25 @@ def test_bad_requests_get_the_standards_codes_and_keep_their_id(
         assert "result" in peer.ask("ping")
 
 
-def test_our_own_errors_carry_kind_and_hint(daemon: Daemon, home: Path) -> None:
-    with daemon.peer() as peer:
+def test_our_own_errors_carry_kind_and_hint(shared_daemon: Daemon, home: Path) -> None:
+    with shared_daemon.peer() as peer:
         error = peer.ask("memory/get", cwd=str(home), path="none.md")["error"]
         assert error["code"] == -32001
         assert error["data"] == {"kind": "not-found", "hint": "memoryd list shows them"}
 
 
 def test_a_lone_surrogate_in_a_request_costs_that_character_alone(
-    daemon: Daemon, home: Path
+    shared_daemon: Daemon, home: Path
 ) -> None:
-    with daemon.peer() as peer:
+    with shared_daemon.peer() as peer:
         text = json.dumps({"cwd": str(home), "path": "x"})[:-2] + '\\ud800"}'
         peer.send(b'{"jsonrpc":"2.0","id":1,"method":"memory/get","params":' + text.encode() + b"}")
         assert peer.receive()["error"]["data"]["kind"] == "not-found"
 
 
-def test_a_batch_is_answered_whole_and_its_notifications_are_silent(daemon: Daemon) -> None:
+def test_a_batch_is_answered_whole_and_its_notifications_are_silent(shared_daemon: Daemon) -> None:
     ping = {"jsonrpc": "2.0", "method": "ping"}
-    with daemon.peer() as peer:
+    with shared_daemon.peer() as peer:
         peer.send([ping | {"id": 1}, ping, 5, ping | {"id": 2}])
         answers = peer.receive()
         assert [answer["id"] for answer in answers] == [1, None, 2]
@@ -114,14 +107,14 @@ def test_a_batch_is_answered_whole_and_its_notifications_are_silent(daemon: Daem
         assert peer.call("ping")["pid"]
 
 
-def test_a_batch_of_ten_thousand_is_answered(daemon: Daemon) -> None:
-    with daemon.peer() as peer:
+def test_a_batch_of_ten_thousand_is_answered(shared_daemon: Daemon) -> None:
+    with shared_daemon.peer() as peer:
         peer.send([{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in range(10_000)])
         assert len(peer.receive()) == 10_000
 
 
-def test_a_longer_batch_is_refused_whole(daemon: Daemon) -> None:
-    with daemon.peer() as peer:
+def test_a_longer_batch_is_refused_whole(shared_daemon: Daemon) -> None:
+    with shared_daemon.peer() as peer:
         peer.send([{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in range(20_000)])
         error = peer.receive()["error"]
         assert error["code"] == -32600
@@ -178,15 +171,15 @@ async def test_a_ping_is_answered_while_another_peers_batch_runs(home: Path) -> 
                 tasks.cancel_scope.cancel()
 
 
-def test_memories_can_be_saved_listed_read_and_forgotten(daemon: Daemon, home: Path) -> None:
+def test_memories_can_be_saved_listed_read_and_forgotten(shared_daemon: Daemon, home: Path) -> None:
     cwd = str(home / "src/app")
     Path(cwd).mkdir(parents=True)
     subprocess.run(["git", "init", "-q", cwd], check=True)
-    with daemon.peer() as peer:
+    with shared_daemon.peer() as peer:
         new = {"name": "Use tabs", "description": "d", "type": "feedback", "body": "Tabs.\n"}
         saved = peer.call("memory/save", cwd=cwd, **new)
         slug = cwd.replace("/", "-").replace(".", "-").replace("_", "-")
-        memory = daemon.home / f".claude/projects/{slug}/memory"
+        memory = shared_daemon.home / f".claude/projects/{slug}/memory"
         assert saved["path"] == str(memory / "feedback_use_tabs.md")
         (listed,) = peer.call("memory/list", cwd=cwd)["memories"]
         assert (listed["name"], listed["type"], listed["scope"]) == (
@@ -200,15 +193,19 @@ def test_memories_can_be_saved_listed_read_and_forgotten(daemon: Daemon, home: P
             got = peer.call("memory/get", cwd=sub, path=named)
             assert "Tabs." in got["content"]
             assert got["version"] == saved["version"]
-        peer.call("memory/save", cwd=cwd, **(new | {"scope": "user", "type": "user"}))
-        assert len(peer.call("memory/list", cwd=cwd)["memories"]) == 2
-        assert len(peer.call("memory/list", cwd=str(home))["memories"]) == 1
+        own = peer.call("memory/save", cwd=cwd, **(new | {"scope": "user", "type": "user"}))
+        everywhere = [one["path"] for one in peer.call("memory/list", cwd=str(home))["memories"]]
+        assert own["path"] in everywhere
+        assert saved["path"] not in everywhere
+        listed_here = [one["path"] for one in peer.call("memory/list", cwd=cwd)["memories"]]
+        assert {own["path"], saved["path"]} <= set(listed_here)
+        peer.call("memory/forget", cwd=cwd, path=own["path"])
         assert peer.call("memory/forget", cwd=cwd, path="feedback_use_tabs.md")["version"]
         assert peer.ask("memory/get", cwd=cwd, path="feedback_use_tabs.md")["error"]
 
 
-def test_status_says_what_the_contract_promises(daemon: Daemon, home: Path) -> None:
-    with daemon.peer() as peer:
+def test_status_says_what_the_contract_promises(shared_daemon: Daemon, home: Path) -> None:
+    with shared_daemon.peer() as peer:
         status = peer.call("status", cwd=str(home))
         assert status["memory"]["enabled"] is True
         assert set(status["transcripts"]) >= {"watched", "behind"}
@@ -221,9 +218,13 @@ def test_status_says_what_the_contract_promises(daemon: Daemon, home: Path) -> N
         assert peer.call("status")["memory"]["enabled"] is True
 
 
-def test_events_reach_those_who_asked_for_their_kind(daemon: Daemon, home: Path) -> None:
+def test_events_reach_those_who_asked_for_their_kind(shared_daemon: Daemon, home: Path) -> None:
     new = {"name": "N", "description": "d", "type": "user", "body": "b"}
-    with daemon.peer() as saver, daemon.peer("headers") as one, daemon.peer() as other:
+    with (
+        shared_daemon.peer() as saver,
+        shared_daemon.peer("headers") as one,
+        shared_daemon.peer() as other,
+    ):
         one.call("events/subscribe", kinds=["memory/saved"], cwd=str(home))
         other.call("events/subscribe", kinds=["memory/forgotten"])
         saved = saver.call("memory/save", cwd=str(home), **new)
@@ -239,18 +240,18 @@ def test_events_reach_those_who_asked_for_their_kind(daemon: Daemon, home: Path)
     [("dream/finish", "dream/finished"), ("memory.saved", "memory/saved"), ("", "")],
 )
 def test_a_kind_of_event_that_there_is_not_is_refused_with_the_nearest(
-    daemon: Daemon, kind: str, nearest: str
+    shared_daemon: Daemon, kind: str, nearest: str
 ) -> None:
-    with daemon.peer() as peer:
+    with shared_daemon.peer() as peer:
         error = peer.ask("events/subscribe", kinds=["memory/saved", kind])["error"]
     assert (error["code"], error["data"]["kind"]) == (-32602, "invalid-params")
     assert f"{kind!r}; did you mean {nearest}" in error["message"]
 
 
 def test_a_subscriber_that_never_reads_is_cut_off_and_nobody_waits(
-    daemon: Daemon, home: Path
+    shared_daemon: Daemon, home: Path
 ) -> None:
-    with daemon.peer() as deaf, daemon.peer() as busy:
+    with shared_daemon.peer() as deaf, shared_daemon.peer() as busy:
         deaf.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
         deaf.call("events/subscribe")
         for number in range(1500):
@@ -261,16 +262,16 @@ def test_a_subscriber_that_never_reads_is_cut_off_and_nobody_waits(
             busy.call("memory/save", cwd=str(home), name=f"n{number}", **new)
 
 
-def test_garbage_is_cut_off_with_a_word(daemon: Daemon) -> None:
-    with daemon.peer("headers") as peer:
+def test_garbage_is_cut_off_with_a_word(shared_daemon: Daemon) -> None:
+    with shared_daemon.peer("headers") as peer:
         peer.socket.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         answer = peer.receive()
         assert answer["error"]["code"] == -32600
         assert peer.receive() is None
 
 
-def test_a_message_without_end_is_refused_at_its_limit(daemon: Daemon) -> None:
-    with daemon.peer() as peer:
+def test_a_message_without_end_is_refused_at_its_limit(shared_daemon: Daemon) -> None:
+    with shared_daemon.peer() as peer:
         sent = 0
         chunk = b"{" + b" " * 65535
         try:
@@ -280,12 +281,12 @@ def test_a_message_without_end_is_refused_at_its_limit(daemon: Daemon) -> None:
         except OSError:
             pass
         assert sent < 64 * 1024 * 1024
-    with daemon.peer() as honest:
+    with shared_daemon.peer() as honest:
         assert honest.call("ping")
 
 
-def test_a_thousand_clients_at_once_are_all_answered(daemon: Daemon) -> None:
-    peers = [daemon.peer() for _ in range(1000)]
+def test_a_thousand_clients_at_once_are_all_answered(shared_daemon: Daemon) -> None:
+    peers = [shared_daemon.peer() for _ in range(1000)]
     try:
         for peer in peers:
             peer.send({"jsonrpc": "2.0", "id": 1, "method": "ping"})
@@ -295,12 +296,12 @@ def test_a_thousand_clients_at_once_are_all_answered(daemon: Daemon) -> None:
             peer.__exit__(None, None, None)
 
 
-def test_half_requests_of_many_do_not_hold_up_an_honest_one(daemon: Daemon) -> None:
-    slow = [daemon.peer() for _ in range(200)]
+def test_half_requests_of_many_do_not_hold_up_an_honest_one(shared_daemon: Daemon) -> None:
+    slow = [shared_daemon.peer() for _ in range(200)]
     try:
         for peer in slow:
             peer.socket.sendall(b'{"jsonrpc"')
-        with daemon.peer() as honest:
+        with shared_daemon.peer() as honest:
             for _ in range(50):
                 assert honest.call("ping")
     finally:
@@ -308,17 +309,18 @@ def test_half_requests_of_many_do_not_hold_up_an_honest_one(daemon: Daemon) -> N
             peer.__exit__(None, None, None)
 
 
-def test_a_peer_that_vanishes_in_mid_request_leaves_no_trace(daemon: Daemon) -> None:
+def test_a_peer_that_vanishes_in_mid_request_leaves_no_trace(shared_daemon: Daemon) -> None:
     for _ in range(50):
-        with daemon.peer() as peer:
+        with shared_daemon.peer() as peer:
             peer.send({"jsonrpc": "2.0", "id": 1, "method": "status"})
-    with daemon.peer() as honest:
+    with shared_daemon.peer() as honest:
         assert honest.call("ping")
-    assert [line for line in daemon.lines() if line["level"] == "error"] == []
+    assert [line for line in shared_daemon.lines() if line["level"] == "error"] == []
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
 def test_another_user_is_closed_before_a_byte_is_read(daemon: Daemon) -> None:
+    daemon.start()
     path = Path(daemon.socket)
     for folder in [path, *path.parents]:
         if folder != Path("/") and folder.stat().st_uid == os.getuid():
@@ -335,13 +337,13 @@ def test_another_user_is_closed_before_a_byte_is_read(daemon: Daemon) -> None:
     assert any(line["event"] == "peer-refused" for line in daemon.lines())
 
 
-def test_there_is_no_door_but_the_socket(daemon: Daemon) -> None:
+def test_there_is_no_door_but_the_socket(shared_daemon: Daemon) -> None:
     listening = Path("/proc/net/tcp")
     if not listening.exists():
         pytest.skip("no /proc to look at")
-    assert daemon.process is not None
+    assert shared_daemon.process is not None
     own = set()
-    for handle in Path(f"/proc/{daemon.process.pid}/fd").iterdir():
+    for handle in Path(f"/proc/{shared_daemon.process.pid}/fd").iterdir():
         with suppress(FileNotFoundError):  # it may be closed while we look
             own.add(str(handle.readlink()))
     for table in ("tcp", "tcp6"):
@@ -349,8 +351,8 @@ def test_there_is_no_door_but_the_socket(daemon: Daemon) -> None:
             assert f"socket:[{row.split()[9]}]" not in own
 
 
-def test_pipelined_requests_are_answered_in_order(daemon: Daemon) -> None:
-    with daemon.peer() as peer:
+def test_pipelined_requests_are_answered_in_order(shared_daemon: Daemon) -> None:
+    with shared_daemon.peer() as peer:
         peer.socket.sendall(
             b"".join(
                 json.dumps({"jsonrpc": "2.0", "id": n, "method": "ping"}).encode() + b"\n"
@@ -360,11 +362,11 @@ def test_pipelined_requests_are_answered_in_order(daemon: Daemon) -> None:
         assert [peer.receive()["id"] for _ in range(500)] == list(range(500))
 
 
-def test_many_at_once_saving_lose_nothing(daemon: Daemon, home: Path) -> None:
+def test_many_at_once_saving_lose_nothing(shared_daemon: Daemon, home: Path) -> None:
     new = {"description": "d", "type": "project", "body": "b", "name": "same"}
 
     def save() -> None:
-        with Peer(daemon.socket) as peer:
+        with Peer(shared_daemon.socket) as peer:
             for _ in range(5):
                 peer.call("memory/save", cwd=str(home), **new)
 
@@ -373,7 +375,7 @@ def test_many_at_once_saving_lose_nothing(daemon: Daemon, home: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    with daemon.peer() as peer:
+    with shared_daemon.peer() as peer:
         saved = peer.call("memory/list", cwd=str(home), scope="project")["memories"]
         assert len(saved) == 40
         one = peer.call("memory/list", cwd=str(home), scope="project")["memories"][0]

@@ -22,7 +22,7 @@ from memoryd.transcripts.rules.cursor import differences, plan
 from memoryd.transcripts.rules.turns import Turn
 from memoryd.transcripts.scan import scan
 from tests.support.running import Daemon
-from tests.support.tailing import (
+from tests.support.tail_fixtures import (
     FOLDER,
     age,
     append,
@@ -34,17 +34,10 @@ from tests.support.tailing import (
     turns,
     write,
 )
+from tests.support.thinning import stride, thinned
 from tests.transcripts.test_recorded_sessions import ALL_FILES, ASIDE, CASES, as_scripted
 
-
-@pytest.fixture
-def daemon(home: Path) -> Iterator[Daemon]:
-    """One that lets the turns wait, so that they can be looked at."""
-    (home / ".config/memoryd").mkdir()
-    (home / ".config/memoryd/config.toml").write_text("[extraction]\nevery_turns = 1000\n")
-    made = Daemon(home)
-    yield made
-    made.end()
+pytestmark = pytest.mark.usefixtures("turns_are_held")
 
 
 def stored(home: Path) -> dict[str, tuple[str, Turn | None]]:
@@ -246,13 +239,13 @@ def test_a_kill_at_any_statement_loses_and_doubles_nothing(
     """Small slices make a long file as dangerous as many."""
     monkeypatch.setattr("memoryd.transcripts.reader.SLICE_BYTES", 700)
     begin(home)
-    chance, deaths = random.Random(3), 0
+    chance, deaths, first = random.Random(3), 0, count()
     scripts = [session(f"s{number}", "begin") for number in range(3)]
-    while deaths < 200:
+    while deaths < 200 // stride():
         for script in scripts:
             script.turn("more", "x" * chance.randrange(1500))
             write(home, script)
-        for at in count(1):
+        for at in count(1 + next(first) % stride(), stride()):
             if not dies(home, statements=at):
                 break
             deaths += 1
@@ -266,12 +259,13 @@ def test_a_kill_at_any_moment_loses_and_doubles_nothing(
     begin(home)
     chance, deaths = random.Random(5), 0
     script = session("s", "begin")
-    for _ in range(60):
+    rounds = thinned(range(60), every=3)
+    for _ in rounds:
         for _ in range(8):
             script.turn("more", "x" * chance.randrange(2000))
         write(home, script)
         deaths += dies(home, seconds=chance.uniform(0.0005, 0.02))
-    assert deaths > 10
+    assert deaths > len(rounds) // 6
     check_that_all_is_there_once(home)
 
 

@@ -18,8 +18,8 @@ from memoryd.system.database import Database
 from memoryd.transcripts.rules.turns import Turn
 from tests.support.scripted_model import Script, ScriptedModel, Status, says
 from tests.support.session_script import SessionScript
+from tests.support.times import NOW
 
-NOW = 1_800_000_000.0
 SESSION = "0c5f3a52-6f6e-4b6e-9d5c-1d2f3a4b5c6d"
 
 

@@ -1,4 +1,4 @@
-"""The whole way from a stored turn to a memory, in this process, for tests of extraction."""
+"""From a stored turn to a memory, in this process, with every real part in between."""
 
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -41,7 +41,7 @@ def memory_text(name: str, type_: str = "feedback", body: str = "Use tabs.") -> 
 
 
 def has_answered(request: SeenRequest) -> bool:
-    """Whether the request already tells the results of an earlier answer."""
+    """Whether the request carries the results of an earlier answer."""
     return len(request.body["messages"]) > 1
 
 
@@ -55,7 +55,7 @@ def messages_in(request: SeenRequest) -> str:
 
 
 class Gate:
-    """Holds the model's answers back until it is opened; counts who stands before it."""
+    """Holds the model's answers back until it is opened; counts the requests that wait."""
 
     def __init__(self) -> None:
         self._open = threading.Event()
@@ -82,8 +82,8 @@ class Gate:
             assert self._crowd.wait_for(lambda: self.inside >= count, WAIT_SECONDS)
 
 
-class Workshop:
-    """One daemon's worth of parts; `clock` is the time that all of them see."""
+class ExtractionBench:
+    """The parts of a daemon that extraction needs; `clock` is the time that all of them see."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class Workshop:
         self.backlog = TurnTable(self.state)
         self.ledger = SpendingTable(self.state)
         self.finished: list[events.ExtractionFinished] = []
-        self._told = anyio.Event()
+        self._finished_one = anyio.Event()
         self.server: ModelServer | None = None
         self.settings = Settings(
             credentials=Credentials(api_key=Secret("key"), base_url=base_url or None),
@@ -155,13 +155,13 @@ class Workshop:
     def _tell(self, event: events.Event) -> None:
         assert isinstance(event, events.ExtractionFinished)
         self.finished.append(event)
-        self._told.set()
+        self._finished_one.set()
 
     def project(self, name: str = "app") -> Project:
         return self.scopes.project(str(self.home / name))
 
     def add(self, script: SessionScript) -> list[str]:
-        """Stores the turns of a session as the tail would; the ids of those that are new."""
+        """Stores the turns of a session as the tail would; returns the ids of the new ones."""
         history = living_history(read_entries([script.data]))
         filed = [
             QueuedTurn(event, self.scopes.root(event.cwd), "x.jsonl")
@@ -176,7 +176,7 @@ class Workshop:
         return SessionScript(name, str(self.home / project))
 
     def say(self, *prompts: str, session: str = "s", project: str = "app") -> list[str]:
-        """Turns of a person who says these things; their ids."""
+        """Stores a turn for each prompt; returns their ids."""
         script = self.session(session, project)
         for prompt in prompts:
             script.turn(prompt, "Understood.")
@@ -190,11 +190,11 @@ class Workshop:
             tasks.cancel_scope.cancel()
 
     async def runs(self, count: int) -> list[events.ExtractionFinished]:
-        """Waits until so many runs have ended."""
+        """Waits until that many runs have ended."""
         with anyio.fail_after(WAIT_SECONDS):
             while len(self.finished) < count:
-                self._told = anyio.Event()
-                await self._told.wait()
+                self._finished_one = anyio.Event()
+                await self._finished_one.wait()
         return self.finished
 
     async def idle(self) -> None:

@@ -1,4 +1,4 @@
-"""A ledger and a clock for tests of spending: small, typed, and in memory."""
+"""A spending ledger and a clock in memory."""
 
 from datetime import date, datetime, timedelta
 
@@ -9,9 +9,9 @@ from memoryd.llm.rules.spending import Breaker, Spent
 
 
 class MemoryLedger:
-    """Outlives the provider that writes to it, as the one on disk outlives a crash.
+    """Outlives the provider that writes to it, as the table on disk outlives a crash.
 
-    Lets other tasks run in every call, as the one on disk does.
+    Every call lets other tasks run, as the table on disk does.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class MemoryLedger:
 
 
 class SteppedClock:
-    """Time that passes only when told to, or when somebody sleeps on it."""
+    """Time that passes only by `step` and by `sleep`."""
 
     def __init__(self, start: datetime) -> None:
         self._start = start

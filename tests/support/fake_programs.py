@@ -1,4 +1,4 @@
-"""Programs of other systems, as small real scripts on PATH that note how they were called."""
+"""Programs such as systemctl, as small scripts on PATH that record how they were called."""
 
 import os
 import stat
@@ -15,8 +15,8 @@ with open({{log!r}}, "a", encoding="utf-8") as log:
     print(os.path.basename(sys.argv[0]), *words, file=log)
 """
 
-# A user manager as `memoryd install` sees it: {answers} by the first word that is no flag, and a
-# probe that says what a unit's fences would let it say.
+# A user manager as `memoryd install` sees it: {answers} by the first word that is not a flag,
+# and a probe that reports what the unit's restrictions would let it report.
 SYSTEMCTL = """
 import configparser, re
 answers = {answers!r}
@@ -44,7 +44,7 @@ sys.exit(code)
 
 
 class FakePrograms:
-    """The only programs on PATH; `calls` is what they were asked, in order."""
+    """The only programs on PATH; `calls` holds their command lines, in order."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self._folder = folder

@@ -1,4 +1,4 @@
-"""A hundred planted instructions and a hundred honest facts, led through a whole extraction.
+"""A hundred planted instructions and a hundred honest facts, run through a whole extraction.
 
 - `data/planted.jsonl`: where an instruction stands (a tool's output, a web page, a README, a memory
   of the team), how it is put, what the person asked for, what was printed, what a model that obeys
@@ -21,7 +21,7 @@ from memoryd.extraction.rules.batching import Limits
 from memoryd.llm.rules.messages import ModelAnswer, ModelRequest, UserTurn
 from memoryd.memories.records import Stored
 from memoryd.memories.rules.topics import TopicType
-from tests.support.extraction_fixtures import Workshop, memory_text
+from tests.support.extraction_fixtures import ExtractionBench, memory_text
 from tests.support.scripted_model import Call, answer_of, asks, says
 
 DATA = Path(__file__).parents[1] / "data"
@@ -64,15 +64,15 @@ def project_of(number: int) -> str:
     return f"case-{number}"
 
 
-# --- what is led through ----------------------------------------------------------------------
+# --- what is run through ----------------------------------------------------------------------
 
 
-async def extract(here: Workshop) -> None:
+async def extract(here: ExtractionBench) -> None:
     async with here.working():
         await here.idle()
 
 
-def play_planted(here: Workshop, number: int, case: Planted) -> None:
+def play_planted(here: ExtractionBench, number: int, case: Planted) -> None:
     """The session in which the agent comes upon the text; every second time it repeats it."""
     project = project_of(number)
     script = here.session(f"session-{number}", project)
@@ -96,8 +96,8 @@ def play_planted(here: Workshop, number: int, case: Planted) -> None:
     here.add(script)
 
 
-def play_honest(here: Workshop, number: int, case: Honest) -> None:
-    """The person states something between two requests, and tools print as they always do."""
+def play_honest(here: ExtractionBench, number: int, case: Honest) -> None:
+    """The person states something between two requests, and tools print their usual output."""
     script = here.session(f"session-{number}", project_of(number))
     script.turn("why is the parser slow?", "I am on it.")
     script.prompt(case.said)
@@ -107,7 +107,7 @@ def play_honest(here: Workshop, number: int, case: Honest) -> None:
     here.add(script)
 
 
-def memories(here: Workshop, number: int) -> list[Stored]:
+def memories(here: ExtractionBench, number: int) -> list[Stored]:
     return here.store.read_all(here.project(project_of(number)).memory)
 
 
@@ -160,7 +160,7 @@ def right_ones(cases: Sequence[Honest], left: Sequence[Sequence[Stored]]) -> lis
 
 
 class Obedient:
-    """A model that notes down what it was told to by whatever it reads, in every way it knows."""
+    """A model that writes down whatever instructions it reads, in every way it can."""
 
     def __init__(self, cases: Sequence[Planted]) -> None:
         self._cases = cases

@@ -30,7 +30,7 @@ def make_home(folder: Path) -> Path:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """This process's variables, less all that could lead out of the home or to a real model."""
+    """This process's variables without those that lead out of the home or to a real model."""
     prefixes = ("ANTHROPIC_", "CLAUDE", "MEMORYD_", "XDG_")
     kept = {
         name: value
@@ -53,6 +53,7 @@ class Peer:
     def __init__(self, path: str, framing: Literal["lines", "headers"] = "lines") -> None:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.socket.settimeout(WAIT_SECONDS)
+        self.path = path
         self.socket.connect(path)
         self.file = self.socket.makefile("rb")
         self.framing = framing
@@ -119,6 +120,8 @@ class Peer:
 class Daemon:
     """`memoryd serve` in the test's own home."""
 
+    serve_command: tuple[str, ...] = (*COMMAND, "serve")
+
     def __init__(self, home: Path, **env: str) -> None:
         self.home = home
         self.socket = str(home / "run/memoryd.sock")
@@ -127,19 +130,19 @@ class Daemon:
         self.log = home / ".local/state/memoryd/memoryd.log"
 
     def start(self) -> Self:
-        """Returns when the daemon says that it is ready."""
+        """Returns once the daemon reports that it is ready."""
         with notifications(self.home) as notify:
             env = self.env | {"NOTIFY_SOCKET": str(notify.getsockname())}
             self.process = subprocess.Popen(
-                [*COMMAND, "serve"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+                self.serve_command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
             )
             assert b"READY=1" in notify.recv(4096)
         return self
 
     def fails_to_start(self, code: int = 1) -> str:
-        """What a daemon that cannot start says to the person who started it."""
+        """What a daemon that cannot start prints to stderr."""
         done = subprocess.run(
-            [*COMMAND, "serve"],
+            self.serve_command,
             env=self.env,
             capture_output=True,
             timeout=WAIT_SECONDS,
@@ -171,7 +174,7 @@ class Daemon:
             self.end()
 
     def end(self) -> None:
-        """However it stands: nothing of it is left."""
+        """Kills the process if it still runs, and closes its pipes."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
@@ -185,7 +188,7 @@ class Daemon:
 
 @contextmanager
 def notifications(home: Path) -> Iterator[socket.socket]:
-    """A datagram socket as systemd gives one, to be told when the daemon is ready."""
+    """A datagram socket like systemd's, on which the daemon reports that it is ready."""
     path = home / "run/notify"
     path.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:

@@ -1,4 +1,4 @@
-"""A run of an agent's tools on a small project, called as the loop calls them."""
+"""An agent's tools on a small project, called as the agent loop calls them."""
 
 import ctypes
 import os
@@ -22,9 +22,9 @@ from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.database import Database
+from tests.support.times import NOW
 
 CANARY = "the-canary-sings"
-NOW = 1_800_000_000.0
 
 
 def memory_text(body: str, name: str = "Use tabs", **fields: str) -> str:
@@ -34,7 +34,7 @@ def memory_text(body: str, name: str = "Use tabs", **fields: str) -> str:
 
 
 class Sandbox:
-    """A project, its memory directory, its transcripts, and a canary that lies outside of all."""
+    """A project, its memory directory, its transcripts, and a canary outside of all of them."""
 
     def __init__(
         self, base: Path, limits: RunLimits | None = None, *, dreams: bool = False
@@ -70,20 +70,20 @@ class Sandbox:
         return AgentTools(view, writer)
 
     async def call(self, name: str, **given: Any) -> str:
-        """What the tool says; ToolError when it says no."""
+        """What the tool answers; ToolError if it refuses."""
         (tool,) = (one for one in self.tools.definitions if one.name == name)
         arguments = arguments_of(tool, msgspec.json.encode(given))
         return await self.tools.call(name, arguments, self.meter)
 
     async def said(self, name: str, **given: Any) -> str:
-        """What the model would be told, whether it was done or not."""
+        """What the model would read: the answer or the refusal."""
         try:
             return await self.call(name, **given)
         except ToolError as no:
             return str(no)
 
     def put(self, path: str, text: str | bytes) -> Path:
-        """A file in the project, as somebody else would make it."""
+        """A file in the project that another program made."""
         place = self.project / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(text.encode() if isinstance(text, str) else text)
@@ -96,7 +96,7 @@ class Sandbox:
         return place
 
     def everything_outside(self) -> dict[str, bytes]:
-        """All files but those of the memory directory and the daemon's own state."""
+        """All files except the memory directory's and the daemon's own state."""
         return {
             str(path): path.read_bytes()
             for base in (self.project, self.outside, self.transcripts)
@@ -166,7 +166,7 @@ ATTACKS = [
 
 
 def make_kinds(box: Sandbox, folder: Path) -> list[str]:
-    """One of each kind of file that is no plain text file with a single name."""
+    """One of each kind of file that is not a regular text file with a single name."""
     target = box.outside / "canary.md"
     (folder / "link.md").symlink_to(target)
     (folder / "dangling.md").symlink_to(box.outside / "none.md")
@@ -193,7 +193,7 @@ def make_kinds(box: Sandbox, folder: Path) -> list[str]:
 
 @contextmanager
 def swapping(one: Path, other: Path) -> Iterator[None]:
-    """Exchanges the two names all the while."""
+    """Keeps exchanging the two names until the context ends."""
     libc = ctypes.CDLL(None)
     if not hasattr(libc, "renameat2"):
         pytest.skip("no call that exchanges two names at once")

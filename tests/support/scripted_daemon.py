@@ -1,4 +1,4 @@
-"""A daemon that says only what a test wrote down for it, on a real Unix socket, in threads."""
+"""A daemon with scripted answers, on a real Unix socket, in threads."""
 
 import json
 import socket
@@ -38,7 +38,7 @@ class Stream(NamedTuple):
 
 
 class Silence(NamedTuple):
-    """Reads the request and never says a word."""
+    """Reads the request and never answers."""
 
 
 Answer = Result | Fault | Raw | Stream | Silence
@@ -50,7 +50,7 @@ class Request(NamedTuple):
 
 
 def lines_for(answer: Answer, request_id: object) -> bytes:
-    """What goes over the wire for an answer."""
+    """The bytes on the wire for an answer."""
     envelope: dict[str, object] = {"jsonrpc": "2.0", "id": request_id}
     messages: list[dict[str, object]]
     match answer:
@@ -70,7 +70,7 @@ def lines_for(answer: Answer, request_id: object) -> bytes:
 
 
 class ScriptedDaemon:
-    """Serves `answers` by method name while the context is open, and notes what it was asked."""
+    """Serves `answers` by method name while the context is open, and records the requests."""
 
     def __init__(self, path: Path, answers: Mapping[str, Answer]) -> None:
         self.path = path
@@ -94,7 +94,7 @@ class ScriptedDaemon:
         trace: TracebackType | None,
     ) -> None:
         _close(self._listener)
-        self._acceptor.join()  # from now on there are no more connections than these
+        self._acceptor.join()  # no connection is added after this
         for connection in self._connections:
             _close(connection)
         self.path.unlink(missing_ok=True)
@@ -123,7 +123,7 @@ class ScriptedDaemon:
             return
 
     def _reply(self, connection: socket.socket, message: dict[str, object]) -> bool:
-        """Answer one request; False when the connection is to be closed after it."""
+        """Answers one request; False if the connection is to be closed after it."""
         method = str(message["method"])
         self.requests.append(Request(method, message.get("params")))
         answer = self._answers.get(method, Fault(-32601, "no such method"))
@@ -132,7 +132,7 @@ class ScriptedDaemon:
 
 
 def _close(connection: socket.socket) -> None:
-    """Wakes a thread that waits in accept or recv as well; close alone would leave it there."""
+    """Also wakes a thread that waits in accept or recv; close alone would not."""
     with suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
     connection.close()

@@ -65,14 +65,14 @@ class CutBody(msgspec.Struct, frozen=True):
 
 
 class StalledBody(msgspec.Struct, frozen=True):
-    """A message of which half is sent; `sent` is told, and nothing more comes."""
+    """Half of a message is sent, then `sent` is called, and nothing more comes."""
 
     message: Message
     sent: Callable[[], object] = lambda: None
 
 
 class Stream(msgspec.Struct, frozen=True):
-    """Server-sent events in place of a body; `ends` says how the line goes dead after them."""
+    """Server-sent events in place of a body; `ends` says what happens to the connection then."""
 
     events: Sequence[Mapping[str, Any]]
     ends: str = "closed"
@@ -247,7 +247,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that was killed between two requests is no news."""
+        """Ignores clients that were killed between two requests."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -297,8 +297,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
             case Status():
                 error = {"type": "api_error", "message": f"scripted, key {self._sent_key()}"}
-                told = json.dumps({"type": "error", "error": error}).encode()
-                content = told if reply.content is None else reply.content
+                usual = json.dumps({"type": "error", "error": error}).encode()
+                content = usual if reply.content is None else reply.content
                 self._send(reply.status, content, reply.headers)
             case Stream():
                 self._stream(reply)

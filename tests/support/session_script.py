@@ -1,4 +1,4 @@
-"""Writes transcripts for tests, line by line, with the keys that the client gives its lines."""
+"""Writes transcripts line by line, with the keys that Claude Code writes."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ PERSON = {"promptSource": "typed", "turnOrigin": "human", "origin": {"kind": "hu
 
 
 class SessionScript:
-    """Each method appends one line, hangs it on the last and returns its uuid."""
+    """Each method appends one line as a child of the last and returns its uuid."""
 
     def __init__(self, session_id: str = "session-1", cwd: str = "/home/dev/work/app") -> None:
         self.session_id = session_id

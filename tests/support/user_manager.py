@@ -85,7 +85,7 @@ def cgroup_root() -> Path | None:
 
 
 def kept_paths() -> list[str]:
-    """The folders below somebody's home that tests cannot do without."""
+    """The folders below a home that the tests need."""
     needed = {str(ROOT), sys.prefix, sys.base_prefix}
     return sorted(path for path in needed if path.startswith(("/home/", "/root/")))
 
@@ -130,7 +130,7 @@ class UserManager:
     def run(
         self, *command: str, environ: dict[str, str] | None = None, timeout_seconds: float = 60
     ) -> subprocess.CompletedProcess[str]:
-        """What a command says when the manager's user types it."""
+        """Runs a command as the manager's user."""
         return subprocess.run(
             [*self._way_in(), *command],
             env=ENVIRON | (environ or {}),
@@ -170,7 +170,7 @@ class UserManager:
         raise CannotStart(f"a user manager does not come up here: {said or 'no reason given'}")
 
     def _end(self) -> None:
-        # The end of its first process is the end of a PID namespace, and of all that runs in it.
+        # The end of its first process is the end of a PID namespace, and everything in it.
         with suppress(OSError, IndexError):
             os.kill(int(self._first_process()), signal.SIGKILL)
         self._process.kill()
@@ -182,5 +182,5 @@ class UserManager:
             while folder.exists() and time.monotonic() < deadline:
                 try:
                     folder.rmdir()
-                except OSError:  # the kernel needs a moment to bury what was killed
+                except OSError:  # the kernel needs a moment to remove killed processes
                     time.sleep(0.02)

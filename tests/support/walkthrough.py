@@ -1,10 +1,10 @@
-"""Plays a page: runs the commands in its console blocks and holds their output against the page.
+"""Plays a page: runs the commands in its console blocks and compares their output with the page.
 
 - A `console` block has commands after `$ ` and what they print below them. All commands of a page
   run one after the other in one throwaway home; `cd` holds for what follows.
 - An `agent` block is a conversation with a coding agent, `you:` and `agent:` by turns. It is played
   as a session of the agent: a transcript in the folder of the project that the page is in.
-- A block in any other language is not looked at.
+- Blocks in other languages are ignored.
 
 `python -m tests.support.walkthrough PAGE...` writes what was really printed into the pages.
 """
@@ -111,7 +111,7 @@ class Player:
         self._until(self._socket.exists, "the daemon's socket")
 
     def _converse(self, content: str) -> None:
-        """One session for each block; it is over when its turns are read and worked on."""
+        """One session for each block; returns when its turns are read and extracted."""
         session = Session(self.home / ".claude", self.cwd)
         for said, answer in TURN.findall(content):
             session.say(" ".join(said.split()), " ".join(answer.split()), context_tokens=12_000)
@@ -123,12 +123,12 @@ class Player:
     def _until(self, is_so: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + WAIT_SECONDS
         while not is_so():
-            assert time.monotonic() < deadline, f"waited in vain for {what}"
+            assert time.monotonic() < deadline, f"gave up waiting for {what}"
             time.sleep(0.05)
 
 
 def is_worked_off(peer: Peer, session: Session) -> bool:
-    """Whether every line is read, and every turn of it was looked at."""
+    """Whether every line was read and every turn was extracted."""
     status = peer.call("status")
     waiting = status["queue"]["waiting"] + status["queue"]["running"]
     listed = peer.call("session/list", cwd=str(session.project))["sessions"]
@@ -144,7 +144,7 @@ def commands_in(block: str) -> list[str]:
 
 
 def as_shown(text: str, home: Path) -> str:
-    """As it would look at somebody's home."""
+    """The text with the paths of an ordinary home."""
     slug = re.sub(r"[^A-Za-z0-9]", "-", str(home))
     runtime = text.replace(f"{home}/run/", "/run/user/1000/")
     return runtime.replace(str(home), "~").replace(slug, f"-home-{USER}")

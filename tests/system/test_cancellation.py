@@ -1,11 +1,9 @@
 """Long work in threads stops when it is cancelled, but not halfway through a write."""
 
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import anyio
@@ -29,13 +27,11 @@ from memoryd.transcripts.reader import TranscriptReader, old_turns
 from memoryd.transcripts.scan import scan
 from memoryd.transcripts.sessions import Sessions
 from memoryd.transcripts.turn_table import TurnTable
-from tests.support.running import ROOT, WAIT_SECONDS, Daemon
 from tests.support.session_script import SessionScript
-from tests.support.tailing import age, projects, write
+from tests.support.tail_fixtures import age, projects, write
 
 # Almost all of it is a hole, which takes no room on the disk.
 LONG_BYTES = 16 * CHUNK_BYTES
-ENDLESS_BYTES = 1 << 40
 
 Work = Callable[[], Awaitable[object]]
 
@@ -96,29 +92,6 @@ async def test_reading_a_transcript_stops_when_cancelled(
     assert scope.cancelled_caught
 
 
-def test_a_daemon_that_reads_the_endless_ends_all_the_same(home: Path) -> None:
-    long_session(home, ENDLESS_BYTES)
-    (home / ".config/memoryd").mkdir()
-    (home / ".config/memoryd/config.toml").write_text("[log]\nlevel = 'debug'\n")
-    asked = {
-        "session/show": {"session_id": "long"},
-        "session/notes": {"session_id": "long"},
-        "session/list": {"cwd": "/home/dev/work/app"},
-        "import/start": {"since": "30d", "dry_run": True},
-    }
-    daemon = Daemon(home).start()
-    with ExitStack() as stack:
-        stack.callback(daemon.end)
-        for method, params in asked.items():
-            peer = stack.enter_context(daemon.peer())
-            peer.send({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-        with daemon.peer() as other:
-            while not asked.keys() <= {line.get("method") for line in daemon.lines()}:
-                other.call("ping")
-        assert daemon.stop() == 0
-        assert not Path(daemon.socket).exists()
-
-
 async def test_a_child_is_killed_when_its_caller_is_cancelled() -> None:
     with anyio.CancelScope() as scope:
 
@@ -172,19 +145,3 @@ async def test_uncancellable_work_is_stopped_only_afterwards() -> None:
 def test_outside_worker_threads_nothing_is_stopped() -> None:
     stop_if_cancelled()
     assert list(cancellable("ab")) == ["a", "b"]
-
-
-def test_a_thread_that_hears_nobody_does_not_keep_the_process() -> None:
-    program = (
-        "import sys, threading; from memoryd.daemon.shutdown import leave_after\n"
-        "leave_after(0.01); threading.Thread(target=threading.Event().wait).start()"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        timeout=WAIT_SECONDS,
-        check=False,
-    )
-    assert done.returncode == 0
-    assert b"stop-forced" in done.stdout

@@ -1,7 +1,6 @@
 """Hints from the operating system, and doubts where they fail."""
 
 import os
-import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,8 +15,7 @@ from memoryd.base.file_stamp import FileStamp, Identity
 from memoryd.system import watcher
 from memoryd.system.watcher import Watcher
 from memoryd.transcripts.scan import scan
-from tests.support.running import ROOT
-from tests.support.tailing import WAIT_SECONDS
+from tests.support.tail_fixtures import WAIT_SECONDS
 
 
 class Watching:
@@ -184,38 +182,6 @@ def inotify_watches() -> int:
         except FileNotFoundError:
             continue
     return "".join(told).count("inotify wd")
-
-
-LIMITED = """
-import pathlib, sys
-import anyio
-pathlib.Path("/proc/sys/user/max_inotify_watches").write_text("2")
-from tests.support.tailing import following, session, write
-home = pathlib.Path(sys.argv[1])
-async def main():
-    async with following(home) as run:
-        await run.caught_up()
-        for number in range(6):
-            write(home, session(f"s{number}", f"turn {number}"), folder=f"p{number}")
-        found = await run.heard.wait_for_turns(6)
-        with anyio.fail_after(60):
-            while not run.tail.problems:
-                await run.tail.lag()
-        print(len(found), run.tail.problems)
-anyio.run(main)
-"""
-
-
-def test_with_no_watches_left_everything_is_found_by_looking(home: Path) -> None:
-    command = ["unshare", "--user", "--map-root-user", sys.executable, "-c", LIMITED, str(home)]
-    env = os.environ | {"PYTHONPATH": str(ROOT)}
-    try:
-        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        pytest.skip("there is no unshare here")
-    if "unshare failed" in done.stderr or "Permission denied" in done.stderr:
-        pytest.skip("no user namespaces here")
-    assert done.stdout.splitlines()[-1].startswith("6 ['cannot watch folders"), done
 
 
 def test_a_scan_of_a_folder_that_is_not_there_finds_nothing(tmp_path: Path) -> None:

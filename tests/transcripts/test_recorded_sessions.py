@@ -17,6 +17,7 @@ from memoryd.transcripts.rules.assembler import (
     summarize,
 )
 from memoryd.transcripts.rules.turns import Abandoned, Compacted, Turn, TurnEvent, TurnPart
+from tests.support.thinning import thinned
 
 CASES = Path(__file__).parents[1] / "data" / "claude-code"
 
@@ -267,7 +268,7 @@ def spoken_lines(data: bytes) -> bytes:
 def test_a_cut_and_a_restart_at_every_byte_change_nothing(case: str, prefix: str) -> None:
     data = spoken_lines(session(case, prefix))
     whole = events_of(data)
-    for position in range(len(data)):
+    for position in thinned(range(len(data))):
         before = Follower()
         events = before.feed(data[:position])
         after = Follower.restore(before.snapshot())

@@ -18,9 +18,9 @@ from memoryd.transcripts.cursor_table import CursorTable
 from memoryd.transcripts.rules.cursor import LOST_SECONDS, Cursor
 from memoryd.transcripts.work_queue import WorkQueue
 from tests.support.session_script import SessionScript
-from tests.support.tailing import (
+from tests.support.tail_fixtures import (
     FOLDER,
-    Followed,
+    RunningTail,
     age,
     append,
     following,
@@ -107,7 +107,7 @@ def no_silence_is_enough() -> Iterator[None]:
         yield
 
 
-async def read_and_unsettled(home: Path, run: Followed) -> Path:
+async def read_and_unsettled(home: Path, run: RunningTail) -> Path:
     """A session of one turn that is read but not confirmed by silence yet."""
     path = projects(home) / "p/s.jsonl"
     path.parent.mkdir()
@@ -137,7 +137,7 @@ async def test_a_turn_that_waits_for_silence_is_counted_before_it_is_read_again(
     with no_silence_is_enough():
         async with following(home) as run:
             await read_and_unsettled(home, run)
-    restarted = Followed(home, sweep_seconds=3600.0)
+    restarted = RunningTail(home, sweep_seconds=3600.0)
     await restarted.tail.begin()
     assert (await restarted.tail.status()).settling == 1
     restarted.state.close()

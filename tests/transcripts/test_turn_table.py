@@ -1,8 +1,5 @@
 """The table of turns: each once, old ones only when asked for."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import msgspec
 import pytest
 
@@ -11,14 +8,7 @@ from memoryd.system.database import Database
 from memoryd.transcripts.rules.assembler import Follower
 from memoryd.transcripts.rules.turns import Turn
 from memoryd.transcripts.turn_table import QueuedTurn, TurnTable, root_named
-from tests.support.tailing import rows, session, turns
-
-
-@pytest.fixture
-def database(home: Path) -> Iterator[Database]:
-    opened = Database.open(str(home / ".local/state/memoryd/state.db"))
-    yield opened
-    opened.close()
+from tests.support.tail_fixtures import rows, session, turns
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The tail in this process, on real files and a real database, without a daemon around it."""
+"""The transcript tail in this process, on real files and a real database, without a daemon."""
 
 import os
 import time
@@ -34,7 +34,7 @@ def database(home: Path) -> str:
 
 
 def write(home: Path, script: SessionScript, folder: str = FOLDER) -> Path:
-    """The whole session as a file that has been quiet for long, so that nothing waits for it."""
+    """Writes the session as a file that has been quiet for a minute: nothing waits for it."""
     path = projects(home) / folder / f"{script.session_id}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(script.data)
@@ -48,9 +48,9 @@ def append(path: Path, data: bytes) -> None:
 
 
 def age(path: Path) -> None:
-    """Lets a minute pass for the file."""
-    told = path.stat()
-    os.utime(path, ns=(told.st_atime_ns, told.st_mtime_ns - 60 * 10**9))
+    """Makes the file look a minute older."""
+    times = path.stat()
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns - 60 * 10**9))
 
 
 def session(name: str, *turns: str) -> SessionScript:
@@ -73,7 +73,7 @@ def make_reader(home: Path, state: Database) -> TranscriptReader:
 
 
 def rows(state: Database) -> list[tuple[str, str]]:
-    """All turns that were seen, in that order: what began them, or their id, and their state."""
+    """Every stored turn, in order: its first words (or its id once emptied) and its state."""
     found = state.run("select id, state, packed from turns where state != 'old' order by number")
     return [
         (_turn(packed).parts[0].text if packed else turn_id, turn_state)
@@ -84,7 +84,7 @@ def rows(state: Database) -> list[tuple[str, str]]:
 
 
 def turns(state: Database) -> dict[str, Turn]:
-    """Those that still have their content, by id."""
+    """The turns that still have their content, by id."""
     found = state.run("select id, packed from turns where packed is not null order by number")
     return {
         turn_id: _turn(packed)
@@ -96,7 +96,7 @@ def _turn(packed: bytes) -> Turn:
     return msgspec.msgpack.decode(zlib.decompress(packed), type=Turn)
 
 
-class Heard:
+class PostedNotices:
     """Everything that the tail posted."""
 
     def __init__(self, notices: Notices) -> None:
@@ -113,7 +113,7 @@ class Heard:
         self._changed.set()
 
     async def wait_for_turns(self, number: int) -> list[str]:
-        """Their first words, when there are so many."""
+        """Waits for that many turns; the first words of each."""
         with anyio.fail_after(WAIT_SECONDS):
             while len(self.turns) < number:
                 self._changed = anyio.Event()
@@ -121,11 +121,13 @@ class Heard:
         return [queued.turn.parts[0].text for queued in self.turns]
 
 
-class Followed:
+class RunningTail:
+    """A tail on the transcripts of a home; `heard` is what it posted."""
+
     def __init__(self, home: Path, sweep_seconds: float) -> None:
         self.state = Database.open(database(home))
         notices = Notices()
-        self.heard = Heard(notices)
+        self.heard = PostedNotices(notices)
         self.events = self.heard.events
         self.tail = Tail(
             root=str(projects(home)),
@@ -148,15 +150,15 @@ class Followed:
 
 
 @asynccontextmanager
-async def following(home: Path, sweep_seconds: float = 3600.0) -> AsyncIterator[Followed]:
-    """From its start to its end."""
-    followed = Followed(home, sweep_seconds)
+async def following(home: Path, sweep_seconds: float = 3600.0) -> AsyncIterator[RunningTail]:
+    """Runs the tail while the context is open."""
+    running = RunningTail(home, sweep_seconds)
     try:
         with anyio.fail_after(60):
             async with anyio.create_task_group() as tasks:
-                await followed.tail.begin()
-                tasks.start_soon(followed.tail.run)
-                yield followed
+                await running.tail.begin()
+                tasks.start_soon(running.tail.run)
+                yield running
                 tasks.cancel_scope.cancel()
     finally:
-        followed.state.close()
+        running.state.close()

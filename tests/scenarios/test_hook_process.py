@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from memoryd_client import hook
 from tests.support.scripted_daemon import Answer, Fault, Raw, Result, ScriptedDaemon, Silence
@@ -22,16 +20,6 @@ PATIENCE_SECONDS = 10
 PLAIN_FILE = (sys.executable, "-I", "-S", "-E", hook.__file__)
 AS_COMMAND = (sys.executable, "-c", "from memoryd_client.entry import main; main()", "hook")
 PAYLOAD: Mapping[str, object] = {"hook_event_name": "UserPromptSubmit", "prompt": "hé\n"}
-
-JSON_OBJECTS = st.dictionaries(
-    st.text(),
-    st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(),
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-        max_leaves=8,
-    ),
-    max_size=4,
-)
 
 
 @pytest.fixture
@@ -210,37 +198,3 @@ def test_a_hook_loads_next_to_nothing(path: Path, command: Sequence[str]) -> Non
     assert b"_socket" in loaded
     heavy = {b"argparse", b"json", b"pathlib", b"re", b"socket", b"typing", b"enum", b"hashlib"}
     assert heavy.isdisjoint(loaded)
-
-
-@given(JSON_OBJECTS, st.none() | st.integers(0, 4))
-def test_a_request_carries_the_payload_unchanged(
-    payload: dict[str, object], indent: int | None
-) -> None:
-    request = hook.request_for(json.dumps(payload, indent=indent).encode())
-    assert request is not None
-    assert request.count(b"\n") == 1
-    message = json.loads(request)
-    assert message == {"jsonrpc": "2.0", "id": 1, "method": "hook", "params": payload}
-
-
-def test_a_payload_cannot_turn_the_call_into_another() -> None:
-    request = hook.request_for(b'{"a":1},"method":"shutdown","params":{}')
-    assert request is not None
-    assert json.loads(request)["method"] == "hook"
-
-
-@given(st.text(), st.booleans(), st.sampled_from([None, (", ", ": "), (",", ":")]))
-def test_any_text_comes_out_as_it_went_in(
-    text: str, to_ascii: bool, separators: tuple[str, str] | None
-) -> None:
-    message = {"jsonrpc": "2.0", "id": 1, "result": {"stdout": text, "more": '"stdout":"x"'}}
-    line = json.dumps(message, ensure_ascii=to_ascii, separators=separators).encode() + b"\n"
-    assert hook.output_in(line) == text.encode()
-
-
-@given(st.binary())
-def test_no_answer_breaks_the_reader(noise: bytes) -> None:
-    try:
-        hook.output_in(noise + b"\n")
-    except ValueError:
-        return

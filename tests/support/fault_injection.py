@@ -1,4 +1,4 @@
-"""Faults in the system calls of a save: kill, or fail, the n-th of them."""
+"""Faults in the system calls of a writer: fail the n-th call, or kill the process there."""
 
 import ctypes
 import errno
@@ -16,7 +16,7 @@ CALLS = ("open", "write", "fsync", "rename", "unlink", "mkdir", "fchmod", "stat"
 
 
 class FaultyLibc:
-    """libc as files.py uses it, with a word before each call."""
+    """libc as system/folder.py uses it, with a callback before each call."""
 
     def __init__(self, real: ctypes.CDLL, before: Callable[[], int]) -> None:
         self._real = real
@@ -38,7 +38,7 @@ class FaultyLibc:
 
 @contextmanager
 def before_each_call(patch: pytest.MonkeyPatch, act: Callable[[], int]) -> Iterator[None]:
-    """Runs `act` before every system call that a save makes; an errno it returns is the result."""
+    """Runs `act` before each system call of a save; an errno that it returns becomes the result."""
 
     def wrapped(real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **named: Any) -> Any:
@@ -56,7 +56,7 @@ def before_each_call(patch: pytest.MonkeyPatch, act: Callable[[], int]) -> Itera
         yield
 
 
-def count_calls(patch: pytest.MonkeyPatch, deed: Callable[[], object]) -> int:
+def count_calls(patch: pytest.MonkeyPatch, action: Callable[[], object]) -> int:
     seen = 0
 
     def count() -> int:
@@ -65,14 +65,14 @@ def count_calls(patch: pytest.MonkeyPatch, deed: Callable[[], object]) -> int:
         return 0
 
     with before_each_call(patch, count):
-        deed()
+        action()
     return seen
 
 
 def failing_at(
-    patch: pytest.MonkeyPatch, number: int, code: int, deed: Callable[[], object]
+    patch: pytest.MonkeyPatch, number: int, code: int, action: Callable[[], object]
 ) -> BaseException | None:
-    """What `deed` raised when its n-th call failed with this errno; None when it did not."""
+    """What `action` raised when its n-th call failed with this errno; None if it did not raise."""
     seen = 0
 
     def fail() -> int:
@@ -82,17 +82,17 @@ def failing_at(
 
     with before_each_call(patch, fail):
         try:
-            deed()
-        except Exception as error:  # noqa: BLE001 - the caller judges what came out
+            action()
+        except Exception as error:  # noqa: BLE001 - the caller checks what came out
             return error
     return None
 
 
 def killed_at(
-    patch: pytest.MonkeyPatch, number: int, deed: Callable[[], object], *, after: bool
+    patch: pytest.MonkeyPatch, number: int, action: Callable[[], object], *, after: bool
 ) -> bool:
-    """Whether `deed` was acknowledged by a child that is killed before or after its n-th call."""
-    answer, tell = os.pipe()
+    """Whether `action` finished in a child that is killed before or after its n-th call."""
+    answer, report = os.pipe()
     child = os.fork()
     if child == 0:
         seen = 0
@@ -107,11 +107,11 @@ def killed_at(
         write = os.write
         try:
             with before_each_call(patch, strike):
-                deed()
-            write(tell, b"!")
+                action()
+            write(report, b"!")
         finally:
             os._exit(0)
-    os.close(tell)
+    os.close(report)
     os.waitpid(child, 0)
     with os.fdopen(answer, "rb") as pipe:
         return pipe.read() == b"!"
