@@ -149,7 +149,7 @@ WRONG: list[tuple[str, object, str]] = [
     ("remember", KEPT | {"scope": "agent"}, "scope must be one of project, user, team"),
     ("remember", KEPT | {"supersedes": "none.md"}, "there is no memory 'none.md' here"),
     ("forget", {"memory": "../../x"}, "there is no memory '../../x' here"),
-    ("forget", {"memory": "MEMORY.md"}, "is the index, not a memory"),
+    ("forget", {"memory": "MEMORY.md"}, "MEMORY.md is the index, not a memory"),
     ("list_memories", {"retired": "yes"}, "retired must be true or false"),
     ("history", {"memory": "none.md"}, "there is no memory 'none.md' here"),
     ("history", {"memory": "none.md", "version": -1}, "version must be a whole number from 1"),
