@@ -104,7 +104,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def state(home: Path) -> Iterator[Database]:
+def database(home: Path) -> Iterator[Database]:
     """An empty database where the daemon of this home keeps its own."""
     opened = Database.open(str(home / ".local/state/memoryd/state.db"))
     yield opened
@@ -118,5 +118,5 @@ def directory(tmp_path: Path) -> MemoryDirectory:
 
 
 @pytest.fixture
-def store(state: Database) -> Store:
-    return Store(VersionTable(state), now=lambda: NOW)
+def store(database: Database) -> Store:
+    return Store(VersionTable(database), now=lambda: NOW)

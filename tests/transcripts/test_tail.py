@@ -399,7 +399,10 @@ async def test_the_stop_hook_is_enough_when_the_folder_is_not_watched(
     path = write(home, script)
     async with following(home) as run:
         assert await run.heard.wait_for_turns(1) == ["one"]
-        assert "by looking, not by watching: not on this disk" in run.tail.problems[0]
+        assert (
+            "cannot watch folders, checking them regularly instead: not on this disk"
+            in run.tail.problems[0]
+        )
         seen = len(script.data)
         script.turn("two", "done")
         append(path, script.data[seen:])
