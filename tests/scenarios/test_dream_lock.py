@@ -85,10 +85,10 @@ def holder():
     ConsolidateLock.take(path, time.time())
     os._exit(0)  # the lock names it still
 
-def child(deed):
+def child(action):
     pid = os.fork()
     if pid == 0:
-        deed()
+        action()
     return pid
 
 path, judged_stale, recycled = sys.argv[1], 0, 0

@@ -74,7 +74,7 @@ def test_a_hook_is_silent_without_a_whole_answer(path: Path, answer: Answer) -> 
 
 
 @pytest.mark.parametrize("command", [PLAIN_FILE, AS_COMMAND])
-def test_a_hook_is_silent_when_nobody_listens(path: Path, command: Sequence[str]) -> None:
+def test_a_hook_is_silent_without_a_daemon(path: Path, command: Sequence[str]) -> None:
     assert_silent(run_hook(b"{}", command))
 
 
@@ -150,13 +150,13 @@ NO_REQUESTS = [
 
 
 @pytest.mark.parametrize("payload", NO_REQUESTS, ids=lambda payload: repr(payload[:10]))
-def test_input_that_is_no_hook_is_not_sent(path: Path, payload: bytes) -> None:
+def test_input_that_is_not_a_hook_payload_is_not_sent(path: Path, payload: bytes) -> None:
     with ScriptedDaemon(path, {"hook": Result({"stdout": "x"})}) as daemon:
         assert_silent(run_hook(payload))
     assert daemon.requests == []
 
 
-def test_a_hook_is_silent_when_nobody_reads_its_output(path: Path) -> None:
+def test_a_hook_is_silent_when_its_output_is_closed(path: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     with ScriptedDaemon(path, {"hook": Result({"stdout": "into the void"})}):
@@ -172,8 +172,8 @@ def test_a_hook_is_silent_when_nobody_reads_its_output(path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a socket to somebody else")
-def test_a_prompt_is_never_told_to_somebody_elses_socket(path: Path) -> None:
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a socket to another user")
+def test_a_prompt_is_never_sent_to_another_users_socket(path: Path) -> None:
     with ScriptedDaemon(path, {"hook": Result({"stdout": "trust me"})}) as daemon:
         os.chown(path, 12345, 12345)
         assert_silent(run_hook(b"{}"))
