@@ -112,7 +112,7 @@ async def test_afterwards_nothing_is_watched(folder: Path) -> None:
     assert (os.stat, found) == (before, [])
 
 
-async def test_only_the_outermost_call_is_reported(state: Database) -> None:
+async def test_only_the_outermost_call_is_reported(database: Database) -> None:
     found: list[BlockingCall] = []
     with BlockingDetector(found.append):
         state.run_many("delete from blobs where sha256 = ?", [])

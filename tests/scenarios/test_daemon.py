@@ -1,4 +1,4 @@
-"""The daemon's life: one per user, a socket that is its own, a clean end."""
+"""Start and stop of the daemon: one per user, its own socket, a clean end."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def test_shutdown_is_answered_before_it_happens(daemon: Daemon) -> None:
     assert not Path(daemon.socket).exists()
 
 
-def test_subscribers_are_told_that_it_stops(daemon: Daemon) -> None:
+def test_subscribers_get_an_event_before_it_stops(daemon: Daemon) -> None:
     daemon.start()
     with daemon.peer() as one, daemon.peer("headers") as other:
         for peer in (one, other):
@@ -93,7 +93,9 @@ def plant_folder(path: Path) -> None:
 
 
 @pytest.mark.parametrize("plant", [plant_file, plant_link, plant_folder])
-def test_what_somebody_planted_is_refused_and_left(daemon: Daemon, plant: object) -> None:
+def test_something_else_at_the_socket_path_is_refused_and_left_alone(
+    daemon: Daemon, plant: object
+) -> None:
     path = Path(daemon.socket)
     assert callable(plant)
     plant(path)
@@ -126,7 +128,7 @@ def test_a_folder_that_others_can_write_is_refused(daemon: Daemon, mode: int) ->
     folder.chmod(0o700)
 
 
-def test_whatever_the_umask_all_it_makes_is_private(daemon: Daemon, home: Path) -> None:
+def test_its_files_are_private_under_any_umask(daemon: Daemon, home: Path) -> None:
     before = os.umask(0)
     try:
         daemon.start()
@@ -187,12 +189,12 @@ def plant_device(path: Path) -> None:
     path.symlink_to("/dev/zero")
 
 
-NO_FILES = [plant_fifo, plant_device, plant_folder]
+IRREGULAR = [plant_fifo, plant_device, plant_folder]
 
 
-@pytest.mark.parametrize("plant", NO_FILES)
+@pytest.mark.parametrize("plant", IRREGULAR)
 @pytest.mark.parametrize("name", [".config/memoryd/config.toml", "key"])
-def test_what_is_no_file_is_no_settings_and_no_key(
+def test_settings_or_a_key_that_are_not_a_regular_file_are_refused(
     daemon: Daemon, home: Path, name: str, plant: Callable[[Path], None]
 ) -> None:
     settings = home / ".config/memoryd/config.toml"
@@ -206,9 +208,9 @@ def test_what_is_no_file_is_no_settings_and_no_key(
     assert "fix the file" in words
 
 
-@pytest.mark.parametrize("plant", NO_FILES)
+@pytest.mark.parametrize("plant", IRREGULAR)
 @pytest.mark.parametrize("name", ["memoryd.log", "memoryd.lock", "state.db"])
-def test_what_is_no_file_in_the_place_of_ours_is_refused(
+def test_a_log_lock_or_database_that_is_not_a_regular_file_is_refused(
     daemon: Daemon, home: Path, name: str, plant: Callable[[Path], None]
 ) -> None:
     path = home / ".local/state/memoryd" / name
@@ -219,8 +221,8 @@ def test_what_is_no_file_in_the_place_of_ours_is_refused(
     assert f"mv {path}" in words
 
 
-@pytest.mark.parametrize("plant", NO_FILES)
-def test_what_is_no_file_in_the_agents_folder_holds_nobody_up(
+@pytest.mark.parametrize("plant", IRREGULAR)
+def test_entries_of_the_agent_that_are_not_regular_files_block_nothing(
     daemon: Daemon, home: Path, plant: Callable[[Path], None]
 ) -> None:
     script = SessionScript("one", str(home))
@@ -243,7 +245,7 @@ def test_what_is_no_file_in_the_agents_folder_holds_nobody_up(
     assert daemon.stop() == 0
 
 
-def test_a_damaged_database_is_put_aside_and_said(daemon: Daemon, home: Path) -> None:
+def test_a_damaged_database_is_moved_away_and_reported(daemon: Daemon, home: Path) -> None:
     folder = home / ".local/state/memoryd"
     folder.mkdir(mode=0o700)
     (folder / "state.db").write_bytes(b"not a database" * 400)

@@ -1,4 +1,4 @@
-"""The whole way with nothing left out: a growing file, a real daemon, a real SDK, real memories."""
+"""From a growing transcript to memories: real files, a real daemon, the real SDK."""
 
 import json
 import os
@@ -271,9 +271,7 @@ def test_random_kills_lose_no_statement_and_save_none_twice(daemon: Daemon, home
     assert all(sum(f"lint {animal}" in text for text in saved) == 1 for animal in animals)
 
 
-def test_where_memory_is_off_a_turn_is_passed_and_nothing_is_asked(
-    daemon: Daemon, home: Path
-) -> None:
+def test_with_memory_off_a_turn_is_skipped_without_a_model_call(daemon: Daemon, home: Path) -> None:
     with ScriptedModel(lambda _: says("Nothing.")) as model:
         with_model(daemon, model).start()
         with daemon.peer() as peer:

@@ -1,4 +1,4 @@
-"""The daemon dies between any two steps of an extraction: no memory is lost, none comes twice."""
+"""The daemon is killed between any two steps of an extraction: no memory is lost or doubled."""
 
 import os
 import signal

@@ -73,7 +73,7 @@ def was_told(request: SeenRequest) -> bool:
 
 
 class Stations:
-    """A model that leaves every project's run hanging at a point of its own, until it is mended."""
+    """A model that leaves every project's run hanging at a point of its own, until it recovers."""
 
     POINTS = ("asked", "half", "cut", "called", "wrote", "log", "last")
 
@@ -81,11 +81,11 @@ class Stations:
         self._crowd = threading.Condition()
         self._reached: set[str] = set()
         self._cut: set[str] = set()
-        self.is_mended = False
+        self.is_recovered = False
 
     def __call__(self, request: SeenRequest) -> Reply:
         point = project_of(request)
-        if self.is_mended:
+        if self.is_recovered:
             return self._answer(request, point)
         match point, is_first(request):
             case "half", _:
@@ -137,7 +137,7 @@ def processes_of(home: Path) -> list[str]:
     return found
 
 
-def test_a_kill_with_runs_at_every_point_is_made_good_by_the_next_start(
+def test_after_a_kill_with_runs_at_every_point_the_next_start_recovers(
     daemon: Daemon, home: Path
 ) -> None:
     configure(home, f"[extraction]\nparallel = 8\n[projects.\"{home / 'log'}\"]\nmode = 'log'\n")
@@ -156,7 +156,7 @@ def test_a_kill_with_runs_at_every_point_is_made_good_by_the_next_start(
         left = states(home)
         assert all(left[turns[point]][0] == "pending" for point in turns if point != "last")
         assert not sessions["log"].memory.exists() or not list(sessions["log"].memory.rglob("*.md"))
-        stations.is_mended = True
+        stations.is_recovered = True
         daemon.start()
         wait_until_idle(daemon)
         for point, session in sessions.items():

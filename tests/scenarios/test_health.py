@@ -47,7 +47,7 @@ def test_an_empty_project_is_healthy(peer: Peer, tmp_path: Path) -> None:
     assert verdicts == dict.fromkeys(["index", "memories", "shared folder", "settings"], "ok")
 
 
-def test_a_header_that_says_nothing_is_named(
+def test_memories_with_unreadable_headers_are_named(
     peer: Peer, shared_daemon: Daemon, tmp_path: Path
 ) -> None:
     folder = memory_folder(shared_daemon.home, str(tmp_path))

@@ -58,7 +58,7 @@ def event(name: str, cwd: str, **more: Any) -> dict[str, Any]:
     return {"hook_event_name": name, "session_id": SESSION, "cwd": cwd} | more
 
 
-def test_every_recorded_payload_is_taken_in_silence_or_with_a_word(shared_daemon: Daemon) -> None:
+def test_every_recorded_payload_gets_a_valid_answer(shared_daemon: Daemon) -> None:
     payloads = recorded()
     assert len(payloads) > 20
     for payload in payloads:
@@ -113,11 +113,13 @@ def test_the_process_prints_what_the_daemon_says(shared_daemon: Daemon, cwd: str
 @pytest.mark.parametrize(
     "prompt", ["", "   ", "<task-notification>\n<task-id>x</task-id>", "<command-name>/x"]
 )
-def test_a_machines_words_are_no_question(shared_daemon: Daemon, cwd: str, prompt: str) -> None:
+def test_a_prompt_that_a_machine_wrote_recalls_nothing(
+    shared_daemon: Daemon, cwd: str, prompt: str
+) -> None:
     assert injected(shared_daemon, event("UserPromptSubmit", cwd, prompt=prompt)) == ""
 
 
-def test_a_prompt_that_says_nothing_is_no_question_for_anybody(home: Path, cwd: str) -> None:
+def test_a_prompt_without_content_asks_neither_ranking_nor_model(home: Path, cwd: str) -> None:
     chosen = says('{"selected_memories": ["user_yes_and_go_on.md"]}')
     with ScriptedModel(lambda _: chosen) as model:
         daemon = Daemon(home, ANTHROPIC_API_KEY="made-up", ANTHROPIC_BASE_URL=model.base_url)
@@ -138,14 +140,12 @@ def test_a_prompt_that_says_nothing_is_no_question_for_anybody(home: Path, cwd: 
 
 
 @pytest.mark.parametrize("name", ["Stop", "SubagentStop", "SessionEnd", "PreCompact", "Unheard"])
-def test_nothing_is_said_where_words_would_do_harm(
-    shared_daemon: Daemon, cwd: str, name: str
-) -> None:
+def test_all_other_hooks_print_nothing(shared_daemon: Daemon, cwd: str, name: str) -> None:
     more = {"transcript_path": f"{shared_daemon.home}/.claude/projects/-x/{SESSION}.jsonl"}
     assert injected(shared_daemon, event(name, cwd, **more)) == ""
 
 
-def test_a_broken_payload_is_an_error_for_us_and_silence_for_the_client(
+def test_a_broken_payload_prints_nothing(
     shared_daemon: Daemon,
 ) -> None:
     for payload in ({}, {"hook_event_name": 5}, {"hook_event_name": "SessionStart", "cwd": "rel"}):

@@ -7,7 +7,7 @@ from tests.memories.test_watch import write
 from tests.support.running import Daemon
 
 
-def test_a_memory_in_a_new_folder_is_told_recorded_and_recalled(home: Path) -> None:
+def test_a_memory_in_a_new_folder_is_announced_recorded_and_recalled(home: Path) -> None:
     cwd = home / "app"
     cwd.mkdir()
     daemon = Daemon(home).start()

@@ -1,4 +1,4 @@
-"""Planted instructions become no memory, honest facts do, and what is left is framed as data."""
+"""Planted instructions do not become memories, honest facts do, and the rest is framed as data."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

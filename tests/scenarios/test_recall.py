@@ -1,4 +1,4 @@
-"""Recall through the socket: the right few, within budgets, once a session, in their frame."""
+"""Recall through the socket: the right memories, within budgets, once per session, framed."""
 
 import json
 import random
@@ -108,7 +108,7 @@ def test_what_was_surfaced_survives_a_restart(home: Path, cwd: str) -> None:
         daemon.end()
 
 
-def test_a_change_by_anybody_is_seen_at_once(shared_daemon: Daemon, cwd: str) -> None:
+def test_a_change_on_disk_is_seen_by_the_next_question(shared_daemon: Daemon, cwd: str) -> None:
     with shared_daemon.peer() as peer:
         fill(peer, cwd)
         found = peer.call("recall", query="espresso machine kitchen", cwd=cwd)
@@ -152,9 +152,7 @@ def test_memory_that_is_off_recalls_nothing(shared_daemon: Daemon, cwd: str) -> 
         peer.call("switch", cwd=cwd, enabled=True)
 
 
-def test_a_secret_that_somebody_wrote_into_a_file_is_not_handed_on(
-    shared_daemon: Daemon, cwd: str
-) -> None:
+def test_a_secret_in_a_hand_written_file_is_masked(shared_daemon: Daemon, cwd: str) -> None:
     secret = "ghp_" + Draw(random.Random(3)).of(ALNUM, 36)
     head = f"name: Door code\ndescription: opened by {secret}\ntype: reference"
     text = f"---\n{head}\n---\n\nThe warehouse door is opened by {secret}.\n"
@@ -169,7 +167,7 @@ def test_a_secret_that_somebody_wrote_into_a_file_is_not_handed_on(
     assert "[secret: github-token]" in answer["text"]
 
 
-def test_how_many_come_is_a_setting_that_a_request_can_override(home: Path, cwd: str) -> None:
+def test_the_number_of_results_is_a_setting_that_a_request_overrides(home: Path, cwd: str) -> None:
     settings = home / ".config/memoryd/config.toml"
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text("[recall]\nlimit = 1\n")
@@ -235,9 +233,7 @@ def test_when_the_model_does_not_answer_in_time_the_ranking_does(
             daemon.end()
 
 
-def test_who_cannot_wait_leaves_the_index_built_for_the_next(
-    shared_daemon: Daemon, cwd: str
-) -> None:
+def test_a_question_without_time_still_builds_the_index(shared_daemon: Daemon, cwd: str) -> None:
     asked = {"query": "where are crash reports collected?", "cwd": cwd, "deadline_ms": 0}
     with shared_daemon.peer() as peer:
         fill(peer, cwd)
@@ -270,7 +266,7 @@ def test_an_old_memory_carries_its_caveat() -> None:
     assert "47 days ago" in recall_text.text_of([recalled("x", age_days=47)], NOW)
 
 
-def test_what_an_agent_concluded_is_said_to_be_that() -> None:
+def test_conclusions_of_an_agent_are_marked() -> None:
     for trust, is_told in (("agent-concluded", True), ("user-said", False), ("", False)):
         one = msgspec.structs.replace(recalled("x"), trust=trust)
         head = recall_text.text_of([one], NOW).splitlines()[2]

@@ -1,4 +1,4 @@
-"""Recall with a sentence encoder from a folder, and with folders that hold none that works."""
+"""Recall with a sentence encoder from a folder, and with folders that have no working one."""
 
 import json
 import shutil

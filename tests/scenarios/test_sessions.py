@@ -135,9 +135,7 @@ def test_a_session_is_shown_as_a_person_reads_it(daemon: Daemon, home: Path) -> 
     assert "compaction" in {part["kind"] for part in compacted["parts"]}
 
 
-def test_a_session_that_is_not_there_or_not_alone_is_refused(
-    daemon: Daemon, home: Path, work: Path
-) -> None:
+def test_an_unknown_or_ambiguous_session_is_refused(daemon: Daemon, home: Path, work: Path) -> None:
     write(home, scripted("abc-1", work, "one"))
     write(home, scripted("abc-2", work, "two"))
     write(home, scripted("quiet", work))
@@ -283,7 +281,7 @@ def test_an_import_that_was_stopped_or_killed_goes_on_where_it_was(
     assert len({turn_id for turn_id, _ in pending(home)}) == len(pending(home)) == 900
 
 
-def test_a_since_that_says_nothing_is_refused(daemon: Daemon, home: Path) -> None:
+def test_a_meaningless_since_is_refused(daemon: Daemon, home: Path) -> None:
     daemon.start()
     with daemon.peer() as peer:
         answer = peer.ask("import/start", since="a while")["error"]

@@ -1,4 +1,4 @@
-"""Nothing that is shown holds a secret or anything invisible, whoever wrote it and wherever."""
+"""No answer shows a secret or an invisible character, wherever the text came from."""
 
 import json
 import random
@@ -45,7 +45,7 @@ def mcp_requests() -> str:
 
 
 def answers(daemon: Daemon, cwd: str) -> dict[str, Any]:
-    """What comes out of every door that memories and notes have."""
+    """The answers of every method and command that shows memories or notes."""
     here: dict[str, Any] = {"cwd": cwd}
     hook = {"cwd": cwd, "session_id": "s", "hook_event_name": "SessionStart"}
     with daemon.peer() as peer:
@@ -82,7 +82,7 @@ def answers(daemon: Daemon, cwd: str) -> dict[str, Any]:
     return found
 
 
-def test_whatever_a_person_wrote_into_a_file_no_door_shows_a_secret_of_it(home: Path) -> None:
+def test_no_answer_shows_a_secret_from_a_hand_written_file(home: Path) -> None:
     cwd = home / "app"
     cwd.mkdir()
     places = paths.places({"HOME": str(home)}, "linux", 0, str(home))
@@ -111,7 +111,7 @@ def test_whatever_a_person_wrote_into_a_file_no_door_shows_a_secret_of_it(home: 
     assert (memory / "door.md").read_text() == HAND_MADE
 
 
-def test_the_diff_of_a_dream_shows_no_secret_and_says_when_it_therefore_shows_nothing() -> None:
+def test_the_diff_of_a_dream_hides_secrets_and_says_if_only_those_changed() -> None:
     block = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA7\n" * 9
     key = f"{block}-----END RSA PRIVATE KEY-----\n"
     before = {"a.md": f"a\n{key}", "b.md": f"b {SECRET}\n"}

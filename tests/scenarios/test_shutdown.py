@@ -12,7 +12,7 @@ from tests.system.test_cancellation import long_session
 ENDLESS_BYTES = 1 << 40
 
 
-def test_a_daemon_that_reads_the_endless_ends_all_the_same(home: Path) -> None:
+def test_a_daemon_that_reads_an_endless_file_still_stops(home: Path) -> None:
     long_session(home, ENDLESS_BYTES)
     (home / ".config/memoryd").mkdir()
     (home / ".config/memoryd/config.toml").write_text("[log]\nlevel = 'debug'\n")
@@ -35,7 +35,7 @@ def test_a_daemon_that_reads_the_endless_ends_all_the_same(home: Path) -> None:
         assert not Path(daemon.socket).exists()
 
 
-def test_a_thread_that_hears_nobody_does_not_keep_the_process() -> None:
+def test_a_thread_that_never_ends_does_not_keep_the_process_alive() -> None:
     program = (
         "import sys, threading; from memoryd.daemon.shutdown import leave_after\n"
         "leave_after(0.01); threading.Thread(target=threading.Event().wait).start()"

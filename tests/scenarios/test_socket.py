@@ -1,4 +1,4 @@
-"""The contract of the socket: every peer gets its answer, or harms itself alone."""
+"""The contract of the socket: every peer gets its answer, and a hostile one harms only itself."""
 
 import json
 import os
@@ -135,7 +135,7 @@ def test_a_long_batch_is_refused_before_it_is_built(item: bytes, words: str) -> 
     assert most_bytes < len(text)
 
 
-def test_half_a_character_is_mended_in_no_text_that_takes_long() -> None:
+def test_a_lone_surrogate_is_replaced_only_in_short_texts() -> None:
     start, end = b'{"jsonrpc":"2.0","method":"ping","params":{"x":"', b'\\ud800"}}'
     assert b'"?"' in bytes(decoded(start + end).params)
     with pytest.raises(RequestError, match="this is not JSON"):
@@ -239,7 +239,7 @@ def test_events_reach_those_who_asked_for_their_kind(shared_daemon: Daemon, home
     ("kind", "nearest"),
     [("dream/finish", "dream/finished"), ("memory.saved", "memory/saved"), ("", "")],
 )
-def test_a_kind_of_event_that_there_is_not_is_refused_with_the_nearest(
+def test_an_unknown_event_kind_is_refused_with_the_nearest_one(
     shared_daemon: Daemon, kind: str, nearest: str
 ) -> None:
     with shared_daemon.peer() as peer:
@@ -248,7 +248,7 @@ def test_a_kind_of_event_that_there_is_not_is_refused_with_the_nearest(
     assert f"{kind!r}; did you mean {nearest}" in error["message"]
 
 
-def test_a_subscriber_that_never_reads_is_cut_off_and_nobody_waits(
+def test_a_subscriber_that_never_reads_is_cut_off_and_delays_no_one(
     shared_daemon: Daemon, home: Path
 ) -> None:
     with shared_daemon.peer() as deaf, shared_daemon.peer() as busy:
@@ -262,7 +262,7 @@ def test_a_subscriber_that_never_reads_is_cut_off_and_nobody_waits(
             busy.call("memory/save", cwd=str(home), name=f"n{number}", **new)
 
 
-def test_garbage_is_cut_off_with_a_word(shared_daemon: Daemon) -> None:
+def test_garbage_gets_an_error_and_the_connection_is_closed(shared_daemon: Daemon) -> None:
     with shared_daemon.peer("headers") as peer:
         peer.socket.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         answer = peer.receive()
@@ -337,7 +337,7 @@ def test_another_user_is_closed_before_a_byte_is_read(daemon: Daemon) -> None:
     assert any(line["event"] == "peer-refused" for line in daemon.lines())
 
 
-def test_there_is_no_door_but_the_socket(shared_daemon: Daemon) -> None:
+def test_it_listens_on_no_tcp_port(shared_daemon: Daemon) -> None:
     listening = Path("/proc/net/tcp")
     if not listening.exists():
         pytest.skip("no /proc to look at")

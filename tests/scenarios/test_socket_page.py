@@ -25,7 +25,7 @@ ASKED: dict[str, dict[str, Any]] = {
 }
 
 
-def test_the_answers_have_the_fields_that_are_told(home: Path, tmp_path: Path) -> None:
+def test_answers_have_the_documented_fields(home: Path, tmp_path: Path) -> None:
     table = text_of("docs/socket.md").partition("## Methods")[2].partition("\n## ")[0]
     told = {names_in(row[0])[0]: row[2] for row in rows(table, 3)}
     daemon = Daemon(home).start()

@@ -35,7 +35,7 @@ anyio.run(main)
 """
 
 
-def test_a_kill_right_after_the_debit_does_not_forget_it(path: Path) -> None:
+def test_a_debit_survives_a_kill_right_after_it(path: Path) -> None:
     for _ in range(3):
         done = subprocess.run(
             [sys.executable, "-c", KILLED, str(path)],

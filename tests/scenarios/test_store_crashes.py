@@ -21,7 +21,7 @@ from tests.support.fault_injection import FULL_AND_BROKEN, count_calls, failing_
 from tests.support.thinning import thinned
 
 
-def deeds(store: Store, directory: MemoryDirectory) -> dict[str, Callable[[], object]]:
+def changes(store: Store, directory: MemoryDirectory) -> dict[str, Callable[[], object]]:
     """The ways to change a directory, each against the state that `prepare` makes."""
     fresh = MemoryDirectory(f"{directory.path}/slug/memory", "project")
 
@@ -65,13 +65,13 @@ def check_whole(store: Store, directory: MemoryDirectory) -> set[str]:
     return files
 
 
-def has_happened(deed: str, directory: MemoryDirectory) -> bool:
+def has_happened(change: str, directory: MemoryDirectory) -> bool:
     root = Path(directory.path)
-    if deed == "first":
+    if change == "first":
         return (root / "slug/memory/feedback_fresh.md").exists()
-    if deed == "save":
+    if change == "save":
         return (root / "feedback_fresh.md").exists()
-    if deed == "forget":
+    if change == "forget":
         return not (root / "user_old.md").exists()
     return b"new body" in (root / "user_old.md").read_bytes()
 
@@ -80,14 +80,14 @@ def test_a_writer_killed_at_any_point_tears_and_loses_nothing(
     store: Store, directory: MemoryDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     points = 0
-    for name, deed in deeds(store, directory).items():
+    for name, change in changes(store, directory).items():
         prepare(store, directory)
-        calls = count_calls(monkeypatch, deed)
+        calls = count_calls(monkeypatch, change)
         kills = list(itertools.product(range(1, calls + 1), (False, True)))
         points += len(kills)
         for number, after in thinned(kills):
             prepare(store, directory)
-            acknowledged = killed_at(monkeypatch, number, deed, after=after)
+            acknowledged = killed_at(monkeypatch, number, change, after=after)
             check_whole(store, directory)
             assert has_happened(name, directory) or not acknowledged
     assert points >= 200
@@ -97,11 +97,11 @@ def test_a_writer_killed_at_any_point_tears_and_loses_nothing(
 def test_a_full_or_broken_disk_is_reported_and_tears_nothing(
     store: Store, directory: MemoryDirectory, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
-    for name, deed in deeds(store, directory).items():
+    for name, change in changes(store, directory).items():
         prepare(store, directory)
-        for number in thinned(range(1, count_calls(monkeypatch, deed) + 1)):
+        for number in thinned(range(1, count_calls(monkeypatch, change) + 1)):
             prepare(store, directory)
-            error = failing_at(monkeypatch, number, code, deed)
+            error = failing_at(monkeypatch, number, code, change)
             assert error is None or isinstance(error, MemorydError)
             assert has_happened(name, directory) or isinstance(error, StorageError), (name, number)
             left = [one for one in names_in(directory) if one.endswith(".tmp")]

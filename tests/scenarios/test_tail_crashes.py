@@ -1,4 +1,4 @@
-"""Deaths of the daemon and floods of files: no turn is lost and none comes twice."""
+"""Kills of the daemon and floods of files: no turn is lost and none is stored twice."""
 
 import json
 import os
@@ -57,7 +57,7 @@ def busy(status: dict[str, Any]) -> int:
 
 
 def wait_until_caught_up(daemon: Daemon) -> None:
-    """Polls the status as anybody would; the test's own time limit ends a vain wait."""
+    """Polls the status; the time limit of the test ends a wait that never would."""
     with daemon.peer() as peer:
         while busy(peer.call("status")):
             pass

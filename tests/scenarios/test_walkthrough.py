@@ -1,4 +1,4 @@
-"""Every command on the pages for newcomers does what the page says."""
+"""Every command on the pages for newcomers prints what the page shows."""
 
 import difflib
 from pathlib import Path
@@ -36,7 +36,7 @@ def test_only_blocks_for_a_terminal_are_played() -> None:
     assert commands_in(block[1]) == ["a \\\n  b", "c"]
 
 
-def test_paths_are_shown_as_those_of_anybody(tmp_path: Path) -> None:
+def test_paths_look_like_those_of_an_ordinary_home(tmp_path: Path) -> None:
     slug = str(tmp_path).replace("/", "-").replace("_", "-")
     text = (
         f"{tmp_path}/src and {tmp_path}/.claude/projects/{slug}-src and {tmp_path}/run/memoryd.sock"

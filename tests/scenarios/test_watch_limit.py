@@ -29,7 +29,7 @@ anyio.run(main)
 """
 
 
-def test_with_no_watches_left_everything_is_found_by_looking(home: Path) -> None:
+def test_with_no_watches_left_everything_is_found_by_scanning(home: Path) -> None:
     command = ["unshare", "--user", "--map-root-user", sys.executable, "-c", LIMITED, str(home)]
     env = os.environ | {"PYTHONPATH": str(ROOT)}
     try:
