@@ -115,7 +115,7 @@ async def test_afterwards_nothing_is_watched(folder: Path) -> None:
 async def test_only_the_outermost_call_is_reported(database: Database) -> None:
     found: list[BlockingCall] = []
     with BlockingDetector(found.append):
-        state.run_many("delete from blobs where sha256 = ?", [])
+        database.run_many("delete from blobs where sha256 = ?", [])
     assert [one.place for one in found] == [
         "Database.run_many in tests/test_support.py test_only_the_outermost_call_is_reported"
     ]
