@@ -153,7 +153,7 @@ def test_a_session_that_is_not_there_or_not_alone_is_refused(
     daemon.start()
     with daemon.peer() as peer:
         several = peer.ask("session/show", session_id="abc")["error"]
-        assert several["data"] == {"kind": "invalid-input", "hint": "say one: abc-1, abc-2"}
+        assert several["data"] == {"kind": "invalid-input", "hint": "use one of abc-1, abc-2"}
         for name in ("nothing", "", "../../etc/passwd", "quiet"):
             answer = peer.ask("session/show", session_id=name)["error"]
             assert answer["data"]["kind"] == "not-found"
