@@ -265,7 +265,7 @@ async def test_calls_of_one_answer_run_side_by_side() -> None:
     assert [attempt.ok for attempt in report.attempts] == [True, True, True]
 
 
-def told(request: SeenRequest) -> dict[str, Any]:
+def tool_result(request: SeenRequest) -> dict[str, Any]:
     """The only tool result of a request's last turn."""
     (result,) = request.body["messages"][-1]["content"]
     assert isinstance(result, dict)
@@ -293,8 +293,8 @@ async def test_a_call_that_makes_no_sense_is_answered_in_fixed_words(
     tools = Tools()
     async with stack([asks(call), says("sorry")]) as over:
         report = await over.run(tools)
-    assert told(over.server.requests[1])["content"] == words
-    assert told(over.server.requests[1])["is_error"] is True
+    assert tool_result(over.server.requests[1])["content"] == words
+    assert tool_result(over.server.requests[1])["is_error"] is True
     assert report.attempts[0].refusal == words
     assert tools.ran == []
 
@@ -317,7 +317,7 @@ def raising(error: Exception) -> Behaviour:
 async def test_a_refusal_of_a_tool_reaches_the_model_word_for_word() -> None:
     async with stack([asks(WRITE), says("ok")]) as over:
         report = await over.run(Tools(raising(ToolError("read it first"))))
-    assert told(over.server.requests[1])["content"] == "read it first"
+    assert tool_result(over.server.requests[1])["content"] == "read it first"
     assert report.attempts[0].subject == "a.md"
     assert not report.attempts[0].ok
 
@@ -327,7 +327,7 @@ async def test_a_bug_in_a_tool_reaches_the_log_and_not_the_model() -> None:
         async with stack([asks(WRITE), says("ok")]) as over:
             report = await over.run(Tools(raising(RuntimeError("kaput /secret/path"))))
     assert "kaput" not in str([request.body for request in over.server.requests])
-    assert told(over.server.requests[1])["is_error"] is True
+    assert tool_result(over.server.requests[1])["is_error"] is True
     assert report.ended == "done"
     assert [line["exc_info"] for line in lines if line["log_level"] == "error"] == [True]
 
@@ -335,7 +335,7 @@ async def test_a_bug_in_a_tool_reaches_the_log_and_not_the_model() -> None:
 async def test_an_empty_result_is_said_in_words() -> None:
     async with stack([asks(WRITE), says("ok")]) as over:
         await over.run(Tools(lambda *_: ""))
-    assert told(over.server.requests[1])["content"] == "(nothing)"
+    assert tool_result(over.server.requests[1])["content"] == "(nothing)"
 
 
 async def test_an_endless_caller_ends_at_the_turn_limit_with_its_last_calls_run() -> None:

@@ -419,7 +419,7 @@ def test_the_sdk_is_not_imported_before_it_is_used() -> None:
     program = (
         "import sys, memoryd.agent.loop; print('anthropic' in sys.modules, 'httpx2' in sys.modules)"
     )
-    told = subprocess.run(
+    finished = subprocess.run(
         [sys.executable, "-c", program],
         capture_output=True,
         text=True,
@@ -427,7 +427,7 @@ def test_the_sdk_is_not_imported_before_it_is_used() -> None:
         cwd=Path(__file__).parents[2],
         env={**os.environ},
     )
-    assert told.stdout.split() == ["False", "False"]
+    assert finished.stdout.split() == ["False", "False"]
 
 
 WHOLE = b'{"role":"assistant","content":[%s],"stop_reason":"tool_use","usage":{}}'

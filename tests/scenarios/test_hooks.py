@@ -223,7 +223,7 @@ def test_recent_tools_are_read_from_the_end_of_the_transcript(tmp_path: Path) ->
 
 def test_a_text_that_is_too_long_is_cut_at_a_line() -> None:
     text = "\n".join(f"line {number} \U0001f600" for number in range(3000))
-    cut = hooks.within(text)
+    cut = hooks.limited(text)
     assert len(cut.encode("utf-16-le")) // 2 <= 10_000
     assert cut.endswith("did not fit]")
-    assert hooks.within("short") == "short"
+    assert hooks.limited("short") == "short"

@@ -142,7 +142,7 @@ def test_an_unknown_or_ambiguous_session_is_refused(daemon: Daemon, home: Path, 
     daemon.start()
     with daemon.peer() as peer:
         several = peer.ask("session/show", session_id="abc")["error"]
-        assert several["data"] == {"kind": "invalid-input", "hint": "say one: abc-1, abc-2"}
+        assert several["data"] == {"kind": "invalid-input", "hint": "use one of abc-1, abc-2"}
         for name in ("nothing", "", "../../etc/passwd", "quiet"):
             answer = peer.ask("session/show", session_id=name)["error"]
             assert answer["data"]["kind"] == "not-found"

@@ -15,12 +15,12 @@ def known(*cursors: Cursor) -> dict[str, Cursor]:
     return {one.path: one for one in cursors}
 
 
-def sight(inode: int, size: int = 100) -> FileStamp:
+def stamp(inode: int, size: int = 100) -> FileStamp:
     return FileStamp(1, inode, size, 5, 5)
 
 
 def test_a_file_that_matches_its_cursor_is_not_read() -> None:
-    found = differences(known(cursor("p/a", 1)), {"p/a": sight(1)}, ())
+    found = differences(known(cursor("p/a", 1)), {"p/a": stamp(1)}, ())
     assert (found.changed, found.gone) == ({}, [])
 
 
@@ -41,36 +41,36 @@ def test_files_in_an_unreadable_folder_do_not_count_as_gone() -> None:
 
 
 def test_a_grown_file_is_read_in_place() -> None:
-    what = plan(known(cursor("p/a", 1)), (), {"p/a": sight(1, 200)}, [])
+    what = plan(known(cursor("p/a", 1)), (), {"p/a": stamp(1, 200)}, [])
     assert (what.look, what.placed, what.lost) == (("p/a",), (), ())
 
 
 def test_an_unknown_file_is_read_from_the_beginning() -> None:
-    [placed] = plan({}, (), {"p/a": sight(1)}, []).placed
+    [placed] = plan({}, (), {"p/a": stamp(1)}, []).placed
     assert placed == Cursor("p/a", FileStamp(1, 1))
 
 
 def test_a_moved_file_takes_its_cursor_along() -> None:
-    what = plan(known(cursor("p/a", 1)), (), {"q/a": sight(1)}, ["p/a"])
+    what = plan(known(cursor("p/a", 1)), (), {"q/a": stamp(1)}, ["p/a"])
     assert [(one.path, one.number) for one in what.placed] == [("q/a", 1)]
     assert what.lost == ()
 
 
 def test_another_file_under_a_known_name_gets_the_cursor_of_the_name() -> None:
     """Only the content can tell whether it is the same file, copied back."""
-    [placed] = plan(known(cursor("p/a", 1)), (), {"p/a": sight(9)}, []).placed
+    [placed] = plan(known(cursor("p/a", 1)), (), {"p/a": stamp(9)}, []).placed
     assert (placed.number, placed.stamp.identity) == (1, (1, 9))
 
 
 def test_a_cursor_whose_name_was_taken_by_a_moved_one_is_lost() -> None:
-    what = plan(known(cursor("p/a", 1), cursor("q/a", 2)), (), {"q/a": sight(1, 150)}, ["p/a"])
+    what = plan(known(cursor("p/a", 1), cursor("q/a", 2)), (), {"q/a": stamp(1, 150)}, ["p/a"])
     assert [(one.path, one.number) for one in what.placed] == [("q/a", 1)]
     assert [one.number for one in what.lost] == [2]
 
 
 def test_two_swapped_names_swap_their_cursors() -> None:
     what = plan(
-        known(cursor("p/a", 1), cursor("p/b", 2)), (), {"p/a": sight(2), "p/b": sight(1)}, []
+        known(cursor("p/a", 1), cursor("p/b", 2)), (), {"p/a": stamp(2), "p/b": stamp(1)}, []
     )
     assert {one.path: one.number for one in what.placed} == {"p/a": 2, "p/b": 1}
     assert what.lost == ()
@@ -78,23 +78,23 @@ def test_two_swapped_names_swap_their_cursors() -> None:
 
 def test_a_lost_cursor_is_used_again_by_identity_or_by_name() -> None:
     lost = known(cursor("p/a", 1))
-    [moved] = plan({}, lost.values(), {"q/z": sight(1)}, []).placed
-    [back] = plan({}, lost.values(), {"p/a": sight(7)}, []).placed
+    [moved] = plan({}, lost.values(), {"q/z": stamp(1)}, []).placed
+    [back] = plan({}, lost.values(), {"p/a": stamp(7)}, []).placed
     assert (moved.number, back.number) == (1, 1)
 
 
 def test_of_two_names_for_one_file_the_known_one_keeps_the_cursor() -> None:
-    what = plan(known(cursor("p/a", 1)), (), {"p/b": sight(1)}, [])
+    what = plan(known(cursor("p/a", 1)), (), {"p/b": stamp(1)}, [])
     assert [one.number for one in what.placed] == [0]
 
 
 def test_behind_counts_unread_bytes() -> None:
     here = known(cursor("p/a", 1), cursor("p/b", 2), cursor("p/c", 3))
     changed = {
-        "p/a": sight(1, 130),  # grown
-        "p/b": sight(2, 40),  # shortened: all of it is unread
-        "p/c": sight(9, 70),  # replaced
-        "p/d": sight(5, 7),  # new
+        "p/a": stamp(1, 130),  # grown
+        "p/b": stamp(2, 40),  # shortened: all of it is unread
+        "p/c": stamp(9, 70),  # replaced
+        "p/d": stamp(5, 7),  # new
     }
     assert bytes_behind(here, changed) == 30 + 40 + 70 + 7
 
@@ -116,8 +116,8 @@ def test_no_cursor_belongs_to_two_files_and_none_is_dropped(
         for number, (path, inode) in enumerate(away.items())
         if path not in here
     }
-    sighted = {path: sight(inode) for path, inode in after.items()}
-    found = differences(here, sighted, ())
+    stamps = {path: stamp(inode) for path, inode in after.items()}
+    found = differences(here, stamps, ())
     what = plan(here, lost.values(), found.changed, found.gone)
     assert {one.path for one in what.placed} | set(what.look) == found.changed.keys()
     moved_or_kept = [one.number for one in what.placed if one.number]

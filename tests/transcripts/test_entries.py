@@ -191,8 +191,15 @@ def test_garbage_in_side_fields_is_a_missing_field() -> None:
     )
     assert (entry.kind, entry.text) == ("prompt", "hi")
     place = entry.place
-    told = (place.at, place.cwd, place.git_branch, place.session_id, place.prompt_id, place.parent)
-    assert told == ("", "", "", "", "", None)
+    fields = (
+        place.at,
+        place.cwd,
+        place.git_branch,
+        place.session_id,
+        place.prompt_id,
+        place.parent,
+    )
+    assert fields == ("", "", "", "", "", None)
 
 
 def deep(opening: bytes, closing: bytes, levels: int = 100_000) -> bytes:

@@ -445,28 +445,28 @@ async def test_turn_ended_is_refused_for_a_file_outside_the_projects_folder(
 
 def test_a_path_added_again_is_queued_behind_the_others() -> None:
     async def order() -> list[str]:
-        agenda, seen = WorkQueue(), list[str]()
+        queue, seen = WorkQueue(), list[str]()
         for path in ("long", "a", "b"):
-            agenda.add(path)
+            queue.add(path)
         for _ in range(5):
-            path = await agenda.next()
-            with agenda.working_on(path):
+            path = await queue.next()
+            with queue.working_on(path):
                 seen.append(path)
                 if path == "long":
-                    agenda.add(path)
+                    queue.add(path)
         return seen
 
     assert anyio.run(order) == ["long", "a", "b", "long", "long"]
 
 
 async def test_one_transcript_is_read_by_one_worker_at_a_time() -> None:
-    agenda = WorkQueue()
-    agenda.add("a")
-    assert await agenda.next() == "a"
-    agenda.add("a")
+    queue = WorkQueue()
+    queue.add("a")
+    assert await queue.next() == "a"
+    queue.add("a")
     with anyio.move_on_after(0.01) as waited:
-        await agenda.next()
+        await queue.next()
     assert waited.cancelled_caught
-    with agenda.working_on("a"):
+    with queue.working_on("a"):
         pass
-    assert await agenda.next() == "a"
+    assert await queue.next() == "a"

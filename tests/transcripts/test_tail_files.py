@@ -173,9 +173,9 @@ def in_a_new_folder(path: Path, other: bytes) -> None:
 
 
 def of_the_same_age(path: Path, other: bytes) -> None:
-    told = path.stat()
+    before = path.stat()
     path.write_bytes(other)
-    os.utime(path, ns=(told.st_atime_ns, told.st_mtime_ns))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 REPLACEMENTS = (truncated, replaced, removed_and_made_again, in_a_new_folder, of_the_same_age)

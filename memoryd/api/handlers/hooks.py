@@ -105,7 +105,7 @@ class Hooks:
         if kept is None:
             return ""
         head = f"Notes of this session, kept by memoryd (updated {kept.updated}):"
-        return within(f"{head}\n\n{kept.text}")
+        return limited(f"{head}\n\n{kept.text}")
 
     def _fresh_start(self, hook: protocol.HookParams, project: Project) -> str:
         without: frozenset[ContextKind] = LOADED_BY_THE_CLIENT | {"guidance"}
@@ -113,14 +113,14 @@ class Hooks:
             hook.cwd, session_id=hook.session_id, source=hook.source, without=without
         )
         pieces = [self._where_it_stopped(hook, project), loaded.text if loaded.parts else ""]
-        return within("\n\n".join(piece for piece in pieces if piece))
+        return limited("\n\n".join(piece for piece in pieces if piece))
 
     def _where_it_stopped(self, hook: protocol.HookParams, project: Project) -> str:
         folders = {paths.project_folder(self._places, place) for place in (hook.cwd, project.root)}
         last = self._notes.latest(sorted(folders), but=hook.session_id)
         if last is None or self._now() - last.modified > RECENT_NOTES_SECONDS:
             return ""
-        return where(last)
+        return last_session_text(last)
 
     async def _prompt(self, hook: protocol.HookParams) -> str:
         prompt = hook.prompt.strip()
@@ -166,7 +166,7 @@ def tools_at_the_end(transcript: str) -> Iterator[str]:
             yield from (block.tool for block in entry.blocks if block.kind == "tool_use")
 
 
-def where(last: NotesAnswer) -> str:
+def last_session_text(last: NotesAnswer) -> str:
     state = notes.where_it_stopped(last.text)
     if not state:
         return ""
@@ -177,7 +177,7 @@ def where(last: NotesAnswer) -> str:
     )
 
 
-def within(text: str, limit_units: int = TEXT_UNITS) -> str:
+def limited(text: str, limit_units: int = TEXT_UNITS) -> str:
     """At most this many UTF-16 units, cut at a line end."""
     if len(text.encode("utf-16-le", "surrogatepass")) // 2 <= limit_units:
         return text
