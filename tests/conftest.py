@@ -8,6 +8,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
@@ -78,7 +79,9 @@ def anyio_backend() -> str:
 @pytest.fixture
 def tmp_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Like pytest's own, without the test's name: sockets in it need a short path."""
-    return tmp_path_factory.mktemp(f"t{next(_numbers)}", numbered=False)
+    while True:
+        with suppress(FileExistsError):
+            return tmp_path_factory.mktemp(f"t{next(_numbers)}", numbered=False)
 
 
 @pytest.fixture(autouse=True)

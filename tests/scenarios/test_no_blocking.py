@@ -20,13 +20,8 @@ from tests.support.session_script import SessionScript
 
 STILL_BLOCKS = {
     "os.lstat in memoryd/recall/shelves.py is_as_on_disk": (
-        "to be fixed: each memory that recall hands out is looked at, so that a change is seen"
-    ),
-    "os.stat in memoryd/sessions/notes.py SessionNotes.transcript_of": (
-        "to be fixed: the PreCompact hook looks for the transcript of its session"
-    ),
-    "os.scandir in memoryd/sessions/notes.py SessionNotes.transcript_of": (
-        "to be fixed: the same, in all folders"
+        "one lstat for each of at most five memories, a microsecond each, so that a change that no"
+        " watch has reported yet is seen; a thread would cost a hundred times as much"
     ),
     "import in memoryd/llm/anthropic_client.py AnthropicProvider.complete": (
         "asyncio loads its thread pool for the first request of the SDK: one small module, once"

@@ -321,7 +321,7 @@ def test_each_version_of_a_file_is_parsed_once(world: World) -> None:
 
 def test_a_file_that_has_just_changed_is_not_cached_yet(tmp_path: Path) -> None:
     file = put(tmp_path / "CLAUDE.md", "first")
-    disk = InstructionDisk(now=lambda: file.stat().st_ctime + 0.05)
+    disk = InstructionDisk(now=lambda: file.stat().st_ctime + 0.04)
     assert disk.document(str(file)) is not disk.document(str(file))
 
 
