@@ -36,7 +36,7 @@ class Layout(msgspec.Struct, frozen=True):
 
 def layout(places: Places, memory_paths: Iterable[str], roots: Iterable[str]) -> Layout:
     """All memory directories, including those at `memory_paths` and of the projects at `roots`."""
-    found = _Search()
+    found = _FolderSearch()
     found.add(MemoryDirectory(user_memory(places), "user"))
     projects = found.folders_in(f"{places.claude_dir}/projects")
     for memory in sorted({f"{project}/memory" for project in projects} | {*memory_paths}):
@@ -53,7 +53,7 @@ def layout(places: Places, memory_paths: Iterable[str], roots: Iterable[str]) ->
     return Layout(found.directories, found.folders)
 
 
-class _Search:
+class _FolderSearch:
     def __init__(self) -> None:
         self.directories: dict[str, MemoryDirectory] = {}
         self.folders: dict[str, Identity] = {}

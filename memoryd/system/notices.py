@@ -39,7 +39,7 @@ class Notices:
         if self._loop is None or threading.get_ident() == self._thread:
             self._deliver(notice)
             return
-        with suppress(RuntimeError):  # the loop is closed: the daemon stopped, and nobody listens
+        with suppress(RuntimeError):  # the loop is closed: the daemon has stopped
             self._loop.call_soon_threadsafe(self._deliver, notice)
 
     def announce(self, event: Event) -> None:
