@@ -157,7 +157,7 @@ class Dispatcher:
                 accepted = await areas.dreamer.accept(params.cwd, params.dream, params.scope)
                 return dream_line(accepted)
             case protocol.DreamUndoParams():
-                return await in_thread(areas.dreamer.undo, params.cwd, params.scope)
+                return await areas.dreamer.undo(params.cwd, params.scope)
             case protocol.DreamStatusParams():
                 return await in_thread(areas.dreamer.status, params.cwd, params.scope)
             case protocol.DreamLogParams():

@@ -182,10 +182,16 @@ class Dreamer:
         await run.ended.wait()
         return await anyio.to_thread.run_sync(self._found, run.id, target)
 
-    def undo(self, cwd: str, scope: DreamScope = "project") -> Undone:
-        target = target_of(self._scopes, cwd, scope)
-        if self._running_over(target) is not None:
+    async def undo(self, cwd: str, scope: DreamScope = "project") -> Undone:
+        target = await self._target(cwd, scope)
+        run = self._running_over(target)
+        if run is not None and run.state == "running":
             raise Unavailable("a dream is running", hint=f"stop it first: {target.command('stop')}")
+        if run is not None:  # it is recorded as done, and only its clean-up is left
+            await run.ended.wait()
+        return await anyio.to_thread.run_sync(self._undo, target)
+
+    def _undo(self, target: DreamTarget) -> Undone:
         dream = self._table.newest_undoable(target.directory.path)
         if dream is None:
             raise NotFound("there is no dream to undo", hint=_list_hint(target))

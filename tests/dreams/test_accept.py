@@ -56,7 +56,7 @@ async def test_a_refused_dream_is_applied_as_shown_and_can_be_undone(home: Path)
         past = [(one.state, one.reason) for one in project.dreamer.past(project.root, 9)]
         assert past == [("done", ""), ("accepted", f"accepted as dream {accepted.id}")]
         assert project.copies() == []
-        assert project.dreamer.undo(project.root).left == []
+        assert (await project.dreamer.undo(project.root)).left == []
         assert project.tree() == before
         assert stamps(project.memory) == times
         with pytest.raises(Refused, match="is accepted"):
@@ -103,7 +103,7 @@ async def test_a_memory_added_meanwhile_keeps_its_line_in_the_index(home: Path) 
         assert "(new.md)" in project.index()
         assert "(roster.md)" in project.index()
         assert "(m0.md)" not in project.index()
-        project.dreamer.undo(project.root)
+        await project.dreamer.undo(project.root)
         assert not (project.memory / "roster.md").exists()
         assert all(f"({file}.md)" in project.index() for file in ("new", "m0", "m4", "m5"))
 

@@ -119,7 +119,7 @@ async def test_a_preview_or_an_undone_dream_has_read_nothing(project: DreamProje
         assert topics_of(project) == {}
         await project.dream()
         assert len(topics_of(project)) == 1
-        project.dreamer.undo(project.root)
+        await project.dreamer.undo(project.root)
         assert topics_of(project) == {}
         project.pass_time(DAY)
         await project.dream()

@@ -161,7 +161,7 @@ async def test_a_dry_run_shows_the_diff_and_changes_nothing(project: DreamProjec
         assert project.database.run("select count(*) from versions") == [(0,)]
         assert project.copies() == []
         with pytest.raises(NotFound):
-            project.dreamer.undo(project.root)
+            await project.dreamer.undo(project.root)
         assert project.dreamer.status(project.root) == status
 
 
@@ -174,13 +174,13 @@ async def test_undo_restores_every_byte_and_every_time(project: DreamProject) ->
     async with project.running():
         await project.dream()
         assert project.tree() != before
-        undone = project.dreamer.undo(project.root)
+        undone = await project.dreamer.undo(project.root)
         assert undone.left == []
         assert project.tree() == before
         assert times.items() <= stamps(project.memory).items()
         assert project.dreamer.past(project.root, 5)[0].state == "undone"
         with pytest.raises(NotFound):
-            project.dreamer.undo(project.root)
+            await project.dreamer.undo(project.root)
 
 
 async def test_an_undone_dream_is_not_repeated_the_same_night(project: DreamProject) -> None:
@@ -188,7 +188,7 @@ async def test_an_undone_dream_is_not_repeated_the_same_night(project: DreamProj
     project.have_sessions(9)
     async with project.running():
         await project.dream()
-        project.dreamer.undo(project.root)
+        await project.dreamer.undo(project.root)
         assert project.dreamer.status(project.root).gate == "hours"
 
 
@@ -199,7 +199,7 @@ async def test_undo_leaves_files_changed_since_and_names_them(project: DreamProj
     async with project.running():
         await project.dream()
         (project.memory / "d.md").write_text("mine now\n")
-        undone = project.dreamer.undo(project.root)
+        undone = await project.dreamer.undo(project.root)
     assert undone.left == ["d.md"]
     assert "a.md" in undone.restored
     assert project.text("a.md") == before
@@ -213,7 +213,7 @@ async def test_what_a_person_added_to_the_index_survives_an_undo(project: DreamP
     async with project.running():
         await project.dream()
         (project.memory / "MEMORY.md").write_text(f"# Mine\n\n{project.index()}")
-        assert project.dreamer.undo(project.root).left == []
+        assert (await project.dreamer.undo(project.root)).left == []
     heading, _, rest = project.index().partition("\n\n")
     assert heading == "# Mine"
     assert sorted(rest.splitlines()) == sorted(before.splitlines())
@@ -260,7 +260,7 @@ async def test_a_memory_saved_during_the_dream_keeps_its_place_in_the_index(
         assert dream.summary.left_alone == ()
         assert "user_fresh.md" in project.index()
         assert "b.md" not in project.index()
-        assert project.dreamer.undo(project.root).left == []
+        assert (await project.dreamer.undo(project.root)).left == []
     assert "user_fresh.md" in project.index()
     assert "b.md" in project.index()
 
@@ -356,15 +356,12 @@ async def test_the_end_is_announced_when_a_client_may_undo_the_dream(
     two_of_a_kind(project)
     copies: list[list[str]] = []
 
-    def on_end(_event: DreamFinished) -> None:
-        project.dreamer.undo(project.root)
-        copies.append(project.copies())
-
-    project.notices.on(DreamFinished, on_end)
+    project.notices.on(DreamFinished, lambda _: copies.append(project.copies()))
     before = project.tree()
     async with project.running():
-        dream = await project.dream()
-    assert (dream.state, project.tree(), copies) == ("undone", before, [[]])
+        await project.dream()
+        await project.dreamer.undo(project.root)
+    assert (project.tree(), copies) == (before, [[]])
 
 
 async def test_status_of_all_projects_says_what_is_next(project: DreamProject) -> None:

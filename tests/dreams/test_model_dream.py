@@ -123,7 +123,7 @@ async def test_a_model_dreams_in_the_copy_and_the_result_is_applied(home: Path) 
         )
         assert "00000001-0000-4000-8000-000000000000.jsonl" in opening
         assert str(project.memory) not in opening
-        assert project.dreamer.undo(project.root).left == []
+        assert (await project.dreamer.undo(project.root)).left == []
         assert project.tree() == before
 
 
@@ -134,7 +134,7 @@ async def test_undo_removes_a_memory_that_the_dream_added(home: Path) -> None:
         before = project.tree()
         await project.dream()
         assert "fresh.md" in stamps(project.memory)
-        assert project.dreamer.undo(project.root).restored == ["MEMORY.md", "fresh.md"]
+        assert (await project.dreamer.undo(project.root)).restored == ["MEMORY.md", "fresh.md"]
         assert project.tree() == before
 
 
@@ -269,7 +269,7 @@ async def test_stop_ends_a_dream_in_any_phase_with_nothing_applied(home: Path, p
             with pytest.raises(Unavailable):
                 await project.dreamer.start(project.root, force=True, dry_run=False)
             with pytest.raises(Unavailable):
-                project.dreamer.undo(project.root)
+                await project.dreamer.undo(project.root)
             stopped = await project.dreamer.stop(project.root)
         assert stopped.state == "stopped"
         assert project.tree() == before

@@ -54,8 +54,8 @@ async def test_a_persons_dream_has_its_own_lock_and_can_be_undone(
         assert project.tree() == elsewhere
         assert not project.lock.exists()
         with pytest.raises(NotFound):
-            project.dreamer.undo(project.root)
-        assert project.dreamer.undo(project.root, "user").left == []
+            await project.dreamer.undo(project.root)
+        assert (await project.dreamer.undo(project.root, "user")).left == []
         assert tree_hash(project.own) == before
     assert [dream.state for dream in project.dreamer.past(project.root, 9, "user")] == ["undone"]
     assert project.dreamer.past(project.root, 9) == []

@@ -144,7 +144,7 @@ async def outcome_of_kill(scenario: Scenario, dreams_again: bool) -> str:
             outcome = "done"
         if outcome == "done" or dreams_again:
             assert project.tree() == scenario.after
-            assert project.dreamer.undo(project.root).left == []
+            assert (await project.dreamer.undo(project.root)).left == []
             assert project.tree() == scenario.before
     assert project.copies() == []
     project.database.close()
