@@ -61,6 +61,41 @@ CUSTOM = "<command-message>review</command-message>\n<command-name>/review</comm
         (user([{"type": "text", "text": "hi"}, {"type": "image"}]), "prompt", "unmarked", None),
         (attachment("queued_command", prompt="hi", humanTurn=True), "queued", "queued", "hi"),
         (attachment("queued_command", prompt="hi"), "queued", "notice", "hi"),
+        (
+            attachment("queued_command", prompt="hi", commandMode="prompt"),
+            *("queued", "queued", "hi"),
+        ),
+        (
+            attachment("queued_command", prompt="hi", origin={"kind": "human"}),
+            *("queued", "queued", "hi"),
+        ),
+        (
+            attachment(
+                "queued_command",
+                prompt="hi",
+                commandMode="prompt",
+                origin={"kind": "task-notification"},
+            ),
+            *("queued", "notice", "hi"),
+        ),
+        (user('<teammate-message teammate_id="a">hi</teammate-message>'), "notice", "notice", None),
+        (user("Implement the following plan:\n\n# Plan"), "notice", "notice", None),
+        (
+            user("Implement the following plan:\n\n# Plan", promptSource="typed"),
+            *("notice", "notice", None),
+        ),
+        (
+            user("<system-reminder>rules</system-reminder>\nfix the build"),
+            *("prompt", "unmarked", "fix the build"),
+        ),
+        (
+            user("<ide_opened_file>a.py</ide_opened_file>\nfix it", promptSource="typed"),
+            *("prompt", "typed", "fix it"),
+        ),
+        (
+            user("<ide_selection>x</ide_selection><ide_opened_file>a</ide_opened_file>why"),
+            *("prompt", "unmarked", "why"),
+        ),
         (user(COMMAND), "command", "command", "/compact keep the rule"),
         (user(CUSTOM), "command", "command", "/review"),
         (user("<bash-input>ls -l</bash-input>"), "bash_input", "bash", "! ls -l"),

@@ -130,6 +130,17 @@ def test_a_turn_that_continued_and_was_cut_is_not_complete(script: SessionScript
     assert outline(Tail(script).read()) == [("unanswered", "ask", "half of")]
 
 
+def test_without_a_stop_reason_words_before_the_next_prompt_are_the_answer(
+    script: SessionScript,
+) -> None:
+    script.prompt("ask")
+    script.answer("the reply", stop_reason=None)
+    script.prompt("next")
+    script.call("Read", {"file_path": "/a"}, message={"stop_reason": None})
+    script.prompt("another")
+    assert [ending for ending, *_ in outline(Tail(script).read())] == ["answered", "unanswered"]
+
+
 def test_what_follows_a_settled_turn_is_a_turn_of_its_own_that_names_it(
     script: SessionScript, tail: Tail
 ) -> None:

@@ -75,7 +75,11 @@ _COMMAND_TAGS = ("<command-name>", "<command-message>")
 _COMMAND_OUTPUT_TAGS = ("<local-command-stdout>", "<local-command-stderr>")
 _BASH_OUTPUT_TAGS = ("<bash-stdout>", "<bash-stderr>")
 _META_TAGS = ("<local-command-caveat>", "<system-reminder>")
-_NOTICE_TAG = "<task-notification>"
+_NOTICE_TAGS = ("<task-notification>", "<teammate-message")
+# The client hands a plan over to a fresh context in these words; the model wrote the plan.
+_PLAN_HANDOVER = "Implement the following plan:"
+# What the client puts in front of a person's words: reminders, the open file, the selection.
+_CLIENT_HEAD = re.compile(r"\s*<(system-reminder|ide_[a-z_]+)(?:\s[^<>]*)?>.*?</\1>\s*", re.DOTALL)
 _BASH_INPUT_TAG = "<bash-input>"
 _INTERRUPT = re.compile(r"\[Request interrupted by user[^\]]*\]")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -174,6 +178,9 @@ def _user(raw: UserLine, place: EntryPlace) -> TranscriptEntry:
         return TranscriptEntry("own_run", place)
     if _is_from_a_machine(raw):
         return TranscriptEntry("notice", place, cut_middle(text, TOOL_CHARS_MAX), "notice")
+    text = _without_client_heads(text)
+    if text.startswith(_PLAN_HANDOVER):
+        return TranscriptEntry("notice", place, cut_middle(text, TOOL_CHARS_MAX), "notice")
     if _str(raw.prompt_source):
         source: EntrySource = "typed" if raw.prompt_source == "typed" else "sdk"
         return TranscriptEntry("prompt", place, cut_middle(text, PROSE_CHARS_MAX), source)
@@ -204,7 +211,7 @@ def _unmarked(text: str, place: EntryPlace) -> TranscriptEntry:
         return TranscriptEntry("bash_input", place, cut_middle(typed, PROSE_CHARS_MAX), "bash")
     if text.startswith(_BASH_OUTPUT_TAGS):
         return TranscriptEntry("bash_output", place, _printed_by(text))
-    if text.startswith(_NOTICE_TAG):
+    if text.startswith(_NOTICE_TAGS):
         return TranscriptEntry("notice", place, cut_middle(text, TOOL_CHARS_MAX), "notice")
     return TranscriptEntry("prompt", place, cut_middle(text, PROSE_CHARS_MAX))
 
@@ -254,11 +261,27 @@ def _attachment(raw: Attachment, place: EntryPlace) -> TranscriptEntry:
     if kind == "queued_command":
         text = cut_middle(_printed(raw.prompt), PROSE_CHARS_MAX)
         return TranscriptEntry(
-            "queued", place, text, "queued" if raw.human_turn is True else "notice"
+            "queued", place, text, "queued" if _is_typed_in_mid_turn(raw) else "notice"
         )
     if kind == "instructions" or kind.startswith("hook_"):
         return TranscriptEntry("injected", place)
     return TranscriptEntry("client", place)
+
+
+def _is_typed_in_mid_turn(raw: Attachment) -> bool:
+    """By any of the marks that clients of different versions set."""
+    origin = raw.origin.get("kind") if isinstance(raw.origin, dict) else None
+    if origin is not None:
+        return bool(origin == "human")
+    return raw.human_turn is True or raw.command_mode == "prompt"
+
+
+def _without_client_heads(text: str) -> str:
+    """The person's words without what the client put before them; all of it if that is all."""
+    rest = text
+    while head := _CLIENT_HEAD.match(rest):
+        rest = rest[head.end() :]
+    return rest or text
 
 
 def _answer(content: str | list[MessageBlock]) -> tuple[Block, ...]:

@@ -167,6 +167,8 @@ class Attachment(msgspec.Struct, rename="camel"):
     type: object = None
     prompt: object = None
     human_turn: object = False
+    command_mode: object = None
+    origin: object = None
 
 
 class AttachmentLine(_CommonKeys, kw_only=True, rename="camel"):

@@ -171,6 +171,7 @@ class TurnDraft(msgspec.Struct, omit_defaults=True):
     message_id: str = ""
     message_output_tokens: int = 0
     message_asks_for_tools: bool = False
+    stop_reason: str = ""
 
     @classmethod
     def begun_by(cls, entry: TranscriptEntry, continues: str = "") -> "TurnDraft":
@@ -220,6 +221,7 @@ class TurnDraft(msgspec.Struct, omit_defaults=True):
                 self.files[call.tool_use_id] = call.writes
         self.tool_call_count += len(calls)
         self.message_asks_for_tools |= bool(calls)
+        self.stop_reason = entry.stop_reason
         self.ending = None if self.message_asks_for_tools else _ENDINGS.get(entry.stop_reason)
         self.add(entry, *(_part(block, entry.place.at) for block in entry.blocks))
 
@@ -240,10 +242,16 @@ class TurnDraft(msgspec.Struct, omit_defaults=True):
                 self.files.pop(block.tool_use_id, None)
         self.add(entry, *(_part(block, entry.place.at) for block in entry.blocks))
 
+    @property
+    def _ends_in_words(self) -> bool:
+        """Older clients record no stop reason: words that ask for no tool were the answer."""
+        is_words = self.parts[-1].kind == "assistant" and not self.message_asks_for_tools
+        return is_words and not self.stop_reason
+
     def to_turn(self) -> Turn:
         return Turn(
             id=self.id,
-            ending=self.ending or "unanswered",
+            ending=self.ending or ("answered" if self._ends_in_words else "unanswered"),
             session_id=self.session_id,
             cwd=self.cwd,
             git_branch=self.git_branch,
