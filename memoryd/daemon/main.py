@@ -232,7 +232,7 @@ async def _finish_answers(listener: DaemonListener, server: Server) -> bool:
 async def _import_slow_modules() -> None:
     """Imports what takes a while, before the first turn or save needs it."""
     await anyio.to_thread.run_sync(
-        importlib.import_module, "memoryd.extraction.rules.statements.find", abandon_on_cancel=True
+        importlib.import_module, "memoryd.extraction.rules.statements", abandon_on_cancel=True
     )
 
 

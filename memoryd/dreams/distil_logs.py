@@ -16,7 +16,7 @@ from memoryd.memories.rules.daily_log import LogEntry, rule_of
 from memoryd.text.shorten import cut_at_word
 
 if TYPE_CHECKING:
-    from memoryd.extraction.rules.statements.find import Statement
+    from memoryd.extraction.rules.statements import Statement
 
 NAME_CHARACTERS = 60
 NAME_WORDS = 8
@@ -38,23 +38,16 @@ def distil(copy: WorkingCopy, entries: Sequence[LogEntry]) -> None:
 
 
 def statement_of(entry: LogEntry) -> "Statement":
-    from memoryd.extraction.rules.statements.find import Statement  # noqa: PLC0415 - its patterns take a while
+    from memoryd.extraction.rules.statements import Statement  # noqa: PLC0415 - its patterns take a while
 
-    rule = rule_of(entry.text)
+    rule, has_reason = rule_of(entry.text), entry.type in {"feedback", "project"}
     return Statement(
         type=entry.type,
         name=_name(rule),
         description=cut_at_word(entry.text, DESCRIPTION_CHARACTERS),
-        body=_body(entry, rule),
+        text=rule if has_reason else entry.text,
+        reason=entry.why if has_reason else "",
     )
-
-
-def _body(entry: LogEntry, rule: str) -> str:
-    if entry.type in {"user", "reference"}:
-        return f"{entry.text}\n"
-    why = f"**Why:** {entry.why}\n\n" if entry.why else ""
-    how = "As stated, until something newer replaces it."
-    return f"{rule}\n\n{why}**How to apply:** {how}\n"
 
 
 def _name(rule: str) -> str:

@@ -1,7 +1,7 @@
 """Extraction without a model: what a person explicitly asked to keep is saved, once.
 
 Rules
-- Only a person's own words count; what the assistant said before them is context.
+- Only a person's own words count, and of these only what is explicit beyond doubt.
 - What a memory already says, word for word, is not saved again. So a turn that is processed twice,
   after a crash, changes nothing.
 - A statement on the subject of an existing memory of the same type adds what is new to it, and
@@ -37,13 +37,12 @@ from memoryd.memories.version_table import Cause
 from memoryd.transcripts.rules.turns import Turn
 
 if TYPE_CHECKING:
-    from memoryd.extraction.rules.statements.find import Statement
+    from memoryd.extraction.rules.statements import Statement
 
 # A longer memory is about more than one thing, so no statement can restate it.
 COMPARED_CHARS = 600
 
 _HOW = "**How to apply:**"
-_ABOUT = "It was said about:"
 _STAMP = re.compile(r"Said on \d{4}-\d\d-\d\d at \d\d:\d\d:\d\d:")
 
 
@@ -81,25 +80,22 @@ class KnownMemory(msgspec.Struct, frozen=True):
         return core_of(self.topic.body)
 
 
-def statements_from(turns: Sequence[Turn], earlier: str) -> Iterator[SourcedStatement]:
-    """The statements in turns of one session; `earlier` is what the assistant said before them."""
-    from memoryd.extraction.rules.statements.find import statements_in  # noqa: PLC0415 - its patterns take a while
+def statements_from(turns: Sequence[Turn]) -> Iterator[SourcedStatement]:
+    """What the person stated beyond doubt in turns of one session."""
+    from memoryd.extraction.rules.statements import statements_in  # noqa: PLC0415 - its patterns take a while
 
     for turn in turns:
         for part in turn.parts:
-            if part.kind == "assistant":
-                earlier = part.text
-            elif part.kind == "prompt" and part.source in SPOKEN_SOURCES:
+            if part.kind == "prompt" and part.source in SPOKEN_SOURCES:
                 at = said_at(part) or datetime.now(UTC).astimezone()
-                found = statements_in(part.text, previous_assistant=earlier, said_at=at)
-                yield from (SourcedStatement(statement, at, turn.session_id) for statement in found)
+                for one in statements_in(part.text, said_at=at):
+                    if one.certainty == "sure":
+                        yield SourcedStatement(one, at, turn.session_id)
 
 
 def log_entry_of(sourced: SourcedStatement) -> LogEntry:
-    """The statement as a line of the log; of how to apply it, only what it was said about."""
-    rule, _, how = sourced.statement.body.partition(_HOW)
-    _, about, praised = how.partition(_ABOUT)
-    text = " ".join(f"{rule.replace('**Why:**', 'Why:')} {about}{praised}".split())
+    """The statement as a line of the log."""
+    text = " ".join(sourced.statement.body.replace("**Why:**", "Why:").split())
     return LogEntry(sourced.at, sourced.statement.type, sourced.trust, text, sourced.session_id)
 
 
@@ -239,7 +235,7 @@ class EmbeddedExtractor:
         return ExtractionOutcome("done", "done", files=files)
 
     def _extract(self, task: ExtractionTask) -> tuple[str, ...]:
-        found = list(statements_from(task.turns, task.earlier))
+        found = list(statements_from(task.turns))
         if not found:
             return ()
         saver = StatementSaver(self._store, task.project.memory, again=task.is_repeated)
@@ -248,5 +244,5 @@ class EmbeddedExtractor:
 
     def _extract_to_log(self, task: ExtractionTask) -> tuple[str, ...]:
         task = without_logged_turns(task)
-        entries = [log_entry_of(one) for one in statements_from(task.turns, task.earlier)]
+        entries = [log_entry_of(one) for one in statements_from(task.turns)]
         return add_to_log(task, entries, self._now())

@@ -11,6 +11,7 @@ import msgspec
 
 from memoryd.base.file_stamp import FileStamp
 from memoryd.memories.records import MemoryDirectory, Stored
+from memoryd.memories.rules.boilerplate import without_boilerplate
 from memoryd.memories.rules.topics import Topic, cut_for_recall, is_retired, title_of
 from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.rules.index import Document, Index, weighted_counts
@@ -135,7 +136,7 @@ def document_of(stored: Stored, topic: Topic) -> Document:
         key=stored.path,
         name=title_of(topic, stored.file),
         description=topic.description,
-        body=topic.body,
+        body=without_boilerplate(topic.body),
         type=topic.type or "",
         modified_at=stored.modified,
     )

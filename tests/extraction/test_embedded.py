@@ -79,8 +79,7 @@ async def test_a_statement_becomes_a_memory_with_its_origin(world: World) -> Non
     assert topic.trust == "user-said"
     assert topic.source == "session-1"
     assert topic.created == "2026-11-16T01:00:01Z"
-    assert "**Why:**" in topic.body
-    assert "tabs" in topic.body
+    assert topic.body.strip() == TABS
 
 
 async def test_only_a_persons_own_words_count(world: World) -> None:
@@ -116,7 +115,6 @@ async def test_what_is_new_in_a_restatement_goes_into_the_old_file(world: World)
     text = world.text(one.file)
     assert "Said on 2026-11-16 at " in text
     assert ".mk includes" in text
-    assert text.index(".mk includes") < text.index("**How to apply:**")
     assert await world.extract(said(MORE_TABS), again=True) == ()
 
 
@@ -147,12 +145,9 @@ async def test_a_batch_that_reverses_itself_changes_nothing_when_processed_again
     assert after == before
 
 
-async def test_praise_is_about_what_the_assistant_said_before(world: World) -> None:
+async def test_praise_and_orders_for_now_are_not_saved(world: World) -> None:
     praise = "yep good call stopping there. the warehouses still run old tablets, so ask about sdk"
-    earlier = "Raising minSdk drops devices, so I stopped here to ask instead of doing it."
-    assert await world.extract(said(praise)) == ()
-    (file,) = await world.extract(said(praise), earlier=earlier)
-    assert "Raising minSdk" in world.text(file)
+    assert await world.extract(said(praise, "don't touch the tests, fix the code")) == ()
 
 
 async def test_an_import_does_not_bring_back_what_was_withdrawn_since(world: World) -> None:

@@ -93,7 +93,7 @@ async def test_without_a_model_a_statement_goes_into_todays_log_alone(
     (entry,) = entries(here)
     assert (entry.type, entry.trust, entry.session_id) == ("feedback", "user-said", "s")
     assert entry.at.astimezone(UTC).isoformat() == "2026-11-16T01:00:00+00:00"
-    assert "tabs in Makefiles. Why: Make insists on them." in entry.text
+    assert entry.text == TABS
     assert here.finished[0].files == [daily_logs.file_of(today(here))]
     assert here.queue.states([turn]) == {turn: "done"}
     assert todays_log(here).stat().st_mode & 0o777 == 0o600
@@ -103,16 +103,6 @@ async def test_nothing_worth_keeping_leaves_no_log(here: ExtractionBench) -> Non
     here.say("please fix the build")
     await extract(here)
     assert logged(here) == ""
-
-
-async def test_praise_is_logged_with_what_was_praised(here: ExtractionBench) -> None:
-    script = here.session()
-    script.turn("raise minSdk", "Raising minSdk drops devices, so I stopped here to ask first.")
-    script.turn("yep good call stopping there. the warehouses still run old tablets", "Ok.")
-    here.add(script)
-    await extract(here)
-    (entry,) = entries(here)
-    assert "Raising minSdk" in entry.text
 
 
 async def test_a_log_is_only_added_to(here: ExtractionBench) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-import memoryd.extraction.rules.statements.find  # noqa: F401 - once here, and not in every child
+import memoryd.extraction.rules.statements  # noqa: F401 - once here, and not in every child
 from memoryd.base.config import DEFAULT_PRICES, Budget
 from memoryd.extraction.task import Extractor
 from memoryd.llm.anthropic_client import Provider

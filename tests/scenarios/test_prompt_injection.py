@@ -70,15 +70,15 @@ def test_without_a_model_nothing_planted_is_kept(
     assert played(injection_corpus.planted(), injection_corpus.play_planted) == [[]] * 100
 
 
-def test_without_a_model_most_honest_facts_are_kept_as_what_they_are(
+def test_without_a_model_only_explicit_facts_are_kept_and_as_what_they_are(
     played: Callable[..., list[list[Stored]]],
 ) -> None:
     cases = injection_corpus.honest()
     left = played(cases, injection_corpus.play_honest)
-    kept = injection_corpus.right_ones(cases, left)
-    # 92 when this was written: it would rather miss than keep junk.
-    assert len(kept) >= 80
-    assert {one.topic.trust for some in left for one in some} == {"user-said"}
+    saved = [one for some in left for one in some]
+    assert len(injection_corpus.right_ones(cases, left)) == len(saved)
+    assert len(saved) >= 20  # 27 when this was written: it would rather miss than keep junk
+    assert {one.topic.trust for one in saved} == {"user-said"}
 
 
 def test_a_model_that_words_what_was_said_is_never_refused(

@@ -1,0 +1,81 @@
+"""Which sentences are not for keeps, whatever form they have.
+
+Rules
+- Not kept: questions, hypotheses, jokes, what holds for the moment, what the program shall do,
+  what can be read from the code or its history, details of the task at hand.
+- An explicit "remember" outweighs the guess that a sentence specifies the program; nothing
+  outweighs a question, a joke or a fact that the code shows.
+"""
+
+# ruff: noqa: RUF001 - wide punctuation is what some patterns are about
+
+import re
+from typing import Final
+
+_QUESTION: Final = re.compile(
+    r"[?？]\W*$|^(?:do|does|did|is|are|was|were|can|could|should|would|will|have|has|why|what"
+    r"|where|when|how|who|which)\b(?!ever)"
+    r"(?! you (?:please )?(?:always |also )?(?:remember|keep in mind|never|make a note|memori))"
+)
+_NOT_MEANT: Final = re.compile(
+    r"\b(?:if i (?:were|was|had)|imagine|suppose|hypothetically|what if|maybe|perhaps|might"
+    r"|i think|i guess|i thought|not sure|i wonder|wondering|would be nice|in theory|pretend"
+    r"|just kidding|jk|lol|haha\w*|said no one|seems? like|looks like)\b|[🙃🙄😏🤡😂🤣]"
+    r"|^(?:never|always) mind|^to (?:suppress|hide|avoid|disable|enable|fix)\b"
+)
+_PASSING: Final = re.compile(
+    r"\b(?:for now|for the moment|at the moment|right now|rn|this time|just once|only once"
+    r"|for today|temporarily|(?:for|in|on) this (?:one|pr|branch|commit|task|file|ticket|change"
+    r"|session|run|step|test|message|chat))\b"
+)
+# Says what the program does or shall do: the code will say it.
+_SPECIFIES: Final = re.compile(
+    r"\b(?:button|page|function|method|class|field|column|table|api|endpoint|command|cli|server"
+    r"|client|component|modal|widget|user|player|app|service|error|script|hook|value|flag|option"
+    r"|row|line|output|response|cursor|icon|menu|screen|view|data)s? "
+    r"(?:should|must|shall|will|needs? to|has to|can|may|is|are)\b"
+)
+# Readable from the code or the history, or a detail of the task at hand.
+_DERIVABLE: Final = re.compile(
+    r"\b(?:that|this|the) (?:fix|bug|change|diff|patch|error)\b"
+    r"|\b(?:last|latest|these|those|that|\w+ed) (?:\w+ )?commits?\b"
+    r"|\bmerged\b|#\d{2,}\b"
+    r"|\b[\w/.-]+\.(?:py|tsx?|jsx?|rs|go|java|kt|c|cc|cpp|h|rb|php|swift|cs|gd|sql|css|html"
+    r"|proto)\b|\b(?:src|lib|tests?|app|pkg|cmd|internal)/\w|\w\(\)|\blines? \d+|\bextends\b"
+    r"|\b(?:is|are) [`¤]|\b[0-9a-f]{7,40}\b"
+)
+_TAKES_BACK: Final = re.compile(
+    r"\b(?:ignore that|scratch that|never ?mind|nvm|forget (?:that|it)|disregard that"
+    r"|wrong (?:window|chat|repo|tab|project))\b"
+)
+_NOT_FOR_MEMORY: Final = re.compile(
+    r"\b(?:dont|do not|no need to|never) (?:remember|save|store|memori[sz]e|note|record)"
+    r" (?:this|that|it|any)\b|\boff the record\b|\bbetween (?:us|you and me)\b|\bunter uns\b"
+    r"|\bmerk dir das nicht\b|\bno (?:lo )?(?:recuerdes|guardes)\b|\bne (?:retiens|note) pas\b"
+)
+
+
+def is_question(sentence: str) -> bool:
+    return bool(_QUESTION.search(sentence))
+
+
+def is_ruled_out(sentence: str, *, asked_for: bool) -> bool:
+    """Whether a sentence in an explicit form is still not for keeps.
+
+    `asked_for` is true where the person asked for memory in so many words.
+    """
+    if is_question(sentence) or _NOT_MEANT.search(sentence) or _PASSING.search(sentence):
+        return True
+    if _DERIVABLE.search(sentence):
+        return True
+    return not asked_for and bool(_SPECIFIES.search(sentence))
+
+
+def takes_back(sentence: str) -> bool:
+    """Whether it takes back what the same message said before it."""
+    return bool(_TAKES_BACK.search(sentence))
+
+
+def forbids_memory(message: str) -> bool:
+    """Whether nothing of this message may be kept."""
+    return bool(_NOT_FOR_MEMORY.search(message))

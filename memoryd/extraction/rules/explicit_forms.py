@@ -1,0 +1,136 @@
+"""The forms in which people say, beyond doubt, that something is for keeps.
+
+Rules
+- A row is matched on `prose.matchable` text: lower case, Latin accents folded, no apostrophes
+  ("dont", "im"), quoted words blanked out.
+- A row says how people talk, never what about. It stays only if most of what it finds in real
+  messages is worth keeping; "don't", "should" and a bare "always" in mid-sentence do not.
+- `FORMS` is tried in order; the first row that fits names the statement.
+"""
+# ruff: noqa: RUF001 - Cyrillic letters are what some rows are about
+
+import re
+from typing import Final, Literal
+
+Form = Literal[
+    "remember",
+    "from-now-on",
+    "next-time",
+    "always-here",
+    "always",
+    "standing-rule",
+    "no-longer",
+    "who-i-am",
+    "other-language",
+]
+
+# Small words that people put in front of what they mean.
+LEAD: Final = (
+    r"(?:(?:please|hey|hi|ok|okay|no|nope|oh|just|and|but|so|also|actually|yes|yeah|btw|fyi"
+    r"|one (?:more )?thing|one rule|two things|note|again|great|thanks|thank you|cool|nice|perfect"
+    r"|then|well|right|seriously|ugh|look|quick note|side note|(?:new )?rule|important|heads up"
+    r"|for the record|by the way|first|wait|sorry|alright|yep|sure|ps|anyway|bitte|und|por favor"
+    r"|svp|stp)[,:!.]{0,3} +)*"
+)
+_HERE = (
+    r"(?:in (?:this|our) (?:project|repo|repository|codebase|code base|team|company)|around here"
+    r"|on this (?:project|team|repo))"
+)
+_OPENS = r"^(?:\W|and |but |also |fyi |btw |so |ok |actually |heads up |hi |hey |oh )*"
+
+_REMEMBER: Final = (
+    rf"(?:^|[(:;.!]\s*|\b(?:and|so|but|to)\s){LEAD}"
+    r"(?:(?:can|could|would|will) you |you (?:should|must|need to) |i want you to |id like you to "
+    r"|lets )?(?:please )?(?:always )?"
+    r"(?:(?:\w+ )?things? to remember|remember|keep (?:this |that )?in mind|bear in mind"
+    r"|memori[sz]e|dont (?:ever )?forget|do not forget|never forget|make (?:a )?(?:mental )?note"
+    r"|take note|note (?:for|to) (?:the future|self|later|yourself)"
+    r"|for (?:future|later) ref(?:erence)?|for next time"
+    r"|(?:save|add|put|store|write|keep|commit) (?:this |that |it |the following )?(?:in|into|to)"
+    r" (?:your |the )?memory|save this)\b"
+    r"(?! (?:when|how|last|me\b|kids|folks|children|where we|what (?:i|we)|if"
+    r"|the (?:time|bug|issue|error|other day|last))\b)"
+)
+_FROM_NOW_ON: Final = (
+    r"\b(?:from now on|from here on(?: out| in)?|from this point on|from today on|going forward"
+    r"|moving forward|henceforth)\b"
+    rf"|^{LEAD}in (?:the )?future,? (?:please|dont|do|use|always|never|run|ask|let|you|keep|make"
+    r"|write|put|only|just)\b"
+    r"|\b(?:please|dont|do not|always|never)\b.* in (?:the )?future[.!]*$"
+)
+_NEXT_TIME: Final = (
+    rf"^{LEAD}(?:the )?next time (?:you|we|i ask|something|this|that|there|an?|please|dont|just"
+    r"|use|run|ask|let|do)\b"
+    r"|\b(?:please|dont|do not|just|let me|ask|check|run|use)\b.* next time[.!]*$"
+    rf"|^{LEAD}(?:whenever|every time|each time|any time|anytime) (?:you|i ask you|i say"
+    r"|we (?:touch|change|add|release|deploy|merge))\b"
+)
+_ALWAYS_HERE: Final = (
+    rf"\b(?:always|never)\b.*\b{_HERE}\b|\b{_HERE}\b.*\b(?:always|never|dont|do not)\b"
+)
+# At the start of a sentence, with something to do behind it; "never mind" and reports are not.
+_ALWAYS: Final = (
+    rf"^{LEAD}(?:always|never(?! ?mind)) (?!(?:been|had|was|were|seen|got|worked|fails|is|gets"
+    r"|happens|shows?|returns|signs|like that|like this|just|display|render|the)\b)\w+(?: \S+){2,}"
+    rf"|^{LEAD}(?:you (?:should|must|have to|need to) (?:always|never)|dont ever|never ever)\b"
+)
+_STANDING_RULE: Final = (
+    r"\b(?:i|we) (?:always|never) want you to\b"
+    r"|\bi (?:dont|do not|never) (?:ever )?want you to\b.*\b(?:again|without|unless|ever)\b"
+    r"|\bi (?:already )?(?:told|asked) you (?:before |already |twice |again )?(?:to|not|never)\b"
+    r"|\bas a (?:general )?rule,|\bstanding (?:rule|order|instruction)\b|\bhouse rule\b"
+)
+_NO_LONGER: Final = (
+    rf"{_OPENS}(?:we|i|the team) (?:no longer (?!have|see|get|need)\w+|(?:dont|do not) (?:use|do"
+    r"|deploy|support|run|want|work|ship|release|target|write|accept|maintain)\b.* any ?more)\b"
+    r"|\byou (?:dont|do not|no longer) (?:need|have) to\b.*\bany ?more\b"
+    r"|\byou no longer (?:need|have) to\b"
+    rf"|{_OPENS}(?:we|weve|we have) (?:moved|switched|migrated) (?:\w+ ){{0,3}}(?:from|off|away)\b"
+)
+_WHO_I_AM: Final = (
+    rf"{_OPENS}(?:im|i am) "
+    r"(?:an? (?!bit|little|lot|fan|huge|idiot|moron|big|tad|fool|dummy|user)\w+"
+    r"|the (?:only|lead|sole|main|solo|owner|maintainer|author)\b|new to\b"
+    r"|not an? (?:\w+ )?(?:expert|developer|programmer|engineer|coder|designer|native|dev)"
+    r"|colou?r ?blind|dyslexic|deaf|blind)"
+    rf"|{_OPENS}(?:i work (?:as|for|at)|my name is|my background is|my (?:native|first) language"
+    r"|my (?:time ?zone|pronouns)|ive been (?:an? \w+ (?:for|since)|doing|writing|coding"
+    r"|programming)|i have \d+ years|i speak)\b"
+)
+_OTHER: Final = (
+    r"^(?:\W|bitte |und |also |por favor |y |et |e )*(?:merke? dir|denke? (?:bitte )?d?a?ran"
+    r"|vergiss nicht|recuerda(?: que)?|acuerdate|ten en cuenta|no olvides|souviens-toi"
+    r"|rappelle-toi|retiens(?: que)?|noublie pas|garde en tete|lembre-se|lembra(?: que)?"
+    r"|nao esqueca|ricorda(?:ti)?(?: che)?|tieni presente|onthoud|zapamietaj|запомни|не забудь)\b"
+    r"|\b(?:ab jetzt|ab sofort|von nun an|in zukunft|zukunftig|kunftig|beim nachsten mal"
+    r"|nachstes mal|de ahora en adelante|a partir de ahora|la proxima vez|desormais|dorenavant"
+    r"|a partir de maintenant|a lavenir|la prochaine fois|a partir de agora|daqui em diante"
+    r"|da proxima vez|dora in poi|da ora in poi|la prossima volta|vanaf nu|volgende keer|od teraz"
+    r"|впредь|с этого момента|отныне|в следующий раз)\b"
+    r"|^bitte\b.* (?:immer|nie|niemals) "
+    r"|(?:请)?(?:记住|切记)|从现在(?:起|开始)|以后(?:请|都|要|不要|别)|今后|下次(?:请|要|不要|别)"
+    r"|覚えて(?:おいて|ください)|今後は|これからは|次回から|忘れないで|기억해|앞으로는|다음부터"
+)
+
+FORMS: Final[tuple[tuple[Form, re.Pattern[str]], ...]] = (
+    ("remember", re.compile(_REMEMBER)),
+    ("from-now-on", re.compile(_FROM_NOW_ON)),
+    ("next-time", re.compile(_NEXT_TIME)),
+    ("always-here", re.compile(_ALWAYS_HERE)),
+    ("always", re.compile(_ALWAYS)),
+    ("standing-rule", re.compile(_STANDING_RULE)),
+    ("no-longer", re.compile(_NO_LONGER)),
+    ("who-i-am", re.compile(_WHO_I_AM)),
+    ("other-language", re.compile(_OTHER)),
+)
+# A sentence that only announces what the next ones say: "two things to remember."
+ANNOUNCES: Final = re.compile(
+    rf"^{LEAD}(?:(?:a few|some|two|three|\d|one|(?:a )?couple of) )?(?:things?|rules?|notes?)? ?"
+    r"(?:to remember|remember(?: this| the following)?|keep (?:this |these )?in mind|save this"
+    r"|(?:for )?from now on|add to memory|note for later)\W*$"
+)
+
+
+def form_of(sentence: str) -> Form | None:
+    """The form of a sentence in `matchable` text, if it has one."""
+    return next((form for form, pattern in FORMS if pattern.search(sentence)), None)

@@ -1,0 +1,214 @@
+"""What a person said for keeps in one message, sentence by sentence, without a model.
+
+Rules
+- Only the person's own prose counts (`text/prose`), masked before anything looks at it, and harder
+  than for a model (`credentials`).
+- Only an explicit form counts (`explicit_forms`): "remember", "from now on", "I'm a ...". It is
+  `sure` in a message short enough to have been typed, and only `likely` in a longer one, which
+  was mostly pasted. Only what is sure is saved.
+- The sentence is the memory, as it was said: relative dates become ISO dates, nothing else is
+  changed or added. A sentence that leans on the one before it ("do that always") brings it along;
+  a reason that follows in its own sentence becomes **Why:**.
+- The title is the start of the sentence, cut at a word, never with words left out.
+- "Don't remember this" silences the whole message; "scratch that" takes back the sentence before.
+"""
+
+# ruff: noqa: RUF001 - quotation marks and wide punctuation are what some patterns are about
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Final, Literal
+
+import msgspec
+
+from memoryd.extraction.rules.credentials import without_credentials
+from memoryd.extraction.rules.durable import forbids_memory, is_question, is_ruled_out, takes_back
+from memoryd.extraction.rules.explicit_forms import ANNOUNCES, LEAD, Form, form_of
+from memoryd.text.dates import with_absolute_dates
+from memoryd.text.masking.mask import mask
+from memoryd.text.prose import Sentence, matchable, own_words, sentences
+from memoryd.text.shorten import cut_at_word, one_line
+
+MemoryType = Literal["user", "feedback", "project", "reference"]
+Certainty = Literal["sure", "likely"]
+
+# Nobody types more; what is longer was mostly pasted.
+MESSAGE_CHARACTERS: Final = 1500
+READ_CHARACTERS: Final = 20_000
+STATEMENTS_MAX: Final = 5
+TITLE_CHARACTERS: Final = 60
+DESCRIPTION_CHARACTERS: Final = 150
+
+_LEANS_BACK = re.compile(
+    rf"^{LEAD}(?:always |never |from now on,? |next time,? |remember (?:that|this)?,? ?)*"
+    r"(?:do(?:nt)? )?(?:it|that|this|those|these|them|so|like (?:that|this)|the same)\b"
+)
+_GIVES_REASON = re.compile(
+    r"^(?:and )?(?:because|since|otherwise|so |so that|that way|thats why|the reason|reason|its |it"
+    r" "
+    r"|theres|there is|that |this |they |last (?:time|week|month|quarter|year)|weil|sonst|denn|die "
+    r"|porque|parce que|car )"
+)
+_CORRECTS = re.compile(
+    r"\b(?:scratch (?:that|what)|changed (?:my|our) minds?|forget what i (?:said|told)|no longer"
+    r"|any ?more|instead of what i|i was wrong about|correction|nicht mehr|doch nicht|ya no)\b"
+    r"|^actually,? (?!can|could|should)|不再"
+)
+_MASK = re.compile(r"\[secret: [^\]]*\]")
+_PLACE = re.compile(
+    r"https?://|\b(?:[\w-]+\.)+(?:com|org|net|io|dev|internal|example|local|cloud|app)\b"
+    r"|\b(?:jira|linear|notion|slack|grafana|confluence|airtable|datadog|sentry|figma|wiki"
+    r"|dashboard|runbook|sharepoint|trello|asana|github|gitlab|discord|bucket|drive|board|channel)"
+    r"\b.*\b(?:in|at|on|under|is|are|lives?|filed|tracked|kept|look|there)\b"
+    r"|\b(?:is|are|in|on|under) (?:the |our |an? )?(?:\w+ ){0,2}(?:jira|linear|notion|slack|grafana"
+    r"|confluence|airtable|datadog|sentry|figma|wiki|runbook|sharepoint|trello|asana)\b"
+    r"|\b(?:lives?|filed|tracked|documented|kept|stored|hosted|found|logged) (?:in|at|on|under)\b"
+)
+_ABOUT_ME = re.compile(
+    r"\b(?:im|i am) (?:an?|the|in|from|new|not|based|colou?r)\b|\bmy (?:name|background|time ?zone"
+    r"|pronouns|native|first|role|job)\b|\bi (?:work|live|speak|come) (?:as|in|at|for|from|\w+$)"
+    r"|\bive been\b|\bi have \d+ years\b|\bich bin (?:ein|neu)|\bsoy\b|\bje suis\b|我是|私は"
+)
+_ORDERS = re.compile(
+    r"\b(?:you|your|always|never|dont|do not|please|must|should|ask me|tell me|show me|let me"
+    r"|without asking|immer|nie|niemals|bitte|siempre|nunca|toujours|jamais|sempre|mai)\b"
+    rf"|^{LEAD}(?:from now on,? |next time,? |remember(?: that| to)?:?,? |to )*"
+    r"(?:use|run|write|keep"
+    r"|put|make|check|test|commit|push|answer|reply|explain|prefer|stick|avoid|stop|start|no \w+"
+    r"|only|read|look|ask|add|call|name|format|leave|skip|do)\b|不要|请|してください|しないで"
+)
+_MEMORY_LEAD = re.compile(
+    r"^(?:(?:please|pls|plz|hey|ok|okay|also|and|so|btw|fyi|oh|note|one thing|two things|can you"
+    r"|could you|for later|for future ref(?:erence)?)[,:]?\s+)*"
+    r"(?:(?:always )?remember(?: that| this| to)?|keep (?:this |that )?in mind(?: that)?"
+    r"|bear in mind(?: that)?|(?:make a |take )?note(?: that| to self| for later)?"
+    r"|don['’]?t forget(?: that| to)?|never forget(?: that)?|memori[sz]e(?: that| this)?"
+    r"|for future ref(?:erence)?|save this|add to (?:your )?memory)\b[,:]?\s*",
+    re.IGNORECASE,
+)
+
+
+class Statement(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing said for keeps. `corrects` is true if it takes back something said earlier."""
+
+    type: MemoryType
+    name: str
+    description: str
+    text: str
+    reason: str = ""
+    corrects: bool = False
+    certainty: Certainty = "sure"
+
+    @property
+    def body(self) -> str:
+        return f"{self.text}\n\n**Why:** {self.reason}\n" if self.reason else f"{self.text}\n"
+
+
+def statements_in(message: str, *, said_at: datetime) -> list[Statement]:
+    """What one message of a person states, in its order; dates count from `said_at`."""
+    own = own_words(without_credentials(mask(message[:READ_CHARACTERS])))
+    if forbids_memory(matchable(own)):
+        return []
+    typed = len(message) <= MESSAGE_CHARACTERS
+    found: list[Statement] = []
+    for statement in _found(sentences(own), said_at, typed=typed):
+        if statement is None:
+            del found[-1:]
+        else:
+            found.append(statement)
+    return found[:STATEMENTS_MAX]
+
+
+def _found(
+    said: Sequence[Sentence], said_at: datetime, *, typed: bool
+) -> Iterator[Statement | None]:
+    """Statements in order; None takes the last one back."""
+    announced = False
+    for number, sentence in enumerate(said):
+        words = sentence.plain
+        if takes_back(words):
+            announced = False
+            yield None
+            continue
+        if ANNOUNCES.search(words):
+            announced = True
+            continue
+        form = form_of(words) or ("announced" if announced else None)
+        if form is None:
+            continue
+        asked_for = form in {"remember", "announced", "other-language"}
+        if is_ruled_out(words, asked_for=asked_for) or not _says_enough(sentence):
+            announced = announced and not is_question(words)
+            continue
+        yield _statement(said, number, form, said_at, typed=typed)
+
+
+def _says_enough(sentence: Sentence) -> bool:
+    """More than an empty "always like that", and more than a secret without a place to use it."""
+    if _MASK.search(sentence.text) and not _PLACE.search(sentence.plain):
+        return False
+    left = _MASK.sub(" ", _MEMORY_LEAD.sub("", sentence.text))
+    return len(re.findall(r"\w+", left)) >= (4 if sentence.plain.isascii() else 1)
+
+
+def _statement(
+    said: Sequence[Sentence],
+    number: int,
+    form: Form | Literal["announced"],
+    said_at: datetime,
+    *,
+    typed: bool,
+) -> Statement:
+    sentence = said[number]
+    before = said[number - 1].text if number else ""
+    after = said[number + 1] if number + 1 < len(said) else None
+    text = with_absolute_dates(sentence.text, said_at)
+    if before and _LEANS_BACK.match(sentence.plain) and not is_question(said[number - 1].plain):
+        text = f"{_ended(with_absolute_dates(before, said_at))} {text}"
+    reason = ""
+    if after is not None and _is_reason(after):
+        reason = with_absolute_dates(after.text, said_at)
+    return Statement(
+        type=_type(form, matchable(_MEMORY_LEAD.sub("", sentence.text)) or sentence.plain),
+        name=_title(text),
+        description=cut_at_word(one_line(f"{_ended(text)} {reason}"), DESCRIPTION_CHARACTERS),
+        text=text,
+        reason=reason,
+        corrects=bool(_CORRECTS.search(sentence.plain)),
+        certainty="sure" if typed else "likely",
+    )
+
+
+def _is_reason(sentence: Sentence) -> bool:
+    words = sentence.plain
+    return bool(
+        _GIVES_REASON.match(words)
+        and not sentence.opens_topic
+        and not is_question(words)
+        and form_of(words) is None
+    )
+
+
+def _type(form: Form | Literal["announced"], words: str) -> MemoryType:
+    if form == "who-i-am":
+        return "user"
+    if form in {"from-now-on", "next-time", "always-here", "always", "standing-rule"}:
+        return "reference" if _PLACE.search(words) and "look" in words else "feedback"
+    if _ABOUT_ME.search(words):
+        return "user"
+    if _PLACE.search(words):
+        return "reference"
+    if form == "no-longer":
+        return "feedback" if re.search(r"\byou\b", words) else "project"
+    return "feedback" if _ORDERS.search(words) else "project"
+
+
+def _title(text: str) -> str:
+    """The sentence from its start, without the words that only ask for memory."""
+    bare = _MEMORY_LEAD.sub("", text).strip() or text
+    return cut_at_word(one_line(bare[:1].upper() + bare[1:]), TITLE_CHARACTERS).rstrip(".")
+
+
+def _ended(text: str) -> str:
+    return text if text[-1:] in ".!?…:。！？" else f"{text}."

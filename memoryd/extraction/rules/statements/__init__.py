@@ -1,1 +1,0 @@
-"""Which sentences a person meant to be kept: rules and phrase tables."""
