@@ -60,13 +60,15 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marks come from where a test lies and what it imports; none is set by hand.
 
-    Scenarios start many processes, on a machine that may be busy: they get more time.
+    Scenarios start many processes, on a machine that may be busy: they get more time, unless
+    --timeout says how much.
     """
     patience = pytest.mark.timeout(SOAK_SECONDS if config.getoption("--soak") else SCENARIO_SECONDS)
-    wants_marks = bool(config.getoption("-m"))
+    wants_marks, has_patience = bool(config.getoption("-m")), not config.getoption("--timeout")
     for item in items:
         if SCENARIOS in item.path.parents:
-            item.add_marker(patience)
+            if has_patience:
+                item.add_marker(patience)
         elif wants_marks and is_about_rules(item.path):
             item.add_marker("rules")
 

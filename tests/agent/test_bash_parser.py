@@ -3,11 +3,12 @@
 import subprocess
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.agent.rules.access import Denied
 from memoryd.agent.rules.bash_parser import RULES, BashCommand, parse_command, words_of
+from tests.support.examples import examples
 
 SNIPPETS = [
     *"ab -'\"\\$`;|&<>()*?[]{}~#!=é;\n", " a", "'a b'", '"a b"', "'\"'", '"\'"', "\\ ", '"\\\\"',
@@ -15,7 +16,7 @@ SNIPPETS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(st.sampled_from(SNIPPETS), min_size=1, max_size=6))
 def test_words_are_split_as_a_shell_splits_them(snippets: list[str]) -> None:
     line = "".join(snippets)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.agent.loop import AgentJob, Toolbox, run
@@ -24,6 +24,7 @@ from memoryd.memories.records import MemoryDirectory, Stored
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.landlock import landlock_abi
+from tests.support.examples import examples
 from tests.support.sandbox import (
     ATTACKS,
     CANARY,
@@ -113,7 +114,7 @@ async def test_no_path_lets_a_write_escape(box: Sandbox) -> None:
     assert not any(name.startswith(("team", "logs")) for name in made)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.text(st.sampled_from("./\\~ab\0\n-_M.mdé\u200b{}*$ "), max_size=24))
 def test_no_name_escapes(name: str) -> None:
     """The resulting path is inside the folder, however it is resolved afterwards."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.dreams.rules.plan import (
@@ -23,6 +23,7 @@ from memoryd.dreams.rules.review import believed, diffs, in_safe_order, loss
 from memoryd.dreams.rules.similarity import ComparedMemory, are_same
 from memoryd.memories.rules import index, topics
 from memoryd.memories.rules.topics import Topic, TopicType
+from tests.support.examples import examples
 
 MONDAY = datetime(2026, 3, 2, 12, tzinfo=UTC).timestamp()
 DAY = 86_400.0
@@ -257,13 +258,13 @@ def after(memories: list[BelievedMemory]) -> list[BelievedMemory]:
     return [one for one in merged if one.file in alive]
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(memories_of((*TIMELESS, "tomorrow", "friday")))
 def test_a_second_dream_right_after_changes_nothing(memories: list[BelievedMemory]) -> None:
     assert plan(after(memories)) == []
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(memories_of(TIMELESS))
 def test_a_dream_by_rules_loses_nothing(memories: list[BelievedMemory]) -> None:
     before = {one.file: one.text for one in memories}

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import msgspec
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -20,6 +19,7 @@ from memoryd.extraction.rules.batching import (
     must_be_parked,
 )
 from memoryd.transcripts.rules.turns import WaitingTurn
+from tests.support.examples import examples
 
 NOW = 1_000_000.0
 STATE = QueueState(NOW, began=NOW)
@@ -259,5 +259,5 @@ class QueueMachine(RuleBasedStateMachine):
         assert due_count(self.waiting(), self.limits) == 0
 
 
-QueueMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40)
+QueueMachine.TestCase.settings = examples(60, stateful_step_count=40)
 test_the_queue_loses_nothing_repeats_nothing_and_empties = QueueMachine.TestCase

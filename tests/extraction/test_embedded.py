@@ -5,7 +5,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from memoryd.base import paths
@@ -19,6 +19,7 @@ from memoryd.memories.version_table import VersionTable
 from memoryd.system.database import Database
 from memoryd.transcripts.rules.assembler import living_history, read_entries
 from memoryd.transcripts.rules.turns import Turn
+from tests.support.examples import examples
 from tests.support.running import environment
 from tests.support.session_script import SessionScript
 
@@ -207,7 +208,7 @@ SENTENCES = (
 )
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(20, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=5), st.integers(0, 5))
 @example([TABS, NO_TABS, TABS], 2)
 @example([TABS, MORE_TABS, NO_TABS], 3)

@@ -7,12 +7,13 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.base.errors import InvalidInput
 from memoryd.base.paths import places, project_memory
 from memoryd.memories.rules.project_root import project_root
+from tests.support.examples import examples
 
 
 class Disk:
@@ -420,7 +421,7 @@ def grow(base: Path, steps: list[Step], seeds: Path) -> list[Path]:
     return made
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(steps=STEPS)
 def test_any_nesting_of_genuine_repositories_is_read_as_git_reads_it(
     steps: list[Step], seeds: Path

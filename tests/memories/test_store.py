@@ -12,7 +12,7 @@ from stat import S_ISDIR
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.base import config
@@ -30,6 +30,7 @@ from memoryd.memories.version_table import VersionTable
 from memoryd.system import folder as files
 from memoryd.system.database import Database
 from memoryd.system.notices import Notices
+from tests.support.examples import examples
 from tests.support.times import NOW
 
 
@@ -321,7 +322,7 @@ def test_ten_thousand_memories_are_scanned(store: Store, directory: MemoryDirect
     assert len(store.scan(directory)) == 10_000
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=6))
 def test_the_index_is_correct_after_any_saves(
     tmp_path_factory: pytest.TempPathFactory, names: list[str]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
@@ -22,6 +22,7 @@ from memoryd.sessions.rules.instructions import (
     is_inside,
     load,
 )
+from tests.support.examples import examples
 
 
 class Spy(InstructionDisk):
@@ -507,7 +508,7 @@ def hostile() -> Iterator[World]:
 
 
 @given(texts=st.lists(st.lists(PIECES, max_size=8).map("".join), min_size=4, max_size=4))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @pytest.mark.timeout(60)
 def test_no_text_makes_the_loader_fail_or_open_anything_outside(
     hostile: World, texts: list[str]

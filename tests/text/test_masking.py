@@ -8,11 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.text.masking.by_shape import SHAPES
 from memoryd.text.masking.mask import FoundSecret, find_secrets, mask
+from tests.support.examples import examples
 from tests.support.secret_samples import KINDS, Draw, Sample, clean_texts, draws
 
 TRANSCRIPTS = sorted((Path(__file__).parents[1] / "data/claude-code").rglob("*.jsonl"))
@@ -248,7 +249,7 @@ FRAGMENTS = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.text(max_size=60), SECRETS, st.text(max_size=60), EDGES, EDGES)
 def test_a_secret_in_random_text_is_hidden_and_stays_so(
     before: str, sample: Sample, after: str, left: str, right: str
@@ -260,7 +261,7 @@ def test_a_secret_in_random_text_is_hidden_and_stays_so(
     assert mask(masked) == masked
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(FRAGMENTS, max_size=20).map("".join))
 def test_masking_any_text_comes_to_an_end_without_findings(text: str) -> None:
     masked = mask(text)
