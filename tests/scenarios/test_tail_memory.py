@@ -6,6 +6,7 @@ from pathlib import Path
 
 import anyio
 
+from tests.scenarios.test_tail_files import begin_empty, grow
 from tests.support.running import ROOT
 from tests.support.tail_fixtures import (
     database,
@@ -13,7 +14,6 @@ from tests.support.tail_fixtures import (
     session,
     write,
 )
-from tests.transcripts.test_tail_files import begin_empty, grow
 
 LONG_LINE = """
 import resource, sys
