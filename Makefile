@@ -37,8 +37,11 @@ test-client: setup  ## memoryd inside the real Claude Code (needs its command: C
 unit: setup  ## all tests, the crash loops thinned
 	$(PYTEST)
 
-quick: setup  ## all tests but those with real processes, with fewer examples; under a minute
-	HYPOTHESIS_PROFILE=quick $(PYTEST) --ignore=tests/scenarios
+# Large inputs, retries that wait, and long simulations are left to `make test`.
+LONG := giant or thousand or megabyte or hostile_text or thirty_days or every_byte or endless or a_fault or race
+
+quick: setup  ## all tests but those with real processes, large inputs or waits, with fewer examples
+	HYPOTHESIS_PROFILE=quick $(PYTEST) --ignore=tests/scenarios -k 'not ($(LONG))'
 
 rules: setup  ## only the tests of pure code, in seconds
 	HYPOTHESIS_PROFILE=quick $(PYTEST) --ignore=tests/scenarios -m rules
