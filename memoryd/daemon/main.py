@@ -45,6 +45,7 @@ from memoryd.extraction.backfill import TurnsImported
 from memoryd.llm.connect import model_server
 from memoryd.llm.spending_table import SpendingTable
 from memoryd.memories.changes import event_of
+from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.records import DirectoryFound, MemoryChanged
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.services import Services
@@ -174,6 +175,7 @@ def open_services(environment: Environment, stack: ExitStack) -> Services:
         versions=versions,
         scopes=Scopes(places, environment.env, database, notices),
         store=Store(versions, now=time.time, skip_index=settings.index.skip, notices=notices),
+        inbox=InboxTable(database),
         notices=notices,
         background=Background(),
     )

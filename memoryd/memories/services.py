@@ -7,6 +7,7 @@ import msgspec
 
 from memoryd.base.config import Settings
 from memoryd.base.paths import Places
+from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
@@ -23,6 +24,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     versions: VersionTable
     scopes: Scopes
     store: Store
+    inbox: InboxTable
     notices: Notices
     background: Background
     now: Callable[[], float] = time.time

@@ -150,6 +150,16 @@ MIGRATIONS: Final[tuple[str, ...]] = (
     drop index versions_by_file;
     create unique index versions_by_number on versions (folder, file, number);
     """,
+    # 12: the inbox.
+    """
+    create table candidates (
+        id integer primary key,
+        folder text not null, key text not null,
+        state text not null, at real not null,
+        packed blob,            -- the candidate, while it waits
+        unique (folder, key)
+    );
+    """,
 )
 LATEST_VERSION: Final = BASE_VERSION + len(MIGRATIONS)
 

@@ -22,6 +22,7 @@ from memoryd.dreams.rules.similarity import Similarity
 from memoryd.dreams.schedule import RealTime
 from memoryd.dreams.steps import DreamModel
 from memoryd.dreams.target import DreamScope
+from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.services import Services
 from memoryd.memories.store import Store
@@ -89,6 +90,7 @@ class DreamProject:
             versions=self.versions,
             scopes=self.scopes,
             store=self.store,
+            inbox=InboxTable(self.database),
             notices=self.notices,
             background=background,
             now=lambda: self.now,
