@@ -65,7 +65,7 @@ class Dispatcher:
         self._handlers = handlers
         self._stop = stop
 
-    async def answer(  # noqa: C901, PLR0912 - one case for each method, nothing else
+    async def answer(  # noqa: C901, PLR0912, PLR0915 - one case for each method, nothing else
         self, params: protocol.Params
     ) -> object:
         areas, handlers = self._areas, self._handlers
@@ -100,6 +100,20 @@ class Dispatcher:
                 return await in_thread(handlers.memories.history, params)
             case protocol.MemoryRestoreParams():
                 return await handlers.memories.restore(params)
+            case protocol.InboxListParams():
+                return await in_thread(areas.extraction.inbox.waiting, params.cwd)
+            case protocol.InboxAcceptParams():
+                inbox = areas.extraction.inbox
+                return {"kept": await in_thread(inbox.accept, params.ids, by=params.by)}
+            case protocol.InboxEditParams():
+                inbox = areas.extraction.inbox
+                kept = await in_thread(
+                    inbox.edit, params.ids[0], params.text, type_=params.type, by=params.by
+                )
+                return {"kept": [kept]}
+            case protocol.InboxRejectParams():
+                inbox = areas.extraction.inbox
+                return {"rejected": await in_thread(inbox.reject, params.ids, by=params.by)}
             case RecallQuery():
                 return await areas.recall.answer(params)
             case protocol.HookParams():

@@ -22,6 +22,8 @@ OwnPath = Annotated[
 
 ProviderName = Literal["auto", "anthropic", "embedded"]
 ProjectMode = Literal["topics", "log"]
+ExtractionMode = Literal["auto", "review", "off"]
+Reviewer = Literal["person", "agent"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 
@@ -30,8 +32,13 @@ class SettingsSection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExtractionSettings(SettingsSection, frozen=True, kw_only=True):
+    mode: ExtractionMode = "auto"
     every_turns: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
     parallel: Annotated[int, msgspec.Meta(ge=1, le=32)] = 2
+
+
+class InboxSettings(SettingsSection, frozen=True, kw_only=True):
+    reviewer: Reviewer = "person"
 
 
 class ModelSettings(SettingsSection, frozen=True, kw_only=True):
@@ -98,6 +105,7 @@ class TranscriptSettings(SettingsSection, frozen=True, kw_only=True):
 
 class ProjectSettings(SettingsSection, frozen=True, kw_only=True):
     mode: ProjectMode = "topics"
+    extraction: ExtractionMode | None = None
 
 
 class Secret:
@@ -151,6 +159,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a user can set; each section has its name in config.toml."""
 
     extraction: ExtractionSettings = ExtractionSettings()
+    inbox: InboxSettings = InboxSettings()
     model: ModelSettings = ModelSettings()
     budget: Budget = Budget()
     recall: RecallSettings = RecallSettings()
@@ -170,3 +179,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def mode_of(self, root: str) -> ProjectMode:
         return self.projects.get(root, ProjectSettings()).mode
+
+    def extraction_mode_of(self, root: str) -> ExtractionMode:
+        return self.projects.get(root, ProjectSettings()).extraction or self.extraction.mode

@@ -5,6 +5,7 @@ import msgspec
 from memoryd.extraction.attribution import Attribution
 from memoryd.extraction.backfill import Backfill
 from memoryd.extraction.embedded import EmbeddedExtractor
+from memoryd.extraction.inbox import Inbox
 from memoryd.extraction.model import ModelExtractor
 from memoryd.extraction.rules.batching import Limits
 from memoryd.extraction.task import Extractor
@@ -18,18 +19,27 @@ from memoryd.transcripts.build import TranscriptParts
 class ExtractionParts(msgspec.Struct, frozen=True):
     worker: ExtractionWorker
     backfill: Backfill
+    inbox: Inbox
 
 
 def build(
     services: Services, transcripts: TranscriptParts, models: ModelServer | None
 ) -> ExtractionParts:
+    inbox = Inbox(
+        services.inbox,
+        services.scopes,
+        services.store,
+        reviewer=services.settings.inbox.reviewer,
+        now=services.now,
+    )
     wanted, model = services.settings.extraction, services.settings.model.extraction
     worker = ExtractionWorker(
         transcripts.turns,
         services.scopes,
         Attribution(services.store, services.versions),
-        _extractor(services, models),
+        _extractor(services, inbox, models),
         Limits(wanted.every_turns, wanted.parallel),
+        mode_of=services.settings.extraction_mode_of,
         notices=services.notices,
         now=services.now,
     )
@@ -44,13 +54,18 @@ def build(
         notices=services.notices,
         now=services.now,
     )
-    return ExtractionParts(worker, backfill)
+    return ExtractionParts(worker, backfill, inbox)
 
 
-def _extractor(services: Services, models: ModelServer | None) -> Extractor:
+def _extractor(services: Services, inbox: Inbox, models: ModelServer | None) -> Extractor:
     places, settings = services.places, services.settings
     if models is None:
-        return EmbeddedExtractor(services.store, settings.mode_of)
+        return EmbeddedExtractor(
+            services.store,
+            inbox,
+            settings.mode_of,
+            extraction_mode_of=settings.extraction_mode_of,
+        )
     return ModelExtractor(
         models.patient,
         settings.model.extraction,

@@ -9,10 +9,11 @@ Rules
   supersedes the old one, unless the memory is newer: an import or a retry may bring back what was
   since withdrawn. What an agent concluded never changes or supersedes what a person said; it is
   saved beside it.
-- In log mode all statements of a task go into today's log, and no memory is touched.
+- What only may be worth keeping waits in the inbox, until it is said again in another session or
+  somebody takes it. In review mode everything waits.
+- In log mode all sure statements of a task go into today's log, and no memory is touched.
 """
 
-import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -21,19 +22,23 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 import msgspec
 
-from memoryd.base.config import ProjectMode
+from memoryd.base.config import ExtractionMode, ProjectMode
 from memoryd.base.errors import MemorydError
 from memoryd.base.timestamps import iso_time
+from memoryd.extraction.inbox import Inbox
 from memoryd.extraction.log_mode import add_to_log, without_logged_turns
 from memoryd.extraction.rules.messages import SPOKEN_SOURCES, said_at
-from memoryd.extraction.rules.restatement import Relation, relation_of
+from memoryd.extraction.rules.restatement import HOW_TO_APPLY, Relation, core_of, relation_of
 from memoryd.extraction.task import ExtractionOutcome, ExtractionTask
+from memoryd.memories.inbox_table import Candidate, WaitReason
 from memoryd.memories.records import MemoryDirectory, Stored
 from memoryd.memories.rules import headers
 from memoryd.memories.rules.daily_log import LogEntry
 from memoryd.memories.rules.topics import Topic, Trust
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import Cause
+from memoryd.text.masking.mask import presentable
+from memoryd.text.shorten import cut_middle
 from memoryd.transcripts.rules.turns import Turn
 
 if TYPE_CHECKING:
@@ -41,13 +46,11 @@ if TYPE_CHECKING:
 
 # A longer memory is about more than one thing, so no statement can restate it.
 COMPARED_CHARS = 600
-
-_HOW = "**How to apply:**"
-_STAMP = re.compile(r"Said on \d{4}-\d\d-\d\d at \d\d:\d\d:\d\d:")
+AROUND_CHARACTERS = 600
 
 
 class SourcedStatement(msgspec.Struct, frozen=True):
-    """A statement, and when, in which session and by whom it was made.
+    """A statement, and when, in which session, in which message and by whom it was made.
 
     `core` is what it says without the standing words on how to apply it, on one line.
     """
@@ -56,6 +59,11 @@ class SourcedStatement(msgspec.Struct, frozen=True):
     at: datetime
     session_id: str
     trust: Trust = "user-said"
+    message: str = ""
+
+    @property
+    def is_sure(self) -> bool:
+        return self.statement.certainty == "sure"
 
     @property
     def core(self) -> str:
@@ -81,7 +89,7 @@ class KnownMemory(msgspec.Struct, frozen=True):
 
 
 def statements_from(turns: Sequence[Turn]) -> Iterator[SourcedStatement]:
-    """What the person stated beyond doubt in turns of one session."""
+    """What the person stated, or may have stated, in turns of one session."""
     from memoryd.extraction.rules.statements import statements_in  # noqa: PLC0415 - its patterns take a while
 
     for turn in turns:
@@ -89,18 +97,13 @@ def statements_from(turns: Sequence[Turn]) -> Iterator[SourcedStatement]:
             if part.kind == "prompt" and part.source in SPOKEN_SOURCES:
                 at = said_at(part) or datetime.now(UTC).astimezone()
                 for one in statements_in(part.text, said_at=at):
-                    if one.certainty == "sure":
-                        yield SourcedStatement(one, at, turn.session_id)
+                    yield SourcedStatement(one, at, turn.session_id, message=part.text)
 
 
 def log_entry_of(sourced: SourcedStatement) -> LogEntry:
     """The statement as a line of the log."""
     text = " ".join(sourced.statement.body.replace("**Why:**", "Why:").split())
     return LogEntry(sourced.at, sourced.statement.type, sourced.trust, text, sourced.session_id)
-
-
-def core_of(body: str) -> str:
-    return " ".join(_STAMP.sub("", body.partition(_HOW)[0].replace("**Why:**", "")).split())
 
 
 class StatementSaver:
@@ -131,6 +134,13 @@ class StatementSaver:
             is_newer = old.topic.created > sourced.created
             return None if is_newer else self._create(sourced, supersedes=old)
         return self._add(sourced, old) if relation == "adds" else None
+
+    def relation_to_known(self, sourced: SourcedStatement) -> tuple[Relation, str]:
+        """How it relates to what is saved, and the file that it is about."""
+        if any(self._is_in(memory, sourced) for memory in self._known):
+            return "same", ""
+        relation, old = self._nearest(sourced)
+        return relation, old.stored.file if old else ""
 
     def _is_in(self, memory: KnownMemory, sourced: SourcedStatement) -> bool:
         if sourced.core not in memory.core:
@@ -211,25 +221,48 @@ def _with_origin(memory: KnownMemory, sourced: SourcedStatement) -> str:
 
 def with_addition(text: str, sentence: str) -> str:
     """The memory with one more paragraph, above how to apply it if that is there."""
-    head, how, rest = text.rstrip("\n").partition(f"\n{_HOW}")
-    return f"{head.rstrip()}\n\n{sentence}\n" + (f"\n{_HOW}{rest}\n" if how else "")
+    head, how, rest = text.rstrip("\n").partition(f"\n{HOW_TO_APPLY}")
+    return f"{head.rstrip()}\n\n{sentence}\n" + (f"\n{HOW_TO_APPLY}{rest}\n" if how else "")
+
+
+def candidate_of(sourced: SourcedStatement, project: str, reason: WaitReason) -> Candidate:
+    """The statement as it waits in the inbox."""
+    statement = sourced.statement
+    return Candidate(
+        project=project,
+        type=statement.type,
+        name=presentable(statement.name),
+        description=presentable(statement.description),
+        body=presentable(statement.body),
+        created=sourced.created,
+        session_id=sourced.session_id,
+        trust=sourced.trust,
+        around=cut_middle(presentable(sourced.message), AROUND_CHARACTERS),
+        reason=reason,
+    )
 
 
 class EmbeddedExtractor:
-    """`mode_of` says by its root whether a project keeps topics or a log."""
+    """Both modes are asked by the project's root."""
 
     def __init__(
         self,
         store: Store,
+        inbox: Inbox,
         mode_of: Callable[[str], ProjectMode] = lambda _: "topics",
+        *,
+        extraction_mode_of: Callable[[str], ExtractionMode] = lambda _: "auto",
         now: Callable[[], float] = time.time,
     ) -> None:
         self._store = store
+        self._inbox = inbox
         self._mode_of = mode_of
+        self._extraction_mode_of = extraction_mode_of
         self._now = now
 
     async def extract(self, task: ExtractionTask) -> ExtractionOutcome:
-        is_log = self._mode_of(task.project.root) == "log"
+        root = task.project.root
+        is_log = self._mode_of(root) == "log" and self._extraction_mode_of(root) == "auto"
         work = self._extract_to_log if is_log else self._extract
         files = await anyio.to_thread.run_sync(work, task)
         return ExtractionOutcome("done", "done", files=files)
@@ -238,11 +271,38 @@ class EmbeddedExtractor:
         found = list(statements_from(task.turns))
         if not found:
             return ()
+        if self._extraction_mode_of(task.project.root) == "review":
+            for one in found:
+                self._offer(task, one, "review" if one.is_sure else _why_it_waits(one))
+            return ()
         saver = StatementSaver(self._store, task.project.memory, again=task.is_repeated)
-        saved = [stored for one in found if (stored := saver.save(one))]
+        saved = [stored for one in found if (stored := self._save_or_offer(task, saver, one))]
         return tuple(dict.fromkeys(stored.file for stored in saved))
+
+    def _save_or_offer(
+        self, task: ExtractionTask, saver: StatementSaver, one: SourcedStatement
+    ) -> Stored | None:
+        project, reason = task.project, _why_it_waits(one)
+        candidate = candidate_of(one, project.root, reason)
+        if one.is_sure or self._inbox.was_said_before(project, candidate):
+            stored = saver.save(one)
+            self._inbox.was_saved(project, candidate)
+            return stored
+        relation, file = saver.relation_to_known(one)
+        if relation == "reverses":
+            candidate = msgspec.structs.replace(candidate, reason="contradicts", contradicts=file)
+        if relation != "same":
+            self._inbox.offer(project, candidate)
+        return None
+
+    def _offer(self, task: ExtractionTask, one: SourcedStatement, reason: WaitReason) -> None:
+        self._inbox.offer(task.project, candidate_of(one, task.project.root, reason))
 
     def _extract_to_log(self, task: ExtractionTask) -> tuple[str, ...]:
         task = without_logged_turns(task)
-        entries = [log_entry_of(one) for one in statements_from(task.turns)]
+        entries = [log_entry_of(one) for one in statements_from(task.turns) if one.is_sure]
         return add_to_log(task, entries, self._now())
+
+
+def _why_it_waits(one: SourcedStatement) -> WaitReason:
+    return "long-message" if one.statement.certainty == "likely" else "may-last"

@@ -16,6 +16,7 @@ import msgspec
 import structlog
 from anyio.abc import TaskGroup
 
+from memoryd.base.config import ExtractionMode
 from memoryd.base.errors import MemorydError, StorageError
 from memoryd.base.events import ExtractionFinished
 from memoryd.extraction.attribution import Attribution, memory_folders
@@ -57,6 +58,7 @@ class ExtractionWorker:
         extractor: Extractor,
         limits: Limits,
         *,
+        mode_of: Callable[[str], ExtractionMode] = lambda _: "auto",
         notices: Notices,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -65,6 +67,7 @@ class ExtractionWorker:
         self._attribution = attribution
         self._extractor = extractor
         self._limits = limits
+        self._mode_of = mode_of
         self._notices = notices
         self._now = now
         self._began = now()
@@ -207,6 +210,8 @@ class ExtractionWorker:
     def _skip_reason(self, project: Project, turn: Turn) -> str:
         if not project.switch.enabled:
             return f"memory off: {project.switch.reason}"
+        if self._mode_of(project.root) == "off":
+            return "extraction off"
         reason = skip_reason(turn, memory_folders(project))
         if reason == "agent-wrote-memory":
             self._attribution.attribute(project, turn)

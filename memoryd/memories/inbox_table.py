@@ -4,6 +4,7 @@
 - It belongs to one memory directory and is known there by its `key`, a hash of its words. So a
   statement waits once however often it is said, and one that was decided is not offered again.
 - What was decided keeps its key and loses its text; what nobody took in `KEEP_DAYS` is gone.
+- An inbox that nobody looks at stays small: beyond `MOST_WAITING` the oldest give way.
 """
 
 import hashlib
@@ -15,10 +16,11 @@ from typing import Final, Literal
 import msgspec
 
 from memoryd.base.errors import NotFound
-from memoryd.memories.rules.topics import TopicType, Trust
+from memoryd.memories.rules.topics import Scope, TopicType, Trust
 from memoryd.system.database import Database
 
 KEEP_DAYS: Final = 30
+MOST_WAITING: Final = 200
 SECONDS_A_DAY: Final = 86_400
 
 CandidateState = Literal["waiting", "accepted", "rejected"]
@@ -32,10 +34,12 @@ _encode = msgspec.msgpack.Encoder().encode
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A statement that waits. All texts are masked.
 
-    `around` is the message it was said in, cut; `contradicts` names the file of the directory that
-    it may replace.
+    `project` is the root that it belongs to, `around` the message it was said in, cut;
+    `contradicts` names the file of the directory that it may replace.
     """
 
+    project: str
+    scope: Scope = "project"
     type: TopicType
     name: str
     description: str
@@ -74,14 +78,21 @@ class InboxTable:
 
     def add(self, folder: str, candidate: Candidate, *, at: float) -> bool:
         """Whether it is new here: not waiting, and not decided before."""
-        rows = self._database.run(
-            "insert into candidates (folder, key, state, at, packed) values (?, ?, 'waiting', ?, ?)"
-            " on conflict (folder, key) do nothing returning id",
-            folder,
-            candidate.key,
-            at,
-            zlib.compress(_encode(candidate), 1),
-        )
+        with self._database.transaction():
+            rows = self._database.run(
+                "insert into candidates (folder, key, state, at, packed)"
+                " values (?, ?, 'waiting', ?, ?) on conflict (folder, key) do nothing returning id",
+                folder,
+                candidate.key,
+                at,
+                zlib.compress(_encode(candidate), 1),
+            )
+            self._database.run(
+                "delete from candidates where id in (select id from candidates"
+                " where folder = ? and state = 'waiting' order by id desc limit -1 offset ?)",
+                folder,
+                MOST_WAITING,
+            )
         return bool(rows)
 
     def waiting(self, folders: Sequence[str] | None = None) -> list[WaitingCandidate]:
@@ -129,6 +140,18 @@ class InboxTable:
             at,
             number,
         )
+
+    def to_hand_out(self, folder: str, limit: int) -> list[WaitingCandidate]:
+        """Those that an agent was asked about least often, and counts them as asked once more."""
+        with self._database.transaction():
+            rows = self._database.run(
+                "update candidates set handed = handed + 1 where id in (select id from candidates"
+                " where folder = ? and state = 'waiting' order by handed, id limit ?) returning id",
+                folder,
+                limit,
+            )
+            handed = {number for (number,) in msgspec.convert(rows, list[tuple[int]])}
+            return [one for one in self.waiting([folder]) if one.id in handed]
 
     def expire(self, *, now: float) -> int:
         """Drops what nobody took in time; returns how many."""

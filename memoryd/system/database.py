@@ -156,7 +156,8 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         id integer primary key,
         folder text not null, key text not null,
         state text not null, at real not null,
-        packed blob,            -- the candidate, while it waits
+        handed integer not null default 0,      -- how often an agent was asked about it
+        packed blob,                            -- the candidate, while it waits
         unique (folder, key)
     );
     """,

@@ -331,7 +331,7 @@ COMMANDS = main.command_line().by_name
 def words_for(name: str) -> list[str]:
     """The shortest valid command line for a command."""
     required = (one for one in COMMANDS[name]._get_positional_actions() if one.required)
-    return [name, *(WORDS[one.dest] for one in required)]
+    return [name, *(WORDS[one.dest] for one in required if one.nargs != "*")]
 
 
 ASKING = [

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from memoryd.base import paths
 from memoryd.extraction.embedded import EmbeddedExtractor, with_addition
+from memoryd.extraction.inbox import Inbox
 from memoryd.extraction.rules.restatement import relation_of
 from memoryd.extraction.task import ExtractionTask
+from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.records import Listed
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
@@ -36,9 +38,11 @@ class World:
     def __init__(self, home: Path, project: str) -> None:
         self.state = Database.open(str(home / ".local/state/memoryd/state.db"))
         places = paths.places(environment(home), "linux", 0, str(home))
-        self.project = Scopes(places, {}, self.state).project(project)
+        scopes = Scopes(places, {}, self.state)
+        self.project = scopes.project(project)
         self.store = Store(VersionTable(self.state), now=lambda: NOW)
-        self.extractor = EmbeddedExtractor(self.store)
+        self.inbox = Inbox(InboxTable(self.state), scopes, self.store, now=lambda: NOW)
+        self.extractor = EmbeddedExtractor(self.store, self.inbox)
 
     async def extract(
         self, script: SessionScript, *, again: bool = False, earlier: str = ""

@@ -130,7 +130,7 @@ async def test_what_an_interrupted_attempt_logged_is_not_logged_again_after_midn
     script.turn(TABS, "Understood.")
     script.turn(RUST, "Understood.")
     turns = turns_of(script)
-    extractor = EmbeddedExtractor(here.store, lambda _: "log", here.now)
+    extractor = EmbeddedExtractor(here.store, here.inbox, lambda _: "log", now=here.now)
     began = here.clock
     await extractor.extract(ExtractionTask(here.project(), "s", turns[:1], began))
     here.clock += DAY

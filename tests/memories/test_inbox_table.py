@@ -4,12 +4,19 @@ import msgspec
 import pytest
 
 from memoryd.base.errors import NotFound
-from memoryd.memories.inbox_table import KEEP_DAYS, SECONDS_A_DAY, Candidate, InboxTable
+from memoryd.memories.inbox_table import (
+    KEEP_DAYS,
+    MOST_WAITING,
+    SECONDS_A_DAY,
+    Candidate,
+    InboxTable,
+)
 from memoryd.system.database import Database
 from tests.support.times import NOW
 
 HERE, THERE = "/home/x/memory", "/home/y/memory"
 TABS = Candidate(
+    project="/home/x",
     type="feedback",
     name="Tabs",
     description="Tabs",
@@ -65,3 +72,20 @@ def test_a_decided_candidate_keeps_no_text(inbox: InboxTable, database: Database
     inbox.add(HERE, TABS, at=NOW)
     inbox.decide(inbox.waiting()[0].id, "rejected", at=NOW)
     assert database.run("select packed from candidates") == [(None,)]
+
+
+def test_the_oldest_give_way_in_an_inbox_that_nobody_looks_at(inbox: InboxTable) -> None:
+    inbox.add(THERE, TABS, at=NOW)
+    for number in range(MOST_WAITING + 3):
+        inbox.add(HERE, msgspec.structs.replace(TABS, body=f"Rule {number}."), at=NOW)
+    bodies = [one.candidate.body for one in inbox.waiting([HERE])]
+    assert len(bodies) == MOST_WAITING
+    assert bodies[0] == "Rule 3."
+    assert inbox.count([THERE]) == 1
+
+
+def test_an_agent_is_asked_about_each_in_turn(inbox: InboxTable) -> None:
+    for number in range(3):
+        inbox.add(HERE, msgspec.structs.replace(TABS, body=f"Rule {number}."), at=NOW)
+    rounds = [[one.candidate.body for one in inbox.to_hand_out(HERE, 2)] for _ in range(2)]
+    assert rounds == [["Rule 0.", "Rule 1."], ["Rule 0.", "Rule 2."]]

@@ -10,9 +10,10 @@ from typing import Any
 import anyio
 
 from memoryd.base import events, paths
-from memoryd.base.config import Budget, Credentials, ProjectMode, Secret, Settings
+from memoryd.base.config import Budget, Credentials, ExtractionMode, ProjectMode, Secret, Settings
 from memoryd.extraction.attribution import Attribution
 from memoryd.extraction.embedded import EmbeddedExtractor
+from memoryd.extraction.inbox import Inbox
 from memoryd.extraction.model import ModelExtractor
 from memoryd.extraction.rules.batching import Limits
 from memoryd.extraction.task import Extractor
@@ -20,6 +21,7 @@ from memoryd.extraction.worker import ExtractionWorker
 from memoryd.llm.anthropic_client import Provider
 from memoryd.llm.connect import ModelServer, model_server
 from memoryd.llm.spending_table import SpendingTable
+from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.scopes import Project, Scopes
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
@@ -94,14 +96,17 @@ class ExtractionBench:
         state_type: type[Database] = Database,
         provider: Provider | None = None,
         mode: ProjectMode = "topics",
+        extraction_mode: ExtractionMode = "auto",
     ) -> None:
         self.home = home
+        self.extraction_mode: ExtractionMode = extraction_mode
         self.mode: ProjectMode = mode
         self.clock = START
         self.state = state_type.open(str(home / ".local/state/memoryd/state.db"))
         self.scopes = Scopes(paths.places(environment(home), "linux", 0, str(home)), {}, self.state)
         self.history = VersionTable(self.state)
         self.store = Store(self.history, now=self.now)
+        self.inbox = Inbox(InboxTable(self.state), self.scopes, self.store, now=self.now)
         self.queue = TurnTable(self.state)
         self.backlog = TurnTable(self.state)
         self.ledger = SpendingTable(self.state)
@@ -120,6 +125,7 @@ class ExtractionBench:
             Attribution(self.store, self.history),
             self._extractor(base_url, provider),
             limits or Limits(),
+            mode_of=lambda _: self.extraction_mode,
             notices=notices,
             now=self.now,
         )
@@ -141,7 +147,13 @@ class ExtractionBench:
             assert self.server is not None
             provider = self.server.patient
         if provider is None:
-            return EmbeddedExtractor(self.store, lambda _: self.mode, self.now)
+            return EmbeddedExtractor(
+                self.store,
+                self.inbox,
+                lambda _: self.mode,
+                extraction_mode_of=lambda _: self.extraction_mode,
+                now=self.now,
+            )
         return ModelExtractor(
             provider,
             self.settings.model.extraction,

@@ -82,6 +82,8 @@ def rows(answer: Json, ping: Json, project: str) -> Iterator[tuple[str, str]]:
         yield "transcripts", transcript_words(transcripts)
     if queue := object_at(answer, "queue"):
         yield "queue", queue_words(queue)
+    if waiting := number_at(object_at(answer, "inbox"), "waiting"):
+        yield "inbox", f"{counted(waiting, 'statement')} to decide on -> memoryd inbox"
     yield from labelled("last saved", map(recent_words, objects_at(answer, "recent")))
     yield from labelled("dreams", map(dream_words, objects_at(answer, "dreams")))
     yield from labelled("warnings", map(sentence_of, items_at(answer, "errors")))

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from memoryd_client.connection.answers import Json, object_at, text_at
 from memoryd_client.connection.failures import Failure
-from memoryd_client.mcp.tools import TOOLS, TOPIC, resource_text, resources, tool_json
+from memoryd_client.mcp.tools import TOOLS, TOPIC, resource_text, resources, tool_json, tools_now
 from memoryd_client.version import __version__
 
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -124,7 +124,7 @@ def result_of(method: str, params: Json) -> Mapping[str, object]:
         case "ping":
             return complete({}) if asked else {}
         case "tools/list":
-            return complete(cached({"tools": [tool_json(tool) for tool in TOOLS]}))
+            return complete(cached({"tools": [tool_json(tool) for tool in tools_now()]}))
         case "tools/call":
             return complete(called(text_at(params, "name"), object_at(params, "arguments")))
         case "resources/list":

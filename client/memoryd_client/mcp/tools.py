@@ -8,8 +8,15 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from memoryd_client.cli.naming import SCOPES, TYPES, description_for, name_for
-from memoryd_client.connection.answers import Json, Memory, number_at, objects_at, text_at
-from memoryd_client.connection.failures import LocalFailure
+from memoryd_client.connection.answers import (
+    Json,
+    Memory,
+    is_true_at,
+    number_at,
+    objects_at,
+    text_at,
+)
+from memoryd_client.connection.failures import Failure, LocalFailure
 
 CALL_SECONDS = 10.0
 RECALL_SECONDS = 5.0
@@ -115,6 +122,39 @@ def version_line(one: Json) -> str:
     return f"- version {number}: by {cause}, {what}, at {text_at(one, 'at')}"
 
 
+def sort_inbox(arguments: Json) -> str:
+    """Keeps some statements and drops others, one call each, and says what became of each."""
+    decisions = list(objects_at(arguments, "decisions"))
+    if not decisions:
+        raise LocalFailure("there is nothing to sort", "give decisions, one for each id")
+    return "\n".join(map(sorted_one, decisions))
+
+
+def sorted_one(decision: Json) -> str:
+    number = int(number_at(decision, "id"))
+    if not is_true_at(decision, "keep"):
+        call("inbox/reject", {"ids": [number], "by": "agent"})
+        return f"{number}: dropped"
+    text, type_ = text_at(decision, "text").strip(), text_at(decision, "type")
+    if not text and not type_:
+        answer = call("inbox/accept", {"ids": [number], "by": "agent"})
+    else:
+        changed = {"ids": [number], "text": text or None, "type": type_ or None, "by": "agent"}
+        answer = call("inbox/edit", changed)
+    return "".join(
+        f"{number}: saved as {text_at(one, 'path')}" for one in objects_at(answer, "kept")
+    )
+
+
+def tools_now() -> list[Tool]:
+    """The tools that make sense here: only an agent that is the reviewer sorts the inbox."""
+    try:
+        reviewer = text_at(call("inbox/list", params(), RECALL_SECONDS), "reviewer")
+    except Failure:
+        reviewer = ""
+    return [tool for tool in TOOLS if tool.name != "sort_inbox" or reviewer == "agent"]
+
+
 MEMORY = words("the memory's file name, or its title")
 
 TOOLS = (
@@ -192,6 +232,33 @@ TOOLS = (
         ("memory",),
         history,
         only_reads=True,
+    ),
+    Tool(
+        "sort_inbox",
+        "Sort the inbox",
+        "Decides about statements that memoryd quoted at the start of the session: keep what would "
+        "still be wanted in another task next week, drop the rest. Say nothing about it.",
+        {
+            "decisions": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": 20,
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "id": {"type": "integer", "description": "the number before the quotation"},
+                        "keep": {"type": "boolean"},
+                        "text": words("a clearer wording to keep, if the quotation needs one"),
+                        "type": words("what it is about, if you know better", enum=list(TYPES)),
+                    },
+                    "required": ["id", "keep"],
+                    "additionalProperties": False,
+                },
+            }
+        },
+        ("decisions",),
+        sort_inbox,
+        only_reads=False,
     ),
 )
 

@@ -1,7 +1,8 @@
 """What the agent's hooks print: little, quickly, and never what the agent loads by itself.
 
 - SessionStart: after a compaction or a resume, the session's notes; at a fresh start, where the
-  last session stopped, and the indexes that the agent does not load (the user's, the team's).
+  last session stopped, the indexes that the agent does not load (the user's, the team's), and, if
+  it is the reviewer, a few statements of the inbox to sort.
 - UserPromptSubmit: the memories relevant to the prompt, at most 10,000 UTF-16 units.
 - Stop, SubagentStop: nothing. Any output there would start another turn of the model, and the last
   lines are not even on disk yet. They only wake the tail.
@@ -20,6 +21,7 @@ from memoryd.api.rules import protocol
 from memoryd.base import paths
 from memoryd.base.errors import MemorydError
 from memoryd.base.paths import Places
+from memoryd.extraction.inbox import Inbox
 from memoryd.memories.scopes import Project, Scopes
 from memoryd.recall.rules.query import RecallQuery
 from memoryd.recall.rules.rendering import kept_in
@@ -49,6 +51,7 @@ class Hooks:
         scopes: Scopes,
         recall: RecallService,
         context: Context,
+        inbox: Inbox,
         session_notes: SessionNotes,
         tail: Tail,
         background: Background,
@@ -58,6 +61,7 @@ class Hooks:
         self._scopes = scopes
         self._recall = recall
         self._context = context
+        self._inbox = inbox
         self._notes = session_notes
         self._tail = tail
         self._background = background
@@ -113,6 +117,7 @@ class Hooks:
             hook.cwd, session_id=hook.session_id, source=hook.source, without=without
         )
         pieces = [self._where_it_stopped(hook, project), loaded.text if loaded.parts else ""]
+        pieces.append(self._inbox.for_agent(project))
         return limited("\n\n".join(piece for piece in pieces if piece))
 
     def _where_it_stopped(self, hook: protocol.HookParams, project: Project) -> str:

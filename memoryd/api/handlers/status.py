@@ -10,6 +10,7 @@ from memoryd.api.handlers.spending import QueueStatus, SpendingReports, Spending
 from memoryd.base.timestamps import iso_time
 from memoryd.dreams.dreamer import Dreamer
 from memoryd.dreams.status import DreamStatus
+from memoryd.extraction.inbox import Inbox
 from memoryd.memories.services import Services
 from memoryd.recall.service import RecallService
 from memoryd.system.landlock import Fences, fences
@@ -29,6 +30,12 @@ class TranscriptsStatus(msgspec.Struct, frozen=True):
     behind: int = 0
 
 
+class InboxStatus(msgspec.Struct, frozen=True):
+    """`waiting` statements of this project for which nobody decided yet."""
+
+    waiting: int
+
+
 class MemoryStatus(msgspec.Struct, frozen=True):
     enabled: bool
     reason: str
@@ -45,6 +52,7 @@ class StatusReport(msgspec.Struct, frozen=True, kw_only=True):
     queue: QueueStatus
     spending: SpendingStatus
     memory: MemoryStatus
+    inbox: InboxStatus
     log: str
     socket: str
     fences: Fences
@@ -64,6 +72,7 @@ class Status:
         health: Health,
         dreamer: Dreamer,
         recall: RecallService,
+        inbox: Inbox,
     ) -> None:
         self._version = version
         self._services = services
@@ -72,6 +81,7 @@ class Status:
         self._health = health
         self._dreamer = dreamer
         self._recall = recall
+        self._inbox = inbox
         self._started = time.time()
         self._started_monotonic = time.monotonic()
 
@@ -95,6 +105,7 @@ class Status:
             queue=queue,
             spending=self._spending.spending(),
             memory=MemoryStatus(switch.enabled, switch.reason),
+            inbox=InboxStatus(self._inbox.count(cwd)),
             log=places.log_file,
             socket=places.socket,
             fences=fences(),

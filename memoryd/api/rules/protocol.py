@@ -21,6 +21,7 @@ INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 
 Id = int | float | str | None
+CandidateIds = Annotated[list[int], msgspec.Meta(min_length=1, max_length=1000)]
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
@@ -169,6 +170,31 @@ class MemoryRestoreParams(msgspec.Struct, frozen=True):
     version: int | None = None
 
 
+class InboxListParams(msgspec.Struct, frozen=True):
+    """Without a `cwd`, every project."""
+
+    cwd: str | None = None
+
+
+class InboxAcceptParams(msgspec.Struct, frozen=True):
+    ids: CandidateIds
+    by: Literal["user", "agent"] = "user"
+
+
+class InboxEditParams(msgspec.Struct, frozen=True):
+    """Accepts one in other words, or as another type."""
+
+    ids: Annotated[list[int], msgspec.Meta(min_length=1, max_length=1)]
+    text: str | None = None
+    type: Literal["user", "feedback", "project", "reference"] | None = None
+    by: Literal["user", "agent"] = "user"
+
+
+class InboxRejectParams(msgspec.Struct, frozen=True):
+    ids: CandidateIds
+    by: Literal["user", "agent"] = "user"
+
+
 class SwitchParams(msgspec.Struct, frozen=True):
     enabled: bool
     cwd: str | None = None
@@ -311,6 +337,10 @@ Params = (
     | MemoryForgetParams
     | MemoryHistoryParams
     | MemoryRestoreParams
+    | InboxListParams
+    | InboxAcceptParams
+    | InboxEditParams
+    | InboxRejectParams
     | SwitchParams
     | RecallQuery
     | HookParams
@@ -348,6 +378,10 @@ METHODS: Final[dict[str, type[Params]]] = {
     "memory/forget": MemoryForgetParams,
     "memory/history": MemoryHistoryParams,
     "memory/restore": MemoryRestoreParams,
+    "inbox/list": InboxListParams,
+    "inbox/accept": InboxAcceptParams,
+    "inbox/edit": InboxEditParams,
+    "inbox/reject": InboxRejectParams,
     "switch": SwitchParams,
     "recall": RecallQuery,
     "hook": HookParams,

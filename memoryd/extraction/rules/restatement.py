@@ -18,6 +18,9 @@ from memoryd.text.terms import terms_of
 
 Relation = Literal["other", "same", "adds", "reverses"]
 
+HOW_TO_APPLY = "**How to apply:**"
+
+_STAMP = late(r"Said on \d{4}-\d\d-\d\d at \d\d:\d\d:\d\d:")
 _NUMBER = late(r"\d+(?:[.:-]\d+)*")
 _NEGATED = late(
     r"\b(?:not|never|no|don'?t|doesn'?t|stop|avoid|without|nie|nicht|kein\w*|jamais|pas|nunca|não"
@@ -41,6 +44,11 @@ def relation_of(new: str, old: str, *, takes_back: bool = False) -> Relation:
         return "reverses"
     is_same = new_subject <= old_subject and numbers_in(new) <= numbers_in(old)
     return "same" if is_same else "adds"
+
+
+def core_of(body: str) -> str:
+    """What a memory says, on one line, without the words on how to apply it."""
+    return " ".join(_STAMP.sub("", body.partition(HOW_TO_APPLY)[0].replace("**Why:**", "")).split())
 
 
 def subject_of(text: str) -> frozenset[str]:

@@ -3,9 +3,10 @@
 Rules
 - Only the person's own prose counts (`text/prose`), masked before anything looks at it, and harder
   than for a model (`credentials`).
-- Only an explicit form counts (`explicit_forms`): "remember", "from now on", "I'm a ...". It is
+- An explicit form counts (`explicit_forms`): "remember", "from now on", "I'm a ...". It is
   `sure` in a message short enough to have been typed, and only `likely` in a longer one, which
-  was mostly pasted. Only what is sure is saved.
+  was mostly pasted. A weaker sign (`weak_signs`) makes a `maybe`. Only what is sure is saved; the
+  others wait in the inbox.
 - The sentence is the memory, as it was said: relative dates become ISO dates, nothing else is
   changed or added. A sentence that leans on the one before it ("do that always") brings it along;
   a reason that follows in its own sentence becomes **Why:**.
@@ -25,18 +26,20 @@ import msgspec
 from memoryd.extraction.rules.credentials import without_credentials
 from memoryd.extraction.rules.durable import forbids_memory, is_question, is_ruled_out, takes_back
 from memoryd.extraction.rules.explicit_forms import ANNOUNCES, LEAD, Form, form_of
+from memoryd.extraction.rules.weak_signs import may_last
 from memoryd.text.dates import with_absolute_dates
 from memoryd.text.masking.mask import mask
 from memoryd.text.prose import Sentence, matchable, own_words, sentences
 from memoryd.text.shorten import cut_at_word, one_line
 
 MemoryType = Literal["user", "feedback", "project", "reference"]
-Certainty = Literal["sure", "likely"]
+Certainty = Literal["sure", "likely", "maybe"]
 
 # Nobody types more; what is longer was mostly pasted.
 MESSAGE_CHARACTERS: Final = 1500
 READ_CHARACTERS: Final = 20_000
 STATEMENTS_MAX: Final = 5
+MAYBES_MAX: Final = 3
 TITLE_CHARACTERS: Final = 60
 DESCRIPTION_CHARACTERS: Final = 150
 
@@ -117,7 +120,9 @@ def statements_in(message: str, *, said_at: datetime) -> list[Statement]:
             del found[-1:]
         else:
             found.append(statement)
-    return found[:STATEMENTS_MAX]
+    explicit = [one for one in found if one.certainty != "maybe"]
+    maybe = [one for one in found if one.certainty == "maybe"]
+    return explicit[:STATEMENTS_MAX] + maybe[:MAYBES_MAX]
 
 
 def _found(
@@ -136,12 +141,15 @@ def _found(
             continue
         form = form_of(words) or ("announced" if announced else None)
         if form is None:
+            if typed and may_last(sentence) and _says_enough(sentence):
+                yield _statement(said, number, None, said_at, certainty="maybe")
             continue
         asked_for = form in {"remember", "announced", "other-language"}
         if is_ruled_out(words, asked_for=asked_for) or not _says_enough(sentence):
             announced = announced and not is_question(words)
             continue
-        yield _statement(said, number, form, said_at, typed=typed)
+        certainty: Certainty = "sure" if typed else "likely"
+        yield _statement(said, number, form, said_at, certainty=certainty)
 
 
 def _says_enough(sentence: Sentence) -> bool:
@@ -155,10 +163,10 @@ def _says_enough(sentence: Sentence) -> bool:
 def _statement(
     said: Sequence[Sentence],
     number: int,
-    form: Form | Literal["announced"],
+    form: Form | Literal["announced"] | None,
     said_at: datetime,
     *,
-    typed: bool,
+    certainty: Certainty,
 ) -> Statement:
     sentence = said[number]
     before = said[number - 1].text if number else ""
@@ -171,12 +179,12 @@ def _statement(
         reason = with_absolute_dates(after.text, said_at)
     return Statement(
         type=_type(form, matchable(_MEMORY_LEAD.sub("", sentence.text)) or sentence.plain),
-        name=_title(text),
-        description=cut_at_word(one_line(f"{_ended(text)} {reason}"), DESCRIPTION_CHARACTERS),
+        name=titled(text),
+        description=described(f"{_ended(text)} {reason}"),
         text=text,
         reason=reason,
         corrects=bool(_CORRECTS.search(sentence.plain)),
-        certainty="sure" if typed else "likely",
+        certainty=certainty,
     )
 
 
@@ -190,7 +198,7 @@ def _is_reason(sentence: Sentence) -> bool:
     )
 
 
-def _type(form: Form | Literal["announced"], words: str) -> MemoryType:
+def _type(form: Form | Literal["announced"] | None, words: str) -> MemoryType:
     if form == "who-i-am":
         return "user"
     if form in {"from-now-on", "next-time", "always-here", "always", "standing-rule"}:
@@ -204,10 +212,15 @@ def _type(form: Form | Literal["announced"], words: str) -> MemoryType:
     return "feedback" if _ORDERS.search(words) else "project"
 
 
-def _title(text: str) -> str:
+def titled(text: str) -> str:
     """The sentence from its start, without the words that only ask for memory."""
     bare = _MEMORY_LEAD.sub("", text).strip() or text
     return cut_at_word(one_line(bare[:1].upper() + bare[1:]), TITLE_CHARACTERS).rstrip(".")
+
+
+def described(text: str) -> str:
+    """One line that says when it matters."""
+    return cut_at_word(one_line(text), DESCRIPTION_CHARACTERS)
 
 
 def _ended(text: str) -> str:

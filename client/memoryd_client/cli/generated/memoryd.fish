@@ -55,7 +55,7 @@ function _shtab_memoryd_using
   test "$_shtab_memoryd_cmdpath" = "$argv"
 end
 
-set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember forget history restore dream recall notes checkpoint context sessions import cost install uninstall demo hook mcp manual completions
+set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember forget inbox history restore dream recall notes checkpoint context sessions import cost install uninstall demo hook mcp manual completions
 set -g _shtab_memoryd_opts_with_value --as-of --days --description --hooks --level --limit --lines --name --path --project --scope --session --since --supersedes --type --version --writable -n
 
 complete -c memoryd -e
@@ -120,6 +120,13 @@ complete -c memoryd -n '_shtab_memoryd_using forget' -s h -l help -d 'show this 
 complete -c memoryd -n '_shtab_memoryd_using forget' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
 complete -c memoryd -n '_shtab_memoryd_using forget' -l json -d 'print JSON, for programs; failures too'
 complete -c memoryd -n '_shtab_memoryd_using forget; and test $_shtab_memoryd_npos -eq 0' -ka "(_memoryd_memories)" -d 'a file name as `memoryd list` shows it, or a path'
+complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a inbox -d 'Decide what to keep of statements that may be worth remembering.'
+complete -c memoryd -n '_shtab_memoryd_using inbox' -s h -l help -d 'show this help message and exit'
+complete -c memoryd -n '_shtab_memoryd_using inbox' -l all -d 'accept or reject all that wait in this project'
+complete -c memoryd -n '_shtab_memoryd_using inbox' -l everywhere -d 'the inbox of every project, not only this one'
+complete -c memoryd -n '_shtab_memoryd_using inbox' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
+complete -c memoryd -n '_shtab_memoryd_using inbox' -l json -d 'print JSON, for programs; failures too'
+complete -c memoryd -n '_shtab_memoryd_using inbox; and test $_shtab_memoryd_npos -eq 0' -ka "list show accept edit reject" -d 'list, show, accept, edit, reject; without one, asks about each on a terminal'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a history -d 'Show the versions of a memory, and who changed it.'
 complete -c memoryd -n '_shtab_memoryd_using history' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using history' -l version -x -d 'print the whole text of this version'

@@ -1,0 +1,231 @@
+"""The command `inbox`: statements that may be worth keeping, one key for each decision."""
+
+import sys
+from collections.abc import Sequence
+
+from memoryd_client.cli.commands import (
+    Arguments,
+    Commands,
+    add_json,
+    add_project,
+    answer_to,
+    project_of,
+    whole_number,
+)
+from memoryd_client.cli.editor import edited
+from memoryd_client.cli.render import one_line, paint, print_json, printable, table, wrapped
+from memoryd_client.cli.times import parsed_time, short_time
+from memoryd_client.cli.wording import counted, tilde
+from memoryd_client.connection.answers import Json, is_true_at, number_at, objects_at, text_at
+from memoryd_client.connection.call import call
+from memoryd_client.connection.failures import LocalFailure, UsageError
+
+ACTIONS = ("list", "show", "accept", "edit", "reject")
+HEADING = ("ID", "TYPE", "SAID", "STATEMENT")
+WHY = {
+    "may-last": "it may hold beyond the task it was said in",
+    "long-message": "it was said in a long message, which may have been pasted",
+    "review": "everything waits for review here",
+    "contradicts": "it may contradict what is remembered",
+    "agent": "the agent concluded it",
+}
+KEYS = "[a]ccept, [e]dit, [r]eject, [s]kip, [q]uit? "
+
+
+def inbox(arguments: Arguments) -> int:
+    """Lists, shows or decides; without an action, asks about each statement on a terminal."""
+    action, ids = arguments.action, arguments.ids
+    cwd = None if arguments.everywhere else project_of(arguments)
+    if action in {None, "list"} and ids:
+        raise UsageError("a list takes no ids", f"to see one: memoryd inbox show {ids[0]}")
+    if action in {"show", "edit"} and len(ids) != 1:
+        raise UsageError(f"{action} takes one id", "memoryd inbox list shows the ids")
+    if arguments.all and (action not in {"accept", "reject"} or ids):
+        raise UsageError(
+            "--all goes with accept or reject, without ids", "see memoryd inbox --help"
+        )
+    if action is None and not arguments.json and sys.stdin.isatty() and sys.stdout.isatty():
+        return walk(waiting(cwd))
+    match action:
+        case None | "list":
+            return list_waiting(arguments, cwd)
+        case "show":
+            return show(arguments, item(ids[0]))
+        case "edit":
+            return edit(arguments, item(ids[0]))
+        case _:
+            return decide(arguments, action, chosen(arguments, cwd))
+
+
+def waiting(cwd: str | None) -> list[Json]:
+    return list(objects_at(call("inbox/list", {} if cwd is None else {"cwd": cwd}), "items"))
+
+
+def item(number: int) -> Json:
+    for one in waiting(None):
+        if number_at(one, "id") == number:
+            return one
+    raise LocalFailure(f"{number} is not in the inbox", "memoryd inbox list shows what is")
+
+
+def chosen(arguments: Arguments, cwd: str | None) -> list[int]:
+    if arguments.all:
+        return [int(number_at(one, "id")) for one in waiting(cwd)]
+    if not arguments.ids:
+        raise UsageError(f"{arguments.action} needs ids, or --all", "memoryd inbox list shows them")
+    return list(arguments.ids)
+
+
+def list_waiting(arguments: Arguments, cwd: str | None) -> int:
+    answer = call("inbox/list", {} if cwd is None else {"cwd": cwd})
+    if arguments.json:
+        print_json(answer)
+        return 0
+    found = list(objects_at(answer, "items"))
+    for line in table([row_of(one) for one in found], HEADING):
+        print(line)
+    if found:
+        print()
+        print(
+            wrapped("Keep one with memoryd inbox accept ID, drop one with memoryd inbox reject ID.")
+        )
+    else:
+        print("The inbox is empty.")
+    return 0
+
+
+def row_of(one: Json) -> tuple[str, ...]:
+    number = str(int(number_at(one, "id")))
+    return (number, text_at(one, "type"), said(one), text_at(one, "text"))
+
+
+def said(one: Json) -> str:
+    when = parsed_time(text_at(one, "said"))
+    return short_time(when) if when else ""
+
+
+def show(arguments: Arguments, one: Json) -> int:
+    if arguments.json:
+        print_json(one)
+    else:
+        print_item(one)
+    return 0
+
+
+def print_item(one: Json) -> None:
+    """The statement, why it waits, and what was said around it."""
+    print(paint(printable(text_at(one, "text")), "bold"))
+    facts = [
+        ("type", text_at(one, "type")),
+        ("project", tilde(text_at(one, "project"))),
+        ("said", f"{said(one)}, in session {text_at(one, 'session_id')[:8]}"),
+        ("waits because", WHY.get(text_at(one, "reason"), text_at(one, "reason"))),
+        ("contradicts", text_at(one, "contradicts")),
+    ]
+    for label, text in facts:
+        if text:
+            print(paint(f"  {label}: {one_line(text)}", "dim"))
+    around = printable(text_at(one, "around")).strip()
+    if around and around != text_at(one, "text"):
+        print()
+        for line in around.splitlines():
+            print(f"  | {line}")
+
+
+def edit(arguments: Arguments, one: Json) -> int:
+    before = text_at(one, "text") + "\n"
+    after = edited(before)
+    number = int(number_at(one, "id"))
+    if not after.strip():
+        raise LocalFailure("the text is empty; nothing was saved", f"memoryd inbox reject {number}")
+    method = "inbox/accept" if after.strip() == before.strip() else "inbox/edit"
+    params = {"ids": [number]} if method == "inbox/accept" else {"ids": [number], "text": after}
+    return report_kept(arguments, call(method, params))
+
+
+def decide(arguments: Arguments, action: str, ids: Sequence[int]) -> int:
+    if not ids:
+        print_json({"kept": []}) if arguments.json else print("The inbox is empty.")
+        return 0
+    answer = call(f"inbox/{action}", {"ids": list(ids)})
+    if action == "accept":
+        return report_kept(arguments, answer)
+    if arguments.json:
+        print_json(answer)
+    else:
+        print(f"rejected {counted(number_at(answer, 'rejected'), 'statement')}")
+    return 0
+
+
+def report_kept(arguments: Arguments, answer: Json) -> int:
+    if arguments.json:
+        print_json(answer)
+        return 0
+    for one in objects_at(answer, "kept"):
+        words = "remembered in" if is_true_at(one, "is_new") else "already remembered in"
+        print(f"{words} {one_line(text_at(one, 'path'))}")
+    return 0
+
+
+def walk(items: Sequence[Json]) -> int:
+    """Asks about each statement in turn; what is skipped waits on."""
+    if not items:
+        print("The inbox is empty.")
+        return 0
+    for number, one in enumerate(items, start=1):
+        print(paint(f"{number} of {len(items)}", "dim"))
+        print_item(one)
+        print()
+        if not ask_about(one):
+            break
+        print()
+    return 0
+
+
+def ask_about(one: Json) -> bool:
+    """Carries out what the person types; false to stop."""
+    ids = [int(number_at(one, "id"))]
+    quiet = Arguments(json=False, action="")
+    while True:
+        match answer_to(KEYS, "s")[:1]:
+            case "a":
+                report_kept(quiet, call("inbox/accept", {"ids": ids}))
+            case "e":
+                edit(quiet, one)
+            case "r":
+                call("inbox/reject", {"ids": ids})
+                print("rejected")
+            case "s":
+                pass
+            case "q" | "n":
+                return False
+            case _:
+                continue
+        return True
+
+
+def add_commands(commands: Commands) -> None:
+    command = commands.add(
+        "inbox",
+        inbox,
+        "decide what to keep of statements that may be worth remembering",
+        example="memoryd inbox accept 3 5",
+    )
+    command.add_argument(
+        "action",
+        metavar="ACTION",
+        nargs="?",
+        choices=ACTIONS,
+        help="%(choices)s; without one, asks about each on a terminal",
+    )
+    command.add_argument(
+        "ids", metavar="ID", nargs="*", type=whole_number, help="as memoryd inbox list shows them"
+    )
+    command.add_argument(
+        "--all", action="store_true", help="accept or reject all that wait in this project"
+    )
+    command.add_argument(
+        "--everywhere", action="store_true", help="the inbox of every project, not only this one"
+    )
+    add_project(command)
+    add_json(command)
