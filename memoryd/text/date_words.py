@@ -166,6 +166,24 @@ MONTH_PREPOSITIONS = (
     r"in|by|for|until|till|before|after|from|since|im|bis|ab|seit|vor|en|avant|depuis|desde|hasta"
     r"|em|ate|entro|da|voor|vanaf|tot|early|mid|late|anfang|mitte|mi-|debut"
 )
+YEARLY = re.compile(
+    r"\b(?:every|each|always|usually|yearly|annual(?:ly)?|fiscal|financial|season|school year)\b"
+)
+# English only: whether a day without a year has passed shows in the verb before it.
+PAST_VERB = re.compile(
+    r"\b(?:was|were|had|did|went|got|left|began|wrote|built|ran|sold|lost|held|took|made|met|bought"
+    r"|(?!need|feed|seed|speed|embed|exceed|proceed|indeed)\w{2,}ed)\b"
+)
+NOT_PAST = re.compile(
+    r"\b(?:is|are|be|being|will|shall|must|should|can|may|has to|have to|needs? to|due|planned)\b"
+    # What was arranged is still to come.
+    r"|\b(?:moved|postponed|pushed|delayed|extended|rescheduled|scheduled|agreed|decided|promised"
+    r"|wanted|changed|set)\b"
+)
+FUTURE_VERB = re.compile(
+    r"\b(?:is|are|will be|starts|begins|ends|opens|closes|launches|happens|comes)"
+    r"(?: (?:due|planned|scheduled))?(?: (?:on|in|at|by|the))*\s*$"
+)
 DAY_PREPOSITIONS = r"on|by|until|till|before|after|from|since|starting|due|beyond"
 WHOLE_OF = r"(?:the|this|this coming|des|der|dieses|dieser|ce|este|de|deze|tego|этого|этой)"
 

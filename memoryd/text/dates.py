@@ -5,7 +5,8 @@ Rules:
   `2026-03-05`, a month `2026-03`, a quarter `2026-Q3`, a year `2026`, a week `the week of` a day.
 - "friday" is the coming one, never today; "next friday" is in the next calendar week (in English;
   other languages mean the coming one); "last friday" and a day after "since" are in the past.
-- A month and day without a year is the next one, or one at most 90 days ago.
+- A month and day without a year is the next one, or one at most 90 days ago; the verb before it
+  decides where it can ("we moved in May", "the talk is on May 3").
 - Habits ("never on fridays", "every friday", "monday to friday") are not dates. Neither are times,
   versions, durations, numeric dates that two countries read differently, or vague words.
 - A second pass changes nothing.
@@ -117,11 +118,12 @@ def _span_end(span: str, start: date) -> date:
     return _span_shifted(span, start, 1) - timedelta(days=1)
 
 
-def _nearest_year(month: int, day: int, today: date, *, is_past: bool) -> int:
+def _nearest_year(month: int, day: int, today: date, match: re.Match[str]) -> int:
     this_year = date(today.year, month, min(day, monthrange(today.year, month)[1]))
-    if is_past:
+    if _is_past(match):
         return today.year - (this_year > today)
-    return today.year + (this_year < today - timedelta(days=90))
+    days_back = 0 if forms.FUTURE_VERB.search(_words_before(match)) else 90
+    return today.year + (this_year < today - timedelta(days=days_back))
 
 
 def _shift_of(match: re.Match[str]) -> int:
@@ -133,7 +135,16 @@ def _shift_of(match: re.Match[str]) -> int:
 
 
 def _is_past(match: re.Match[str]) -> bool:
-    return bool(match.groupdict().get("since"))
+    if match.groupdict().get("since"):
+        return True
+    before = _words_before(match)
+    return bool(forms.PAST_VERB.search(before)) and not forms.NOT_PAST.search(before)
+
+
+def _words_before(match: re.Match[str]) -> str:
+    """What its sentence says before it."""
+    said = match.string[max(0, match.start() - _NEARBY) : match.start()]
+    return re.split(r"[.!?\n]\s", said)[-1]
 
 
 def _day_word(match: re.Match[str], today: date) -> ResolvedDate:
@@ -240,7 +251,7 @@ def _month_number(match: re.Match[str]) -> int:
 
 def _month_day(match: re.Match[str], today: date) -> ResolvedDate:
     month, day = _month_number(match), int(match["mday"])
-    year = int(match["year"] or _nearest_year(month, day, today, is_past=_is_past(match)))
+    year = int(match["year"] or _nearest_year(month, day, today, match))
     first = date(year, month, day)
     last = match.groupdict().get("until")
     return (f"{first} to {date(year, month, int(last))}", first) if last else _day(first)
@@ -248,11 +259,13 @@ def _month_day(match: re.Match[str], today: date) -> ResolvedDate:
 
 def _numbered_day_and_month(match: re.Match[str], today: date) -> ResolvedDate:
     month, day = int(match["month"]), int(match["mday"])
-    year = int(match["year"] or _nearest_year(month, day, today, is_past=_is_past(match)))
+    year = int(match["year"] or _nearest_year(month, day, today, match))
     return _day(date(year, month, day))
 
 
 def _month_alone(match: re.Match[str], today: date) -> ResolvedDate:
+    if forms.YEARLY.search(_sentence_around(match)):
+        return None
     month, shift = _month_number(match), _shift_of(match)
     if _is_past(match) or shift < 0:
         return _month(today.year - (month > today.month + shift), month)
@@ -319,7 +332,7 @@ def _ideograph_month_end(match: re.Match[str], today: date) -> ResolvedDate:
 
 def _ideograph_month_day(match: re.Match[str], today: date) -> ResolvedDate:
     month, day = int(match["month"]), int(match["mday"])
-    return _day(date(_nearest_year(month, day, today, is_past=False), month, day))
+    return _day(date(_nearest_year(month, day, today, match), month, day))
 
 
 Resolver = Callable[[re.Match[str], date], ResolvedDate]

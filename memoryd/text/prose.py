@@ -116,6 +116,8 @@ _ABBREVIATION = late(
     r"(?:^|[\s(])(?:e\.?g|i\.?e|vs|z\.?b|bzw|ca|approx|nr|dr|mr|mrs|st|resp|incl|eq|fig|p\.?ex"
     r"|ej|cf|al|\d{1,2})\.$"
 )
+# "March 3." ends a sentence, "3. März" does not.
+_MONTH_AND_DAY = late(r"\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]* \d{1,2}\.$")
 # Where a new thought starts in mid-sentence: an aside, a question, another topic, "also".
 _TO_AN_ASIDE = (
     r"(?:[,;)]|\s[-–—]|(?=\s(?:and|oh|also|but)\s))\s*(?=(?:(?:and|oh|also|but)\s)*(?:btw|fyi"
@@ -264,7 +266,7 @@ def _pieces(line: str) -> list[str]:
         match
         for pattern in (_SENTENCE_END, _TURNS)
         for match in pattern.finditer(hidden)
-        if not _ABBREVIATION.search(hidden[max(0, match.start() - 8) : match.start()])
+        if not _is_abbreviation(hidden[max(0, match.start() - 20) : match.start()])
     ]
     pieces, start = [], 0
     for cut in sorted(cuts, key=re.Match.start):
@@ -273,3 +275,7 @@ def _pieces(line: str) -> list[str]:
             start = cut.end()
     pieces.append(line[start:])
     return [stripped for piece in pieces if (stripped := piece.strip(" \t,;-–—"))]
+
+
+def _is_abbreviation(before: str) -> bool:
+    return bool(_ABBREVIATION.search(before[-8:])) and not _MONTH_AND_DAY.search(before)

@@ -48,7 +48,7 @@ def bodies(here: ExtractionBench) -> list[str]:
 async def test_what_may_last_waits_and_is_not_saved(here: ExtractionBench) -> None:
     assert await said(here, f"Fix the login test. {PNPM}") == ()
     (one,) = waiting(here)
-    assert (one.text, one.type, one.reason) == (PNPM, "project", "may-last")
+    assert (one.text, one.type, one.reason) == (PNPM, "feedback", "may-last")
     assert one.around == f"Fix the login test. {PNPM}"
     assert one.session_id == "one"
     assert bodies(here) == []

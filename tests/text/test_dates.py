@@ -224,3 +224,18 @@ def test_days_are_counted_exactly(days: int, said_at: datetime) -> None:
     except OverflowError:
         expected = f"in {days} days"
     assert with_absolute_dates(f"in {days} days", said_at) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "absolute"),
+    [
+        ("we left the old host in may", "we left the old host in 2026-05"),
+        ("the talk is on october 9", "the talk is on 2027-10-09"),
+        ("it launched on october 9", "it launched on 2026-10-09"),
+        ("we deployed on friday", "we deployed on 2026-11-13"),
+        ("the review was moved to friday", "the review was moved to 2026-11-20"),
+        ("it must be closed by may", "it must be closed by 2027-05"),
+    ],
+)
+def test_the_verb_says_whether_a_day_has_passed(said: str, absolute: str) -> None:
+    assert with_absolute_dates(said, datetime(2026, 11, 17, 10, tzinfo=UTC)) == absolute

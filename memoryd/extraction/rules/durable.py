@@ -14,7 +14,7 @@ from typing import Final
 
 _QUESTION: Final = re.compile(
     r"[?？]\W*$|^(?:do|does|did|is|are|was|were|can|could|should|would|will|have|has|why|what"
-    r"|where|when|how|who|which)\b(?!ever)"
+    r"|where|when|how|who|which)\b(?!ever| not )"
     r"(?! you (?:please )?(?:always |also )?(?:remember|keep in mind|never|make a note|memori))"
 )
 _NOT_MEANT: Final = re.compile(
@@ -37,7 +37,8 @@ _SPECIFIES: Final = re.compile(
 )
 # Readable from the code or the history, or a detail of the task at hand.
 _DERIVABLE: Final = re.compile(
-    r"\b(?:that|this|the) (?:fix|bug|change|diff|patch|error)\b"
+    r"\b(?:that|this) (?:fix|bug|change|diff|patch|error)\b(?! (?:report|message|log|code)s?\b)"
+    r"|\bthe (?:fix|bug|change|diff|patch|error) (?:is|was|in|for|from|we|i|you|that|which)\b"
     r"|\b(?:last|latest|these|those|that|\w+ed) (?:\w+ )?commits?\b"
     r"|\bmerged\b|#\d{2,}\b"
     r"|\b[\w/.-]+\.(?:py|tsx?|jsx?|rs|go|java|kt|c|cc|cpp|h|rb|php|swift|cs|gd|sql|css|html"
@@ -45,8 +46,9 @@ _DERIVABLE: Final = re.compile(
     r"|\b(?:is|are) [`¤]|\b[0-9a-f]{7,40}\b"
 )
 _TAKES_BACK: Final = re.compile(
-    r"\b(?:ignore that|scratch that|never ?mind|nvm|forget (?:that|it)|disregard that"
+    r"\b(?:ignore that|scratch that|never ?mind|nvm|disregard that"
     r"|wrong (?:window|chat|repo|tab|project))\b"
+    r"|(?<!dont )(?<!not )(?<!never )\bforget (?:that|it)(?:[,.;!]|\W*$)"
 )
 _NOT_FOR_MEMORY: Final = re.compile(
     r"\b(?:dont|do not|no need to|never) (?:remember|save|store|memori[sz]e|note|record)"

@@ -21,7 +21,8 @@ Form = Literal[
     "standing-rule",
     "no-longer",
     "who-i-am",
-    "other-language",
+    "remember-elsewhere",
+    "from-now-on-elsewhere",
 ]
 
 # Small words that people put in front of what they mean.
@@ -36,10 +37,10 @@ _HERE = (
     r"(?:in (?:this|our) (?:project|repo|repository|codebase|code base|team|company)|around here"
     r"|on this (?:project|team|repo))"
 )
-_OPENS = r"^(?:\W|and |but |also |fyi |btw |so |ok |actually |heads up |hi |hey |oh )*"
+_OPENS = r"(?:^|[:;] )(?:\W|and |but |also |fyi |btw |so |ok |actually |heads up |hi |hey |oh )*"
 
 _REMEMBER: Final = (
-    rf"(?:^|[(:;.!]\s*|\b(?:and|so|but|to)\s){LEAD}"
+    rf"(?:^|[(:;.!,]\s*|\b(?:and|so|but|to)\s){LEAD}"
     r"(?:(?:can|could|would|will) you |you (?:should|must|need to) |i want you to |id like you to "
     r"|lets )?(?:please )?(?:always )?"
     r"(?:(?:\w+ )?things? to remember|remember|keep (?:this |that )?in mind|bear in mind"
@@ -59,8 +60,9 @@ _FROM_NOW_ON: Final = (
     r"|\b(?:please|dont|do not|always|never)\b.* in (?:the )?future[.!]*$"
 )
 _NEXT_TIME: Final = (
-    rf"^{LEAD}(?:the )?next time (?:you|we|i ask|something|this|that|there|an?|please|dont|just"
-    r"|use|run|ask|let|do)\b"
+    # Reports ("next time I ran it", "next time the test failed") are about somebody or something.
+    rf"^{LEAD}(?:the )?next time,? "
+    r"(?:i ask|(?!(?:i|it|he|she|they|the|my|our|its|im|around|round)\b)\w+)\b"
     r"|\b(?:please|dont|do not|just|let me|ask|check|run|use)\b.* next time[.!]*$"
     rf"|^{LEAD}(?:whenever|every time|each time|any time|anytime) (?:you|i ask you|i say"
     r"|we (?:touch|change|add|release|deploy|merge))\b"
@@ -97,19 +99,22 @@ _WHO_I_AM: Final = (
     r"|my (?:time ?zone|pronouns)|ive been (?:an? \w+ (?:for|since)|doing|writing|coding"
     r"|programming)|i have \d+ years|i speak)\b"
 )
-_OTHER: Final = (
+_REMEMBER_ELSEWHERE: Final = (
     r"^(?:\W|bitte |und |also |por favor |y |et |e )*(?:merke? dir|denke? (?:bitte )?d?a?ran"
     r"|vergiss nicht|recuerda(?: que)?|acuerdate|ten en cuenta|no olvides|souviens-toi"
     r"|rappelle-toi|retiens(?: que)?|noublie pas|garde en tete|lembre-se|lembra(?: que)?"
     r"|nao esqueca|ricorda(?:ti)?(?: che)?|tieni presente|onthoud|zapamietaj|запомни|не забудь)\b"
-    r"|\b(?:ab jetzt|ab sofort|von nun an|in zukunft|zukunftig|kunftig|beim nachsten mal"
+    r"|(?:请)?(?:记住|切记)|覚えて(?:おいて|ください)|忘れないで|기억해"
+)
+_FROM_NOW_ON_ELSEWHERE: Final = (
+    r"\b(?:ab jetzt|ab sofort|von nun an|in zukunft|zukunftig|kunftig|beim nachsten mal"
     r"|nachstes mal|de ahora en adelante|a partir de ahora|la proxima vez|desormais|dorenavant"
     r"|a partir de maintenant|a lavenir|la prochaine fois|a partir de agora|daqui em diante"
     r"|da proxima vez|dora in poi|da ora in poi|la prossima volta|vanaf nu|volgende keer|od teraz"
     r"|впредь|с этого момента|отныне|в следующий раз)\b"
-    r"|^bitte\b.* (?:immer|nie|niemals) "
-    r"|(?:请)?(?:记住|切记)|从现在(?:起|开始)|以后(?:请|都|要|不要|别)|今后|下次(?:请|要|不要|别)"
-    r"|覚えて(?:おいて|ください)|今後は|これからは|次回から|忘れないで|기억해|앞으로는|다음부터"
+    r"|^bitte\b.* (?:immer|nie|niemals) |^bitte (?:immer|nie|niemals) "
+    r"|从现在(?:起|开始)|以后(?:请|都|要|不要|别)|今后|下次(?:请|要|不要|别)"
+    r"|今後は|これからは|次回から|앞으로는|다음부터"
 )
 
 FORMS: Final[tuple[tuple[Form, re.Pattern[str]], ...]] = (
@@ -121,7 +126,8 @@ FORMS: Final[tuple[tuple[Form, re.Pattern[str]], ...]] = (
     ("standing-rule", re.compile(_STANDING_RULE)),
     ("no-longer", re.compile(_NO_LONGER)),
     ("who-i-am", re.compile(_WHO_I_AM)),
-    ("other-language", re.compile(_OTHER)),
+    ("remember-elsewhere", re.compile(_REMEMBER_ELSEWHERE)),
+    ("from-now-on-elsewhere", re.compile(_FROM_NOW_ON_ELSEWHERE)),
 )
 # A sentence that only announces what the next ones say: "two things to remember."
 ANNOUNCES: Final = re.compile(

@@ -69,25 +69,50 @@ _PLACE = re.compile(
     r"|\b(?:lives?|filed|tracked|documented|kept|stored|hosted|found|logged) (?:in|at|on|under)\b"
 )
 _ABOUT_ME = re.compile(
-    r"\b(?:im|i am) (?:an?|the|in|from|new|not|based|colou?r)\b|\bmy (?:name|background|time ?zone"
+    r"\b(?:im|i am)\b|\bmy (?:name|background|time ?zone"
     r"|pronouns|native|first|role|job)\b|\bi (?:work|live|speak|come) (?:as|in|at|for|from|\w+$)"
+    r"|\bi (?:only |dont |do not )?(?:know|speak|understand)\b"
     r"|\bive been\b|\bi have \d+ years\b|\bich bin (?:ein|neu)|\bsoy\b|\bje suis\b|我是|私は"
 )
+# What the person wants of the agent, or how their team works; "must" and "never" alone also stand
+# in facts.
 _ORDERS = re.compile(
-    r"\b(?:you|your|always|never|dont|do not|please|must|should|ask me|tell me|show me|let me"
-    r"|without asking|immer|nie|niemals|bitte|siempre|nunca|toujours|jamais|sempre|mai)\b"
+    r"\b(?:your?|dont|do not|please|ask me|tell me|show me|let me|without asking"
+    r"|immer|nie|niemals|bitte|siempre|nunca|toujours|jamais|sempre|mai)\b"
+    r"|^(?:\W|that |always |never |must )*(?:always|never|must)\b"
+    r"|\bi (?:always |never |really )?(?:want|prefer|like|love|hate|dislike|need|expect|review)\b"
+    r"|\bwe (?:only |always |never )*(?:use|write|name|prefer|format|indent|call|avoid)\b"
+    r"|\b(?:every|each|any|all) (?:\w+ ){1,3}(?:needs?|must|should|gets?|has|have)\b"
+    r"|\b(?:je veux|quiero|ich will|ich mochte|keine?\b)|\w(?:iere?|ez)-moi\b"
     rf"|^{LEAD}(?:from now on,? |next time,? |remember(?: that| to)?:?,? |to )*"
     r"(?:use|run|write|keep"
     r"|put|make|check|test|commit|push|answer|reply|explain|prefer|stick|avoid|stop|start|no \w+"
-    r"|only|read|look|ask|add|call|name|format|leave|skip|do)\b|不要|请|してください|しないで"
+    r"|only|read|look|ask|add|call|name|format|leave|skip|do|bump|update|squash|split|tell|show)\b"
+    r"(?! \S+ (?:is|are|was|were|has|have|can|will|gets?)\b)"
+    r"|不要|请|してください|しないで|отвечай|пиши|используй"
+)
+_ASKS_FOR_MEMORY: Final = frozenset({"remember", "announced", "remember-elsewhere"})
+_RULE_FORMS: Final = frozenset(
+    {
+        "from-now-on",
+        "next-time",
+        "always-here",
+        "always",
+        "standing-rule",
+        "from-now-on-elsewhere",
+    }
+)
+_EMPTY_WORDS: Final = frozenset(
+    ("this", "that", "it", "one", "them", "these", "those", "so", "too", "the", "a")
 )
 _MEMORY_LEAD = re.compile(
     r"^(?:(?:please|pls|plz|hey|ok|okay|also|and|so|btw|fyi|oh|note|one thing|two things|can you"
     r"|could you|for later|for future ref(?:erence)?)[,:]?\s+)*"
     r"(?:(?:always )?remember(?: that| this| to)?|keep (?:this |that )?in mind(?: that)?"
     r"|bear in mind(?: that)?|(?:make a |take )?note(?: that| to self| for later)?"
-    r"|don['’]?t forget(?: that| to)?|never forget(?: that)?|memori[sz]e(?: that| this)?"
-    r"|for future ref(?:erence)?|save this|add to (?:your )?memory)\b[,:]?\s*",
+    r"|(?:don['’]?t|do not) forget(?: that| to)?|never forget(?: that)?"
+    r"|memori[sz]e(?: that| this)?|for future ref(?:erence)?|for the future"
+    r"|save this(?: to (?:your )?memory)?|add (?:this )?to (?:your )?memory(?: that)?)\b[,:]?\s*",
     re.IGNORECASE,
 )
 
@@ -144,7 +169,7 @@ def _found(
             if typed and may_last(sentence) and _says_enough(sentence):
                 yield _statement(said, number, None, said_at, certainty="maybe")
             continue
-        asked_for = form in {"remember", "announced", "other-language"}
+        asked_for = form in _ASKS_FOR_MEMORY
         if is_ruled_out(words, asked_for=asked_for) or not _says_enough(sentence):
             announced = announced and not is_question(words)
             continue
@@ -157,7 +182,13 @@ def _says_enough(sentence: Sentence) -> bool:
     if _MASK.search(sentence.text) and not _PLACE.search(sentence.plain):
         return False
     left = _MASK.sub(" ", _MEMORY_LEAD.sub("", sentence.text))
-    return len(re.findall(r"\w+", left)) >= (4 if sentence.plain.isascii() else 1)
+    words = re.findall(r"\w+", left)
+    if not sentence.plain.isascii():
+        return bool(words)
+    # Asked for in so many words, "no emojis" is enough.
+    is_asked_for = left.strip() != sentence.text.strip()
+    telling = [word for word in words if word.casefold() not in _EMPTY_WORDS]
+    return len(telling) >= 2 if is_asked_for else len(words) >= 4
 
 
 def _statement(
@@ -201,7 +232,7 @@ def _is_reason(sentence: Sentence) -> bool:
 def _type(form: Form | Literal["announced"] | None, words: str) -> MemoryType:
     if form == "who-i-am":
         return "user"
-    if form in {"from-now-on", "next-time", "always-here", "always", "standing-rule"}:
+    if form in _RULE_FORMS:
         return "reference" if _PLACE.search(words) and "look" in words else "feedback"
     if _ABOUT_ME.search(words):
         return "user"
