@@ -76,6 +76,7 @@ class RecallSettings(SettingsSection, frozen=True, kw_only=True):
     model_dir: OwnPath | None = None
     # A hook gives up after 300 ms; a later answer would be wasted.
     deadline_ms: Annotated[int, msgspec.Meta(ge=1, le=60_000)] = 200
+    at_tools: bool = True
 
 
 class DreamSettings(SettingsSection, frozen=True, kw_only=True):

@@ -205,10 +205,11 @@ def connect(
 ) -> None:
     """Which area handles which notice."""
     on, announce, scopes = services.notices.on, services.notices.announce, services.scopes
-    # A turn is finished: extraction, notes, dreams.
+    # A turn is finished: extraction, notes, dreams, recall.
     on(QueuedTurn, lambda _: areas.extraction.worker.wake())
     on(QueuedTurn, areas.sessions.notes.turn_stored)
     on(QueuedTurn, lambda queued: areas.dreamer.turn_ended(queued.project))
+    on(QueuedTurn, lambda queued: areas.recall.turn_ended(queued.turn, queued.project))
     # Old turns are imported: extraction.
     on(TurnsImported, lambda _: areas.extraction.worker.wake())
     # A session is compacted: recall and context, which may give it everything again.

@@ -13,11 +13,12 @@ import msgspec
 import structlog
 
 from memoryd.base import paths
+from memoryd.base.errors import MemorydError
 from memoryd.base.paths import Places
 from memoryd.base.timestamps import iso_time, moment
 from memoryd.memories.records import MemoryChanged, MemoryDirectory
 from memoryd.memories.rules import topics
-from memoryd.memories.rules.topics import MANIFEST_LIMIT
+from memoryd.memories.rules.topics import INDEX_FILE, MANIFEST_LIMIT
 from memoryd.memories.scopes import Project, Scopes
 from memoryd.memories.store import Store
 from memoryd.recall.embeddings import Embeddings
@@ -26,6 +27,7 @@ from memoryd.recall.rules import search as ranking
 from memoryd.recall.rules.index import Index
 from memoryd.recall.rules.query import RecallQuery
 from memoryd.recall.rules.rendering import Recalled
+from memoryd.recall.rules.said_in_index import files_said_whole
 from memoryd.recall.rules.search import Hit
 from memoryd.recall.selector import MOST_CHOSEN, ModelSelector
 from memoryd.recall.shelf import Row, Shelf, document_of, row_of, shown_topic
@@ -92,7 +94,10 @@ class Recall:
         self._now = now
         self._shelves = Shelves(store, embeddings, run_soon)
 
-    async def answer(self, request: RecallQuery) -> RecallAnswer:
+    async def answer(
+        self, request: RecallQuery, *, known: frozenset[str] | None = None
+    ) -> RecallAnswer:
+        """`known` is what the session has already; None if somebody asked, and wants it all."""
         began = time.perf_counter()
         session_id = request.session_id or ""
         project = await self._scopes.find(request.cwd)
@@ -103,7 +108,10 @@ class Recall:
         if request.as_of is not None:
             return await self._answer_as_of(request, moment(request.as_of), project, began)
         shelves = await self._shelves_for(request, project)
-        hits, chosen_by = await self._chosen(request, project, shelves, set(surfaced))
+        excluded = set(surfaced)
+        if known is not None:
+            excluded |= known | _of_session(session_id, shelves)
+        hits, chosen_by = await self._chosen(request, project, shelves, excluded)
         found = [one for hit in hits if (one := await self._recalled(hit, shelves))]
         served = recall_text.within_budgets(found, spent)
         self._surfaced.add(session_id, served.sizes)
@@ -134,6 +142,36 @@ class Recall:
     async def warm(self, cwd: str) -> None:
         """Builds the shelves that a session in this directory will need."""
         await self._shelves.get((await self._scopes.find(cwd)).directories)
+
+    async def said_in_index(self, cwd: str) -> set[str]:
+        """The paths of the project's memories that MEMORY.md says whole."""
+        memory = (await self._scopes.find(cwd)).memory
+        (shelf,) = await self._shelves.get([memory])
+        contents = {row.file: row.content for row in shelf.rows.values()}
+        files = await anyio.to_thread.run_sync(self._files_said_whole, memory, contents)
+        return {f"{memory.path}/{file}" for file in files}
+
+    def _files_said_whole(self, memory: MemoryDirectory, contents: dict[str, str]) -> set[str]:
+        try:
+            text = self._store.read(memory, INDEX_FILE).text
+        except MemorydError:  # no index, or none that can be read: the client loads none
+            return set()
+        return files_said_whole(text, contents)
+
+    async def feedback_within(self, cwd: str, deadline_ms: float) -> tuple[str, list[Row]]:
+        """The project's root, and what is indexed by then of its feedback that still holds."""
+        project = await self._scopes.find(cwd)
+        if not project.switch.enabled:
+            return project.root, []
+        shelves = await self._shelves.get_within(project.directories, deadline_ms / 1000)
+        today = iso_time(self._now())[:10]
+        rows = [
+            row
+            for shelf in shelves
+            for key, row in shelf.rows.items()
+            if row.topic.type == "feedback" and key not in shelf.retired(today)
+        ]
+        return project.root, rows
 
     def changed(self, change: MemoryChanged) -> None:
         """A file was added, changed or removed; the next answer reflects it."""
@@ -282,7 +320,7 @@ class Recall:
         ]
         return RecallAnswer(
             memories=memories,
-            text=recall_text.text_of(memories, self._now()),
+            text=recall_text.text_of(memories),
             selector=selector,
             elapsed_ms=round((time.perf_counter() - began) * 1000, 3),
             session_bytes=session_bytes,
@@ -299,6 +337,18 @@ def _candidates(rows: dict[str, Row], best: Sequence[Hit], excluded: set[str]) -
         ranked = [hit.key for hit in best if hit.key in eligible]
         newest = list(dict.fromkeys([*ranked, *newest]))[:MANIFEST_LIMIT]
     return {key: eligible[key] for key in newest}
+
+
+def _of_session(session_id: str, shelves: Sequence[Shelf]) -> set[str]:
+    """What was extracted from a session: it said so itself."""
+    if not session_id:
+        return set()
+    return {
+        key
+        for shelf in shelves
+        for key, row in shelf.rows.items()
+        if row.topic.source == session_id
+    }
 
 
 def _listed_name(row: Row) -> str:

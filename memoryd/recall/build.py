@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from memoryd.base import paths
 from memoryd.llm.connect import ModelServer
 from memoryd.memories.services import Services
+from memoryd.recall.rule_table import RuleTable
 from memoryd.recall.selector import ModelSelector
 from memoryd.recall.service import RecallService
 from memoryd.recall.surfaced import Surfaced
@@ -15,7 +16,14 @@ if TYPE_CHECKING:
 
 def build(services: Services, models: ModelServer | None) -> RecallService:
     surfaced = Surfaced(services.database, services.now)
-    return RecallService(lambda: _load(services, surfaced, models), surfaced)
+    return RecallService(
+        lambda: _load(services, surfaced, models),
+        surfaced,
+        RuleTable(services.database),
+        at_tools=services.settings.recall.at_tools,
+        run_soon=services.background.soon,
+        now=services.now,
+    )
 
 
 def _load(services: Services, surfaced: Surfaced, models: ModelServer | None) -> "Recall":

@@ -4,29 +4,52 @@ Numpy and the vectors take longer to load than everything else together, so the 
 before they are ready. A query that arrives meanwhile waits for them.
 """
 
-import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.to_thread
 import structlog
 
 from memoryd.memories.records import MemoryChanged
+from memoryd.recall.known import SessionKnowledge
+from memoryd.recall.reminders import Reminders, call_of
+from memoryd.recall.rule_table import RuleTable
 from memoryd.recall.rules import rendering
+from memoryd.recall.rules.ignore_memory import asks_to_ignore_memory
 from memoryd.recall.rules.query import RecallQuery
 from memoryd.recall.surfaced import Surfaced
+from memoryd.system.background import Soon
+from memoryd.transcripts.rules.turns import Turn
 
 if TYPE_CHECKING:
     from memoryd.recall.answer import Recall, RecallAnswer
+
+AT_TOOL_MS: Final = 15.0
 
 log = structlog.get_logger(__name__)
 
 
 class RecallService:
-    def __init__(self, load: "Callable[[], Recall]", surfaced: Surfaced) -> None:
+    def __init__(
+        self,
+        load: "Callable[[], Recall]",
+        surfaced: Surfaced,
+        rules: RuleTable,
+        *,
+        at_tools: bool,
+        run_soon: Soon,
+        now: Callable[[], float],
+    ) -> None:
         self._load = load
+        self._rules = rules
+        self._at_tools = at_tools
+        self._run_soon = run_soon
+        self._now = now
+        self._reminders = Reminders()
         self._surfaced = surfaced
+        self._known = SessionKnowledge()
         self._recall: Recall | None = None
         self._is_loaded = anyio.Event()
 
@@ -42,9 +65,32 @@ class RecallService:
         return await (await self._ready()).answer(query)
 
     async def for_hook(self, query: RecallQuery, limit_units: int) -> str:
-        """The memories as a hook may inject them."""
-        answer = await self.answer(query)
-        return rendering.hook_text(answer.memories, time.time(), limit_units)
+        """The memories as a hook may inject them: nothing that the session already has."""
+        if asks_to_ignore_memory(query.query):
+            return ""
+        known = self._known.of(query.session_id or "")
+        answer = await (await self._ready()).answer(query, known=known)
+        return rendering.hook_text(answer.memories, limit_units)
+
+    async def at_tool(self, session_id: str, cwd: str, tool: str, given: object) -> str:
+        """The rules that concern a call that is about to be made; empty before recall is ready."""
+        if not self._at_tools or self._recall is None or not session_id:
+            return ""
+        root, rows = await self._recall.feedback_within(cwd, AT_TOOL_MS)
+        reminder = self._reminders.for_call(session_id, call_of(tool, given, root), rows)
+        if reminder.paths:
+            sizes = {path: len(reminder.text) // len(reminder.paths) for path in reminder.paths}
+            self._surfaced.add(session_id, sizes)
+            self._write_soon(lambda: self._count_given(reminder.paths))
+            log.info("rules-given", tool=tool, rules=len(reminder.paths), session_id=session_id)
+        return reminder.text
+
+    def _count_given(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            self._rules.was_given(path, self._now())
+
+    def _write_soon(self, write: Callable[[], object]) -> None:
+        self._run_soon("rules", lambda: anyio.to_thread.run_sync(write))
 
     @property
     def problems(self) -> list[str]:
@@ -59,8 +105,16 @@ class RecallService:
     def asks_a_model(self) -> bool:
         return self._recall is not None and self._recall.asks_a_model
 
-    async def warm(self, cwd: str) -> None:
-        await (await self._ready()).warm(cwd)
+    async def session_began(self, session_id: str, cwd: str) -> None:
+        """Builds what the session will need, and notes what its client has loaded."""
+        recall = await self._ready()
+        await recall.warm(cwd)
+        self._known.loaded(session_id, await recall.said_in_index(cwd))
+
+    def turn_ended(self, turn: Turn, root: str) -> None:
+        self._known.turn_ended(turn)
+        for path, verdict in self._reminders.turn_ended(turn, root):
+            self._write_soon(partial(self._rules.was_kept, path, verdict))
 
     def changed(self, change: MemoryChanged) -> None:
         if self._recall is not None:
@@ -69,6 +123,8 @@ class RecallService:
     def forget_session(self, session_id: str) -> None:
         """After a compaction, a session may be given again what it was given before."""
         self._surfaced.forget(session_id)
+        self._known.forget(session_id)
+        self._reminders.forget(session_id)
 
     async def _ready(self) -> "Recall":
         while self._recall is None:

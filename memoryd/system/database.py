@@ -161,6 +161,14 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         unique (folder, key)
     );
     """,
+    # rules given at a tool call
+    """
+    create table tool_rules (
+        path text primary key,
+        given integer not null default 0, last_given real not null,
+        followed integer not null default 0, broken integer not null default 0
+    ) without rowid;
+    """,
 )
 LATEST_VERSION: Final = BASE_VERSION + len(MIGRATIONS)
 

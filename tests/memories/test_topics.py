@@ -65,9 +65,9 @@ def test_age_is_words(days: float, words: str) -> None:
     assert topics.age_in_words(1000 * DAY - days * DAY, 1000 * DAY) == words
 
 
-def test_a_memory_older_than_a_day_carries_the_caveat() -> None:
-    assert topics.caveat(0, DAY) == ""
-    assert "3 days ago" in topics.caveat(0, 3 * DAY)
+def test_a_memory_older_than_a_day_is_stale() -> None:
+    assert not topics.is_stale(0, DAY)
+    assert topics.is_stale(0, 3 * DAY)
 
 
 def test_a_manifest_line_names_type_file_time_and_hook() -> None:

@@ -69,7 +69,7 @@ def play(claude: Path, home: Path, daemon: Daemon, model: ScriptedModel) -> None
     model.requests.clear()
     ask(claude, home, project, model, QUESTION)
     sent = [json.dumps(request.body) for request in model.requests]
-    told = [body for body in sent if QUESTION in body and "| " in body and "@memory" in body]
+    told = [body for body in sent if QUESTION in body and "| " in body and "memoryd" in body]
     assert told, "the hook's text did not reach the request"
     assert any("Tuesdays" in body for body in told)
     print("the next session was told: the memory stands in the request that the client sent")

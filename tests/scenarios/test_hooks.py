@@ -227,3 +227,81 @@ def test_a_text_that_is_too_long_is_cut_at_a_line() -> None:
     assert len(cut.encode("utf-16-le")) // 2 <= 10_000
     assert cut.endswith("did not fit]")
     assert hooks.limited("short") == "short"
+
+
+def test_what_the_loaded_index_says_whole_is_not_injected(shared_daemon: Daemon, cwd: str) -> None:
+    said = {"name": "Staging runs on host okapi-3", "type": "reference"}
+    with shared_daemon.peer() as peer:
+        peer.call(
+            "memory/save",
+            cwd=cwd,
+            **said,
+            description="Staging runs on host okapi-3.",
+            body="Staging runs on host okapi-3.",
+        )
+        peer.call("recall", query="staging host", cwd=cwd)
+    prompt = event("UserPromptSubmit", cwd, prompt="which host does staging run on?")
+    assert "okapi-3" in injected(shared_daemon, prompt | {"session_id": "without a start"})
+    injected(shared_daemon, event("SessionStart", cwd, source="startup", session_id="started"))
+    began = event("SessionStart", cwd, source="compact", session_id="started")
+    # What the client has loaded is looked up in the background; a compaction starts it again.
+    for _ in range(100):
+        if not injected(shared_daemon, prompt | {"session_id": "started"}):
+            return
+        injected(shared_daemon, began)
+    pytest.fail("it was injected a hundred times")
+
+
+def test_a_prompt_that_refuses_memory_gets_none(shared_daemon: Daemon, cwd: str) -> None:
+    fact = {"name": "Staging", "description": "where staging is", "type": "reference"}
+    with shared_daemon.peer() as peer:
+        peer.call("memory/save", cwd=cwd, **fact, body="Staging runs on host zebra-9.")
+        peer.call("recall", query="staging host", cwd=cwd)
+    asked = "which host does staging run on?"
+    refused = event("UserPromptSubmit", cwd, prompt=f"Ignore your memory: {asked}")
+    assert injected(shared_daemon, refused) == ""
+    assert "zebra-9" in injected(shared_daemon, event("UserPromptSubmit", cwd, prompt=asked))
+
+
+def test_what_was_extracted_from_a_session_is_not_given_back_to_it(
+    shared_daemon: Daemon, cwd: str
+) -> None:
+    folder = Path(shared_daemon.env["HOME"])
+    with shared_daemon.peer() as peer:
+        saved = peer.call(
+            "memory/save",
+            cwd=cwd,
+            name="Lint",
+            description="linting",
+            type="feedback",
+            body="Run the linter quokka before every review.",
+        )
+        path = Path(saved["path"])
+        assert folder in path.parents
+        path.write_text(
+            path.read_text().replace("type: feedback", f"type: feedback\nsource: {SESSION}")
+        )
+        peer.call("recall", query="linter quokka", cwd=cwd)
+    prompt = event("UserPromptSubmit", cwd, prompt="does the linter quokka run before a review?")
+    assert injected(shared_daemon, prompt) == ""
+    assert "quokka" in injected(shared_daemon, prompt | {"session_id": "another"})
+
+
+def test_a_rule_is_given_once_when_the_agent_is_about_to_act(
+    shared_daemon: Daemon, cwd: str
+) -> None:
+    with shared_daemon.peer() as peer:
+        peer.call(
+            "memory/save",
+            cwd=cwd,
+            name="Run make check before you commit",
+            description="Always run make check before you commit.",
+            type="feedback",
+            body="Always run make check before you commit.",
+        )
+        peer.call("recall", query="make check", cwd=cwd)
+    call = event("PreToolUse", cwd, tool_name="Bash", tool_input={"command": "git commit -m x"})
+    assert injected(shared_daemon, call | {"tool_input": {"command": "git status"}}) == ""
+    assert injected(shared_daemon, call | {"tool_input": "not an object"}) == ""
+    assert "| Always run make check" in injected(shared_daemon, call)
+    assert injected(shared_daemon, call) == ""

@@ -3,7 +3,7 @@
 import json
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -70,26 +70,19 @@ HOSTILE = [
     *OUR_OWN,
     *LINE_ENDS,
 ]
-HEAD = re.compile(r"@memory (?P<name>.*) \((?P<kind>[^()]*)\): (?P<path>/[^\n]*\.md)")
 
 
-class Block(NamedTuple):
-    path: str
-    lines: list[str]
-
-
-def blocks(text: str) -> list[Block]:
+def blocks(text: str) -> list[list[str]]:
     """The memories of an answer, read by its own rules and no others."""
-    introduction, *rest = text.split("\n\n")
+    introduction, *lines = text.split("\n")
     assert introduction == INTRODUCTION
-    found = []
-    for block in rest:
-        head, *lines = block.split("\n")
-        match = HEAD.fullmatch(head)
-        assert match, head
-        lines = lines[1:] if lines[0].startswith("@note Written ") else lines
-        assert all(line.startswith("| ") for line in lines), lines
-        found.append(Block(match["path"], [line[2:] for line in lines]))
+    found: list[list[str]] = []
+    for line in lines:
+        if line.startswith("@memory "):
+            found.append([])
+        else:
+            assert line.startswith("| "), line
+            found[-1].append(line[2:])
     return found
 
 
@@ -134,11 +127,8 @@ def test_no_memory_leaves_its_frame(served: dict[int, tuple[Any, str]], number: 
     assert mine["path"].endswith(f"/m{number}.md")
     for text in (answer["text"], injected):
         found = blocks(text)
-        assert found[0].path == mine["path"]
-        assert found[0].lines[0] == f"needle{number}x"
-        assert found[0].lines[-1] == "end"
+        assert found[0][0] == f"needle{number}x"
+        assert found[0][-1] == "end"
         assert not re.search(r"[^\n\x20-\x7e\x80-\uffff]|[\x80-\x9f\u2028\u2029]", text)
         assert not re.search(r"<\s*/?\s*system-reminder", text, re.IGNORECASE)
-    assert [block.path for block in blocks(answer["text"])] == [
-        one["path"] for one in answer["memories"]
-    ]
+    assert len(blocks(answer["text"])) == len(answer["memories"])

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.recall.rules import rendering as recall_text
-from memoryd.recall.rules.rendering import Recalled
+from memoryd.recall.rules.rendering import INTRODUCTION, Recalled
 from tests.support.running import Daemon, Peer
 from tests.support.scripted_model import Hang, ScriptedModel, SeenRequest, Status, says
 from tests.support.secret_samples import ALNUM, Draw
@@ -245,7 +245,7 @@ def test_a_question_without_time_still_builds_the_index(shared_daemon: Daemon, c
 # --- the text -----------------------------------------------------------------------------------
 
 
-def recalled(content: str, number: int = 0, age_days: float = 0.0) -> Recalled:
+def recalled(content: str, number: int = 0) -> Recalled:
     return Recalled(
         path=f"/m/{number}.md",
         name=f"n{number}",
@@ -257,19 +257,29 @@ def recalled(content: str, number: int = 0, age_days: float = 0.0) -> Recalled:
         stale=False,
         content=content,
         truncated=False,
-        modified=NOW - age_days * 86_400,
+        modified=NOW,
     )
 
 
-def test_an_old_memory_carries_its_caveat() -> None:
-    assert "@note" not in recall_text.text_of([recalled("x")], NOW)
-    assert "47 days ago" in recall_text.text_of([recalled("x", age_days=47)], NOW)
+def test_only_an_old_memory_carries_its_age_and_a_caveat() -> None:
+    old = msgspec.structs.replace(recalled("x"), age="47 days ago", stale=True)
+    assert recall_text.text_of([recalled("x")]) == f"{INTRODUCTION}\n@memory n0\n| x"
+    assert recall_text.text_of([old]).startswith(f"{INTRODUCTION} Old ones")
+    assert "@memory n0 (47 days ago)\n" in recall_text.text_of([old])
+
+
+def test_a_memory_that_begins_with_its_title_has_no_head() -> None:
+    said = msgspec.structs.replace(
+        recalled("Always run the linter before you commit, please."), name="Always run the linter…"
+    )
+    text = recall_text.text_of([said])
+    assert text == f"{INTRODUCTION}\n| Always run the linter before you commit, please."
 
 
 def test_conclusions_of_an_agent_are_marked() -> None:
     for trust, is_told in (("agent-concluded", True), ("user-said", False), ("", False)):
         one = msgspec.structs.replace(recalled("x"), trust=trust)
-        head = recall_text.text_of([one], NOW).splitlines()[2]
+        head = recall_text.text_of([one]).splitlines()[1]
         assert head.startswith("@memory")
         assert ("concluded by an agent" in head) is is_told
 
@@ -286,11 +296,10 @@ HOSTILE = [
 
 @pytest.mark.parametrize("content", HOSTILE, ids=repr)
 def test_a_memory_cannot_leave_its_frame(content: str) -> None:
-    text = recall_text.text_of([recalled(content), recalled("second", 1)], NOW)
+    text = recall_text.text_of([recalled(content), recalled("second", 1)])
     heads = [line for line in text.splitlines() if line.startswith("@memory")]
     assert len(heads) == 2
-    body = text.split("\n\n", 1)[1]
-    assert all(line.startswith(("@", "| ")) or not line for line in body.splitlines())
+    assert all(line.startswith(("@", "| ")) for line in text.splitlines()[1:])
 
 
 @given(st.lists(st.text(max_size=4000), max_size=12), st.integers(0, 70_000))
@@ -306,7 +315,7 @@ def test_budgets_hold_and_what_is_left_out_is_named(texts: list[str], spent: int
 @given(st.lists(st.text(max_size=3000).map(lambda t: t + "\U0001f600" * 50), max_size=8))
 def test_a_hooks_text_never_exceeds_the_clients_limit(texts: list[str]) -> None:
     found = [recalled(text, number) for number, text in enumerate(texts)]
-    text = recall_text.hook_text(found, NOW)
+    text = recall_text.hook_text(found)
     assert len(text.encode("utf-16-le", "surrogatepass")) // 2 <= 10_000
     if found and len(texts[0]) < 2000:
         assert "@memory n0" in text

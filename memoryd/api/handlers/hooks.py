@@ -4,6 +4,7 @@
   last session stopped, the indexes that the agent does not load (the user's, the team's), and, if
   it is the reviewer, a few statements of the inbox to sort.
 - UserPromptSubmit: the memories relevant to the prompt, at most 10,000 UTF-16 units.
+- PreToolUse: the person's rules about this very call, each once per session.
 - Stop, SubagentStop: nothing. Any output there would start another turn of the model, and the last
   lines are not even on disk yet. They only wake the tail.
 - PreCompact: the notes are updated in the background. SessionEnd: nothing slow.
@@ -12,6 +13,7 @@
 import json
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final
 
 import anyio.to_thread
@@ -85,6 +87,10 @@ class Hooks:
                 return await self._session_start(hook)
             case "UserPromptSubmit":
                 return await self._prompt(hook)
+            case "PreToolUse":
+                return await self._recall.at_tool(
+                    hook.session_id, hook.cwd, hook.tool_name, hook.tool_input
+                )
             case "Stop" | "SubagentStop" | "SessionEnd":
                 await self._wake_tail(hook)
             case "PreCompact":
@@ -95,7 +101,8 @@ class Hooks:
         project = await self._scopes.find(hook.cwd)
         if not project.switch.enabled:
             return ""
-        self._background.soon("warm", lambda: self._recall.warm(hook.cwd))
+        began = partial(self._recall.session_began, hook.session_id, hook.cwd)
+        self._background.soon("warm", began)
         if hook.source in {"compact", "resume", "fork"}:
             if hook.source == "compact":
                 self._recall.forget_session(hook.session_id)

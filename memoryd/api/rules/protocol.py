@@ -209,6 +209,8 @@ class HookParams(msgspec.Struct, frozen=True):
     transcript_path: str = ""
     source: str = ""
     prompt: str = ""
+    tool_name: str = ""
+    tool_input: object = None
 
 
 class ContextParams(msgspec.Struct, frozen=True):

@@ -131,16 +131,6 @@ def is_stale(modified: float, now: float) -> bool:
     return now - modified > SECONDS_A_DAY
 
 
-def caveat(modified: float, now: float) -> str:
-    """The warning to show with a memory that is not fresh; empty for a fresh one."""
-    if not is_stale(modified, now):
-        return ""
-    return (
-        f"Written {age_in_words(modified, now)}: it says what was true then, not what is true now. "
-        "Check its claims about code, files or settings before relying on them."
-    )
-
-
 def cut_for_recall(
     content: str, path: str, limit_bytes: int = RECALL_LIMIT_BYTES
 ) -> tuple[str, bool]:

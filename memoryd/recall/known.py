@@ -1,0 +1,63 @@
+"""What a session already has, besides what recall gave it.
+
+- Loaded: what MEMORY.md says whole, as the client read it at the session's start.
+- Learned: memories that the session wrote or read itself, seen in its finished turns. A compaction
+  loses them, so they may be given again.
+- What was extracted from the session carries its id in the header (`source`); `answer` leaves it
+  out by that.
+
+Kept in memory only: after a restart of the daemon a session may at worst be given something that
+it has.
+"""
+
+import posixpath
+from collections.abc import Iterable
+from typing import Final
+
+from memoryd.transcripts.rules.turns import Turn
+
+MOST_SESSIONS: Final = 1000
+READING_TOOLS: Final = frozenset({"Read", "NotebookRead"})
+
+
+class SessionKnowledge:
+    """To be used on the event loop."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, frozenset[str]] = {}
+        self._learned: dict[str, set[str]] = {}
+
+    def of(self, session_id: str) -> frozenset[str]:
+        """The paths of what it has."""
+        if not session_id:
+            return frozenset()
+        learned = self._learned.get(session_id, set())
+        return self._loaded.get(session_id, frozenset()) | learned
+
+    def loaded(self, session_id: str, paths: Iterable[str]) -> None:
+        """The session began, or begins again after a compaction, with these in its context."""
+        _make_room(self._loaded)
+        self._loaded[session_id] = frozenset(paths)
+
+    def turn_ended(self, turn: Turn) -> None:
+        if touched := paths_touched(turn):
+            _make_room(self._learned)
+            self._learned.setdefault(turn.session_id, set()).update(touched)
+
+    def forget(self, session_id: str) -> None:
+        self._learned.pop(session_id, None)
+
+
+def paths_touched(turn: Turn) -> set[str]:
+    """The Markdown files that a turn wrote or read, absolute."""
+    read = (call.gist for call in turn.tool_calls if call.tool in READING_TOOLS)
+    return {
+        posixpath.normpath(posixpath.join(turn.cwd, path))
+        for path in (*turn.files_written, *read)
+        if path.endswith(".md")
+    }
+
+
+def _make_room(sessions: dict[str, frozenset[str]] | dict[str, set[str]]) -> None:
+    if len(sessions) >= MOST_SESSIONS:
+        del sessions[next(iter(sessions))]
