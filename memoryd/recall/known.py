@@ -3,6 +3,7 @@
 - Loaded: what MEMORY.md says whole, as the client read it at the session's start.
 - Learned: memories that the session wrote or read itself, seen in its finished turns. A compaction
   loses them, so they may be given again.
+- Tools in use: what its last calls were made with. Notes on how to use them are noise to it.
 - What was extracted from the session carries its id in the header (`source`); `answer` leaves it
   out by that.
 
@@ -14,9 +15,12 @@ import posixpath
 from collections.abc import Iterable
 from typing import Final
 
+from memoryd.recall.rules.tool_notes import tool_names
+from memoryd.recall.rules.tool_rules import ToolCall
 from memoryd.transcripts.rules.turns import Turn
 
 MOST_SESSIONS: Final = 1000
+MOST_TOOLS: Final = 10
 READING_TOOLS: Final = frozenset({"Read", "NotebookRead"})
 
 
@@ -26,6 +30,7 @@ class SessionKnowledge:
     def __init__(self) -> None:
         self._loaded: dict[str, frozenset[str]] = {}
         self._learned: dict[str, set[str]] = {}
+        self._tools: dict[str, list[str]] = {}
 
     def of(self, session_id: str) -> frozenset[str]:
         """The paths of what it has."""
@@ -38,6 +43,15 @@ class SessionKnowledge:
         """The session began, or begins again after a compaction, with these in its context."""
         _make_room(self._loaded)
         self._loaded[session_id] = frozenset(paths)
+
+    def tools_of(self, session_id: str) -> tuple[str, ...]:
+        """The tools that it used last, as people call them."""
+        return tuple(self._tools.get(session_id, ()))
+
+    def tools_used(self, session_id: str, calls: Iterable[ToolCall]) -> None:
+        _make_room(self._tools)
+        used = [*self._tools.get(session_id, ()), *tool_names(calls)]
+        self._tools[session_id] = list(dict.fromkeys(reversed(used)))[:MOST_TOOLS][::-1]
 
     def turn_ended(self, turn: Turn) -> None:
         if touched := paths_touched(turn):
@@ -58,6 +72,8 @@ def paths_touched(turn: Turn) -> set[str]:
     }
 
 
-def _make_room(sessions: dict[str, frozenset[str]] | dict[str, set[str]]) -> None:
+def _make_room(
+    sessions: dict[str, frozenset[str]] | dict[str, set[str]] | dict[str, list[str]],
+) -> None:
     if len(sessions) >= MOST_SESSIONS:
         del sessions[next(iter(sessions))]

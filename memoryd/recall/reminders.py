@@ -73,10 +73,7 @@ class Reminders:
         given = self._sessions.get(turn.session_id)
         if given is None or not given.open:
             return []
-        calls = [
-            call_of(part.tool, {"command": part.gist, "file_path": part.gist}, root)
-            for part in turn.tool_calls
-        ]
+        calls = calls_of(turn, root)
         verdicts = []
         for path, rule in given.open.items():
             at = next((n for n, call in enumerate(calls) if concerns(rule, call)), None)
@@ -103,6 +100,13 @@ class Reminders:
             known = (row.mark, rule_in(row.content) if is_rule else None)
             self._rules[row.path] = known
         return known[1]
+
+
+def calls_of(turn: Turn, root: str) -> list[ToolCall]:
+    return [
+        call_of(part.tool, {"command": part.gist, "file_path": part.gist}, root)
+        for part in turn.tool_calls
+    ]
 
 
 def call_of(tool: str, given: object, root: str) -> ToolCall:

@@ -14,11 +14,12 @@ import structlog
 
 from memoryd.memories.records import MemoryChanged
 from memoryd.recall.known import SessionKnowledge
-from memoryd.recall.reminders import Reminders, call_of
+from memoryd.recall.reminders import Reminders, call_of, calls_of
 from memoryd.recall.rule_table import RuleTable
 from memoryd.recall.rules import rendering
 from memoryd.recall.rules.ignore_memory import asks_to_ignore_memory
 from memoryd.recall.rules.query import RecallQuery
+from memoryd.recall.rules.tool_notes import is_usage_of
 from memoryd.recall.surfaced import Surfaced
 from memoryd.system.background import Soon
 from memoryd.transcripts.rules.turns import Turn
@@ -70,7 +71,13 @@ class RecallService:
             return ""
         known = self._known.of(query.session_id or "")
         answer = await (await self._ready()).answer(query, known=known)
-        return rendering.hook_text(answer.memories, limit_units)
+        tools = self._known.tools_of(query.session_id or "")
+        wanted = [
+            one
+            for one in answer.memories
+            if not is_usage_of(tools, one.name, one.description, one.content)
+        ]
+        return rendering.hook_text(wanted, limit_units)
 
     async def at_tool(self, session_id: str, cwd: str, tool: str, given: object) -> str:
         """The rules that concern a call that is about to be made; empty before recall is ready."""
@@ -113,6 +120,7 @@ class RecallService:
 
     def turn_ended(self, turn: Turn, root: str) -> None:
         self._known.turn_ended(turn)
+        self._known.tools_used(turn.session_id, calls_of(turn, root))
         for path, verdict in self._reminders.turn_ended(turn, root):
             self._write_soon(partial(self._rules.was_kept, path, verdict))
 
