@@ -22,6 +22,7 @@ from memoryd.memories.rules.topics import INDEX_FILE, MANIFEST_LIMIT
 from memoryd.memories.scopes import Project, Scopes
 from memoryd.memories.store import Store
 from memoryd.recall.embeddings import Embeddings
+from memoryd.recall.known import SessionHas
 from memoryd.recall.rules import rendering as recall_text
 from memoryd.recall.rules import search as ranking
 from memoryd.recall.rules.index import Index
@@ -29,6 +30,7 @@ from memoryd.recall.rules.query import RecallQuery
 from memoryd.recall.rules.rendering import Recalled
 from memoryd.recall.rules.said_in_index import files_said_whole
 from memoryd.recall.rules.search import Hit
+from memoryd.recall.rules.tool_notes import is_usage_of
 from memoryd.recall.selector import MOST_CHOSEN, ModelSelector
 from memoryd.recall.shelf import Row, Shelf, document_of, row_of, shown_topic
 from memoryd.recall.shelves import Shelves
@@ -94,10 +96,8 @@ class Recall:
         self._now = now
         self._shelves = Shelves(store, embeddings, run_soon)
 
-    async def answer(
-        self, request: RecallQuery, *, known: frozenset[str] | None = None
-    ) -> RecallAnswer:
-        """`known` is what the session has already; None if somebody asked, and wants it all."""
+    async def answer(self, request: RecallQuery, *, has: SessionHas | None = None) -> RecallAnswer:
+        """`has` is what the session has already; None if somebody asked, and wants it all."""
         began = time.perf_counter()
         session_id = request.session_id or ""
         project = await self._scopes.find(request.cwd)
@@ -109,10 +109,12 @@ class Recall:
             return await self._answer_as_of(request, moment(request.as_of), project, began)
         shelves = await self._shelves_for(request, project)
         excluded = set(surfaced)
-        if known is not None:
-            excluded |= known | _of_session(session_id, shelves)
+        if has is not None:
+            excluded |= has.paths | _of_session(session_id, shelves)
         hits, chosen_by = await self._chosen(request, project, shelves, excluded)
         found = [one for hit in hits if (one := await self._recalled(hit, shelves))]
+        if has is not None:
+            found = [one for one in found if not _is_usage_of(has.tools, one)]
         served = recall_text.within_budgets(found, spent)
         self._surfaced.add(session_id, served.sizes)
         left_out = [LeftOut(path, budget) for path, budget in served.left_out]
@@ -349,6 +351,10 @@ def _of_session(session_id: str, shelves: Sequence[Shelf]) -> set[str]:
         for key, row in shelf.rows.items()
         if row.topic.source == session_id
     }
+
+
+def _is_usage_of(tools: Sequence[str], one: Recalled) -> bool:
+    return is_usage_of(tools, one.name, one.description, one.content)
 
 
 def _listed_name(row: Row) -> str:

@@ -15,6 +15,8 @@ import posixpath
 from collections.abc import Iterable
 from typing import Final
 
+import msgspec
+
 from memoryd.recall.rules.tool_notes import tool_names
 from memoryd.recall.rules.tool_rules import ToolCall
 from memoryd.transcripts.rules.turns import Turn
@@ -22,6 +24,13 @@ from memoryd.transcripts.rules.turns import Turn
 MOST_SESSIONS: Final = 1000
 MOST_TOOLS: Final = 10
 READING_TOOLS: Final = frozenset({"Read", "NotebookRead"})
+
+
+class SessionHas(msgspec.Struct, frozen=True):
+    """The paths of the memories that a session has, and the tools that it used last."""
+
+    paths: frozenset[str] = frozenset()
+    tools: tuple[str, ...] = ()
 
 
 class SessionKnowledge:
@@ -32,21 +41,17 @@ class SessionKnowledge:
         self._learned: dict[str, set[str]] = {}
         self._tools: dict[str, list[str]] = {}
 
-    def of(self, session_id: str) -> frozenset[str]:
-        """The paths of what it has."""
-        if not session_id:
-            return frozenset()
+    def of(self, session_id: str) -> SessionHas:
         learned = self._learned.get(session_id, set())
-        return self._loaded.get(session_id, frozenset()) | learned
+        return SessionHas(
+            self._loaded.get(session_id, frozenset()) | learned,
+            tuple(self._tools.get(session_id, ())),
+        )
 
     def loaded(self, session_id: str, paths: Iterable[str]) -> None:
         """The session began, or begins again after a compaction, with these in its context."""
         _make_room(self._loaded)
         self._loaded[session_id] = frozenset(paths)
-
-    def tools_of(self, session_id: str) -> tuple[str, ...]:
-        """The tools that it used last, as people call them."""
-        return tuple(self._tools.get(session_id, ()))
 
     def tools_used(self, session_id: str, calls: Iterable[ToolCall]) -> None:
         _make_room(self._tools)

@@ -19,7 +19,6 @@ from memoryd.recall.rule_table import RuleTable
 from memoryd.recall.rules import rendering
 from memoryd.recall.rules.ignore_memory import asks_to_ignore_memory
 from memoryd.recall.rules.query import RecallQuery
-from memoryd.recall.rules.tool_notes import is_usage_of
 from memoryd.recall.surfaced import Surfaced
 from memoryd.system.background import Soon
 from memoryd.transcripts.rules.turns import Turn
@@ -69,15 +68,9 @@ class RecallService:
         """The memories as a hook may inject them: nothing that the session already has."""
         if asks_to_ignore_memory(query.query):
             return ""
-        known = self._known.of(query.session_id or "")
-        answer = await (await self._ready()).answer(query, known=known)
-        tools = self._known.tools_of(query.session_id or "")
-        wanted = [
-            one
-            for one in answer.memories
-            if not is_usage_of(tools, one.name, one.description, one.content)
-        ]
-        return rendering.hook_text(wanted, limit_units)
+        has = self._known.of(query.session_id or "")
+        answer = await (await self._ready()).answer(query, has=has)
+        return rendering.hook_text(answer.memories, limit_units)
 
     async def at_tool(self, session_id: str, cwd: str, tool: str, given: object) -> str:
         """The rules that concern a call that is about to be made; empty before recall is ready."""
