@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from memoryd.base import paths
 from memoryd.llm.connect import ModelServer
 from memoryd.memories.services import Services
+from memoryd.recall.outcome_table import OutcomeTable
 from memoryd.recall.rule_table import RuleTable
 from memoryd.recall.selector import ModelSelector
 from memoryd.recall.service import RecallService
@@ -20,6 +21,7 @@ def build(services: Services, models: ModelServer | None) -> RecallService:
         lambda: _load(services, surfaced, models),
         surfaced,
         RuleTable(services.database),
+        OutcomeTable(services.database),
         at_tools=services.settings.recall.at_tools,
         run_soon=services.background.soon,
         now=services.now,

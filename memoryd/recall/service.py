@@ -10,14 +10,19 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.to_thread
+import msgspec
 import structlog
 
+from memoryd.base.errors import StorageError
 from memoryd.memories.records import MemoryChanged
 from memoryd.recall.known import SessionKnowledge
+from memoryd.recall.outcome_table import OutcomeTable
+from memoryd.recall.outcome_tracker import OutcomeTracker
 from memoryd.recall.reminders import Reminders, call_of, calls_of
 from memoryd.recall.rule_table import RuleTable
 from memoryd.recall.rules import rendering
 from memoryd.recall.rules.ignore_memory import asks_to_ignore_memory
+from memoryd.recall.rules.outcomes import Outcome
 from memoryd.recall.rules.query import RecallQuery
 from memoryd.recall.surfaced import Surfaced
 from memoryd.system.background import Soon
@@ -37,6 +42,7 @@ class RecallService:
         load: "Callable[[], Recall]",
         surfaced: Surfaced,
         rules: RuleTable,
+        outcomes: OutcomeTable,
         *,
         at_tools: bool,
         run_soon: Soon,
@@ -44,6 +50,9 @@ class RecallService:
     ) -> None:
         self._load = load
         self._rules = rules
+        self._outcomes = outcomes
+        self._tracker = OutcomeTracker()
+        self._never_used: frozenset[str] = frozenset()
         self._at_tools = at_tools
         self._run_soon = run_soon
         self._now = now
@@ -57,6 +66,7 @@ class RecallService:
         """Loads what recall needs, and saves what sessions are given, until cancelled."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._surfaced.run)
+            await self._read_never_used()
             self._recall = await anyio.to_thread.run_sync(self._load, abandon_on_cancel=True)
             self._is_loaded.set()
             log.info("recall-ready")
@@ -68,8 +78,11 @@ class RecallService:
         """The memories as a hook may inject them: nothing that the session already has."""
         if asks_to_ignore_memory(query.query):
             return ""
-        has = self._known.of(query.session_id or "")
+        session_id = query.session_id or ""
+        has = self._known.of(session_id)
+        has = msgspec.structs.replace(has, paths=has.paths | self._never_used)
         answer = await (await self._ready()).answer(query, has=has)
+        self._tracker.injected(session_id, query.query, answer.memories)
         return rendering.hook_text(answer.memories, limit_units)
 
     async def at_tool(self, session_id: str, cwd: str, tool: str, given: object) -> str:
@@ -88,6 +101,20 @@ class RecallService:
     def _count_given(self, paths: Sequence[str]) -> None:
         for path in paths:
             self._rules.was_given(path, self._now())
+
+    async def _record(self, outcomes: Sequence[tuple[str, Outcome]]) -> None:
+        def write() -> None:
+            for path, outcome in outcomes:
+                self._outcomes.add(path, outcome, self._now())
+
+        await anyio.to_thread.run_sync(write)
+        await self._read_never_used()
+
+    async def _read_never_used(self) -> None:
+        try:
+            self._never_used = frozenset(await anyio.to_thread.run_sync(self._outcomes.never_used))
+        except StorageError as error:  # then nothing is held back
+            log.warning("outcomes-not-read", reason=error.message)
 
     def _write_soon(self, write: Callable[[], object]) -> None:
         self._run_soon("rules", lambda: anyio.to_thread.run_sync(write))
@@ -112,12 +139,19 @@ class RecallService:
         self._known.loaded(session_id, await recall.said_in_index(cwd))
 
     def turn_ended(self, turn: Turn, root: str) -> None:
+        calls = calls_of(turn, root)
         self._known.turn_ended(turn)
-        self._known.tools_used(turn.session_id, calls_of(turn, root))
+        self._known.tools_used(turn.session_id, calls)
+        if outcomes := self._tracker.turn_ended(turn, calls):
+            self._run_soon("outcomes", partial(self._record, outcomes))
         for path, verdict in self._reminders.turn_ended(turn, root):
             self._write_soon(partial(self._rules.was_kept, path, verdict))
 
     def changed(self, change: MemoryChanged) -> None:
+        path = f"{change.directory.path}/{change.file}"
+        if path in self._never_used:
+            self._never_used -= {path}
+            self._write_soon(partial(self._outcomes.forget, path))
         if self._recall is not None:
             self._recall.changed(change)
 

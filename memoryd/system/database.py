@@ -161,8 +161,13 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         unique (folder, key)
     );
     """,
-    # rules given at a tool call
+    # rules given at a tool call, and what became of injected memories
     """
+    create table outcomes (
+        path text primary key,
+        used integer not null default 0, contradicted integer not null default 0,
+        silent integer not null default 0, last_at real not null
+    ) without rowid;
     create table tool_rules (
         path text primary key,
         given integer not null default 0, last_given real not null,
