@@ -1,7 +1,12 @@
 """Writes the notes of running sessions, and serves them after a compaction, a resume, or later.
 
-One run per session at a time; what arrives meanwhile is covered by one more run. Without a model,
-or while it is unavailable or over budget, the notes are excerpts: there are always notes.
+Rules
+- One run per session at a time; what arrives meanwhile is covered by one more run.
+- A model writes them at the thresholds (`rules/notes`), before a compaction and at the session's
+  end. Without one, or while it is unavailable or over budget, they are excerpts, which cost
+  nothing: they are refreshed at every finished turn, unless reading the transcript takes long.
+- "The last session" is the last one that a person held and that has ended: not a scripted run, and
+  not one that is still open elsewhere.
 """
 
 import os
@@ -17,6 +22,7 @@ from memoryd.base import paths
 from memoryd.base.errors import InvalidInput, NotFound
 from memoryd.base.paths import Places
 from memoryd.base.timestamps import iso_time
+from memoryd.dreams.recent_sessions import living_sessions
 from memoryd.extraction.rules.messages import messages
 from memoryd.llm.anthropic_client import Provider
 from memoryd.llm.guards import DEADLINE_SECONDS
@@ -47,6 +53,9 @@ USERS_TEXT_BYTES: Final = 64 * 1024
 NOTES_BYTES: Final = 1024 * 1024
 ANSWER_TOKENS: Final = 16_000
 MOST_TURNS_SENT: Final = 40
+CHEAP_SECONDS: Final = 0.1
+HEAD_BYTES: Final = 256 * 1024
+SCRIPTED_ENTRYPOINT: Final = b'"entrypoint":"sdk'
 
 log = structlog.get_logger(__name__)
 
@@ -83,6 +92,7 @@ class SessionNotes:
         self._now = now
         self._running: set[str] = set()
         self._again: set[str] = set()
+        self._slow: set[str] = set()
 
     def turn_stored(self, queued: QueuedTurn) -> None:
         """Writes the notes, in the background, if this turn has made them due."""
@@ -93,8 +103,16 @@ class SessionNotes:
         if not turn.session_id:
             return
         progress = await anyio.to_thread.run_sync(self._progress, turn)
-        if notes.notes_are_due(progress):
+        is_cheap = self._writer is None and turn.session_id not in self._slow
+        if notes.notes_are_due(progress) or (is_cheap and progress.noted_tokens is not None):
             await self.freshen(turn.session_id, transcript, turn.cwd)
+
+    async def session_ended(self, session_id: str, cwd: str) -> None:
+        """Brings notes that exist up to date with the last turns."""
+        transcript = await anyio.to_thread.run_sync(self.transcript_of, session_id)
+        if await anyio.to_thread.run_sync(self.written, session_id) is not None:
+            await self.freshen(session_id, transcript, cwd)
+        self._slow.discard(session_id)
 
     async def freshen(self, session_id: str, transcript: str, project: str) -> None:
         """Writes the notes now; if a run is in progress, another follows it."""
@@ -127,16 +145,20 @@ class SessionNotes:
         """The notes on disk of a session, if there are any."""
         return _notes_at(Path(paths.session_notes(self.transcript_of(session_id))))
 
-    def latest(self, folders: Iterable[str], *, but: str = "") -> NotesAnswer | None:
-        """The newest notes of the sessions in these transcript folders, except session `but`."""
+    def last_ended(self, folders: Iterable[str], *, but: str = "") -> NotesAnswer | None:
+        """The newest notes of a person's session in these folders that has ended, except `but`."""
+        running = {but, *living_sessions(self._places.claude_dir)}
         found = [
             path
             for folder in folders
             for path in Path(folder).glob("*/session-memory/summary.md")
-            if path.parent.parent.name != but
+            if path.parent.parent.name not in running
         ]
-        newest_first = sorted(found, key=modified_at, reverse=True)
-        return next((kept for path in newest_first if (kept := _notes_at(path))), None)
+        for path in sorted(found, key=modified_at, reverse=True):
+            kept = _notes_at(path)
+            if kept is not None and not _is_scripted(path.parent.parent.with_suffix(".jsonl")):
+                return kept
+        return None
 
     def newest_session(self, cwd: str) -> str:
         """The session that was active last in a directory."""
@@ -154,13 +176,15 @@ class SessionNotes:
         raise NotFound(f"there is no session {session_id}", hint="memoryd sessions lists them")
 
     async def _write(self, session_id: str, transcript: str, project: str) -> None:
+        began = self._now()
         turns = await anyio.to_thread.run_sync(turns_in, transcript)
         if not turns:
             return
-        began = self._now()
         text, how = await self._compose(session_id, transcript, turns, project)
         await anyio.to_thread.run_sync(write_notes, transcript, text)
         await anyio.to_thread.run_sync(self._record_progress, session_id, turns)
+        if self._now() - began > CHEAP_SECONDS:
+            self._slow.add(session_id)
         log.info(
             "notes-written",
             session_id=session_id,
@@ -307,6 +331,16 @@ def _notes_at(path: Path) -> NotesAnswer | None:
         return None
     modified = modified_at(path)
     return NotesAnswer(text, iso_time(modified), path.parent.parent.name, modified)
+
+
+def _is_scripted(transcript: Path) -> bool:
+    """Whether the client says that a program, not a person, held the session."""
+    try:
+        with transcript.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError:
+        return False
+    return SCRIPTED_ENTRYPOINT in head
 
 
 def _current(transcript: str) -> str:

@@ -168,14 +168,46 @@ def a_long_session(daemon: Daemon, cwd: str) -> Path:
     return notes
 
 
-@pytest.mark.parametrize("source", ["compact", "resume", "fork"])
-def test_after_a_compaction_or_resume_the_session_gets_its_notes_back(
+def test_after_a_compaction_the_session_gets_its_notes_back(
+    shared_daemon: Daemon, cwd: str
+) -> None:
+    a_long_session(shared_daemon, cwd)
+    text = injected(shared_daemon, event("SessionStart", cwd, source="compact"))
+    assert "Notes of this session" in text
+    assert "| half of it is done" in text
+
+
+def test_the_compactor_gets_the_notes_as_plain_text(shared_daemon: Daemon, cwd: str) -> None:
+    a_long_session(shared_daemon, cwd)
+    with shared_daemon.peer() as peer:
+        stdout = peer.call("hook", **event("PreCompact", cwd, trigger="auto"))["stdout"]
+    assert stdout.startswith("Notes of this session so far")
+    assert "| half of it is done" in stdout
+
+
+@pytest.mark.parametrize("source", ["resume", "fork"])
+def test_a_resumed_session_has_its_history_and_gets_nothing(
     shared_daemon: Daemon, cwd: str, source: str
 ) -> None:
     a_long_session(shared_daemon, cwd)
-    text = injected(shared_daemon, event("SessionStart", cwd, source=source))
-    assert "Notes of this session" in text
-    assert "half of it is done" in text
+    assert injected(shared_daemon, event("SessionStart", cwd, source=source)) == ""
+
+
+def test_a_cleared_session_is_not_told_where_the_last_one_stopped(
+    shared_daemon: Daemon, cwd: str
+) -> None:
+    a_long_session(shared_daemon, cwd)
+    began = event("SessionStart", cwd, source="clear", session_id="new-one")
+    assert "Importer" not in injected(shared_daemon, began)
+
+
+def test_a_scripted_session_is_not_the_last_one(shared_daemon: Daemon, cwd: str) -> None:
+    notes = a_long_session(shared_daemon, cwd)
+    transcript = notes.parent.parent.with_suffix(".jsonl")
+    marked = transcript.read_bytes().replace(b'{"', b'{"entrypoint":"sdk-cli","', 1)
+    transcript.write_bytes(marked)
+    began = event("SessionStart", cwd, source="startup", session_id="new-one")
+    assert "Importer" not in injected(shared_daemon, began)
 
 
 def test_a_new_session_is_told_where_the_last_one_stopped(shared_daemon: Daemon, cwd: str) -> None:

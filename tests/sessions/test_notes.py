@@ -65,12 +65,19 @@ async def test_a_short_session_gets_no_notes_until_it_is_long_enough(scene: Scen
     assert scene.summary.stat().st_mode & 0o777 == 0o600
 
 
-async def test_later_notes_follow_the_growth_across_a_restart(scene: Scene) -> None:
+async def test_without_a_model_notes_are_current_after_every_turn(scene: Scene) -> None:
     await scene.notes().turn_ended(scene.turn("one", "a", 12_000), str(scene.path))
-    await scene.notes().turn_ended(scene.turn("two", "b", 16_000), str(scene.path))
-    assert "two" not in scene.summary.read_text()
-    await scene.notes().turn_ended(scene.turn("three", "c", 17_500), str(scene.path))
-    assert "three" in scene.summary.read_text()
+    await scene.notes().turn_ended(scene.turn("two", "b", 12_100), str(scene.path))
+    assert "two" in scene.summary.read_text()
+
+
+async def test_a_model_is_asked_when_the_session_has_grown_across_a_restart(scene: Scene) -> None:
+    async with a_writer([says(GOOD), says(GOOD)]) as (writer, model):
+        await scene.notes(writer).turn_ended(scene.turn("one", "a", 12_000), str(scene.path))
+        await scene.notes(writer).turn_ended(scene.turn("two", "b", 16_000), str(scene.path))
+        assert len(model.requests) == 1
+        await scene.notes(writer).turn_ended(scene.turn("three", "c", 17_500), str(scene.path))
+        assert len(model.requests) == 2
 
 
 async def test_a_secret_does_not_reach_the_notes(scene: Scene) -> None:
@@ -92,14 +99,14 @@ async def test_the_newest_notes_tell_a_new_session_where_the_last_one_stopped(
     scene: Scene,
 ) -> None:
     session_notes = scene.notes()
-    assert session_notes.latest([str(scene.folder)]) is None
+    assert session_notes.last_ended([str(scene.folder)]) is None
     await session_notes.turn_ended(
         scene.turn("fix the build", "half done", 11_000), str(scene.path)
     )
-    latest = session_notes.latest([str(scene.folder)])
+    latest = session_notes.last_ended([str(scene.folder)])
     assert latest is not None
     assert "fix the build" in notes.where_it_stopped(latest.text)
-    assert session_notes.latest([str(scene.folder)], but=SESSION) is None
+    assert session_notes.last_ended([str(scene.folder)], but=SESSION) is None
 
 
 @asynccontextmanager
