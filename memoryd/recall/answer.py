@@ -39,6 +39,8 @@ from memoryd.system.background import Soon
 
 MOST_MEMORIES: Final = 50
 QUERY_CHARACTERS: Final = 8_000
+LATE_MS: Final = 10_000.0
+MOST_FITTING: Final = 20
 SMALL_TALK_CHARACTERS: Final = 40
 # Cutting a longer query into word pieces may take several milliseconds: that needs a thread.
 LONG_QUERY_CHARACTERS: Final = 1_000
@@ -111,7 +113,9 @@ class Recall:
         excluded = set(surfaced)
         if has is not None:
             excluded |= has.paths | _of_session(session_id, shelves)
-        hits, chosen_by = await self._chosen(request, project, shelves, excluded)
+        may_ask = has is None or self.model_answers_within(request.deadline_ms)
+        selector = self._selector if may_ask else None
+        hits, chosen_by = await self._chosen(request, project, shelves, excluded, selector)
         found = [one for hit in hits if (one := await self._recalled(hit, shelves))]
         if has is not None:
             found = [one for one in found if not _is_usage_of(has.tools, one)]
@@ -128,6 +132,45 @@ class Recall:
             session_id=session_id,
         )
         return answer
+
+    def model_answers_within(self, deadline_ms: float | None) -> bool:
+        """Whether a model is there whose answer can be expected in time."""
+        seconds = (self._deadline_ms if deadline_ms is None else deadline_ms) / 1000
+        return self._selector is not None and self._selector.answers_within(seconds)
+
+    async def choose_late(self, request: RecallQuery, has: SessionHas) -> list[str]:
+        """The paths that a model chooses, however long it takes; empty if there is no room left."""
+        session_id = request.session_id or ""
+        project = await self._scopes.find(request.cwd)
+        surfaced = await self._surfaced.of(session_id)
+        if self._selector is None or sum(surfaced.values()) >= recall_text.SESSION_BYTES:
+            return []
+        late = msgspec.structs.replace(request, deadline_ms=LATE_MS)
+        shelves = await self._shelves_for(late, project)
+        excluded = set(surfaced) | has.paths | _of_session(session_id, shelves)
+        hits, chosen_by = await self._chosen(late, project, shelves, excluded, self._selector)
+        return [hit.key for hit in hits] if chosen_by == "model" else []
+
+    async def served(self, cwd: str, session_id: str, paths: Sequence[str]) -> list[Recalled]:
+        """These memories as they are now, within the session's budget, less what it was given."""
+        project = await self._scopes.find(cwd)
+        surfaced = await self._surfaced.of(session_id)
+        shelves = self._shelves.present(project.directories)
+        hits = [Hit(path, 0.0, 0.0, 0.0, ()) for path in paths if path not in surfaced]
+        found = [one for hit in hits if (one := await self._recalled(hit, shelves))]
+        kept = recall_text.within_budgets(found, sum(surfaced.values()))
+        self._surfaced.add(session_id, kept.sizes)
+        return kept.memories
+
+    async def still_fit(self, request: RecallQuery, paths: Sequence[str]) -> list[str]:
+        """Those that the ranking finds for another query too."""
+        if not paths:
+            return []
+        shelves = self._shelves.present((await self._scopes.find(request.cwd)).directories)
+        question = await self._question(request.query[:QUERY_CHARACTERS])
+        parts = [shelf.index for shelf in shelves]
+        hits = ranking.search(parts, question, limit=MOST_FITTING, now=self._now())
+        return [path for path in paths if path in {hit.key for hit in hits}]
 
     @property
     def problems(self) -> list[str]:
@@ -200,7 +243,12 @@ class Recall:
         ]
 
     async def _chosen(
-        self, request: RecallQuery, project: Project, shelves: Sequence[Shelf], excluded: set[str]
+        self,
+        request: RecallQuery,
+        project: Project,
+        shelves: Sequence[Shelf],
+        excluded: set[str],
+        selector: ModelSelector | None,
     ) -> tuple[list[Hit], Literal["model", "embedded"]]:
         today = iso_time(self._now())[:10]
         for shelf in shelves:
@@ -209,11 +257,11 @@ class Recall:
         question = await self._question(query)
         parts = [shelf.index for shelf in shelves]
         limit = max(1, min(request.limit or self._limit, MOST_MEMORIES))
-        if self._selector is not None and any(shelf.rows for shelf in shelves):
+        if selector is not None and any(shelf.rows for shelf in shelves):
             best = ranking.search(
                 parts, question, limit=MANIFEST_LIMIT // 2, now=self._now(), excluded=excluded
             )
-            chosen = await self._by_model(self._selector, request, project, shelves, best, excluded)
+            chosen = await self._by_model(selector, request, project, shelves, best, excluded)
             if chosen is not None:
                 return chosen[:limit], "model"
         hits = ranking.search(parts, question, limit=limit, now=self._now(), excluded=excluded)

@@ -1,4 +1,8 @@
-"""A small, fast model chooses memories by their headers, if it answers before the deadline."""
+"""A small, fast model chooses memories by their headers, if it answers before the deadline.
+
+How long it takes is measured: a hook asks it only if the answer can be expected in time, since one
+that comes too late is paid for all the same.
+"""
 
 from collections.abc import Sequence
 from typing import Final
@@ -24,6 +28,7 @@ from memoryd.text.masking.mask import mask
 MOST_CHOSEN: Final = 5
 ANSWER_TOKENS: Final = 256
 CACHE_ENTRIES: Final = 256
+MARGIN: Final = 1.25
 
 log = structlog.get_logger(__name__)
 
@@ -39,6 +44,11 @@ class ModelSelector:
         self._provider = provider
         self._model = model
         self._cache: dict[tuple[str, ...], list[str]] = {}
+        self._usual_seconds: float | None = None
+
+    def answers_within(self, seconds: float) -> bool:
+        """Whether an answer can be expected in this time; false until one was measured."""
+        return self._usual_seconds is not None and self._usual_seconds * MARGIN <= seconds
 
     async def choose(
         self,
@@ -74,11 +84,20 @@ class ModelSelector:
 
     async def _ask(self, request: ModelRequest, deadline_seconds: float) -> list[str] | None:
         try:
+            began = anyio.current_time()
             with anyio.move_on_after(deadline_seconds):
                 answer = await self._provider.complete(request, deadline_seconds)
+                self._measure(anyio.current_time() - began)
                 if answer.outcome != "complete":
                     return None
                 return list(dict.fromkeys(read_json(answer, Choice).selected_memories))
         except (BudgetReached, ProviderDown, ProviderPaused, ProviderRefused) as error:
             log.debug("recall-without-model", reason=error.kind)
+            return None
+        self._measure(deadline_seconds)
         return None
+
+    def _measure(self, seconds: float) -> None:
+        """A running mean in which the last few answers count most."""
+        usual = self._usual_seconds
+        self._usual_seconds = seconds if usual is None else 0.7 * usual + 0.3 * seconds

@@ -15,7 +15,8 @@ import structlog
 
 from memoryd.base.errors import StorageError
 from memoryd.memories.records import MemoryChanged
-from memoryd.recall.known import SessionKnowledge
+from memoryd.recall.known import SessionHas, SessionKnowledge
+from memoryd.recall.late_choices import LateChoices
 from memoryd.recall.outcome_table import OutcomeTable
 from memoryd.recall.outcome_tracker import OutcomeTracker
 from memoryd.recall.reminders import Reminders, call_of, calls_of
@@ -52,6 +53,7 @@ class RecallService:
         self._rules = rules
         self._outcomes = outcomes
         self._tracker = OutcomeTracker()
+        self._late = LateChoices()
         self._never_used: frozenset[str] = frozenset()
         self._at_tools = at_tools
         self._run_soon = run_soon
@@ -78,18 +80,43 @@ class RecallService:
         """The memories as a hook may inject them: nothing that the session already has."""
         if asks_to_ignore_memory(query.query):
             return ""
-        session_id = query.session_id or ""
+        recall, session_id = await self._ready(), query.session_id or ""
         has = self._known.of(session_id)
         has = msgspec.structs.replace(has, paths=has.paths | self._never_used)
-        answer = await (await self._ready()).answer(query, has=has)
-        self._tracker.injected(session_id, query.query, answer.memories)
-        return rendering.hook_text(answer.memories, limit_units)
+        late = await recall.still_fit(query, self._late.take(session_id))
+        answer = await recall.answer(query, has=has)
+        memories = [*answer.memories, *await recall.served(query.cwd, session_id, late)]
+        self._tracker.injected(session_id, query.query, memories)
+        if recall.asks_a_model and not recall.model_answers_within(query.deadline_ms):
+            self._ask_late(query, has)
+        return rendering.hook_text(memories, limit_units)
+
+    def _ask_late(self, query: RecallQuery, has: SessionHas) -> None:
+        session_id = query.session_id or ""
+        if session_id and self._late.begin(session_id, query.query):
+            self._run_soon("late choice", partial(self._choose_late, query, has))
+
+    async def _choose_late(self, query: RecallQuery, has: SessionHas) -> None:
+        paths = await (await self._ready()).choose_late(query, has)
+        self._late.arrived(query.session_id or "", query.query, paths)
 
     async def at_tool(self, session_id: str, cwd: str, tool: str, given: object) -> str:
-        """The rules that concern a call that is about to be made; empty before recall is ready."""
-        if not self._at_tools or self._recall is None or not session_id:
+        """What a call that is about to be made should know; empty before recall is ready.
+
+        That is the person's rules about it, and what a model chose for the prompt meanwhile.
+        """
+        if self._recall is None or not session_id:
             return ""
-        root, rows = await self._recall.feedback_within(cwd, AT_TOOL_MS)
+        rules = await self._rules_for(self._recall, session_id, cwd, tool, given)
+        late = await self._recall.served(cwd, session_id, self._late.take(session_id))
+        return "\n".join(text for text in (rules, rendering.hook_text(late)) if text)
+
+    async def _rules_for(
+        self, recall: "Recall", session_id: str, cwd: str, tool: str, given: object
+    ) -> str:
+        if not self._at_tools:
+            return ""
+        root, rows = await recall.feedback_within(cwd, AT_TOOL_MS)
         reminder = self._reminders.for_call(session_id, call_of(tool, given, root), rows)
         if reminder.paths:
             sizes = {path: len(reminder.text) // len(reminder.paths) for path in reminder.paths}
@@ -160,6 +187,7 @@ class RecallService:
         self._surfaced.forget(session_id)
         self._known.forget(session_id)
         self._reminders.forget(session_id)
+        self._late.forget(session_id)
 
     async def _ready(self) -> "Recall":
         while self._recall is None:

@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -337,3 +338,28 @@ def test_a_rule_is_given_once_when_the_agent_is_about_to_act(
     assert injected(shared_daemon, call | {"tool_input": "not an object"}) == ""
     assert "| Always run make check" in injected(shared_daemon, call)
     assert injected(shared_daemon, call) == ""
+
+
+def test_a_models_choice_that_is_late_comes_with_the_next_hook_and_is_paid_for_once(
+    home: Path, cwd: str
+) -> None:
+    chosen = says('{"selected_memories": ["project_coffee.md"]}')
+    with ScriptedModel(lambda _: chosen) as model:
+        daemon = Daemon(home, ANTHROPIC_API_KEY="made-up", ANTHROPIC_BASE_URL=model.base_url)
+        daemon.start()
+        try:
+            with daemon.peer() as peer:
+                memory = {"name": "Coffee", "type": "project", "description": "the machine"}
+                peer.call("memory/save", cwd=cwd, body="Descale it on Mondays.", **memory)
+                peer.call("recall", query="", cwd=cwd, deadline_ms=0)
+            before = len(model.requests)
+            prompt = "what should I know about hot beverages in this office, please?"
+            assert "Descale" not in injected(daemon, event("UserPromptSubmit", cwd, prompt=prompt))
+            call = event("PreToolUse", cwd, tool_name="Read", tool_input={"file_path": "/x"})
+            until = time.monotonic() + 60
+            while "| Descale it on Mondays." not in injected(daemon, call):
+                assert time.monotonic() < until, "the choice never arrived"
+            assert injected(daemon, call) == ""
+            assert len(model.requests) == before + 1
+        finally:
+            daemon.end()
