@@ -111,7 +111,7 @@ class ExtractionWorker:
         """The state of the queue; blocking, safe from any thread."""
         running = list(self._running.values())
         waiting = self._waiting_except(running)
-        due, parked = batching.due_count(waiting, self._limits), self._turns.parked()
+        due, parked = batching.due_count(waiting, self._limits, self._now()), self._turns.parked()
         return QueueReport(
             waiting=due,
             running=len(running),

@@ -174,6 +174,10 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         followed integer not null default 0, broken integer not null default 0
     ) without rowid;
     """,
+    # open turns of files at rest. The default makes every file be looked at once.
+    """
+    alter table transcripts add column rest_seconds real not null default 1;
+    """,
 )
 LATEST_VERSION: Final = BASE_VERSION + len(MIGRATIONS)
 

@@ -15,11 +15,11 @@ from memoryd.transcripts.rules.cursor import Cursor, Fingerprint
 
 _COLUMNS = (
     "path, device, inode, size, mtime_ns, ctime_ns, head_bytes, head, tail,"
-    " offset, old_until, is_settled, snapshot"
+    " offset, old_until, is_settled, rest_seconds, snapshot"
 )
 
 
-_Row = tuple[int, str, int, int, int, int, int, int, bytes, bytes, int, int, int]
+_Row = tuple[int, str, int, int, int, int, int, int, bytes, bytes, int, int, int, float]
 
 
 class CursorTable:
@@ -49,15 +49,15 @@ class CursorTable:
         cells = (*_cells(cursor), snapshot)
         if cursor.number:
             self._database.run(
-                f"update transcripts set ({_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?),"  # noqa: S608 - fixed words
+                f"update transcripts set ({_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?),"  # noqa: S608 - fixed words
                 " lost_at = null where number = ?",
                 *cells,
                 cursor.number,
             )
             return cursor
         rows = self._database.run(
-            f"insert into transcripts ({_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - fixed words
-            " returning number",
+            f"insert into transcripts ({_COLUMNS})"  # noqa: S608 - fixed words
+            " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning number",
             *cells,
         )
         ((number,),) = msgspec.convert(rows, list[tuple[int]])
@@ -96,7 +96,7 @@ class CursorTable:
     def _select(self, condition: str) -> list[Cursor]:
         rows = self._database.run(
             "select number, path, device, inode, size, mtime_ns, ctime_ns, head_bytes, head, tail,"  # noqa: S608 - fixed words
-            f" offset, old_until, is_settled from transcripts where {condition}"
+            f" offset, old_until, is_settled, rest_seconds from transcripts where {condition}"
             " order by mtime_ns, path"
         )
         return [_cursor(cells) for cells in rows]
@@ -117,11 +117,13 @@ def _cells(cursor: Cursor) -> tuple[Cell, ...]:
         cursor.offset,
         cursor.old_until,
         int(cursor.is_settled),
+        cursor.rest_seconds,
     )
 
 
 def _cursor(cells: Sequence[Cell]) -> Cursor:
-    number, path, *numbers, head, tail, offset, old_until, is_settled = msgspec.convert(cells, _Row)
+    row = msgspec.convert(cells, _Row)
+    number, path, *numbers, head, tail, offset, old_until, is_settled, rest_seconds = row
     *stamp, head_bytes = numbers
     return Cursor(
         path=path,
@@ -131,4 +133,5 @@ def _cursor(cells: Sequence[Cell]) -> Cursor:
         old_until=old_until,
         is_settled=bool(is_settled),
         number=number,
+        rest_seconds=rest_seconds,
     )

@@ -6,6 +6,7 @@ Rules
 - One slice at a time: after SLICE_BYTES a long file lets others go first.
 - An ended turn is confirmed by silence: the file's mtime says that nothing was written for
   SETTLE_SECONDS, or the caller has watched that long and nothing new is there.
+- A file at rest gives its open turn too, since nothing more will come (`assembler`).
 - A file that does not match its cursor is read from the beginning.
 - A file that copies turns from before the first start (a fork does) must not make them new. Their
   dates give them away; then the old parts of all files are read once, to learn the ids in them.
@@ -89,6 +90,10 @@ class TranscriptReader:
         self._begun_at = at
         return cursors
 
+    def is_at_rest(self, cursor: Cursor) -> bool:
+        """Whether reading the file again now would give its open turn."""
+        return cursor.is_at_rest(self._now())
+
     def read(self, cursor: Cursor, quiet_seconds: float = 0.0) -> ReadResult:
         """The next slice; raises FileReplaced, or OSError if the file cannot be read."""
         with open_transcript(self._root, cursor.path) as file:
@@ -108,8 +113,10 @@ class TranscriptReader:
         read_until, stamp = follower.next_offset, file.stamp()
         if read_until >= stamp.size:
             quiet = quiet_seconds if read_until == began_at else 0.0
-            if max(quiet, self._now() - stamp.mtime_ns / 1e9) >= SETTLE_SECONDS:
+            quiet = max(quiet, self._now() - stamp.mtime_ns / 1e9)
+            if quiet >= SETTLE_SECONDS:
                 events += follower.settle()
+            events += follower.rest(quiet)
         snapshot = follower.snapshot()
         passed = msgspec.structs.replace(
             cursor,
@@ -117,6 +124,7 @@ class TranscriptReader:
             fingerprint=file.fingerprint(follower.stored_offset),
             offset=follower.stored_offset,
             is_settled=not follower.awaits_settling,
+            rest_seconds=follower.rest_seconds,
         )
         turns, stored = self._store(events, passed, snapshot)
         self._keep_follower(stored, follower)

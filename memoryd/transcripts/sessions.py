@@ -16,12 +16,8 @@ from memoryd.base.file_stamp import FileStamp
 from memoryd.system.cancellation import stop_if_cancelled
 from memoryd.text.masking.mask import presentable
 from memoryd.transcripts.file import ALL_BYTES, open_transcript
-from memoryd.transcripts.rules.assembler import (
-    conversation,
-    living_history,
-    read_entries,
-    summarize,
-)
+from memoryd.transcripts.rules.assembler import living_history, read_entries
+from memoryd.transcripts.rules.session_view import conversation, summarize
 from memoryd.transcripts.rules.turns import Compacted, Turn, TurnPart
 from memoryd.transcripts.scan import scan
 from memoryd.transcripts.turn_table import root_named

@@ -7,6 +7,8 @@ the truth is the file compared with its cursor, and a scan by stat finds every d
   watch, or without a projects folder to watch, it runs more often.
 - Only a scan decides which file is which; an unknown name requests one.
 - A transcript whose turn has ended is read again after SETTLE_SECONDS: silence confirms the end.
+- A file whose last turn has no ending is read again when it has been at rest for long enough; each
+  scan looks for such files.
 - A file that cannot be read is logged once and retried at each scan.
 """
 
@@ -91,6 +93,7 @@ class Tail:
         for path, cursor in self._registry.known.items():
             if not cursor.is_settled:
                 self._work_queue.add(path)
+        self._read_rested_files()
 
     async def run(self) -> None:
         """Follows until cancelled."""
@@ -139,6 +142,12 @@ class Tail:
             with anyio.move_on_after(self._pause_seconds()):
                 await self._registry.scan_requested.wait()
             await self._registry.scan()
+            self._read_rested_files()
+
+    def _read_rested_files(self) -> None:
+        for path, cursor in self._registry.known.items():
+            if self._reader.is_at_rest(cursor):
+                self._work_queue.add(path)
 
     def _pause_seconds(self) -> float:
         scanned = self._registry.last_scan

@@ -116,13 +116,20 @@ class TurnTable:
         """All pending turns in order: live ones first, then imported ones."""
         rows = self._database.run(
             "select id, project, session_id, ending in ('answered', 'local_command'),"
-            " coalesce(failures, 0), coalesce(deaths, 0)"
+            " coalesce(failures, 0), coalesce(deaths, 0), imported, at"
             " from turns left join tries on tries.turn_id = turns.id"
             " where state = 'pending' order by imported, number"
         )
         return [
-            WaitingTurn(*row[:3], complete=bool(row[3]), failures=row[4], deaths=row[5])
-            for row in msgspec.convert(rows, list[tuple[str, str, str, int, int, int]])
+            WaitingTurn(
+                *row[:3],
+                complete=bool(row[3]),
+                failures=row[4],
+                deaths=row[5],
+                imported=bool(row[6]),
+                stored_at=row[7],
+            )
+            for row in msgspec.convert(rows, list[tuple[str, str, str, int, int, int, int, float]])
         ]
 
     def turn(self, turn_id: str) -> Turn | None:

@@ -9,6 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from memoryd.extraction.rules.batching import (
     CRASHES_TO_PARK,
     FAILURES_TO_PARK,
+    HELD_SECONDS,
     Batch,
     Limits,
     Pause,
@@ -65,10 +66,10 @@ def test_throttled_turns_wait_for_the_next_and_go_with_it() -> None:
     limits = Limits(every_turns=3)
     waiting = [turn("1"), turn("2")]
     assert started(waiting, limits=limits) == []
-    assert due_count(waiting, limits) == 0
+    assert due_count(waiting, limits, NOW) == 0
     waiting.append(turn("3"))
     assert started(waiting, limits=limits) == [("1", "2", "3")]
-    assert due_count(waiting, limits) == 3
+    assert due_count(waiting, limits, NOW) == 3
 
 
 def test_a_failed_turn_is_retried_despite_the_throttle() -> None:
@@ -79,9 +80,25 @@ def test_a_failed_turn_is_retried_despite_the_throttle() -> None:
 def test_a_turn_cut_short_waits_for_the_next_complete_one_of_its_session() -> None:
     cut = turn("1", complete=False)
     assert started([cut]) == []
-    assert due_count([cut], LIMITS) == 0
+    assert due_count([cut], LIMITS, NOW) == 0
     assert started([cut, turn("2", session="other")]) == [("2",)]
     assert started([cut, turn("2"), turn("3", complete=False)]) == [("1", "2")]
+
+
+def test_a_turn_cut_short_is_not_held_for_ever() -> None:
+    cut = msgspec.structs.replace(turn("1", complete=False), stored_at=NOW - HELD_SECONDS)
+    assert started([cut]) == [("1",)]
+    assert started([msgspec.structs.replace(cut, stored_at=NOW - HELD_SECONDS + 1)]) == []
+
+
+def test_an_imported_turn_waits_for_no_other() -> None:
+    imported = [
+        msgspec.structs.replace(one, imported=True)
+        for one in (turn("1", complete=False), turn("2", session="t"))
+    ]
+    limits = Limits(every_turns=5)
+    assert started(imported, limits=limits) == [("1",)]
+    assert due_count(imported, limits, NOW) == 2
 
 
 def test_turns_of_a_batch_that_failed_twice_run_one_by_one_after_the_others() -> None:
@@ -177,7 +194,7 @@ class QueueMachine(RuleBasedStateMachine):
     def a_turn_arrives(self, project: str, session: str, complete: bool, is_poison: bool) -> None:
         self.count += 1
         name = str(self.count)
-        self.table[name] = WaitingTurn(name, project, session, complete)
+        self.table[name] = WaitingTurn(name, project, session, complete, stored_at=self.now)
         if is_poison:
             self.poison.add(name)
 
@@ -195,7 +212,7 @@ class QueueMachine(RuleBasedStateMachine):
             assert not {*batch.turn_ids} & (self.done | self.parked)
             self.running[batch.project] = batch
         assert len(self.running) <= self.limits.parallel
-        if not self.running and due_count(self.waiting(), self.limits):
+        if not self.running and due_count(self.waiting(), self.limits, self.now):
             assert decision.wake_at is not None
             assert decision.wake_at > self.now
 
@@ -256,7 +273,7 @@ class QueueMachine(RuleBasedStateMachine):
                 for name in batch.turn_ids:
                     del self.table[name]
             self.now += 60.0
-        assert due_count(self.waiting(), self.limits) == 0
+        assert due_count(self.waiting(), self.limits, self.now) == 0
 
 
 QueueMachine.TestCase.settings = examples(60, stateful_step_count=40)

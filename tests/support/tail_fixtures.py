@@ -47,10 +47,10 @@ def append(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-def age(path: Path) -> None:
-    """Makes the file look a minute older."""
+def age(path: Path, seconds: int = 60) -> None:
+    """Makes the file look older."""
     times = path.stat()
-    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns - 60 * 10**9))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns - seconds * 10**9))
 
 
 def session(name: str, *turns: str) -> SessionScript:

@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 
 from memoryd.transcripts.rules.assembler import (
     Follower,
-    conversation,
     is_session_transcript,
     living_history,
     read_entries,
-    summarize,
 )
+from memoryd.transcripts.rules.session_view import conversation, summarize
 from memoryd.transcripts.rules.turns import Abandoned, Compacted, Turn, TurnEvent, TurnPart
 from tests.support.thinning import thinned
 

@@ -15,6 +15,7 @@ from memoryd.base import events
 from memoryd.base.errors import Refused, StorageError
 from memoryd.transcripts import tail
 from memoryd.transcripts.cursor_table import CursorTable
+from memoryd.transcripts.rules.assembler import REST_SECONDS
 from memoryd.transcripts.rules.cursor import LOST_SECONDS, Cursor
 from memoryd.transcripts.work_queue import WorkQueue
 from tests.support.session_script import SessionScript
@@ -141,6 +142,40 @@ async def test_a_turn_that_waits_for_silence_is_counted_before_it_is_read_again(
     await restarted.tail.begin()
     assert (await restarted.tail.status()).settling == 1
     restarted.state.close()
+
+
+async def test_the_last_turn_of_a_file_at_rest_is_seen_even_without_an_ending(home: Path) -> None:
+    await begin_empty(home)
+    path = projects(home) / "p/s.jsonl"
+    path.parent.mkdir()
+    script = session("s", "one")
+    script.prompt("two")
+    script.answer("the reply", stop_reason=None)
+    append(path, script.data)
+    async with following(home, sweep_seconds=1.0) as run:
+        assert await run.heard.wait_for_turns(1) == ["one"]
+        assert await run.rows() == [("one", "pending")]
+        age(path, seconds=int(REST_SECONDS))
+        assert await run.heard.wait_for_turns(2) == ["one", "two"]
+        assert run.heard.turns[1].turn.ending == "answered"
+
+
+async def test_a_turn_that_rested_while_no_daemon_ran_is_seen_at_the_next_start(home: Path) -> None:
+    await begin_empty(home)
+    path = projects(home) / "p/s.jsonl"
+    path.parent.mkdir()
+    script = session("s", "one")
+    script.prompt("two")
+    script.answer("the reply", stop_reason=None)
+    append(path, script.data)
+    async with following(home) as run:
+        assert await run.heard.wait_for_turns(1) == ["one"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tests.support.tail_fixtures.time.time", lambda: 4_000_000_000.0)
+        async with following(home) as run:
+            assert await run.heard.wait_for_turns(1) == ["two"]
+    async with following(home) as run:
+        assert await run.rows() == [("one", "pending"), ("two", "pending")]
 
 
 async def test_an_ended_turn_waits_for_silence(home: Path) -> None:

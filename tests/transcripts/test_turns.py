@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from memoryd.transcripts.rules.assembler import Follower
+from memoryd.transcripts.rules.assembler import LONG_REST_SECONDS, REST_SECONDS, Follower
 from memoryd.transcripts.rules.entries import OWN_ENTRYPOINT, OWN_RUN_MARKER
 from memoryd.transcripts.rules.turns import (
     LINES_REMEMBERED,
@@ -139,6 +139,49 @@ def test_without_a_stop_reason_words_before_the_next_prompt_are_the_answer(
     script.call("Read", {"file_path": "/a"}, message={"stop_reason": None})
     script.prompt("another")
     assert [ending for ending, *_ in outline(Tail(script).read())] == ["answered", "unanswered"]
+
+
+def test_a_file_at_rest_has_answered_although_no_stop_reason_was_written(
+    script: SessionScript, tail: Tail
+) -> None:
+    script.prompt("ask")
+    script.answer("the reply", stop_reason=None)
+    assert tail.settle() == []
+    assert tail.follower.rest(REST_SECONDS - 1) == []
+    assert tail.follower.rest_seconds == REST_SECONDS
+    assert outline(tail.follower.rest(REST_SECONDS)) == [("answered", "ask", "the reply")]
+    assert tail.follower.rest_seconds == 0.0
+    assert tail.follower.rest(LONG_REST_SECONDS) == []
+
+
+def test_rest_is_not_taken_for_the_end_of_a_running_tool(script: SessionScript, tail: Tail) -> None:
+    script.prompt("ask")
+    script.answer("Let me look.", stop_reason=None)
+    call_id = script.call("Bash", {"command": "sleep 9000"}, message={"stop_reason": None})
+    tail.read()
+    assert tail.follower.rest(LONG_REST_SECONDS - 1) == []
+    script.result(call_id, "slept")
+    assert tail.read() + tail.follower.rest(REST_SECONDS) == []
+    script.answer("Done.", stop_reason=None)
+    tail.read()
+    [turn] = tail.follower.rest(REST_SECONDS)
+    assert isinstance(turn, Turn)
+    assert (turn.ending, turn.final) == ("answered", "Done.")
+
+
+def test_a_turn_that_nobody_works_on_any_more_is_handed_out_as_it_is(
+    script: SessionScript, tail: Tail
+) -> None:
+    script.prompt("ask")
+    script.call("Bash", {"command": "make"})
+    tail.read()
+    [turn] = tail.follower.rest(LONG_REST_SECONDS)
+    assert isinstance(turn, Turn)
+    assert turn.ending == "unanswered"
+    script.answer("It was slow.")
+    [late] = tail.settle()
+    assert isinstance(late, Turn)
+    assert late.continues == turn.id
 
 
 def test_what_follows_a_settled_turn_is_a_turn_of_its_own_that_names_it(

@@ -9,7 +9,8 @@ Rules
 - A run is about one session: its waiting turns up to the last complete one, oldest first, as many
   as fit into `batch_chars` (one always does).
 - Only a complete turn starts a run, and only if `every_turns` of them wait in the project. A turn
-  that was cut short goes with the next complete one of its session.
+  that was cut short goes with the next complete one of its session. If none has come after
+  HELD_SECONDS, none will: it counts as complete then. An imported turn waits for no other.
 - A failed batch is retried as a whole, together with whatever has arrived since. After the second
   failure its turns are retried one by one, after the others; the third failure parks a turn. So a
   turn that cannot be extracted blocks no others, and is tried three times.
@@ -27,6 +28,7 @@ import msgspec
 
 from memoryd.transcripts.rules.turns import WaitingTurn
 
+HELD_SECONDS = 3600.0
 FAILURES_TO_SPLIT = 2
 FAILURES_TO_PARK = 3
 CRASHES_TO_SPLIT = 2
@@ -111,7 +113,7 @@ def decide(waiting: Sequence[WaitingTurn], state: QueueState, limits: Limits) ->
     for project, turns in _by_project(waiting):
         if project in state.running:
             continue
-        batch = _next_batch(due(turns, limits))
+        batch = _next_batch(due(turns, limits, state.now))
         if batch is None:
             continue
         pauses = _active_pauses(batch, state)
@@ -122,20 +124,26 @@ def decide(waiting: Sequence[WaitingTurn], state: QueueState, limits: Limits) ->
     return Decision(tuple(batches), min(wakes, default=None))
 
 
-def due(turns: Sequence[WaitingTurn], limits: Limits) -> list[WaitingTurn]:
+def due(turns: Sequence[WaitingTurn], limits: Limits, now: float) -> list[WaitingTurn]:
     """The turns of one project that only wait for their run."""
     fresh = [turn for turn in turns if not is_suspect(turn)]
-    complete = [turn for turn in fresh if turn.complete]
-    if len(complete) < limits.every_turns and not any(turn.failures for turn in complete):
+    complete = [turn for turn in fresh if may_start(turn, now)]
+    waits_for_none = any(turn.failures or turn.imported for turn in complete)
+    if len(complete) < limits.every_turns and not waits_for_none:
         fresh = []
-    last = {turn.session_id: number for number, turn in enumerate(fresh) if turn.complete}
+    last = {turn.session_id: number for number, turn in enumerate(fresh) if may_start(turn, now)}
     ending = [t for number, t in enumerate(fresh) if number <= last.get(t.session_id, -1)]
     return ending + [turn for turn in turns if is_suspect(turn)]
 
 
-def due_count(waiting: Sequence[WaitingTurn], limits: Limits) -> int:
+def due_count(waiting: Sequence[WaitingTurn], limits: Limits, now: float) -> int:
     """How many turns of all projects only wait for their run."""
-    return sum(len(due(turns, limits)) for _, turns in _by_project(waiting))
+    return sum(len(due(turns, limits, now)) for _, turns in _by_project(waiting))
+
+
+def may_start(turn: WaitingTurn, now: float) -> bool:
+    """Whether a turn waits for no later one of its session."""
+    return turn.complete or turn.imported or now - turn.stored_at >= HELD_SECONDS
 
 
 def after_failure(batch: Batch, now: float) -> Setback:

@@ -13,6 +13,9 @@ When it is handed out
   `end_turn`; a Stop hook may make the model continue), and so does any further answer.
 - It is confirmed by the next opening, by the client's end-of-turn mark, by a compaction, or by
   `settle`, which the tail calls once the file has been quiet for SETTLE_SECONDS.
+- Older clients record no ending: an answer in words that asks for no tool is one once the file has
+  been quiet for REST_SECONDS. A turn that is open for any other reason, a running tool for one, is
+  handed out as it is after LONG_REST_SECONDS: nobody works on it any more.
 - What follows a turn after it was handed out becomes a turn of its own, which `continues` the
   first and holds only what is new. `finish` hands out the open turn, ending or not.
 
@@ -20,17 +23,25 @@ The tree
 - A repeated uuid is ignored. An opening line whose parent comes before live turns abandons them:
   those already handed out are reported as abandoned, the open one is dropped.
 - An unknown parent abandons nothing: the line it names may have been unreadable.
+
+The queue
+- What a person typed in mid-turn and only the queue shows (`prompt_queue`) belongs to the turn that
+  was open, or else to the next one; at the end of a file it is a turn of its own.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
 
 import msgspec
 
-from memoryd.transcripts.rules.entries import Compaction, TranscriptEntry, read_entry
+from memoryd.transcripts.rules.entries import (
+    Compaction,
+    EntryPlace,
+    TranscriptEntry,
+    read_entry,
+)
 from memoryd.transcripts.rules.lines import LinePosition, LineSplitter
+from memoryd.transcripts.rules.prompt_queue import PromptQueue, QueuedPrompt
 from memoryd.transcripts.rules.turns import (
-    TOOL_KINDS,
     Abandoned,
     Compacted,
     PartKind,
@@ -41,6 +52,9 @@ from memoryd.transcripts.rules.turns import (
     TurnPart,
 )
 
+# Longer than a model takes for a block of its answer; if it takes longer, the rest is a turn too.
+REST_SECONDS = 600.0
+LONG_REST_SECONDS = 6 * 3600.0
 SETTLE_SECONDS = 0.4  # the client flushes every 0.1 s; a cut stream was seen to resume after 0.2 s
 
 
@@ -63,6 +77,8 @@ class ReadProgress(msgspec.Struct, omit_defaults=True):
     draft: TurnDraft | None = None
     handed_out: str = ""
     handed_out_prompt_id: str = ""
+    last_place: EntryPlace = EntryPlace()
+    queue: PromptQueue = msgspec.field(default_factory=PromptQueue)
 
 
 class TurnAssembler:
@@ -73,7 +89,10 @@ class TurnAssembler:
 
     def feed(self, entry: TranscriptEntry) -> list[TurnEvent]:
         uuid, tree = entry.place.uuid, self.progress.tree
-        if not uuid or tree.knows(uuid):
+        if not uuid:
+            self._take_side_record(entry)
+            return []
+        if tree.knows(uuid):
             return []
         events = self._take(entry)
         tree.remember(uuid)
@@ -84,9 +103,39 @@ class TurnAssembler:
         draft = self.progress.draft
         return self._hand_out() if draft and draft.ending else []
 
+    def rest(self, quiet_seconds: float) -> list[TurnEvent]:
+        """Hands out an open turn if the file has been quiet for long enough."""
+        needed = self.rest_seconds
+        return self.finish() if needed and quiet_seconds >= needed else []
+
+    @property
+    def rest_seconds(self) -> float:
+        """How long the file must be quiet until its last words count; 0 if none are left."""
+        draft = self.progress.draft
+        if draft is None:
+            return REST_SECONDS if self.progress.queue.waiting else 0.0
+        return REST_SECONDS if draft.ending or draft.ends_in_words else LONG_REST_SECONDS
+
     def finish(self) -> list[TurnEvent]:
         """Hands out the open turn as it is; called at the end of a finished file."""
-        return self._hand_out() if self.progress.draft else []
+        unrecorded = self.progress.queue.take(absorbed_only=False)
+        draft = self.progress.draft or self._begin_by_queue(unrecorded)
+        if draft is None:
+            return []
+        for prompt in unrecorded:
+            draft.hear(prompt)
+        return self._hand_out()
+
+    def _take_side_record(self, entry: TranscriptEntry) -> None:
+        queue, draft = self.progress.queue, self.progress.draft
+        match entry.kind:
+            # A prompt that is queued while nothing runs opens a turn of its own.
+            case "enqueued" if draft and draft.ending is None:
+                queue.add(entry.text, entry.place.at)
+            case "absorbed":
+                queue.absorb(entry.text)
+            case "unqueued":
+                queue.clear()
 
     def _take(self, entry: TranscriptEntry) -> list[TurnEvent]:
         match entry.kind:
@@ -100,6 +149,8 @@ class TurnAssembler:
                 draft = self.progress.draft or self._begin_again(entry)
             case _:
                 draft = self.progress.draft
+        if entry.kind == "queued":
+            self.progress.queue.drop_repeated(entry.text)
         if draft:
             _grow(draft, entry)
         return []
@@ -110,7 +161,15 @@ class TurnAssembler:
         if progress.draft and progress.draft.id in abandoned:
             abandoned.remove(progress.draft.id)
             progress.draft = None
-        events = self.finish()
+            progress.queue.clear()
+        # Those that follow a repeated one are still in the queue.
+        repeats = progress.queue.drop_repeated(entry.text)
+        unrecorded = progress.queue.take(absorbed_only=repeats)
+        if progress.draft:
+            for prompt in unrecorded:
+                progress.draft.hear(prompt)
+            unrecorded = []
+        events = self._hand_out()
         events += [Abandoned(turn_id) for turn_id in abandoned]
         if entry.kind == "own_run":
             progress.handed_out = ""
@@ -118,6 +177,8 @@ class TurnAssembler:
         progress.tree.begin_turn(entry.place.uuid)
         progress.draft = TurnDraft.begun_by(entry)
         progress.draft.add(entry, _opening_part(entry))
+        for prompt in unrecorded:
+            progress.draft.hear(prompt)
         return events
 
     def _begin_again(self, entry: TranscriptEntry) -> TurnDraft | None:
@@ -130,6 +191,20 @@ class TurnAssembler:
             draft.prompt_id = progress.handed_out_prompt_id  # answers carry none
         else:
             return None
+        progress.tree.begin_turn(draft.id)
+        progress.draft = draft
+        return draft
+
+    def _begin_by_queue(self, prompts: Sequence[QueuedPrompt]) -> TurnDraft | None:
+        """A turn of prompts that only the queue shows, after the last turn was handed out."""
+        progress = self.progress
+        if not (prompts and progress.handed_out):
+            return None
+        turn_id = f"{progress.handed_out}+{prompts[0].key.hex()}"
+        place = msgspec.structs.replace(progress.last_place, uuid=turn_id, at=prompts[0].at)
+        entry = TranscriptEntry("enqueued", place, source="enqueued")
+        draft = TurnDraft.begun_by(entry, progress.handed_out)
+        draft.last_offset = place.end
         progress.tree.begin_turn(draft.id)
         progress.draft = draft
         return draft
@@ -158,8 +233,11 @@ class TurnAssembler:
         draft, progress.draft = progress.draft, None
         if draft is None or not draft.parts:
             return []
+        for prompt in progress.queue.take(absorbed_only=True):
+            draft.hear(prompt)
         progress.handed_out = draft.id
         progress.handed_out_prompt_id = draft.prompt_id
+        progress.last_place = draft.end_place
         return [draft.to_turn()]
 
 
@@ -258,6 +336,13 @@ class Follower:
     def settle(self) -> list[TurnEvent]:
         return self._assembler.settle()
 
+    def rest(self, quiet_seconds: float) -> list[TurnEvent]:
+        return self._assembler.rest(quiet_seconds)
+
+    @property
+    def rest_seconds(self) -> float:
+        return self._assembler.rest_seconds
+
     def finish(self) -> list[TurnEvent]:
         return self._assembler.finish()
 
@@ -279,66 +364,3 @@ def living_history(entries: Iterable[TranscriptEntry]) -> list[Turn | Compacted]
         for event in events
         if isinstance(event, Compacted) or (isinstance(event, Turn) and event.id not in abandoned)
     ]
-
-
-def conversation(history: Sequence[Turn | Compacted]) -> list[TurnPart]:
-    """Who said what, as a person reads it: runs of tool calls folded, compactions marked."""
-    parts: list[TurnPart] = []
-    for event in history:
-        if isinstance(event, Turn):
-            parts += _folded(event.parts)
-        elif not event.inside_turn:
-            parts.append(TurnPart("compaction", event.trigger, event.at))
-    return parts
-
-
-def _folded(parts: Iterable[TurnPart]) -> Iterator[TurnPart]:
-    for is_tool, run in groupby(parts, lambda part: part.kind in TOOL_KINDS):
-        if is_tool:
-            yield _fold(list(run))
-        else:
-            yield from run
-
-
-def _fold(run: Sequence[TurnPart]) -> TurnPart:
-    failed = {part.tool_use_id for part in run if part.is_error}
-    calls = [
-        f"{part.tool} {part.gist}".strip() + (" (failed)" if part.tool_use_id in failed else "")
-        for part in run
-        if part.kind == "tool_call"
-    ]
-    return TurnPart("tools", "\n".join(calls), run[0].at)
-
-
-class SessionSummary(msgspec.Struct, frozen=True):
-    """A session as one row; `turns` counts a person's, tokens are what the turns recorded."""
-
-    session_id: str
-    cwd: str
-    git_branch: str
-    turns: int
-    compactions: int
-    context_tokens: int
-    output_tokens: int
-    started: str
-    last_activity: str
-
-
-def summarize(history: Sequence[Turn | Compacted]) -> SessionSummary | None:
-    """None for an empty session."""
-    turns = [event for event in history if isinstance(event, Turn)]
-    if not turns:
-        return None
-    asked = [turn for turn in turns if turn.is_from_person and not turn.continues]
-    last = turns[-1]
-    return SessionSummary(
-        session_id=last.session_id,
-        cwd=last.cwd,
-        git_branch=last.git_branch,
-        turns=len(asked),
-        compactions=len(history) - len(turns),
-        context_tokens=next((t.context_tokens for t in reversed(turns) if t.context_tokens), 0),
-        output_tokens=sum(turn.output_tokens for turn in turns),
-        started=next((turn.started for turn in turns if turn.started), ""),
-        last_activity=next((turn.ended for turn in reversed(turns) if turn.ended), ""),
-    )

@@ -37,8 +37,9 @@ class Cursor(msgspec.Struct, frozen=True, gc=False):
     """How far one transcript has been read.
 
     `offset` is the start of the first unread line. Bytes before `old_until` existed at the first
-    start and count as read. `is_settled` is false while an ended turn waits for silence. `number`
-    is the row number, 0 if never stored.
+    start and count as read. `is_settled` is false while an ended turn waits for silence.
+    `rest_seconds` is how long the file must be quiet until its open turn counts, 0 if there is
+    none. `number` is the row number, 0 if never stored.
     """
 
     path: str
@@ -48,10 +49,15 @@ class Cursor(msgspec.Struct, frozen=True, gc=False):
     old_until: int = 0
     is_settled: bool = True
     number: int = 0
+    rest_seconds: float = 0.0
 
     @property
     def mtime(self) -> float:
         return self.stamp.mtime_ns / 1e9
+
+    def is_at_rest(self, now: float) -> bool:
+        """Whether a turn is open that nobody works on any more."""
+        return 0.0 < self.rest_seconds <= now - self.mtime
 
     def started_over(self) -> "Cursor":
         """A cursor at the start of the same file, which holds other content now."""

@@ -3,9 +3,10 @@
 Rules
 - A line that cannot be read is `bad`; a line of an unknown type or without a uuid is `side`.
   Neither is an error.
-- Only the client's marks tell speakers apart, in this order: summary, meta, tool result, `origin`,
-  `promptSource`; only an unmarked line is judged by its text. So a person may type any tag, and
+- Only the client's marks tell speakers apart, in this order: summary, meta, tool result, then those
+  of `speakers`; only an unmarked line is judged by its text. So a person may type any tag, and
   text written by a machine never passes for a person's.
+- A person also speaks inside tool results (`replies`) and in the queue (`prompt_queue`).
 - Text that hooks, memoryd itself or MEMORY.md put into the session is `injected`, never new.
 - Long text is cut here, with a mark at the cut, so that no later code has to handle huge text.
 - A time is the client's ISO text, or empty if that is not a valid time.
@@ -18,6 +19,7 @@ import msgspec
 
 from memoryd.base.timestamps import seconds_of
 from memoryd.text.shorten import cut_middle
+from memoryd.transcripts.rules import local_commands, speakers
 from memoryd.transcripts.rules.lines import (
     AssistantLine,
     Attachment,
@@ -25,11 +27,14 @@ from memoryd.transcripts.rules.lines import (
     Line,
     LineUsage,
     MessageBlock,
+    QueueLine,
     SystemLine,
     TreeLine,
     UserLine,
     decode_line,
 )
+from memoryd.transcripts.rules.prompt_queue import is_machine_text
+from memoryd.transcripts.rules.replies import GivenAnswer, answers_in, refusal_in
 
 PROSE_CHARS_MAX = 64 * 1024
 TOOL_CHARS_MAX = 4 * 1024
@@ -50,6 +55,9 @@ EntryKind = Literal[
     "own_run",
     "prompt",  # a person's words
     "queued",  # the same, given while a tool ran; or a notice, by its source
+    "enqueued",  # the same, put into the client's queue; perhaps recorded again later
+    "absorbed",  # the client took a queued prompt up in mid-turn
+    "unqueued",  # all that was queued went back into the input field
     "command",
     "command_output",
     "bash_input",
@@ -68,27 +76,34 @@ EntryKind = Literal[
     "injected",
     "client",
 ]
-EntrySource = Literal["typed", "sdk", "unmarked", "queued", "command", "bash", "notice"]
+EntrySource = Literal[
+    "typed",
+    "sdk",  # a script's
+    "unmarked",
+    "queued",  # in mid-turn
+    "enqueued",  # in mid-turn, and only the queue shows it
+    "answer",  # to a question of the agent, typed
+    "choice",  # one of the answers that the agent offered
+    "refusal",  # the reason for refusing a tool call
+    "command",
+    "bash",
+    "notice",
+]
 BlockKind = Literal["text", "tool_use", "tool_result"]
 
-_COMMAND_TAGS = ("<command-name>", "<command-message>")
-_COMMAND_OUTPUT_TAGS = ("<local-command-stdout>", "<local-command-stderr>")
-_BASH_OUTPUT_TAGS = ("<bash-stdout>", "<bash-stderr>")
 _META_TAGS = ("<local-command-caveat>", "<system-reminder>")
-_NOTICE_TAGS = ("<task-notification>", "<teammate-message")
-# The client hands a plan over to a fresh context in these words; the model wrote the plan.
-_PLAN_HANDOVER = "Implement the following plan:"
-# What the client puts in front of a person's words: reminders, the open file, the selection.
-_CLIENT_HEAD = re.compile(r"\s*<(system-reminder|ide_[a-z_]+)(?:\s[^<>]*)?>.*?</\1>\s*", re.DOTALL)
-_BASH_INPUT_TAG = "<bash-input>"
+_NOTICE_TAGS = ("<task-notification>",)
 _INTERRUPT = re.compile(r"\[Request interrupted by user[^\]]*\]")
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _WRITING_TOOLS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 _GIST_KEYS = ("file_path", "notebook_path", "command", "pattern", "query", "url", "description")
 
 
 class Block(msgspec.Struct, frozen=True):
-    """Part of a message; a call's `text` is its input as JSON, `writes` the file it changes."""
+    """Part of a message; a call's `text` is its input as JSON, `writes` the file it changes.
+
+    A result may hold `answers` of a person, or the reason for a `refusal`: if its tool is one that
+    asks, and if the client marked it or its tool cannot print such words.
+    """
 
     kind: BlockKind
     text: str
@@ -97,6 +112,9 @@ class Block(msgspec.Struct, frozen=True):
     gist: str = ""
     writes: str = ""
     is_error: bool = False
+    answers: tuple[GivenAnswer, ...] = ()
+    refusal: str = ""
+    is_marked_refusal: bool = False
 
 
 class Compaction(msgspec.Struct, frozen=True):
@@ -140,7 +158,9 @@ def read_entry(line: Line) -> TranscriptEntry:
     """The line as an entry; never raises, whatever the line contains."""
     try:
         raw = decode_line(line.data)
-        return SIDE if raw is None else _entry(raw, _place(raw, line))
+        if raw is None:
+            return SIDE
+        return _queue(raw) if isinstance(raw, QueueLine) else _entry(raw, _place(raw, line))
     except (ValueError, RecursionError):
         return BAD
 
@@ -171,49 +191,45 @@ def _user(raw: UserLine, place: EntryPlace) -> TranscriptEntry:
         return TranscriptEntry("summary", place)
     if raw.is_meta is True or raw.is_visible_in_transcript_only is True:
         return TranscriptEntry("meta" if _said(content).startswith(_META_TAGS) else "nudge", place)
-    if results := _results(content):
+    if results := _results(raw):
         return TranscriptEntry("tool_result", place, blocks=results)
     text = _said(content)
     if text.startswith(OWN_RUN_MARKER):
         return TranscriptEntry("own_run", place)
-    if _is_from_a_machine(raw):
-        return TranscriptEntry("notice", place, cut_middle(text, TOOL_CHARS_MAX), "notice")
-    text = _without_client_heads(text)
-    if text.startswith(_PLAN_HANDOVER):
-        return TranscriptEntry("notice", place, cut_middle(text, TOOL_CHARS_MAX), "notice")
-    if _str(raw.prompt_source):
-        source: EntrySource = "typed" if raw.prompt_source == "typed" else "sdk"
+    if speakers.is_from_a_machine(raw):
+        return _notice(text, place)
+    text = speakers.without_client_heads(text)
+    if speakers.is_written_by_an_agent(text):
+        return _notice(text, place)
+    if speakers.is_marked(raw):
+        source: EntrySource = "typed" if speakers.is_typed(raw) else "sdk"
         return TranscriptEntry("prompt", place, cut_middle(text, PROSE_CHARS_MAX), source)
-    return _unmarked(text, place)
+    return _unmarked(text, place, "sdk" if speakers.is_scripted(raw) else "unmarked")
 
 
-def _is_from_a_machine(raw: UserLine) -> bool:
-    origin = raw.origin.get("kind", "human") if isinstance(raw.origin, dict) else "human"
-    return (
-        raw.prompt_source == "system" or raw.turn_origin == "task_notification" or origin != "human"
-    )
+def _notice(text: str, place: EntryPlace) -> TranscriptEntry:
+    return TranscriptEntry("notice", place, cut_middle(text, TOOL_CHARS_MAX), "notice")
 
 
-def _unmarked(text: str, place: EntryPlace) -> TranscriptEntry:
+def _unmarked(text: str, place: EntryPlace, source: EntrySource) -> TranscriptEntry:
     """A user line known only by its text: commands, their output, and older prompts."""
     if not text or text.startswith(_META_TAGS):
         return TranscriptEntry("meta", place)
     if _INTERRUPT.fullmatch(text):
         return TranscriptEntry("interrupt", place, text)
-    if text.startswith(_COMMAND_TAGS):
-        return TranscriptEntry(
-            "command", place, cut_middle(_command(text), PROSE_CHARS_MAX), "command"
-        )
-    if text.startswith(_COMMAND_OUTPUT_TAGS):
-        return TranscriptEntry("command_output", place, _printed_by(text))
-    if text.startswith(_BASH_INPUT_TAG):
-        typed = f"! {_inside(text, 'bash-input').strip()}"
-        return TranscriptEntry("bash_input", place, cut_middle(typed, PROSE_CHARS_MAX), "bash")
-    if text.startswith(_BASH_OUTPUT_TAGS):
-        return TranscriptEntry("bash_output", place, _printed_by(text))
+    if text.startswith(local_commands.COMMAND_TAGS):
+        typed = cut_middle(local_commands.command_line(text), PROSE_CHARS_MAX)
+        return TranscriptEntry("command", place, typed, "command")
+    if text.startswith(local_commands.COMMAND_OUTPUT_TAGS):
+        return TranscriptEntry("command_output", place, _output(text))
+    if text.startswith(local_commands.BASH_INPUT_TAG):
+        typed = cut_middle(local_commands.bash_line(text), PROSE_CHARS_MAX)
+        return TranscriptEntry("bash_input", place, typed, "bash")
+    if text.startswith(local_commands.BASH_OUTPUT_TAGS):
+        return TranscriptEntry("bash_output", place, _output(text))
     if text.startswith(_NOTICE_TAGS):
-        return TranscriptEntry("notice", place, cut_middle(text, TOOL_CHARS_MAX), "notice")
-    return TranscriptEntry("prompt", place, cut_middle(text, PROSE_CHARS_MAX))
+        return _notice(text, place)
+    return TranscriptEntry("prompt", place, cut_middle(text, PROSE_CHARS_MAX), source)
 
 
 def _assistant(raw: AssistantLine, place: EntryPlace) -> TranscriptEntry:
@@ -251,37 +267,38 @@ def _system(raw: SystemLine, place: EntryPlace) -> TranscriptEntry:
             return TranscriptEntry("compaction", place, compaction=compaction)
         case "turn_duration":
             return TranscriptEntry("turn_end", place)
-        case "local_command" if content.startswith(_COMMAND_OUTPUT_TAGS):
-            return TranscriptEntry("command_output", place, _printed_by(content))
+        case "local_command" if content.startswith(local_commands.COMMAND_OUTPUT_TAGS):
+            return TranscriptEntry(
+                "command_output",
+                place,
+                cut_middle(local_commands.printed_by(content), TOOL_CHARS_MAX),
+            )
     return TranscriptEntry("client", place)
 
 
 def _attachment(raw: Attachment, place: EntryPlace) -> TranscriptEntry:
     kind = _str(raw.type)
     if kind == "queued_command":
-        text = cut_middle(_printed(raw.prompt), PROSE_CHARS_MAX)
-        return TranscriptEntry(
-            "queued", place, text, "queued" if _is_typed_in_mid_turn(raw) else "notice"
-        )
+        text = _printed(raw.prompt)
+        typed = speakers.is_typed_in_mid_turn(raw) and not speakers.is_written_by_an_agent(text)
+        source: EntrySource = "queued" if typed else "notice"
+        return TranscriptEntry("queued", place, cut_middle(text, PROSE_CHARS_MAX), source)
     if kind == "instructions" or kind.startswith("hook_"):
         return TranscriptEntry("injected", place)
     return TranscriptEntry("client", place)
 
 
-def _is_typed_in_mid_turn(raw: Attachment) -> bool:
-    """By any of the marks that clients of different versions set."""
-    origin = raw.origin.get("kind") if isinstance(raw.origin, dict) else None
-    if origin is not None:
-        return bool(origin == "human")
-    return raw.human_turn is True or raw.command_mode == "prompt"
-
-
-def _without_client_heads(text: str) -> str:
-    """The person's words without what the client put before them; all of it if that is all."""
-    rest = text
-    while head := _CLIENT_HEAD.match(rest):
-        rest = rest[head.end() :]
-    return rest or text
+def _queue(raw: QueueLine) -> TranscriptEntry:
+    text = _printed(raw.content).strip()
+    place = EntryPlace(at=_moment(raw.timestamp))
+    match raw.operation:
+        case "enqueue" if not (is_machine_text(text) or speakers.is_written_by_an_agent(text)):
+            return TranscriptEntry("enqueued", place, cut_middle(text, PROSE_CHARS_MAX))
+        case "remove" if raw.reason == "absorbed_mid_turn":
+            return TranscriptEntry("absorbed", place, cut_middle(text, PROSE_CHARS_MAX))
+        case "popAll":
+            return TranscriptEntry("unqueued", place)
+    return SIDE
 
 
 def _answer(content: str | list[MessageBlock]) -> tuple[Block, ...]:
@@ -311,18 +328,24 @@ def _call(block: MessageBlock) -> Block:
     )
 
 
-def _results(content: str | list[MessageBlock]) -> tuple[Block, ...]:
+def _results(raw: UserLine) -> tuple[Block, ...]:
+    content = raw.message.content
     if isinstance(content, str):
         return ()
-    return tuple(
-        Block(
-            "tool_result",
-            cut_middle(_printed(block.content), TOOL_CHARS_MAX),
-            tool_use_id=_name(block.tool_use_id),
-            is_error=block.is_error is True,
-        )
-        for block in content[:BLOCKS_MAX]
-        if block.type == "tool_result"
+    results = [block for block in content[:BLOCKS_MAX] if block.type == "tool_result"]
+    return tuple(_result(raw, block) for block in results)
+
+
+def _result(raw: UserLine, block: MessageBlock) -> Block:
+    text, is_error = _printed(block.content), block.is_error is True
+    return Block(
+        "tool_result",
+        cut_middle(text, TOOL_CHARS_MAX),
+        tool_use_id=_name(block.tool_use_id),
+        is_error=is_error,
+        answers=() if is_error else answers_in(text, bytes(raw.tool_use_result)),
+        refusal=cut_middle(refusal_in(text), PROSE_CHARS_MAX) if is_error else "",
+        is_marked_refusal=raw.tool_denial_kind == "user-rejected",
     )
 
 
@@ -340,20 +363,8 @@ def _printed(content: object) -> str:
     return _str(content)
 
 
-def _command(text: str) -> str:
-    name = _inside(text, "command-name") or f"/{_inside(text, 'command-message')}"
-    return f"{name} {_inside(text, 'command-args')}".strip()
-
-
-def _printed_by(text: str) -> str:
-    tags = (*_COMMAND_OUTPUT_TAGS, *_BASH_OUTPUT_TAGS)
-    streams = (_inside(text, tag.strip("<>")) for tag in tags)
-    return cut_middle("\n".join(filter(None, streams)), TOOL_CHARS_MAX)
-
-
-def _inside(text: str, tag: str) -> str:
-    _, _, rest = text.partition(f"<{tag}>")
-    return _ANSI.sub("", rest.partition(f"</{tag}>")[0]).strip()
+def _output(text: str) -> str:
+    return cut_middle(local_commands.printed_by(text), TOOL_CHARS_MAX)
 
 
 def _place(raw: TreeLine, line: Line) -> EntryPlace:

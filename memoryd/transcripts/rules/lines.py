@@ -150,6 +150,8 @@ class UserLine(_CommonKeys, kw_only=True, rename="camel"):
     prompt_source: object = None
     turn_origin: object = None
     origin: object = None
+    tool_use_result: msgspec.Raw = msgspec.Raw(b"")
+    tool_denial_kind: object = None
 
 
 class AssistantLine(_CommonKeys, kw_only=True, rename="camel"):
@@ -175,7 +177,17 @@ class AttachmentLine(_CommonKeys, kw_only=True, rename="camel"):
     attachment: Attachment
 
 
+class QueueLine(msgspec.Struct, rename="camel"):
+    """A side record: what went into or out of the queue of prompts."""
+
+    operation: object = None
+    content: object = None
+    reason: object = None
+    timestamp: object = None
+
+
 TreeLine = UserLine | AssistantLine | SystemLine | AttachmentLine
+ReadLine = TreeLine | QueueLine
 
 _HEAD = msgspec.json.Decoder(_Head)
 _SHAPES: dict[
@@ -183,17 +195,19 @@ _SHAPES: dict[
     msgspec.json.Decoder[UserLine]
     | msgspec.json.Decoder[AssistantLine]
     | msgspec.json.Decoder[SystemLine]
-    | msgspec.json.Decoder[AttachmentLine],
+    | msgspec.json.Decoder[AttachmentLine]
+    | msgspec.json.Decoder[QueueLine],
 ] = {
     "user": msgspec.json.Decoder(UserLine),
     "assistant": msgspec.json.Decoder(AssistantLine),
     "system": msgspec.json.Decoder(SystemLine),
     "attachment": msgspec.json.Decoder(AttachmentLine),
+    "queue-operation": msgspec.json.Decoder(QueueLine),
 }
 
 
-def decode_line(data: bytes) -> TreeLine | None:
-    """The line, or None if its type is not part of the tree; raises ValueError, RecursionError."""
+def decode_line(data: bytes) -> ReadLine | None:
+    """The line, or None if its type is not one of ours; raises ValueError, RecursionError."""
     try:
         return _decode(data)
     except ValueError:
@@ -202,6 +216,6 @@ def decode_line(data: bytes) -> TreeLine | None:
     return _decode(json.dumps(json.loads(data), ensure_ascii=False).encode("utf-8", "replace"))
 
 
-def _decode(data: bytes) -> TreeLine | None:
+def _decode(data: bytes) -> ReadLine | None:
     shape = _SHAPES.get(_HEAD.decode(data).type)
     return None if shape is None else shape.decode(data)

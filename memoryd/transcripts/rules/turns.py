@@ -7,12 +7,15 @@ Secrets are masked as parts are added: turns and drafts are kept in state.db unt
 """
 
 from hashlib import blake2b
+from math import inf
 from typing import Literal, get_args
 
 import msgspec
 
 from memoryd.text.masking.mask import mask
-from memoryd.transcripts.rules.entries import Block, EntrySource, TranscriptEntry
+from memoryd.transcripts.rules.entries import Block, EntryPlace, EntrySource, TranscriptEntry
+from memoryd.transcripts.rules.prompt_queue import QUEUED_MAX, QueuedPrompt
+from memoryd.transcripts.rules.replies import QUESTION_TOOL, replies_to
 
 LINES_REMEMBERED = 2048
 TURN_CHARS_MAX = 256 * 1024
@@ -48,10 +51,14 @@ _ENDINGS: dict[str, Ending] = {
     "refusal": "refusal",
 }
 TOOL_KINDS = ("tool_call", "tool_output")
+_MCP_PREFIX = "mcp__"  # such a tool can fail with any words
 
 
 class TurnPart(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something said or done; for a tool, `text` is its input as JSON, or its output."""
+    """Something said or done; for a tool, `text` is its input as JSON, or its output.
+
+    `gist` is what a call is about, in brief, or the question that a person's words answer.
+    """
 
     kind: PartKind
     text: str
@@ -115,7 +122,10 @@ class Turn(msgspec.Struct, frozen=True):
 
 
 class WaitingTurn(msgspec.Struct, frozen=True):
-    """A stored turn that is not extracted yet, and how often extraction failed or crashed."""
+    """A stored turn that is not extracted yet, and how often extraction failed or crashed.
+
+    `stored_at` is when it was stored, in seconds since the epoch.
+    """
 
     turn_id: str
     project: str
@@ -123,6 +133,8 @@ class WaitingTurn(msgspec.Struct, frozen=True):
     complete: bool
     failures: int = 0
     deaths: int = 0
+    imported: bool = False
+    stored_at: float = inf
 
 
 class Abandoned(msgspec.Struct, frozen=True):
@@ -240,18 +252,63 @@ class TurnDraft(msgspec.Struct, omit_defaults=True):
         for block in entry.blocks:
             if block.is_error:
                 self.files.pop(block.tool_use_id, None)
-        self.add(entry, *(_part(block, entry.place.at) for block in entry.blocks))
+            self.add(entry, *self._result_parts(block, entry.place.at))
+
+    def _result_parts(self, block: Block, at: str) -> list[TurnPart]:
+        """The result, without the person's words in it, and those words as their own parts."""
+        part = _part(block, at)
+        if not (block.answers or block.refusal):
+            return [part]
+        call = next(
+            (one for one in reversed(self.parts) if one.tool_use_id == block.tool_use_id), None
+        )
+        if call is None or not call.tool:
+            return [part]
+        if block.answers and call.tool == QUESTION_TOOL:
+            replies = [
+                TurnPart("prompt", reply.text, at, reply.source, gist=reply.question)
+                for reply in replies_to(call.text, block.answers)
+            ]
+            return (
+                [msgspec.structs.replace(part, text="(answered)"), *replies] if replies else [part]
+            )
+        if block.refusal and (block.is_marked_refusal or not call.tool.startswith(_MCP_PREFIX)):
+            reason = TurnPart("prompt", block.refusal, at, "refusal", gist=call.gist)
+            return [msgspec.structs.replace(part, text="(refused)"), reason]
+        return [part]
+
+    def hear(self, prompt: QueuedPrompt) -> None:
+        """Adds what a person typed while the turn ran, where it was said."""
+        part = _masked(TurnPart("prompt", prompt.text, prompt.at, "enqueued"))
+        later = [n for n, one in enumerate(self.parts) if n and one.at > prompt.at]
+        self.parts.insert(later[0] if later and prompt.at else len(self.parts), part)
+        self.chars += len(part.text)
+        self.ended = self.ended or prompt.at
 
     @property
-    def _ends_in_words(self) -> bool:
+    def end_place(self) -> EntryPlace:
+        """Where the turn ends in its transcript."""
+        return EntryPlace(
+            offset=self.last_offset,
+            end=self.last_offset,
+            at=self.ended,
+            session_id=self.session_id,
+            cwd=self.cwd,
+            git_branch=self.git_branch,
+            prompt_id=self.prompt_id,
+        )
+
+    @property
+    def ends_in_words(self) -> bool:
         """Older clients record no stop reason: words that ask for no tool were the answer."""
-        is_words = self.parts[-1].kind == "assistant" and not self.message_asks_for_tools
+        said = [part for part in self.parts[-QUEUED_MAX - 1 :] if part.source != "enqueued"]
+        is_words = bool(said) and said[-1].kind == "assistant" and not self.message_asks_for_tools
         return is_words and not self.stop_reason
 
     def to_turn(self) -> Turn:
         return Turn(
             id=self.id,
-            ending=self.ending or ("answered" if self._ends_in_words else "unanswered"),
+            ending=self.ending or ("answered" if self.ends_in_words else "unanswered"),
             session_id=self.session_id,
             cwd=self.cwd,
             git_branch=self.git_branch,
