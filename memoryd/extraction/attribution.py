@@ -4,7 +4,7 @@ import os
 from contextlib import suppress
 
 from memoryd.base.errors import MemorydError
-from memoryd.extraction.rules.messages import files_written_in
+from memoryd.extraction.rules.agent_writes import writes_into
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.scopes import Project
 from memoryd.memories.store import Store
@@ -21,9 +21,9 @@ class Attribution:
         """Credits the agent with what it wrote in this turn; blocking."""
         for directory in project.directories:
             for folder in _paths_of(directory.path):
-                for file in files_written_in(folder, turn):
-                    if not file.startswith("logs/"):
-                        self._attribute(directory, file, turn.session_id)
+                for write in writes_into(folder, turn):
+                    if write.file and not write.file.startswith("logs/"):
+                        self._attribute(directory, write.file, turn.session_id)
 
     def _attribute(self, directory: MemoryDirectory, file: str, session_id: str) -> None:
         # Removed since, or the index, or not a regular file: there is nothing to record.

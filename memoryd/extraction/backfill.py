@@ -81,6 +81,7 @@ class Backfill:
         scopes: Scopes,
         model: str,
         price: Price,
+        counts_scripts: bool = False,
         notices: Notices,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -91,6 +92,7 @@ class Backfill:
         self._scopes = scopes
         self._model = model
         self._price = price
+        self._counts_scripts = counts_scripts
         self._notices = notices
         self._now = now
         self._stop_wanted = False
@@ -231,8 +233,7 @@ class Backfill:
         return total
 
     def _is_extracted(self, one: QueuedTurn) -> bool:
-        project = self._scopes.project(one.project)
-        return not skip_reason(one.turn, [folder.path for folder in project.directories])
+        return not skip_reason(one.turn, counts_scripts=self._counts_scripts)
 
     def _job_for(self, cwd: str | None, since: str) -> BackfillJob:
         """An unfinished job with the same parameters, or a new one."""

@@ -7,6 +7,7 @@ from memoryd.extraction.backfill import Backfill
 from memoryd.extraction.embedded import EmbeddedExtractor
 from memoryd.extraction.inbox import Inbox
 from memoryd.extraction.model import ModelExtractor
+from memoryd.extraction.pastes import PasteHistory
 from memoryd.extraction.rules.batching import Limits
 from memoryd.extraction.task import Extractor
 from memoryd.extraction.worker import ExtractionWorker
@@ -40,6 +41,8 @@ def build(
         _extractor(services, inbox, models),
         Limits(wanted.every_turns, wanted.parallel),
         mode_of=services.settings.extraction_mode_of,
+        pastes=PasteHistory(services.places.claude_dir),
+        counts_scripts=wanted.scripted,
         notices=services.notices,
         now=services.now,
     )
@@ -51,6 +54,7 @@ def build(
         scopes=services.scopes,
         model=model,
         price=price_of(model, services.settings.prices),
+        counts_scripts=wanted.scripted,
         notices=services.notices,
         now=services.now,
     )

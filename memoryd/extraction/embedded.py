@@ -9,6 +9,8 @@ Rules
   supersedes the old one, unless the memory is newer: an import or a retry may bring back what was
   since withdrawn. What an agent concluded never changes or supersedes what a person said; it is
   saved beside it.
+- What the agent saved itself in the turn, by what it wrote and by the memories changed since, is
+  not saved again; what else was said in that turn is.
 - What only may be worth keeping waits in the inbox, until it is said again in another session or
   somebody takes it. In review mode everything waits.
 - In log mode all sure statements of a task go into today's log, and no memory is touched.
@@ -16,6 +18,7 @@ Rules
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -24,10 +27,12 @@ import msgspec
 
 from memoryd.base.config import ExtractionMode, ProjectMode
 from memoryd.base.errors import MemorydError
-from memoryd.base.timestamps import iso_time
+from memoryd.base.timestamps import iso_time, seconds_of
+from memoryd.extraction.attribution import memory_folders
 from memoryd.extraction.inbox import Inbox
 from memoryd.extraction.log_mode import add_to_log, without_logged_turns
-from memoryd.extraction.rules.messages import SPOKEN_SOURCES, said_at
+from memoryd.extraction.rules.agent_writes import is_saved, saved_by_agent
+from memoryd.extraction.rules.messages import TYPED_SOURCES, said_at
 from memoryd.extraction.rules.restatement import HOW_TO_APPLY, Relation, core_of, relation_of
 from memoryd.extraction.task import ExtractionOutcome, ExtractionTask
 from memoryd.memories.inbox_table import Candidate, WaitReason
@@ -94,7 +99,7 @@ def statements_from(turns: Sequence[Turn]) -> Iterator[SourcedStatement]:
 
     for turn in turns:
         for part in turn.parts:
-            if part.kind == "prompt" and part.source in SPOKEN_SOURCES:
+            if part.kind == "prompt" and part.source in TYPED_SOURCES:
                 at = said_at(part) or datetime.now(UTC).astimezone()
                 for one in statements_in(part.text, said_at=at):
                     yield SourcedStatement(one, at, turn.session_id, message=part.text)
@@ -268,7 +273,7 @@ class EmbeddedExtractor:
         return ExtractionOutcome("done", "done", files=files)
 
     def _extract(self, task: ExtractionTask) -> tuple[str, ...]:
-        found = list(statements_from(task.turns))
+        found = self._unsaved(task)
         if not found:
             return ()
         if self._extraction_mode_of(task.project.root) == "review":
@@ -278,6 +283,28 @@ class EmbeddedExtractor:
         saver = StatementSaver(self._store, task.project.memory, again=task.is_repeated)
         saved = [stored for one in found if (stored := self._save_or_offer(task, saver, one))]
         return tuple(dict.fromkeys(stored.file for stored in saved))
+
+    def _unsaved(self, task: ExtractionTask) -> list[SourcedStatement]:
+        """What was stated, without what the agent saved itself in the same turn."""
+        found: list[SourcedStatement] = []
+        for turn in task.turns:
+            stated = list(statements_from([turn]))
+            saved = self._saved_by_agent(task, turn) if stated else []
+            found += [one for one in stated if not is_saved(one.core, saved)]
+        return found
+
+    def _saved_by_agent(self, task: ExtractionTask, turn: Turn) -> list[str]:
+        writes = saved_by_agent(turn, memory_folders(task.project))
+        if not writes:
+            return []
+        since = seconds_of(turn.started) or task.began
+        memory = task.project.memory
+        texts = [write.text for write in writes]
+        for one in self._store.scan(memory):
+            if one.modified >= since and not one.retired:
+                with suppress(MemorydError):  # removed since the scan, or not a regular file
+                    texts.append(self._store.read(memory, one.file).text)
+        return texts
 
     def _save_or_offer(
         self, task: ExtractionTask, saver: StatementSaver, one: SourcedStatement
@@ -300,7 +327,7 @@ class EmbeddedExtractor:
 
     def _extract_to_log(self, task: ExtractionTask) -> tuple[str, ...]:
         task = without_logged_turns(task)
-        entries = [log_entry_of(one) for one in statements_from(task.turns) if one.is_sure]
+        entries = [log_entry_of(one) for one in self._unsaved(task) if one.is_sure]
         return add_to_log(task, entries, self._now())
 
 

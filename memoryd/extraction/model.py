@@ -26,8 +26,10 @@ from memoryd.agent.view import View
 from memoryd.agent.writer import MemoryWriter
 from memoryd.base import paths
 from memoryd.base.config import ProjectMode
+from memoryd.extraction.attribution import memory_folders
 from memoryd.extraction.log_mode import LogWriter, add_to_log, without_logged_turns
 from memoryd.extraction.provenance import Provenance, last_prompt_at, written_so_far
+from memoryd.extraction.rules.agent_writes import saved_by_agent
 from memoryd.extraction.rules.batching import Pause
 from memoryd.extraction.rules.messages import messages
 from memoryd.extraction.task import ExtractionOutcome, ExtractionTask, ExtractionVerdict
@@ -43,10 +45,12 @@ from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.folder import Folder
 from memoryd.system.landlock import Fence, run_fenced
-from memoryd.text.masking.mask import mask
+from memoryd.text.masking.mask import mask, presentable
+from memoryd.text.shorten import cut_middle
 
 JOB = "extraction"
 PROBE_BYTES = 64 * 1024
+SAVED_CHARS_MAX = 1000
 
 
 class ModelExtractor:
@@ -155,10 +159,23 @@ class ModelExtractor:
                 "@memoryd An attempt at these messages broke off after it had saved"
                 f" {', '.join(saved)}. Do not save the same again."
             )
+        writes = self._saved_by_agent(task)
+        if writes:
+            yield "@memoryd The assistant itself saved this meanwhile. Do not save it again:"
+            yield from writes
         if task.earlier:
             yield "@memoryd Before these messages, for context only:"
             yield quoted("assistant", mask(task.earlier))
+        if writes or task.earlier:
             yield "@memoryd The new messages:"
+
+    def _saved_by_agent(self, task: ExtractionTask) -> list[str]:
+        folders = memory_folders(task.project)
+        return [
+            quoted("assistant", cut_middle(presentable(f"{one.file}\n{one.text}"), SAVED_CHARS_MAX))
+            for turn in task.turns
+            for one in saved_by_agent(turn, folders)
+        ]
 
     def _saved_files(self, task: ExtractionTask) -> list[str]:
         """What this task has saved: by its versions, or by source if it was killed before those."""

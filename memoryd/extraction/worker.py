@@ -19,10 +19,12 @@ from anyio.abc import TaskGroup
 from memoryd.base.config import ExtractionMode
 from memoryd.base.errors import MemorydError, StorageError
 from memoryd.base.events import ExtractionFinished
-from memoryd.extraction.attribution import Attribution, memory_folders
+from memoryd.extraction.attribution import Attribution
+from memoryd.extraction.pastes import PasteHistory
 from memoryd.extraction.rules import batching
 from memoryd.extraction.rules.batching import Batch, Decision, Limits, Pause, QueueState
 from memoryd.extraction.rules.messages import size_of, skip_reason
+from memoryd.extraction.rules.whose_words import as_said
 from memoryd.extraction.task import ExtractionOutcome, ExtractionTask, Extractor
 from memoryd.memories.scopes import Project, Scopes
 from memoryd.system.notices import Notices
@@ -59,6 +61,8 @@ class ExtractionWorker:
         limits: Limits,
         *,
         mode_of: Callable[[str], ExtractionMode] = lambda _: "auto",
+        pastes: PasteHistory,
+        counts_scripts: bool = False,
         notices: Notices,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -68,6 +72,8 @@ class ExtractionWorker:
         self._extractor = extractor
         self._limits = limits
         self._mode_of = mode_of
+        self._pastes = pastes
+        self._counts_scripts = counts_scripts
         self._notices = notices
         self._now = now
         self._began = now()
@@ -204,7 +210,8 @@ class ExtractionWorker:
             taken_chars += size_of(turn)
             if kept and taken_chars > self._limits.batch_chars:
                 break
-            kept.append(turn)
+            pasted = self._pastes.of(turn.session_id, turn.cwd)
+            kept.append(as_said(turn, pasted, counts_scripts=self._counts_scripts))
         return kept
 
     def _skip_reason(self, project: Project, turn: Turn) -> str:
@@ -212,14 +219,17 @@ class ExtractionWorker:
             return f"memory off: {project.switch.reason}"
         if self._mode_of(project.root) == "off":
             return "extraction off"
-        reason = skip_reason(turn, memory_folders(project))
-        if reason == "agent-wrote-memory":
+        reason = skip_reason(turn, counts_scripts=self._counts_scripts)
+        if reason:
             self._attribution.attribute(project, turn)
         return reason
 
     def _begin(self, batch: Batch, project: Project, turns: list[Turn]) -> ExtractionTask:
         now = self._now()
         first_began = self._turns.begin(batch.turn_ids, now)
+        if first_began is None:  # later, a change may be another's
+            for turn in turns:
+                self._attribution.attribute(project, turn)
         return ExtractionTask(
             project=project,
             session_id=batch.session_id,

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from memoryd.extraction.rules.messages import (
     OUTPUT_CHARS_MAX,
-    files_written_in,
     messages,
     size_of,
     skip_reason,
@@ -16,8 +15,6 @@ from memoryd.extraction.rules.messages import (
 from memoryd.transcripts.rules.assembler import living_history, read_entries
 from memoryd.transcripts.rules.turns import Turn, TurnPart
 from tests.support.session_script import SessionScript
-
-MEMORY = "/home/dev/.claude/projects/-home-dev-work-app/memory"
 
 
 def turns_of(script: SessionScript) -> list[Turn]:
@@ -114,35 +111,41 @@ def test_a_turn_without_prose_is_skipped() -> None:
     script.user("<bash-stdout>a b c</bash-stdout>")
     script.turn("next", "yes")
     shell, spoken = turns_of(script)
-    assert skip_reason(shell, []) == "no-prose"
-    assert skip_reason(spoken, []) == ""
+    assert skip_reason(shell, counts_scripts=False) == "no-prose"
+    assert skip_reason(spoken, counts_scripts=False) == ""
 
 
-@pytest.mark.parametrize(
-    ("written", "inside"),
-    [
-        (f"{MEMORY}/feedback_tabs.md", ["feedback_tabs.md"]),
-        (f"{MEMORY}/sub/../x.md", ["x.md"]),
-        (f"{MEMORY}/sub/x.md", ["sub/x.md"]),
-        (f"{MEMORY}/../notes.md", []),
-        (f"{MEMORY}2/x.md", []),
-        ("src/app.py", []),
-        (f"../../../..{MEMORY}/x.md", ["x.md"]),
-    ],
-)
-def test_what_the_agent_wrote_into_a_folder_is_known(written: str, inside: list[str]) -> None:
-    turn = made(TurnPart("prompt", "remember it", source="typed"), files_written=(written,))
-    assert files_written_in(MEMORY, turn) == inside
-    assert skip_reason(turn, ["/other", MEMORY]) == ("agent-wrote-memory" if inside else "")
-
-
-def test_a_failed_write_of_the_agent_does_not_count() -> None:
+def test_a_turn_in_which_only_a_script_speaks_is_skipped_unless_scripts_count() -> None:
     script = SessionScript()
-    script.prompt("remember: tabs")
-    call = script.call("Write", {"file_path": f"{MEMORY}/tabs.md", "content": "x"})
-    script.result(call, "denied", is_error=True)
-    script.answer("I could not.")
-    assert files_written_in(MEMORY, turn_of(script)) == []
+    script.prompt("always use tabs", promptSource="sdk", origin=None, turnOrigin="sdk")
+    script.answer("Yes.")
+    turn = turn_of(script)
+    assert skip_reason(turn, counts_scripts=False) == "scripted"
+    assert skip_reason(turn, counts_scripts=True) == ""
+
+
+def test_an_answer_and_a_refusal_are_shown_with_what_they_answer() -> None:
+    script = SessionScript()
+    script.prompt("go")
+    asked = {"questions": [{"question": "Which one?", "options": [{"label": "A"}]}]}
+    call = script.call("AskUserQuestion", asked)
+    script.result(
+        call,
+        'Your questions have been answered: "Which one?"="neither, wait". You can now continue',
+    )
+    refused = script.call("Bash", {"command": "make deploy"})
+    script.result(
+        refused,
+        "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user"
+        " said:\nonly on Mondays",
+        is_error=True,
+    )
+    script.answer("ok")
+    text = "\n".join(messages(turn_of(script)))
+    assert "| (asked: Which one?)\n| neither, wait" in text
+    assert "| (refused the tool call above)\n| only on Mondays" in text
+    assert text.count("only on Mondays") == 1
+    assert text.count("neither, wait") == 1
 
 
 @given(

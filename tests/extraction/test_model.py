@@ -253,25 +253,39 @@ async def test_skips_have_reasons_and_the_cursor_passes_them(home: Path) -> None
         silent = here.session("silent")
         silent.user("<command-name>/model</command-name>")
         silent.user("<local-command-stdout>set</local-command-stdout>")
-        memory = here.project().memory
-        busy = here.session("busy")
-        busy.prompt("remember tabs")
-        given = {"file_path": f"{memory.path}/tabs.md", "content": "x"}
-        busy.result(busy.call("Write", given), "ok")
-        busy.answer("Saved.")
-        write_outside(Path(memory.path) / "tabs.md")
+        scripted = here.session("scripted")
+        scripted.prompt("remember tabs", promptSource="sdk", origin=None)
+        scripted.answer("Noted.")
         here.scopes.switch(str(here.home / "off"), enabled=False)
-        ids = [*here.add(silent), *here.add(busy), *here.say("hi", session="o", project="off")]
+        ids = [*here.add(silent), *here.add(scripted), *here.say("hi", session="o", project="off")]
         async with here.working():
             await here.idle()
         rows = here.state.run("select id, reason from turns where state = 'skipped'")
         reasons = {turn: str(reason).partition(":")[0] for turn, reason in rows}
-        assert [reasons[turn] for turn in ids] == [
-            "no-prose",
-            "agent-wrote-memory",
-            "memory off",
-        ]
+        assert [reasons[turn] for turn in ids] == ["no-prose", "scripted", "memory off"]
         assert model.requests == []
+
+
+async def test_what_the_agent_saved_itself_is_named_to_the_model_and_stays_its_own(
+    home: Path,
+) -> None:
+    async with shop(home, nothing) as (here, model):
+        memory = here.project().memory
+        busy = here.session("busy")
+        busy.prompt("remember tabs in Makefiles, and that staging is rebuilt at night")
+        given = {"file_path": f"{memory.path}/tabs.md", "content": "Tabs in Makefiles."}
+        busy.result(busy.call("Write", given), "ok")
+        busy.answer("Saved the tabs.")
+        write_outside(Path(memory.path) / "tabs.md")
+        here.add(busy)
+        async with here.working():
+            await here.runs(1)
+        (request,) = model.requests
+        sent = messages_in(request)
+        own, _, new = sent.partition("@memoryd The new messages:")
+        assert "@memoryd The assistant itself saved this" in own
+        assert "| tabs.md\n| Tabs in Makefiles." in own
+        assert "staging is rebuilt at night" in new
         (version,) = here.history.versions(memory.path, "tabs.md")
         assert (version.cause, version.session_id) == ("agent", "busy")
 

@@ -15,6 +15,7 @@ from memoryd.extraction.attribution import Attribution
 from memoryd.extraction.embedded import EmbeddedExtractor
 from memoryd.extraction.inbox import Inbox
 from memoryd.extraction.model import ModelExtractor
+from memoryd.extraction.pastes import PasteHistory
 from memoryd.extraction.rules.batching import Limits
 from memoryd.extraction.task import Extractor
 from memoryd.extraction.worker import ExtractionWorker
@@ -97,6 +98,8 @@ class ExtractionBench:
         provider: Provider | None = None,
         mode: ProjectMode = "topics",
         extraction_mode: ExtractionMode = "auto",
+        *,
+        scripted: bool = False,
     ) -> None:
         self.home = home
         self.extraction_mode: ExtractionMode = extraction_mode
@@ -126,6 +129,8 @@ class ExtractionBench:
             self._extractor(base_url, provider),
             limits or Limits(),
             mode_of=lambda _: self.extraction_mode,
+            pastes=PasteHistory(str(home / ".claude")),
+            counts_scripts=scripted,
             notices=notices,
             now=self.now,
         )

@@ -1,8 +1,9 @@
 """Turns as extraction sees them: why some are skipped, and who said what in the others.
 
 Rules
-- A turn is skipped if neither a person nor the assistant says anything in it, or if the agent wrote
-  memory itself in it: then it has already saved what it wanted to keep.
+- A turn is skipped if neither a person nor the assistant says anything in it, or if only a script
+  speaks to the assistant and scripts do not count.
+- A person's answer or refusal is shown with what it answers.
 - The person, the assistant and printed text are three speakers. A tool's call and its output are
   one quotation, both printed. Hooks, summaries and our own injected text are never in a turn.
 - Invisible characters are stripped and secrets masked before a text is cut: half a secret would not
@@ -12,21 +13,23 @@ Rules
   about.
 """
 
-import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Literal
 
 from memoryd.base.timestamps import local_time
+from memoryd.extraction.rules.whose_words import is_scripted
 from memoryd.llm.rules.prompts import quoted
 from memoryd.text.masking.mask import presentable
-from memoryd.text.shorten import cut_middle
+from memoryd.text.shorten import cut_middle, one_line
 from memoryd.transcripts.rules.entries import GIST_CHARS_MAX
 from memoryd.transcripts.rules.turns import Turn, TurnPart
 
-SkipReason = Literal["", "no-prose", "agent-wrote-memory"]
+SkipReason = Literal["", "no-prose", "scripted"]
 
-SPOKEN_SOURCES = frozenset({"typed", "sdk", "unmarked", "queued"})
+# What a person wrote themselves; a choice is in the agent's words, and theirs by choosing it.
+TYPED_SOURCES = frozenset({"typed", "sdk", "unmarked", "queued", "enqueued", "answer", "refusal"})
+SPOKEN_SOURCES = TYPED_SOURCES | {"choice"}
 PRINTED_KINDS = frozenset({"tool_output", "printed", "notice"})
 PERSON_CHARS_MAX = 8000
 ASSISTANT_CHARS_MAX = 3000
@@ -37,19 +40,11 @@ HEAD_CHARS = 40
 SHORT_GIST_CHARS = GIST_CHARS_MAX // 2
 
 
-def skip_reason(turn: Turn, memory_dirs: Sequence[str]) -> SkipReason:
+def skip_reason(turn: Turn, *, counts_scripts: bool) -> SkipReason:
     """Why a turn is not extracted; empty when it is."""
     if not any(part.text.strip() for part in (*spoken(turn), *turn.prose)):
         return "no-prose"
-    if any(files_written_in(folder, turn) for folder in memory_dirs):
-        return "agent-wrote-memory"
-    return ""
-
-
-def files_written_in(folder: str, turn: Turn) -> list[str]:
-    """The files that the turn wrote in a folder, relative to it."""
-    written = (posixpath.normpath(posixpath.join(turn.cwd, file)) for file in turn.files_written)
-    return [file.removeprefix(f"{folder}/") for file in written if file.startswith(f"{folder}/")]
+    return "scripted" if is_scripted(turn) and not counts_scripts else ""
 
 
 def spoken(turn: Turn) -> tuple[TurnPart, ...]:
@@ -87,7 +82,7 @@ def _quotations(turn: Turn) -> Iterator[str]:
     for part in turn.parts:
         match part.kind:
             case "prompt":
-                yield quoted("person", _clean(part.text, PERSON_CHARS_MAX), said_at(part))
+                yield quoted("person", _clean(_in_context(part), PERSON_CHARS_MAX), said_at(part))
             case "assistant":
                 yield quoted("assistant", _clean(part.text, ASSISTANT_CHARS_MAX), said_at(part))
             case "tool_call":
@@ -100,6 +95,15 @@ def _quotations(turn: Turn) -> Iterator[str]:
                 yield quoted("tool", _clean(part.text, NOTICE_CHARS_MAX))
             case "interrupt":
                 yield quoted("notice", "The person interrupted the assistant here.")
+
+
+def _in_context(part: TurnPart) -> str:
+    match part.source:
+        case "answer":
+            return f"(asked: {one_line(part.gist)})\n{part.text}"
+        case "refusal":
+            return f"(refused the tool call above)\n{part.text}"
+    return part.text
 
 
 def _tool_text(call: TurnPart, output: TurnPart | None, room_chars: int) -> str:
