@@ -301,7 +301,8 @@ class EmbeddedExtractor:
         memory = task.project.memory
         texts = [write.text for write in writes]
         for one in self._store.scan(memory):
-            if one.modified >= since and not one.retired:
+            is_ours = one.topic.trust == "user-said"
+            if one.modified >= since and not one.retired and not is_ours:
                 with suppress(MemorydError):  # removed since the scan, or not a regular file
                     texts.append(self._store.read(memory, one.file).text)
         return texts

@@ -114,3 +114,9 @@ def test_a_statement_is_saved_if_one_place_says_most_of_it() -> None:
     filler = " ".join(f"word{n}" for n in range(200))
     assert not is_saved("deploy thursdays ship", [f"deploy {filler} thursdays {filler} ship"])
     assert not is_saved("", saved)
+
+
+def test_the_opposite_of_what_was_written_is_not_saved() -> None:
+    assert not is_saved("Never use tabs in Makefiles.", ["Use tabs in Makefiles."])
+    assert not is_saved("Always use tabs in Makefiles.", ["Tabs: do not use tabs in Makefiles."])
+    assert is_saved("Never use tabs in Makefiles.", ["Makefiles\n\nDo not use tabs in Makefiles."])

@@ -99,6 +99,67 @@ async def test_only_a_persons_own_words_count(world: World) -> None:
     assert await world.extract(script) == ()
 
 
+async def test_what_the_agent_saved_is_not_saved_again_and_the_rest_of_the_turn_is(
+    world: World,
+) -> None:
+    memory = Path(world.project.memory.path)
+    script = SessionScript()
+    script.prompt(f"{TABS} And remember that the nightly build runs on the blue cluster.")
+    given = {
+        "file_path": f"{memory}/tabs.md",
+        "content": "Makefiles are written with tabs: make insists.",
+    }
+    script.result(script.call("Write", given), "ok")
+    script.answer("Saved the tabs.")
+    (file,) = await world.extract(script)
+    assert "blue cluster" in world.text(file)
+    assert "tabs" not in world.text(file)
+
+
+async def test_what_the_agent_copied_into_the_folder_is_not_saved_again(world: World) -> None:
+    memory = world.project.memory
+    text = f"---\nname: Tabs\ntype: feedback\n---\n\n{NO_TABS} {TABS}\n"
+    world.store.write(memory, "tabs.md", text, over=None, cause="agent")
+    script = SessionScript()
+    script.prompt(TABS)
+    script.result(script.call("Bash", {"command": f"cp /tmp/tabs.md {memory.path}/"}), "")
+    script.answer("Saved.")
+    assert await world.extract(script) == ()
+    assert [one.file for one in world.alive()] == ["tabs.md"]
+
+
+async def test_a_correction_of_what_the_agent_saved_is_saved(world: World) -> None:
+    script = SessionScript()
+    script.prompt("Look at the Makefile.")
+    given = {"text": "Always use tabs in Makefiles, because make insists on them."}
+    script.result(script.call("mcp__memoryd__remember", given), "Saved as /m/tabs.md.")
+    script.attach("queued_command", prompt=NO_TABS, commandMode="prompt")
+    script.answer("Understood.")
+    (file,) = await world.extract(script)
+    assert "Never use tabs" in world.text(file)
+
+
+async def test_words_in_answers_and_refusals_count_and_chosen_labels_do_not(world: World) -> None:
+    asked = {"question": "Where do releases go?", "options": [{"label": "Always to staging first"}]}
+    script = SessionScript()
+    script.prompt("release it")
+    for answer in ("Always to staging first", "From now on tag releases with a date."):
+        call = script.call("AskUserQuestion", {"questions": [asked]})
+        text = f'Your questions have been answered: "{asked["question"]}"="{answer}". You can now'
+        script.result(call, f"{text} continue with these answers in mind.")
+    refused = script.call("Bash", {"command": "git push --force"})
+    reason = "Never force-push to main in this repository."
+    script.result(
+        refused,
+        "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell"
+        f" you how to proceed, the user said:\n{reason}",
+        is_error=True,
+    )
+    script.answer("ok")
+    bodies = {world.text(file).strip().split("\n")[-1] for file in await world.extract(script)}
+    assert bodies == {"From now on tag releases with a date.", reason}
+
+
 async def test_a_turn_processed_twice_is_saved_once(world: World) -> None:
     script = said(TABS, "I'm a data scientist, new to Rust.")
     assert len(await world.extract(script)) == 2

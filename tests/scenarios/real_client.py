@@ -32,6 +32,7 @@ def main() -> int:
         return in_a_namespace_of_its_own()
     with tempfile.TemporaryDirectory() as made, ScriptedModel(streamed) as model:
         home = make_home(Path(made))
+        count_scripts(home)
         daemon = Daemon(home).start()
         try:
             play(Path(claude), home, daemon, model)
@@ -39,6 +40,13 @@ def main() -> int:
             daemon.end()
     print("all of it happened")
     return 0
+
+
+def count_scripts(home: Path) -> None:
+    """What is given with `-p` is a script's word by default, and this test cannot type."""
+    folder = home / ".config/memoryd"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text("[extraction]\nscripted = true\n")
 
 
 def in_a_namespace_of_its_own() -> int:

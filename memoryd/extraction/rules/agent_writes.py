@@ -6,8 +6,8 @@ Rules
   copies or moves something there.
 - Of a shell command the targets are recognised as far as they are written out. If the command only
   names the folder and writes something, it is a write to an unknown file.
-- A statement is saved already if one passage of what was written has most of its significant terms.
-  So other things that were said in the same turn are still saved.
+- A statement is saved already if one passage of what was written has most of its significant terms
+  and does not say the opposite. So other things that were said in the same turn are still saved.
 """
 
 import posixpath
@@ -18,10 +18,13 @@ from typing import Final
 import msgspec
 
 from memoryd.extraction.rules.origin_evidence import passages, significant_terms
+from memoryd.extraction.rules.restatement import is_negated
 from memoryd.transcripts.rules.turns import Turn, TurnPart
 
 SAVED_SHARE: Final = 0.7
+SAME_MATTER_SHARE: Final = 0.5
 
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?。！？])\s*|\n+")  # noqa: RUF001 - wide marks too
 _EDITS: Final = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 _REMEMBER: Final = re.compile(r"mcp__(?:\w+_)?memoryd__remember")
 _SAVED_AS: Final = re.compile(r"Saved as (\S+?)\.(?:\s|$)")
@@ -69,10 +72,23 @@ def is_saved(text: str, saved: Iterable[str]) -> bool:
     """Whether one of these texts says what a statement says."""
     terms = frozenset(significant_terms(text))
     return bool(terms) and any(
-        len(terms & passage) >= SAVED_SHARE * len(terms)
-        for one in saved
-        for passage in passages(significant_terms(one))
+        _has_most(terms, one) and not _is_opposite(text, terms, one) for one in saved
     )
+
+
+def _has_most(terms: frozenset[str], text: str) -> bool:
+    found = passages(significant_terms(text))
+    return any(len(terms & passage) >= SAVED_SHARE * len(terms) for passage in found)
+
+
+def _is_opposite(statement: str, terms: frozenset[str], text: str) -> bool:
+    """Whether the sentences on the same matter all forbid what the statement asks for, or v.v."""
+    on_it = [
+        sentence
+        for sentence in _SENTENCE_END.split(text)
+        if len(terms & frozenset(significant_terms(sentence))) >= SAME_MATTER_SHARE * len(terms)
+    ]
+    return bool(on_it) and all(is_negated(one) != is_negated(statement) for one in on_it)
 
 
 def _calls(turn: Turn) -> Iterator[TurnPart]:

@@ -40,10 +40,15 @@ def relation_of(new: str, old: str, *, takes_back: bool = False) -> Relation:
     is_one_subject = shared == smaller and shared * 2 >= len(new_subject | old_subject) > 0
     if not is_one_subject:
         return "other"
-    if _numbers_differ(new, old) or bool(_NEGATED.search(new)) != bool(_NEGATED.search(old)):
+    if _numbers_differ(new, old) or is_negated(new) != is_negated(old):
         return "reverses"
     is_same = new_subject <= old_subject and numbers_in(new) <= numbers_in(old)
     return "same" if is_same else "adds"
+
+
+def is_negated(text: str) -> bool:
+    """Whether it forbids or denies something."""
+    return bool(_NEGATED.search(text))
 
 
 def core_of(body: str) -> str:

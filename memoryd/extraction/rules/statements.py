@@ -44,8 +44,9 @@ TITLE_CHARACTERS: Final = 60
 DESCRIPTION_CHARACTERS: Final = 150
 
 _LEANS_BACK = re.compile(
-    rf"^{LEAD}(?:always |never |from now on,? |next time,? |remember (?:that|this)?,? ?)*"
-    r"(?:do(?:nt)? )?(?:it|that|this|those|these|them|so|like (?:that|this)|the same)\b"
+    rf"^{LEAD}(?:always |never |from now on,? |next time,? |remember (?:that|this)?+,? ?)*"
+    r"(?:(?:do(?:nt)? )?(?:it|that|this|those|these|them|so|like (?:that|this)|the same)\b"
+    r"|(?<=this|that)\W*$)"
 )
 _GIVES_REASON = re.compile(
     r"^(?:and )?(?:because|since|otherwise|so |so that|that way|thats why|the reason|reason|its |it"
