@@ -135,7 +135,7 @@ class TurnAssembler:
             case "absorbed":
                 queue.absorb(entry.text)
             case "unqueued":
-                queue.clear()
+                queue.put_back(entry.text)
 
     def _take(self, entry: TranscriptEntry) -> list[TurnEvent]:
         match entry.kind:

@@ -17,7 +17,6 @@ from typing import Literal, assert_never
 
 import msgspec
 
-from memoryd.base.timestamps import seconds_of
 from memoryd.text.shorten import cut_middle
 from memoryd.transcripts.rules import local_commands, speakers
 from memoryd.transcripts.rules.lines import (
@@ -33,15 +32,15 @@ from memoryd.transcripts.rules.lines import (
     UserLine,
     decode_line,
 )
+from memoryd.transcripts.rules.loose_values import count_of, moment_of, name_of, text_of
 from memoryd.transcripts.rules.prompt_queue import is_machine_text
-from memoryd.transcripts.rules.replies import GivenAnswer, answers_in, refusal_in
+from memoryd.transcripts.rules.replies import is_answered, refusal_in
 
 PROSE_CHARS_MAX = 64 * 1024
 TOOL_CHARS_MAX = 4 * 1024
 GIST_CHARS_MAX = 120
-NAME_CHARS_MAX = 4 * 1024
+RESULT_BYTES_MAX = 256 * 1024
 BLOCKS_MAX = 1000
-TOKENS_MAX = 1_000_000_000_000
 
 # Our own runs call the API and leave no transcript. If one ever runs inside the client, it sets the
 # entry point or starts its prompt with the marker, so that memoryd does not learn from itself.
@@ -57,7 +56,7 @@ EntryKind = Literal[
     "queued",  # the same, given while a tool ran; or a notice, by its source
     "enqueued",  # the same, put into the client's queue; perhaps recorded again later
     "absorbed",  # the client took a queued prompt up in mid-turn
-    "unqueued",  # all that was queued went back into the input field
+    "unqueued",  # queued prompts went back into the input field
     "command",
     "command_output",
     "bash_input",
@@ -101,8 +100,9 @@ _GIST_KEYS = ("file_path", "notebook_path", "command", "pattern", "query", "url"
 class Block(msgspec.Struct, frozen=True):
     """Part of a message; a call's `text` is its input as JSON, `writes` the file it changes.
 
-    A result may hold `answers` of a person, or the reason for a `refusal`: if its tool is one that
-    asks, and if the client marked it or its tool cannot print such words.
+    A result may hold answers of a person, with the client's structured copy in `answered`, or the
+    reason for a `refusal`: if its tool is one that asks, and if the client marked it or its tool
+    cannot print such words.
     """
 
     kind: BlockKind
@@ -112,7 +112,7 @@ class Block(msgspec.Struct, frozen=True):
     gist: str = ""
     writes: str = ""
     is_error: bool = False
-    answers: tuple[GivenAnswer, ...] = ()
+    answered: bytes | None = None
     refusal: str = ""
     is_marked_refusal: bool = False
 
@@ -239,30 +239,30 @@ def _assistant(raw: AssistantLine, place: EntryPlace) -> TranscriptEntry:
     if message.model == "<synthetic>":
         return TranscriptEntry("synthetic", place)
     usage = message.usage or LineUsage()
-    output_tokens = _count(usage.output_tokens)
+    output_tokens = count_of(usage.output_tokens)
     return TranscriptEntry(
         "assistant",
         place,
         blocks=_answer(content),
-        message_id=_name(message.id),
-        stop_reason=_name(message.stop_reason),
-        context_tokens=_count(usage.input_tokens)
-        + _count(usage.cache_creation_input_tokens)
-        + _count(usage.cache_read_input_tokens)
+        message_id=name_of(message.id),
+        stop_reason=name_of(message.stop_reason),
+        context_tokens=count_of(usage.input_tokens)
+        + count_of(usage.cache_creation_input_tokens)
+        + count_of(usage.cache_read_input_tokens)
         + output_tokens,
         output_tokens=output_tokens,
     )
 
 
 def _system(raw: SystemLine, place: EntryPlace) -> TranscriptEntry:
-    content = _str(raw.content)
+    content = text_of(raw.content)
     match raw.subtype:
         case "compact_boundary":
             metadata = raw.compact_metadata if isinstance(raw.compact_metadata, dict) else {}
             compaction = Compaction(
-                _name(metadata.get("trigger")),
-                _count(metadata.get("preTokens")),
-                _count(metadata.get("postTokens")),
+                name_of(metadata.get("trigger")),
+                count_of(metadata.get("preTokens")),
+                count_of(metadata.get("postTokens")),
             )
             return TranscriptEntry("compaction", place, compaction=compaction)
         case "turn_duration":
@@ -277,7 +277,7 @@ def _system(raw: SystemLine, place: EntryPlace) -> TranscriptEntry:
 
 
 def _attachment(raw: Attachment, place: EntryPlace) -> TranscriptEntry:
-    kind = _str(raw.type)
+    kind = text_of(raw.type)
     if kind == "queued_command":
         text = _printed(raw.prompt)
         typed = speakers.is_typed_in_mid_turn(raw) and not speakers.is_written_by_an_agent(text)
@@ -290,14 +290,14 @@ def _attachment(raw: Attachment, place: EntryPlace) -> TranscriptEntry:
 
 def _queue(raw: QueueLine) -> TranscriptEntry:
     text = _printed(raw.content).strip()
-    place = EntryPlace(at=_moment(raw.timestamp))
+    place = EntryPlace(at=moment_of(raw.timestamp))
     match raw.operation:
         case "enqueue" if not (is_machine_text(text) or speakers.is_written_by_an_agent(text)):
             return TranscriptEntry("enqueued", place, cut_middle(text, PROSE_CHARS_MAX))
         case "remove" if raw.reason == "absorbed_mid_turn":
             return TranscriptEntry("absorbed", place, cut_middle(text, PROSE_CHARS_MAX))
         case "popAll":
-            return TranscriptEntry("unqueued", place)
+            return TranscriptEntry("unqueued", place, cut_middle(text, PROSE_CHARS_MAX))
     return SIDE
 
 
@@ -309,20 +309,21 @@ def _answer(content: str | list[MessageBlock]) -> tuple[Block, ...]:
         if block.type == "tool_use"
         else Block("text", cut_middle(text, PROSE_CHARS_MAX))
         for block in content[:BLOCKS_MAX]
-        if block.type == "tool_use" or (block.type == "text" and (text := _str(block.text)).strip())
+        if block.type == "tool_use"
+        or (block.type == "text" and (text := text_of(block.text)).strip())
     )
 
 
 def _call(block: MessageBlock) -> Block:
-    tool = _name(block.name)
+    tool = name_of(block.name)
     given = block.input if isinstance(block.input, dict) else {}
-    gist = next((value for key in _GIST_KEYS if (value := _str(given.get(key)))), "")
-    written = _name(given.get("file_path")) or _name(given.get("notebook_path"))
+    gist = next((value for key in _GIST_KEYS if (value := text_of(given.get(key)))), "")
+    written = name_of(given.get("file_path")) or name_of(given.get("notebook_path"))
     return Block(
         "tool_use",
         cut_middle(msgspec.json.encode(block.input).decode(), TOOL_CHARS_MAX),
         tool=tool,
-        tool_use_id=_name(block.id),
+        tool_use_id=name_of(block.id),
         gist=" ".join(gist[:GIST_CHARS_MAX].split()),
         writes=written if tool in _WRITING_TOOLS else "",
     )
@@ -338,12 +339,13 @@ def _results(raw: UserLine) -> tuple[Block, ...]:
 
 def _result(raw: UserLine, block: MessageBlock) -> Block:
     text, is_error = _printed(block.content), block.is_error is True
+    has_answers = not is_error and is_answered(text)
     return Block(
         "tool_result",
-        cut_middle(text, TOOL_CHARS_MAX),
-        tool_use_id=_name(block.tool_use_id),
+        cut_middle(text, PROSE_CHARS_MAX if has_answers else TOOL_CHARS_MAX),
+        tool_use_id=name_of(block.tool_use_id),
         is_error=is_error,
-        answers=() if is_error else answers_in(text, bytes(raw.tool_use_result)),
+        answered=bytes(raw.tool_use_result)[:RESULT_BYTES_MAX] if has_answers else None,
         refusal=cut_middle(refusal_in(text), PROSE_CHARS_MAX) if is_error else "",
         is_marked_refusal=raw.tool_denial_kind == "user-rejected",
     )
@@ -352,15 +354,17 @@ def _result(raw: UserLine, block: MessageBlock) -> Block:
 def _said(content: str | list[MessageBlock]) -> str:
     if isinstance(content, str):
         return content.strip()
-    return "\n\n".join(_str(block.text) or f"[{_str(block.type)}]" for block in content).strip()
+    return "\n\n".join(
+        text_of(block.text) or f"[{text_of(block.type)}]" for block in content
+    ).strip()
 
 
 def _printed(content: object) -> str:
     """The text a tool returned, with a mark in place of anything that is not text."""
     if isinstance(content, list):
         blocks = [block for block in content if isinstance(block, dict)]
-        return "\n".join(_str(b.get("text")) or f"[{_str(b.get('type'))}]" for b in blocks)
-    return _str(content)
+        return "\n".join(text_of(b.get("text")) or f"[{text_of(b.get('type'))}]" for b in blocks)
+    return text_of(content)
 
 
 def _output(text: str) -> str:
@@ -370,31 +374,13 @@ def _output(text: str) -> str:
 def _place(raw: TreeLine, line: Line) -> EntryPlace:
     parent = "" if raw.parent_uuid is None else raw.parent_uuid
     return EntryPlace(
-        uuid=_name(raw.uuid),
+        uuid=name_of(raw.uuid),
         parent=parent if isinstance(parent, str) else None,
         offset=line.offset,
         end=line.end,
-        at=_moment(raw.timestamp),
-        session_id=_name(raw.session_id),
-        cwd=_name(raw.cwd),
-        git_branch=_name(raw.git_branch),
-        prompt_id=_name(raw.prompt_id),
+        at=moment_of(raw.timestamp),
+        session_id=name_of(raw.session_id),
+        cwd=name_of(raw.cwd),
+        git_branch=name_of(raw.git_branch),
+        prompt_id=name_of(raw.prompt_id),
     )
-
-
-def _moment(value: object) -> str:
-    text = _name(value)
-    return text if seconds_of(text) is not None else ""
-
-
-def _name(value: object) -> str:
-    """An id, a path or a name; empty if it is too long to be one."""
-    return value if isinstance(value, str) and len(value) <= NAME_CHARS_MAX else ""
-
-
-def _str(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _count(value: object) -> int:
-    return value if type(value) is int and 0 <= value <= TOKENS_MAX else 0

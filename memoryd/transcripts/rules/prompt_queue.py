@@ -7,6 +7,7 @@ Rules
 - A prompt counts for the turn in which it was typed. It waits until the next opening shows whether
   it is repeated; one that the client says it took up in mid-turn need not wait that long.
 - Several queued prompts may be joined into one, line by line, or follow one by one.
+- Those queued before one that is repeated have been taken up.
 - Prompts that went back into the input field are forgotten: they come again if they are sent.
 - What the machine queues starts with a tag, a command with a slash; neither is a person's prose.
 """
@@ -60,18 +61,38 @@ class PromptQueue(msgspec.Struct, omit_defaults=True):
     def clear(self) -> None:
         self.waiting = []
 
+    def put_back(self, text: str) -> None:
+        """These went back into the input field; all of them if it is not said which."""
+        if text:
+            self._drop(text)
+        else:
+            self.clear()
+
     def drop_repeated(self, prompt: str) -> bool:
-        """Drops what a prompt repeats; returns whether there was anything."""
-        if not self.waiting:
+        """Drops what a prompt repeats; returns whether there was anything.
+
+        What was queued before it has been taken up: the first one in is the first one out.
+        """
+        first = self._drop(prompt)
+        if first is None:
             return False
-        clean = mask(prompt)
+        earlier = [msgspec.structs.replace(one, is_absorbed=True) for one in self.waiting[:first]]
+        self.waiting = [*earlier, *self.waiting[first:]]
+        return True
+
+    def _drop(self, text: str) -> int | None:
+        """Drops what is in a text; returns where the first one was."""
+        if not self.waiting:
+            return None
+        clean = mask(text)
         key, lines = _key(clean), f"\n{clean.strip()}\n"
-        left = [
-            one for one in self.waiting if one.key != key and f"\n{one.text.strip()}\n" not in lines
+        found = [
+            number
+            for number, one in enumerate(self.waiting)
+            if one.key == key or f"\n{one.text.strip()}\n" in lines
         ]
-        is_repeated = len(left) < len(self.waiting)
-        self.waiting = left
-        return is_repeated
+        self.waiting = [one for number, one in enumerate(self.waiting) if number not in found]
+        return found[0] if found else None
 
     def take(self, *, absorbed_only: bool) -> list[QueuedPrompt]:
         taken = [one for one in self.waiting if one.is_absorbed or not absorbed_only]

@@ -20,6 +20,7 @@ import msgspec
 
 QUESTION_TOOL: Final = "AskUserQuestion"
 ANSWERS_MAX: Final = 20
+ANSWERED_CHARS_MAX: Final = 16 * 1024
 
 ReplySource = Literal["answer", "choice"]
 
@@ -27,9 +28,9 @@ _ANSWERED: Final = re.compile(
     r"\s*(?:User has answered your questions|Your questions have been answered)\s*:\s*"
 )
 _PAIR: Final = re.compile(
-    r'"(?P<question>[^\n]+?)"="(?P<answer>.*?)"'
+    r'"(?P<question>[^\n]{1,1000}?)"="(?P<answer>.*?)"'
     r"(?P<preview>\s+selected preview:\n.*?)??(?:\s+(?:user )?notes?: (?P<notes>.*?))?"
-    r'(?=[,;] "[^\n]+?"="|\.? You can now continue|\.?\s*\Z)',
+    r'(?=[,;] "[^\n]{1,1000}?"="|\.? You can now continue|\.?\s*\Z)',
     re.DOTALL,
 )
 _REFUSED: Final = re.compile(
@@ -41,9 +42,7 @@ _REASON: Final = re.compile(r"\bthe user said:\s*", re.IGNORECASE)
 _CLIENT_SPEAKS: Final = re.compile(
     r"The user (?:wants to clarify these questions|has indicated they have provided enough answers)"
 )
-_CLIENT_ADDS: Final = re.compile(
-    r"\n\s*\n(?:Note: The user's next message may contain\b).*", re.DOTALL
-)
+_CLIENT_ADDS: Final = "\n\nNote: The user's next message may contain"
 
 
 class GivenAnswer(msgspec.Struct, frozen=True):
@@ -80,12 +79,17 @@ class _Asked(msgspec.Struct):
     annotations: dict[str, object] = {}
 
 
+def is_answered(text: str) -> bool:
+    """Whether a tool's result begins with the words in which the client hands answers over."""
+    return _ANSWERED.match(text) is not None
+
+
 def answers_in(text: str, result: bytes) -> tuple[GivenAnswer, ...]:
     """The answers in a tool result: its text, and the client's structured copy as JSON."""
     head = _ANSWERED.match(text)
     if head is None:
         return ()
-    found = _structured(result) or _written(text[head.end() :])
+    found = _structured(result) or _written(text[head.end() : ANSWERED_CHARS_MAX])
     return tuple(found[:ANSWERS_MAX])
 
 
@@ -94,7 +98,7 @@ def refusal_in(text: str) -> str:
     if not _REFUSED.match(text):
         return ""
     said = _REASON.search(text)
-    reason = _CLIENT_ADDS.sub("", text[said.end() :]).strip() if said else ""
+    reason = text[said.end() :].partition(_CLIENT_ADDS)[0].strip() if said else ""
     return "" if _CLIENT_SPEAKS.match(reason) else reason
 
 

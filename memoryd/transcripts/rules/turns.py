@@ -13,9 +13,16 @@ from typing import Literal, get_args
 import msgspec
 
 from memoryd.text.masking.mask import mask
-from memoryd.transcripts.rules.entries import Block, EntryPlace, EntrySource, TranscriptEntry
+from memoryd.text.shorten import cut_middle
+from memoryd.transcripts.rules.entries import (
+    TOOL_CHARS_MAX,
+    Block,
+    EntryPlace,
+    EntrySource,
+    TranscriptEntry,
+)
 from memoryd.transcripts.rules.prompt_queue import QUEUED_MAX, QueuedPrompt
-from memoryd.transcripts.rules.replies import QUESTION_TOOL, replies_to
+from memoryd.transcripts.rules.replies import QUESTION_TOOL, answers_in, replies_to
 
 LINES_REMEMBERED = 2048
 TURN_CHARS_MAX = 256 * 1024
@@ -257,29 +264,27 @@ class TurnDraft(msgspec.Struct, omit_defaults=True):
     def _result_parts(self, block: Block, at: str) -> list[TurnPart]:
         """The result, without the person's words in it, and those words as their own parts."""
         part = _part(block, at)
-        if not (block.answers or block.refusal):
+        if block.answered is None and not block.refusal:
             return [part]
-        call = next(
-            (one for one in reversed(self.parts) if one.tool_use_id == block.tool_use_id), None
-        )
-        if call is None or not call.tool:
-            return [part]
-        if block.answers and call.tool == QUESTION_TOOL:
-            replies = [
+        calls = (one for one in reversed(self.parts) if one.tool_use_id == block.tool_use_id)
+        call = next(calls, part)
+        said: list[TurnPart] = []
+        if block.answered is not None and call.tool == QUESTION_TOOL:
+            answers = answers_in(block.text, block.answered)
+            said = [
                 TurnPart("prompt", reply.text, at, reply.source, gist=reply.question)
-                for reply in replies_to(call.text, block.answers)
+                for reply in replies_to(call.text, answers)
             ]
-            return (
-                [msgspec.structs.replace(part, text="(answered)"), *replies] if replies else [part]
-            )
-        if block.refusal and (block.is_marked_refusal or not call.tool.startswith(_MCP_PREFIX)):
-            reason = TurnPart("prompt", block.refusal, at, "refusal", gist=call.gist)
-            return [msgspec.structs.replace(part, text="(refused)"), reason]
-        return [part]
+        is_trusted = block.is_marked_refusal or not call.tool.startswith(_MCP_PREFIX)
+        if block.refusal and call.tool and is_trusted:
+            said = [TurnPart("prompt", block.refusal, at, "refusal", gist=call.gist)]
+        text = "(the person replied)" if said else cut_middle(part.text, TOOL_CHARS_MAX)
+        return [msgspec.structs.replace(part, text=text), *said]
 
     def hear(self, prompt: QueuedPrompt) -> None:
         """Adds what a person typed while the turn ran, where it was said."""
-        part = _masked(TurnPart("prompt", prompt.text, prompt.at, "enqueued"))
+        source: EntrySource = "sdk" if self.source == "sdk" else "enqueued"
+        part = _masked(TurnPart("prompt", prompt.text, prompt.at, source))
         later = [n for n, one in enumerate(self.parts) if n and one.at > prompt.at]
         self.parts.insert(later[0] if later and prompt.at else len(self.parts), part)
         self.chars += len(part.text)
@@ -301,7 +306,8 @@ class TurnDraft(msgspec.Struct, omit_defaults=True):
     @property
     def ends_in_words(self) -> bool:
         """Older clients record no stop reason: words that ask for no tool were the answer."""
-        said = [part for part in self.parts[-QUEUED_MAX - 1 :] if part.source != "enqueued"]
+        heard = ("enqueued", "sdk")
+        said = [part for part in self.parts[-QUEUED_MAX - 1 :] if part.source not in heard]
         is_words = bool(said) and said[-1].kind == "assistant" and not self.message_asks_for_tools
         return is_words and not self.stop_reason
 
