@@ -91,14 +91,13 @@ def test_a_turn_cut_short_is_not_held_for_ever() -> None:
     assert started([msgspec.structs.replace(cut, stored_at=NOW - HELD_SECONDS + 1)]) == []
 
 
-def test_an_imported_turn_waits_for_no_other() -> None:
+def test_an_imported_turn_that_was_cut_short_waits_for_no_other() -> None:
     imported = [
         msgspec.structs.replace(one, imported=True)
-        for one in (turn("1", complete=False), turn("2", session="t"))
+        for one in (turn("1", complete=False), turn("2", session="t", complete=False))
     ]
-    limits = Limits(every_turns=5)
-    assert started(imported, limits=limits) == [("1",)]
-    assert due_count(imported, limits, NOW) == 2
+    assert started(imported) == [("1",)]
+    assert due_count(imported, LIMITS, NOW) == 2
 
 
 def test_turns_of_a_batch_that_failed_twice_run_one_by_one_after_the_others() -> None:

@@ -10,7 +10,7 @@ Rules
   as fit into `batch_chars` (one always does).
 - Only a complete turn starts a run, and only if `every_turns` of them wait in the project. A turn
   that was cut short goes with the next complete one of its session. If none has come after
-  HELD_SECONDS, none will: it counts as complete then. An imported turn waits for no other.
+  HELD_SECONDS, none will: it counts as complete then. An imported turn always does.
 - A failed batch is retried as a whole, together with whatever has arrived since. After the second
   failure its turns are retried one by one, after the others; the third failure parks a turn. So a
   turn that cannot be extracted blocks no others, and is tried three times.
@@ -128,8 +128,7 @@ def due(turns: Sequence[WaitingTurn], limits: Limits, now: float) -> list[Waitin
     """The turns of one project that only wait for their run."""
     fresh = [turn for turn in turns if not is_suspect(turn)]
     complete = [turn for turn in fresh if may_start(turn, now)]
-    waits_for_none = any(turn.failures or turn.imported for turn in complete)
-    if len(complete) < limits.every_turns and not waits_for_none:
+    if len(complete) < limits.every_turns and not any(turn.failures for turn in complete):
         fresh = []
     last = {turn.session_id: number for number, turn in enumerate(fresh) if may_start(turn, now)}
     ending = [t for number, t in enumerate(fresh) if number <= last.get(t.session_id, -1)]
