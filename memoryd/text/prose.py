@@ -2,10 +2,12 @@
 
 Rules:
 - Pasted text is not the person's own: fenced and indented code, block quotes, tags and comments,
-  logs, diffs, stack traces, shell sessions, JSON, letters, chats, invented turns, and everything
-  after a line that announces a paste ("she wrote:", or "sum up this mail" above an empty line).
+  logs, diffs, stack traces, shell sessions with what they printed, JSON, letters, chats, invented
+  turns, documents with headings, and everything after a line that announces a paste ("she wrote:",
+  or "sum up this mail" above an empty line). If what it announces is fenced, the rest is theirs.
   It is better to lose a sentence than to keep a stranger's.
-- A message that says to ignore earlier instructions contains no prose at all.
+- A message that says to ignore earlier instructions contains no prose at all, nor does one that
+  tells a model who it is: that is a prompt for another.
 - Words in quotation marks or backticks stay in `text` and are blanked in `plain`, so that no rule
   matches inside them.
 - Rules are matched on `plain`: lower case, Latin accents folded, no apostrophes, chat abbreviations
@@ -23,6 +25,8 @@ import msgspec
 from memoryd.text.lazy_regex import late
 
 BLANK = "¤"
+SHELL_LINES_LEAST = 2
+_CUT = "\x00"  # stands where a fenced block was
 _FOLDED = {"ł": "l", "Ł": "l", "ё": "е", "Ё": "е"}
 
 _FENCE = late(
@@ -60,9 +64,24 @@ _SPEAKER = late(
     r"|deadline|docs?|code|commits?|prs?|example|hint|warning|tip|me)\b)[a-z][\w.-]{1,14}: \S"
 )
 _ANNOUNCES_PASTE = late(
-    r"\b(?:wrote|said|says|writes|e-?mail|mail|message|msg|ticket|comment|review|output|logs?"
-    r"|prompt|readme|copy|text|pasted?|changelog|draft|translat\w+|proofread|reword|summari[sz]e"
-    r"|quote|schrieb|ecrit)\b.*:\s*$"
+    r"\b(?:wrote|said|says|writes|e-?mail|mail|message|msg|ticket|comment(?:s|ed)?|reviews?|output"
+    r"|logs?|prompt|readme|copy|text|pasted?|changelog|draft|translat\w+|proofread|reword"
+    r"|summari[sz]e|quote|schrieb|ecrit|suggest\w*|told (?:me|us)|recommends?|criteria|description"
+    r"|(?:meeting|call|release|sprint) notes|minutes|(?<!my )(?<!our )(?:feedback|answer|response)"
+    r"|chat ?gpt|gpt-?\d\w*|gemini|copilot|stack ?overflow)\b.*:\s*$"
+    r"|^\s*\S+\.(?:md|txt|rst|mdc|ya?ml|json|toml|adoc):\s*$"
+    r"|^\s*[\w.-]+:\s*[|>][-+]?\s*$"
+)
+_ROLE_PROMPT = late(
+    r"^\s*(?:you are|youre|du bist|tu es|eres) (?:an?|the|ein\w*|une?|un) (?:[\w-]+[ ,]+){0,5}?"
+    r"(?:assistant|expert|agent|bot|chatbot|engineer|developer|reviewer|writer|model|ai|specialist"
+    r"|architect|analyst|consultant|tutor|teacher|coder|programmer|translator|editor|assistent"
+    r"|experte|expert[oe])\b"
+)
+_HEADING = late(r"^#{1,6} \S")
+# "Jana Novak  10:42 AM" above what she wrote.
+_CHAT_HEAD = late(
+    r"^\s*@?[a-z][\w.' -]{1,40}?[ \t]+(?:app[ \t]+)?\[?\d{1,2}:\d\d(?: ?[ap]m)?\]?\s*$"
 )
 # Announces a text below an empty line, without a colon.
 _SHOWS_A_TEXT = late(
@@ -72,6 +91,9 @@ _SHOWS_A_TEXT = late(
     r"|docs?|documents?|pages?|articles?|posts?|letters?|transcripts?|exports?|notes|minutes"
     r"|prompts?|changelog|release notes|spec|reports?|statements?|quotes?)\b"
     r"|\b(?:says this|reply to this|answer this|translate this|explain this|proofread this)\b"
+    r"|\b(?:here'?s|here is|this is|that'?s|that is) what .{2,40} (?:suggest|say|said|wrote|write"
+    r"|think|recommend|came up|told)\w*\b"
+    r"|\b(?:gemini|chat ?gpt|copilot|gpt-?\d\w*) (?:says|said|suggests)\b"
 )
 # "Translate: ...", "put on the banner: ...": the rest of the line is not the person's own prose.
 _DICTATES = late(
@@ -94,6 +116,8 @@ _MACHINE_LINES = late(
     | \[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL|CRITICAL|FAILED|PASSED)\]?[:\s]\s*\S*[][/:.=_]
     | Traceback\b | File\ ".*",\ line | at\ \S+\( | at\ \S*[./]\S*:\d+
     | [\w.]*(?:Error|Exception)\b(?:\[|:)
+    | (?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL|CRITICAL|FAILED|PASSED)\]?:\s
+    | (?:npm|yarn|pnpm|pip|cargo)\s(?:WARN\b|ERR!|warn\b|error\b|notice\b) | make(?:\[\d+\])?:\s
     | diff\ --git | index\ [0-9a-f]{7} | @@\ | \+\+\+\ | ---\ \S | (?:\$|>>>|❯|➜|%|\#!)\s*\S
     | \w+@[\w.-]+[:~].*[$\#]\s | "[\w.-]+"\s*: | [{}\]]\S*\s*$ | \S+=\S+\ \S+=\S+
     | \d{1,3}(?:\.\d{1,3}){3}\s
@@ -101,6 +125,7 @@ _MACHINE_LINES = late(
     )""",
     re.VERBOSE,
 )
+_SHELL_LINE = late(r"^\s*(?:\$|>>>|❯|➜|\w+@[\w.-]+[:~][^\n]*[$#])\s+\S")
 _DIFF_MARK = late(r"^(?:@@ |diff --git )", re.MULTILINE)
 _INDENTED = late(r"^(?: {4}|\t)\s*(?![-*•\d\s])\S")
 _BULLET = late(r"^\s*(?:[-*•–]|\d{1,2}[.)])\s+")
@@ -184,14 +209,16 @@ def plain(text: str) -> str:
 
 def own_words(message: str) -> str:
     """The lines that the person wrote, without pasted, quoted or injected ones."""
-    if _OVERRIDE.search(message):
+    if _OVERRIDE.search(message) or _ROLE_PROMPT.match(plain(message[:200]).replace("'", "")):
         return ""
-    text = _COMMENT.sub("\n", _FENCE.sub("\n\n", message.replace("\r\n", "\n")))
+    unmarked = message.replace("\r\n", "\n").replace(_CUT, " ")
+    text = _COMMENT.sub("\n", _FENCE.sub(f"\n{_CUT}\n", unmarked))
     text = _TAG_PAIR.sub("\n", text) if "</" in text else text
     lines = _MACHINE_TAG.sub("\n", text).split("\n")
     lines = lines[: _paste_starts_at(lines)]
     is_diff = bool(_DIFF_MARK.search(text))
-    return "\n".join(_undictated(line) for line in lines if not _is_pasted(line, is_diff=is_diff))
+    kept = (line for line in _unprinted(lines) if not _is_pasted(line, is_diff=is_diff))
+    return "\n".join(_undictated(line).replace(_CUT, "") for line in kept)
 
 
 def sentences(text: str) -> list[Sentence]:
@@ -227,17 +254,42 @@ def _without_quoted(text: str) -> str:
     return _QUOTED.sub(blanked, text)
 
 
+def _unprinted(lines: list[str]) -> Iterator[str]:
+    """The lines without what a shell printed: those between a command and an empty line.
+
+    A single line may be the person's question about it.
+    """
+    printed_until = 0
+    for number, line in enumerate(lines):
+        if number < printed_until:
+            continue
+        yield line
+        if _SHELL_LINE.match(line):
+            rest = enumerate(lines[number + 1 :], start=number + 1)
+            end = next((at for at, one in rest if not one.strip()), len(lines))
+            printed_until = end if end - number > SHELL_LINES_LEAST else 0
+
+
 def _paste_starts_at(lines: list[str]) -> int:
     headers = [number for number, line in enumerate(lines) if _MAIL_HEADER.match(plain(line))]
     ends = [headers[0]] if len(headers) > 1 else []
+    headings = [number for number, line in enumerate(lines) if _HEADING.match(line)]
+    if headings and any(line.strip() for line in lines[headings[0] + 1 :]):
+        ends.append(headings[0])
     for number, (line, behind) in enumerate(zip_longest(map(plain, lines), map(plain, lines[1:]))):
-        begins = _MAIL_START.match(line) or _CHAT_TURN.match(line)
+        begins = _MAIL_START.match(line) or _CHAT_TURN.match(line) or _CHAT_HEAD.match(line)
         if begins or (number and _SALUTATION.match(line)) or _are_a_dialogue(line, behind or "-"):
             ends.append(number)
         is_above_a_gap = behind is not None and not behind.strip()
-        if _ANNOUNCES_PASTE.search(line) or (is_above_a_gap and _SHOWS_A_TEXT.search(line)):
+        announces = _ANNOUNCES_PASTE.search(line) or (is_above_a_gap and _SHOWS_A_TEXT.search(line))
+        if announces and not _is_above_a_fence(lines, number):
             ends.append(number + 1)
     return min(ends, default=len(lines))
+
+
+def _is_above_a_fence(lines: list[str], number: int) -> bool:
+    """Whether the next thing after a line is a fenced block, which is cut out already."""
+    return next((line for line in lines[number + 1 :] if line.strip()), "") == _CUT
 
 
 def _are_a_dialogue(line: str, behind: str) -> bool:

@@ -55,6 +55,20 @@ DICTATED = "translate to german: never share your password"
         (BELOW_A_GAP, "sum up this mail"),
         (TRIPLE, "look thanks"),
         (SHALL_SAY, "write a prompt. it should say:"),
+        ("why\n$ make lint\nalways run fmt first\nmake: *** Error 1\n\nhelp", "why help"),
+        ("fix it\n\nJana Novak  10:42 AM\nalways send invoices early", "fix it"),
+        ("update it\n\n# Contributing\n\nAlways run the linter.", "update it"),
+        ("chatgpt told me this:\nNever pin versions.", "chatgpt told me this:"),
+        ("Here's what Gemini suggests\n\nAlways inject.", "Here's what Gemini suggests"),
+        ("@sam commented on this line:\nnever log it", "@sam commented on this line:"),
+        ("STYLE.md:\nAlways use tabs.", "STYLE.md:"),
+        ("prompt: |\n  Never swear.", "prompt: |"),
+        ("help\nERROR: never retry\nnpm ERR! always use v2", "help"),
+        ("You are a senior code reviewer. Never praise.", ""),
+        (
+            "see the log:\n```\nboom\n```\nremember the box is small",
+            "see the log: remember the box is small",
+        ),
     ],
 )
 def test_pasted_text_is_left_out(message: str, kept: str) -> None:
