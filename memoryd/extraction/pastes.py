@@ -18,10 +18,11 @@ from typing import Final
 import msgspec
 
 from memoryd.base.file_stamp import FileStamp
+from memoryd.extraction.rules.whose_words import pasted_block
 from memoryd.text.decode import decoded
 
 HISTORY_BYTES_MAX: Final = 16 * 1024 * 1024
-PASTE_BYTES_MAX: Final = 1024 * 1024
+PASTE_BYTES_MAX: Final = 256 * 1024
 PASTES_MAX: Final = 200  # of one session
 
 _HASH: Final = re.compile(r"[0-9A-Za-z_-]{4,128}")
@@ -48,26 +49,34 @@ class PasteHistory:
         self._folder = claude_dir
         self._stamp: FileStamp | None = None
         self._by_owner: dict[str, list[PastedText]] = {}
+        self._last: tuple[tuple[str, str], tuple[str, ...]] | None = None
         self._lock = threading.Lock()
 
     def of(self, session_id: str, cwd: str) -> tuple[str, ...]:
-        """All that was pasted in a session; blocking."""
+        """All that was pasted in a session, as turns hold it; blocking."""
         with self._lock:
             self._refresh()
-            # Older clients name the project only.
-            known = [*self._by_owner.get(session_id, []), *self._by_owner.get(cwd, [])]
-        return tuple(text for one in known[-PASTES_MAX:] if (text := self._text(one)).strip())
+            # An import asks for the same session turn after turn.
+            if self._last is None or self._last[0] != (session_id, cwd):
+                self._last = ((session_id, cwd), self._blocks(session_id, cwd))
+            return self._last[1]
+
+    def _blocks(self, session_id: str, cwd: str) -> tuple[str, ...]:
+        # Older clients name the project only.
+        known = [*self._by_owner.get(session_id, []), *self._by_owner.get(cwd, [])]
+        found = (pasted_block(self._text(one)) for one in known[-PASTES_MAX:])
+        return tuple(filter(None, found))
 
     def _refresh(self) -> None:
         path = f"{self._folder}/history.jsonl"
         try:
             stamp = FileStamp.of(Path(path).stat())
         except OSError:
-            self._stamp, self._by_owner = None, {}
+            self._stamp, self._by_owner, self._last = None, {}, None
             return
         if stamp == self._stamp:
             return
-        self._stamp, self._by_owner = stamp, {}
+        self._stamp, self._by_owner, self._last = stamp, {}, None
         for line in _lines(_last_bytes(path, HISTORY_BYTES_MAX)):
             owner = line.session_id or line.project
             if isinstance(owner, str):
@@ -75,7 +84,7 @@ class PasteHistory:
 
     def _text(self, pasted: PastedText) -> str:
         if isinstance(pasted.content, str):
-            return pasted.content
+            return pasted.content[:PASTE_BYTES_MAX]
         name = pasted.content_hash
         if not isinstance(name, str) or not _HASH.fullmatch(name):
             return ""

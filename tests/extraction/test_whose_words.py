@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.extraction.pastes import PasteHistory
-from memoryd.extraction.rules.whose_words import PASTE_MARK, as_said, without_pasted
+from memoryd.extraction.rules.whose_words import (
+    PASTE_MARK,
+    as_said,
+    pasted_block,
+    without_pasted,
+)
 from memoryd.transcripts.rules.turns import Turn, TurnPart
 
 REVIEW = "Please never merge without a test.\nAlways squash before you merge.\nThe rest is fine."
@@ -65,15 +70,14 @@ def test_a_block_that_was_changed_on_the_way_is_found_by_its_lines() -> None:
 
 
 def test_line_ends_of_other_systems_make_no_difference() -> None:
-    rest, cut = without_pasted(f"see {REVIEW}", [REVIEW.replace("\n", "\r\n")])
+    rest, cut = without_pasted(f"see {REVIEW}", [pasted_block(REVIEW.replace("\n", "\r\n"))])
     assert (rest, cut) == (f"see {PASTE_MARK}", [REVIEW])
 
 
 def test_a_short_or_unrelated_paste_changes_nothing() -> None:
-    assert without_pasted("use tabs here", ["tabs", "something else entirely"]) == (
-        "use tabs here",
-        [],
-    )
+    assert pasted_block("tabs") == ""
+    text = "use tabs here"
+    assert without_pasted(text, ["something else entirely"]) == (text, [])
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
@@ -97,7 +101,9 @@ def test_the_history_gives_what_was_pasted_in_a_session(home: Path) -> None:
         line("typed only", {}),
         line("[Pasted text #1 +2 lines] and [Pasted text #2]", pasted),
         line("another", {"1": {"content": "another session's"}}, session="other"),
-        line("older client", {"1": {"content": "by project"}}, session=None, project="/home/a"),
+        line(
+            "older client", {"1": {"content": "pasted by project"}}, session=None, project="/home/a"
+        ),
         "not json",
         '{"pastedContents": 7}',
         '{"display": "x", "pastedContents": {"1": "text"}}',
@@ -105,7 +111,7 @@ def test_the_history_gives_what_was_pasted_in_a_session(home: Path) -> None:
     (folder / "history.jsonl").write_text("\n".join(lines))
     history = PasteHistory(str(folder))
     assert history.of("s", "/p") == ("kept in the line", "kept in a file")
-    assert history.of("new", "/home/a") == ("by project",)
+    assert history.of("new", "/home/a") == ("pasted by project",)
     with (folder / "history.jsonl").open("a") as file:
         file.write("\n" + line("later", {"1": {"content": "pasted later"}}) + "\n")
     assert history.of("s", "/p")[-1] == "pasted later"

@@ -47,6 +47,13 @@ def attachment(kind: str, **keys: Any) -> TranscriptEntry:
     return read(script)
 
 
+def queued_by_a_script(**keys: Any) -> TranscriptEntry:
+    script = SessionScript()
+    given = {"type": "queued_command", "prompt": "hi", "commandMode": "prompt"} | keys
+    script.put("attachment", attachment=given, entrypoint="sdk-cli")
+    return read(script)
+
+
 COMMAND = "<command-name>/compact</command-name>\n  <command-args>keep the rule</command-args>"
 CUSTOM = "<command-message>review</command-message>\n<command-name>/review</command-name>"
 
@@ -89,6 +96,8 @@ CUSTOM = "<command-message>review</command-message>\n<command-name>/review</comm
             ),
             *("queued", "notice", "hi"),
         ),
+        (queued_by_a_script(), "queued", "sdk", "hi"),
+        (queued_by_a_script(origin={"kind": "human"}), "queued", "queued", "hi"),
         (user('<teammate-message teammate_id="a">hi</teammate-message>'), "notice", "notice", None),
         (user("Implement the following plan:\n\n# Plan"), "notice", "notice", None),
         (

@@ -50,13 +50,16 @@ def _parts(part: TurnPart, pasted: Sequence[str], *, counts_scripts: bool) -> It
         yield part
 
 
+def pasted_block(raw: str) -> str:
+    """What was pasted, as it is in a turn; empty if it is too short to be told from typed words."""
+    block = mask(raw.replace("\r\n", "\n").replace("\r", "\n")).strip()
+    return block if len(block) >= LINE_CHARS_LEAST else ""
+
+
 def without_pasted(text: str, pasted: Sequence[str]) -> tuple[str, list[str]]:
     """The text without the pasted blocks in it, and these blocks."""
     cut: list[str] = []
-    for raw in sorted(set(pasted), key=len, reverse=True):
-        block = mask(raw.replace("\r\n", "\n").replace("\r", "\n")).strip()
-        if len(block) < LINE_CHARS_LEAST:
-            continue
+    for block in sorted(set(pasted), key=len, reverse=True):
         if block in text:
             text = text.replace(block, PASTE_MARK)
             cut.append(block)

@@ -21,7 +21,6 @@ from memoryd.text.shorten import cut_middle
 from memoryd.transcripts.rules import local_commands, speakers
 from memoryd.transcripts.rules.lines import (
     AssistantLine,
-    Attachment,
     AttachmentLine,
     Line,
     LineUsage,
@@ -180,7 +179,7 @@ def _entry(raw: TreeLine, place: EntryPlace) -> TranscriptEntry:
         case SystemLine():
             return _system(raw, place)
         case AttachmentLine():
-            return _attachment(raw.attachment, place)
+            return _attachment(raw, place)
         case _:
             assert_never(raw)
 
@@ -276,12 +275,14 @@ def _system(raw: SystemLine, place: EntryPlace) -> TranscriptEntry:
     return TranscriptEntry("client", place)
 
 
-def _attachment(raw: Attachment, place: EntryPlace) -> TranscriptEntry:
+def _attachment(line: AttachmentLine, place: EntryPlace) -> TranscriptEntry:
+    raw = line.attachment
     kind = text_of(raw.type)
     if kind == "queued_command":
         text = _printed(raw.prompt)
-        typed = speakers.is_typed_in_mid_turn(raw) and not speakers.is_written_by_an_agent(text)
-        source: EntrySource = "queued" if typed else "notice"
+        source: EntrySource = "notice"
+        if speakers.is_typed_in_mid_turn(raw) and not speakers.is_written_by_an_agent(text):
+            source = "sdk" if speakers.is_scripted(line) else "queued"
         return TranscriptEntry("queued", place, cut_middle(text, PROSE_CHARS_MAX), source)
     if kind == "instructions" or kind.startswith("hook_"):
         return TranscriptEntry("injected", place)

@@ -14,7 +14,7 @@ Rules
 import re
 from typing import Final
 
-from memoryd.transcripts.rules.lines import Attachment, UserLine
+from memoryd.transcripts.rules.lines import Attachment, AttachmentLine, UserLine
 
 _BY_HAND: Final = frozenset({"typed", "queued", "suggestion_accepted"})
 _APPS: Final = frozenset({"claude-vscode", "claude-desktop", "claude-jetbrains"})
@@ -44,9 +44,11 @@ def is_typed(raw: UserLine) -> bool:
     return by_hand or raw.entrypoint in _APPS
 
 
-def is_scripted(raw: UserLine) -> bool:
-    """Whether an unmarked prompt was given to the client by a program."""
-    return isinstance(raw.entrypoint, str) and raw.entrypoint.startswith("sdk")
+def is_scripted(raw: UserLine | AttachmentLine) -> bool:
+    """Whether a prompt that is not marked as a person's was given to the client by a program."""
+    origin = raw.origin if isinstance(raw, UserLine) else raw.attachment.origin
+    by_program = isinstance(raw.entrypoint, str) and raw.entrypoint.startswith("sdk")
+    return by_program and _origin(origin) != "human"
 
 
 def is_written_by_an_agent(text: str) -> bool:
