@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import msgspec
 
-from memoryd.base.errors import Conflict, MemorydError, NotFound
+from memoryd.base.errors import Conflict, MemorydError, NotFound, Refused
 from memoryd.base.timestamps import iso_time
 from memoryd.memories.records import Listed, MemoryChanged, MemoryDirectory
 from memoryd.memories.rules import retirement, topics
@@ -49,11 +49,11 @@ class RetiredFiles:
     def plan(
         self, folder: Folder, files: Sequence[str], *, superseded_by: str
     ) -> list[RetiringMemory]:
-        """What moves where; nothing is written yet, and what cannot be read stays."""
+        """What moves where; nothing is written yet, and what is not a plain file stays."""
         taken = set(self.names(folder)) if files else set()
         moves: list[RetiringMemory] = []
         for file in files:
-            with suppress(MemorydError):
+            with suppress(NotFound, Refused):
                 before = folder.read(file)
                 to = retirement.retired_name(file, taken)
                 day = iso_time(self._now())[:10]

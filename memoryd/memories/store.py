@@ -13,7 +13,7 @@
 
 import re
 import threading
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
@@ -21,23 +21,23 @@ import msgspec
 import structlog
 
 from memoryd.base.errors import Conflict, InvalidInput, MemorydError, NotFound, Refused
-from memoryd.base.file_stamp import FileStamp
 from memoryd.base.timestamps import iso_time
 from memoryd.memories.index_file import match_index, pointer_of
+from memoryd.memories.outside_changes import OutsideChanges
 from memoryd.memories.records import Listed, MemoryChanged, MemoryDirectory, Stored
 from memoryd.memories.retired_files import RetiredFiles, RetiringMemory
 from memoryd.memories.rules import retirement, topics
+from memoryd.memories.rules.savable import check_savable, cleaned
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
 from memoryd.memories.scan import Scanner, open_folder, shown, with_retired
 from memoryd.memories.version_table import Cause, VersionTable
 from memoryd.system.cancellation import cancellable
-from memoryd.system.folder import Content, Folder, version_of
+from memoryd.system.folder import Folder, version_of
 from memoryd.system.notices import Notices
 from memoryd.text.decode import decoded
 from memoryd.text.masking.mask import presentable
 
 TOPIC_LIMIT_BYTES: Final = 256 * 1024
-CHANGES_AT_ONCE: Final = 50
 
 log = structlog.get_logger(__name__)
 
@@ -59,7 +59,7 @@ class Store:
         self._notices = notices or Notices()
         self._scanner = Scanner()
         self._retired = RetiredFiles(versions, now)
-        self._last_seen: dict[str, dict[str, FileStamp | None]] = {}
+        self._outside = OutsideChanges(self._scanner, versions, self._retired, now)
         self._locks: dict[str, threading.RLock] = {}
         self._guard = threading.Lock()
 
@@ -94,7 +94,7 @@ class Store:
         return Stored(
             directory,
             file,
-            _text(content),
+            decoded(content.data),
             content.version,
             content.modified,
             content.data,
@@ -142,9 +142,9 @@ class Store:
         self, directory: MemoryDirectory, topic: Topic, *, cause: Cause, session_id: str = ""
     ) -> Stored:
         """Saves a new memory under a new name, with its line in the index."""
-        _check_savable(topic)
+        check_savable(topic)
         # First of all: the file name and the index line are made from it.
-        topic = _clean(topic)
+        topic = cleaned(topic)
         with self._locked(directory):
             retired = {one.file for one in self.retired(directory)}
             taken = {one.file for one in self.scan(directory)} | {INDEX_FILE}
@@ -209,7 +209,7 @@ class Store:
             topic = topics.parse(clean)
             line = pointer_of(file, topic)
             is_reworded = before is not None and line != pointer_of(
-                file, topics.parse(_text(before))
+                file, topics.parse(decoded(before.data))
             )
             number = 0
             changes = [MemoryChanged(directory, file, version, cause, session_id, topic.type)]
@@ -341,51 +341,9 @@ class Store:
 
         In batches, so that the lock is held only briefly and the caller can let others run.
         """
-        last_seen = self._last_seen.setdefault(directory.path, {})
-        known = dict(last_seen)
-        stamps = {one.file: one.stamp for one in self._scanner.topic_files(directory)}
-        touched = [file for file, stamp in stamps.items() if not stamp or known.get(file) != stamp]
-        touched += sorted(known.keys() - stamps.keys())
-        for start in cancellable(range(0, len(touched), CHANGES_AT_ONCE)):
-            batch = touched[start : start + CHANGES_AT_ONCE]
-            # Locked, so that a file that our own writer has not recorded yet is not taken for
-            # someone else's.
-            with self._locked(directory):
-                found = self._read_each(directory, batch, stamps)
-                changed = self._versions.record_found(directory.path, found, at=self._now())
-            for file in found:
-                if file in stamps:
-                    last_seen[file] = stamps[file]
-                else:
-                    last_seen.pop(file, None)
-            changes = [_found_outside(directory, file, found[file]) for file in changed]
+        for changes in self._outside.find(directory, self._locked):
             self._post(changes)
             yield changes
-
-    def _read_each(
-        self, directory: MemoryDirectory, files: Iterable[str], listed: Container[str]
-    ) -> dict[str, bytes | None]:
-        """The contents of the files, None for those that are gone."""
-        found: dict[str, bytes | None] = {}
-        for file in files:
-            try:
-                found[file] = self.read(directory, file).data
-            except NotFound:
-                found[file] = self._retired_copy(directory, file)
-            except MemorydError:  # not a regular file, or a disk error: try again later
-                if file not in listed:
-                    found[file] = None
-        return found
-
-    def _retired_copy(self, directory: MemoryDirectory, file: str) -> bytes | None:
-        """What is recorded of a file that is gone: its last version, if that is in `.retired/`."""
-        newest = self._versions.newest(directory.path, file)
-        if newest is None or newest.sha256 is None:
-            return None
-        last = self._versions.content(directory.path, file, newest.version)
-        with suppress(NotFound), open_folder(directory) as folder:
-            return self._retired.copy_of(folder, file, last)
-        return None
 
     def repair(self, directory: MemoryDirectory) -> bool:
         """Cleans up after a crash and corrects the index; returns whether anything changed."""
@@ -437,31 +395,3 @@ def _repaired_later(directory: MemoryDirectory, file: str) -> Iterator[None]:
         yield
     except MemorydError as error:
         log.warning("index-or-history-behind", folder=directory.path, file=file, error=str(error))
-
-
-def _clean(topic: Topic) -> Topic:
-    """The topic without secrets and invisible characters."""
-    return msgspec.structs.replace(
-        topic,
-        name=presentable(topic.name),
-        description=presentable(topic.description),
-        body=presentable(topic.body),
-    )
-
-
-def _check_savable(topic: Topic) -> None:
-    if not topic.name.strip() or not topic.body.strip():
-        raise InvalidInput("a memory needs a name and a body")
-    if topic.type is None:
-        raise InvalidInput(f"the type of a memory is one of: {', '.join(topics.TYPES)}")
-
-
-def _found_outside(directory: MemoryDirectory, file: str, data: bytes | None) -> MemoryChanged:
-    if data is None:
-        return MemoryChanged(directory, file, "", "outside")
-    type_ = topics.parse(decoded(data)).type
-    return MemoryChanged(directory, file, version_of(data), "outside", "", type_)
-
-
-def _text(content: Content) -> str:
-    return decoded(content.data)

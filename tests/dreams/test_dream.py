@@ -374,3 +374,26 @@ async def test_status_of_all_projects_says_what_is_next(project: DreamProject) -
         (status,) = project.dreamer.statuses()
     assert status.project == project.root
     assert "not now: the last dream was less than an hour ago; next dream after" in status.message
+
+
+async def test_an_older_store_is_moved_by_the_first_dream_and_back_by_undo(
+    project: DreamProject,
+) -> None:
+    project.remember("old.md", "We deploy on Tuesdays.", type="project")
+    project.remember("new.md", "We deploy on Thursdays.", type="project", supersedes="old.md")
+    project.store.repair(project.directory)
+    before, times = project.tree(), stamps(project.memory)
+    async with project.running():
+        dream = await project.dream()
+        assert {one.file for one in project.store.retired(project.directory)} == {".retired/old.md"}
+        assert not (project.memory / "old.md").exists()
+        assert dream.summary.lost == ()
+        moved = project.tree()
+        again = await project.dream()
+        assert (again.summary.files, project.tree()) == ((), moved)
+        history = project.versions.versions(project.directory.path, "old.md")
+        assert [one.cause for one in history] == ["dream", "outside"]
+        await project.dreamer.undo(project.root)
+    assert (project.tree(), stamps(project.memory)) == (before, times)
+    history = project.versions.versions(project.directory.path, "old.md")
+    assert [one.cause for one in history] == ["restore", "dream", "outside"]

@@ -107,7 +107,8 @@ _INSTEAD: Final = tuple(
     )
 )
 _NOW: Final = re.compile(
-    r"(?<!from )\bnow\b|\bas of today\b|\bjetzt\b|\bab sofort\b|\bahora\b|\bmaintenant\b|\bdesormais\b"
+    r"(?<!from )\bnow\b|\bas of today\b|\bjetzt\b|\bab sofort\b|\bahora\b|\bmaintenant\b"
+    r"|\bdesormais\b"
 )
 # Orders and remarks on what is in front of both: they end with the task.
 _NOT_A_STATE: Final = re.compile(
