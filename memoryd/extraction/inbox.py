@@ -71,11 +71,12 @@ class InboxAnswer(msgspec.Struct, frozen=True):
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """`is_new` is false if a memory already said it."""
+    """`is_new` is false if a memory already said it, or was retired already."""
 
     id: int
     path: str
     is_new: bool
+    is_retired: bool = False
 
 
 class Inbox:
@@ -232,7 +233,7 @@ class Inbox:
             )
             path, is_new = f"{directory.path}/{file}", True
         self._table.decide(one.id, "accepted", at=self._now())
-        return Kept(one.id, path, is_new)
+        return Kept(one.id, path, is_new, is_retired=True)
 
     def _item(self, one: WaitingCandidate) -> InboxItem:
         candidate = one.candidate

@@ -6,7 +6,7 @@ import pytest
 
 from memoryd.base.errors import Conflict, NotFound, Refused
 from memoryd.memories.records import MemoryChanged
-from memoryd.memories.rules import retirement, topics
+from memoryd.memories.rules import headers, topics
 from memoryd.memories.rules.topics import Topic
 from memoryd.memories.store import Store
 from memoryd.system.notices import Notices
@@ -30,7 +30,7 @@ def replaced(world: World) -> tuple[str, str]:
 
 def text_of(name: str, body: str, **fields: str) -> str:
     topic = Topic(name=name, description="d", type="project", body=body)
-    return retirement.headers.change(topics.render(topic), fields)
+    return headers.change(topics.render(topic), fields)
 
 
 def test_it_is_in_no_scan_list_index_or_change(world: World) -> None:
