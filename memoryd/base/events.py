@@ -28,6 +28,16 @@ class MemoryForgotten(Event, frozen=True, kw_only=True, tag="memory/forgotten"):
     cause: str
 
 
+class MemoryRetired(Event, frozen=True, kw_only=True, tag="memory/retired"):
+    """`was` is where the memory stood, `path` where it is kept now."""
+
+    path: str
+    was: str
+    scope: str
+    cause: str
+    session_id: str = ""
+
+
 class TurnSeen(Event, frozen=True, kw_only=True, tag="transcript/turn"):
     """A turn that ended and is stored; `continues` is the id of the turn that it continues."""
 

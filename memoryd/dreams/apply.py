@@ -129,7 +129,8 @@ class Applier:
         """Restores what was applied; returns the files that were changed since."""
         left: list[str] = []
         files = self._table.files(dream)
-        for one in sorted(files, key=lambda one: one.file == INDEX_FILE):
+        # A file comes back before its copy in .retired/ goes: a kill must not lose both.
+        for one in sorted(files, key=lambda one: (one.file == INDEX_FILE, one.before is None)):
             now = self._version(directory, one.file)
             was = None if one.before is None else version_of(one.before)
             if now == was:

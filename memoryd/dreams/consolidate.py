@@ -15,6 +15,7 @@ from memoryd.dreams.run import DreamRun
 from memoryd.dreams.steps import DreamSteps, believed_memories
 from memoryd.dreams.working_copy import Files, WorkingCopies, WorkingCopy
 from memoryd.memories import daily_logs
+from memoryd.memories.rules.retirement import is_in_retired
 from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.text.masking.mask import presentable
 
@@ -52,7 +53,7 @@ class Consolidation:
 
     def _copy(self, run: DreamRun) -> WorkingCopy:
         copy = self._copies.make(run.id, run.target.directory, run.progress.on_change)
-        memories = len(copy.before.keys() - {INDEX_FILE})
+        memories = sum(file != INDEX_FILE and not is_in_retired(file) for file in copy.before)
         run.summarize(memories=memories, daily_logs=copy.daily_logs)
         run.announce_start()
         return copy
@@ -68,7 +69,7 @@ class Consolidation:
         """Reviews the copy, and applies it or not."""
         today = iso_time(self._now())[:10]
         after = copy.after()
-        before_texts, after_texts = _texts(copy.before), _texts(after)
+        before_texts, after_texts = review.under_own_names(_texts(copy.before), _texts(after))
         loss = review.loss(before_texts, after_texts, today)
         run.summarize(
             files=review.diffs(before_texts, after_texts, today),

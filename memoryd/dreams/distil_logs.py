@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memoryd.dreams.working_copy import WorkingCopy
-from memoryd.extraction.embedded import SourcedStatement, StatementSaver
+from memoryd.extraction.saver import SourcedStatement, StatementSaver
 from memoryd.memories.rules.daily_log import LogEntry, rule_of
 from memoryd.text.shorten import cut_at_word
 

@@ -9,6 +9,7 @@
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import cache
 from typing import Final, Protocol
@@ -23,7 +24,7 @@ from memoryd.agent.rules.limits import RunLimits
 from memoryd.agent.toolbox import AgentTools
 from memoryd.agent.view import View
 from memoryd.agent.writer import MemoryWriter
-from memoryd.base.errors import MemorydError, Unavailable
+from memoryd.base.errors import MemorydError, NotFound, Unavailable
 from memoryd.base.timestamps import iso_time
 from memoryd.dreams.apply import LostLock
 from memoryd.dreams.dream_table import How
@@ -281,9 +282,26 @@ def write_memories(copy: WorkingCopy, memories: Sequence[BelievedMemory]) -> Non
         copy.backdate(memory.file, memory.modified)
 
 
+def move_retired(copy: WorkingCopy) -> None:
+    """Moves what older stores, people and agents left beside the memories that replaced it."""
+    found = {one.file: one for one in copy.store.scan(copy.directory)}
+    for one in found.values():
+        if not found.keys().isdisjoint(one.topic.supersedes):
+            # Writing a memory retires what it supersedes; some may be gone by now.
+            with suppress(NotFound):
+                stored = copy.store.read(copy.directory, one.file)
+                write_memories(copy, [BelievedMemory(one.file, stored.text, stored.modified)])
+    for one in copy.store.scan(copy.directory):
+        if one.topic.retired:
+            copy.store.retire(
+                copy.directory, one.file, superseded_by=one.topic.superseded_by, cause="dream"
+            )
+
+
 def tidy_index(copy: WorkingCopy, progress: DreamProgress) -> None:
     """The last phase: makes the index complete, short and small enough."""
     progress.enter("prune and index")
+    move_retired(copy)
     copy.store.repair(copy.directory)
     try:
         stored = copy.store.read(copy.directory, INDEX_FILE)

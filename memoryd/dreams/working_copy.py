@@ -137,8 +137,11 @@ class WorkingCopies:
 
 
 def all_files(store: Store, directory: MemoryDirectory) -> Files:
-    """Every readable topic file, and the index."""
+    """Every readable topic file, the retired ones, and the index."""
     found = {stored.file: stored for stored in store.read_all(directory)}
+    for one in store.retired(directory):
+        with suppress(MemorydError):
+            found[one.file] = store.read(directory, one.file)
     with suppress(MemorydError):
         found[INDEX_FILE] = store.read(directory, INDEX_FILE)
     return found

@@ -5,18 +5,20 @@ Rules
 - What is said again in another session was meant: it is saved. The same message sent again is a
   template and proves nothing.
 - An accepted statement is saved as a statement that was sure would have been: once, with its
-  session and its date, in place of the memory that it contradicts.
+  session and its date, in place of the memory that it contradicts, if that is only one.
+- To accept the question whether a memory shall be retired retires it; only a person may.
 - The person's own words stay theirs. Words that an agent added make it the agent's conclusion.
 - All methods block.
 """
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 
 import msgspec
 
 from memoryd.base.config import Reviewer
-from memoryd.base.errors import InvalidInput, NotFound, Refused
+from memoryd.base.errors import InvalidInput, MemorydError, NotFound, Refused
 from memoryd.base.timestamps import iso_time
 from memoryd.extraction.rules.restatement import core_of, relation_of, subject_of
 from memoryd.memories.catalog import By
@@ -38,6 +40,13 @@ HANDED_OUT = 5
 HANDED_CHARACTERS = 200
 
 
+class OldMemory(msgspec.Struct, frozen=True):
+    """A memory that a statement may contradict, as it may be shown."""
+
+    file: str
+    text: str
+
+
 class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
     """A candidate as callers see it; `text` is the sentence, `around` the message it was in."""
 
@@ -48,6 +57,8 @@ class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
     around: str
     reason: str
     contradicts: str
+    against: list[OldMemory]
+    retires: bool
     session_id: str
     said: str
     since: str
@@ -60,11 +71,12 @@ class InboxAnswer(msgspec.Struct, frozen=True):
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """`is_new` is false if a memory already said it."""
+    """`is_new` is false if a memory already said it, or was retired already."""
 
     id: int
     path: str
     is_new: bool
+    is_retired: bool = False
 
 
 class Inbox:
@@ -87,7 +99,7 @@ class Inbox:
         """What waits in the project of `cwd`, or everywhere; oldest first."""
         self._table.expire(now=self._now())
         found = self._table.waiting(self._folders(cwd))
-        return InboxAnswer([_item(one) for one in found], self._reviewer)
+        return InboxAnswer([self._item(one) for one in found], self._reviewer)
 
     def count(self, cwd: str | None) -> int:
         self._table.expire(now=self._now())
@@ -111,6 +123,11 @@ class Inbox:
 
         self._check(by)
         one = self._table.get(number)
+        if one.candidate.retires:
+            raise InvalidInput(
+                "this asks whether a memory shall be retired; there is no text to edit",
+                hint=f"memoryd inbox accept {number}, or reject",
+            )
         changed = msgspec.structs.replace(one.candidate, type=type_ or one.candidate.type)
         if text is not None:
             text = presentable(text).strip()
@@ -155,7 +172,8 @@ class Inbox:
         core = core_of(candidate.body)
         for one in self._table.waiting([project.memory.path]):
             relation = relation_of(core, core_of(one.candidate.body))
-            if one.candidate.key == candidate.key or relation in {"same", "adds"}:
+            is_alike = one.candidate.key == candidate.key or relation in {"same", "adds"}
+            if is_alike and not one.candidate.retires:
                 yield one
 
     def for_agent(self, project: Project) -> str:
@@ -166,11 +184,17 @@ class Inbox:
         found = self._table.to_hand_out(project.memory.path, HANDED_OUT)
         if not found:
             return ""
-        lines = [f'{one.id}. "{_quotable(one.candidate.body)}"' for one in found]
-        return "\n".join((_ASKED, *lines))
+        lines = [
+            f'{one.id}. "{_quotable(one.candidate.body)}"'
+            for one in found
+            if not one.candidate.retires
+        ]
+        return "\n".join((_ASKED, *lines)) if lines else ""
 
     def _keep(self, one: WaitingCandidate, candidate: Candidate, by: By) -> Kept:
         directory = self._directory(one)
+        if candidate.retires:
+            return self._retire(one, directory, by)
         known = self._already_in(directory, candidate)
         stored = known or self._store.save(
             directory,
@@ -191,12 +215,63 @@ class Inbox:
         self._table.decide(one.id, "accepted", at=self._now())
         return Kept(one.id, stored.path, known is None)
 
+    def _retire(self, one: WaitingCandidate, directory: MemoryDirectory, by: By) -> Kept:
+        if by == "agent":
+            raise Refused(
+                "only the person can take back what they said",
+                hint="leave it in the inbox; they will see it",
+            )
+        candidate = one.candidate
+        path, is_new = f"{directory.path}/{candidate.retires}", False
+        with suppress(NotFound):  # gone meanwhile: nothing is left to retire
+            file = self._store.retire(
+                directory,
+                candidate.retires,
+                superseded_by=candidate.successor,
+                cause=by,
+                session_id=candidate.session_id,
+            )
+            path, is_new = f"{directory.path}/{file}", True
+        self._table.decide(one.id, "accepted", at=self._now())
+        return Kept(one.id, path, is_new, is_retired=True)
+
+    def _item(self, one: WaitingCandidate) -> InboxItem:
+        candidate = one.candidate
+        return InboxItem(
+            id=one.id,
+            project=candidate.project,
+            type=candidate.type,
+            text=candidate.body.strip(),
+            around=candidate.around,
+            reason=candidate.reason,
+            contradicts=candidate.contradicts,
+            against=self._against(one),
+            retires=candidate.retires != "",
+            session_id=candidate.session_id,
+            said=candidate.created,
+            since=iso_time(one.since),
+            until=iso_time(one.since + KEEP_DAYS * SECONDS_A_DAY),
+        )
+
+    def _against(self, one: WaitingCandidate) -> list[OldMemory]:
+        """The memories in doubt with their texts, as far as they are still there."""
+        candidate = one.candidate
+        files = candidate.may_contradict or tuple(filter(None, [candidate.contradicts]))
+        found: list[OldMemory] = []
+        for file in files:
+            with suppress(MemorydError):
+                stored = self._store.read(self._directory(one), file)
+                found.append(OldMemory(file, presentable(core_of(stored.topic.body))))
+        return found
+
     def _already_in(self, directory: MemoryDirectory, candidate: Candidate) -> Stored | None:
         core = core_of(candidate.body)
         found = (one for one in self._store.read_all(directory) if core_of(one.topic.body) == core)
         return next(found, None)
 
     def _superseded(self, directory: MemoryDirectory, candidate: Candidate) -> tuple[str, ...]:
+        if len(candidate.may_contradict) > 1:
+            return ()
         alive = {one.file for one in self._store.scan(directory) if not one.retired}
         return (candidate.contradicts,) if candidate.contradicts in alive else ()
 
@@ -241,20 +316,3 @@ def _trust_after(old: Candidate, text: str, by: By) -> Trust:
     if by == "user":
         return "user-said"
     return old.trust if subject_of(text) <= subject_of(old.body) else "agent-concluded"
-
-
-def _item(one: WaitingCandidate) -> InboxItem:
-    candidate = one.candidate
-    return InboxItem(
-        id=one.id,
-        project=candidate.project,
-        type=candidate.type,
-        text=candidate.body.strip(),
-        around=candidate.around,
-        reason=candidate.reason,
-        contradicts=candidate.contradicts,
-        session_id=candidate.session_id,
-        said=candidate.created,
-        since=iso_time(one.since),
-        until=iso_time(one.since + KEEP_DAYS * SECONDS_A_DAY),
-    )

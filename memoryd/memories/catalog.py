@@ -14,6 +14,7 @@ from memoryd.base.errors import InvalidInput, NotFound
 from memoryd.base.timestamps import iso_time
 from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import topics
+from memoryd.memories.rules.retirement import name_when_current
 from memoryd.memories.rules.topics import INDEX_FILE, Scope, Topic, TopicType
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
@@ -36,6 +37,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     stale: bool
     bytes: int
     retired: bool
+    superseded_by: str
+    """The file that took its place; empty for most."""
 
 
 class WholeMemory(Header, frozen=True, kw_only=True):
@@ -71,7 +74,7 @@ class Catalog:
         found = [
             one
             for directory in directories
-            for one in self._scan(directory, as_of)
+            for one in self._scan(directory, as_of, with_retired=retired)
             if (retired or not one.retired) and type_ in {None, one.topic.type}
         ]
         found.sort(key=lambda one: -one.modified)
@@ -107,12 +110,15 @@ class Catalog:
     def find(self, cwd: str, named: str) -> Listed:
         """The memory with this path, file name, title or part of a file name, in this order.
 
+        Of a current and a retired memory that match equally well, it is the current one.
         NotFound if none matches; InvalidInput if several match equally well.
         """
         project = self._scopes.project(cwd)
-        everything = [one for place in project.directories for one in self._store.scan(place)]
+        current = [one for place in project.directories for one in self._store.scan(place)]
+        retired = [one for place in project.directories for one in self._store.retired(place)]
         for matches in (_by_path, _by_file, _by_stem, _by_title, _by_part):
-            found = [one for one in everything if matches(one, named)]
+            found = [one for one in current if matches(one, named)]
+            found = found or [one for one in retired if matches(one, named)]
             if len(found) == 1:
                 return found[0]
             if found:
@@ -126,10 +132,13 @@ class Catalog:
             )
         raise NotFound(f"there is no memory {named!r} here", hint="memoryd list shows them")
 
-    def _scan(self, directory: MemoryDirectory, as_of: float | None) -> builtins.list[Listed]:
-        if as_of is None:
-            return self._store.scan(directory)
-        return self._store.scan_at(directory, as_of)
+    def _scan(
+        self, directory: MemoryDirectory, as_of: float | None, *, with_retired: bool
+    ) -> builtins.list[Listed]:
+        if as_of is not None:
+            return self._store.scan_at(directory, as_of)
+        current = self._store.scan(directory)
+        return current + self._store.retired(directory) if with_retired else current
 
     def _header(self, one: Listed) -> Header:
         now = self._now()
@@ -145,19 +154,21 @@ class Catalog:
             stale=topics.is_stale(one.modified, now),
             bytes=one.bytes,
             retired=one.retired,
+            superseded_by=one.topic.superseded_by,
         )
 
 
 def _by_path(one: Listed, named: str) -> bool:
-    return named == one.path
+    return named in {one.path, f"{one.directory.path}/{name_when_current(one.file)}"}
 
 
 def _by_file(one: Listed, named: str) -> bool:
-    return named == one.file or named == _with_scope(one.directory, one.file)
+    names = {one.file, name_when_current(one.file)}
+    return named in names or named in {_with_scope(one.directory, name) for name in names}
 
 
 def _by_stem(one: Listed, named: str) -> bool:
-    return f"{named}.md" == one.file
+    return f"{named}.md" == name_when_current(one.file)
 
 
 def _by_title(one: Listed, named: str) -> bool:
@@ -165,7 +176,7 @@ def _by_title(one: Listed, named: str) -> bool:
 
 
 def _by_part(one: Listed, named: str) -> bool:
-    return len(named) >= 3 and named.casefold() in one.file
+    return len(named) >= 3 and named.casefold() in name_when_current(one.file)
 
 
 def _with_scope(directory: MemoryDirectory, file: str) -> str:

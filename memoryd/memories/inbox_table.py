@@ -35,7 +35,9 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A statement that waits. All texts are masked.
 
     `project` is the root that it belongs to, `around` the message it was said in, cut;
-    `contradicts` names the file of the directory that it may replace.
+    `contradicts` names the file of the directory that it may replace, `may_contradict` all of them.
+    With `retires` it is a question: whether that file shall be retired, since what was said is
+    saved as `successor` or only takes something back.
     """
 
     project: str
@@ -50,6 +52,9 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     around: str = ""
     reason: WaitReason = "may-last"
     contradicts: str = ""
+    may_contradict: tuple[str, ...] = ()
+    retires: str = ""
+    successor: str = ""
 
     @property
     def key(self) -> str:

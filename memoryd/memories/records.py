@@ -60,7 +60,10 @@ class Stored(msgspec.Struct, frozen=True):
 
 
 class MemoryChanged(msgspec.Struct, frozen=True):
-    """Posted after every change to a topic file; `version` is its hash, empty after a removal."""
+    """Posted after every change to a topic file; `version` is its hash, empty after a removal.
+
+    `retired_to` is the file in `.retired/` that it became, if that is why it is gone.
+    """
 
     directory: MemoryDirectory
     file: str
@@ -68,6 +71,7 @@ class MemoryChanged(msgspec.Struct, frozen=True):
     cause: Cause
     session_id: str = ""
     type: TopicType | None = None
+    retired_to: str = ""
 
 
 class DirectoryFound(msgspec.Struct, frozen=True):

@@ -2,6 +2,8 @@
 
 - Saving is one operation: the topic file first, then its line in MEMORY.md. After a crash between
   the two, `repair` makes the index match the folder.
+- A memory that a written one supersedes moves to `.retired/` (`rules/retirement`) in the same
+  operation; `repair` finishes that as well.
 - Nothing is overwritten that was not read. A text based on an older version is refused: the file
   stays, and the refused text is kept in the history.
 - Everything written here is masked, free of invisible characters, and recorded as a version.
@@ -11,7 +13,7 @@
 
 import re
 import threading
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
@@ -19,22 +21,23 @@ import msgspec
 import structlog
 
 from memoryd.base.errors import Conflict, InvalidInput, MemorydError, NotFound, Refused
-from memoryd.base.file_stamp import FileStamp
 from memoryd.base.timestamps import iso_time
+from memoryd.memories.index_file import match_index, pointer_of
+from memoryd.memories.outside_changes import OutsideChanges
 from memoryd.memories.records import Listed, MemoryChanged, MemoryDirectory, Stored
-from memoryd.memories.rules import index, topics
+from memoryd.memories.retired_files import RetiredFiles, RetiringMemory
+from memoryd.memories.rules import retirement, topics
+from memoryd.memories.rules.savable import check_savable, cleaned
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
 from memoryd.memories.scan import Scanner, open_folder, shown, with_retired
 from memoryd.memories.version_table import Cause, VersionTable
-from memoryd.system.cancellation import cancellable, uncancellable
-from memoryd.system.folder import Content, Folder, version_of
+from memoryd.system.cancellation import cancellable
+from memoryd.system.folder import Folder, version_of
 from memoryd.system.notices import Notices
 from memoryd.text.decode import decoded
 from memoryd.text.masking.mask import presentable
 
 TOPIC_LIMIT_BYTES: Final = 256 * 1024
-INDEX_TRIES: Final = 5
-CHANGES_AT_ONCE: Final = 50
 
 log = structlog.get_logger(__name__)
 
@@ -55,7 +58,8 @@ class Store:
         self._skip_index = skip_index
         self._notices = notices or Notices()
         self._scanner = Scanner()
-        self._last_seen: dict[str, dict[str, FileStamp | None]] = {}
+        self._retired = RetiredFiles(versions, now)
+        self._outside = OutsideChanges(self._scanner, versions, self._retired, now)
         self._locks: dict[str, threading.RLock] = {}
         self._guard = threading.Lock()
 
@@ -64,6 +68,15 @@ class Store:
         found = self._scanner.topic_files(directory)
         marked = with_retired(found, iso_time(self._now())[:10])
         return sorted(marked, key=lambda one: (-one.modified, one.file))
+
+    def retired(self, directory: MemoryDirectory) -> list[Listed]:
+        """The memories in `.retired/`, newest first."""
+        try:
+            with open_folder(directory) as folder:
+                found = self._retired.listed(directory, folder)
+        except NotFound:
+            return []
+        return sorted(found, key=lambda one: (-one.modified, one.file))
 
     def scan_at(self, directory: MemoryDirectory, at: float) -> list[Listed]:
         """The memories of a directory at an earlier time, from the history."""
@@ -81,7 +94,7 @@ class Store:
         return Stored(
             directory,
             file,
-            _text(content),
+            decoded(content.data),
             content.version,
             content.modified,
             content.data,
@@ -114,6 +127,9 @@ class Store:
     def recorded(self, directory: MemoryDirectory, file: str) -> Stored:
         """As `read`, with the version's number; a change found on disk is recorded first."""
         stored = self.read(directory, file)
+        if retirement.is_in_retired(file):
+            number = self._retired.version_number(directory, file, stored.version)
+            return msgspec.structs.replace(stored, number=number)
         newest = self._versions.newest(directory.path, file)
         if newest is not None and newest.sha256 == stored.version:
             return msgspec.structs.replace(stored, number=newest.version)
@@ -126,14 +142,17 @@ class Store:
         self, directory: MemoryDirectory, topic: Topic, *, cause: Cause, session_id: str = ""
     ) -> Stored:
         """Saves a new memory under a new name, with its line in the index."""
-        _check_savable(topic)
+        check_savable(topic)
         # First of all: the file name and the index line are made from it.
-        topic = _clean(topic)
+        topic = cleaned(topic)
         with self._locked(directory):
+            retired = {one.file for one in self.retired(directory)}
             taken = {one.file for one in self.scan(directory)} | {INDEX_FILE}
             for old in topic.supersedes:
-                if old not in taken:
+                if old not in taken | retired:
                     raise NotFound(f"there is no {old} to supersede", hint="see memoryd list")
+            # Its history is kept under that name.
+            taken |= {retirement.name_when_current(file) for file in retired}
             while True:
                 file = topics.file_name_for(topic.type or "project", topic.name, frozenset(taken))
                 try:
@@ -162,6 +181,8 @@ class Store:
         session_id: str = "",
     ) -> Stored:
         """Writes a whole topic file: a new one (`over` None) or over the version that was read."""
+        if retirement.is_in_retired(file):
+            raise Refused(f"{file} is retired", hint=f"first: memoryd restore {file}")
         if over is None and not _NEW_NAME.fullmatch(file):
             raise Refused(
                 f"{file!r} is not a valid name for a memory",
@@ -175,20 +196,75 @@ class Store:
             if before is not None:
                 # What is replaced must be restorable, even if it came from outside.
                 self._record(directory, file, before.data, "outside", "")
+            moves = self._superseded_by(directory, folder, file, topics.parse(clean))
+            clean = retirement.with_links(clean, {one.file: one.to for one in moves})
             try:
+                self._retired.copy(folder, moves)
                 version = folder.write(file, clean.encode(), over=over)
-            except Conflict:
-                self._record(directory, file, clean.encode(), "refused", session_id)
+            except BaseException as error:
+                self._retired.drop(folder, moves)
+                if isinstance(error, Conflict):
+                    self._record(directory, file, clean.encode(), "refused", session_id)
                 raise
             topic = topics.parse(clean)
-            line = _pointer(file, topic)
-            is_reworded = before is not None and _pointer(file, topics.parse(_text(before))) != line
+            line = pointer_of(file, topic)
+            is_reworded = before is not None and line != pointer_of(
+                file, topics.parse(decoded(before.data))
+            )
             number = 0
+            changes = [MemoryChanged(directory, file, version, cause, session_id, topic.type)]
             with _repaired_later(directory, file):
                 number = self._record(directory, file, clean.encode(), cause, session_id)
+                changes += self._retired.finish(
+                    directory, folder, moves, cause=cause, session_id=session_id
+                )
                 self._index(folder, directory, {file: line} if is_reworded else {})
-        self._notices.post(MemoryChanged(directory, file, version, cause, session_id, topic.type))
+        self._post(changes)
         return Stored(directory, file, clean, version, self._now(), clean.encode(), number)
+
+    def retire(
+        self,
+        directory: MemoryDirectory,
+        file: str,
+        *,
+        cause: Cause,
+        superseded_by: str = "",
+        session_id: str = "",
+    ) -> str:
+        """Moves a memory into `.retired/`; returns its name there. NotFound if it is gone."""
+        with self._locked(directory), open_folder(directory) as folder:
+            moves = self._retired.plan(folder, [file], superseded_by=superseded_by)
+            if not moves:
+                raise NotFound(f"there is no {file} to retire", hint="see memoryd list")
+            self._retired.copy(folder, moves)
+            changes = self._retired.finish(
+                directory, folder, moves, cause=cause, session_id=session_id
+            )
+            with _repaired_later(directory, file):
+                self._index(folder, directory, {})
+        self._post(changes)
+        return moves[0].to
+
+    def bring_back(self, directory: MemoryDirectory, file: str) -> Stored:
+        """Moves a memory out of `.retired/`, byte for byte; never over another file."""
+        with self._locked(directory), open_folder(directory) as folder:
+            taken = frozenset(one.file for one in self.scan(directory))
+            name = self._retired.bring_back(directory, folder, file, taken)
+            with _repaired_later(directory, name):
+                self._index(folder, directory, {})
+            stored = self.recorded(directory, name)
+        version, type_ = stored.version, stored.topic.type
+        self._notices.post(MemoryChanged(directory, name, version, "restore", "", type_))
+        return stored
+
+    def _superseded_by(
+        self, directory: MemoryDirectory, folder: Folder, file: str, topic: Topic
+    ) -> list[RetiringMemory]:
+        if not topic.supersedes:
+            return []
+        current = {one.file: one.topic for one in self.scan(directory)}
+        files = retirement.superseded_in_place(topic, current, file)
+        return self._retired.plan(folder, files, superseded_by=file)
 
     def forget(
         self,
@@ -200,12 +276,14 @@ class Store:
         session_id: str = "",
     ) -> int:
         """Removes a memory and its line; returns the number of the version that was removed."""
+        name = retirement.name_when_current(file)
         with self._locked(directory), open_folder(directory) as folder:
             before = folder.read(file)
-            number = self._record(directory, file, before.data, "outside", "")
+            number = self._record(directory, name, before.data, "outside", "")
             folder.remove(file, over=over or before.version)
             with _repaired_later(directory, file):
-                self._record(directory, file, None, cause, session_id)
+                if name == file or folder.current(name) is None:
+                    self._record(directory, name, None, cause, session_id)
                 self._index(folder, directory, {})
         self._notices.post(MemoryChanged(directory, file, "", cause, session_id))
         return number
@@ -232,11 +310,16 @@ class Store:
                 folder.write(file, data, over=over, modified=modified)
             elif over is not None:
                 folder.remove(file, over=over)
+            is_retired, recorded = False, data
+            if data is None and before is not None:
+                recorded = self._retired.copy_of(folder, file, before.data)
+                is_retired = recorded is not None
             with _repaired_later(directory, file):
-                self._record(directory, file, data, cause, "")
-        if file != INDEX_FILE:
+                self._record(directory, file, recorded, cause, "")
+        if file != INDEX_FILE and not retirement.is_in_retired(file):
             version = "" if data is None else version_of(data)
-            self._notices.post(MemoryChanged(directory, file, version, cause))
+            to = f"{retirement.RETIRED_FOLDER}/{file}" if is_retired else ""
+            self._notices.post(MemoryChanged(directory, file, version, cause, retired_to=to))
 
     def restore(
         self, directory: MemoryDirectory, file: str, data: bytes, *, over: str | None
@@ -258,42 +341,9 @@ class Store:
 
         In batches, so that the lock is held only briefly and the caller can let others run.
         """
-        last_seen = self._last_seen.setdefault(directory.path, {})
-        known = dict(last_seen)
-        stamps = {one.file: one.stamp for one in self._scanner.topic_files(directory)}
-        touched = [file for file, stamp in stamps.items() if not stamp or known.get(file) != stamp]
-        touched += sorted(known.keys() - stamps.keys())
-        for start in cancellable(range(0, len(touched), CHANGES_AT_ONCE)):
-            batch = touched[start : start + CHANGES_AT_ONCE]
-            # Locked, so that a file that our own writer has not recorded yet is not taken for
-            # someone else's.
-            with self._locked(directory):
-                found = self._read_each(directory, batch, stamps)
-                changed = self._versions.record_found(directory.path, found, at=self._now())
-            for file in found:
-                if file in stamps:
-                    last_seen[file] = stamps[file]
-                else:
-                    last_seen.pop(file, None)
-            changes = [_found_outside(directory, file, found[file]) for file in changed]
-            for change in changes:
-                self._notices.post(change)
+        for changes in self._outside.find(directory, self._locked):
+            self._post(changes)
             yield changes
-
-    def _read_each(
-        self, directory: MemoryDirectory, files: Iterable[str], listed: Container[str]
-    ) -> dict[str, bytes | None]:
-        """The contents of the files, None for those that are gone."""
-        found: dict[str, bytes | None] = {}
-        for file in files:
-            try:
-                found[file] = self.read(directory, file).data
-            except NotFound:
-                found[file] = None
-            except MemorydError:  # not a regular file, or a disk error: try again later
-                if file not in listed:
-                    found[file] = None
-        return found
 
     def repair(self, directory: MemoryDirectory) -> bool:
         """Cleans up after a crash and corrects the index; returns whether anything changed."""
@@ -301,34 +351,20 @@ class Store:
             try:
                 with open_folder(directory) as folder:
                     leftovers = folder.remove_temporaries()
-                    return self._index(folder, directory, {}) or leftovers > 0
+                    moves, changes = self._retired.finish_interrupted(directory, folder)
+                    self._post(changes)
+                    return self._index(folder, directory, {}) or leftovers + moves > 0
             except NotFound:
                 return False
 
     def _index(self, folder: Folder, directory: MemoryDirectory, changed: dict[str, str]) -> bool:
-        """Makes MEMORY.md match the folder, without losing another writer's change.
-
-        Existing lines keep their wording, since a person may have edited them, except `changed`.
-        """
         if self._skip_index:
             return False
-        for _ in range(INDEX_TRIES):
-            with uncancellable():  # the topic file is written, so its line must be too
-                alive = [one for one in self.scan(directory) if not one.retired]
-            current = folder.current(INDEX_FILE)
-            before = _text(current) if current else ""
-            lines = {one.file: _pointer(one.file, one.topic) for one in alive}
-            after = index.repaired(before, lines, [one.file for one in alive])
-            for file in changed.keys() & lines.keys():
-                after = index.with_pointer(after, file, changed[file])
-            if after == before:
-                return False
-            try:
-                folder.write(INDEX_FILE, after.encode(), over=current.version if current else None)
-            except Conflict:
-                continue
-            return True
-        return False
+        return match_index(folder, lambda: self.scan(directory), changed)
+
+    def _post(self, changes: Iterable[MemoryChanged]) -> None:
+        for change in changes:
+            self._notices.post(change)
 
     def _record(
         self,
@@ -338,7 +374,7 @@ class Store:
         cause: Cause,
         session_id: str,
     ) -> int:
-        if file == INDEX_FILE:
+        if file == INDEX_FILE or retirement.is_in_retired(file):
             return 0
         return self._versions.record(
             directory.path, file, data, at=self._now(), cause=cause, session_id=session_id
@@ -359,35 +395,3 @@ def _repaired_later(directory: MemoryDirectory, file: str) -> Iterator[None]:
         yield
     except MemorydError as error:
         log.warning("index-or-history-behind", folder=directory.path, file=file, error=str(error))
-
-
-def _clean(topic: Topic) -> Topic:
-    """The topic without secrets and invisible characters."""
-    return msgspec.structs.replace(
-        topic,
-        name=presentable(topic.name),
-        description=presentable(topic.description),
-        body=presentable(topic.body),
-    )
-
-
-def _check_savable(topic: Topic) -> None:
-    if not topic.name.strip() or not topic.body.strip():
-        raise InvalidInput("a memory needs a name and a body")
-    if topic.type is None:
-        raise InvalidInput(f"the type of a memory is one of: {', '.join(topics.TYPES)}")
-
-
-def _found_outside(directory: MemoryDirectory, file: str, data: bytes | None) -> MemoryChanged:
-    if data is None:
-        return MemoryChanged(directory, file, "", "outside")
-    type_ = topics.parse(decoded(data)).type
-    return MemoryChanged(directory, file, version_of(data), "outside", "", type_)
-
-
-def _text(content: Content) -> str:
-    return decoded(content.data)
-
-
-def _pointer(file: str, topic: Topic) -> str:
-    return index.pointer(topics.title_of(topic, file), file, topic.description)

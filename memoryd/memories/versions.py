@@ -7,12 +7,15 @@ import msgspec
 from memoryd.base.errors import InvalidInput, NotFound
 from memoryd.memories.catalog import Catalog, Saved
 from memoryd.memories.records import Listed, MemoryDirectory
-from memoryd.memories.rules import headers
+from memoryd.memories.rules import headers, topics
+from memoryd.memories.rules.retirement import is_in_retired, name_when_current, revived_text
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import Version, VersionTable
 from memoryd.text.decode import decoded
 from memoryd.text.masking.mask import presentable
+
+_RETIRING = ("valid_until", "superseded_by", "retired")
 
 
 class MemoryPlace(msgspec.Struct, frozen=True):
@@ -36,26 +39,33 @@ class Versions:
         place = self._find(cwd, named)
         with suppress(NotFound):  # forgotten: only its history is left
             self._store.recorded(place.directory, place.file)
-        return self._versions.versions(place.directory.path, place.file)
+        return self._versions.versions(place.directory.path, name_when_current(place.file))
 
     def text(self, cwd: str, named: str, version: int) -> str:
         """The text of a version, as it may be shown."""
         place = self._find(cwd, named)
-        data = self._versions.content(place.directory.path, place.file, version)
+        name = name_when_current(place.file)
+        data = self._versions.content(place.directory.path, name, version)
         return presentable(decoded(data))
 
     def restore(self, cwd: str, named: str, version: int | None) -> Saved:
         """Makes an earlier version the current one.
 
         Without a version: a forgotten memory gets its last text back, a retired one becomes active
-        again, any other goes one step back.
+        again, under its old name if that is free, any other goes one step back.
         """
         place = self._find(cwd, named)
+        if is_in_retired(place.file):
+            place = self._bring_back(place)
+            if version is None:
+                return self._saved(place)
         present = self._present(place)
         if version is None and present is not None and present.retired:
             return self._unretire(place, present)
         chosen = version if version is not None else self._step_back(place, present)
         data = self._versions.content(place.directory.path, place.file, chosen)
+        if topics.parse(decoded(data)).retired:
+            data = revived_text(decoded(data)).encode()
         over = self._store.read(place.directory, place.file).version if present else None
         stored = self._store.restore(place.directory, place.file, data, over=over)
         return Saved(stored.path, stored.number)
@@ -86,20 +96,40 @@ class Versions:
         ]
         now = self._store.read(place.directory, place.file).version if present else ""
         for one in versions:
-            if one.sha256 != now:
+            if one.sha256 != now and not self._says_retired(place, one):
                 return one.version
         raise InvalidInput(
             f"{place.file} has no earlier version", hint=f"memoryd history {place.file}"
         )
 
+    def _says_retired(self, place: MemoryPlace, version: Version) -> bool:
+        """A version that only says that it was retired is not a step in what it says."""
+        data = self._versions.content(place.directory.path, place.file, version.version)
+        return topics.parse(decoded(data)).retired != ""
+
+    def _bring_back(self, place: MemoryPlace) -> MemoryPlace:
+        """Out of `.retired/`; first, so that a kill cannot retire it again, out of `supersedes`."""
+        self._release(place)
+        return MemoryPlace(
+            place.directory, self._store.bring_back(place.directory, place.file).file
+        )
+
     def _unretire(self, place: MemoryPlace, present: Listed) -> Saved:
-        """Removes it from the `supersedes` of newer memories, and its own end date."""
+        """One that was never moved: without the fields that make it retired."""
+        self._release(place)
+        fields = [field for field in _RETIRING if getattr(present.topic, field)]
+        if fields:
+            self._change(place.directory, place.file, dict.fromkeys(fields))
+        return self._saved(place)
+
+    def _release(self, place: MemoryPlace) -> None:
+        """Removes it from the `supersedes` of current memories."""
         for one in self._store.scan(place.directory):
             if place.file in one.topic.supersedes:
                 left = ", ".join(old for old in one.topic.supersedes if old != place.file)
                 self._change(place.directory, one.file, {"supersedes": left or None})
-        if present.topic.valid_until:
-            self._change(place.directory, place.file, {"valid_until": None})
+
+    def _saved(self, place: MemoryPlace) -> Saved:
         stored = self._store.recorded(place.directory, place.file)
         return Saved(stored.path, stored.number)
 

@@ -96,7 +96,10 @@ class Shelf:
     def _reset_retired(self, row: Row | None) -> None:
         """Forgets which memories are retired if this one has to do with it; few have."""
         if row is not None and (
-            row.topic.supersedes or row.topic.valid_until or row.file in self._superseded
+            row.topic.supersedes
+            or row.topic.retired
+            or row.topic.valid_until
+            or row.file in self._superseded
         ):
             self._retired = None
 

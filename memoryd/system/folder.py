@@ -179,7 +179,7 @@ class Folder:
         removed = 0
         for _, folders, files, handle in os.fwalk(dir_fd=self._handle, follow_symlinks=False):
             # team/ is a memory directory of its own, and may be being written right now.
-            folders[:] = [name for name in folders if not name.startswith(".") and name != "team"]
+            folders[:] = [name for name in folders if name == ".retired" or _is_ours(name)]
             for name in files:
                 if _TEMPORARY.fullmatch(name):
                     with suppress(OSError):
@@ -326,6 +326,10 @@ def _write_temporary(folder: int, data: bytes, mode: int, modified: float | None
             os.unlink(name, dir_fd=folder)
         raise
     return name
+
+
+def _is_ours(name: str) -> bool:
+    return not name.startswith(".") and name != "team"
 
 
 def _rename_to_new(folder: int, temporary: str, name: str) -> None:

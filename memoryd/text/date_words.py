@@ -262,7 +262,10 @@ WEEKDAY_MARKED = tuple(
 WEEKDAY_ALONE = tuple(
     _whole(pattern)
     for pattern in (
-        rf"{_SINCE}(?<!le )(?<!il )(?<!los )(?P<core>(?:el )?{_WEEKDAY}(?:'s)?){_NO_DATE_BEHIND}",
+        (
+            rf"{_SINCE}(?<!\ble )(?<!\bil )(?<!\blos )"
+            rf"(?P<core>(?:el )?{_WEEKDAY}(?:'s)?){_NO_DATE_BEHIND}"
+        ),
         (
             rf"(?:(?P<since>since)|{DAY_PREPOSITIONS}"
             rf"|ate) (?P<core>(?P<weekday>{_either(SHORT_WEEKDAYS)})){_NO_DATE_BEHIND}"
@@ -351,6 +354,17 @@ QUARTER = _whole(
     rf"|over) (?P<core>q(?P<quarter>[1-4]))(?! ?(?:of )?'?\d\d)"
 )
 END_OF_QUARTER = _whole(rf"(?:{END}) q(?P<quarter>[1-4]){_YEAR}")
+
+# Months that are also verbs: "session 1 may be slow", "you may 2 or 3 times".
+VERBS = frozenset({"may", "march"})
+BEFORE_A_DAY = re.compile(
+    r"(?:^|[^\w\s]\s*|\b(?:on|by|until|till|before|after|from|since|for|of|to|and|or|due|the|this|next"
+    r"|last|starting|starts?|is|was|at|around|about|begins?|ends?|through)\s+)$"
+)
+BEFORE_A_VERB = re.compile(
+    r"\b(?:i|you|we|they|he|she|it|that|this|these|those|which|who|one|some|there)\s+$"
+)
+BEHIND_A_VERB = re.compile(r"\s+(?:be|have|not|also|still|need|well|fail|never|only|take|get|do)\b")
 
 HABIT = re.compile(rf"\b(?:{EVERY})\b|\bno [\w ]{{2,30}}\bon\b")
 WEEKDAY_RANGE = re.compile(

@@ -7,7 +7,8 @@ Rules:
   other languages mean the coming one); "last friday" and a day after "since" are in the past.
 - A month and day without a year is the next one, or one at most 90 days ago; the verb before it
   decides where it can ("we moved in May", "the talk is on May 3").
-- Habits ("never on fridays", "every friday", "monday to friday") are not dates. Neither are times,
+- Habits ("never on fridays", "every friday", "monday to friday") are not dates. Neither are verbs
+  that look like a month ("session 1 may be slow"), times,
   versions, durations, numeric dates that two countries read differently, or vague words.
 - A second pass changes nothing.
 """
@@ -249,7 +250,19 @@ def _month_number(match: re.Match[str]) -> int:
     return (forms.MONTHS | forms.SHORT_MONTHS)[match["month"]]
 
 
+def _is_verb(match: re.Match[str]) -> bool:
+    """Whether "may" or "march" beside a number is a verb, and the number counts something else."""
+    if match["month"] not in forms.VERBS or match["year"]:
+        return False
+    before, behind = match.string[: match.start("core")], match.string[match.end() :]
+    if match.start("month") < match.start("mday"):
+        return bool(forms.BEFORE_A_VERB.search(before))
+    return bool(forms.BEHIND_A_VERB.match(behind)) or not forms.BEFORE_A_DAY.search(before)
+
+
 def _month_day(match: re.Match[str], today: date) -> ResolvedDate:
+    if _is_verb(match):
+        return None
     month, day = _month_number(match), int(match["mday"])
     year = int(match["year"] or _nearest_year(month, day, today, match))
     first = date(year, month, day)

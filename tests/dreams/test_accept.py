@@ -129,7 +129,7 @@ async def test_an_edit_in_the_last_moment_is_kept(
     async with refused(home) as (project, _kept, _before):
         monkeypatch.setattr(Applier, "_write", after_an_edit)
         accepted = await project.dreamer.accept(project.root, None)
-        assert accepted.summary.left_alone == ("roster.md",)
+        assert accepted.summary.left_alone[0] == "roster.md"
         assert "An editor was quicker." in project.text("roster.md")
         assert all(f"(m{number}.md)" in project.index() for number in range(6))
 

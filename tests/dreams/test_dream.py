@@ -47,9 +47,10 @@ async def test_a_dream_by_rules_merges_and_says_what_it_did(project: DreamProjec
         "b.md": "retired",
         "MEMORY.md": "index",
     }
-    assert "supersedes: b.md" in project.text("a.md")
+    assert 'supersedes: ".retired/b.md"' in project.text("a.md")
     assert "b.md" not in project.index()
-    assert [one.file for one in project.store.scan(project.directory) if one.retired] == ["b.md"]
+    assert not (project.memory / "b.md").exists()
+    assert "superseded_by: a.md" in project.text(".retired/b.md")
     causes = [one.cause for one in project.versions.versions(project.directory.path, "a.md")]
     assert causes == ["dream", "outside"]
 
@@ -156,7 +157,7 @@ async def test_a_dry_run_shows_the_diff_and_changes_nothing(project: DreamProjec
         status = project.dreamer.status(project.root)
         dream = await project.dream(dry_run=True)
         assert (dream.state, dream.cause) == ("previewed", "dry-run")
-        assert "+supersedes: b.md" in next(one.diff for one in dream.summary.files)
+        assert '+supersedes: ".retired/b.md"' in next(one.diff for one in dream.summary.files)
         assert facts_below(project.home / ".claude") == before
         assert project.database.run("select count(*) from versions") == [(0,)]
         assert project.copies() == []
@@ -238,9 +239,10 @@ async def test_a_file_edited_during_the_dream_is_left_alone_and_no_words_are_rem
     assert dream.state == "done"
     assert project.text("a.md") == mine
     # Changes that remove words are skipped too: the words may have moved to a.md.
-    assert set(dream.summary.left_alone) == {"a.md", "d.md", "e.md"}
+    assert set(dream.summary.left_alone) == {"a.md", "b.md", "d.md", "e.md"}
     assert "tomorrow" in project.text("d.md")
     assert "b.md" in project.index()
+    assert not list(project.memory.glob(".retired/*"))
 
 
 async def test_a_memory_saved_during_the_dream_keeps_its_place_in_the_index(
@@ -308,6 +310,7 @@ async def test_the_log_of_a_dream_names_every_step_and_quotes_nothing(
         ("dream-phase", "gather"),
         ("dream-phase", "consolidate"),
         ("dream-file", "a.md"),
+        ("dream-file", "b.md"),
         ("dream-phase", "prune and index"),
         ("dream-applied", "a.md"),
         ("dream-applied", "b.md"),
@@ -340,7 +343,7 @@ async def test_the_events_are_the_same(project: DreamProject) -> None:
     assert [kind for kind in project.kinds() if kind.startswith("dream/")] == [
         "dream/started",
         *["dream/phase"] * 3,
-        "dream/file",
+        *["dream/file"] * 2,
         "dream/phase",
         "dream/finished",
     ]
@@ -371,3 +374,26 @@ async def test_status_of_all_projects_says_what_is_next(project: DreamProject) -
         (status,) = project.dreamer.statuses()
     assert status.project == project.root
     assert "not now: the last dream was less than an hour ago; next dream after" in status.message
+
+
+async def test_an_older_store_is_moved_by_the_first_dream_and_back_by_undo(
+    project: DreamProject,
+) -> None:
+    project.remember("old.md", "We deploy on Tuesdays.", type="project")
+    project.remember("new.md", "We deploy on Thursdays.", type="project", supersedes="old.md")
+    project.store.repair(project.directory)
+    before, times = project.tree(), stamps(project.memory)
+    async with project.running():
+        dream = await project.dream()
+        assert {one.file for one in project.store.retired(project.directory)} == {".retired/old.md"}
+        assert not (project.memory / "old.md").exists()
+        assert dream.summary.lost == ()
+        moved = project.tree()
+        again = await project.dream()
+        assert (again.summary.files, project.tree()) == ((), moved)
+        history = project.versions.versions(project.directory.path, "old.md")
+        assert [one.cause for one in history] == ["dream", "outside"]
+        await project.dreamer.undo(project.root)
+    assert (project.tree(), stamps(project.memory)) == (before, times)
+    history = project.versions.versions(project.directory.path, "old.md")
+    assert [one.cause for one in history] == ["restore", "dream", "outside"]

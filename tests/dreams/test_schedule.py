@@ -335,7 +335,7 @@ async def test_a_dream_that_loses_the_lock_half_way_is_reverted(
     monkeypatch.setattr(Applier, "_write", then_lose_it)
     async with project.running():
         dream = await project.dream()
-    assert written == ["a.md"]
+    assert written == [".retired/b.md"]
     assert (dream.state, project.tree()) == ("failed", before)
 
 

@@ -9,9 +9,10 @@ from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from memoryd.base import paths
-from memoryd.extraction.embedded import EmbeddedExtractor, with_addition
+from memoryd.extraction.embedded import EmbeddedExtractor
 from memoryd.extraction.inbox import Inbox
 from memoryd.extraction.rules.restatement import relation_of
+from memoryd.extraction.saver import with_addition
 from memoryd.extraction.task import ExtractionTask
 from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.records import Listed

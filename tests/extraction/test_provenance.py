@@ -244,7 +244,7 @@ def test_a_person_can_take_back_and_replace_what_they_said(here: ExtractionBench
     changed = rule.replace("two colleagues", "one colleague")
     assert desk.writes(changed, "feedback_a.md").trust == "user-said"
     new = memory("One colleague is enough for a review.", supersedes="feedback_b.md")
-    assert desk.writes(new).supersedes == ("feedback_b.md",)
+    assert desk.writes(new).supersedes == (".retired/feedback_b.md",)
 
 
 @pytest.mark.parametrize(

@@ -153,8 +153,8 @@ def test_a_title_is_the_start_of_the_sentence_cut_at_a_word() -> None:
 
 
 def test_a_correction_is_marked() -> None:
-    assert found("We no longer deploy on Fridays.")[0].corrects
-    assert not found("From now on deploy on Fridays only.")[0].corrects
+    assert found("We no longer deploy on Fridays.")[0].correction
+    assert not found("From now on deploy on Fridays only.")[0].correction
 
 
 def test_text_beside_a_secret_is_kept_without_it() -> None:

@@ -221,10 +221,13 @@ def test_a_superseded_memory_is_retired_readable_and_out_of_the_index(
 ) -> None:
     old = store.save(directory, a_topic("Old"), cause="user")
     new = store.save(directory, a_topic("New", supersedes=(old.file,)), cause="user")
-    retired = {one.file: one.retired for one in store.scan(directory)}
-    assert retired == {old.file: True, new.file: False}
+    assert {one.file: one.retired for one in store.scan(directory)} == {new.file: False}
     assert old.file not in index_of(directory)
-    assert store.read(directory, old.file).topic.name == "Old"
+    (retired,) = store.retired(directory)
+    assert (retired.file, retired.retired) == (f".retired/{old.file}", True)
+    topic = store.read(directory, retired.file).topic
+    assert (topic.name, topic.superseded_by, topic.retired) == ("Old", new.file, "2027-01-15")
+    assert store.read(directory, new.file).topic.supersedes == (retired.file,)
     with pytest.raises(NotFound):
         store.save(directory, a_topic("X", supersedes=("none.md",)), cause="user")
 

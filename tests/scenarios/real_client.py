@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from memoryd.base.paths import places, project_memory
 from tests.support.running import COMMAND, Daemon, environment, make_home
 from tests.support.scripted_model import Message, ScriptedModel, SeenRequest, Stream, says
 
@@ -31,7 +32,8 @@ def main() -> int:
     if os.environ.get(INSIDE) != "1":
         return in_a_namespace_of_its_own()
     with tempfile.TemporaryDirectory() as made, ScriptedModel(streamed) as model:
-        home = make_home(Path(made))
+        check_retired_is_out_of_the_way(Path(claude), make_home(Path(made, "quiet")), model)
+        home = make_home(Path(made, "home"))
         count_scripts(home)
         daemon = Daemon(home).start()
         try:
@@ -58,6 +60,28 @@ def in_a_namespace_of_its_own() -> int:
     except FileNotFoundError:
         print("this needs unshare and ip (Linux): the client must not reach the network")
         return 1
+
+
+def check_retired_is_out_of_the_way(claude: Path, home: Path, model: ScriptedModel) -> None:
+    """The client makes a missing MEMORY.md from the files it finds, but not from `.retired/`."""
+    project = home / "src/quiet"
+    project.mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    env = environment(home)
+    memory = Path(project_memory(places(env, "linux", 0, str(home)), str(project), env, None).path)
+    for file in ("current.md", "deeper/nested.md", ".retired/withdrawn.md"):
+        path = memory / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        header = f"name: {path.stem}\ndescription: of {path.stem}\ntype: project"
+        path.write_text(f"---\n{header}\n---\n\nText.\n")
+    model.requests.clear()
+    ask(claude, home, project, model, QUESTION)
+    made = (memory / "MEMORY.md").read_text()
+    assert "current" in made
+    assert "nested" in made
+    assert "withdrawn" not in made
+    assert not any("withdrawn" in json.dumps(request.body) for request in model.requests)
+    print("the client made MEMORY.md itself; .retired/ is neither in it nor in any request")
 
 
 def play(claude: Path, home: Path, daemon: Daemon, model: ScriptedModel) -> None:

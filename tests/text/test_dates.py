@@ -53,6 +53,11 @@ def absolute(text: str, said_at: datetime = TUESDAY) -> str:
         ("demo march 5-7 in berlin", "demo 2026-03-05 to 2026-03-07 in berlin"),
         ("since november 20", "since 2025-11-20"),
         ("until june", "until 2026-06"),
+        ("until thursday", "until 2026-03-05"),
+        ("the freeze lasts until Thursday.", "the freeze lasts until 2026-03-05."),
+        ("on 1 may we ship", "on 2026-05-01 we ship"),
+        ("2 March 2027", "2027-03-02"),
+        ("due 1 may", "due 2026-05-01"),
         ("since january", "since 2026-01"),
         ("end of march", "2026-03-31"),
         ("on the 3rd we launch", "on 2026-03-03 we launch"),
@@ -239,3 +244,19 @@ def test_days_are_counted_exactly(days: int, said_at: datetime) -> None:
 )
 def test_the_verb_says_whether_a_day_has_passed(said: str, absolute: str) -> None:
     assert with_absolute_dates(said, datetime(2026, 11, 17, 10, tzinfo=UTC)) == absolute
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Session 1 may be slow",
+        "step 2 may fail",
+        "Session 1 may",
+        "release 3 may slip",
+        "you may 2 or 3 times",
+        "issue 4 march forward",
+        "1 may be enough",
+    ],
+)
+def test_a_verb_beside_a_number_is_not_a_date(said: str) -> None:
+    assert absolute(said) == said

@@ -120,7 +120,11 @@ def print_item(one: Json) -> None:
         ("project", tilde(text_at(one, "project"))),
         ("said", f"{said(one)}, in session {text_at(one, 'session_id')[:8]}"),
         ("waits because", WHY.get(text_at(one, "reason"), text_at(one, "reason"))),
-        ("contradicts", text_at(one, "contradicts")),
+        *(
+            ("contradicts", f"{text_at(old, 'file')}: {text_at(old, 'text')}")
+            for old in objects_at(one, "against")
+        ),
+        ("accept", "retires that memory" if is_true_at(one, "retires") else ""),
     ]
     for label, text in facts:
         if text:
@@ -162,8 +166,11 @@ def report_kept(arguments: Arguments, answer: Json) -> int:
         print_json(answer)
         return 0
     for one in objects_at(answer, "kept"):
-        words = "remembered in" if is_true_at(one, "is_new") else "already remembered in"
-        print(f"{words} {one_line(text_at(one, 'path'))}")
+        path, is_new = one_line(text_at(one, "path")), is_true_at(one, "is_new")
+        if is_true_at(one, "is_retired"):
+            print(f"retired to {path}" if is_new else f"already gone: {path}")
+        else:
+            print(f"{'remembered in' if is_new else 'already remembered in'} {path}")
     return 0
 
 

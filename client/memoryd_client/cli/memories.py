@@ -76,7 +76,8 @@ def header_lines(answer: Json) -> list[str]:
         described = [("name", memory.name), ("description", memory.description)]
         rows = [*described, ("type", memory.type), *rows]
     if memory.retired:
-        rows.append(("retired", "a newer memory replaced it"))
+        by = text_at(answer, "superseded_by")
+        rows.append(("retired", f"{by} replaced it" if by else "it no longer holds"))
     return [f"{key}: {one_line(value)}" for key, value in rows if value]
 
 
@@ -137,7 +138,7 @@ def add_commands(commands: Commands) -> None:
         "--type", metavar="TYPE", choices=TYPES, help="only memories of this type: %(choices)s"
     )
     listing.add_argument(
-        "--retired", action="store_true", help="include memories that newer ones replaced"
+        "--retired", action="store_true", help="include memories that were replaced or taken back"
     )
     add_as_of(listing)
     add_json(listing)

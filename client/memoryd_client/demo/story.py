@@ -182,6 +182,10 @@ class Story:
         answer = call("memory/list", {"cwd": self.cwd, "retired": True})
         return {text_at(one, "file"): one for one in objects_at(answer, "memories")}
 
+    def _current(self) -> set[str]:
+        found = self._memories()
+        return {name for name in found if not is_true_at(found[name], "retired")}
+
     def _texts(self) -> dict[str, bytes]:
         """The memories and their index, as they are on disk."""
         folders = self.home.claude.glob("projects/*/memory")
@@ -193,12 +197,12 @@ class Story:
 
     def _said(self, session: Session, text: str) -> str:
         """Plays a turn with this prompt; returns the file of the memory that it becomes."""
-        before = self._memories().keys()
+        before = self._current()
         print(f"{PERSON}{one_line(text)}")
         session.say(text, "Understood.")
         started = time.monotonic()
         call("hook", session.hook("Stop"))
-        (file,) = until(lambda: self._memories().keys() - before, "a new memory")
+        (file,) = until(lambda: self._current() - before, "a new memory")
         show(f"saved {time.monotonic() - started:.1f} s after the answer: {file}")
         return file
 

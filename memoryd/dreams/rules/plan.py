@@ -7,7 +7,7 @@ Only changes that are certain, so that a second dream right after the first chan
   is unknown. Quoted text and code stay as well.
 - Memories that say the same are merged. The richer one is kept (what a person said before what an
   agent concluded, then the newer), gets the lines that only the other has, and supersedes the
-  other, which stays on disk and can be restored. Nothing is deleted.
+  other, which is moved to `.retired/` and can be restored. Nothing is deleted.
 - A merge or a date is not a new observation: a memory keeps the time of its newest source.
 - Index lines that grew too long are replaced by what their file's header says. Links to a part of a
   file, and text in fences or comments, were written by a person and stay. The index is reordered,

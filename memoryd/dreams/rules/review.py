@@ -16,6 +16,7 @@ from typing import Final, Literal
 import msgspec
 
 from memoryd.memories.rules import topics
+from memoryd.memories.rules.retirement import is_in_retired, name_when_current
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
 from memoryd.text.masking.mask import presentable
 from memoryd.text.terms import terms_of
@@ -52,6 +53,19 @@ class Loss(msgspec.Struct, frozen=True):
 
     def is_too_much(self, max_percent: float) -> bool:
         return bool(self.lost) and self.percent > max_percent
+
+
+def under_own_names(before: Texts, after: Texts) -> tuple[Texts, Texts]:
+    """The same texts, where a memory that moves to `.retired/` or back keeps its name."""
+    moved = {file for file in before.keys() | after.keys() if before.get(file) != after.get(file)}
+
+    def named(texts: Texts) -> dict[str, str]:
+        found = {file: text for file, text in texts.items() if not is_in_retired(file)}
+        for file in sorted(moved & texts.keys() - found.keys()):
+            found.setdefault(name_when_current(file), texts[file])
+        return found
+
+    return named(before), named(after)
 
 
 def diffs(before: Texts, after: Texts, today: str) -> tuple[FileDiff, ...]:

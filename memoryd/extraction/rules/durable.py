@@ -3,8 +3,8 @@
 Rules
 - Not kept: questions, hypotheses, jokes, what holds for the moment, what the program shall do,
   what can be read from the code or its history, details of the task at hand.
-- An explicit "remember" outweighs the guess that a sentence specifies the program; nothing
-  outweighs a question, a joke or a fact that the code shows.
+- An explicit "remember" outweighs every guess at what a sentence is about; nothing outweighs a
+  question, a joke or a fact that the code shows.
 """
 
 # ruff: noqa: RUF001 - wide punctuation is what some patterns are about
@@ -18,15 +18,17 @@ _QUESTION: Final = re.compile(
     r"(?! you (?:please )?(?:always |also )?(?:remember|keep in mind|never|make a note|memori))"
 )
 _NOT_MEANT: Final = re.compile(
-    r"\b(?:if i (?:were|was|had)|imagine|suppose|hypothetically|what if|maybe|perhaps|might"
-    r"|i think|i guess|i thought|not sure|i wonder|wondering|would be nice|in theory|pretend"
-    r"|just kidding|jk|lol|haha\w*|said no one|seems? like|looks like)\b|[🙃🙄😏🤡😂🤣]"
+    r"\b(?:imagine|suppose|hypothetically|what if|maybe|perhaps|might|i think|i guess|i thought"
+    r"|not sure|i wonder|wondering|would be nice|in theory|seems? like|looks like)\b"
     r"|^(?:never|always) mind|^to (?:suppress|hide|avoid|disable|enable|fix)\b"
+)
+_JOKES: Final = re.compile(
+    r"\b(?:if i (?:were|was|had)|pretend|just kidding|jk|lol|haha\w*|said no one)\b|[🙃🙄😏🤡😂🤣]"
 )
 _PASSING: Final = re.compile(
     r"\b(?:for now|for the moment|at the moment|right now|rn|this time|just once|only once"
-    r"|for today|temporarily|(?:for|in|on) this (?:one|pr|branch|commit|task|file|ticket|change"
-    r"|session|run|step|test|message|chat))\b"
+    r"|for today|for once|temporarily|(?:for|in|on) this (?:one|pr|branch|commit|task|file|ticket"
+    r"|change|session|run|step|test|message|chat))\b"
 )
 # Says what the program does or shall do: the code will say it.
 _SPECIFIES: Final = re.compile(
@@ -61,16 +63,19 @@ def is_question(sentence: str) -> bool:
     return bool(_QUESTION.search(sentence))
 
 
+def is_for_the_moment(sentence: str) -> bool:
+    return bool(_PASSING.search(sentence))
+
+
 def is_ruled_out(sentence: str, *, asked_for: bool) -> bool:
     """Whether a sentence in an explicit form is still not for keeps.
 
     `asked_for` is true where the person asked for memory in so many words.
     """
-    if is_question(sentence) or _NOT_MEANT.search(sentence) or _PASSING.search(sentence):
+    if is_question(sentence) or _JOKES.search(sentence) or _DERIVABLE.search(sentence):
         return True
-    if _DERIVABLE.search(sentence):
-        return True
-    return not asked_for and bool(_SPECIFIES.search(sentence))
+    guesses = (_NOT_MEANT, _PASSING, _SPECIFIES)
+    return not asked_for and any(guess.search(sentence) for guess in guesses)
 
 
 def takes_back(sentence: str) -> bool:

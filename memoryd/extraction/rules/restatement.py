@@ -27,8 +27,13 @@ _NEGATED = late(
     r"|mai|non|niet|nooit|никогда|не)\b",
     re.IGNORECASE,
 )
+_CLAUSE = late(r"[,;:.]\s+|\s(?:and|but|und|aber|y|pero|et|mais)\s")
 # They say how strict a rule is, not what it is about.
-_MANNER = "always never ever only use using please must should now instead stop avoid"
+_MANNER = (
+    "always never ever only use using please must should now instead stop avoid may can every each"
+    " immer nie niemals bitte jetzt ab siempre nunca ahora partir de a toujours jamais desormais ne"
+    " usa uses usar no dont"
+)
 
 
 def relation_of(new: str, old: str, *, takes_back: bool = False) -> Relation:
@@ -40,15 +45,37 @@ def relation_of(new: str, old: str, *, takes_back: bool = False) -> Relation:
     is_one_subject = shared == smaller and shared * 2 >= len(new_subject | old_subject) > 0
     if not is_one_subject:
         return "other"
-    if _numbers_differ(new, old) or is_negated(new) != is_negated(old):
+    if _numbers_differ(new, old) or _polarity_differs(new, old, new_subject & old_subject):
         return "reverses"
     is_same = new_subject <= old_subject and numbers_in(new) <= numbers_in(old)
     return "same" if is_same else "adds"
 
 
+def polarity_differs(new: str, old: str) -> bool:
+    """Whether one forbids what the other asks for, on one subject."""
+    new_subject, old_subject = subject_of(new), subject_of(old)
+    shared = new_subject & old_subject
+    smaller = min(len(new_subject), len(old_subject))
+    is_one_subject = len(shared) == smaller > 0 and len(shared) * 2 >= len(
+        new_subject | old_subject
+    )
+    return is_one_subject and _polarity_differs(new, old, shared)
+
+
 def is_negated(text: str) -> bool:
-    """Whether it forbids or denies something."""
     return bool(_NEGATED.search(text))
+
+
+def _polarity_differs(new: str, old: str, shared: frozenset[str]) -> bool:
+    return _denies(new, shared) != _denies(old, shared)
+
+
+def _denies(text: str, subject: frozenset[str]) -> bool:
+    """Whether it forbids or denies this; "on Tuesdays, and never before 9" does not."""
+    return any(
+        _NEGATED.search(clause) and len(subject_of(clause) & subject) * 2 >= len(subject)
+        for clause in _CLAUSE.split(text)
+    )
 
 
 def core_of(body: str) -> str:

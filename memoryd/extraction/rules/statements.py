@@ -6,7 +6,8 @@ Rules
 - An explicit form counts (`explicit_forms`): "remember", "from now on", "I'm a ...". It is
   `sure` in a message short enough to have been typed, and only `likely` in a longer one, which
   was mostly pasted. A weaker sign (`weak_signs`) makes a `maybe`. Only what is sure is saved; the
-  others wait in the inbox.
+  others wait in the inbox. A sentence that only takes something back (`corrections`) is a
+  `correction`: it counts if there is a memory that it corrects.
 - The sentence is the memory, as it was said: relative dates become ISO dates, nothing else is
   changed or added. A sentence that leans on the one before it ("do that always") brings it along;
   a reason that follows in its own sentence becomes **Why:**.
@@ -23,6 +24,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from memoryd.extraction.rules.corrections import Correction, correction_in
 from memoryd.extraction.rules.credentials import without_credentials
 from memoryd.extraction.rules.durable import forbids_memory, is_question, is_ruled_out, takes_back
 from memoryd.extraction.rules.explicit_forms import ANNOUNCES, LEAD, Form, form_of
@@ -33,7 +35,7 @@ from memoryd.text.prose import Sentence, matchable, own_words, sentences
 from memoryd.text.shorten import cut_at_word, one_line
 
 MemoryType = Literal["user", "feedback", "project", "reference"]
-Certainty = Literal["sure", "likely", "maybe"]
+Certainty = Literal["sure", "likely", "maybe", "correction"]
 
 # Nobody types more; what is longer was mostly pasted.
 MESSAGE_CHARACTERS: Final = 1500
@@ -53,11 +55,6 @@ _GIVES_REASON = re.compile(
     r" "
     r"|theres|there is|that |this |they |last (?:time|week|month|quarter|year)|weil|sonst|denn|die "
     r"|porque|parce que|car )"
-)
-_CORRECTS = re.compile(
-    r"\b(?:scratch (?:that|what)|changed (?:my|our) minds?|forget what i (?:said|told)|no longer"
-    r"|any ?more|instead of what i|i was wrong about|correction|nicht mehr|doch nicht|ya no)\b"
-    r"|^actually,? (?!can|could|should)|不再"
 )
 _MASK = re.compile(r"\[secret: [^\]]*\]")
 _PLACE = re.compile(
@@ -119,15 +116,26 @@ _MEMORY_LEAD = re.compile(
 
 
 class Statement(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing said for keeps. `corrects` is true if it takes back something said earlier."""
+    """One thing said for keeps, or what takes something back.
+
+    `said` is the sentence alone, with the dates as they were said; `correction` is what it takes
+    back, if anything.
+    """
 
     type: MemoryType
     name: str
     description: str
     text: str
     reason: str = ""
-    corrects: bool = False
+    said: str = ""
+    correction: Correction | None = None
     certainty: Certainty = "sure"
+
+    @property
+    def only_forgets(self) -> bool:
+        """Whether it takes something back and puts nothing in its place."""
+        one = self.correction
+        return one is not None and one.kind == "forgets" and not one.successor
 
     @property
     def body(self) -> str:
@@ -146,9 +154,10 @@ def statements_in(message: str, *, said_at: datetime) -> list[Statement]:
             del found[-1:]
         else:
             found.append(statement)
-    explicit = [one for one in found if one.certainty != "maybe"]
+    explicit = [one for one in found if one.certainty in {"sure", "likely"}]
+    correcting = [one for one in found if one.certainty == "correction"]
     maybe = [one for one in found if one.certainty == "maybe"]
-    return explicit[:STATEMENTS_MAX] + maybe[:MAYBES_MAX]
+    return explicit[:STATEMENTS_MAX] + correcting[:STATEMENTS_MAX] + maybe[:MAYBES_MAX]
 
 
 def _found(
@@ -158,6 +167,13 @@ def _found(
     announced = False
     for number, sentence in enumerate(said):
         words = sentence.plain
+        correction = correction_in(words) if typed else None
+        if correction is not None and correction.kind == "forgets":
+            sure = bool(correction.successor and form_of(words))
+            yield _statement(
+                said, number, None, said_at, certainty="sure" if sure else "correction"
+            )
+            continue
         if takes_back(words):
             announced = False
             yield None
@@ -169,6 +185,8 @@ def _found(
         if form is None:
             if typed and may_last(sentence) and _says_enough(sentence):
                 yield _statement(said, number, None, said_at, certainty="maybe")
+            elif correction is not None and _says_enough(sentence):
+                yield _statement(said, number, None, said_at, certainty="correction")
             continue
         asked_for = form in _ASKS_FOR_MEMORY
         if is_ruled_out(words, asked_for=asked_for) or not _says_enough(sentence):
@@ -215,7 +233,8 @@ def _statement(
         description=described(f"{_ended(text)} {reason}"),
         text=text,
         reason=reason,
-        corrects=bool(_CORRECTS.search(sentence.plain)),
+        said=sentence.plain,
+        correction=correction_in(sentence.plain),
         certainty=certainty,
     )
 

@@ -39,6 +39,8 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
     trust: str = ""
     supersedes: tuple[str, ...] = ()
+    superseded_by: str = ""
+    retired: str = ""
     valid_until: str = ""
     review_by: str = ""
     body: str = ""
@@ -63,6 +65,8 @@ def parse(text: str) -> Topic:
         source=field("source"),
         trust=field("trust"),
         supersedes=_file_names(fields.get("supersedes", "")),
+        superseded_by=field("superseded_by"),
+        retired=_day(field("retired")),
         valid_until=field("valid_until"),
         review_by=field("review_by"),
         body=body,
@@ -93,8 +97,8 @@ def title_of(topic: Topic, file: str) -> str:
 
 
 def is_retired(file: str, topic: Topic, superseded: frozenset[str], today: str) -> bool:
-    """Whether recall skips this memory: another one replaced it, or it has expired."""
-    return file in superseded or ("" < topic.valid_until < today)
+    """Whether recall skips this memory: it was replaced or taken back, or it has expired."""
+    return file in superseded or topic.retired != "" or ("" < topic.valid_until < today)
 
 
 def file_name_for(type_: TopicType, name: str, taken: frozenset[str]) -> str:
@@ -141,6 +145,12 @@ def cut_for_recall(
     note = f"\n[cut: {total_bytes} bytes in all; read {path} for the rest]"
     room_bytes = max(0, limit_bytes - len(note.encode("utf-8", "replace")))
     return cut_at_line_bytes(content, room_bytes).removesuffix("\n") + note, True
+
+
+def _day(text: str) -> str:
+    """The text if it is an ISO date: a header of somebody else's may mean another thing."""
+    digits = text.replace("-", "")
+    return text if len(text) == 10 and text.count("-") == 2 and digits.isdecimal() else ""
 
 
 def _type_named(text: str) -> TopicType | None:

@@ -98,7 +98,7 @@ complete -c memoryd -n '_shtab_memoryd_using list' -s h -l help -d 'show this he
 complete -c memoryd -n '_shtab_memoryd_using list' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
 complete -c memoryd -n '_shtab_memoryd_using list' -l scope -xka "project user team" -d 'only memories of this scope: project, user, team'
 complete -c memoryd -n '_shtab_memoryd_using list' -l type -xka "user feedback project reference" -d 'only memories of this type: user, feedback, project, reference'
-complete -c memoryd -n '_shtab_memoryd_using list' -l retired -d 'include memories that newer ones replaced'
+complete -c memoryd -n '_shtab_memoryd_using list' -l retired -d 'include memories that were replaced or taken back'
 complete -c memoryd -n '_shtab_memoryd_using list' -l as-of -x -d 'memories as they were on a date (2026-03-30)'
 complete -c memoryd -n '_shtab_memoryd_using list' -l json -d 'print JSON, for programs; failures too'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a show -d 'Print one memory.'

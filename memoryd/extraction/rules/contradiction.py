@@ -1,0 +1,316 @@
+"""Whether a new statement takes the place of a memory: surely, perhaps, or not.
+
+Rules
+- What somebody forgets or ends must be in the memory with all its words that count. A word that is
+  missing means another subject.
+- One order forbids what the other asks for, on the same subject: it is replaced.
+- One value takes the place of another if everything else is the same: "we deploy on Tuesdays" and
+  "on Thursdays". Values of one kind exclude each other (days, numbers, hosts, languages, tabs and
+  spaces). Any other word only does if the sentence says that it holds now, of something that has
+  one value: "is called", "live in", not "use" or "support", which may add to what is there.
+- A sentence that says outright that it takes something back is believed if half of the words fit.
+- Whatever fits only in part is unsure, and a person decides.
+"""
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from functools import cache
+from typing import Final, Literal
+
+import msgspec
+
+from memoryd.extraction.rules.corrections import Correction, first_clause
+from memoryd.extraction.rules.restatement import is_negated, polarity_differs
+from memoryd.text.date_words import MONTHS, WEEKDAYS
+from memoryd.text.prose import matchable
+from memoryd.text.terms import terms_of
+
+Verdict = Literal["none", "unsure", "sure"]
+ValueKind = Literal["day", "month", "number", "place", "word"]
+
+COMMON_LETTERS: Final = 5
+LONGEST_VALUE: Final = 4
+
+# Function words of the languages that the forms know, and words on how strict or how new it is.
+_EMPTY: Final = frozenset(
+    """
+    always never ever only please must should may can could now instead stop avoid actually from
+    remember that longer anymore use uses using used need needs want really just every each any
+    keep let rule thing things stuff folder directory user person prefer prefers i im we you me
+    der die das den dem des ein eine einen und oder nicht nie niemals mehr immer bitte jetzt ab am
+    im zum zur zu in auf mit wir ihr ich du man es ist sind sofort kein keine
+    el la los las un una de del en con para por que y no nunca siempre ahora a partir este esta
+    ya usa uses usar usamos lo al se es son
+    le les une du des dans sur avec pour et ne pas plus jamais toujours desormais maintenant on nous
+    ce cette ces est sont il elle
+    """.split()  # noqa: SIM905 - a dozen lines instead of 200
+)
+# Of these, whoever names one means it in place of the others.
+_ALTERNATIVES: Final[tuple[frozenset[str], ...]] = tuple(
+    frozenset(row.split())
+    for row in (
+        "tab tabs space spaces leerzeichen tabulatoren",
+        "english german french spanish italian portuguese dutch polish russian japanese chinese",
+        "npm yarn pnpm bun",
+        "camelcase snake_case kebab-case pascalcase",
+        "single double",
+    )
+)
+# What may hold beside what is there already.
+_ADDS_UP: Final = re.compile(
+    r"\b(?:use|uses|using|support|supports|have|has|accept|allow|test|tests|write|like|know|speak"
+    r"|add|need|include|offer|track|read|watch|cover|own|utilisons|usamos|nutzen|verwenden)\b"
+)
+_TOKEN: Final = re.compile(r"[^\s,;!?()]+")
+_NUMBER: Final = re.compile(r"v?\d[\d.:%/-]*(?:ms|s|h|kb|mb|gb|k|am|pm|px)?")
+_PLACE: Final = re.compile(r"(?:https?://)?[\w-]+(?:\.[\w-]+)+(?:[:/]\S*)?|\w+/[\w/.-]+|#\w[\w-]*")
+_PREPOSITIONS: Final = frozenset(
+    "in on at to into from with for under via every as by am im an le los en auf bei".split()  # noqa: SIM905
+)
+_FILLERS: Final = frozenset(
+    """
+    always please now from on remember that the a an our only we heads up fyi also just then
+    jetzt ahora maintenant bitte is are to
+    """.split()  # noqa: SIM905
+)
+
+
+# They belong to the value beside them.
+_PARTS: Final = frozenset(
+    """
+    morning mornings afternoon afternoons evening evenings night nights day days week weeks hour
+    hours minute minutes second seconds percent characters le la los el der dem den
+    """.split()  # noqa: SIM905
+)
+_DENIES: Final = re.compile(
+    r"\b(?:not|never|no|dont|doesnt|cannot|cant|nie|nicht|kein\w*|jamais|pas|nunca|ni)\b"
+)
+_FROM_NOW_ON: Final = re.compile(
+    r"\b(?:from now on|a partir de (?:ahora|maintenant)|ab jetzt|as of today)\b,?"
+)
+_NAMING: Final = frozenset("called named as".split())  # noqa: SIM905
+_REMARKS: Final = re.compile(
+    r"\w+(?:ing|ed|y|ful|able)|down|up|broken|green|red|slow|fast|done|fine|good|bad|better|worse"
+    r"|back|open|closed|full|gone|live|online|offline|wrong|right|here|there|first|later|again"
+)
+_STATES: Final = re.compile(r"\b(?:we|i|im|weve|ive|our|my|is|are|wir|nous|on)\b")
+
+
+class Slot(msgspec.Struct, frozen=True):
+    """Where two sentences differ in one value and in nothing else.
+
+    `is_whole` if the new one leaves out nothing else of the old one.
+    """
+
+    new: tuple[str, ...]
+    old: tuple[str, ...]
+    frame: tuple[str, ...]
+    before: str
+    is_final: bool
+    is_whole: bool
+
+
+def verdict_on(new: str, old: str, correction: Correction | None, *, is_stated: bool) -> Verdict:
+    """Whether `new` takes the place of the memory `old`.
+
+    `is_stated` is true if the new sentence is itself a statement for keeps.
+    """
+    before, after = matchable(old), matchable(new)
+    if after == before:
+        return "none"
+    found: list[Verdict] = []
+    if correction is not None:
+        found.append(_by_words(correction, before, is_stated=is_stated))
+    if correction is not None or is_stated:
+        found.append(_by_slot(after, before, correction))
+    if is_stated and polarity_differs(first_clause(after), before):
+        # One that names more than the memory makes an exception to it.
+        is_exception = not content_of(first_clause(after)) <= content_of(before)
+        found.append("unsure" if is_exception else "sure")
+    return max(found, key=("none", "unsure", "sure").index, default="none")
+
+
+def _by_words(correction: Correction, old: str, *, is_stated: bool) -> Verdict:
+    """What the correction names, in the memory."""
+    match correction.kind:
+        case "forgets":
+            return _named(correction.about, old)
+        case "ends" if correction.is_strong:
+            return "sure" if _is_in_order(correction.about, old) else "none"
+        case "ends":
+            return _ended(correction.about, old)
+        case "replaces":
+            found = _replaced(correction, old)
+            # An order without more ("use a list instead of a tuple") is about the task.
+            is_order = not (is_stated or correction.is_strong or _STATES.search(correction.about))
+            return "unsure" if is_order and found == "sure" else found
+        case "changes":
+            return "none"
+
+
+def _named(about: str, old: str) -> Verdict:
+    wanted, there = content_of(about), content_of(old)
+    share = _share(wanted, there)
+    if share == 1.0:
+        return "sure"
+    return "unsure" if len(wanted) >= 3 and share >= 0.6 else "none"
+
+
+def _ended(about: str, old: str) -> Verdict:
+    if is_negated(old):
+        return "none"
+    wanted, there = content_of(about), content_of(old)
+    share, back = _share(wanted, there), _share(there, wanted)
+    needed = 1.0 if len(wanted) < 4 else 0.75
+    if share >= needed:
+        return "sure" if back >= 0.5 else "unsure"
+    return "unsure" if len(wanted) >= 4 and share >= 0.6 and back >= 0.6 else "none"
+
+
+def _replaced(correction: Correction, old: str) -> Verdict:
+    there = content_of(old)
+    about = content_of(correction.about)
+    if correction.excludes:
+        gone = content_of(correction.excludes)
+        if not gone or _share(gone, there) < 1.0:
+            return "none"
+        left = frozenset(one for one in there if not _has(gone, one))
+        share = _share(left, about)
+        if share >= 0.5:
+            return "sure"
+        return "unsure" if share > 0 else "none"
+    if not correction.is_strong or is_negated(old) or is_negated(correction.about):
+        return "none"
+    others = _alternatives(about, there)
+    shared = sum(_has(there, one) for one in about) + others
+    return "sure" if others and shared * 2 >= max(len(about), 1) else "none"
+
+
+def _by_slot(new: str, old: str, correction: Correction | None) -> Verdict:
+    slot = slot_between(_bare(correction.about if correction else new), _bare(old))
+    if slot is None:
+        return "none"
+    if not content_of(" ".join(slot.frame)) or _DENIES.search(old) or _DENIES.search(_bare(new)):
+        return "none"
+    kind = _kind(slot.new)
+    is_new_value = kind == _kind(slot.old) and kind != "word"
+    excludes = is_new_value or bool(_alternatives(frozenset(slot.new), frozenset(slot.old)))
+    adds_up = bool(_ADDS_UP.search(" ".join(slot.frame)))
+    if excludes:
+        if kind == "number" and _is_a_name(slot.new, new):
+            return "none"
+        is_whole = slot.is_whole and not (is_new_value and _says_more(slot))
+        return "sure" if is_whole and not (adds_up and is_new_value) else "unsure"
+    says_now = correction is not None and correction.kind == "changes"
+    if kind != "word" or _kind(slot.old) != "word" or not says_now:
+        return "none"
+    if not slot.is_final or (slot.new[0] in _PREPOSITIONS) != (slot.old[0] in _PREPOSITIONS):
+        return "none"
+    is_linked = slot.before in _PREPOSITIONS | _NAMING or slot.new[0] in _PREPOSITIONS
+    if not is_linked:  # "is broken now" is a remark, "is stable now" may be a name
+        return "none" if len(slot.new) > 1 or _REMARKS.fullmatch(slot.new[0]) else "unsure"
+    return "sure" if slot.is_whole and not adds_up else "unsure"
+
+
+def _says_more(slot: Slot) -> bool:
+    """Whether more differs than the value: "the shop on Mondays" against "on Thursdays"."""
+    return any(
+        _kind((token,)) == "word" and token not in _PREPOSITIONS | _PARTS
+        for token in slot.new + slot.old
+    )
+
+
+def _is_a_name(value: Sequence[str], text: str) -> bool:
+    """Whether a number says which one is meant ("test 4 is flaky"), not how much."""
+    number = next(token for token in value if _NUMBER.fullmatch(token))
+    verbs = "is|are|was|were|has|have|fails?|needs?|must|should|does"
+    return bool(re.search(rf"\b\w+ {re.escape(number)} (?:{verbs})\b", text))
+
+
+def slot_between(new: str, old: str) -> Slot | None:
+    """The one place where two sentences differ; None if they differ in more, or not at all."""
+    ours, theirs = _tokens(new), _tokens(old)
+    match = SequenceMatcher(None, ours, theirs, autojunk=False)
+    found: tuple[tuple[str, ...], tuple[str, ...], str, bool] | None = None
+    frame: list[str] = []
+    is_whole = True
+    for how, a, b, c, d in match.get_opcodes():
+        if how == "equal":
+            frame += ours[a:b]
+        elif how == "replace" and found is None:
+            if b - a > LONGEST_VALUE or d - c > LONGEST_VALUE + 1:
+                return None
+            before = ours[a - 1] if a else ""
+            found = (tuple(ours[a:b]), tuple(theirs[c:d]), before, b == len(ours))
+        elif how == "delete":  # only the new one has it
+            return None
+        elif how == "insert":
+            is_whole = False
+        else:
+            return None
+    if found is None or not frame:
+        return None
+    value, old_value, before, is_final = found
+    return Slot(value, old_value, tuple(frame), before, is_final, is_whole)
+
+
+def content_of(text: str) -> frozenset[str]:
+    """The terms that say what a text is about, its numbers included."""
+    words = " ".join(token for token in _TOKEN.findall(text) if token.strip(".:'") not in _EMPTY)
+    return frozenset(terms_of(words)) - _empty_terms()
+
+
+@cache
+def _empty_terms() -> frozenset[str]:
+    return frozenset(terms_of(" ".join(sorted(_EMPTY))))
+
+
+def _tokens(text: str) -> list[str]:
+    tokens = (token.strip(".:\"'") for token in _TOKEN.findall(text))
+    return [token for token in tokens if token and token not in _FILLERS]
+
+
+def _bare(text: str) -> str:
+    return first_clause(_FROM_NOW_ON.sub(" ", text))
+
+
+def _kind(value: Sequence[str]) -> ValueKind:
+    for token in value:
+        if token in WEEKDAYS or token.removesuffix("s") in WEEKDAYS:
+            return "day"
+    for token in value:
+        if _NUMBER.fullmatch(token):
+            return "number"
+        if _PLACE.fullmatch(token):
+            return "place"
+    return "month" if any(token in MONTHS for token in value) else "word"
+
+
+def _alternatives(one: frozenset[str], other: frozenset[str]) -> int:
+    """How many kinds of value both name, each another one."""
+    return sum(bool(row & one) and bool(row & other) and not row & one & other for row in _ROWS)
+
+
+def _is_in_order(about: str, old: str) -> bool:
+    """Whether the memory says all this, in this order."""
+    theirs = iter(_tokens(old))
+    return all(token in theirs for token in _tokens(about))
+
+
+def _share(wanted: frozenset[str], there: frozenset[str]) -> float:
+    return sum(_has(there, one) for one in wanted) / len(wanted) if wanted else 0.0
+
+
+def _has(terms: frozenset[str], one: str) -> bool:
+    if one in terms:
+        return True
+    start = one[:COMMON_LETTERS]
+    return len(start) == COMMON_LETTERS and any(other.startswith(start) for other in terms)
+
+
+# As terms and as words: a slot has words, a sentence has terms.
+_ROWS: Final = (
+    *(row | frozenset(terms_of(" ".join(row))) for row in _ALTERNATIVES),
+    frozenset(terms_of(" ".join(WEEKDAYS))),
+)

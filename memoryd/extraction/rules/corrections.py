@@ -1,0 +1,211 @@
+"""How people take back what they said: which words end, forget or replace something.
+
+Rules
+- A correction is a sentence of the person's that says so outright: "forget what I said about",
+  "we no longer", "you don't need to ... any more", "actually no", "not in Jira", "is now".
+- It names what it is about; which memory that is decides `contradiction`.
+- Never a correction: a question, a hypothesis, a report ("the linter never passes"), what holds for
+  this file or this time, a bare "forget it".
+- Matched on `prose.matchable` text, as the explicit forms are.
+"""
+
+# ruff: noqa: RUF001 - accents and apostrophes are folded before anything is matched
+
+import re
+from typing import Final, Literal
+
+import msgspec
+
+from memoryd.extraction.rules.durable import is_for_the_moment, is_question
+
+CorrectionKind = Literal["forgets", "ends", "replaces", "changes"]
+
+
+class Correction(msgspec.Struct, frozen=True, kw_only=True):
+    """What a sentence takes back.
+
+    `about` are the words on its subject, `excludes` what it says no longer holds. `forgets` and
+    `ends` name the old statement itself; `replaces` names the old value or says outright that it
+    takes something back (`is_strong`); `changes` only says what holds now. `successor` is what
+    shall hold instead, if a sentence that forgets goes on to say it.
+    """
+
+    kind: CorrectionKind
+    about: str
+    excludes: str = ""
+    is_strong: bool = False
+    successor: str = ""
+
+
+_SAID: Final = (
+    r"(?:i|we|ive|weve|i have) (?:just |ever |already |once )?"
+    r"(?:said|told(?: you)?|mentioned|asked(?: you)?|wrote)"
+    r"(?: earlier| before| yesterday| last week| last time)? (?:about|on|regarding|concerning)"
+)
+_RULE: Final = (
+    r"(?:the|my|our|that|this) (?:old |earlier |previous )?"
+    r"(?:rule|instruction|preference|convention|note|request|order|guideline|memory|requirement)s?"
+    r" (?:about|on|for|that says|to|that)"
+)
+_FORGETS: Final = re.compile(
+    r"^(?:\W|please |ok |okay |hey |so |and |also |actually |oh |you can |just )*"
+    r"(?:(?:forget|scratch|disregard|ignore|drop|delete) (?:everything |all )?"
+    rf"(?:(?:about )?what {_SAID}|(?:about )?{_RULE}|that (?=(?:i|we|you|my|our)\b))"
+    r"|(?:ive |i have |i |weve |we have |we )?changed (?:my|our) minds? (?:about|on)"
+    r"|i was wrong (?:about|on)"
+    r"|(?:bitte )?vergiss,? was ich (?:dir )?(?:uber|zu|zum|zur)"
+    r"|(?:por favor,? )?olvida lo que (?:dije|te dije|he dicho) (?:sobre|de|del)"
+    r"|(?:sil te plait,? )?oublie ce que (?:jai|je tai) (?:dit|dis) (?:sur|a propos de|de|du))"
+    r"\s+(?P<about>.+)$"
+)
+_GIVES_REASON: Final = re.compile(
+    r"^(?:its|it|that|this|thats|because|since|as|they|there|was|im|sorry|please|thanks|thank)\b"
+)
+_ANY_MORE: Final = r" any ?more\b(?P<rest>.*)"
+_ASKED: Final = r"^(?:\W|please |ok |and |so |also |from now on,? |theres |there is )*"
+# Somebody who can say so: "we", "you", "I", an order. What the linter no longer does is a report.
+_ENDS: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"\b(?:we|i|the team) no longer (?!see|get|have|need)(?P<about>.+)",
+        r"\b(?:im|i am|were|we are) no longer (?P<about>.+)",
+        rf"\b(?:we|i) (?:dont|do not) (?P<about>.+?){_ANY_MORE}",
+        rf"\byou (?:dont|do not|no longer) (?:need|have) to (?P<about>.+?)(?:{_ANY_MORE}|$)",
+        r"\byou can stop (?P<about>.+)(?=.*\bany ?more\b)",
+        rf"{_ASKED}no need to (?P<about>.+?){_ANY_MORE}",
+        rf"{_ASKED}(?:dont|do not) (?P<about>.+?){_ANY_MORE}",
+        r"\bwir (?P<about>.+?) nicht mehr\b(?P<rest>.*)",
+        r"\b(?:bitte |ab jetzt )+(?:nie|nicht) mehr (?P<about>.+)",
+        r"\bya no (?P<about>\w+mos\b.*)",
+        r"\bya no (?:hace falta|tienes que|debes) (?P<about>.+)",
+        r"\b(?:nous|on) n ?(?P<about>\w+) plus (?P<rest>.+)",
+        r"\btu n ?(?:as|es) plus (?:besoin de|oblige de) (?P<about>.+)",
+    )
+)
+_IS_NO_LONGER: Final = re.compile(
+    r"^(?P<start>.+?\b(?:is|are)) (?:no longer|not(?= .*\bany ?more\b)) (?P<end>.+?)"
+    r"(?: any ?more)?$"
+)
+_STRONG: Final = re.compile(
+    r"^(?:\W|(?:hmm?|oh|wait|sorry|um|ok)\b)*"
+    r"(?:actually,? no\b|no,? actually\b|correction\b|on second thoughts?\b"
+    r"|actually,? (?=.*\bfrom now on\b))[\s,:.!-]*(?P<about>.+)$"
+)
+_OLD_VALUE: Final = (
+    r"(?P<excludes>(?:in|on|at|into|with|to|from|the|via|through) .+|[\w./-]+(?: [\w./-]+)?)"
+)
+_INSTEAD: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"^(?P<about>.+?),? (?:instead of|rather than|in place of) (?P<excludes>.+)$",
+        rf"^(?P<about>.+?), (?:and )?(?:not|no longer) {_OLD_VALUE}$",
+        (
+            r"\b(?:we|weve|we have|ive|i have|i) (?:just |now |all )?"
+            r"(?:moved|switched|migrated|changed) (?:over )?"
+            r"(?:from|away from|off) (?P<excludes>.+?) (?:to|onto) (?P<about>.+)$"
+        ),
+    )
+)
+_NOW: Final = re.compile(
+    r"(?<!from )\bnow\b|\bas of today\b|\bjetzt\b|\bab sofort\b|\bahora\b|\bmaintenant\b"
+    r"|\bdesormais\b"
+)
+# Orders and remarks on what is in front of both: they end with the task.
+_NOT_A_STATE: Final = re.compile(
+    r"^(?:\W|ok |and |so |please )*(?:you (?:can|may|could|should)|now|can|could|let|lets|run|fix"
+    r"|try|check|do|make|reset|add|show|move|delete|open|go|its|it|that|this|there|theres|here)\b"
+)
+_POINTS: Final = re.compile(
+    r"\b(?:this|these|those|that one)\b"
+    r"(?! (?:project|repo|repository|codebase|team|company|org|package|workspace)\b)"
+)
+_CLAUSE_END: Final = re.compile(r"\s*(?:[,:;]|\s[-–—]+)\s+(?=\w)|\s*[.!]+$")
+_NOT_MEANT: Final = re.compile(
+    r"\b(?:imagine|suppose|pretend|what if|if (?:i|we)|maybe|perhaps|might|i think|i guess|not sure"
+    r"|should we|could we|i wonder|would|says?|said that|lol|haha\w*|jk|used to|wish|hope)\b"
+)
+_CALLS: Final = re.compile(
+    r"^(?:\W|remember(?: that)?|heads up|fyi|note(?: that)?|please|btw|ok|okay|so|and|also|hey"
+    r"|actually|keep in mind(?: that)?|merk dir|recuerda(?: que)?|retiens(?: que)?)+[\s:,]+"
+)
+
+
+def correction_in(sentence: str) -> Correction | None:
+    """What a sentence in `matchable` text takes back, if anything."""
+    text = sentence.strip(" .!")
+    if is_question(sentence) or is_for_the_moment(sentence):
+        return None
+    found = _forgotten(text)
+    if found is not None or _NOT_MEANT.search(text) or _POINTS.search(text):
+        return found
+    return _strong(text) or _ended(text) or _replaced(text) or _changed(text)
+
+
+def first_clause(text: str) -> str:
+    return _CLAUSE_END.split(text, maxsplit=1)[0]
+
+
+def _forgotten(text: str) -> Correction | None:
+    match = _FORGETS.match(text)
+    if match is None:
+        return None
+    about, _, rest = _parted(match["about"])
+    about = re.sub(r" (?:gesagt habe|gesagt|dije|said|dit)$", "", about)
+    is_more = len(rest.split()) >= 3 and not _GIVES_REASON.match(rest)
+    return Correction(kind="forgets", about=about, successor=rest if is_more else "")
+
+
+def _strong(text: str) -> Correction | None:
+    match = _STRONG.match(text)
+    if match is None:
+        return None
+    named = _replaced(match["about"])
+    excludes = named.excludes if named else ""
+    return Correction(kind="replaces", about=match["about"], excludes=excludes, is_strong=True)
+
+
+def _ended(text: str) -> Correction | None:
+    for pattern in _ENDS:
+        match = pattern.search(text)
+        if match is not None:
+            about, _, _ = _parted(match["about"])
+            rest = match.groupdict().get("rest") or ""
+            if rest and not _CLAUSE_END.match(rest):
+                about = f"{about} {first_clause(rest)}"
+            return Correction(kind="ends", about=about)
+    match = _IS_NO_LONGER.match(first_clause(text))
+    if match is None or _NOT_A_STATE.match(text):
+        return None
+    return Correction(kind="ends", about=f"{_bare(match['start'])} {match['end']}", is_strong=True)
+
+
+def _replaced(text: str) -> Correction | None:
+    for pattern in _INSTEAD:
+        match = pattern.search(text)
+        if match is not None:
+            excludes, _, _ = _parted(match["excludes"])
+            # "moved from A to B for C": both are needed to know what it is about.
+            return Correction(kind="replaces", about=_bare(match["about"]), excludes=excludes)
+    return None
+
+
+def _changed(text: str) -> Correction | None:
+    clause = first_clause(text)
+    if _NOT_A_STATE.match(clause):
+        clause = _bare(text)
+    if not _NOW.search(clause) or _NOT_A_STATE.match(clause) or " too" in text:
+        return None
+    return Correction(kind="changes", about=_bare(clause))
+
+
+def _bare(text: str) -> str:
+    """Without what only asks for attention or memory."""
+    return _CALLS.sub("", text)
+
+
+def _parted(text: str) -> tuple[str, str, str]:
+    """The first clause, what parts it from the rest, and the rest."""
+    match = _CLAUSE_END.search(text)
+    if match is None:
+        return text, "", ""
+    return text[: match.start()], match[0], text[match.end() :].strip(" ,:;.-")

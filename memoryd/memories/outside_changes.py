@@ -1,0 +1,89 @@
+"""What other programs changed in a memory directory since it was last looked at."""
+
+from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import AbstractContextManager, suppress
+from typing import Final
+
+from memoryd.base.errors import MemorydError, NotFound
+from memoryd.base.file_stamp import FileStamp
+from memoryd.memories.records import MemoryChanged, MemoryDirectory
+from memoryd.memories.retired_files import RetiredFiles
+from memoryd.memories.rules import topics
+from memoryd.memories.scan import Scanner, open_folder
+from memoryd.memories.version_table import VersionTable
+from memoryd.system.cancellation import cancellable
+from memoryd.system.folder import version_of
+from memoryd.text.decode import decoded
+
+CHANGES_AT_ONCE: Final = 50
+
+Locked = Callable[[MemoryDirectory], AbstractContextManager[None]]
+
+
+class OutsideChanges:
+    def __init__(
+        self,
+        scanner: Scanner,
+        versions: VersionTable,
+        retired: RetiredFiles,
+        now: Callable[[], float],
+    ) -> None:
+        self._scanner = scanner
+        self._versions = versions
+        self._retired = retired
+        self._now = now
+        self._last_seen: dict[str, dict[str, FileStamp | None]] = {}
+
+    def find(self, directory: MemoryDirectory, locked: Locked) -> Iterator[list[MemoryChanged]]:
+        """Records each change, in batches; `locked` keeps our own writers out of one batch."""
+        last_seen = self._last_seen.setdefault(directory.path, {})
+        known = dict(last_seen)
+        stamps = {one.file: one.stamp for one in self._scanner.topic_files(directory)}
+        touched = [file for file, stamp in stamps.items() if not stamp or known.get(file) != stamp]
+        touched += sorted(known.keys() - stamps.keys())
+        for start in cancellable(range(0, len(touched), CHANGES_AT_ONCE)):
+            batch = touched[start : start + CHANGES_AT_ONCE]
+            # Locked, so that a file that our own writer has not recorded yet is not taken for
+            # someone else's.
+            with locked(directory):
+                found = self._read_each(directory, batch, stamps)
+                changed = self._versions.record_found(directory.path, found, at=self._now())
+            for file in found:
+                if file in stamps:
+                    last_seen[file] = stamps[file]
+                else:
+                    last_seen.pop(file, None)
+            yield [_change(directory, file, found[file]) for file in changed]
+
+    def _read_each(
+        self, directory: MemoryDirectory, files: Iterable[str], listed: Container[str]
+    ) -> dict[str, bytes | None]:
+        """The contents of the files, None for those that are gone."""
+        found: dict[str, bytes | None] = {}
+        for file in files:
+            try:
+                with open_folder(directory) as folder:
+                    found[file] = folder.read(file).data
+            except NotFound:
+                found[file] = self._retired_copy(directory, file)
+            except MemorydError:  # not a regular file, or a disk error: try again later
+                if file not in listed:
+                    found[file] = None
+        return found
+
+    def _retired_copy(self, directory: MemoryDirectory, file: str) -> bytes | None:
+        """What is recorded of a file that is gone: its last version, if that is in `.retired/`."""
+        newest = self._versions.newest(directory.path, file)
+        if newest is None or newest.sha256 is None:
+            return None
+        last = self._versions.content(directory.path, file, newest.version)
+        with suppress(NotFound), open_folder(directory) as folder:
+            return self._retired.copy_of(folder, file, last)
+        return None
+
+
+def _change(directory: MemoryDirectory, file: str, data: bytes | None) -> MemoryChanged:
+    if data is None:
+        return MemoryChanged(directory, file, "", "outside")
+    type_ = topics.parse(decoded(data)).type
+    return MemoryChanged(directory, file, version_of(data), "outside", "", type_)
