@@ -5,6 +5,7 @@ import msgspec
 from memoryd.extraction.attribution import Attribution
 from memoryd.extraction.backfill import Backfill
 from memoryd.extraction.embedded import EmbeddedExtractor
+from memoryd.extraction.exclusions import Exclusions
 from memoryd.extraction.inbox import Inbox
 from memoryd.extraction.model import ModelExtractor
 from memoryd.extraction.rules.batching import Limits
@@ -20,6 +21,7 @@ class ExtractionParts(msgspec.Struct, frozen=True):
     worker: ExtractionWorker
     backfill: Backfill
     inbox: Inbox
+    exclusions: Exclusions
 
 
 def build(
@@ -32,12 +34,13 @@ def build(
         reviewer=services.settings.inbox.reviewer,
         now=services.now,
     )
+    exclusions = Exclusions(services.scopes, services.instructions)
     wanted, model = services.settings.extraction, services.settings.model.extraction
     worker = ExtractionWorker(
         transcripts.turns,
         services.scopes,
         Attribution(services.store, services.versions),
-        _extractor(services, inbox, models),
+        _extractor(services, inbox, exclusions, models),
         Limits(wanted.every_turns, wanted.parallel),
         mode_of=services.settings.extraction_mode_of,
         notices=services.notices,
@@ -54,10 +57,12 @@ def build(
         notices=services.notices,
         now=services.now,
     )
-    return ExtractionParts(worker, backfill, inbox)
+    return ExtractionParts(worker, backfill, inbox, exclusions)
 
 
-def _extractor(services: Services, inbox: Inbox, models: ModelServer | None) -> Extractor:
+def _extractor(
+    services: Services, inbox: Inbox, exclusions: Exclusions, models: ModelServer | None
+) -> Extractor:
     places, settings = services.places, services.settings
     if models is None:
         return EmbeddedExtractor(
@@ -65,6 +70,7 @@ def _extractor(services: Services, inbox: Inbox, models: ModelServer | None) -> 
             inbox,
             settings.mode_of,
             extraction_mode_of=settings.extraction_mode_of,
+            written_down=exclusions.written_down,
         )
     return ModelExtractor(
         models.patient,
@@ -74,4 +80,5 @@ def _extractor(services: Services, inbox: Inbox, models: ModelServer | None) -> 
         state_folder=places.state_dir,
         closed=(places.claude_dir, places.state_dir),
         mode_of=settings.mode_of,
+        written_texts=exclusions.written_texts,
     )

@@ -9,6 +9,7 @@ Rules
   supersedes the old one, unless the memory is newer: an import or a retry may bring back what was
   since withdrawn. What an agent concluded never changes or supersedes what a person said; it is
   saved beside it.
+- What the code shows or an instruction file says is neither saved nor offered (`exclusions`).
 - What only may be worth keeping waits in the inbox, until it is said again in another session or
   somebody takes it. In review mode everything waits.
 - In log mode all sure statements of a task go into today's log, and no memory is touched.
@@ -29,12 +30,14 @@ from memoryd.extraction.inbox import Inbox
 from memoryd.extraction.log_mode import add_to_log, without_logged_turns
 from memoryd.extraction.rules.messages import SPOKEN_SOURCES, said_at
 from memoryd.extraction.rules.restatement import HOW_TO_APPLY, Relation, core_of, relation_of
+from memoryd.extraction.rules.written_down import WrittenDown
 from memoryd.extraction.task import ExtractionOutcome, ExtractionTask
 from memoryd.memories.inbox_table import Candidate, WaitReason
 from memoryd.memories.records import MemoryDirectory, Stored
 from memoryd.memories.rules import headers
 from memoryd.memories.rules.daily_log import LogEntry
 from memoryd.memories.rules.topics import Topic, Trust
+from memoryd.memories.scopes import Project
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import Cause
 from memoryd.text.masking.mask import presentable
@@ -252,10 +255,12 @@ class EmbeddedExtractor:
         mode_of: Callable[[str], ProjectMode] = lambda _: "topics",
         *,
         extraction_mode_of: Callable[[str], ExtractionMode] = lambda _: "auto",
+        written_down: Callable[[Project], WrittenDown] = lambda _: WrittenDown(),
         now: Callable[[], float] = time.time,
     ) -> None:
         self._store = store
         self._inbox = inbox
+        self._written_down = written_down
         self._mode_of = mode_of
         self._extraction_mode_of = extraction_mode_of
         self._now = now
@@ -268,14 +273,14 @@ class EmbeddedExtractor:
         return ExtractionOutcome("done", "done", files=files)
 
     def _extract(self, task: ExtractionTask) -> tuple[str, ...]:
-        found = list(statements_from(task.turns))
+        found = self._worth_keeping(task)
         if not found:
             return ()
+        saver = StatementSaver(self._store, task.project.memory, again=task.is_repeated)
         if self._extraction_mode_of(task.project.root) == "review":
             for one in found:
-                self._offer(task, one, "review" if one.is_sure else _why_it_waits(one))
+                self._offer(task, saver, one, "review" if one.is_sure else _why_it_waits(one))
             return ()
-        saver = StatementSaver(self._store, task.project.memory, again=task.is_repeated)
         saved = [stored for one in found if (stored := self._save_or_offer(task, saver, one))]
         return tuple(dict.fromkeys(stored.file for stored in saved))
 
@@ -288,19 +293,33 @@ class EmbeddedExtractor:
             stored = saver.save(one)
             self._inbox.was_saved(project, candidate)
             return stored
+        self._offer(task, saver, one, reason)
+        return None
+
+    def _offer(
+        self, task: ExtractionTask, saver: StatementSaver, one: SourcedStatement, reason: WaitReason
+    ) -> None:
+        """Puts it into the inbox, unless a memory already says it."""
+        candidate = candidate_of(one, task.project.root, reason)
         relation, file = saver.relation_to_known(one)
         if relation == "reverses":
             candidate = msgspec.structs.replace(candidate, reason="contradicts", contradicts=file)
         if relation != "same":
-            self._inbox.offer(project, candidate)
-        return None
+            self._inbox.offer(task.project, candidate)
 
-    def _offer(self, task: ExtractionTask, one: SourcedStatement, reason: WaitReason) -> None:
-        self._inbox.offer(task.project, candidate_of(one, task.project.root, reason))
+    def _worth_keeping(self, task: ExtractionTask) -> list[SourcedStatement]:
+        """What was stated, without what no door would save."""
+        found = list(statements_from(task.turns))
+        if not found:
+            return []
+        from memoryd.extraction.rules.exclusions import exclusion_of  # noqa: PLC0415 - as its statements
+
+        known = self._written_down(task.project)
+        return [one for one in found if exclusion_of(one.statement.body, known) is None]
 
     def _extract_to_log(self, task: ExtractionTask) -> tuple[str, ...]:
         task = without_logged_turns(task)
-        entries = [log_entry_of(one) for one in statements_from(task.turns) if one.is_sure]
+        entries = [log_entry_of(one) for one in self._worth_keeping(task) if one.is_sure]
         return add_to_log(task, entries, self._now())
 
 

@@ -30,6 +30,7 @@ from memoryd.extraction.log_mode import LogWriter, add_to_log, without_logged_tu
 from memoryd.extraction.provenance import Provenance, last_prompt_at, written_so_far
 from memoryd.extraction.rules.batching import Pause
 from memoryd.extraction.rules.messages import messages
+from memoryd.extraction.rules.written_down import excerpt
 from memoryd.extraction.task import ExtractionOutcome, ExtractionTask, ExtractionVerdict
 from memoryd.llm.anthropic_client import Provider
 from memoryd.llm.rules.messages import BudgetReached, ProviderPaused, ProviderRefused
@@ -39,6 +40,7 @@ from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.daily_log import LogEntry
 from memoryd.memories.rules.topics import MANIFEST_LIMIT
+from memoryd.memories.scopes import Project
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.folder import Folder
@@ -62,6 +64,7 @@ class ModelExtractor:
         state_folder: str,
         closed: tuple[str, ...] = (),
         mode_of: Callable[[str], ProjectMode] = lambda _: "topics",
+        written_texts: Callable[[Project], Sequence[str]] = lambda _: (),
         now: Callable[[], float] = time.time,
     ) -> None:
         self._provider = provider
@@ -71,6 +74,7 @@ class ModelExtractor:
         self._state_folder = state_folder
         self._closed = closed
         self._mode_of = mode_of
+        self._written_texts = written_texts
         self._now = now
 
     async def extract(self, task: ExtractionTask) -> ExtractionOutcome:
@@ -144,6 +148,7 @@ class ModelExtractor:
             [*self._preface(task), *(text for turn in task.turns for text in messages(turn))],
             datetime.fromtimestamp(self._now()).astimezone().date(),
             log_path=log_path,
+            written_down=excerpt(map(mask, self._written_texts(project))),
         )
         return AgentJob(JOB, project.root, self._model, system_blocks(), opening)
 

@@ -5,7 +5,7 @@ Blocking. A file is parsed once for each of its versions, so reading again costs
 
 from memoryd.base.paths import Places
 from memoryd.memories.instruction_files import InstructionDisk
-from memoryd.memories.rules import instructions
+from memoryd.memories.rules.instructions import Loaded, load
 from memoryd.memories.scopes import Project
 from memoryd.system.database import Database
 
@@ -36,19 +36,18 @@ class InstructionReader:
         self.approvals = approvals
         self.files = files
 
-    def load(self, cwd: str, project: Project, path: str | None = None) -> instructions.Loaded:
+    def load(self, cwd: str, project: Project, path: str | None = None) -> Loaded:
         """What a session in `cwd` gets; with `path`, also what is meant for that file."""
         return self._load(cwd, project, path)
 
-    def written_down(self, cwd: str, project: Project) -> tuple[str, ...]:
-        """Every text that some session in `cwd` gets, whichever file it works on."""
-        loaded = self._load(cwd, project, None, every_rule=True)
-        return tuple(one.text for one in loaded.instructions)
+    def every_rule(self, cwd: str, project: Project) -> Loaded:
+        """What some session in `cwd` gets, whichever file it works on."""
+        return self._load(cwd, project, None, every_rule=True)
 
     def _load(
         self, cwd: str, project: Project, path: str | None, *, every_rule: bool = False
-    ) -> instructions.Loaded:
-        return instructions.load(
+    ) -> Loaded:
+        return load(
             cwd,
             self.files,
             self._places,

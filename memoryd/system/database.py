@@ -161,7 +161,7 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         unique (folder, key)
     );
     """,
-    # rules given at a tool call, and what became of injected memories
+    # 13: rules given at a tool call, and what became of injected memories
     """
     create table outcomes (
         path text primary key,
@@ -173,6 +173,16 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         given integer not null default 0, last_given real not null,
         followed integer not null default 0, broken integer not null default 0
     ) without rowid;
+    """,
+    # 14: how often a memory was recalled.
+    """
+    create table recalls (
+        path text primary key,
+        times integer not null, last_at real not null,
+        session_id text not null                -- the one that was given it last
+    ) without rowid;
+    insert into recalls (path, times, last_at, session_id)
+        select path, count(*), max(at), session_id from surfaced group by path;
     """,
 )
 LATEST_VERSION: Final = BASE_VERSION + len(MIGRATIONS)

@@ -71,6 +71,23 @@ class MemorySaveParams(msgspec.Struct, frozen=True):
     scope: Literal["project", "user", "team", "agent"] = "project"
     supersedes: str | None = None
     by: Literal["user", "agent"] = "user"
+    anyway: bool = False
+    session_id: str = ""
+
+
+class MemoryEditParams(msgspec.Struct, frozen=True):
+    """`content` is the whole file, `version` the number of the version that it was made from."""
+
+    cwd: str
+    path: str
+    content: str
+    version: int
+    anyway: bool = False
+
+
+class MemoryWhyParams(msgspec.Struct, frozen=True):
+    cwd: str
+    path: str
 
 
 class MemoryForgetParams(msgspec.Struct, frozen=True):
@@ -102,6 +119,7 @@ class InboxListParams(msgspec.Struct, frozen=True):
 class InboxAcceptParams(msgspec.Struct, frozen=True):
     ids: CandidateIds
     by: Literal["user", "agent"] = "user"
+    anyway: bool = False
 
 
 class InboxEditParams(msgspec.Struct, frozen=True):
@@ -111,6 +129,7 @@ class InboxEditParams(msgspec.Struct, frozen=True):
     text: str | None = None
     type: Literal["user", "feedback", "project", "reference"] | None = None
     by: Literal["user", "agent"] = "user"
+    anyway: bool = False
 
 
 class InboxRejectParams(msgspec.Struct, frozen=True):
@@ -259,6 +278,8 @@ Params = (
     | MemoryListParams
     | MemoryGetParams
     | MemorySaveParams
+    | MemoryEditParams
+    | MemoryWhyParams
     | MemoryForgetParams
     | MemoryHistoryParams
     | MemoryRestoreParams
@@ -300,6 +321,8 @@ METHODS: Final[dict[str, type[Params]]] = {
     "memory/list": MemoryListParams,
     "memory/get": MemoryGetParams,
     "memory/save": MemorySaveParams,
+    "memory/edit": MemoryEditParams,
+    "memory/why": MemoryWhyParams,
     "memory/forget": MemoryForgetParams,
     "memory/history": MemoryHistoryParams,
     "memory/restore": MemoryRestoreParams,

@@ -40,7 +40,7 @@ def relation_of(new: str, old: str, *, takes_back: bool = False) -> Relation:
     is_one_subject = shared == smaller and shared * 2 >= len(new_subject | old_subject) > 0
     if not is_one_subject:
         return "other"
-    if _numbers_differ(new, old) or bool(_NEGATED.search(new)) != bool(_NEGATED.search(old)):
+    if _numbers_differ(new, old) or is_negated(new) != is_negated(old):
         return "reverses"
     is_same = new_subject <= old_subject and numbers_in(new) <= numbers_in(old)
     return "same" if is_same else "adds"
@@ -59,6 +59,10 @@ def subject_of(text: str) -> frozenset[str]:
 @cache
 def _manner() -> frozenset[str]:
     return frozenset(terms_of(_MANNER))
+
+
+def is_negated(text: str) -> bool:
+    return bool(_NEGATED.search(text))
 
 
 def numbers_in(text: str) -> frozenset[str]:
