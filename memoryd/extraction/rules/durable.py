@@ -3,8 +3,9 @@
 Rules
 - Not kept: questions, hypotheses, jokes, what holds for the moment, what the program shall do,
   what can be read from the code or its history, details of the task at hand.
-- An explicit "remember" outweighs the guess that a sentence specifies the program; nothing
-  outweighs a question, a joke or a fact that the code shows.
+- An explicit "remember" outweighs the guess that a sentence specifies the program or mentions what
+  the code shows; then `exclusions` judges whether it says more. Nothing outweighs a question or a
+  joke.
 """
 
 # ruff: noqa: RUF001 - wide punctuation is what some patterns are about
@@ -68,9 +69,7 @@ def is_ruled_out(sentence: str, *, asked_for: bool) -> bool:
     """
     if is_question(sentence) or _NOT_MEANT.search(sentence) or _PASSING.search(sentence):
         return True
-    if _DERIVABLE.search(sentence):
-        return True
-    return not asked_for and bool(_SPECIFIES.search(sentence))
+    return not asked_for and bool(_DERIVABLE.search(sentence) or _SPECIFIES.search(sentence))
 
 
 def takes_back(sentence: str) -> bool:

@@ -57,22 +57,22 @@ _WAS_CHANGED = (
 _TELLS_A_CHANGE: Final = re.compile(rf"^(?:(?:i|we|you|it) (?:have |just |ve )*)?{_WAS_CHANGED}\b")
 _TELLS_HISTORY: Final = re.compile(
     r"\b(?:the|this|that) (?:bug|fix|crash|regression|off-by-one|stack trace)"
-    r" (?:is|was|came|in|were)\b"
+    r" (?:is|was|came|in|were)\b|\b(?:this|that) (?:fix|diff|patch|commit)\b"
     r"|\b(?:last|latest|recent|previous|these|those) (?:\w+ )?commits?\b|\bcommit [0-9a-f]{7,40}\b"
     r"|\b(?:pr|pull request|merge request|mr) ?[#!]?\d+ (?:is|was|has been|got)\b"
     r"|^(?:i |we )?merged [#!]\d+"
 )
 _SAYS_MORE: Final = re.compile(
     r"\b(?:always|never|dont|do not|cannot|cant|must(?:nt)?|should(?:nt)?|shall|only|avoid|prefer"
-    r"|rather|instead|please|make sure|ensure|keep|leave|stop|ask|tell|careful|by hand|manually"
-    r"|unless|when(?:ever)? (?:you|we|i)|if (?:you|we|i)|before|not allowed|forbidden|off limits"
-    r"|read-?only|alone"
+    r"|rather|instead|please|make sure|ensure|keep|kept|leave|skip|stop|ask|tell|careful|by hand"
+    r"|manually|unless|when(?:ever)? (?:you|we|i)|if (?:you|we|i)|before|not allowed|forbidden"
+    r"|off limits|read-?only|alone"
     r"|because|since|so that|so it|so we|so you|otherwise|due to|reason|why|in order to|workaround"
     r"|on purpose|deliberate(?:ly)?|intentional(?:ly)?|historical(?:ly)?|legacy|deprecated|until"
     r"|till|flaky|broken|slow|fragile"
     r"|decided|agreed|chose|wants?|owned|owns?|owner|belongs to|maintained|maintains|responsible"
-    r"|team|customers?|clients still|legal|compliance|audit|vendor|contract|prod|production"
-    r"|staging|budget|policy|convention"
+    r"|team|customers?|(?:one|a|some|old) clients?|locally|legal|compliance|audit|vendor|contract"
+    r"|prod|production|staging|budget|policy|convention"
     r"|nightly|daily|weekly|every|each|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|deadline"
     r"|next (?:week|month|quarter|release|year)|20\d\d-\d\d"
     r"|slack|jira|notion|linear|confluence|grafana|datadog|sentry|figma|wiki|runbook"
