@@ -173,7 +173,7 @@ def add_commands(commands: Commands) -> None:
         "show",
         show,
         "print one memory",
-        example="memoryd show feedback_use_tabs_in_makefiles.md",
+        example="memoryd show feedback_use_tabs_makefiles.md",
     )
     add_memory(showing)
     add_project(showing)
@@ -218,7 +218,7 @@ def add_commands(commands: Commands) -> None:
         "forget",
         forget,
         "remove a memory; memoryd restore brings it back",
-        example="memoryd forget feedback_use_tabs_in_makefiles.md",
+        example="memoryd forget feedback_use_tabs_makefiles.md",
     )
     add_memory(forgetting)
     add_project(forgetting)
