@@ -174,6 +174,7 @@ CLAUDE_MD = """# Working here
 - Use pnpm, not npm.
 - Run `make check` before every push, and read what it prints.
 - Never deploy on Fridays.
+- The bot is called "Falcon".
 
 Tests live beside the code they test; integration tests need a database.
 
@@ -216,6 +217,7 @@ def test_what_an_instruction_file_says_is_known(text: str) -> None:
         "make everything takes an hour",
         "Use tabs in Makefiles. The printer is called Gustav.",
         "Working here is fun",
+        'The bot is called "Kestrel"',
     ],
 )
 def test_what_only_resembles_an_instruction_is_not(text: str) -> None:
@@ -229,9 +231,35 @@ def test_a_text_of_excluded_sentences_alone_is_refused_for_the_first() -> None:
     assert found.kind == "written-down"
 
 
-@pytest.mark.parametrize("text", ["", "   ", "…", "\x00", "a" * 100_000, "- \n- \n", "`" * 999])
-def test_any_text_gets_a_verdict(text: str) -> None:
-    assert exclusion_of(text, written_down([text, CLAUDE_MD * 50])) is None
+@pytest.mark.parametrize(
+    "text",
+    ["", "   ", "…", "\x00", "a" * 100_000, "- \n- \n", "`" * 999, "a." * 9_000, "(" * 20_000],
+)
+def test_a_text_that_says_nothing_is_not_judged(text: str) -> None:
+    assert exclusion_of(text, written_down([CLAUDE_MD * 50])) is None
+
+
+HOSTILE = (
+    "a",
+    "a.",
+    "a/",
+    "password:",
+    "password is a",
+    "is a_",
+    "class Aa",
+    "x.py",
+    "[secret: x]",
+)
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_a_long_text_is_judged_in_one_pass(piece: str) -> None:
+    """The test's own time limit ends a pattern that tries every way."""
+    text = (piece * 20_000)[:20_000]
+    known = written_down([text * 15])
+    assert len(known.lines) <= 4000
+    exclusion_of(text, known)
+    savable(text * 10)
 
 
 def test_a_huge_instruction_file_is_read_in_part() -> None:

@@ -33,7 +33,7 @@ _PRODUCT = re.compile(
     r"\b(?:node|next|nuxt|vue|d3|three|express|react|nest|alpine)\.js\b", re.IGNORECASE
 )
 _NAMES_CODE: Final = re.compile(
-    rf"[\w/@-]+\.{_SUFFIX}\b|\b(?:src|lib|tests?|apps?|packages|pkg|cmd|internal|scripts)/\w"
+    rf"(?<![\w/@.-])[\w/@.-]{{1,200}}\.{_SUFFIX}\b|\b(?:src|lib|tests?|apps?|packages|pkg|cmd|internal|scripts)/\w"
     r"|\w\(\)|\blines? \d+|\bextends\b|\bsubclass(?:es)? of\b"
     r"|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b"
     r"|\b(?:function|method|class|struct|interface|enum|constant|variable|helper|hook|module"
@@ -92,11 +92,13 @@ _PASSWORD: Final = re.compile(
 # A short password that follows its name: too short for the masks, which read code too.
 _SPOKEN_PASSWORD: Final = re.compile(
     r"\b(?P<name>pass(?:word|wd|phrase|code)|kennwort|passwort)\b(?P<link>[^.,;:\n]{0,30}?"
-    r"(?:\bis\b|\bist\b|[:=]) ?)(?P<value>(?=\S*\d)[^\s,;.]{4,40})",
+    r"(?:\bis\b|\bist\b|[:=]) ?)(?P<value>(?=\S{0,39}\d)[^\s,;.]{4,40})",
     re.IGNORECASE,
 )
 _CLAUSE: Final = re.compile(r"[,;:]\s+|\s[-–—]\s|\s(?:and|but|und|aber)\s|\n")  # noqa: RUF001 - dashes are meant
-_PLACE: Final = re.compile(r"https?://|\b(?:[\w-]+\.)+(?:com|org|net|io|dev|internal|example)\b")
+_PLACE: Final = re.compile(
+    r"https?://|\b(?:[\w-]{1,63}\.){1,6}(?:com|org|net|io|dev|internal|example)\b"
+)
 _WORDS: Final = re.compile(r"\w+")
 
 
@@ -119,9 +121,11 @@ def savable(text: str) -> str:
 
 
 def exclusion_of(text: str, known: WrittenDown) -> Exclusion | None:
-    """Why nothing in this text is worth saving; None if something is."""
+    """Why nothing in this text is worth saving; None if something is, or if it is very long."""
+    if len(text) > JUDGED_CHARACTERS:
+        return None
     first: Exclusion | None = None
-    for sentence in sentences(savable(text[:JUDGED_CHARACTERS])):
+    for sentence in sentences(savable(text)):
         said = sentence.text
         if len(_WORDS.findall(said)) < LEAST_WORDS and said.isascii() and not _MASK.search(said):
             if first is None and _names_code(said):

@@ -18,11 +18,12 @@ import msgspec
 
 from memoryd.extraction.rules.restatement import is_negated, numbers_in, subject_of
 from memoryd.memories.rules.instruction_text import prose_lines
-from memoryd.text.prose import matchable, sentences
+from memoryd.text.prose import plain, sentences
 from memoryd.text.shorten import cut_at_line
 from memoryd.text.terms import terms_of
 
 READ_CHARACTERS: Final = 300_000
+LINE_CHARACTERS: Final = 4000
 LINES_MAX: Final = 4000
 EXCERPT_CHARACTERS: Final = 12_000
 CUT: Final = "[cut]"
@@ -92,16 +93,16 @@ def excerpt(texts: Iterable[str], characters: int = EXCERPT_CHARACTERS) -> str:
 
 
 def known_line(sentence: str) -> KnownLine:
-    plain = matchable(sentence.replace("`", ""))
+    folded = plain(sentence).replace("'", "").replace("\u2019", "")
     subject = subject_of(sentence) - _asking()
     return KnownLine(
         text=sentence,
-        words=" ".join(_WORD.findall(plain)),
+        words=" ".join(_WORD.findall(folded)),
         subject=subject,
         order=tuple(term for term in terms_of(sentence) if term in subject),
         numbers=numbers_in(sentence),
         is_negated=is_negated(sentence),
-        is_ordered=bool(_ORDERED.search(plain)),
+        is_ordered=bool(_ORDERED.search(folded)),
     )
 
 
@@ -129,7 +130,7 @@ def _follows(order: tuple[str, ...], line: tuple[str, ...]) -> bool:
 def _sentences(text: str) -> Iterator[str]:
     for line in prose_lines(text):
         if not line.lstrip().startswith("#"):
-            yield from (one.text for one in sentences(line))
+            yield from (one.text for one in sentences(line[:LINE_CHARACTERS]))
 
 
 @cache
