@@ -10,6 +10,7 @@ from memoryd.memories.catalog import By
 from memoryd.memories.instruction_reader import InstructionReader
 from memoryd.memories.rules.topics import Scope
 from memoryd.memories.scopes import Project, Scopes
+from memoryd.text.masking.mask import presentable
 from memoryd.text.shorten import cut_at_word, one_line
 
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ def _reason(found: "Exclusion") -> str:
         case "secret":
             return "not saved: there is nothing in this but a secret"
         case "written-down":
-            line = cut_at_word(one_line(found.line), SHOWN_CHARACTERS)
+            # It goes to whoever asked, and that may be a model.
+            line = cut_at_word(one_line(presentable(found.line)), SHOWN_CHARACTERS)
             return f'not saved: your instruction files already say "{line}"'
 
 

@@ -125,8 +125,10 @@ class Sessions:
         )
 
     def prompts(self, session_id: str) -> SessionPrompts:
-        """NotFound if the transcript is gone; StorageError if it cannot be read."""
+        """By its whole id: NotFound if the transcript is gone; StorageError if unreadable."""
         path = self._find(session_id)
+        if _id_of(path) != session_id:
+            raise NotFound(f"the transcript of session {session_id} is gone")
         try:
             history = self._history(path)
         except OSError as error:

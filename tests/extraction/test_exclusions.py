@@ -57,6 +57,9 @@ WORTH_KEEPING = [
     "The error budget is spent until July",
     "The build machine has no network",
     "The office printer is called Gustav",
+    "The fix is to restart the VPN",
+    "Use tabs",
+    "Fun fact. Use tabs.",
     "tests/golden/*.json are regenerated with make golden, never edited",
     "Leave TODO comments in vendor/ alone",
     "When you change schema.proto, tell the mobile team",
@@ -112,6 +115,8 @@ SHOWN_BY_THE_CODE = [
     "Bumped the version in pyproject.toml",
     "The interface Reader has two methods, read() and close()",
     "The module memory/index.py imports headers.py",
+    "Note: the parser lives in lib/parse.rs",
+    "parse()",
 ]
 
 NOTHING_BUT_A_SECRET = [
@@ -174,6 +179,7 @@ CLAUDE_MD = """# Working here
 - Use pnpm, not npm.
 - Run `make check` before every push, and read what it prints.
 - Never deploy on Fridays.
+- Be kind.
 - The bot is called "Falcon".
 
 Tests live beside the code they test; integration tests need a database.
@@ -188,6 +194,7 @@ make everything
     "text",
     [
         "Use tabs in Makefiles",
+        "Be kind",
         "Always use tabs in Makefiles.",
         "Remember to use tabs in makefiles",
         "In Makefiles, please use tabs",

@@ -102,6 +102,15 @@ def test_a_changed_instruction_file_is_read_again(daemon: Daemon, project: str) 
     assert daemon.run("remember", "Use tabs in Makefiles", "--project", project).returncode == 0
 
 
+def test_a_secret_in_an_instruction_is_not_told_on(daemon: Daemon, project: str) -> None:
+    Path(project, "CLAUDE.md").write_text(f"The demo key {TOKEN} is for the trade fair.\n")
+    done = daemon.run(
+        "remember", f"The demo key {TOKEN} is for the trade fair", "--project", project
+    )
+    assert done.returncode == 1
+    assert TOKEN not in done.stderr
+
+
 def test_extraction_does_not_repeat_an_instruction(
     daemon: Daemon, home: Path, project: str
 ) -> None:

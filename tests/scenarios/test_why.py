@@ -56,7 +56,7 @@ def test_without_its_transcript_a_memory_still_says_its_session(
 ) -> None:
     finished_run(daemon, lambda: session.turn(SAID, "Understood."))
     file = only_file(session)
-    session.path.unlink()
+    session.path.rename(session.path.with_name(f"{session.session_id}-another.jsonl"))
     answer = why(daemon, session, file)
     assert (answer["said"], answer["transcript"]) == ("", "")
     assert answer["session_id"] == session.session_id
@@ -101,6 +101,7 @@ def test_a_forgotten_memory_still_says_what_is_known(daemon: Daemon, session: Se
     daemon.run("forget", "feedback_deploys.md", *here)
     answer = why(daemon, session, "feedback_deploys.md")
     assert answer["is_gone"] is True
+    assert (answer["name"], answer["trust"]) == ("Deploys", "user-said")
     printed = daemon.run("why", "feedback_deploys.md", *here).stdout
     assert "bring it back with memoryd restore feedback_deploys.md" in printed
 

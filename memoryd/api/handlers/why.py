@@ -64,7 +64,7 @@ class Origins:
         path = f"{place.directory.path}/{place.file}"
         history = [one for one in self._versions.history(cwd, path) if one.cause != "refused"]
         stored = self._stored(place)
-        topic = stored.topic if stored else Topic()
+        topic = stored.topic if stored else self._last_topic(cwd, path, history)
         first, last = _ends(history)
         session_id = topic.source or first.session_id
         created = topic.created or (iso_time(first.at) if first.version else "")
@@ -97,6 +97,11 @@ class Origins:
         with suppress(NotFound):
             return self._store.read(place.directory, place.file)
         return None
+
+    def _last_topic(self, cwd: str, path: str, history: Sequence[Version]) -> Topic:
+        """What a memory that is gone said last."""
+        last = next((one for one in history if one.sha256), None)
+        return topics.parse(self._versions.text(cwd, path, last.version)) if last else Topic()
 
     def _said(self, session_id: str, topic: Topic, created: str) -> tuple[SpokenPrompt | None, str]:
         """The words behind it and the transcript they are in."""

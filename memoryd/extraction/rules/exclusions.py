@@ -33,7 +33,8 @@ _PRODUCT = re.compile(
     r"\b(?:node|next|nuxt|vue|d3|three|express|react|nest|alpine)\.js\b", re.IGNORECASE
 )
 _NAMES_CODE: Final = re.compile(
-    rf"(?<![\w/@.-])[\w/@.-]{{1,200}}\.{_SUFFIX}\b|\b(?:src|lib|tests?|apps?|packages|pkg|cmd|internal|scripts)/\w"
+    rf"(?<![\w/@.-])[\w/@.-]{{1,200}}\.{_SUFFIX}\b"
+    r"|\b(?:src|lib|tests?|apps?|packages|pkg|cmd|internal|scripts)/\w"
     r"|\w\(\)|\blines? \d+|\bextends\b|\bsubclass(?:es)? of\b"
     r"|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b"
     r"|\b(?:function|method|class|struct|interface|enum|constant|variable|helper|hook|module"
@@ -57,7 +58,7 @@ _WAS_CHANGED = (
 _TELLS_A_CHANGE: Final = re.compile(rf"^(?:(?:i|we|you|it) (?:have |just |ve )*)?{_WAS_CHANGED}\b")
 _TELLS_HISTORY: Final = re.compile(
     r"\b(?:the|this|that) (?:bug|fix|crash|regression|off-by-one|stack trace)"
-    r" (?:is|was|came|in|were)\b|\b(?:this|that) (?:fix|diff|patch|commit)\b"
+    r" (?:is|was|came|in|were)\b(?! to\b)|\b(?:this|that) (?:fix|diff|patch|commit)\b"
     r"|\b(?:last|latest|recent|previous|these|those) (?:\w+ )?commits?\b|\bcommit [0-9a-f]{7,40}\b"
     r"|\b(?:pr|pull request|merge request|mr) ?[#!]?\d+ (?:is|was|has been|got)\b"
     r"|^(?:i |we )?merged [#!]\d+"
@@ -69,7 +70,7 @@ _SAYS_MORE: Final = re.compile(
     r"|off limits|read-?only|alone"
     r"|because|since|so that|so it|so we|so you|otherwise|due to|reason|why|in order to|workaround"
     r"|on purpose|deliberate(?:ly)?|intentional(?:ly)?|historical(?:ly)?|legacy|deprecated|until"
-    r"|till|flaky|broken|slow|fragile"
+    r"|till|flaky|broken|slow|fragile|harmless|expected|known"
     r"|decided|agreed|chose|wants?|owned|owns?|owner|belongs to|maintained|maintains|responsible"
     r"|team|customers?|(?:one|a|some|old) clients?|locally|legal|compliance|audit|vendor|contract"
     r"|prod|production|staging|budget|policy|convention"
@@ -126,13 +127,8 @@ def exclusion_of(text: str, known: WrittenDown) -> Exclusion | None:
         return None
     first: Exclusion | None = None
     for sentence in sentences(savable(text)):
-        said = sentence.text
-        if len(_WORDS.findall(said)) < LEAST_WORDS and said.isascii() and not _MASK.search(said):
-            if first is None and _names_code(said):
-                first = Exclusion("code")
-            continue
-        verdict = _exclusion_of_sentence(said, known)
-        if verdict is None:
+        verdict = _exclusion_of_sentence(sentence.text, known)
+        if verdict is None and not _says_little(sentence.text):
             return None
         first = first or verdict
     return first
@@ -156,7 +152,13 @@ def _exclusion_of_sentence(sentence: str, known: WrittenDown) -> Exclusion | Non
         return Exclusion("secret")
     if line := known.line_saying(sentence):
         return Exclusion("written-down", line)
-    return Exclusion("code") if is_shown_by_code(sentence) else None
+    is_bare_name = _says_little(sentence) and _names_code(sentence)
+    return Exclusion("code") if is_bare_name or is_shown_by_code(sentence) else None
+
+
+def _says_little(sentence: str) -> bool:
+    """A word or two ("Note:", "parse()") make no statement; in scripts without spaces they may."""
+    return sentence.isascii() and len(_WORDS.findall(sentence)) < LEAST_WORDS
 
 
 def _names_code(sentence: str) -> bool:
