@@ -6,11 +6,14 @@ from memoryd.api.dispatch import Areas, Dispatcher, Handlers
 from memoryd.api.handlers.checkpoints import CheckpointRequests
 from memoryd.api.handlers.health import Health
 from memoryd.api.handlers.hooks import Hooks
+from memoryd.api.handlers.inbox import InboxRequests
 from memoryd.api.handlers.memories import MemoryRequests
 from memoryd.api.handlers.spending import SpendingReports
 from memoryd.api.handlers.status import Status
+from memoryd.api.handlers.why import Origins
 from memoryd.memories.catalog import Catalog
 from memoryd.memories.versions import Versions
+from memoryd.recall.recall_table import RecallTable
 
 
 def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
@@ -54,7 +57,11 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
         health=health,
         hooks=hooks,
         catalog=catalog,
-        memories=MemoryRequests(catalog, versions),
+        memories=MemoryRequests(catalog, versions, areas.extraction.exclusions),
+        inbox=InboxRequests(areas.extraction.inbox, areas.extraction.exclusions),
+        why=Origins(
+            versions, services.store, areas.transcripts.sessions, RecallTable(services.database)
+        ),
         checkpoints=CheckpointRequests(
             services.scopes, areas.sessions.notes, areas.sessions.checkpoints
         ),

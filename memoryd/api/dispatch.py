@@ -11,9 +11,11 @@ from memoryd.api.handlers.checkpoints import CheckpointRequests
 from memoryd.api.handlers.dreams import dream_line, past_dreams
 from memoryd.api.handlers.health import Health
 from memoryd.api.handlers.hooks import Hooks
+from memoryd.api.handlers.inbox import InboxRequests
 from memoryd.api.handlers.memories import MemoryRequests
 from memoryd.api.handlers.spending import SpendingReports
 from memoryd.api.handlers.status import Status
+from memoryd.api.handlers.why import Origins
 from memoryd.api.rules import protocol
 from memoryd.base.timestamps import moment
 from memoryd.dreams.dreamer import Dreamer
@@ -55,6 +57,8 @@ class Handlers(msgspec.Struct, frozen=True, kw_only=True):
     hooks: Hooks
     catalog: Catalog
     memories: MemoryRequests
+    inbox: InboxRequests
+    why: Origins
     checkpoints: CheckpointRequests
     spending: SpendingReports
 
@@ -94,6 +98,10 @@ class Dispatcher:
                 return await in_thread(handlers.catalog.get, params.cwd, params.path)
             case protocol.MemorySaveParams():
                 return await handlers.memories.save(params)
+            case protocol.MemoryEditParams():
+                return await handlers.memories.edit(params)
+            case protocol.MemoryWhyParams():
+                return await in_thread(handlers.why.answer, params.cwd, params.path)
             case protocol.MemoryForgetParams():
                 return await handlers.memories.forget(params)
             case protocol.MemoryHistoryParams():
@@ -103,17 +111,11 @@ class Dispatcher:
             case protocol.InboxListParams():
                 return await in_thread(areas.extraction.inbox.waiting, params.cwd)
             case protocol.InboxAcceptParams():
-                inbox = areas.extraction.inbox
-                return {"kept": await in_thread(inbox.accept, params.ids, by=params.by)}
+                return await in_thread(handlers.inbox.accept, params)
             case protocol.InboxEditParams():
-                inbox = areas.extraction.inbox
-                kept = await in_thread(
-                    inbox.edit, params.ids[0], params.text, type_=params.type, by=params.by
-                )
-                return {"kept": [kept]}
+                return await in_thread(handlers.inbox.edit, params)
             case protocol.InboxRejectParams():
-                inbox = areas.extraction.inbox
-                return {"rejected": await in_thread(inbox.reject, params.ids, by=params.by)}
+                return await in_thread(handlers.inbox.reject, params)
             case RecallQuery():
                 return await areas.recall.answer(params)
             case protocol.HookParams():

@@ -21,16 +21,16 @@ import msgspec
 import structlog
 from anyio.abc import SocketAttribute, SocketListener, SocketStream, TaskGroup
 
-from memoryd.api.rules import protocol
-from memoryd.api.rules.framing import Frames, Framing, FramingError, framed
-from memoryd.api.rules.protocol import (
+from memoryd.api.rules import envelope, protocol
+from memoryd.api.rules.envelope import (
     ErrorResponse,
     IdAlone,
-    Params,
     Request,
     RequestError,
     ResultResponse,
 )
+from memoryd.api.rules.framing import Frames, Framing, FramingError, framed
+from memoryd.api.rules.protocol import Params
 from memoryd.api.subscriptions import Subscription, Subscriptions
 from memoryd.base.errors import MemorydError
 
@@ -206,7 +206,7 @@ class Connection:
             with _peer_may_vanish():
                 async for event in subscription:
                     await self._send(
-                        _encode(protocol.EventNotification(params=msgspec.Raw(_encode(event))))
+                        _encode(envelope.EventNotification(params=msgspec.Raw(_encode(event))))
                     )
         finally:
             self._server.leave(subscription)
@@ -282,29 +282,29 @@ def peer_uid(peer: socket.socket) -> int:
     return int(xucred.unpack_from(raw)[1])
 
 
-def _id(request: Request) -> protocol.Id:
+def _id(request: Request) -> envelope.Id:
     return None if isinstance(request.id, msgspec.UnsetType) else request.id
 
 
-def _id_of(text: bytes) -> protocol.Id:
+def _id_of(text: bytes) -> envelope.Id:
     try:
         return msgspec.json.decode(text, type=IdAlone).id
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 
-def _refusal(id_: protocol.Id, error: BaseException) -> bytes:
-    return _encode(ErrorResponse(id=id_, error=protocol.failure_of(error)))
+def _refusal(id_: envelope.Id, error: BaseException) -> bytes:
+    return _encode(ErrorResponse(id=id_, error=envelope.failure_of(error)))
 
 
 def _parse_error() -> RequestError:
-    return RequestError(protocol.PARSE_ERROR, "this is not JSON", "parse-error")
+    return RequestError(envelope.PARSE_ERROR, "this is not JSON", "parse-error")
 
 
 def _batch_too_long() -> RequestError:
     message = f"a batch may have at most {BATCH_CALLS} calls"
-    return RequestError(protocol.INVALID_REQUEST, message, "invalid-request")
+    return RequestError(envelope.INVALID_REQUEST, message, "invalid-request")
 
 
 def _invalid_request(reason: str) -> RequestError:
-    return RequestError(protocol.INVALID_REQUEST, f"not a request: {reason}", "invalid-request")
+    return RequestError(envelope.INVALID_REQUEST, f"not a request: {reason}", "invalid-request")

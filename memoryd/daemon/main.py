@@ -46,6 +46,8 @@ from memoryd.llm.connect import model_server
 from memoryd.llm.spending_table import SpendingTable
 from memoryd.memories.changes import event_of
 from memoryd.memories.inbox_table import InboxTable
+from memoryd.memories.instruction_files import InstructionDisk
+from memoryd.memories.instruction_reader import Approvals, InstructionReader
 from memoryd.memories.records import DirectoryFound, MemoryChanged
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.services import Services
@@ -176,6 +178,7 @@ def open_services(environment: Environment, stack: ExitStack) -> Services:
         scopes=Scopes(places, environment.env, database, notices),
         store=Store(versions, now=time.time, skip_index=settings.index.skip, notices=notices),
         inbox=InboxTable(database),
+        instructions=InstructionReader(places, Approvals(database), InstructionDisk()),
         notices=notices,
         background=Background(),
     )

@@ -5,6 +5,7 @@ import msgspec
 from memoryd.extraction.attribution import Attribution
 from memoryd.extraction.backfill import Backfill
 from memoryd.extraction.embedded import EmbeddedExtractor
+from memoryd.extraction.exclusions import Exclusions
 from memoryd.extraction.inbox import Inbox
 from memoryd.extraction.model import ModelExtractor
 from memoryd.extraction.pastes import PasteHistory
@@ -21,6 +22,7 @@ class ExtractionParts(msgspec.Struct, frozen=True):
     worker: ExtractionWorker
     backfill: Backfill
     inbox: Inbox
+    exclusions: Exclusions
 
 
 def build(
@@ -33,12 +35,13 @@ def build(
         reviewer=services.settings.inbox.reviewer,
         now=services.now,
     )
+    exclusions = Exclusions(services.scopes, services.instructions)
     wanted, model = services.settings.extraction, services.settings.model.extraction
     worker = ExtractionWorker(
         transcripts.turns,
         services.scopes,
         Attribution(services.store, services.versions),
-        _extractor(services, inbox, models),
+        _extractor(services, inbox, exclusions, models),
         Limits(wanted.every_turns, wanted.parallel),
         mode_of=services.settings.extraction_mode_of,
         pastes=PasteHistory(services.places.claude_dir),
@@ -58,10 +61,12 @@ def build(
         notices=services.notices,
         now=services.now,
     )
-    return ExtractionParts(worker, backfill, inbox)
+    return ExtractionParts(worker, backfill, inbox, exclusions)
 
 
-def _extractor(services: Services, inbox: Inbox, models: ModelServer | None) -> Extractor:
+def _extractor(
+    services: Services, inbox: Inbox, exclusions: Exclusions, models: ModelServer | None
+) -> Extractor:
     places, settings = services.places, services.settings
     if models is None:
         return EmbeddedExtractor(
@@ -69,6 +74,7 @@ def _extractor(services: Services, inbox: Inbox, models: ModelServer | None) -> 
             inbox,
             settings.mode_of,
             extraction_mode_of=settings.extraction_mode_of,
+            written_down=exclusions.written_down,
         )
     return ModelExtractor(
         models.patient,
@@ -78,4 +84,5 @@ def _extractor(services: Services, inbox: Inbox, models: ModelServer | None) -> 
         state_folder=places.state_dir,
         closed=(places.claude_dir, places.state_dir),
         mode_of=settings.mode_of,
+        written_texts=exclusions.written_texts,
     )

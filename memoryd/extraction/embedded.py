@@ -7,6 +7,7 @@ Rules
 - Each statement is saved once, in place of what it corrects (`saver`). What only takes something
   back retires the memory that is meant. Where that is not clear, nothing is retired: a person is
   asked in the inbox, and sees both texts.
+- What the code shows or an instruction file says is neither saved nor offered (`exclusions`).
 - What only may be worth keeping waits in the inbox, until it is said again in another session or
   somebody takes it. In review mode everything waits.
 - In log mode all sure statements of a task go into today's log, and no memory is touched.
@@ -26,6 +27,7 @@ from memoryd.extraction.attribution import memory_folders
 from memoryd.extraction.inbox import Inbox
 from memoryd.extraction.log_mode import add_to_log, without_logged_turns
 from memoryd.extraction.rules.agent_writes import is_saved, saved_by_agent
+from memoryd.extraction.rules.written_down import WrittenDown
 from memoryd.extraction.saver import (
     Contradicted,
     KnownMemory,
@@ -37,6 +39,7 @@ from memoryd.extraction.task import ExtractionOutcome, ExtractionTask
 from memoryd.memories.inbox_table import Candidate, WaitReason
 from memoryd.memories.records import Stored
 from memoryd.memories.rules.daily_log import LogEntry
+from memoryd.memories.scopes import Project
 from memoryd.memories.store import Store
 from memoryd.text.masking.mask import presentable
 from memoryd.text.shorten import cut_middle
@@ -79,10 +82,12 @@ class EmbeddedExtractor:
         mode_of: Callable[[str], ProjectMode] = lambda _: "topics",
         *,
         extraction_mode_of: Callable[[str], ExtractionMode] = lambda _: "auto",
+        written_down: Callable[[Project], WrittenDown] = lambda _: WrittenDown(),
         now: Callable[[], float] = time.time,
     ) -> None:
         self._store = store
         self._inbox = inbox
+        self._written_down = written_down
         self._mode_of = mode_of
         self._extraction_mode_of = extraction_mode_of
         self._now = now
@@ -95,16 +100,30 @@ class EmbeddedExtractor:
         return ExtractionOutcome("done", "done", files=files)
 
     def _extract(self, task: ExtractionTask) -> tuple[str, ...]:
-        found = self._unsaved(task)
+        found = self._worth_keeping(task)
         if not found:
             return ()
+        saver = StatementSaver(self._store, task.project.memory, again=task.is_repeated)
         if self._extraction_mode_of(task.project.root) == "review":
             for one in found:
-                self._offer(task, one, "review" if one.is_sure else _why_it_waits(one))
+                self._offer_for_review(task, saver, one)
             return ()
-        saver = StatementSaver(self._store, task.project.memory, again=task.is_repeated)
         saved = [stored for one in found if (stored := self._save_or_offer(task, saver, one))]
         return tuple(dict.fromkeys(stored.file for stored in saved))
+
+    def _worth_keeping(self, task: ExtractionTask) -> list[SourcedStatement]:
+        """What was stated, without what no door would save."""
+        found = self._unsaved(task)
+        if not found:
+            return []
+        from memoryd.extraction.rules.exclusions import exclusion_of  # noqa: PLC0415 - as its statements
+
+        known = self._written_down(task.project)
+        return [
+            one
+            for one in found
+            if one.statement.only_forgets or exclusion_of(one.statement.body, known) is None
+        ]
 
     def _unsaved(self, task: ExtractionTask) -> list[SourcedStatement]:
         """What was stated, without what the agent saved itself in the same turn."""
@@ -192,12 +211,21 @@ class EmbeddedExtractor:
                 ),
             )
 
-    def _offer(self, task: ExtractionTask, one: SourcedStatement, reason: WaitReason) -> None:
-        self._inbox.offer(task.project, candidate_of(one, task.project.root, reason))
+    def _offer_for_review(
+        self, task: ExtractionTask, saver: StatementSaver, one: SourcedStatement
+    ) -> None:
+        contradicted = saver.contradicted(one)
+        meant = [*([contradicted.one] if contradicted.one else []), *contradicted.in_doubt]
+        if one.statement.only_forgets:
+            self._ask(task, one, meant, "")
+            return
+        reason: WaitReason = "review" if one.is_sure else _why_it_waits(one)
+        candidate = candidate_of(one, task.project.root, reason)
+        self._offer_maybe(task, saver, one, candidate, Contradicted(unsure=tuple(meant)))
 
     def _extract_to_log(self, task: ExtractionTask) -> tuple[str, ...]:
         task = without_logged_turns(task)
-        entries = [log_entry_of(one) for one in self._unsaved(task) if one.is_sure]
+        entries = [log_entry_of(one) for one in self._worth_keeping(task) if one.is_sure]
         return add_to_log(task, entries, self._now())
 
 

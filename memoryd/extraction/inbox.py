@@ -37,7 +37,7 @@ from memoryd.text.masking.mask import presentable
 from memoryd.text.shorten import cut_at_word, one_line
 
 HANDED_OUT = 5
-HANDED_CHARACTERS = 200
+HANDED_CHARACTERS = 160
 
 
 class OldMemory(msgspec.Struct, frozen=True):
@@ -104,6 +104,9 @@ class Inbox:
     def count(self, cwd: str | None) -> int:
         self._table.expire(now=self._now())
         return self._table.count(self._folders(cwd))
+
+    def get(self, number: int) -> WaitingCandidate:
+        return self._table.get(number)
 
     def accept(self, ids: Sequence[int], *, by: By = "user") -> list[Kept]:
         self._check(by)

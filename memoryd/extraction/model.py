@@ -32,6 +32,7 @@ from memoryd.extraction.provenance import Provenance, last_prompt_at, written_so
 from memoryd.extraction.rules.agent_writes import saved_by_agent
 from memoryd.extraction.rules.batching import Pause
 from memoryd.extraction.rules.messages import messages
+from memoryd.extraction.rules.written_down import excerpt
 from memoryd.extraction.task import ExtractionOutcome, ExtractionTask, ExtractionVerdict
 from memoryd.llm.anthropic_client import Provider
 from memoryd.llm.rules.messages import BudgetReached, ProviderPaused, ProviderRefused
@@ -41,6 +42,7 @@ from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.daily_log import LogEntry
 from memoryd.memories.rules.topics import MANIFEST_LIMIT
+from memoryd.memories.scopes import Project
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.folder import Folder
@@ -66,6 +68,7 @@ class ModelExtractor:
         state_folder: str,
         closed: tuple[str, ...] = (),
         mode_of: Callable[[str], ProjectMode] = lambda _: "topics",
+        written_texts: Callable[[Project], Sequence[str]] = lambda _: (),
         now: Callable[[], float] = time.time,
     ) -> None:
         self._provider = provider
@@ -75,6 +78,7 @@ class ModelExtractor:
         self._state_folder = state_folder
         self._closed = closed
         self._mode_of = mode_of
+        self._written_texts = written_texts
         self._now = now
 
     async def extract(self, task: ExtractionTask) -> ExtractionOutcome:
@@ -148,6 +152,7 @@ class ModelExtractor:
             [*self._preface(task), *(text for turn in task.turns for text in messages(turn))],
             datetime.fromtimestamp(self._now()).astimezone().date(),
             log_path=log_path,
+            written_down=excerpt(map(mask, self._written_texts(project))),
         )
         return AgentJob(JOB, project.root, self._model, system_blocks(), opening)
 

@@ -87,7 +87,14 @@ class Catalog:
         return WholeMemory(**header, content=presentable(stored.text), version=stored.number)
 
     def save(
-        self, cwd: str, topic: Topic, *, scope: Scope, supersedes: str | None, by: By = "user"
+        self,
+        cwd: str,
+        topic: Topic,
+        *,
+        scope: Scope,
+        supersedes: str | None,
+        by: By = "user",
+        session_id: str = "",
     ) -> Saved:
         """Saves a memory on request, possibly in place of an older one."""
         directory = self._scopes.project(cwd).directory(scope)
@@ -99,7 +106,7 @@ class Catalog:
                     hint=f"save the new one in the same scope: --scope {old.directory.scope}",
                 )
             topic = msgspec.structs.replace(topic, supersedes=(old.file,))
-        stored = self._store.save(directory, topic, cause=by)
+        stored = self._store.save(directory, topic, cause=by, session_id=session_id)
         return Saved(stored.path, stored.number)
 
     def forget(self, cwd: str, named: str, *, by: By = "user") -> Saved:

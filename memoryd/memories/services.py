@@ -8,6 +8,7 @@ import msgspec
 from memoryd.base.config import Settings
 from memoryd.base.paths import Places
 from memoryd.memories.inbox_table import InboxTable
+from memoryd.memories.instruction_reader import InstructionReader
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
@@ -25,6 +26,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     scopes: Scopes
     store: Store
     inbox: InboxTable
+    instructions: InstructionReader
     notices: Notices
     background: Background
     now: Callable[[], float] = time.time

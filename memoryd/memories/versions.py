@@ -4,11 +4,12 @@ from contextlib import suppress
 
 import msgspec
 
-from memoryd.base.errors import InvalidInput, NotFound
+from memoryd.base.errors import Conflict, InvalidInput, NotFound
 from memoryd.memories.catalog import Catalog, Saved
 from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import headers, topics
 from memoryd.memories.rules.retirement import is_in_retired, name_when_current, revived_text
+from memoryd.memories.rules.topics import Topic
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import Version, VersionTable
@@ -36,17 +37,43 @@ class Versions:
 
     def history(self, cwd: str, named: str) -> list[Version]:
         """Every version, newest first, including a current one that another program wrote."""
-        place = self._find(cwd, named)
+        place = self.find(cwd, named)
         with suppress(NotFound):  # forgotten: only its history is left
             self._store.recorded(place.directory, place.file)
         return self._versions.versions(place.directory.path, name_when_current(place.file))
 
     def text(self, cwd: str, named: str, version: int) -> str:
         """The text of a version, as it may be shown."""
-        place = self._find(cwd, named)
+        place = self.find(cwd, named)
         name = name_when_current(place.file)
         data = self._versions.content(place.directory.path, name, version)
         return presentable(decoded(data))
+
+    def edit(self, cwd: str, named: str, text: str, version: int) -> Saved:
+        """Writes what a person made of a version; Conflict if there is a newer one by now.
+
+        The header must stay one that we can read. The text is the person's word from here on.
+        """
+        one = self._catalog.find(cwd, named)
+        before = self._store.recorded(one.directory, one.file)
+        read = next(
+            (known for known in self.history(cwd, one.path) if known.version == version), None
+        )
+        if read is None:
+            raise NotFound(f"{one.file} has no version {version}", hint=f"memoryd show {one.file}")
+        _check_header(one.file, before.topic, topics.parse(text))
+        if before.topic.trust and before.topic.trust != "user-said":
+            text = headers.change(text, {"trust": "user-said"})
+        try:
+            stored = self._store.write(
+                one.directory, one.file, text, over=read.sha256, cause="user"
+            )
+        except Conflict as error:
+            raise Conflict(
+                f"{one.file} was changed meanwhile; it stays as it is",
+                hint=f"memoryd history {one.file} shows both texts",
+            ) from error
+        return Saved(stored.path, stored.number)
 
     def restore(self, cwd: str, named: str, version: int | None) -> Saved:
         """Makes an earlier version the current one.
@@ -54,7 +81,7 @@ class Versions:
         Without a version: a forgotten memory gets its last text back, a retired one becomes active
         again, under its old name if that is free, any other goes one step back.
         """
-        place = self._find(cwd, named)
+        place = self.find(cwd, named)
         if is_in_retired(place.file):
             place = self._bring_back(place)
             if version is None:
@@ -70,7 +97,7 @@ class Versions:
         stored = self._store.restore(place.directory, place.file, data, over=over)
         return Saved(stored.path, stored.number)
 
-    def _find(self, cwd: str, named: str) -> MemoryPlace:
+    def find(self, cwd: str, named: str) -> MemoryPlace:
         """Looks among the current memories, then among those that are gone."""
         try:
             one = self._catalog.find(cwd, named)
@@ -137,3 +164,20 @@ class Versions:
         old = self._store.read(directory, file)
         text = headers.change(old.text, fields)
         self._store.write(directory, file, text, over=old.version, cause="restore")
+
+
+def _check_header(file: str, before: Topic, after: Topic) -> None:
+    """What a memory had before, it must still have."""
+    if not after.body.strip():
+        raise InvalidInput(
+            "there is no text left below the header", hint=f"to remove it: memoryd forget {file}"
+        )
+    if before.has_header and not after.has_header:
+        raise InvalidInput(
+            "the header cannot be read", hint="it is the lines between --- and ---, key: value"
+        )
+    if before.name and not after.name:
+        raise InvalidInput("the header has no name", hint="add a line such as name: Use tabs")
+    if before.type and not after.type:
+        kinds = ", ".join(topics.TYPES)
+        raise InvalidInput("the header has no valid type", hint=f"the type is one of {kinds}")

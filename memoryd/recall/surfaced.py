@@ -12,6 +12,7 @@ import anyio.to_thread
 import structlog
 
 from memoryd.base.errors import StorageError
+from memoryd.recall.recall_table import COUNT_ONE
 from memoryd.system.database import Cell, Database
 
 MOST_SESSIONS: Final = 1000
@@ -44,8 +45,10 @@ class Surfaced:
     def add(self, session_id: str, sizes: Mapping[str, int]) -> None:
         if session_id and sizes:
             self._keep(session_id, {**self._sessions.get(session_id, {}), **sizes})
-            rows = [(session_id, path, size, self._now()) for path, size in sizes.items()]
+            now = self._now()
+            rows = [(session_id, path, size, now) for path, size in sizes.items()]
             self._save_soon("insert or replace into surfaced values (?, ?, ?, ?)", rows)
+            self._save_soon(COUNT_ONE, [(path, now, session_id) for path in sizes])
 
     def forget(self, session_id: str) -> None:
         """A compacted session has lost what it was given, so it may be given again."""

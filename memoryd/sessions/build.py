@@ -6,8 +6,7 @@ from memoryd.agent.toolbox import AgentTools
 from memoryd.llm.connect import ModelServer
 from memoryd.memories.services import Services
 from memoryd.sessions.checkpoints import Checkpoints
-from memoryd.sessions.context import Approvals, Context
-from memoryd.sessions.instruction_files import InstructionDisk
+from memoryd.sessions.context import Context
 from memoryd.sessions.notes import NotesWriter, SessionNotes
 
 
@@ -23,8 +22,7 @@ def build(services: Services, models: ModelServer | None) -> SessionParts:
         scopes=services.scopes,
         store=services.store,
         settings=services.settings,
-        approvals=Approvals(services.database),
-        files=InstructionDisk(),
+        instructions=services.instructions,
     )
     model = services.settings.model.notes
     writer = NotesWriter(models.patient, model, AgentTools.definitions) if models else None

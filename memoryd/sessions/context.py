@@ -24,17 +24,15 @@ from memoryd.base import paths
 from memoryd.base.config import Settings
 from memoryd.base.errors import InvalidInput, MemorydError, NotFound, Refused
 from memoryd.base.paths import AgentScope, Places
+from memoryd.memories.instruction_reader import InstructionReader
 from memoryd.memories.records import MemoryDirectory
-from memoryd.memories.rules import index
+from memoryd.memories.rules import index, instructions
+from memoryd.memories.rules.instruction_text import without_comments
+from memoryd.memories.rules.instructions import Instruction
 from memoryd.memories.rules.topics import INDEX_FILE, Scope
 from memoryd.memories.scopes import Project, Scopes
 from memoryd.memories.store import Store
-from memoryd.sessions.instruction_files import InstructionDisk
-from memoryd.sessions.rules import instructions
 from memoryd.sessions.rules.guidance import Folders, guidance
-from memoryd.sessions.rules.instruction_text import without_comments
-from memoryd.sessions.rules.instructions import Instruction
-from memoryd.system.database import Database
 from memoryd.system.folder import Folder
 from memoryd.text.invisible import strip_invisible
 from memoryd.text.masking.mask import presentable
@@ -84,26 +82,6 @@ class ContextAnswer(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
-class Approvals:
-    """The files and whole folders outside a project that it may import from, in state.db."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def approved(self, project_root: str) -> frozenset[str]:
-        rows = self._database.run(
-            "select path from approved_imports where project = ?", project_root
-        )
-        return frozenset(str(path) for (path,) in rows)
-
-    def approve(self, real_path: str, project_root: str) -> None:
-        self._database.run(
-            "insert or ignore into approved_imports (project, path) values (?, ?)",
-            project_root,
-            real_path,
-        )
-
-
 class _Block(msgspec.Struct, frozen=True):
     part: ContextPart
     text: str
@@ -117,15 +95,14 @@ class Context:
         scopes: Scopes,
         store: Store,
         settings: Settings,
-        approvals: Approvals,
-        files: InstructionDisk,
+        instructions: InstructionReader,
     ) -> None:
         self._places = places
         self._scopes = scopes
         self._store = store
         self._settings = settings
-        self._approvals = approvals
-        self._files = files
+        self._instructions = instructions
+        self._files = instructions.files
 
     def forget(self) -> None:
         """Drops the cache of instruction files."""
@@ -172,7 +149,7 @@ class Context:
             raise Refused(
                 f"{real} contains your whole home directory", hint="approve a file or folder in it"
             )
-        self._approvals.approve(real, project.root)
+        self._instructions.approvals.approve(real, project.root)
         return real
 
     def _answer(
@@ -181,7 +158,7 @@ class Context:
         project = self._scopes.project(cwd)
         loaded = instructions.Loaded()
         if INSTRUCTIONS - without:
-            loaded = self._load(cwd, project, path)
+            loaded = self._instructions.load(cwd, project, path)
         warnings = list(loaded.warnings)
         blocks = [_instruction_block(one) for one in loaded.instructions if one.kind not in without]
         blocks += self._memory_blocks(project, agent, without, warnings)
@@ -190,16 +167,6 @@ class Context:
             parts=tuple(block.part for block in blocks),
             needs_approval=tuple(strip_invisible(one) for one in loaded.needs_approval),
             warnings=tuple(strip_invisible(one) for one in warnings),
-        )
-
-    def _load(self, cwd: str, project: Project, path: str | None) -> instructions.Loaded:
-        return instructions.load(
-            cwd,
-            self._files,
-            self._places,
-            path=path,
-            excludes=project.settings.claude_md_excludes,
-            approved=self._approvals.approved(project.root),
         )
 
     def _memory_blocks(

@@ -161,7 +161,7 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         unique (folder, key)
     );
     """,
-    # rules given at a tool call, and what became of injected memories
+    # 13: rules given at a tool call, and what became of injected memories
     """
     create table outcomes (
         path text primary key,
@@ -177,6 +177,16 @@ MIGRATIONS: Final[tuple[str, ...]] = (
     # open turns of files at rest. The default makes every file be looked at once.
     """
     alter table transcripts add column rest_seconds real not null default 1;
+    """,
+    # how often a memory was recalled.
+    """
+    create table recalls (
+        path text primary key,
+        times integer not null, last_at real not null,
+        session_id text not null                -- the one that was given it last
+    ) without rowid;
+    insert into recalls (path, times, last_at, session_id)
+        select path, count(*), max(at), session_id from surfaced group by path;
     """,
 )
 LATEST_VERSION: Final = BASE_VERSION + len(MIGRATIONS)

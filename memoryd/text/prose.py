@@ -204,7 +204,7 @@ class Sentence(msgspec.Struct, frozen=True):
 
 def plain(text: str) -> str:
     """The text in lower case with Latin accents folded; every character keeps its position."""
-    return "".join(map(_plain_character, text))
+    return text.lower() if text.isascii() else "".join(map(_plain_character, text))
 
 
 def own_words(message: str) -> str:

@@ -59,6 +59,13 @@ class WholeSession(Session, frozen=True, kw_only=True):
     parts_left_out: int = 0
 
 
+class SessionPrompts(msgspec.Struct, frozen=True):
+    """What a person said in a session, oldest first, not masked; `path` is its transcript."""
+
+    path: str
+    said: list[Said]
+
+
 class _Known(msgspec.Struct, frozen=True):
     """What was found in a file while it had this stamp."""
 
@@ -112,6 +119,19 @@ class Sessions:
             parts=said,
             parts_left_out=len(conversation(history)) - len(said),
         )
+
+    def prompts(self, session_id: str) -> SessionPrompts:
+        """By its whole id: NotFound if the transcript is gone; StorageError if unreadable."""
+        path = self._find(session_id)
+        if _id_of(path) != session_id:
+            raise NotFound(f"the transcript of session {session_id} is gone")
+        try:
+            history = self._history(path)
+        except OSError as error:
+            raise StorageError(f"{self._root}/{path}", "read", error) from error
+        turns = (event for event in history if isinstance(event, Turn))
+        said = [Said(part.kind, part.text, part.at) for turn in turns for part in turn.prompts]
+        return SessionPrompts(f"{self._root}/{path}", said)
 
     def _find(self, session_id: str) -> str:
         files = scan(self._root).files

@@ -129,7 +129,7 @@ def test_remember_saves_the_text_word_for_word(
     assert daemon.asked("memory/save") == [
         {
             "cwd": str(project),
-            "name": "Use tabs in Makefiles, always and…",
+            "name": "Use tabs in Makefiles, always and everywhere",
             "description": text,
             "type": "feedback",
             "body": text,
@@ -186,10 +186,10 @@ def test_a_long_line_is_described_by_its_whole_words() -> None:
         ("Version 1.2 is out, at last", "Version 1.2 is out, at last"),
         (
             "The staging shop is reset every night at 2.",
-            "The staging shop is reset every…",
+            "The staging shop is reset every night at 2",
         ),
-        ("word, " * 100, "word, word, word, word, word, word…"),
-        ("x" * 100, "x" * 60 + "…"),
+        ("word, " * 100, "word, word, word, word, word, word, word, word, word…"),
+        ("x" * 100, "x" * 59 + "…"),
         ("e.g. this is odd", "e.g. this is odd"),
         ("-- ...", "note"),
         ("", "note"),

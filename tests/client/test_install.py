@@ -167,6 +167,38 @@ def test_an_input_that_ends_is_a_no(
     assert not (home / ".claude/settings.json").exists()
 
 
+REVIEWER = "May the agent sort them?"
+
+
+def test_who_sorts_the_inbox_is_asked_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    config = home / ".config/memoryd/config.toml"
+    monkeypatch.setattr("sys.stdin", Terminal("n\n\n\n\n"))
+    assert main(["install"]) == 0
+    assert "They wait for you: memoryd inbox" in capsys.readouterr().out
+    assert not config.exists()
+    monkeypatch.setattr("sys.stdin", Terminal("n\n\n\ny\n"))
+    assert main(["install"]) == 0
+    assert config.read_text() == '[inbox]\nreviewer = "agent"\n'
+    assert "restart" in capsys.readouterr().out
+    monkeypatch.setattr("sys.stdin", Terminal("n\n\n\n"))
+    assert main(["install"]) == 0
+    assert REVIEWER not in capsys.readouterr().out
+
+
+def test_who_sorts_the_inbox_is_not_asked_where_no_agent_could(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal("n\ny\nn\ny\n"))
+    assert main(["install"]) == 0
+    assert REVIEWER not in capsys.readouterr().out
+    monkeypatch.setenv("PATH", str(home / "no-programs"))  # nothing that keeps services
+    main(["install", "--yes"])
+    assert REVIEWER not in capsys.readouterr().out
+    assert not (home / ".config/memoryd/config.toml").exists()
+
+
 def test_removal_asks_only_about_what_is_there(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], settings: Path
 ) -> None:

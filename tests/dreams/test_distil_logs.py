@@ -184,7 +184,7 @@ async def test_a_model_finds_the_entries_among_the_memories(home: Path) -> None:
             dream = await project.dream()
         assert (dream.state, dream.summary.how) == ("done", "model")
         opening = model.requests[0].body["messages"][0]["content"][0]["text"]
-        assert "[feedback] feedback_always_use_tabs_in_makefiles.md" in opening
+        assert "[feedback] feedback_always_use_tabs_makefiles.md" in opening
         assert len(topics_of(project)) == 1
 
 

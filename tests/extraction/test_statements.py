@@ -26,6 +26,7 @@ def found(message: str) -> list[Statement]:
 
 EXPLICIT = [
     ("feedback", "Please remember to run the linter before every commit."),
+    ("feedback", "Remember: never edit gen/api.ts by hand."),
     ("feedback", "From now on, write commit messages in the imperative."),
     ("feedback", "ok, going forward please use pnpm for everything."),
     ("feedback", "Next time you change the schema, ask me first."),

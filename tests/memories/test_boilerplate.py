@@ -9,3 +9,11 @@ def test_added_lines_are_dropped_and_everything_else_stays() -> None:
     assert without_boilerplate(f"Use tabs.\n\n{added}\n") == "Use tabs.\n\n"
     assert without_boilerplate(f"Use tabs.\n\n{own}\n") == f"Use tabs.\n\n{own}\n"
     assert without_boilerplate("Use tabs.") == "Use tabs."
+
+
+def test_the_time_of_a_later_addition_is_dropped() -> None:
+    added = "Said on 2026-11-16 at 10:00:00: Use them in recipes too."
+    assert without_boilerplate(f"Use tabs.\n\n{added}\n") == (
+        "Use tabs.\n\nUse them in recipes too.\n"
+    )
+    assert without_boilerplate("He said on 2026-11-16: no.") == "He said on 2026-11-16: no."

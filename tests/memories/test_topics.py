@@ -77,13 +77,34 @@ def test_a_manifest_line_names_type_file_time_and_hook() -> None:
     )
 
 
-def test_files_are_named_by_type_and_words_and_numbered_when_taken() -> None:
-    none: frozenset[str] = frozenset()
-    assert topics.file_name_for("user", "Rôle & Goals!", none) == "user_r_le_goals.md"
-    assert topics.file_name_for("feedback", "Feedback on tests", none) == "feedback_on_tests.md"
+@pytest.mark.parametrize(
+    ("type_", "name", "file"),
+    [
+        ("user", "Rôle & Goals!", "user_role_goals.md"),
+        ("feedback", "Feedback on tests", "feedback_tests.md"),
+        ("feedback", "Don't use any in TypeScript", "feedback_dont_use_any_typescript.md"),
+        ("feedback", "From now on run make verify first", "feedback_run_make_verify_first.md"),
+        ("feedback", "No tabs, please", "feedback_no_tabs.md"),
+        (
+            "project",
+            "The staging shop is reset every night at two",
+            "project_staging_shop_reset_every_night.md",
+        ),
+        ("project", "It is what it is", "project_what.md"),
+        ("project", "That is it", "project_that_is_it.md"),
+        ("project", "日本語", "project.md"),
+        ("project", "", "project.md"),
+    ],
+)
+def test_a_file_is_named_by_its_type_and_five_telling_words(
+    type_: topics.TopicType, name: str, file: str
+) -> None:
+    assert topics.file_name_for(type_, name, frozenset()) == file
+
+
+def test_a_taken_name_gets_a_number() -> None:
     taken = frozenset({"user_x.md", "user_x_2.md"})
     assert topics.file_name_for("user", "x", taken) == "user_x_3.md"
-    assert topics.file_name_for("project", "日本語", none) == "project.md"
 
 
 @given(st.text(max_size=200), st.sampled_from(topics.TYPES))

@@ -121,7 +121,7 @@ def test_a_prompt_that_a_machine_wrote_recalls_nothing(
 
 
 def test_a_prompt_without_content_asks_neither_ranking_nor_model(home: Path, cwd: str) -> None:
-    chosen = says('{"selected_memories": ["user_yes_and_go_on.md"]}')
+    chosen = says('{"selected_memories": ["user_yes_go.md"]}')
     with ScriptedModel(lambda _: chosen) as model:
         daemon = Daemon(home, ANTHROPIC_API_KEY="made-up", ANTHROPIC_BASE_URL=model.base_url)
         daemon.start()

@@ -45,10 +45,10 @@ async def test_the_official_client_uses_every_tool(
             assert tools == {"recall", "remember", "forget", "list_memories", "history"}
             kept = {"text": "Deploys happen on Tuesdays only.", "type": "project"}
             saved = text_of(await client.call_tool("remember", kept))
-            assert "project_deploys_happen_on_tuesdays_only.md" in saved
+            assert "project_deploys_happen_tuesdays_only.md" in saved
             listed = text_of(await client.call_tool("list_memories", {}))
             assert "Deploys happen on Tuesdays only" in listed
-            named = {"memory": "project_deploys_happen_on_tuesdays_only.md"}
+            named = {"memory": "project_deploys_happen_tuesdays_only.md"}
             past = text_of(await client.call_tool("history", named))
             assert "by agent" in past
             assert f"at {time.strftime('%Y-')}" in past
@@ -57,7 +57,7 @@ async def test_the_official_client_uses_every_tool(
             assert "trust: agent-concluded" in header
             index = await client.read_resource("memory://index")
             assert "Tuesdays" in index.contents[0].text  # type: ignore[union-attr]
-            address = "memory://topic/project_deploys_happen_on_tuesdays_only.md"
+            address = "memory://topic/project_deploys_happen_tuesdays_only.md"
             assert address in {one.uri for one in (await client.list_resources()).resources}
             topic = await client.read_resource(address)
             assert "Deploys happen" in topic.contents[0].text  # type: ignore[union-attr]

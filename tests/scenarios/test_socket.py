@@ -15,8 +15,9 @@ from typing import Any, Literal
 import anyio
 import pytest
 
+from memoryd.api.rules.envelope import RequestError
 from memoryd.api.rules.framing import MESSAGE_LIMIT_BYTES
-from memoryd.api.rules.protocol import Params, RequestError
+from memoryd.api.rules.protocol import Params
 from memoryd.api.server import Server, calls_in, decoded
 from memoryd.api.subscriptions import Subscriptions
 from memoryd.daemon.listener import DaemonListener

@@ -13,6 +13,8 @@ from memoryd.base import paths
 from memoryd.base.config import IndexSettings, ProjectSettings, Settings
 from memoryd.base.errors import InvalidInput, NotFound, Refused
 from memoryd.base.paths import Places
+from memoryd.memories.instruction_files import InstructionDisk
+from memoryd.memories.instruction_reader import Approvals, InstructionReader
 from memoryd.memories.rules.topics import Topic
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
@@ -20,11 +22,9 @@ from memoryd.memories.version_table import VersionTable
 from memoryd.sessions.context import (
     INSTRUCTIONS,
     LOADED_BY_THE_CLIENT,
-    Approvals,
     Context,
     ContextAnswer,
 )
-from memoryd.sessions.instruction_files import InstructionDisk
 from memoryd.system.database import Database
 
 NOW = 1_770_000_000.0
@@ -60,8 +60,7 @@ class World:
             scopes=self.scopes,
             store=self.store,
             settings=settings or Settings(),
-            approvals=Approvals(self.database),
-            files=self.files,
+            instructions=InstructionReader(self.places, Approvals(self.database), self.files),
         )
 
     @property

@@ -23,6 +23,8 @@ from memoryd.dreams.schedule import RealTime
 from memoryd.dreams.steps import DreamModel
 from memoryd.dreams.target import DreamScope
 from memoryd.memories.inbox_table import InboxTable
+from memoryd.memories.instruction_files import InstructionDisk
+from memoryd.memories.instruction_reader import Approvals, InstructionReader
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.services import Services
 from memoryd.memories.store import Store
@@ -91,6 +93,9 @@ class DreamProject:
             scopes=self.scopes,
             store=self.store,
             inbox=InboxTable(self.database),
+            instructions=InstructionReader(
+                self.places, Approvals(self.database), InstructionDisk()
+            ),
             notices=self.notices,
             background=background,
             now=lambda: self.now,

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from memoryd.extraction.embedded import statements_from
 from memoryd.extraction.rules.whose_words import as_said
+from memoryd.extraction.saver import statements_from
 from memoryd.transcripts.rules.assembler import REST_SECONDS, Follower
 from memoryd.transcripts.rules.turns import Turn, TurnEvent
 

@@ -88,6 +88,14 @@ def add_memory(command: Parser) -> None:
     )
 
 
+def add_anyway(command: Parser) -> None:
+    command.add_argument(
+        "--anyway",
+        action="store_true",
+        help="even if the code or an instruction file already says it; secrets stay masked",
+    )
+
+
 def add_as_of(command: Parser) -> None:
     command.add_argument(
         "--as-of", metavar="DATE", help="memories as they were on a date (2026-03-30)"

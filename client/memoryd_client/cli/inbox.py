@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from memoryd_client.cli.commands import (
     Arguments,
     Commands,
+    add_anyway,
     add_json,
     add_project,
     answer_to,
@@ -18,7 +19,7 @@ from memoryd_client.cli.times import parsed_time, short_time
 from memoryd_client.cli.wording import counted, tilde
 from memoryd_client.connection.answers import Json, is_true_at, number_at, objects_at, text_at
 from memoryd_client.connection.call import call
-from memoryd_client.connection.failures import LocalFailure, UsageError
+from memoryd_client.connection.failures import Failure, LocalFailure, UsageError
 
 ACTIONS = ("list", "show", "accept", "edit", "reject")
 HEADING = ("ID", "TYPE", "SAID", "STATEMENT")
@@ -138,22 +139,27 @@ def print_item(one: Json) -> None:
 
 def edit(arguments: Arguments, one: Json) -> int:
     before = text_at(one, "text") + "\n"
-    after = edited(before)
     number = int(number_at(one, "id"))
-    if not after.strip():
-        raise LocalFailure("the text is empty; nothing was saved", f"memoryd inbox reject {number}")
-    method = "inbox/accept" if after.strip() == before.strip() else "inbox/edit"
-    params = {"ids": [number]} if method == "inbox/accept" else {"ids": [number], "text": after}
-    return report_kept(arguments, call(method, params))
+    with edited(before) as after:
+        if not after.strip():
+            hint = f"to drop it: memoryd inbox reject {number}"
+            raise LocalFailure("the text is empty; nothing was saved", hint)
+        if after.strip() == before.strip():
+            answer = call("inbox/accept", {"ids": [number], "anyway": arguments.anyway})
+        else:
+            changed = {"ids": [number], "text": after, "anyway": arguments.anyway}
+            answer = call("inbox/edit", changed)
+    return report_kept(arguments, answer)
 
 
 def decide(arguments: Arguments, action: str, ids: Sequence[int]) -> int:
     if not ids:
         print_json({"kept": []}) if arguments.json else print("The inbox is empty.")
         return 0
-    answer = call(f"inbox/{action}", {"ids": list(ids)})
     if action == "accept":
-        return report_kept(arguments, answer)
+        params = {"ids": list(ids), "anyway": arguments.anyway}
+        return report_kept(arguments, call("inbox/accept", params))
+    answer = call("inbox/reject", {"ids": list(ids)})
     if arguments.json:
         print_json(answer)
     else:
@@ -162,16 +168,22 @@ def decide(arguments: Arguments, action: str, ids: Sequence[int]) -> int:
 
 
 def report_kept(arguments: Arguments, answer: Json) -> int:
+    """Says what was saved, and why each of the others was not; these wait on."""
+    refused = list(objects_at(answer, "refused"))
     if arguments.json:
         print_json(answer)
-        return 0
+        return int(bool(refused))
     for one in objects_at(answer, "kept"):
         path, is_new = one_line(text_at(one, "path")), is_true_at(one, "is_new")
         if is_true_at(one, "is_retired"):
             print(f"retired to {path}" if is_new else f"already gone: {path}")
         else:
             print(f"{'remembered in' if is_new else 'already remembered in'} {path}")
-    return 0
+    for one in refused:
+        number, reason = int(number_at(one, "id")), one_line(text_at(one, "reason"))
+        print(f"{number}: {reason}", file=sys.stderr)
+        print(f"  {one_line(text_at(one, 'hint'))}", file=sys.stderr)
+    return int(bool(refused))
 
 
 def walk(items: Sequence[Json]) -> int:
@@ -190,25 +202,34 @@ def walk(items: Sequence[Json]) -> int:
 
 
 def ask_about(one: Json) -> bool:
-    """Carries out what the person types; false to stop."""
-    ids = [int(number_at(one, "id"))]
-    quiet = Arguments(json=False, action="")
+    """Carries out what the person types, and asks again if that fails; false to stop."""
     while True:
-        match answer_to(KEYS, "s")[:1]:
-            case "a":
-                report_kept(quiet, call("inbox/accept", {"ids": ids}))
-            case "e":
-                edit(quiet, one)
-            case "r":
-                call("inbox/reject", {"ids": ids})
-                print("rejected")
-            case "s":
-                pass
-            case "q" | "n":
-                return False
-            case _:
-                continue
-        return True
+        key = answer_to(KEYS, "s")[:1]
+        if key in {"q", "n"}:
+            return False
+        try:
+            if key == "s" or carried_out(key, one):
+                return True
+        except Failure as failure:
+            print(one_line(failure.message))
+            print(f"  {one_line(failure.hint)}")
+
+
+def carried_out(key: str, one: Json) -> bool:
+    """Does what a key stands for; false if it stands for nothing."""
+    ids = [int(number_at(one, "id"))]
+    quiet = Arguments(json=False, action="", anyway=False)
+    match key:
+        case "a":
+            report_kept(quiet, call("inbox/accept", {"ids": ids}))
+        case "e":
+            edit(quiet, one)
+        case "r":
+            call("inbox/reject", {"ids": ids})
+            print("rejected")
+        case _:
+            return False
+    return True
 
 
 def add_commands(commands: Commands) -> None:
@@ -234,5 +255,6 @@ def add_commands(commands: Commands) -> None:
     command.add_argument(
         "--everywhere", action="store_true", help="the inbox of every project, not only this one"
     )
+    add_anyway(command)
     add_project(command)
     add_json(command)

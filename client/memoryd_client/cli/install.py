@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from memoryd_client.install.service import Report
 
 YES_WORDS = {"y", "yes"}
+REVIEWER_QUESTION = (
+    "sentences that may be worth remembering wait until somebody decides. That can be you, with"
+    " memoryd inbox, or the agent: at the start of a session it is then shown up to five of them"
+    " (about 300 tokens) and keeps or drops each."
+)
 
 
 class ServiceSystem(Protocol):
@@ -52,9 +57,29 @@ def install(arguments: Arguments) -> int:
         code = run_parts(arguments, parts_to_install(places, arguments))
     finally:
         footprint.record(places, missing)
+    if not (arguments.json or arguments.yes or named_parts(arguments)):
+        ask_who_reviews(places)
     if not arguments.json and not named_parts(arguments):
         print("Next: memoryd shows the status, memoryd doctor checks for problems")
     return code
+
+
+def ask_who_reviews(places: Locations) -> None:
+    """Asks once whether the agent may sort the inbox; only where it could."""
+    from memoryd_client.doctor.fixes import restart  # noqa: PLC0415 - only a yes needs it
+    from memoryd_client.install import claude_code, config_toml  # noqa: PLC0415 - likewise
+
+    if not (claude_code.has_hooks(places) and claude_code.has_server(places)):
+        return
+    if config_toml.value_in(places.config, "inbox", "reviewer") is not None:
+        return
+    print(f"{paint('inbox', 'bold')}: {wrapped(REVIEWER_QUESTION, 2)}")
+    if answer_to("  May the agent sort them? [y/N] ", "n") not in YES_WORDS:
+        print("  They wait for you: memoryd inbox")
+        return
+    config_toml.set_value(places.config, "inbox", "reviewer", "agent")
+    print(f"inbox: wrote {one_line(str(places.config))}")
+    print(wrapped(f"A daemon that runs already learns of it by a restart: {restart(places)}"))
 
 
 def uninstall(arguments: Arguments) -> int:

@@ -23,6 +23,7 @@ from memoryd_client.cli import (
     recall,
     sessions,
     status,
+    why,
 )
 from memoryd_client.cli.commands import INTERRUPTED, Arguments, Commands
 from memoryd_client.cli.render import one_line, paint, print_json
@@ -46,6 +47,7 @@ def command_line() -> Commands:
         memories,
         inbox,
         history,
+        why,
         dream,
         recall,
         notes,

@@ -1,4 +1,4 @@
-"""The commands about memories: list, show, remember, forget."""
+"""The commands about memories: list, show, remember, edit, forget."""
 
 import sys
 
@@ -6,15 +6,17 @@ from memoryd_client.cli.commands import (
     Arguments,
     Commands,
     Parser,
+    add_anyway,
     add_as_of,
     add_json,
     add_memory,
     add_project,
     project_of,
 )
+from memoryd_client.cli.editor import edited
 from memoryd_client.cli.naming import SCOPES, TYPES, description_for, name_for
 from memoryd_client.cli.render import one_line, paint, print_json, printable, table, wrapped
-from memoryd_client.connection.answers import Json, Memory, objects_at, text_at
+from memoryd_client.connection.answers import Json, Memory, number_at, objects_at, text_at
 from memoryd_client.connection.call import call
 from memoryd_client.connection.failures import LocalFailure
 
@@ -92,6 +94,7 @@ def remember(arguments: Arguments) -> int:
         body=text,
         scope=arguments.scope,
         supersedes=arguments.supersedes,
+        anyway=arguments.anyway,
     )
     answer = call("memory/save", params)
     if arguments.json:
@@ -108,6 +111,30 @@ def text_to_remember(words: list[str]) -> str:
     if not text.strip():
         raise LocalFailure("there is nothing to remember", 'type: memoryd remember "..."')
     return text.strip()
+
+
+def edit(arguments: Arguments) -> int:
+    """Opens a memory in the person's editor and saves what they made of it."""
+    wanted = {"cwd": project_of(arguments), "path": arguments.memory}
+    memory = call("memory/get", wanted)
+    before, name = text_at(memory, "content"), one_line(text_at(memory, "file"))
+    with edited(before) as after:
+        if after == before:
+            print_json({"changed": False}) if arguments.json else print(f"{name} is unchanged")
+            return 0
+        params = given(
+            cwd=wanted["cwd"],
+            path=text_at(memory, "path"),
+            content=after,
+            version=int(number_at(memory, "version")),
+            anyway=arguments.anyway,
+        )
+        answer = call("memory/edit", params)
+    if arguments.json:
+        print_json({"changed": True, **answer})
+    else:
+        print(f"changed {one_line(text_at(answer, 'path'))}. Undo: memoryd restore {name}")
+    return 0
 
 
 def forget(arguments: Arguments) -> int:
@@ -147,7 +174,7 @@ def add_commands(commands: Commands) -> None:
         "show",
         show,
         "print one memory",
-        example="memoryd show feedback_use_tabs_in_makefiles.md",
+        example="memoryd show feedback_use_tabs_makefiles.md",
     )
     add_memory(showing)
     add_project(showing)
@@ -174,13 +201,25 @@ def add_commands(commands: Commands) -> None:
     saving.add_argument("--description", metavar="TEXT", help="one line that says when it matters")
     add_scope(saving, "where it is kept (default: project)")
     saving.add_argument("--supersedes", metavar="MEMORY", help="the memory that this one replaces")
+    add_anyway(saving)
     add_json(saving)
+
+    editing = commands.add(
+        "edit",
+        edit,
+        "change a memory in your editor ($VISUAL or $EDITOR)",
+        example="memoryd edit feedback_use_tabs_makefiles.md",
+    )
+    add_memory(editing)
+    add_anyway(editing)
+    add_project(editing)
+    add_json(editing)
 
     forgetting = commands.add(
         "forget",
         forget,
         "remove a memory; memoryd restore brings it back",
-        example="memoryd forget feedback_use_tabs_in_makefiles.md",
+        example="memoryd forget feedback_use_tabs_makefiles.md",
     )
     add_memory(forgetting)
     add_project(forgetting)

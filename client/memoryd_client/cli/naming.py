@@ -6,20 +6,20 @@ from textwrap import shorten
 TYPES = ("user", "feedback", "project", "reference")
 # Without `agent`: a sub-agent's memories are reached by its name, which no command takes.
 SCOPES = ("project", "user", "team")
-# A long name would leave no room for the description in the line of the index.
-NAME_WORDS = 6
+# A longer name would leave no room for the description in the line of the index.
 NAME_CHARACTERS = 60
 DESCRIPTION_CHARACTERS = 150
 CUT = "…"
 
 
 def name_for(text: str) -> str:
-    """The first sentence of a text, or its first words and an ellipsis."""
-    sentence = re.split(r"(?<=[.!?:;])\s", text.strip(), maxsplit=1)[0].split()
-    words = sentence if len(sentence) > 1 else text.split()
-    name = " ".join(words[:NAME_WORDS])[:NAME_CHARACTERS].strip(" .,:;-")
-    is_cut = len(words) > NAME_WORDS or len(" ".join(words)) > NAME_CHARACTERS
-    return f"{name}{CUT * is_cut}" if name else "note"
+    """The first sentence of a text from its start, cut at a word with an ellipsis."""
+    sentence = re.split(r"(?<=[.!?:;])\s", text.strip(), maxsplit=1)[0]
+    words = (sentence if len(sentence.split()) > 1 else text).split()
+    name = " ".join(words).strip(" .,:;-")
+    if len(name) > NAME_CHARACTERS:
+        name = name[: NAME_CHARACTERS - 1].rsplit(" ", 1)[0].rstrip(" .,:;-") + CUT
+    return name or "note"
 
 
 def description_for(text: str) -> str:

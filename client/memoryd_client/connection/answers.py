@@ -41,6 +41,10 @@ def objects_at(answer: Json, key: str) -> Iterator[Json]:
     return (item for item in items_at(answer, key) if isinstance(item, dict))
 
 
+def texts_at(answer: Json, key: str) -> list[str]:
+    return [item for item in items_at(answer, key) if isinstance(item, str)]
+
+
 def sentence_of(value: object) -> str:
     """The text of an entry that is either a sentence or an object that holds one."""
     entry = as_object(value)

@@ -50,6 +50,11 @@ def cwd() -> str:
         raise LocalFailure("the project's folder is gone", "restart the agent") from error
 
 
+def session_id() -> str:
+    """The session that the client runs; empty if it does not say."""
+    return os.environ.get("CLAUDE_CODE_SESSION_ID", "")
+
+
 def call(method: str, params: Json, timeout_seconds: float = CALL_SECONDS) -> Json:
     """The daemon's answer; sockets are imported late, so that the agent's handshake is fast."""
     from memoryd_client.connection import call as connection  # noqa: PLC0415 - see above
@@ -65,7 +70,7 @@ def params(**values: object) -> dict[str, object]:
 def recall(arguments: Json) -> str:
     """Memories that this session does not have yet; if there are none, those that it has."""
     question = params(query=arguments.get("query"), limit=arguments.get("limit"))
-    session = os.environ.get("CLAUDE_CODE_SESSION_ID", "")
+    session = session_id()
     for_session = question | {"session_id": session} if session else question
     found = text_at(call("recall", for_session, RECALL_SECONDS), "text")
     if not found and session:
@@ -81,6 +86,7 @@ def remember(arguments: Json) -> str:
         body=arguments.get("text"),
         scope=arguments.get("scope"),
         supersedes=arguments.get("supersedes"),
+        session_id=session_id(),
         by="agent",
     ) | {"description": arguments.get("description") or description_for(text)}
     return f"Saved as {text_at(call('memory/save', memory), 'path')}."
@@ -127,7 +133,18 @@ def sort_inbox(arguments: Json) -> str:
     decisions = list(objects_at(arguments, "decisions"))
     if not decisions:
         raise LocalFailure("there is nothing to sort", "give decisions, one for each id")
-    return "\n".join(map(sorted_one, decisions))
+    lines: list[str] = []
+    failures: list[Failure] = []
+    for decision in decisions:
+        try:
+            lines.append(sorted_one(decision))
+        except Failure as failure:
+            failures.append(failure)
+            number = int(number_at(decision, "id"))
+            lines.append(f"{number}: {failure.message} ({failure.hint})")
+    if len(failures) == len(decisions):
+        raise failures[0]
+    return "\n".join(lines)
 
 
 def sorted_one(decision: Json) -> str:

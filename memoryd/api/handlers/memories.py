@@ -1,4 +1,4 @@
-"""Saves, forgets, restores and looks up memories over the socket.
+"""Saves, edits, forgets, restores and looks up memories over the socket.
 
 A failed change is logged here; a successful one is announced by the store.
 """
@@ -15,7 +15,9 @@ import structlog
 from memoryd.api.rules import protocol
 from memoryd.base.errors import MemorydError
 from memoryd.base.timestamps import iso_time
+from memoryd.extraction.exclusions import Exclusions, without_secrets
 from memoryd.memories.catalog import Catalog, Saved
+from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import Topic
 from memoryd.memories.versions import Versions
 
@@ -39,14 +41,18 @@ class HistoryAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class MemoryRequests:
-    def __init__(self, catalog: Catalog, versions: Versions) -> None:
+    def __init__(self, catalog: Catalog, versions: Versions, exclusions: Exclusions) -> None:
         self._catalog = catalog
         self._versions = versions
+        self._exclusions = exclusions
         # Writers wait for the disk and for each other; this leaves threads for readers.
         self._writers = anyio.CapacityLimiter(WRITERS)
 
     async def save(self, params: protocol.MemorySaveParams) -> Saved:
         return await self._write("save", params.by, lambda: self._save(params))
+
+    async def edit(self, params: protocol.MemoryEditParams) -> Saved:
+        return await self._write("edit", "user", lambda: self._edit(params))
 
     async def forget(self, params: protocol.MemoryForgetParams) -> Saved:
         return await self._write(
@@ -85,14 +91,33 @@ class MemoryRequests:
             raise
 
     def _save(self, params: protocol.MemorySaveParams) -> Saved:
+        self._exclusions.check(
+            params.cwd, params.body, scope=params.scope, by=params.by, anyway=params.anyway
+        )
         topic = Topic(
-            name=params.name,
-            description=params.description,
+            name=without_secrets(params.name),
+            description=without_secrets(params.description),
             type=params.type,
-            body=params.body,
+            body=without_secrets(params.body),
             created=iso_time(time.time()),
+            source=params.session_id,
             trust="user-said" if params.by == "user" else "agent-concluded",
         )
         return self._catalog.save(
-            params.cwd, topic, scope=params.scope, supersedes=params.supersedes, by=params.by
+            params.cwd,
+            topic,
+            scope=params.scope,
+            supersedes=params.supersedes,
+            by=params.by,
+            session_id=params.session_id,
         )
+
+    def _edit(self, params: protocol.MemoryEditParams) -> Saved:
+        memory = self._catalog.find(params.cwd, params.path)
+        body = topics.parse(params.content).body
+        if body.strip():
+            self._exclusions.check(
+                params.cwd, body, scope=memory.directory.scope, by="user", anyway=params.anyway
+            )
+        text = without_secrets(params.content)
+        return self._versions.edit(params.cwd, memory.path, text, params.version)

@@ -1,8 +1,8 @@
-"""What is sent over the socket: JSON-RPC 2.0, decoded in two steps.
+"""What may be asked over the socket, decoded in two steps.
 
-First the envelope, with params of any shape, so that an id survives bad params; then the params, by
-the method's own type in `METHODS`. Params ignore unknown keys and every new field has a default, so
-that clients and daemons of different versions understand each other.
+First the envelope (`envelope`), with params of any shape, so that an id survives bad params; then
+the params, by the method's own type in `METHODS`. Params ignore unknown keys and every new field
+has a default, so that clients and daemons of different versions understand each other.
 """
 
 from difflib import get_close_matches
@@ -10,88 +10,11 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from memoryd.base.errors import MemorydError
+from memoryd.api.rules.envelope import INVALID_PARAMS, METHOD_NOT_FOUND, Request, RequestError
 from memoryd.base.events import KINDS
 from memoryd.recall.rules.query import RecallQuery
 
-PARSE_ERROR: Final = -32700
-INVALID_REQUEST: Final = -32600
-METHOD_NOT_FOUND: Final = -32601
-INVALID_PARAMS: Final = -32602
-INTERNAL_ERROR: Final = -32603
-
-Id = int | float | str | None
 CandidateIds = Annotated[list[int], msgspec.Meta(min_length=1, max_length=1000)]
-
-
-class Request(msgspec.Struct, frozen=True, gc=False):
-    """One call. Without an id it is a notification and gets no answer."""
-
-    method: str
-    jsonrpc: Literal["2.0"]
-    id: Id | msgspec.UnsetType = msgspec.UNSET
-    params: msgspec.Raw = msgspec.Raw(b"{}")
-
-
-class IdAlone(msgspec.Struct, frozen=True, gc=False):
-    """The id of a bad request, so that its sender gets the error."""
-
-    id: Id = None
-
-
-class ErrorData(msgspec.Struct, frozen=True):
-    kind: str
-    hint: str = ""
-
-
-class ErrorBody(msgspec.Struct, frozen=True):
-    code: int
-    message: str
-    data: ErrorData
-
-
-class ResultResponse(msgspec.Struct, frozen=True, kw_only=True):
-    jsonrpc: str = "2.0"
-    id: Id
-    result: msgspec.Raw
-
-
-class ErrorResponse(msgspec.Struct, frozen=True, kw_only=True):
-    jsonrpc: str = "2.0"
-    id: Id
-    error: ErrorBody
-
-
-class EventNotification(msgspec.Struct, frozen=True, kw_only=True):
-    """A notification to a subscriber; `params` names the kind and holds its data."""
-
-    jsonrpc: str = "2.0"
-    method: str = "event"
-    params: msgspec.Raw
-
-
-class RequestError(MemorydError):
-    """A request that the standard itself has a code for."""
-
-    def __init__(self, code: int, message: str, kind: str, hint: str = "") -> None:
-        super().__init__(message, hint)
-        self.wire_code = code
-        self.wire_kind = kind
-
-
-def failure_of(error: BaseException) -> ErrorBody:
-    """The one place where an exception becomes a wire error; a bug shows no inner text."""
-    match error:
-        case RequestError():
-            return ErrorBody(error.wire_code, error.message, ErrorData(error.wire_kind, error.hint))
-        case MemorydError():
-            return ErrorBody(error.code, error.message, ErrorData(error.kind, error.hint))
-        case _:
-            hint = "memoryd logs shows what happened"
-            return ErrorBody(INTERNAL_ERROR, "internal error", ErrorData("bug", hint))
-
-
-# --- params -------------------------------------------------------------------------------------
 
 
 class PingParams(msgspec.Struct, frozen=True):
@@ -148,6 +71,23 @@ class MemorySaveParams(msgspec.Struct, frozen=True):
     scope: Literal["project", "user", "team", "agent"] = "project"
     supersedes: str | None = None
     by: Literal["user", "agent"] = "user"
+    anyway: bool = False
+    session_id: str = ""
+
+
+class MemoryEditParams(msgspec.Struct, frozen=True):
+    """`content` is the whole file, `version` the number of the version that it was made from."""
+
+    cwd: str
+    path: str
+    content: str
+    version: int
+    anyway: bool = False
+
+
+class MemoryWhyParams(msgspec.Struct, frozen=True):
+    cwd: str
+    path: str
 
 
 class MemoryForgetParams(msgspec.Struct, frozen=True):
@@ -179,6 +119,7 @@ class InboxListParams(msgspec.Struct, frozen=True):
 class InboxAcceptParams(msgspec.Struct, frozen=True):
     ids: CandidateIds
     by: Literal["user", "agent"] = "user"
+    anyway: bool = False
 
 
 class InboxEditParams(msgspec.Struct, frozen=True):
@@ -188,6 +129,7 @@ class InboxEditParams(msgspec.Struct, frozen=True):
     text: str | None = None
     type: Literal["user", "feedback", "project", "reference"] | None = None
     by: Literal["user", "agent"] = "user"
+    anyway: bool = False
 
 
 class InboxRejectParams(msgspec.Struct, frozen=True):
@@ -336,6 +278,8 @@ Params = (
     | MemoryListParams
     | MemoryGetParams
     | MemorySaveParams
+    | MemoryEditParams
+    | MemoryWhyParams
     | MemoryForgetParams
     | MemoryHistoryParams
     | MemoryRestoreParams
@@ -377,6 +321,8 @@ METHODS: Final[dict[str, type[Params]]] = {
     "memory/list": MemoryListParams,
     "memory/get": MemoryGetParams,
     "memory/save": MemorySaveParams,
+    "memory/edit": MemoryEditParams,
+    "memory/why": MemoryWhyParams,
     "memory/forget": MemoryForgetParams,
     "memory/history": MemoryHistoryParams,
     "memory/restore": MemoryRestoreParams,

@@ -3,8 +3,8 @@
 Rules
 - Not kept: questions, hypotheses, jokes, what holds for the moment, what the program shall do,
   what can be read from the code or its history, details of the task at hand.
-- An explicit "remember" outweighs every guess at what a sentence is about; nothing outweighs a
-  question, a joke or a fact that the code shows.
+- An explicit "remember" outweighs every guess at what a sentence is about; then `exclusions` judges
+  whether it says more than the code shows. Nothing outweighs a question or a joke.
 """
 
 # ruff: noqa: RUF001 - wide punctuation is what some patterns are about
@@ -72,9 +72,9 @@ def is_ruled_out(sentence: str, *, asked_for: bool) -> bool:
 
     `asked_for` is true where the person asked for memory in so many words.
     """
-    if is_question(sentence) or _JOKES.search(sentence) or _DERIVABLE.search(sentence):
+    if is_question(sentence) or _JOKES.search(sentence):
         return True
-    guesses = (_NOT_MEANT, _PASSING, _SPECIFIES)
+    guesses = (_NOT_MEANT, _PASSING, _DERIVABLE, _SPECIFIES)
     return not asked_for and any(guess.search(sentence) for guess in guesses)
 
 

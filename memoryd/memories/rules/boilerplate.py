@@ -1,5 +1,10 @@
-"""Lines that earlier versions added to every memory they saved. They say nothing about it."""
+"""What memoryd itself adds or once added to memories. It says nothing about their matter.
 
+- Lines that earlier versions added to every memory they saved.
+- The time in front of a sentence that was added to a memory later.
+"""
+
+import re
 from typing import Final
 
 _LINES: Final = frozenset(
@@ -12,7 +17,11 @@ _LINES: Final = frozenset(
 )
 
 
+_STAMP: Final = re.compile(r"^Said on \d{4}-\d\d-\d\d at \d\d:\d\d:\d\d: ", re.MULTILINE)
+
+
 def without_boilerplate(body: str) -> str:
+    body = _STAMP.sub("", body)
     if "**How to apply:**" not in body:
         return body
     return "\n".join(line for line in body.split("\n") if line.strip() not in _LINES)

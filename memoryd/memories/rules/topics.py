@@ -5,6 +5,8 @@ nested under `metadata`, a broken header makes a topic without metadata, unknown
 Writing is strict: one form, one place for each field, nothing invisible.
 """
 
+import re
+import unicodedata
 from typing import Final, Literal, get_args
 
 import msgspec
@@ -27,6 +29,18 @@ SCAN_LINES: Final = 30
 RECALL_LIMIT_BYTES: Final = 4096
 MANIFEST_LIMIT: Final = 200
 SECONDS_A_DAY: Final = 86_400
+NAME_WORDS: Final = 5
+STEM_CHARACTERS: Final = 56
+
+# What a file name can do without. A negation is not in it: "no tabs" must not become "tabs".
+_FILLERS: Final = frozenset(
+    """
+    a an the i im me my we our us you your he she his her it its they them their is are was were be
+    been being am to of in on at for from with by and or that this these those there here as so do
+    does did have has had will would can could shall should may please just now also very
+    """.split()  # noqa: SIM905 - four lines instead of 70
+)
+_APOSTROPHE: Final = re.compile("['\u2019]")
 
 
 class Topic(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,16 +116,24 @@ def is_retired(file: str, topic: Topic, superseded: frozenset[str], today: str) 
 
 
 def file_name_for(type_: TopicType, name: str, taken: frozenset[str]) -> str:
-    """`<type>_<words of the name>.md`, with a number if that is taken."""
-    words = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower()).split()
+    """`<type>_<at most five telling words of the name>.md`, with a number if that is taken."""
+    words = _ascii_words(name)
     if words and words[0] == type_:
         words = words[1:]
-    stem = "_".join([type_, *words])[:56].rstrip("_-")
+    telling = [word for word in words if word not in _FILLERS] or words
+    stem = "_".join([type_, *telling[:NAME_WORDS]])[:STEM_CHARACTERS].rstrip("_-")
     candidate, number = f"{stem}.md", 1
     while candidate in taken:
         number += 1
         candidate = f"{stem}_{number}.md"
     return candidate
+
+
+def _ascii_words(name: str) -> list[str]:
+    """In lower case, accents folded; "don't" is one word."""
+    bare = unicodedata.normalize("NFKD", _APOSTROPHE.sub("", name)).lower()
+    letters = (c for c in bare if not unicodedata.combining(c))
+    return "".join(c if c.isascii() and c.isalnum() else " " for c in letters).split()
 
 
 def manifest_line(file: str, topic: Topic, modified: float) -> str:

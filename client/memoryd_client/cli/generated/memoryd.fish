@@ -55,7 +55,7 @@ function _shtab_memoryd_using
   test "$_shtab_memoryd_cmdpath" = "$argv"
 end
 
-set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember forget inbox history restore dream recall notes checkpoint context sessions import cost install uninstall demo hook mcp manual completions
+set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember edit forget inbox history restore why dream recall notes checkpoint context sessions import cost install uninstall demo hook mcp manual completions
 set -g _shtab_memoryd_opts_with_value --as-of --days --description --hooks --level --limit --lines --name --path --project --scope --session --since --supersedes --type --version --writable -n
 
 complete -c memoryd -e
@@ -114,7 +114,14 @@ complete -c memoryd -n '_shtab_memoryd_using remember' -l name -x -d 'a short na
 complete -c memoryd -n '_shtab_memoryd_using remember' -l description -x -d 'one line that says when it matters'
 complete -c memoryd -n '_shtab_memoryd_using remember' -l scope -xka "project user team" -d 'where it is kept (default: project): project, user, team'
 complete -c memoryd -n '_shtab_memoryd_using remember' -l supersedes -xka "(_memoryd_memories)" -d 'the memory that this one replaces'
+complete -c memoryd -n '_shtab_memoryd_using remember' -l anyway -d 'even if the code or an instruction file already says it; secrets stay masked'
 complete -c memoryd -n '_shtab_memoryd_using remember' -l json -d 'print JSON, for programs; failures too'
+complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a edit -d 'Change a memory in your editor ($VISUAL or $EDITOR).'
+complete -c memoryd -n '_shtab_memoryd_using edit' -s h -l help -d 'show this help message and exit'
+complete -c memoryd -n '_shtab_memoryd_using edit' -l anyway -d 'even if the code or an instruction file already says it; secrets stay masked'
+complete -c memoryd -n '_shtab_memoryd_using edit' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
+complete -c memoryd -n '_shtab_memoryd_using edit' -l json -d 'print JSON, for programs; failures too'
+complete -c memoryd -n '_shtab_memoryd_using edit; and test $_shtab_memoryd_npos -eq 0' -ka "(_memoryd_memories)" -d 'a file name as `memoryd list` shows it, or a path'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a forget -d 'Remove a memory; memoryd restore brings it back.'
 complete -c memoryd -n '_shtab_memoryd_using forget' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using forget' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
@@ -124,6 +131,7 @@ complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 
 complete -c memoryd -n '_shtab_memoryd_using inbox' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using inbox' -l all -d 'accept or reject all that wait in this project'
 complete -c memoryd -n '_shtab_memoryd_using inbox' -l everywhere -d 'the inbox of every project, not only this one'
+complete -c memoryd -n '_shtab_memoryd_using inbox' -l anyway -d 'even if the code or an instruction file already says it; secrets stay masked'
 complete -c memoryd -n '_shtab_memoryd_using inbox' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
 complete -c memoryd -n '_shtab_memoryd_using inbox' -l json -d 'print JSON, for programs; failures too'
 complete -c memoryd -n '_shtab_memoryd_using inbox; and test $_shtab_memoryd_npos -eq 0' -ka "list show accept edit reject" -d 'list, show, accept, edit, reject; without one, asks about each on a terminal'
@@ -138,6 +146,11 @@ complete -c memoryd -n '_shtab_memoryd_using restore' -s h -l help -d 'show this
 complete -c memoryd -n '_shtab_memoryd_using restore' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
 complete -c memoryd -n '_shtab_memoryd_using restore' -l json -d 'print JSON, for programs; failures too'
 complete -c memoryd -n '_shtab_memoryd_using restore; and test $_shtab_memoryd_npos -eq 0' -ka "(_memoryd_memories)" -d 'a file name as `memoryd list` shows it, or a path'
+complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a why -d 'Say where a memory comes from and how often it was used.'
+complete -c memoryd -n '_shtab_memoryd_using why' -s h -l help -d 'show this help message and exit'
+complete -c memoryd -n '_shtab_memoryd_using why' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
+complete -c memoryd -n '_shtab_memoryd_using why' -l json -d 'print JSON, for programs; failures too'
+complete -c memoryd -n '_shtab_memoryd_using why; and test $_shtab_memoryd_npos -eq 0' -ka "(_memoryd_memories)" -d 'a file name as `memoryd list` shows it, or a path'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a dream -d 'Show when the next dream starts; start, watch, stop, undo or review one.'
 complete -c memoryd -n '_shtab_memoryd_using dream' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using dream' -l scope -xka "project user" -d 'whose memories: project, user (default: project)'

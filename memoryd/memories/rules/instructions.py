@@ -29,9 +29,9 @@ from msgspec import structs
 
 from memoryd.base.errors import InvalidInput
 from memoryd.base.paths import Places, expand_home, path_is_usable
+from memoryd.memories.rules.instruction_text import InstructionDocument
+from memoryd.memories.rules.path_globs import Globs, TooInvolved
 from memoryd.memories.rules.project_root import FileSystem, root_at, upward
-from memoryd.sessions.rules.instruction_text import InstructionDocument
-from memoryd.sessions.rules.path_globs import Globs, TooInvolved
 
 READ_LIMIT_BYTES: Final = 1024 * 1024
 LONG_CHARACTERS: Final = 40_000
@@ -98,10 +98,14 @@ def load(
     path: str | None = None,
     excludes: Sequence[str] = (),
     approved: frozenset[str] = frozenset(),
+    every_rule: bool = False,
 ) -> Loaded:
-    """Everything for a session in `cwd`; InvalidInput if `path` is not a path."""
+    """Everything for a session in `cwd`; InvalidInput if `path` is not a path.
+
+    `every_rule` takes the rules that are meant for some files too.
+    """
     location = session_location(cwd, files, places, path)
-    loader = _Loader(files, places, location, excludes, approved)
+    loader = _Loader(files, places, location, excludes, approved, every_rule=every_rule)
     loader.run()
     return Loaded(
         instructions=tuple(loader.found),
@@ -162,7 +166,10 @@ class _Loader:
         location: SessionLocation,
         excludes: Sequence[str],
         approved: frozenset[str],
+        *,
+        every_rule: bool = False,
     ) -> None:
+        self._every_rule = every_rule
         self._files = files
         self._places = places
         self._location = location
@@ -264,7 +271,7 @@ class _Loader:
 
     def _is_wanted(self, path: str, document: InstructionDocument, origin: _Origin) -> bool:
         """Whether a rule applies to the current file; everything else always does."""
-        if not origin.rules_of or document.globs is None:
+        if not origin.rules_of or document.globs is None or self._every_rule:
             return True
         file, folder = self._location.file, posixpath.join(origin.rules_of, "")
         if file is None or not file.startswith(folder):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.sessions.rules.instruction_text import (
+from memoryd.memories.rules.instruction_text import (
     IMPORTS_LIMIT,
     parse_instructions,
     without_comments,

@@ -13,9 +13,9 @@ from msgspec import structs
 from memoryd.base import paths
 from memoryd.base.errors import InvalidInput
 from memoryd.base.paths import Places
-from memoryd.sessions.instruction_files import InstructionDisk
-from memoryd.sessions.rules.instruction_text import InstructionDocument
-from memoryd.sessions.rules.instructions import (
+from memoryd.memories.instruction_files import InstructionDisk
+from memoryd.memories.rules.instruction_text import InstructionDocument
+from memoryd.memories.rules.instructions import (
     LONG_CHARACTERS,
     READ_LIMIT_BYTES,
     Loaded,

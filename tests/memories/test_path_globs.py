@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memoryd.sessions.rules.path_globs import Globs, TooInvolved, escaped_set
+from memoryd.memories.rules.path_globs import Globs, TooInvolved, escaped_set
 
 FILES = [
     "main.ts",

@@ -73,6 +73,11 @@ def without_comments(text: str) -> str:
     return "\n".join(line.text for line in _without_comments(text.split("\n")))
 
 
+def prose_lines(text: str) -> Iterator[str]:
+    """The lines of a text that is served, without blocks of code."""
+    return (line.text for line in _without_comments(text.split("\n")) if not line.is_code)
+
+
 def _without_comments(lines: list[str]) -> Iterator[_Line]:
     last_end = max((at for at, line in enumerate(lines) if _COMMENT_END in line), default=-1)
     code = _Code()

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from memoryd.base.file_stamp import FileStamp
+from memoryd.memories.rules.instruction_text import InstructionDocument, parse_instructions
+from memoryd.memories.rules.instructions import READ_LIMIT_BYTES
 from memoryd.memories.scopes import RealFiles
-from memoryd.sessions.rules.instruction_text import InstructionDocument, parse_instructions
-from memoryd.sessions.rules.instructions import READ_LIMIT_BYTES
 from memoryd.text.decode import decoded
 from memoryd.text.invisible import strip_invisible
 
