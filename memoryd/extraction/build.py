@@ -38,8 +38,13 @@ def build(
         services.scopes,
         Attribution(services.store, services.versions),
         _extractor(services, inbox, models),
-        Limits(wanted.every_turns, wanted.parallel),
+        Limits(
+            wanted.every_turns,
+            wanted.parallel,
+            quiet_seconds=0 if models is None else wanted.quiet_seconds,
+        ),
         mode_of=services.settings.extraction_mode_of,
+        open_sessions=transcripts.tail.open_sessions,
         notices=services.notices,
         now=services.now,
     )
@@ -71,7 +76,9 @@ def _extractor(services: Services, inbox: Inbox, models: ModelServer | None) -> 
         settings.model.extraction,
         services.store,
         services.versions,
+        inbox=inbox,
         state_folder=places.state_dir,
         closed=(places.claude_dir, places.state_dir),
         mode_of=settings.mode_of,
+        extraction_mode_of=settings.extraction_mode_of,
     )

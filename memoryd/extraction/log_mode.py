@@ -36,8 +36,10 @@ def without_logged_turns(task: ExtractionTask) -> ExtractionTask:
     marks = daily_logs.turn_marks_since(task.project.memory, task.began)
     left = [turn for turn in task.turns if daily_log.turn_mark(turn.id) not in marks]
     logged = [turn for turn in task.turns if turn not in left and turn.prose]
-    earlier = logged[-1].prose[-1].text if logged else task.earlier
-    return msgspec.structs.replace(task, turns=tuple(left), earlier=earlier)
+    before = task.before
+    if logged:
+        before = msgspec.structs.replace(before, assistant=logged[-1].prose[-1].text)
+    return msgspec.structs.replace(task, turns=tuple(left), before=before)
 
 
 def add_to_log(task: ExtractionTask, entries: Sequence[LogEntry], now: float) -> tuple[str, ...]:

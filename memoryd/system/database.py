@@ -174,6 +174,12 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         followed integer not null default 0, broken integer not null default 0
     ) without rowid;
     """,
+    # what the person said last, runs that ended at a limit, candidates that a model has judged.
+    """
+    alter table last_words add column person text not null default '';
+    alter table tries add column unfinished integer not null default 0;
+    alter table candidates add column is_judged integer not null default 0;
+    """,
 )
 LATEST_VERSION: Final = BASE_VERSION + len(MIGRATIONS)
 

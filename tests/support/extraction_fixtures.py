@@ -9,6 +9,7 @@ from typing import Any
 
 import anyio
 
+from memoryd.agent.rules.limits import RunLimits
 from memoryd.base import events, paths
 from memoryd.base.config import Budget, Credentials, ExtractionMode, ProjectMode, Secret, Settings
 from memoryd.extraction.attribution import Attribution
@@ -97,10 +98,13 @@ class ExtractionBench:
         provider: Provider | None = None,
         mode: ProjectMode = "topics",
         extraction_mode: ExtractionMode = "auto",
+        run_limits: RunLimits | None = None,
     ) -> None:
         self.home = home
         self.extraction_mode: ExtractionMode = extraction_mode
         self.mode: ProjectMode = mode
+        self.run_limits = run_limits
+        self.open_sessions: frozenset[str] = frozenset()
         self.clock = START
         self.state = state_type.open(str(home / ".local/state/memoryd/state.db"))
         self.scopes = Scopes(paths.places(environment(home), "linux", 0, str(home)), {}, self.state)
@@ -126,6 +130,7 @@ class ExtractionBench:
             self._extractor(base_url, provider),
             limits or Limits(),
             mode_of=lambda _: self.extraction_mode,
+            open_sessions=lambda: self.open_sessions,
             notices=notices,
             now=self.now,
         )
@@ -159,8 +164,11 @@ class ExtractionBench:
             self.settings.model.extraction,
             self.store,
             self.history,
+            inbox=self.inbox,
             state_folder=str(self.home / ".local/state/memoryd"),
             mode_of=lambda _: self.mode,
+            extraction_mode_of=lambda _: self.extraction_mode,
+            limits=self.run_limits,
             now=self.now,
         )
 

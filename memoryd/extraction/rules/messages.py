@@ -21,12 +21,13 @@ from memoryd.base.timestamps import local_time
 from memoryd.llm.rules.prompts import quoted
 from memoryd.text.masking.mask import presentable
 from memoryd.text.shorten import cut_middle
+from memoryd.transcripts.rules import turns
 from memoryd.transcripts.rules.entries import GIST_CHARS_MAX
 from memoryd.transcripts.rules.turns import Turn, TurnPart
 
 SkipReason = Literal["", "no-prose", "agent-wrote-memory"]
 
-SPOKEN_SOURCES = frozenset({"typed", "sdk", "unmarked", "queued"})
+SPOKEN_SOURCES = turns.SPOKEN_SOURCES
 PRINTED_KINDS = frozenset({"tool_output", "printed", "notice"})
 PERSON_CHARS_MAX = 8000
 ASSISTANT_CHARS_MAX = 3000
@@ -54,7 +55,7 @@ def files_written_in(folder: str, turn: Turn) -> list[str]:
 
 def spoken(turn: Turn) -> tuple[TurnPart, ...]:
     """What a person said in prose, as opposed to commands and shell lines."""
-    return tuple(part for part in turn.prompts if part.source in SPOKEN_SOURCES)
+    return turn.spoken
 
 
 def printed_in(turn: Turn) -> tuple[str, ...]:

@@ -48,6 +48,8 @@ _ENDINGS: dict[str, Ending] = {
     "refusal": "refusal",
 }
 TOOL_KINDS = ("tool_call", "tool_output")
+# What a person says in prose comes from these, as opposed to commands and shell lines.
+SPOKEN_SOURCES: frozenset[EntrySource] = frozenset({"typed", "sdk", "unmarked", "queued"})
 
 
 class TurnPart(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -102,6 +104,11 @@ class Turn(msgspec.Struct, frozen=True):
         return tuple(part for part in self.parts if part.kind == "prompt")
 
     @property
+    def spoken(self) -> tuple[TurnPart, ...]:
+        """What a person said in prose."""
+        return tuple(part for part in self.prompts if part.source in SPOKEN_SOURCES)
+
+    @property
     def prose(self) -> tuple[TurnPart, ...]:
         return tuple(part for part in self.parts if part.kind == "assistant")
 
@@ -115,7 +122,11 @@ class Turn(msgspec.Struct, frozen=True):
 
 
 class WaitingTurn(msgspec.Struct, frozen=True):
-    """A stored turn that is not extracted yet, and how often extraction failed or crashed."""
+    """A stored turn that is not extracted yet, and how often extraction failed or crashed.
+
+    `heard_at` is when it was stored, 0 if it was imported. `unfinished` counts the runs that ended
+    at a limit.
+    """
 
     turn_id: str
     project: str
@@ -123,6 +134,8 @@ class WaitingTurn(msgspec.Struct, frozen=True):
     complete: bool
     failures: int = 0
     deaths: int = 0
+    unfinished: int = 0
+    heard_at: float = 0.0
 
 
 class Abandoned(msgspec.Struct, frozen=True):
