@@ -27,6 +27,7 @@ from memoryd.text.masking.mask import mask
 from memoryd.transcripts.rules.turns import Turn, TurnPart, WaitingTurn
 
 LAST_WORDS_CHARS = 4000
+LAST_SAID_CHARS = 1500
 LAST_WORDS_SECONDS = 30 * 86_400
 
 EndState = Literal["done", "skipped", "parked", "abandoned"]
@@ -66,8 +67,8 @@ def root_named(cwd: str, root_of: Callable[[str], str]) -> str:
         return ""
 
 
-def _last_of(parts: Sequence[TurnPart]) -> str:
-    return mask(parts[-1].text)[-LAST_WORDS_CHARS:] if parts else ""
+def _last_of(parts: Sequence[TurnPart], limit_chars: int) -> str:
+    return mask(parts[-1].text)[-limit_chars:] if parts else ""
 
 
 class TurnTable:
@@ -282,8 +283,8 @@ class TurnTable:
             " person = iif(excluded.person = '', person, excluded.person),"
             " text = iif(excluded.text = '', text, excluded.text)",
             turn.session_id,
-            _last_of(turn.spoken),
-            _last_of(turn.prose),
+            _last_of(turn.spoken, LAST_SAID_CHARS),
+            _last_of(turn.prose, LAST_WORDS_CHARS),
             at,
         )
         self._database.run("delete from last_words where at < ?", at - LAST_WORDS_SECONDS)

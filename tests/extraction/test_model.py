@@ -73,10 +73,7 @@ async def test_what_the_model_writes_is_saved_indexed_and_marked(home: Path) -> 
         assert here.queue.states([turn]) == {turn: "done"}
         versions = here.history.versions(here.project().memory.path, "feedback_tabs.md")
         assert {(one.cause, one.session_id) for one in versions} == {("extraction", "s")}
-        assert [request.roles for request in model.requests] == [
-            ["user"],
-            ["user", "assistant", "user"],
-        ]
+        assert [request.roles for request in model.requests] == [["user"]]
 
 
 async def test_all_requests_start_alike_and_the_second_reads_from_the_cache(
@@ -121,10 +118,10 @@ async def test_the_request_has_the_manifest_and_the_messages_without_secrets(hom
         assert "[secret: github-token]" in messages_in(model.requests[0])
 
 
-async def test_a_turn_about_the_last_answer_is_shown_that_answer(home: Path) -> None:
+async def test_a_turn_about_what_was_said_last_is_shown_it_as_context(home: Path) -> None:
     async with shop(home, nothing) as (here, model):
         script = here.session()
-        script.turn("fix it", f"I stopped to ask first. {TOKEN}")
+        script.turn(f"fix it with {TOKEN}", f"I stopped to ask first. {TOKEN}")
         async with here.working():
             here.add(script)
             await here.runs(1)
@@ -132,9 +129,12 @@ async def test_a_turn_about_the_last_answer_is_shown_that_answer(home: Path) -> 
             here.add(script)
             await here.runs(2)
         second = messages_in(model.requests[1])
-        assert "| I stopped to ask first. [secret: github-token]" in second
-        assert "@person" not in second.partition("I stopped")[0]
-        assert "fix it" not in second
+        context, _, new = second.partition("@memoryd The new messages:")
+        assert "for context only" in context
+        assert "@person\n| fix it with [secret: github-token]" in context
+        assert "@assistant\n| I stopped to ask first. [secret: github-token]" in context
+        assert "| good call" in new
+        assert "fix it" not in new
 
 
 async def test_an_answer_that_was_cut_off_writes_nothing_and_is_retried(
@@ -286,7 +286,8 @@ async def test_a_long_session_is_taken_in_pieces(home: Path) -> None:
         here.say(*("word " * 1500 for _ in range(5)))
         async with here.working():
             await here.runs(3)
-        assert [messages_in(request).count("@person") for request in model.requests] == [2, 2, 1]
+        new = [messages_in(request).rpartition("new messages:")[2] for request in model.requests]
+        assert [text.count("@person") for text in new] == [2, 2, 1]
 
 
 # --- the queue --------------------------------------------------------------------------------
@@ -308,7 +309,7 @@ async def test_turns_that_arrive_during_a_run_are_covered_by_one_more(home: Path
                 await here.idle()
                 await here.runs(2)
         assert len(model.requests) == 2
-        later = messages_in(model.requests[1])
+        later = messages_in(model.requests[1]).partition("new messages:")[2]
         assert all(f"| {word}" in later for word in ("second", "third", "fourth"))
         assert "| first" not in later
 
