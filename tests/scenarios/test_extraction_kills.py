@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.scenarios.test_extraction import (
+    LOOK,
     TABS,
     Session,
     configure,
@@ -34,8 +35,6 @@ from tests.support.scripted_model import (
 from tests.support.tail_fixtures import database
 
 LOG = Call("Write", {"file_path": "logs/YYYY/MM/YYYY-MM-DD.md", "content": "- feedback: Use tabs."})
-
-LOOK = Call("Bash", {"command": "ls -la"})
 
 
 class Spending:
@@ -96,9 +95,9 @@ class Stations:
             case ("called", True):
                 return asks(LOOK, Call("Read", {"file_path": "MEMORY.md"}))
             case ("wrote" | "last", True):
-                return asks(TABS)
+                return asks(TABS, LOOK)  # the look makes it go on
             case ("log", True):
-                return asks(LOG)
+                return asks(LOG, LOOK)
         if point == "last":
             # The answer is on its way: the daemon dies before, while or after it concludes.
             return Held(lambda: self._reach(point), says("Done."))
