@@ -1,4 +1,4 @@
-"""With a model, a session is extracted when its talk pauses: a correction comes with its subject."""
+"""With a model, a session is extracted when its talk pauses: a correction is read in context."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
