@@ -9,6 +9,7 @@ Rules
   says how the next run gets further. One that was cut off, refused or late has failed. The budget,
   a provider that asks for a pause and an invalid key are not the fault of these turns: all runs
   pause.
+- An answer that was cut off may simply have been too long: the next attempt may write a longer one.
 - What waits in the inbox of the project is shown too, and judged at no extra request. Only a run
   that is done has judged it.
 - In log mode the entries of a finished run are added to today's log, all at once. At a limit
@@ -62,6 +63,9 @@ from memoryd.text.masking.mask import mask
 
 JOB = "extraction"
 PROBE_BYTES = 64 * 1024
+ANSWER_TOKENS = 8192
+LONG_ANSWER_TOKENS = 24_000
+CUT_REMEMBERED = 1000
 WRITING_TOOLS = frozenset({"Write", "Edit"})
 LIMIT_ENDINGS = frozenset({"turn-limit", "tool-limit", "byte-limit", "money-limit"})
 FAILED_ENDINGS = frozenset({"deadline", "cut", "refused", "provider-refused", "provider-down"})
@@ -95,6 +99,7 @@ class ModelExtractor:
         self._mode_of = mode_of
         self._extraction_mode_of = extraction_mode_of
         self._limits = limits or RunLimits()
+        self._cut: set[str] = set()
         self._now = now
 
     async def extract(self, task: ExtractionTask) -> ExtractionOutcome:
@@ -144,7 +149,16 @@ class ModelExtractor:
     ) -> AgentReport:
         await anyio.to_thread.run_sync(check_disk, task.project.memory)
         job = await anyio.to_thread.run_sync(self._job, task, log_path)
-        return await agent.run(job, self._provider, tools, self._limits)
+        report = await agent.run(job, self._provider, tools, self._limits)
+        self._remember_cut(task, was_cut=report.ended == "cut")
+        return report
+
+    def _remember_cut(self, task: ExtractionTask, *, was_cut: bool) -> None:
+        ids = {turn.id for turn in task.turns}
+        if was_cut and len(self._cut) < CUT_REMEMBERED:
+            self._cut |= ids
+        else:
+            self._cut -= ids
 
     def _prepare(self, task: ExtractionTask) -> tuple[View, Provenance]:
         """Blocking: it looks at folders, and splits everything the person said into terms."""
@@ -211,8 +225,12 @@ class ModelExtractor:
             self._model,
             system_blocks(),
             opening,
+            max_tokens=LONG_ANSWER_TOKENS if self._was_cut(task) else ANSWER_TOKENS,
             finishing_tools=WRITING_TOOLS,
         )
+
+    def _was_cut(self, task: ExtractionTask) -> bool:
+        return any(turn.id in self._cut for turn in task.turns)
 
     def _preface(self, task: ExtractionTask) -> Iterator[str]:
         """Lines of our own that precede the messages."""

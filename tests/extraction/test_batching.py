@@ -182,8 +182,9 @@ def batch_of(count: int, unfinished: int = 0) -> Batch:
 def test_what_a_run_left_is_taken_again_first_together_then_in_smaller_batches() -> None:
     assert left_by(batch_of(2), has_saved=True) == ([1, 1], ())
     assert left_by(batch_of(2), has_saved=False) == ([2, 2], ()), "the same again is pointless"
-    sizes = [most_turns(batch_of(1, unfinished), LIMITS) for unfinished in range(5)]
+    sizes = [most_turns(batch_of(30, unfinished), LIMITS) for unfinished in range(5)]
     assert sizes == [30, 30, 7, 1, 1]
+    assert most_turns(batch_of(4, 2), LIMITS) == 2
 
 
 def test_newer_turns_do_not_join_what_a_run_left() -> None:

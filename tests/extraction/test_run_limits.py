@@ -53,7 +53,8 @@ class Scribe:
 
     def _reply(self, opening: str) -> Message:
         known = self._tried | set(SAVED.findall(opening))
-        left = [rule for rule in dict.fromkeys(RULE.findall(opening)) if rule not in known]
+        new = opening.rpartition("@memoryd The new messages:")[2]
+        left = [rule for rule in dict.fromkeys(RULE.findall(new)) if rule not in known]
         now = left[: self._at_once]
         self._tried |= set(now)
         if not now:
@@ -133,6 +134,56 @@ async def test_a_batch_has_no_more_turns_than_one_run_can_finish(home: Path) -> 
     assert [(run.verdict, run.turns) for run in here.finished] == [("done", 30), ("done", 15)]
     assert gauges(here) == {str(number): 1 for number in range(45)}
     await here.close()
+
+
+class Wordy(Scribe):
+    """A scribe whose answer is cut off if it has more notes than tokens for them."""
+
+    async def complete(self, request: ModelRequest, deadline_seconds: float) -> ModelAnswer:
+        answer = await super().complete(request, deadline_seconds)
+        if len(answer.calls) * 200 <= request.max_tokens:
+            return answer
+        return answer_of(says("---", "max_tokens"))
+
+
+async def test_an_answer_that_was_too_long_may_be_longer_the_next_time(home: Path) -> None:
+    here = ExtractionBench(home, provider=Wordy())
+    (turn,) = here.say(rules(0, 60))
+    async with here.working():
+        await here.runs(1)
+        here.step(5)
+        await here.runs(2)
+        here.step(5)
+        await here.runs(3)
+    assert [run.reason for run in here.finished] == ["cut", "tool-limit", "done"]
+    assert gauges(here) == {str(number): 1 for number in range(60)}
+    assert here.queue.states([turn]) == {turn: "done"}
+    await here.close()
+
+
+class Diarist(Scribe):
+    """Writes each rule into the log, with a call of its own."""
+
+    def _note(self, rule: str) -> Call:
+        line = f"- feedback: Always check gauge {rule}."
+        return Call("Write", {"file_path": "logs/YYYY/MM/YYYY-MM-DD.md", "content": line})
+
+
+async def test_in_log_mode_a_limit_leads_to_smaller_runs_and_every_line_is_there_once(
+    home: Path,
+) -> None:
+    here = ExtractionBench(home, provider=Diarist(), run_limits=RunLimits(tool_calls=2), mode="log")
+    ids = here.say(*(rules(number, 1) for number in range(5)))
+    await extracted(here)
+    assert set(here.queue.states(ids).values()) == {"done"}
+    assert sorted(logged_gauges(here)) == [str(number) for number in range(5)]
+    assert [run.verdict for run in here.finished] == ["unfinished", "done", "done", "done", "done"]
+    await here.close()
+
+
+def logged_gauges(here: ExtractionBench) -> list[str]:
+    (log,) = Path(here.project().memory.path).rglob("logs/**/*.md")
+    return re.findall(r"check gauge (\d+)\.", log.read_text())
 
 
 class Reader:

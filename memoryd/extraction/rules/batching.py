@@ -33,9 +33,9 @@ Failures and crashes
 - A pause is probed every ten minutes: money that another job had reserved may be free again.
 
 Runs that end at a limit
-- The turns stay, and are tried again at once, told what is saved: first the same ones, then a
-  quarter of a batch, then each alone. Newer turns do not join them. A run that saved nothing skips
-  the repetition of the same.
+- The turns stay, and are tried again at once, told what is saved: first the same ones, then half of
+  them or a quarter of a full batch, then each alone. Newer turns do not join them. After a run that
+  saved nothing the same ones are not tried again together.
 - So a run either saves something or the next one has less to do. A turn alone that ends at a limit
   again without having saved anything is parked, and so is any turn after MOST_UNFINISHED such runs:
   a model that never gets done is not paid forever.
@@ -203,8 +203,9 @@ def most_turns(batch: Batch, limits: Limits) -> int:
     unfinished = batch.turns[0].unfinished
     if unfinished >= ALONE:
         return 1
-    most = max(limits.batch_turns, limits.every_turns)
-    return most if unfinished < SMALLER_BATCH else max(1, limits.batch_turns // 4)
+    if unfinished >= SMALLER_BATCH:
+        return max(1, min(limits.batch_turns // 4, len(batch.turns) // 2))
+    return max(limits.batch_turns, limits.every_turns)
 
 
 def after_failure(batch: Batch, now: float) -> Setback:

@@ -122,8 +122,9 @@ messages is worth keeping. Go about it in two answers:
 2. Write and edit, in one go, everything that is to be kept. The job ends with this answer, unless a
    call was refused: nothing can be added later.
 Where the person corrects in a later message what they said in an earlier one, only the last word
-counts. Use only what is shown: do not look into the code or the web to check or complete it, and do
-not go over older sessions. Most messages are worth nothing; then write nothing and say so.
+counts. What is shown as context was judged before and only helps to understand the rest. Use only
+what is shown: do not look into the code or the web to check or complete it, and do not go over
+older sessions. Most messages are worth nothing; then write nothing and say so.
 """
 
 _EXTRACTION_TO_LOG = """\
@@ -141,8 +142,9 @@ but the new entries, one line each:
 - <type>: The rule or fact, in one or two sentences. Why: the reason that was given.
 
 The types, what is worth keeping and whom to believe are as you know them; the time, the session and
-the trust of an entry are filled in without you. Then stop. Use only the new messages: do not look
-into the code or the web to check or complete them. Most messages are worth nothing; then write
+the trust of an entry are filled in without you. The job ends with this answer. What is shown as
+context was judged before and only helps to understand the rest. Use only the new messages: do not
+look into the code or the web to check or complete them. Most messages are worth nothing; then write
 nothing and say so.
 """
 
