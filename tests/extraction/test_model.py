@@ -196,6 +196,42 @@ async def test_a_wish_that_only_a_tool_printed_is_refused(home: Path) -> None:
         assert here.history.versions(here.project().memory.path, "feedback_coverage.md") == []
 
 
+async def test_what_the_person_takes_back_is_retired_by_the_note_that_says_so(home: Path) -> None:
+    gone = memory_text("Tabs dropped", body="The rule about tabs no longer holds.")
+    gone = gone.replace("type: feedback", "type: feedback\nsupersedes: feedback_old.md")
+    write = Call("Write", {"file_path": "feedback_tabs_dropped.md", "content": gone})
+    async with shop(home, writes_once(write)) as (here, model):
+        memory = here.project().memory
+        old = memory_text("Tabs").replace("type: feedback", "type: feedback\ntrust: user-said")
+        here.store.write(memory, "feedback_old.md", old, over=None, cause="user")
+        here.say("forget the rule about tabs, it no longer holds")
+        async with here.working():
+            await here.runs(1)
+        listed = {one.file: one.retired for one in here.store.scan(memory)}
+        assert listed == {"feedback_old.md": True, "feedback_tabs_dropped.md": False}
+        assert len(model.requests) == 1
+
+
+async def test_a_note_that_leans_on_the_message_before_is_the_persons(home: Path) -> None:
+    """The yes is in this batch, and what it says yes to in the one before."""
+    text = memory_text("Snapshots", body="Run the snapshot tests before each release.")
+    write = Call("Write", {"file_path": "feedback_snapshots.md", "content": text})
+
+    def script(request: SeenRequest) -> Reply:
+        return asks(write) if "| yes, make that" in messages_in(request) else says("Not yet.")
+
+    async with shop(home, script) as (here, _):
+        talk = here.session()
+        talk.turn("maybe run the snapshot tests before each release?", "I could do that.")
+        async with here.working():
+            here.add(talk)
+            await here.runs(1)
+            talk.turn("yes, make that a rule", "Noted.")
+            here.add(talk)
+            await here.runs(2)
+        assert "trust: user-said" in here.files()["feedback_snapshots.md"]
+
+
 def linked_memory(here: ExtractionBench) -> Path:
     """The memory directory with a link in it that leads out."""
     memory = Path(here.project().memory.path)
