@@ -20,7 +20,7 @@ Rules
 
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -38,28 +38,24 @@ from memoryd.agent.writer import MemoryWriter
 from memoryd.base import paths
 from memoryd.base.config import ExtractionMode, ProjectMode
 from memoryd.base.errors import NotFound
-from memoryd.base.timestamps import local_time
 from memoryd.extraction.inbox import Inbox
 from memoryd.extraction.log_mode import LogWriter, add_to_log, without_logged_turns
+from memoryd.extraction.opening import EarlierAttempt, opening_of
 from memoryd.extraction.provenance import Provenance, last_prompt_at, written_so_far
 from memoryd.extraction.review_mode import ReviewWriter
 from memoryd.extraction.rules.batching import Pause
-from memoryd.extraction.rules.messages import messages
 from memoryd.extraction.task import ExtractionOutcome, ExtractionTask, ExtractionVerdict
 from memoryd.llm.anthropic_client import Provider
 from memoryd.llm.rules.messages import BudgetReached, ProviderPaused, ProviderRefused
-from memoryd.llm.rules.prompts import JobPlace, extraction_opening, quoted, system_blocks
+from memoryd.llm.rules.prompts import system_blocks
 from memoryd.llm.rules.spending import LONGEST_PAUSE_SECONDS, PROBE_SECONDS
 from memoryd.memories.inbox_table import Candidate
 from memoryd.memories.records import MemoryDirectory
-from memoryd.memories.rules import topics
 from memoryd.memories.rules.daily_log import LogEntry
-from memoryd.memories.rules.topics import MANIFEST_LIMIT
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.folder import Folder
 from memoryd.system.landlock import Fence, run_fenced
-from memoryd.text.masking.mask import mask
 
 JOB = "extraction"
 PROBE_BYTES = 64 * 1024
@@ -203,28 +199,17 @@ class ModelExtractor:
         return tuple(file for file in self._saved_files(task) if file in existing)
 
     def _job(self, task: ExtractionTask, log_path: str) -> AgentJob:
-        project = task.project
-        notes = [one for one in self._store.scan(project.memory) if not one.retired]
-        opening = extraction_opening(
-            JobPlace(project.memory.path, project.root),
-            [
-                mask(topics.manifest_line(one.file, one.topic, one.modified))
-                for one in notes[:MANIFEST_LIMIT]
-            ],
-            [*self._preface(task), *(text for turn in task.turns for text in messages(turn))],
-            datetime.fromtimestamp(self._now()).astimezone().date(),
-            waiting=[
-                quoted("person", one.candidate.body.strip(), local_time(one.candidate.created))
-                for one in task.candidates
-            ],
-            log_path=log_path,
-        )
+        project, attempt = task.project, EarlierAttempt()
+        if task.is_repeated:
+            offered = self._inbox.offered_in(project, task.session_id, task.began)
+            attempt = EarlierAttempt(self._saved_files(task), offered)
+        notes = self._store.scan(project.memory)
         return AgentJob(
             JOB,
             project.root,
             self._model,
             system_blocks(),
-            opening,
+            opening_of(task, notes, attempt, self._now(), log_path),
             max_tokens=LONG_ANSWER_TOKENS if self._was_cut(task) else ANSWER_TOKENS,
             finishing_tools=WRITING_TOOLS,
         )
@@ -232,28 +217,10 @@ class ModelExtractor:
     def _was_cut(self, task: ExtractionTask) -> bool:
         return any(turn.id in self._cut for turn in task.turns)
 
-    def _preface(self, task: ExtractionTask) -> Iterator[str]:
-        """Lines of our own that precede the messages."""
-        saved = self._saved_files(task) if task.is_repeated else []
-        if saved:
-            yield (
-                "@memoryd An attempt at these messages broke off after it had saved"
-                f" {', '.join(saved)}. Do not save the same again."
-            )
-        before = task.before
-        if before.person or before.assistant:
-            yield "@memoryd Before these messages, for context only:"
-            if before.person:
-                yield quoted("person", mask(before.person))
-            if before.assistant:
-                yield quoted("assistant", mask(before.assistant))
-            yield "@memoryd The new messages:"
-
     def _saved_files(self, task: ExtractionTask) -> list[str]:
         """What this task has saved: by its versions, or by source if it was killed before those."""
         files = list(written_so_far(self._versions, task))
         if task.is_repeated:
-            files += self._inbox.offered_in(task.project, task.session_id, task.began)
             files += [
                 one.file
                 for one in self._store.scan(task.project.memory)

@@ -187,7 +187,7 @@ RULE = re.compile(r"always check gauge (\d+)\b")
 def test_random_kills_while_a_long_talk_is_saved_lose_no_statement_and_double_none(
     daemon: Daemon, home: Path
 ) -> None:
-    """Twenty-five turns with two rules each: more than one run may write, so limits are hit as well."""
+    """Twenty-five turns with two rules each: more than one run may write, so it hits its limit."""
     chance = random.Random(7)
     configure(home, "[budget]\nusd_per_day = 100\nusd_per_month = 1000\n")
 
