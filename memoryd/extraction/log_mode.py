@@ -27,6 +27,7 @@ from memoryd.memories.records import Stored
 from memoryd.memories.rules import daily_log, topics
 from memoryd.memories.rules.daily_log import LogEntry, LogSection
 from memoryd.text.invisible import strip_invisible
+from memoryd.transcripts.turn_table import LastWords
 
 
 def without_logged_turns(task: ExtractionTask) -> ExtractionTask:
@@ -38,7 +39,9 @@ def without_logged_turns(task: ExtractionTask) -> ExtractionTask:
     logged = [turn for turn in task.turns if turn not in left and turn.prose]
     before = task.before
     if logged:
-        before = msgspec.structs.replace(before, assistant=logged[-1].prose[-1].text)
+        last = logged[-1]
+        said = last.spoken[-1].text if last.spoken else before.person
+        before = LastWords(said, last.prose[-1].text)
     return msgspec.structs.replace(task, turns=tuple(left), before=before)
 
 
