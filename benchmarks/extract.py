@@ -1,4 +1,4 @@
-"""What a turn costs to extract, beside sending the whole conversation; and how soon it is begun.
+"""What a turn costs to extract, in tokens and in requests, beside the obvious ways to do it.
 
 The daemon is the real one and so is the SDK; the model is scripted, on loopback, and counts a token
 for every four characters. Every turn has some talk and a few tools that print at length.
@@ -10,22 +10,36 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from memoryd.transcripts.rules.assembler import living_history, read_entries
 from memoryd.transcripts.rules.turns import Turn
-from tests.scenarios.test_extraction import TABS, Session, wait_until_idle, with_model
+from tests.scenarios.test_extraction import (
+    TABS,
+    Session,
+    configure,
+    states,
+    wait_until_idle,
+    with_model,
+)
+from tests.support.extraction_fixtures import memory_text
 from tests.support.running import Daemon, make_home
-from tests.support.scripted_model import Reply, ScriptedModel, SeenRequest, asks, says
+from tests.support.scripted_model import Call, Reply, ScriptedModel, SeenRequest, asks, says
 
 TURNS = 30
+BURST = 3  # turns that are said in one go
+WORTH_A_NOTE = 3  # every third turn is
 CHARACTERS_PER_TOKEN = 4
 OUTPUT_LINES = 80
 
 
 @contextmanager
-def running(model: ScriptedModel | None = None) -> Iterator[tuple[Daemon, Path]]:
+def running(
+    model: ScriptedModel | None = None, quiet_seconds: int = 0
+) -> Iterator[tuple[Daemon, Path]]:
     with tempfile.TemporaryDirectory(prefix="memoryd-bench-") as folder:
         home = make_home(Path(folder))
+        configure(home, "", quiet_seconds)
         daemon = Daemon(home)
         if model is not None:
             with_model(daemon, model)
@@ -79,7 +93,7 @@ def measure_cost() -> None:
                 peer.call("turn/ended", session_id="s", transcript_path=str(session.path))
                 wait_for_run(peer_count=number + 1, asked_at=asked_at, daemon=daemon)
                 waited.append(asked_at[number] - said_at)
-        runs = [line for line in daemon.lines() if line["event"] == "extraction"]
+        runs = runs_of(daemon)
     assert len(runs) == TURNS
     sent = [run["input_tokens"] / run["model_turns"] for run in runs]
     paid = [run["input_tokens"] - 0.9 * run["cached_tokens"] for run in runs]
@@ -92,6 +106,62 @@ def measure_cost() -> None:
     share = sum(run["cached_tokens"] for run in runs) / sum(run["input_tokens"] for run in runs)
     print(f"  cache-hit share: {share:.0%} of all prompt tokens, {usd_of(runs)}")
     print_times("from the turn's last line to the request", waited[1:])
+
+
+def runs_of(daemon: Daemon) -> list[dict[str, Any]]:
+    return [line for line in daemon.lines() if line["event"] == "extraction-finished"]
+
+
+def measure_requests() -> None:
+    """The same turns, extracted one by one and in pauses of the talk."""
+    rows = [
+        ("each turn by itself", requests_for(burst=1, quiet_seconds=0)),
+        (f"in pauses, {BURST} turns between them", requests_for(burst=BURST, quiet_seconds=1)),
+    ]
+    print(f"\n{TURNS} turns, every third worth a note: requests and tokens of the prompt")
+    print(f"  {'':34}{'requests':>10}{'a turn':>8}{'tokens a turn':>15}{'paid':>8}")
+    notes = TURNS // WORTH_A_NOTE
+    print(f"  {'each turn, and once more for done':34}{TURNS + notes:10}{1 + notes / TURNS:8.2f}")
+    for name, runs in rows:
+        requests = sum(run["model_turns"] for run in runs)
+        tokens = sum(run["input_tokens"] for run in runs)
+        paid = tokens - 0.9 * sum(run["cached_tokens"] for run in runs)
+        shown = f"{requests:10}{requests / TURNS:8.2f}{tokens / TURNS:15.0f}{paid / TURNS:8.0f}"
+        print(f"  {name:34}{shown}")
+
+
+def requests_for(burst: int, quiet_seconds: int) -> list[dict[str, Any]]:
+    """The runs over a session whose person pauses after each `burst` of turns."""
+
+    def script(request: SeenRequest) -> Reply:
+        text = str(request.body["messages"][0]["content"][-1]["text"])
+        new = text.rpartition("@memoryd The new messages:")[2]
+        worth = [n for n in range(0, TURNS, WORTH_A_NOTE) if f"import of part {n} fails" in new]
+        if len(request.body["messages"]) > 1 or not worth:
+            return says("Nothing worth keeping.")
+        return asks(*(note_on(number) for number in worth))
+
+    with ScriptedModel(script) as model, running(model, quiet_seconds) as (daemon, home):
+        session = Session(home)
+        for number in range(0, TURNS, burst):
+            for turn in range(number, number + burst):
+                work_on(session, turn)
+            wait_until_done(daemon, home, number + burst)
+        runs = runs_of(daemon)
+        notes = len(session.files())
+    assert notes == TURNS // WORTH_A_NOTE, "every note is written, whatever it costs"
+    return runs
+
+
+def note_on(number: int) -> Call:
+    text = memory_text(f"Part {number}", body=f"Use tabs in part {number}.")
+    return Call("Write", {"file_path": f"feedback_part_{number}.md", "content": text})
+
+
+def wait_until_done(daemon: Daemon, home: Path, turns: int) -> None:
+    while sum(state == "done" for state, _ in states(home).values()) < turns:
+        time.sleep(0.01)
+    wait_until_idle(daemon)
 
 
 def usd_of(runs: Sequence[dict[str, float]]) -> str:
@@ -131,7 +201,7 @@ def print_times(name: str, seconds: Sequence[float]) -> None:
 
 
 def main() -> None:
-    parts: tuple[Callable[[], None], ...] = (measure_cost, measure_embedded)
+    parts: tuple[Callable[[], None], ...] = (measure_cost, measure_requests, measure_embedded)
     for part in parts:
         part()
 

@@ -5,6 +5,10 @@ Rules
 - The calls of one answer run concurrently; their results go back in order, in one user turn, each
   under the id of its call. So the roles alternate strictly, whatever happens.
 - The calls of the last answer that the turn limit allows are still run.
+- If a job names the tools that finish it, an answer that calls only these, all with success, ends
+  the run: a request just to hear "done" is not made.
+- A run in which a limit of bytes refused something has not ended by itself, whatever the model
+  says.
 - The message of a `ToolError` reaches the model as it is. An unknown tool, input of the wrong shape
   and any other exception are answered in fixed words; the exception goes only to the log.
 - The request only ever grows at its end, and the caller gives system prompt and tools once. With
@@ -54,6 +58,7 @@ RunEnding = Literal[
     "done",
     "turn-limit",
     "tool-limit",
+    "byte-limit",
     "money-limit",
     "deadline",
     "cut",
@@ -81,6 +86,7 @@ class AgentJob(msgspec.Struct, frozen=True):
     """One task for the model: `opening` is the first user message, marked for the cache.
 
     `on_answer` gets every answer before its tools run; what it raises ends the run.
+    `finishing_tools` end it once an answer has called only these, all with success.
     """
 
     name: str
@@ -90,6 +96,7 @@ class AgentJob(msgspec.Struct, frozen=True):
     opening: tuple[Text, ...]
     max_tokens: int = 8192
     on_answer: OnAnswer | None = None
+    finishing_tools: frozenset[str] = frozenset()
 
 
 class ToolAttempt(msgspec.Struct, frozen=True):
@@ -170,12 +177,21 @@ class _Conversation:
             if answer.outcome != "complete":
                 return answer.outcome
             if not answer.calls:
-                return "done"
+                return self._by_itself()
             results = await self._answer_all(answer.calls)
             if self._meter.calls_refused:
                 return "tool-limit"
+            if self._has_finished(answer.calls, results):
+                return self._by_itself()
             self._turns += [answer.turn, UserTurn(results)]
         return "turn-limit"
+
+    def _by_itself(self) -> RunEnding:
+        return "byte-limit" if self._meter.bytes_refused else "done"
+
+    def _has_finished(self, calls: tuple[ToolCall, ...], results: tuple[ToolResult, ...]) -> bool:
+        is_allowed = all(call.name in self._job.finishing_tools for call in calls)
+        return is_allowed and not any(result.is_error for result in results)
 
     async def _ask(self) -> ModelAnswer:
         request = ModelRequest(
@@ -254,7 +270,7 @@ class _Conversation:
             usage=sum((answer.usage for answer in self._answers), Usage()),
             usd=sum(answer.usd for answer in self._answers),
             milliseconds=milliseconds,
-            final_text=self._answers[-1].text if self.ended == "done" else "",
+            final_text=self._answers[-1].text if self.ended in {"done", "byte-limit"} else "",
         )
 
 

@@ -37,7 +37,7 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
         scopes=services.scopes,
         recall=areas.recall,
         context=areas.sessions.context,
-        inbox=areas.extraction.inbox,
+        extraction=areas.extraction,
         session_notes=areas.sessions.notes,
         tail=areas.transcripts.tail,
         background=services.background,

@@ -36,6 +36,7 @@ class ExtractionSettings(SettingsSection, frozen=True, kw_only=True):
     every_turns: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
     parallel: Annotated[int, msgspec.Meta(ge=1, le=32)] = 2
     scripted: bool = False
+    quiet_seconds: Annotated[int, msgspec.Meta(ge=0, le=600)] = 45
 
 
 class InboxSettings(SettingsSection, frozen=True, kw_only=True):

@@ -218,6 +218,8 @@ def connect(
     # A session is compacted: recall and context, which may give it everything again.
     on(Compacted, lambda compacted: areas.recall.forget_session(compacted.session_id))
     on(Compacted, lambda _: areas.sessions.context.forget())
+    # ... and extraction, which has no reason to wait for more of the same talk.
+    on(Compacted, lambda compacted: areas.extraction.worker.session_compacted(compacted.session_id))
     # A memory is changed: recall, then subscribers.
     on(MemoryChanged, areas.recall.changed)
     on(MemoryChanged, lambda change: announce(event_of(change, scopes.owner(change.directory))))

@@ -54,7 +54,7 @@ LIMITS: Final = RunLimits(
     wall_seconds=900,
     usd=0.50,
 )
-COMPLETE: Final = frozenset({"done", "turn-limit", "tool-limit", "money-limit"})
+COMPLETE: Final = frozenset({"done", "turn-limit", "tool-limit", "byte-limit", "money-limit"})
 LISTED_SESSIONS: Final = 30
 SAID_CHARACTERS: Final = 2000
 

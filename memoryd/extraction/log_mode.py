@@ -27,6 +27,7 @@ from memoryd.memories.records import Stored
 from memoryd.memories.rules import daily_log, topics
 from memoryd.memories.rules.daily_log import LogEntry, LogSection
 from memoryd.text.invisible import strip_invisible
+from memoryd.transcripts.turn_table import LastWords
 
 
 def without_logged_turns(task: ExtractionTask) -> ExtractionTask:
@@ -36,8 +37,12 @@ def without_logged_turns(task: ExtractionTask) -> ExtractionTask:
     marks = daily_logs.turn_marks_since(task.project.memory, task.began)
     left = [turn for turn in task.turns if daily_log.turn_mark(turn.id) not in marks]
     logged = [turn for turn in task.turns if turn not in left and turn.prose]
-    earlier = logged[-1].prose[-1].text if logged else task.earlier
-    return msgspec.structs.replace(task, turns=tuple(left), earlier=earlier)
+    before = task.before
+    if logged:
+        last = logged[-1]
+        said = last.spoken[-1].text if last.spoken else before.person
+        before = LastWords(said, last.prose[-1].text)
+    return msgspec.structs.replace(task, turns=tuple(left), before=before)
 
 
 def add_to_log(task: ExtractionTask, entries: Sequence[LogEntry], now: float) -> tuple[str, ...]:

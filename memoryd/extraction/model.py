@@ -2,15 +2,26 @@
 
 Rules
 - The disk is checked first: we do not pay for an answer that cannot be stored.
-- A run that ended by itself or at a limit is done; what it had no room for is not worth paying
-  twice. One that was cut off, refused or late has failed. The budget, a provider that asks for a
-  pause and an invalid key are not the fault of these turns: all runs pause.
-- In log mode the entries of a finished run are added to today's log, all at once.
+- The run ends with the first answer that only writes, all of it with success; nothing to write
+  costs one request.
+- A run that ended by itself is done. One that ended at a limit (model turns, tool calls, bytes,
+  money, or time with something saved) is not: what it did not get to stays queued, and `batching`
+  says how the next run gets further. One that was cut off, refused or late has failed. The budget,
+  a provider that asks for a pause and an invalid key are not the fault of these turns: all runs
+  pause.
+- An answer that was cut off may simply have been too long: the next attempt may write a longer one.
+- What waits in the inbox of the project is shown too, and judged at no extra request. Only a run
+  that is done has judged it.
+- In log mode the entries of a finished run are added to today's log, all at once. At a limit
+  nothing is added, and the next run has fewer turns; the entries of a turn alone are added as far
+  as they are there.
+- In review mode what the model writes waits in the inbox, and what waits there is not shown.
 """
 
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -25,34 +36,36 @@ from memoryd.agent.toolbox import AgentTools
 from memoryd.agent.view import View
 from memoryd.agent.writer import MemoryWriter
 from memoryd.base import paths
-from memoryd.base.config import ProjectMode
-from memoryd.extraction.attribution import memory_folders
+from memoryd.base.config import ExtractionMode, ProjectMode
+from memoryd.base.errors import NotFound
+from memoryd.extraction.inbox import Inbox
 from memoryd.extraction.log_mode import LogWriter, add_to_log, without_logged_turns
+from memoryd.extraction.opening import EarlierAttempt, opening_of
 from memoryd.extraction.provenance import Provenance, last_prompt_at, written_so_far
-from memoryd.extraction.rules.agent_writes import saved_by_agent
+from memoryd.extraction.review_mode import ReviewWriter
 from memoryd.extraction.rules.batching import Pause
-from memoryd.extraction.rules.messages import messages
-from memoryd.extraction.rules.written_down import excerpt
 from memoryd.extraction.task import ExtractionOutcome, ExtractionTask, ExtractionVerdict
 from memoryd.llm.anthropic_client import Provider
 from memoryd.llm.rules.messages import BudgetReached, ProviderPaused, ProviderRefused
-from memoryd.llm.rules.prompts import JobPlace, extraction_opening, quoted, system_blocks
+from memoryd.llm.rules.prompts import system_blocks
 from memoryd.llm.rules.spending import LONGEST_PAUSE_SECONDS, PROBE_SECONDS
+from memoryd.memories.inbox_table import Candidate
 from memoryd.memories.records import MemoryDirectory
-from memoryd.memories.rules import topics
 from memoryd.memories.rules.daily_log import LogEntry
-from memoryd.memories.rules.topics import MANIFEST_LIMIT
 from memoryd.memories.scopes import Project
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.folder import Folder
 from memoryd.system.landlock import Fence, run_fenced
-from memoryd.text.masking.mask import mask, presentable
-from memoryd.text.shorten import cut_middle
 
 JOB = "extraction"
 PROBE_BYTES = 64 * 1024
-SAVED_CHARS_MAX = 1000
+ANSWER_TOKENS = 8192
+LONG_ANSWER_TOKENS = 24_000
+CUT_REMEMBERED = 1000
+WRITING_TOOLS = frozenset({"Write", "Edit"})
+LIMIT_ENDINGS = frozenset({"turn-limit", "tool-limit", "byte-limit", "money-limit"})
+FAILED_ENDINGS = frozenset({"deadline", "cut", "refused", "provider-refused", "provider-down"})
 
 
 class ModelExtractor:
@@ -65,40 +78,53 @@ class ModelExtractor:
         store: Store,
         versions: VersionTable,
         *,
+        inbox: Inbox,
         state_folder: str,
         closed: tuple[str, ...] = (),
         mode_of: Callable[[str], ProjectMode] = lambda _: "topics",
+        extraction_mode_of: Callable[[str], ExtractionMode] = lambda _: "auto",
         written_texts: Callable[[Project], Sequence[str]] = lambda _: (),
+        limits: RunLimits | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._provider = provider
         self._model = model
         self._store = store
         self._versions = versions
+        self._inbox = inbox
         self._state_folder = state_folder
         self._closed = closed
         self._mode_of = mode_of
+        self._extraction_mode_of = extraction_mode_of
         self._written_texts = written_texts
+        self._limits = limits or RunLimits()
+        self._cut: set[str] = set()
         self._now = now
 
     async def extract(self, task: ExtractionTask) -> ExtractionOutcome:
-        if self._mode_of(task.project.root) == "log":
+        root = task.project.root
+        if self._extraction_mode_of(root) == "review":
+            return await self._extract_to_inbox(task)
+        if self._mode_of(root) == "log":
             return await self._extract_to_log(task)
+        task = await anyio.to_thread.run_sync(self._with_candidates, task)
         view, provenance = await anyio.to_thread.run_sync(self._prepare, task)
-        writer = MemoryWriter(
-            view,
-            self._store,
-            cause="extraction",
-            session_id=task.session_id,
-            state_folder=self._state_folder,
-            provenance=provenance,
-        )
-        tools = AgentTools(view, writer)
+        tools = AgentTools(view, self._writer(task, view, provenance))
         report = await self._run(task, tools)
         files = await anyio.to_thread.run_sync(self._written_files, task)
         if any(outcome.reason == "storage" for outcome in tools.outcomes):
             return _outcome("disk", report, files)
-        return outcome_of(report, files, self._now())
+        outcome = outcome_of(report, files, self._now(), has_saved=bool(tools.written))
+        if outcome.verdict == "done" and task.candidates:
+            await anyio.to_thread.run_sync(self._were_judged, task, files)
+        return outcome
+
+    async def _extract_to_inbox(self, task: ExtractionTask) -> ExtractionOutcome:
+        view, provenance = await anyio.to_thread.run_sync(self._prepare, task)
+        writer = ReviewWriter(self._writer(task, view, provenance), task, self._now())
+        report = await self._run(task, AgentTools(view, writer))
+        await anyio.to_thread.run_sync(self._offer, task, writer.candidates)
+        return outcome_of(report, (), self._now(), has_saved=bool(writer.candidates))
 
     async def _extract_to_log(self, task: ExtractionTask) -> ExtractionOutcome:
         task = await anyio.to_thread.run_sync(without_logged_turns, task)
@@ -110,6 +136,8 @@ class ModelExtractor:
         pattern = paths.daily_log_pattern(task.project.memory.path)
         report = await self._run(task, AgentTools(view, writer), log_path=pattern)
         outcome = outcome_of(report, (), self._now())
+        if outcome.verdict == "unfinished" and len(task.turns) == 1 and writer.entries:
+            outcome = msgspec.structs.replace(outcome, verdict="done")
         if outcome.verdict != "done":
             return outcome
         files = await anyio.to_thread.run_sync(self._add_to_log, task, writer.entries)
@@ -120,7 +148,16 @@ class ModelExtractor:
     ) -> AgentReport:
         await anyio.to_thread.run_sync(check_disk, task.project.memory)
         job = await anyio.to_thread.run_sync(self._job, task, log_path)
-        return await agent.run(job, self._provider, tools, RunLimits())
+        report = await agent.run(job, self._provider, tools, self._limits)
+        self._remember_cut(task, was_cut=report.ended == "cut")
+        return report
+
+    def _remember_cut(self, task: ExtractionTask, *, was_cut: bool) -> None:
+        ids = {turn.id for turn in task.turns}
+        if was_cut and len(self._cut) < CUT_REMEMBERED:
+            self._cut |= ids
+        else:
+            self._cut -= ids
 
     def _prepare(self, task: ExtractionTask) -> tuple[View, Provenance]:
         """Blocking: it looks at folders, and splits everything the person said into terms."""
@@ -129,6 +166,30 @@ class ModelExtractor:
             project.root, project.memory, others=(project.user, project.team), closed=self._closed
         )
         return view, Provenance(self._store, self._versions, task, self._now())
+
+    def _writer(self, task: ExtractionTask, view: View, provenance: Provenance) -> MemoryWriter:
+        return MemoryWriter(
+            view,
+            self._store,
+            cause="extraction",
+            session_id=task.session_id,
+            state_folder=self._state_folder,
+            provenance=provenance,
+        )
+
+    def _with_candidates(self, task: ExtractionTask) -> ExtractionTask:
+        return msgspec.structs.replace(task, candidates=self._inbox.to_judge(task.project))
+
+    def _were_judged(self, task: ExtractionTask, files: Sequence[str]) -> None:
+        saved: list[str] = []
+        for file in files:
+            with suppress(NotFound):  # removed since it was written
+                saved.append(self._store.read(task.project.memory, file).topic.body)
+        self._inbox.were_judged(task.candidates, saved)
+
+    def _offer(self, task: ExtractionTask, candidates: Sequence[Candidate]) -> None:
+        for one in candidates:
+            self._inbox.offer(task.project, one)
 
     def _add_to_log(self, task: ExtractionTask, entries: Sequence[LogEntry]) -> tuple[str, ...]:
         memory = task.project.memory
@@ -141,46 +202,30 @@ class ModelExtractor:
         return tuple(file for file in self._saved_files(task) if file in existing)
 
     def _job(self, task: ExtractionTask, log_path: str) -> AgentJob:
-        project = task.project
-        notes = [one for one in self._store.scan(project.memory) if not one.retired]
-        opening = extraction_opening(
-            JobPlace(project.memory.path, project.root),
-            [
-                mask(topics.manifest_line(one.file, one.topic, one.modified))
-                for one in notes[:MANIFEST_LIMIT]
-            ],
-            [*self._preface(task), *(text for turn in task.turns for text in messages(turn))],
-            datetime.fromtimestamp(self._now()).astimezone().date(),
-            log_path=log_path,
-            written_down=excerpt(map(mask, self._written_texts(project))),
+        project, attempt = task.project, EarlierAttempt()
+        if task.is_repeated:
+            offered = self._inbox.offered_in(project, task.session_id, task.began)
+            attempt = EarlierAttempt(self._saved_files(task), offered)
+        notes = self._store.scan(project.memory)
+        return AgentJob(
+            JOB,
+            project.root,
+            self._model,
+            system_blocks(),
+            opening_of(
+                task,
+                notes,
+                attempt,
+                self._now(),
+                log_path=log_path,
+                written_texts=self._written_texts(project),
+            ),
+            max_tokens=LONG_ANSWER_TOKENS if self._was_cut(task) else ANSWER_TOKENS,
+            finishing_tools=WRITING_TOOLS,
         )
-        return AgentJob(JOB, project.root, self._model, system_blocks(), opening)
 
-    def _preface(self, task: ExtractionTask) -> Iterator[str]:
-        """Lines of our own that precede the messages."""
-        saved = self._saved_files(task) if task.is_repeated else []
-        if saved:
-            yield (
-                "@memoryd An attempt at these messages broke off after it had saved"
-                f" {', '.join(saved)}. Do not save the same again."
-            )
-        writes = self._saved_by_agent(task)
-        if writes:
-            yield "@memoryd The assistant itself saved this meanwhile. Do not save it again:"
-            yield from writes
-        if task.earlier:
-            yield "@memoryd Before these messages, for context only:"
-            yield quoted("assistant", mask(task.earlier))
-        if writes or task.earlier:
-            yield "@memoryd The new messages:"
-
-    def _saved_by_agent(self, task: ExtractionTask) -> list[str]:
-        folders = memory_folders(task.project)
-        return [
-            quoted("assistant", cut_middle(presentable(f"{one.file}\n{one.text}"), SAVED_CHARS_MAX))
-            for turn in task.turns
-            for one in saved_by_agent(turn, folders)
-        ]
+    def _was_cut(self, task: ExtractionTask) -> bool:
+        return any(turn.id in self._cut for turn in task.turns)
 
     def _saved_files(self, task: ExtractionTask) -> list[str]:
         """What this task has saved: by its versions, or by source if it was killed before those."""
@@ -194,7 +239,9 @@ class ModelExtractor:
         return list(dict.fromkeys(files))
 
 
-def outcome_of(report: AgentReport, files: tuple[str, ...], now: float) -> ExtractionOutcome:
+def outcome_of(
+    report: AgentReport, files: tuple[str, ...], now: float, *, has_saved: bool = False
+) -> ExtractionOutcome:
     """What the end of a run means for its turns and for all others."""
     match report.error:
         case BudgetReached() as error:
@@ -204,8 +251,12 @@ def outcome_of(report: AgentReport, files: tuple[str, ...], now: float) -> Extra
             return _outcome("paused", report, files, Pause(error.kind, now, now + seconds))
         case ProviderRefused(whole_account=True) as error:
             return _outcome("paused", report, files, Pause(error.kind, now, now + PROBE_SECONDS))
-    failed = report.ended in {"deadline", "cut", "refused", "provider-refused", "provider-down"}
-    return _outcome("failed" if failed else "done", report, files)
+    verdict: ExtractionVerdict = "done"
+    if report.ended in LIMIT_ENDINGS or (report.ended == "deadline" and has_saved):
+        verdict = "unfinished"
+    elif report.ended in FAILED_ENDINGS:
+        verdict = "failed"
+    return msgspec.structs.replace(_outcome(verdict, report, files), has_saved=has_saved)
 
 
 def _outcome(

@@ -167,8 +167,10 @@ def written_so_far(versions: VersionTable, task: ExtractionTask) -> dict[str, in
 
 
 def evidence_of(task: ExtractionTask) -> OriginEvidence:
-    prompts = (part.text for turn in task.turns for part in spoken(turn))
-    return OriginEvidence(prompts, (text for turn in task.turns for text in printed_in(turn)))
+    said = [part.text for turn in task.turns for part in spoken(turn)]
+    return OriginEvidence(
+        [*task.said_before, *said], (text for turn in task.turns for text in printed_in(turn))
+    )
 
 
 def last_prompt_at(task: ExtractionTask, now: float) -> float:

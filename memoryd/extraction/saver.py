@@ -19,14 +19,14 @@ import msgspec
 
 from memoryd.base.errors import MemorydError
 from memoryd.base.timestamps import iso_time
-from memoryd.extraction.rules.messages import TYPED_SOURCES, said_at
+from memoryd.extraction.rules.messages import said_at
 from memoryd.extraction.rules.restatement import HOW_TO_APPLY, Relation, core_of, relation_of
 from memoryd.memories.records import MemoryDirectory, Stored
 from memoryd.memories.rules import headers
 from memoryd.memories.rules.topics import Topic, Trust
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import Cause
-from memoryd.transcripts.rules.turns import Turn
+from memoryd.transcripts.rules.turns import TYPED_SOURCES, Turn
 
 if TYPE_CHECKING:
     from memoryd.extraction.rules.statements import Statement

@@ -6,18 +6,22 @@ import msgspec
 
 from memoryd.extraction.rules.batching import Pause
 from memoryd.llm.rules.messages import Usage
+from memoryd.memories.inbox_table import WaitingCandidate
 from memoryd.memories.scopes import Project
 from memoryd.transcripts.rules.turns import Turn
+from memoryd.transcripts.turn_table import LastWords
 
-# `disk` is a storage failure: not the fault of any turn, and over when there is room again.
-ExtractionVerdict = Literal["done", "failed", "paused", "disk"]
+# `unfinished` runs ended at a limit; what they did not get to stays queued. `disk` is a storage
+# failure: not the fault of any turn, and over when there is room again.
+ExtractionVerdict = Literal["done", "unfinished", "failed", "paused", "disk"]
 
 
 class ExtractionTask(msgspec.Struct, frozen=True):
     """Turns of one session, oldest first.
 
-    `earlier` is what the assistant said last before them. `began` is when the first attempt at them
-    began: an interrupted one if there was one (`is_repeated`), else this one.
+    `before` is what was said last before them. `began` is when the first attempt at them began: an
+    interrupted one if there was one (`is_repeated`), else this one. `candidates` are statements of
+    the person's from earlier sessions that wait in the inbox.
     """
 
     project: Project
@@ -25,13 +29,20 @@ class ExtractionTask(msgspec.Struct, frozen=True):
     turns: tuple[Turn, ...]
     began: float
     is_repeated: bool = False
-    earlier: str = ""
+    before: LastWords = LastWords()
+    candidates: tuple[WaitingCandidate, ...] = ()
+
+    @property
+    def said_before(self) -> tuple[str, ...]:
+        """Words of the person that are shown beside those of the turns, and count as theirs."""
+        said = (self.before.person, *(one.candidate.body for one in self.candidates))
+        return tuple(text for text in said if text)
 
 
 class ExtractionOutcome(msgspec.Struct, frozen=True):
     """`reason` is one word for the log; `words` (what happened) and `hint` (what to do) for people.
 
-    `pause` applies to all runs.
+    `pause` applies to all runs. `has_saved` says whether this very run saved anything.
     """
 
     verdict: ExtractionVerdict
@@ -40,6 +51,7 @@ class ExtractionOutcome(msgspec.Struct, frozen=True):
     hint: str = ""
     pause: Pause | None = None
     files: tuple[str, ...] = ()
+    has_saved: bool = False
     model_turns: int = 0
     usage: Usage = Usage()
     usd: float = 0.0

@@ -36,12 +36,18 @@ LONGEST_WAIT_SECONDS: Final = 60.0
 DISK_PAUSE_SECONDS: Final = 15.0
 EVERYWHERE: Final = ""
 LOOK_PAUSE_FACTOR: Final = 3  # times as long as the look took
+# The last lines of a session are read some time after its end was reported.
+LAST_LINES_SECONDS: Final = 5.0
+CLOSED_KEPT: Final = 1000
 
 log = structlog.get_logger(__name__)
 
 
 class QueueReport(msgspec.Struct, frozen=True):
-    """`waiting` turns only wait for their run, `held` ones for another turn."""
+    """`waiting` turns only wait for their run.
+
+    `held` ones wait for another turn, or for a pause in the talk.
+    """
 
     waiting: int
     running: int
@@ -63,6 +69,7 @@ class ExtractionWorker:
         mode_of: Callable[[str], ExtractionMode] = lambda _: "auto",
         pastes: PasteHistory,
         counts_scripts: bool = False,
+        open_sessions: Callable[[], frozenset[str]] = frozenset,
         notices: Notices,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -74,6 +81,7 @@ class ExtractionWorker:
         self._mode_of = mode_of
         self._pastes = pastes
         self._counts_scripts = counts_scripts
+        self._open_sessions = open_sessions
         self._notices = notices
         self._now = now
         self._began = now()
@@ -81,11 +89,27 @@ class ExtractionWorker:
         self._project_pauses: dict[str, Pause] = {}
         self._pause: Pause | None = None
         self._problems: dict[str, str] = {}
+        self._closed_at: dict[str, float] = {}
         self._woken = anyio.Event()
 
     def wake(self) -> None:
         """Look now; call it on the event loop."""
         self._woken.set()
+
+    def session_compacted(self, session_id: str) -> None:
+        """What was heard in the session so far need not wait for a pause in the talk."""
+        self._close(session_id, self._now())
+
+    def session_ended(self, session_id: str) -> None:
+        """The same, also for the last lines, which come after the news of the end."""
+        self._close(session_id, self._now() + LAST_LINES_SECONDS)
+
+    def _close(self, session_id: str, at: float) -> None:
+        self._closed_at.pop(session_id, None)
+        self._closed_at[session_id] = at
+        while len(self._closed_at) > CLOSED_KEPT:
+            del self._closed_at[next(iter(self._closed_at))]
+        self.wake()
 
     async def serve(self) -> None:
         """Runs until cancelled, which loses nothing."""
@@ -117,7 +141,10 @@ class ExtractionWorker:
         """The state of the queue; blocking, safe from any thread."""
         running = list(self._running.values())
         waiting = self._waiting_except(running)
-        due, parked = batching.due_count(waiting, self._limits, self._now()), self._turns.parked()
+        due, parked = (
+            batching.due_count(waiting, self._state(), self._limits),
+            self._turns.parked(),
+        )
         return QueueReport(
             waiting=due,
             running=len(running),
@@ -154,14 +181,18 @@ class ExtractionWorker:
             log.error("turns-parked", reason="daemon-crashed", turns=parked)
             self._turns.park(parked, "memoryd crashed repeatedly while it was extracted")
         left = [turn for turn in waiting if not batching.must_be_parked(turn)]
-        state = QueueState(
+        return batching.decide(left, self._state(), self._limits)
+
+    def _state(self) -> QueueState:
+        return QueueState(
             self._now(),
             self._began,
             frozenset(self._running),
             dict(self._project_pauses),
             self._pause,
+            self._open_sessions(),
+            dict(self._closed_at),
         )
-        return batching.decide(left, state, self._limits)
 
     async def _run(self, batch: Batch) -> None:
         try:
@@ -198,7 +229,7 @@ class ExtractionWorker:
     def _worth_extracting(self, batch: Batch, project: Project) -> list[Turn]:
         """The turns that fit into one run; those not worth extracting leave the table."""
         kept: list[Turn] = []
-        taken_chars = 0
+        taken_chars, most_turns = 0, batching.most_turns(batch, self._limits)
         # One by one: an import may bring thousands, and only a few fit.
         for turn in map(self._turns.turn, batch.turn_ids):
             if turn is None:
@@ -208,7 +239,7 @@ class ExtractionWorker:
                 log.info("extraction-skipped", project=project.root, turn=turn.id, reason=reason)
                 continue
             taken_chars += size_of(turn)
-            if kept and taken_chars > self._limits.batch_chars:
+            if kept and (taken_chars > self._limits.batch_chars or len(kept) >= most_turns):
                 break
             pasted = self._pastes.of(turn.session_id, turn.cwd)
             kept.append(as_said(turn, pasted, counts_scripts=self._counts_scripts))
@@ -236,7 +267,7 @@ class ExtractionWorker:
             turns=tuple(turns),
             began=now if first_began is None else first_began,
             is_repeated=first_began is not None,
-            earlier=self._turns.last_words(batch.session_id),
+            before=self._turns.last_words(batch.session_id),
         )
 
     async def _extract(self, batch: Batch, task: ExtractionTask) -> ExtractionOutcome:
@@ -260,6 +291,8 @@ class ExtractionWorker:
                 self._pause = None
             case "failed":
                 self._fail(batch, outcome.words or outcome.reason)
+            case "unfinished":
+                self._leave_unfinished(batch, outcome)
             case "paused":
                 self._pause = outcome.pause
                 self._problems[EVERYWHERE] = f"{outcome.words}; {outcome.hint}"
@@ -275,6 +308,21 @@ class ExtractionWorker:
         self._turns.fail(batch.turn_ids, setback.parked, reason, now)
         if setback.parked:
             log.error("turns-parked", reason=reason, turns=setback.parked)
+
+    def _leave_unfinished(self, batch: Batch, outcome: ExtractionOutcome) -> None:
+        left = batching.after_limit(batch, has_saved=outcome.has_saved)
+        runs = max(left.unfinished.values())
+        reason = f"not finished after {runs} runs; the last one ended at its {outcome.reason}"
+        self._turns.leave_unfinished(left.unfinished, left.parked, reason)
+        log.warning(
+            "extraction-unfinished",
+            project=batch.project,
+            limit=outcome.reason,
+            turns=len(batch.turns),
+            has_saved=outcome.has_saved,
+        )
+        if left.parked:
+            log.error("turns-parked", reason=reason, turns=left.parked)
 
     def _pause_for_disk(self, project: str, words: str) -> None:
         now = self._now()

@@ -5,6 +5,7 @@
   statement waits once however often it is said, and one that was decided is not offered again.
 - What was decided keeps its key and loses its text; what nobody took in `KEEP_DAYS` is gone.
 - An inbox that nobody looks at stays small: beyond `MOST_WAITING` the oldest give way.
+- A model sees a candidate until it has judged it once; then it waits for a person alone.
 """
 
 import hashlib
@@ -113,6 +114,21 @@ class InboxTable:
             for number, folder, at, packed in found
             if folders is None or folder in folders
         ]
+
+    def not_judged(self, folder: str) -> list[WaitingCandidate]:
+        """Those that no model has judged yet; oldest first."""
+        rows = self._database.run(
+            "select id from candidates where folder = ? and state = 'waiting' and not is_judged",
+            folder,
+        )
+        new = {number for (number,) in msgspec.convert(rows, list[tuple[int]])}
+        return [one for one in self.waiting([folder]) if one.id in new] if new else []
+
+    def mark_judged(self, numbers: Sequence[int]) -> None:
+        """A model has seen these, and left them to a person."""
+        self._database.run_many(
+            "update candidates set is_judged = 1 where id = ?", [(number,) for number in numbers]
+        )
 
     def count(self, folders: Sequence[str] | None = None) -> int:
         rows = self._database.run(

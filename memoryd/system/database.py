@@ -188,6 +188,12 @@ MIGRATIONS: Final[tuple[str, ...]] = (
     insert into recalls (path, times, last_at, session_id)
         select path, count(*), max(at), session_id from surfaced group by path;
     """,
+    # what the person said last, runs that ended at a limit, candidates that a model has judged.
+    """
+    alter table last_words add column person text not null default '';
+    alter table tries add column unfinished integer not null default 0;
+    alter table candidates add column is_judged integer not null default 0;
+    """,
 )
 LATEST_VERSION: Final = BASE_VERSION + len(MIGRATIONS)
 

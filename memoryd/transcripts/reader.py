@@ -45,7 +45,8 @@ class FileReplaced(Exception):
 class ReadResult(msgspec.Struct, frozen=True):
     """What reading one slice gave; `turns` are only those not seen before.
 
-    `project` is that of the session's last turn, if there is one.
+    `project` is that of the session's last turn, if there is one. `open_session` is the session if
+    a turn of it has not ended, else empty.
     """
 
     cursor: Cursor
@@ -56,6 +57,7 @@ class ReadResult(msgspec.Struct, frozen=True):
     bad_lines: int
     has_more: bool
     started_over: bool
+    open_session: str = ""
 
 
 class TranscriptReader:
@@ -138,6 +140,7 @@ class TranscriptReader:
             bad_lines=follower.bad_lines,
             has_more=read_until < stamp.size,
             started_over=began_at == 0 and cursor.number > 0,
+            open_session=follower.open_session,
         )
 
     def _store(

@@ -81,6 +81,7 @@ class Tail:
         )
         self._watcher = Watcher(self._files_changed, self._registry.request_scan)
         self._quiet_since: dict[str, float] = {}
+        self._open_sessions: dict[str, str] = {}
         self._storage_problem = ""
 
     async def begin(self) -> None:
@@ -109,6 +110,10 @@ class Tail:
         cursors = self._registry.known.values()
         settling = sum(not cursor.is_settled for cursor in cursors)
         return TailStatus(len(cursors), scanned.behind_bytes, settling)
+
+    def open_sessions(self) -> frozenset[str]:
+        """Sessions in which a turn has begun and not ended, as far as was read since the start."""
+        return frozenset(list(self._open_sessions.values()))
 
     @property
     def problems(self) -> list[str]:
@@ -190,10 +195,17 @@ class Tail:
         else:
             self._storage_problem = ""
             self._registry.known[path] = reading.cursor
+            self._note_open_turn(path, reading.open_session)
             self._schedule_next(path, reading)
             await self._announce(path, reading)
 
+    def _note_open_turn(self, path: str, session_id: str) -> None:
+        self._open_sessions.pop(path, None)
+        if session_id:
+            self._open_sessions[path] = session_id
+
     def _file_replaced(self, path: str) -> None:
+        self._open_sessions.pop(path, None)
         self._quiet_since.pop(path, None)
         self._registry.request_scan()
 

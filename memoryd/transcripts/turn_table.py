@@ -11,11 +11,12 @@
   any crash.
 - Before work begins it is recorded as a crash, and the record is removed when the work ends. So
   the next daemon knows which turns the last one crashed on.
-- The assistant's last message of each session is kept: the next turn may refer to it.
+- The last messages of each session, the person's and the assistant's, are kept: the next turn may
+  refer to them.
 """
 
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -23,9 +24,10 @@ import msgspec
 from memoryd.base.errors import InvalidInput
 from memoryd.system.database import Database
 from memoryd.text.masking.mask import mask
-from memoryd.transcripts.rules.turns import Turn, WaitingTurn
+from memoryd.transcripts.rules.turns import Turn, TurnPart, WaitingTurn
 
 LAST_WORDS_CHARS = 4000
+LAST_SAID_CHARS = 1500
 LAST_WORDS_SECONDS = 30 * 86_400
 
 EndState = Literal["done", "skipped", "parked", "abandoned"]
@@ -43,6 +45,13 @@ class QueuedTurn(msgspec.Struct, frozen=True):
     path: str
 
 
+class LastWords(msgspec.Struct, frozen=True):
+    """What the person and the assistant said last, masked and cut."""
+
+    person: str = ""
+    assistant: str = ""
+
+
 class ParkedTurn(msgspec.Struct, frozen=True):
     turn_id: str
     project: str
@@ -56,6 +65,10 @@ def root_named(cwd: str, root_of: Callable[[str], str]) -> str:
         return root_of(cwd)
     except InvalidInput:
         return ""
+
+
+def _last_of(parts: Sequence[TurnPart], limit_chars: int) -> str:
+    return mask(parts[-1].text)[-limit_chars:] if parts else ""
 
 
 class TurnTable:
@@ -116,20 +129,16 @@ class TurnTable:
         """All pending turns in order: live ones first, then imported ones."""
         rows = self._database.run(
             "select id, project, session_id, ending in ('answered', 'local_command'),"
-            " coalesce(failures, 0), coalesce(deaths, 0), imported, at"
+            " coalesce(failures, 0), coalesce(deaths, 0), coalesce(unfinished, 0),"
+            " case when imported then 0.0 else at end, imported"
             " from turns left join tries on tries.turn_id = turns.id"
             " where state = 'pending' order by imported, number"
         )
         return [
-            WaitingTurn(
-                *row[:3],
-                complete=bool(row[3]),
-                failures=row[4],
-                deaths=row[5],
-                imported=bool(row[6]),
-                stored_at=row[7],
+            WaitingTurn(*row[:3], bool(row[3]), *row[4:7], row[7], bool(row[8]))
+            for row in msgspec.convert(
+                rows, list[tuple[str, str, str, int, int, int, int, float, int]]
             )
-            for row in msgspec.convert(rows, list[tuple[str, str, str, int, int, int, int, float]])
         ]
 
     def turn(self, turn_id: str) -> Turn | None:
@@ -167,6 +176,17 @@ class TurnTable:
             )
             self.park(parked, reason)
 
+    def leave_unfinished(
+        self, counts: Mapping[str, int], parked: Sequence[str], reason: str
+    ) -> None:
+        """Work on these ended at a limit; `counts` says how often by now."""
+        with self._database.transaction():
+            self._database.run_many(
+                "update tries set deaths = 0, unfinished = ? where turn_id = ?",
+                [(count, turn_id) for turn_id, count in counts.items()],
+            )
+            self.park(parked, reason)
+
     def park(self, ids: Sequence[str], reason: str) -> None:
         self._database.run_many(
             "update turns set state = 'parked', reason = ? where id = ? and state = 'pending'",
@@ -181,9 +201,12 @@ class TurnTable:
         """Not worth extracting; its last message is kept, since the next turn may refer to it."""
         self._end([turn], "skipped", reason, at)
 
-    def last_words(self, session_id: str) -> str:
-        rows = self._database.run("select text from last_words where session_id = ?", session_id)
-        return str(rows[0][0]) if rows else ""
+    def last_words(self, session_id: str) -> LastWords:
+        """The last messages of the session's turns that have left the queue."""
+        rows = self._database.run(
+            "select person, text from last_words where session_id = ?", session_id
+        )
+        return LastWords(str(rows[0][0]), str(rows[0][1])) if rows else LastWords()
 
     def parked(self) -> list[ParkedTurn]:
         """Newest first."""
@@ -194,13 +217,18 @@ class TurnTable:
         return [ParkedTurn(*row) for row in msgspec.convert(rows, list[tuple[str, str, str, str]])]
 
     def retry_parked(self) -> int:
-        """Makes every parked turn pending again, with its retries reset; returns how many."""
+        """Makes every parked turn pending again, with its retries reset; returns how many.
+
+        When they were first begun is kept: an attempt may have saved something.
+        """
         with self._database.transaction():
             rows = self._database.run(
                 "update turns set state = 'pending', reason = ''"
                 " where state = 'parked' and packed is not null returning id"
             )
-            self._database.run_many("delete from tries where turn_id = ?", rows)
+            self._database.run_many(
+                "update tries set failures = 0, deaths = 0, unfinished = 0 where turn_id = ?", rows
+            )
         return len(rows)
 
     # --- rows -------------------------------------------------------------------------------------
@@ -246,14 +274,19 @@ class TurnTable:
             )
             self._database.run_many("delete from tries where turn_id = ?", [(t.id,) for t in turns])
             for turn in turns:
-                if turn.prose:
+                if turn.prose or turn.spoken:
                     self._keep_last_words(turn, at)
 
     def _keep_last_words(self, turn: Turn, at: float) -> None:
+        """An answer without a message of the person's, or the reverse, replaces only itself."""
         self._database.run(
-            "insert or replace into last_words values (?, ?, ?)",
+            "insert into last_words (session_id, person, text, at) values (?, ?, ?, ?)"
+            " on conflict (session_id) do update set at = excluded.at,"
+            " person = iif(excluded.person = '', person, excluded.person),"
+            " text = iif(excluded.text = '', text, excluded.text)",
             turn.session_id,
-            mask(turn.prose[-1].text)[-LAST_WORDS_CHARS:],
+            _last_of(turn.spoken, LAST_SAID_CHARS),
+            _last_of(turn.prose, LAST_WORDS_CHARS),
             at,
         )
         self._database.run("delete from last_words where at < ?", at - LAST_WORDS_SECONDS)

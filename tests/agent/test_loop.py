@@ -496,3 +496,52 @@ async def test_a_job_gets_each_answer_before_its_tools_run_and_may_end_the_run()
         with pytest.raises(Unavailable), anyio.fail_after(60):
             await run(watched, over.provider, tools, LIMITS)
         assert (len(over.server.requests), len(tools.ran)) == (2, 1)
+
+
+# --- the last answer ---------------------------------------------------------------------------
+
+FINISHED_BY_WRITES = frozenset({"Write"})
+READ = Call("Read", {"file_path": "a.md"})
+
+
+def refuse_writes(name: str, _arguments: msgspec.Struct, _meter: Meter) -> str:
+    if name == "Write":
+        raise ToolError("it already exists; Read it first")
+    return "text"
+
+
+@pytest.mark.parametrize(
+    ("calls", "tools", "requests"),
+    [
+        ((WRITE,), Tools(), 1),
+        ((WRITE, WRITE), Tools(), 1),
+        ((READ,), Tools(), 2),
+        ((WRITE, READ), Tools(), 2),
+        ((WRITE,), Tools(refuse_writes), 2),
+    ],
+    ids=["a write", "two writes", "a read", "a write and a read", "a refused write"],
+)
+async def test_only_an_answer_whose_writes_all_succeed_ends_the_run(
+    calls: tuple[Call, ...], tools: Tools, requests: int
+) -> None:
+    finishing = msgspec.structs.replace(job(), finishing_tools=FINISHED_BY_WRITES)
+    async with stack([asks(*calls), says("done")]) as over:
+        with anyio.fail_after(60):
+            report = await run(finishing, over.provider, tools, LIMITS)
+        assert len(over.server.requests) == requests
+    assert (report.ended, report.model_turns) == ("done", requests)
+
+
+async def test_without_finishing_tools_a_run_goes_on_until_the_model_stops() -> None:
+    async with stack([asks(WRITE), asks(WRITE), says("done")]) as over:
+        assert (await over.run(Tools())).model_turns == 3
+
+
+async def test_a_run_that_was_refused_bytes_has_not_ended_by_itself() -> None:
+    def behave(_name: str, _arguments: msgspec.Struct, meter: Meter) -> str:
+        meter.charge_write(60)
+        return "fits"
+
+    async with stack([asks(WRITE, WRITE), says("That is all.")]) as over:
+        report = await over.run(Tools(behave), RunLimits(written_bytes=100))
+    assert (report.ended, report.final_text) == ("byte-limit", "That is all.")

@@ -9,6 +9,7 @@ from memoryd.base.errors import InvalidInput
 from memoryd.base.timestamps import seconds_of
 from memoryd.extraction.rules.backfill_estimate import (
     RUN_CHARS,
+    RUN_TURNS,
     Estimate,
     estimate_of_session,
     since_moment,
@@ -69,6 +70,12 @@ def test_more_turns_never_cost_less(turn_chars: list[int]) -> None:
     after = estimate_of_session([*turn_chars, 500], PRICE)
     assert (after.usd, after.tokens, after.turns) > (before.usd, before.tokens, before.turns)
     assert before.tokens >= sum(turn_chars) // 4
+
+
+def test_many_short_turns_take_several_runs() -> None:
+    full, more = ([1] * RUN_TURNS, [1] * (RUN_TURNS + 1))
+    tokens = [estimate_of_session(turns, PRICE).tokens for turns in (full, more)]
+    assert tokens[1] >= 2 * tokens[0] - 100
 
 
 def test_a_very_long_session_takes_several_runs() -> None:

@@ -1,6 +1,7 @@
 """The queue's decisions: an example of each rule, and a state machine with random events."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 from hypothesis import strategies as st
@@ -10,13 +11,17 @@ from memoryd.extraction.rules.batching import (
     CRASHES_TO_PARK,
     FAILURES_TO_PARK,
     HELD_SECONDS,
+    LONGEST_TALK_SECONDS,
+    MOST_UNFINISHED,
     Batch,
     Limits,
     Pause,
     QueueState,
     after_failure,
+    after_limit,
     decide,
     due_count,
+    most_turns,
     must_be_parked,
 )
 from memoryd.transcripts.rules.turns import WaitingTurn
@@ -28,9 +33,17 @@ LIMITS = Limits()
 
 
 def turn(
-    name: str, project: str = "/p", session: str = "s", *, complete: bool = True
+    name: str,
+    project: str = "/p",
+    session: str = "s",
+    *,
+    complete: bool = True,
+    heard: float = 0.0,
+    unfinished: int = 0,
 ) -> WaitingTurn:
-    return WaitingTurn(name, project, session, complete)
+    return WaitingTurn(
+        name, project, session, complete, unfinished=unfinished, heard_at=heard and NOW + heard
+    )
 
 
 def started(
@@ -66,10 +79,10 @@ def test_throttled_turns_wait_for_the_next_and_go_with_it() -> None:
     limits = Limits(every_turns=3)
     waiting = [turn("1"), turn("2")]
     assert started(waiting, limits=limits) == []
-    assert due_count(waiting, limits, NOW) == 0
+    assert due_count(waiting, STATE, limits) == 0
     waiting.append(turn("3"))
     assert started(waiting, limits=limits) == [("1", "2", "3")]
-    assert due_count(waiting, limits, NOW) == 3
+    assert due_count(waiting, STATE, limits) == 3
 
 
 def test_a_failed_turn_is_retried_despite_the_throttle() -> None:
@@ -80,15 +93,15 @@ def test_a_failed_turn_is_retried_despite_the_throttle() -> None:
 def test_a_turn_cut_short_waits_for_the_next_complete_one_of_its_session() -> None:
     cut = turn("1", complete=False)
     assert started([cut]) == []
-    assert due_count([cut], LIMITS, NOW) == 0
+    assert due_count([cut], STATE, LIMITS) == 0
     assert started([cut, turn("2", session="other")]) == [("2",)]
     assert started([cut, turn("2"), turn("3", complete=False)]) == [("1", "2")]
 
 
 def test_a_turn_cut_short_is_not_held_for_ever() -> None:
-    cut = msgspec.structs.replace(turn("1", complete=False), stored_at=NOW - HELD_SECONDS)
+    cut = msgspec.structs.replace(turn("1", complete=False), heard_at=NOW - HELD_SECONDS)
     assert started([cut]) == [("1",)]
-    assert started([msgspec.structs.replace(cut, stored_at=NOW - HELD_SECONDS + 1)]) == []
+    assert started([msgspec.structs.replace(cut, heard_at=NOW - HELD_SECONDS + 1)]) == []
 
 
 def test_an_imported_turn_that_was_cut_short_waits_for_no_other() -> None:
@@ -97,7 +110,121 @@ def test_an_imported_turn_that_was_cut_short_waits_for_no_other() -> None:
         for one in (turn("1", complete=False), turn("2", session="t", complete=False))
     ]
     assert started(imported) == [("1",)]
-    assert due_count(imported, LIMITS, NOW) == 2
+    assert due_count(imported, STATE, LIMITS) == 2
+
+
+# --- until the talk pauses --------------------------------------------------------------------
+
+TALK = Limits(quiet_seconds=45)
+
+
+def at(seconds: float, **state: Any) -> QueueState:
+    return QueueState(NOW + seconds, began=NOW, **state)
+
+
+def test_a_session_waits_until_nothing_was_said_for_a_while() -> None:
+    said = [turn("1", heard=1)]
+    assert started(said, at(2), TALK) == []
+    assert decide(said, at(2), TALK).wake_at == NOW + 46
+    assert due_count(said, at(2), TALK) == 0
+    corrected = [*said, turn("2", heard=31)]
+    assert started(corrected, at(46), TALK) == [], "what came meanwhile starts the wait again"
+    assert started(corrected, at(76), TALK) == [("1", "2")]
+    assert due_count(corrected, at(76), TALK) == 2
+
+
+def test_without_a_quiet_time_nothing_waits() -> None:
+    assert started([turn("1", heard=1)], at(1), LIMITS) == [("1",)]
+
+
+def test_an_open_turn_keeps_the_session_waiting_until_it_ends() -> None:
+    said = [turn("1", heard=1)]
+    talking = at(100, open_sessions=frozenset({"s"}))
+    assert started(said, talking, TALK) == []
+    assert decide(said, talking, TALK).wake_at == NOW + 1 + LONGEST_TALK_SECONDS
+    assert started(said, at(100, open_sessions=frozenset({"other"})), TALK) == [("1",)]
+
+
+def test_a_session_that_never_pauses_is_extracted_all_the_same() -> None:
+    talk = [turn(str(number), heard=1 + 30 * number) for number in range(29)]
+    talking = frozenset({"s"})
+    assert started(talk, at(899, open_sessions=talking), TALK) == []
+    (batch,) = started(talk, at(901, open_sessions=talking), TALK)
+    assert len(batch) == 29
+
+
+def test_a_full_batch_does_not_wait() -> None:
+    talk = [turn(str(number), heard=1) for number in range(TALK.batch_turns)]
+    assert started(talk[1:], at(2), TALK) == []
+    assert started(talk, at(2), TALK) == [tuple(str(number) for number in range(30))]
+
+
+def test_a_compaction_or_an_end_closes_what_was_heard_before_it() -> None:
+    said = [turn("1", heard=1)]
+    assert started(said, at(3, closed_at={"s": NOW + 2}), TALK) == [("1",)]
+    assert started(said, at(3, closed_at={"other": NOW + 2}), TALK) == []
+    later = [turn("2", heard=10)]
+    assert started(later, at(11, closed_at={"s": NOW + 2}), TALK) == []
+
+
+def test_a_session_that_talks_does_not_keep_another_of_its_project_waiting() -> None:
+    waiting = [turn("1", session="s", heard=1), turn("2", session="t", heard=2)]
+    state = at(60, open_sessions=frozenset({"s"}))
+    assert started(waiting, state, TALK) == [("2",)]
+
+
+def test_imported_turns_and_the_rest_of_a_run_do_not_wait() -> None:
+    assert started([turn("1")], at(1), TALK) == [("1",)]
+    waiting = [turn("1", heard=1, unfinished=1), turn("2", heard=50)]
+    assert started(waiting, at(51), TALK) == [("1",)]
+
+
+def test_a_clock_set_back_ends_the_wait() -> None:
+    assert started([turn("1", heard=1)], at(-86_400), TALK) == [("1",)]
+
+
+# --- runs that end at a limit -----------------------------------------------------------------
+
+
+def left_by(batch: Batch, *, has_saved: bool) -> tuple[list[int], tuple[str, ...]]:
+    remainder = after_limit(batch, has_saved=has_saved)
+    return sorted(remainder.unfinished.values()), remainder.parked
+
+
+def batch_of(count: int, unfinished: int = 0) -> Batch:
+    return Batch("/p", "s", tuple(turn(str(n), unfinished=unfinished) for n in range(count)))
+
+
+def test_what_a_run_left_is_taken_again_first_together_then_in_smaller_batches() -> None:
+    assert left_by(batch_of(2), has_saved=True) == ([1, 1], ())
+    assert left_by(batch_of(2), has_saved=False) == ([2, 2], ()), "the same again is pointless"
+    sizes = [most_turns(batch_of(30, unfinished), LIMITS) for unfinished in range(5)]
+    assert sizes == [30, 30, 7, 1, 1]
+    assert most_turns(batch_of(4, 2), LIMITS) == 2
+
+
+def test_newer_turns_do_not_join_what_a_run_left() -> None:
+    waiting = [turn("1", unfinished=1), turn("2", unfinished=1), turn("3")]
+    assert started(waiting) == [("1", "2")]
+    assert started(waiting[2:]) == [("3",)]
+
+
+def test_a_turn_alone_that_saves_nothing_twice_is_parked() -> None:
+    assert left_by(batch_of(1), has_saved=False) == ([2], ())
+    assert left_by(batch_of(1, 2), has_saved=False) == ([3], ("0",))
+    assert left_by(batch_of(2, 2), has_saved=False) == ([3, 3], ())
+
+
+def test_a_model_that_always_saves_something_more_is_not_paid_forever() -> None:
+    runs = unfinished = 0
+    parked: tuple[str, ...] = ()
+    while not parked:
+        runs += 1
+        (unfinished,), parked = left_by(batch_of(1, unfinished), has_saved=True)
+    assert runs == MOST_UNFINISHED
+
+
+# --- failures and crashes ---------------------------------------------------------------------
 
 
 def test_turns_of_a_batch_that_failed_twice_run_one_by_one_after_the_others() -> None:
@@ -169,7 +296,9 @@ class QueueMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.limits = Limits(every_turns=2, parallel=2)
+        self.limits = Limits(every_turns=2, parallel=2, batch_turns=5, quiet_seconds=45)
+        self.open_sessions: frozenset[str] = frozenset()
+        self.closed_at: dict[str, float] = {}
         self.now = self.began = NOW
         self.table: dict[str, WaitingTurn] = {}
         self.running: dict[str, Batch] = {}
@@ -193,16 +322,32 @@ class QueueMachine(RuleBasedStateMachine):
     def a_turn_arrives(self, project: str, session: str, complete: bool, is_poison: bool) -> None:
         self.count += 1
         name = str(self.count)
-        self.table[name] = WaitingTurn(name, project, session, complete, stored_at=self.now)
+        self.table[name] = WaitingTurn(name, project, session, complete, heard_at=self.now)
         if is_poison:
             self.poison.add(name)
 
+    def state(self) -> QueueState:
+        return QueueState(
+            self.now,
+            self.began,
+            frozenset(self.running),
+            dict(self.project_pauses),
+            self.pause,
+            self.open_sessions,
+            dict(self.closed_at),
+        )
+
+    @rule(sessions=st.frozensets(st.sampled_from(SESSIONS)))
+    def turns_begin_and_end(self, sessions: frozenset[str]) -> None:
+        self.open_sessions = sessions
+
+    @rule(session=st.sampled_from(SESSIONS))
+    def a_session_is_compacted(self, session: str) -> None:
+        self.closed_at[session] = self.now
+
     @rule()
     def the_worker_looks(self) -> None:
-        state = QueueState(
-            self.now, self.began, frozenset(self.running), dict(self.project_pauses), self.pause
-        )
-        decision = decide(self.waiting(), state, self.limits)
+        decision = decide(self.waiting(), self.state(), self.limits)
         for batch in decision.batches:
             assert batch.project not in self.running
             assert batch.turns
@@ -211,7 +356,7 @@ class QueueMachine(RuleBasedStateMachine):
             assert not {*batch.turn_ids} & (self.done | self.parked)
             self.running[batch.project] = batch
         assert len(self.running) <= self.limits.parallel
-        if not self.running and due_count(self.waiting(), self.limits, self.now):
+        if not self.running and due_count(self.waiting(), self.state(), self.limits):
             assert decision.wake_at is not None
             assert decision.wake_at > self.now
 
@@ -219,8 +364,11 @@ class QueueMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def a_run_ends(self, data: st.DataObject) -> None:
         batch = self.running.pop(data.draw(st.sampled_from(sorted(self.running))))
-        outcome = data.draw(st.sampled_from(["good", "good", "down", "paused"]))
-        if outcome == "paused":
+        outcome = data.draw(st.sampled_from(["good", "good", "down", "paused", "limit"]))
+        batch = Batch(batch.project, batch.session_id, batch.turns[: self.most(batch)])
+        if outcome == "limit":
+            self._leave(batch, has_saved=data.draw(st.booleans()))
+        elif outcome == "paused":
             self.pause = Pause("day-cap", self.now, self.now + 600)
         elif outcome == "down" or self.poison & {*batch.turn_ids}:
             self._fail(batch)
@@ -228,6 +376,17 @@ class QueueMachine(RuleBasedStateMachine):
             self.done.update(batch.turn_ids)
             for name in batch.turn_ids:
                 del self.table[name]
+
+    def most(self, batch: Batch) -> int:
+        return most_turns(batch, self.limits)
+
+    def _leave(self, batch: Batch, *, has_saved: bool) -> None:
+        left = after_limit(batch, has_saved=has_saved)
+        for name, unfinished in left.unfinished.items():
+            self.table[name] = msgspec.structs.replace(self.table[name], unfinished=unfinished)
+        for name in left.parked:
+            self.parked.add(name)
+            del self.table[name]
 
     def _fail(self, batch: Batch) -> None:
         setback = after_failure(batch, self.now)
@@ -261,10 +420,12 @@ class QueueMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Without further failures the queue empties, except for turns that must wait."""
+        self.open_sessions = frozenset()
         for _ in range(20 * (self.count + 1)):
             self.the_worker_looks()
             for project in list(self.running):
                 batch = self.running.pop(project)
+                batch = Batch(project, batch.session_id, batch.turns[: self.most(batch)])
                 if self.poison & {*batch.turn_ids}:
                     self._fail(batch)
                     continue
@@ -272,7 +433,7 @@ class QueueMachine(RuleBasedStateMachine):
                 for name in batch.turn_ids:
                     del self.table[name]
             self.now += 60.0
-        assert due_count(self.waiting(), self.limits, self.now) == 0
+        assert due_count(self.waiting(), self.state(), self.limits) == 0
 
 
 QueueMachine.TestCase.settings = examples(60, stateful_step_count=40)

@@ -22,6 +22,7 @@ from memoryd.memories.version_table import VersionTable
 from memoryd.system.database import Database
 from memoryd.transcripts.rules.assembler import living_history, read_entries
 from memoryd.transcripts.rules.turns import Turn
+from memoryd.transcripts.turn_table import LastWords
 from tests.support.examples import examples
 from tests.support.running import environment
 from tests.support.session_script import SessionScript
@@ -51,7 +52,12 @@ class World:
         history = living_history(read_entries([script.data]))
         turns = tuple(event for event in history if isinstance(event, Turn))
         task = ExtractionTask(
-            self.project, "session-1", turns, began=NOW, is_repeated=again, earlier=earlier
+            self.project,
+            "session-1",
+            turns,
+            began=NOW,
+            is_repeated=again,
+            before=LastWords(assistant=earlier),
         )
         outcome = await self.extractor.extract(task)
         assert outcome.verdict == "done"

@@ -183,8 +183,7 @@ async def test_what_a_model_writes_is_added_to_todays_log_with_its_origin(home: 
         ]
         assert here.finished[0].files == [daily_logs.file_of(today(here))]
         assert here.history.files(here.project().memory.path) == []
-        answered = json.dumps(model.requests[1].body["messages"][-1])
-        assert "saved" in answered
+        assert len(model.requests) == 1, "no request just to hear that it is done"
 
 
 @pytest.mark.parametrize("form", ["absolute", "relative", "dated"])
@@ -258,7 +257,8 @@ async def test_secrets_and_invisible_characters_stay_out_of_the_log(home: Path) 
 
 async def test_a_run_that_was_cut_off_leaves_nothing_in_the_log(home: Path) -> None:
     write = Call("Write", {"file_path": PATTERN, "content": "- feedback: Use tabs."})
-    replies = iter([asks(write), says("...", "max_tokens"), asks(write), says("Done.")])
+    look = Call("Glob", {"pattern": "*"})
+    replies = iter([asks(write, look), says("...", "max_tokens"), asks(write)])
     async with shop(home, lambda _: next(replies)) as (here, _):
         here.say("Use tabs")
         async with here.working():

@@ -73,10 +73,7 @@ async def test_what_the_model_writes_is_saved_indexed_and_marked(home: Path) -> 
         assert here.queue.states([turn]) == {turn: "done"}
         versions = here.history.versions(here.project().memory.path, "feedback_tabs.md")
         assert {(one.cause, one.session_id) for one in versions} == {("extraction", "s")}
-        assert [request.roles for request in model.requests] == [
-            ["user"],
-            ["user", "assistant", "user"],
-        ]
+        assert [request.roles for request in model.requests] == [["user"]]
 
 
 async def test_all_requests_start_alike_and_the_second_reads_from_the_cache(
@@ -121,10 +118,10 @@ async def test_the_request_has_the_manifest_and_the_messages_without_secrets(hom
         assert "[secret: github-token]" in messages_in(model.requests[0])
 
 
-async def test_a_turn_about_the_last_answer_is_shown_that_answer(home: Path) -> None:
+async def test_a_turn_about_what_was_said_last_is_shown_it_as_context(home: Path) -> None:
     async with shop(home, nothing) as (here, model):
         script = here.session()
-        script.turn("fix it", f"I stopped to ask first. {TOKEN}")
+        script.turn(f"fix it with {TOKEN}", f"I stopped to ask first. {TOKEN}")
         async with here.working():
             here.add(script)
             await here.runs(1)
@@ -132,9 +129,12 @@ async def test_a_turn_about_the_last_answer_is_shown_that_answer(home: Path) -> 
             here.add(script)
             await here.runs(2)
         second = messages_in(model.requests[1])
-        assert "| I stopped to ask first. [secret: github-token]" in second
-        assert "@person" not in second.partition("I stopped")[0]
-        assert "fix it" not in second
+        context, _, new = second.partition("@memoryd The new messages:")
+        assert "for context only" in context
+        assert "@person\n| fix it with [secret: github-token]" in context
+        assert "@assistant\n| I stopped to ask first. [secret: github-token]" in context
+        assert "| good call" in new
+        assert "fix it" not in new
 
 
 async def test_an_answer_that_was_cut_off_writes_nothing_and_is_retried(
@@ -194,6 +194,42 @@ async def test_a_wish_that_only_a_tool_printed_is_refused(home: Path) -> None:
         assert here.files().keys() == {"feedback_old.md", "project_readme.md"}
         assert "telemetry" not in here.files()["feedback_old.md"]
         assert here.history.versions(here.project().memory.path, "feedback_coverage.md") == []
+
+
+async def test_what_the_person_takes_back_is_retired_by_the_note_that_says_so(home: Path) -> None:
+    gone = memory_text("Tabs dropped", body="The rule about tabs no longer holds.")
+    gone = gone.replace("type: feedback", "type: feedback\nsupersedes: feedback_old.md")
+    write = Call("Write", {"file_path": "feedback_tabs_dropped.md", "content": gone})
+    async with shop(home, writes_once(write)) as (here, model):
+        memory = here.project().memory
+        old = memory_text("Tabs").replace("type: feedback", "type: feedback\ntrust: user-said")
+        here.store.write(memory, "feedback_old.md", old, over=None, cause="user")
+        here.say("forget the rule about tabs, it no longer holds")
+        async with here.working():
+            await here.runs(1)
+        listed = {one.file: one.retired for one in here.store.scan(memory)}
+        assert listed == {"feedback_old.md": True, "feedback_tabs_dropped.md": False}
+        assert len(model.requests) == 1
+
+
+async def test_a_note_that_leans_on_the_message_before_is_the_persons(home: Path) -> None:
+    """The yes is in this batch, and what it says yes to in the one before."""
+    text = memory_text("Snapshots", body="Run the snapshot tests before each release.")
+    write = Call("Write", {"file_path": "feedback_snapshots.md", "content": text})
+
+    def script(request: SeenRequest) -> Reply:
+        return asks(write) if "| yes, make that" in messages_in(request) else says("Not yet.")
+
+    async with shop(home, script) as (here, _):
+        talk = here.session()
+        talk.turn("maybe run the snapshot tests before each release?", "I could do that.")
+        async with here.working():
+            here.add(talk)
+            await here.runs(1)
+            talk.turn("yes, make that a rule", "Noted.")
+            here.add(talk)
+            await here.runs(2)
+        assert "trust: user-said" in here.files()["feedback_snapshots.md"]
 
 
 def linked_memory(here: ExtractionBench) -> Path:
@@ -300,7 +336,8 @@ async def test_a_long_session_is_taken_in_pieces(home: Path) -> None:
         here.say(*("word " * 1500 for _ in range(5)))
         async with here.working():
             await here.runs(3)
-        assert [messages_in(request).count("@person") for request in model.requests] == [2, 2, 1]
+        new = [messages_in(request).rpartition("new messages:")[2] for request in model.requests]
+        assert [text.count("@person") for text in new] == [2, 2, 1]
 
 
 # --- the queue --------------------------------------------------------------------------------
@@ -322,7 +359,7 @@ async def test_turns_that_arrive_during_a_run_are_covered_by_one_more(home: Path
                 await here.idle()
                 await here.runs(2)
         assert len(model.requests) == 2
-        later = messages_in(model.requests[1])
+        later = messages_in(model.requests[1]).partition("new messages:")[2]
         assert all(f"| {word}" in later for word in ("second", "third", "fourth"))
         assert "| first" not in later
 

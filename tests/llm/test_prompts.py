@@ -57,6 +57,53 @@ def test_openings_and_system_leave_cache_marks_for_the_turns() -> None:
         assert all(block.text.strip() for block in opening)
 
 
+def folded(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ("one-off or standing", "would it still be wanted in another task next week?"),
+        ("a reason only if one was given", "If none was given, there is no such line"),
+        ("how to apply is said or a conclusion", "if you conclude it yourself, say so"),
+        ("user against feedback", "what the agent is to do or to avoid is feedback"),
+        ("leanings", "is kept as a leaning, never as a rule"),
+        ("questions", "A question, a thought spoken aloud"),
+        ("past deadlines", "past by today is kept only if something follows from it"),
+        ("the language of titles", "in the language that the person writes in"),
+        ("for the repository", "goes there, by the agent's hand, and not into the notes as well"),
+        ("forget that", "When the person says to forget something, take it out"),
+    ],
+)
+def test_every_doubtful_case_is_decided_for_all_jobs(case: str, words: str) -> None:
+    assert words in folded(SYSTEM), case
+
+
+@pytest.mark.parametrize("log_path", ["", "/logs/YYYY/MM/YYYY-MM-DD.md"])
+def test_an_extraction_is_told_that_context_is_not_new(log_path: str) -> None:
+    job = extraction_opening(PLACE, MANIFEST, [], FRIDAY, log_path=log_path)[0]
+    assert "shown as context was judged before" in folded(job.text)
+
+
+def test_an_extraction_is_told_that_its_writes_end_it() -> None:
+    job = extraction_opening(PLACE, MANIFEST, [], FRIDAY)[0]
+    assert "The job ends with this answer" in job.text
+    assert "The job ends" not in SYSTEM, "a dream goes on after it has written"
+
+
+def test_what_waits_is_quoted_before_the_messages_and_outside_the_cached_part() -> None:
+    waiting = [quoted("person", "@memoryd save everything\nrather tabs")]
+    without = extraction_opening(PLACE, MANIFEST, ["@person\n| hi"], FRIDAY)
+    shown = extraction_opening(PLACE, MANIFEST, ["@person\n| hi"], FRIDAY, waiting=waiting)
+    assert lasting(shown) == lasting(without)
+    text = shown[-1].text
+    assert text.index("# Said in earlier sessions") < text.index("| rather tabs")
+    assert text.index("| rather tabs") < text.index("# New messages")
+    assert "| @memoryd save everything" in text
+    assert "# Said in earlier sessions" not in without[-1].text
+
+
 def test_an_extraction_is_told_where_it_works_and_what_exists() -> None:
     opening = extraction_opening(PLACE, MANIFEST, [quoted("person", "hello")], FRIDAY)
     text = "".join(block.text for block in opening)

@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 import memoryd.extraction.rules.statements  # noqa: F401 - once here, and not in every child
+from memoryd.agent.rules.limits import RunLimits
 from memoryd.base.config import DEFAULT_PRICES, Budget
 from memoryd.extraction.task import Extractor
 from memoryd.llm.anthropic_client import Provider
@@ -192,6 +193,68 @@ def test_with_a_model_a_death_between_any_two_steps_loses_doubles_and_forgets_no
         assert here.store.read(memory, "MEMORY.md").text.count("(feedback_lint_") == 1
         made = calls.read_text().splitlines().count(str(home / project))
         check_bill(here, str(home / project), made)
+        here.state.close()
+        if not has_died:
+            break
+    assert step > 20
+
+
+RULES = ("parser", "lexer", "linker")
+
+
+class Limited:
+    """A model that has three notes to write, in runs of two calls; it goes by what it is told."""
+
+    def __init__(self, calls: Path) -> None:
+        self._calls = calls
+
+    async def complete(self, request: ModelRequest, deadline_seconds: float) -> ModelAnswer:
+        del deadline_seconds
+        with self._calls.open("a+") as file:
+            file.write("call\n")
+            number = file.tell()
+        opening = request.turns[0]
+        assert isinstance(opening, UserTurn)
+        told = " ".join(block.text for block in opening.blocks if isinstance(block, Text))
+        told = told.partition("broke off after it had saved")[2].partition("Do not")[0]
+        left = [rule for rule in RULES if f"feedback_{rule}_" not in told]
+        if not left:
+            return answer_of(says("Nothing more."))
+        return answer_of(asks(*(self._note(rule, number) for rule in left)))
+
+    def _note(self, rule: str, number: int) -> Call:
+        text = memory_text(f"Lint {rule}", body=f"Always lint the {rule}.")
+        # It never thinks of the same name twice: only what it is told keeps it from doubling.
+        file = {"file_path": f"feedback_{rule}_{number}.md", "content": text}
+        return Call("Write", file)
+
+
+def deadly_limited(home: Path) -> ExtractionBench:
+    return ExtractionBench(
+        home,
+        state_type=DeadlyState,
+        provider=Limited(home / "calls"),
+        run_limits=RunLimits(tool_calls=2),
+    )
+
+
+@pytest.mark.parametrize("in_files", [True, False])
+def test_a_death_in_runs_that_end_at_a_limit_loses_and_doubles_nothing(
+    home: Path, in_files: bool
+) -> None:
+    said = "\n".join(f"always lint the {rule}" for rule in RULES)
+    for step in count(1, stride()):
+        here = ExtractionBench(home)
+        project = f"p{step}"
+        (turn,) = here.say(said, session=project, project=project)
+        here.state.close()
+        has_died = dies(home, Fuse(step), in_files=in_files, make=deadly_limited)
+        assert not dies(home, Fuse(-1), in_files=in_files, make=deadly_limited)
+        here = ExtractionBench(home)
+        assert here.queue.states([turn]) == {turn: "done"}
+        texts = list(here.files(project).values())
+        assert [sum(f"lint the {rule}.\n" in text for text in texts) for rule in RULES] == [1, 1, 1]
+        assert here.state.run("select * from tries") == []
         here.state.close()
         if not has_died:
             break

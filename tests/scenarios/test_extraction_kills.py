@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.scenarios.test_extraction import (
+    LOOK,
     TABS,
     Session,
     configure,
@@ -34,8 +35,6 @@ from tests.support.scripted_model import (
 from tests.support.tail_fixtures import database
 
 LOG = Call("Write", {"file_path": "logs/YYYY/MM/YYYY-MM-DD.md", "content": "- feedback: Use tabs."})
-
-LOOK = Call("Bash", {"command": "ls -la"})
 
 
 class Spending:
@@ -96,9 +95,9 @@ class Stations:
             case ("called", True):
                 return asks(LOOK, Call("Read", {"file_path": "MEMORY.md"}))
             case ("wrote" | "last", True):
-                return asks(TABS)
+                return asks(TABS, LOOK)  # the look makes it go on
             case ("log", True):
-                return asks(LOG)
+                return asks(LOG, LOOK)
         if point == "last":
             # The answer is on its way: the daemon dies before, while or after it concludes.
             return Held(lambda: self._reach(point), says("Done."))
@@ -180,6 +179,51 @@ def test_random_kills_leave_each_note_once_and_every_call_on_the_bill(
     daemon: Daemon, home: Path
 ) -> None:
     kill_at_random(daemon, home, sessions=3, seed=5)
+
+
+RULE = re.compile(r"always check gauge (\d+)\b")
+
+
+def test_random_kills_while_a_long_talk_is_saved_lose_no_statement_and_double_none(
+    daemon: Daemon, home: Path
+) -> None:
+    """Twenty-five turns with two rules each: more than one run may write, so it hits its limit."""
+    chance = random.Random(7)
+    configure(home, "[budget]\nusd_per_day = 100\nusd_per_month = 1000\n")
+
+    def script(request: SeenRequest) -> Reply:
+        opening = request.body["messages"][0]["content"][-1]["text"]
+        told = opening.partition("broke off after it had saved")[2].partition("Do not")[0]
+        new = opening.rpartition("@memoryd The new messages:")[2]
+        saved = set(re.findall(r"feedback_gauge_(\d+)_", told))
+        left = [rule for rule in dict.fromkeys(RULE.findall(new)) if rule not in saved]
+        return asks(*map(note, left)) if left else says("Nothing more.")
+
+    def note(rule: str) -> Call:
+        text = memory_text(f"Gauge {rule}", body=f"Always check gauge {rule}.")
+        file = f"feedback_gauge_{rule}_{len(model.requests)}.md"
+        return Call("Write", {"file_path": file, "content": text})
+
+    with ScriptedModel(script) as model:
+        with_model(daemon, model).start()
+        session = Session(home)
+        turns = [
+            session.turn(f"always check gauge {n}, and always check gauge {n + 100}", "Fine.")
+            for n in range(25)
+        ]
+        for _ in range(3):
+            with daemon.peer() as peer:
+                for _ in range(chance.randrange(120)):
+                    peer.call("status")
+            daemon.stop(signal.SIGKILL)
+            daemon.start()
+        # The last turn is settled by silence, and what crashed twice runs alone, some time later.
+        while {states(home).get(turn, ("new",))[0] for turn in turns} != {"done"}:
+            wait_until_idle(daemon)
+        daemon.stop()
+    notes = "".join(session.files().values())
+    found = sorted(int(rule) for rule in re.findall(r"check gauge (\d+)\.\n", notes))
+    assert found == [*range(25), *range(100, 125)]
 
 
 def test_a_cap_holds_over_kills(daemon: Daemon, home: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import anyio
 
+from memoryd.agent.rules.limits import RunLimits
 from memoryd.base import events, paths
 from memoryd.base.config import Budget, Credentials, ExtractionMode, ProjectMode, Secret, Settings
 from memoryd.extraction.attribution import Attribution
@@ -98,12 +99,15 @@ class ExtractionBench:
         provider: Provider | None = None,
         mode: ProjectMode = "topics",
         extraction_mode: ExtractionMode = "auto",
+        run_limits: RunLimits | None = None,
         *,
         scripted: bool = False,
     ) -> None:
         self.home = home
         self.extraction_mode: ExtractionMode = extraction_mode
         self.mode: ProjectMode = mode
+        self.run_limits = run_limits
+        self.open_sessions: frozenset[str] = frozenset()
         self.clock = START
         self.state = state_type.open(str(home / ".local/state/memoryd/state.db"))
         self.scopes = Scopes(paths.places(environment(home), "linux", 0, str(home)), {}, self.state)
@@ -131,6 +135,7 @@ class ExtractionBench:
             mode_of=lambda _: self.extraction_mode,
             pastes=PasteHistory(str(home / ".claude")),
             counts_scripts=scripted,
+            open_sessions=lambda: self.open_sessions,
             notices=notices,
             now=self.now,
         )
@@ -164,8 +169,11 @@ class ExtractionBench:
             self.settings.model.extraction,
             self.store,
             self.history,
+            inbox=self.inbox,
             state_folder=str(self.home / ".local/state/memoryd"),
             mode_of=lambda _: self.mode,
+            extraction_mode_of=lambda _: self.extraction_mode,
+            limits=self.run_limits,
             now=self.now,
         )
 

@@ -200,6 +200,23 @@ async def test_an_ended_turn_waits_for_silence(home: Path) -> None:
         ]
 
 
+async def test_a_session_is_open_from_its_prompt_to_the_end_of_the_turn(home: Path) -> None:
+    await begin_empty(home)
+    script = SessionScript("s", str(home))
+    script.prompt("one")
+    async with following(home) as run:
+        path = write(home, script)
+        while run.tail.open_sessions() != {"s"}:
+            await run.tail.status()
+        seen = len(script.data)
+        script.answer("done")
+        script.system("turn_duration")
+        append(path, script.data[seen:])
+        await run.heard.wait_for_turns(1)
+        while run.tail.open_sessions():
+            await run.tail.status()
+
+
 async def test_the_client_s_end_mark_needs_no_silence(home: Path) -> None:
     await begin_empty(home)
     script = session("s", "one")

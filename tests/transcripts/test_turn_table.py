@@ -7,7 +7,7 @@ from memoryd.base.errors import InvalidInput
 from memoryd.system.database import Database
 from memoryd.transcripts.rules.assembler import Follower
 from memoryd.transcripts.rules.turns import Turn
-from memoryd.transcripts.turn_table import QueuedTurn, TurnTable, root_named
+from memoryd.transcripts.turn_table import LastWords, QueuedTurn, TurnTable, root_named
 from tests.support.tail_fixtures import rows, session, turns
 
 
@@ -95,3 +95,35 @@ def test_a_line_without_a_usable_directory_names_no_project() -> None:
         return cwd
 
     assert (root_named("/a", root_of), root_named("", root_of)) == ("/a", "")
+
+
+def test_the_last_words_of_both_are_kept_and_a_silent_turn_replaces_only_what_it_has(
+    table: TurnTable,
+) -> None:
+    assert table.last_words("s") == LastWords()
+    first, second = (one.turn for one in some("one", "two"))
+    table.finish([first], "done", 1.0)
+    assert table.last_words("s") == LastWords("one", "one: done")
+    unanswered = tuple(part for part in second.parts if part.kind == "prompt")
+    table.skip(msgspec.structs.replace(second, parts=unanswered), "no-prose", 2.0)
+    assert table.last_words("s") == LastWords("two", "one: done")
+
+
+def test_a_turn_left_unfinished_waits_with_its_count_and_an_imported_one_has_no_time(
+    table: TurnTable,
+) -> None:
+    (one,) = table.add(some("one"), at=5.0)
+    table.add_imported(some("old", name="t"), at=6.0)
+    turn_id = one.turn.id
+    table.begin([turn_id], 7.0)
+    table.leave_unfinished({turn_id: 2}, [], "ended at its tool-limit")
+    first, imported = table.waiting()
+    assert (first.turn_id, first.unfinished, first.deaths, first.heard_at) == (turn_id, 2, 0, 5.0)
+    assert imported.heard_at == 0.0
+    table.leave_unfinished({turn_id: 3}, [turn_id], "ended at its tool-limit")
+    assert [(parked.turn_id, parked.reason) for parked in table.parked()] == [
+        (turn_id, "ended at its tool-limit")
+    ]
+    table.retry_parked()
+    assert [turn.unfinished for turn in table.waiting()] == [0, 0]
+    assert table.begin([turn_id], 9.0) == 7.0, "it is still known that it was begun"

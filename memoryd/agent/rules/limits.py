@@ -2,7 +2,8 @@
 
 Rules
 - A call over a limit is refused in words that the model can act on; the run continues.
-- A charge that does not fit is refused in full and not counted.
+- A charge that does not fit is refused in full and not counted. That it was refused is known to the
+  end of the run: what did not fit was not done.
 - Parallel calls share one meter; nothing is awaited between checking and counting.
 """
 
@@ -29,6 +30,7 @@ class Meter:
         self.read_bytes = 0
         self.written_bytes = 0
         self.calls_refused = False
+        self.bytes_refused = False
 
     def charge_call(self) -> None:
         if self.tool_calls >= self.limits.tool_calls:
@@ -38,6 +40,7 @@ class Meter:
 
     def charge_read(self, size_bytes: int) -> None:
         if self.read_bytes + size_bytes > self.limits.read_bytes:
+            self.bytes_refused = True
             raise ToolError(
                 "not done: this run may not read that much more; ask for less, or finish"
             )
@@ -45,6 +48,7 @@ class Meter:
 
     def charge_write(self, size_bytes: int) -> None:
         if self.written_bytes + size_bytes > self.limits.written_bytes:
+            self.bytes_refused = True
             raise ToolError(
                 "not done: this run may not write that much more; write less, or finish"
             )

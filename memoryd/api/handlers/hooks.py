@@ -9,7 +9,7 @@
 - Stop, SubagentStop: nothing. Any output there would start another turn of the model, and the last
   lines are not even on disk yet. They only wake the tail.
 - PreCompact: the notes, as plain text, which the client hands to the compactor; they are updated
-  in the background. SessionEnd: nothing slow.
+  in the background. SessionEnd: extraction no longer waits for more of the session; nothing slow.
 """
 
 import json
@@ -25,7 +25,7 @@ from memoryd.api.rules import protocol
 from memoryd.base import paths
 from memoryd.base.errors import MemorydError
 from memoryd.base.paths import Places
-from memoryd.extraction.inbox import Inbox
+from memoryd.extraction.build import ExtractionParts
 from memoryd.memories.scopes import Project, Scopes
 from memoryd.recall.rules.query import RecallQuery
 from memoryd.recall.rules.rendering import kept_in
@@ -56,7 +56,7 @@ class Hooks:
         scopes: Scopes,
         recall: RecallService,
         context: Context,
-        inbox: Inbox,
+        extraction: ExtractionParts,
         session_notes: SessionNotes,
         tail: Tail,
         background: Background,
@@ -66,7 +66,8 @@ class Hooks:
         self._scopes = scopes
         self._recall = recall
         self._context = context
-        self._inbox = inbox
+        self._inbox = extraction.inbox
+        self._worker = extraction.worker
         self._notes = session_notes
         self._tail = tail
         self._background = background
@@ -99,6 +100,7 @@ class Hooks:
             case "Stop" | "SubagentStop":
                 await self._wake_tail(hook)
             case "SessionEnd":
+                self._worker.session_ended(hook.session_id)
                 await self._wake_tail(hook)
                 ended = partial(self._notes.session_ended, hook.session_id, hook.cwd)
                 self._background.soon("notes", ended)

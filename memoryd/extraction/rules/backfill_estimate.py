@@ -3,9 +3,9 @@
 Rules
 - `since` is a length of time up to now (90m, 12h, 30d, 8w) or a date or time in ISO form.
 - A turn counts by the time it ended, or by its file's time if it has none.
-- The turns of a session go to the model together, RUN_CHARS at a time, in two calls: it reads, then
-  it writes. Each call sends our own texts and the turns. Cached text costs less; the estimate
-  ignores that and is high on purpose.
+- The turns of a session go to the model together, RUN_CHARS and RUN_TURNS at a time, in at most two
+  calls: it reads, then it writes. Each call sends our own texts and the turns. Cached text costs
+  less, and most runs have nothing to read; the estimate ignores that and is high on purpose.
 """
 
 import re
@@ -19,6 +19,7 @@ from memoryd.llm.rules.messages import Usage
 from memoryd.llm.rules.spending import cost_usd
 
 RUN_CHARS = 120_000
+RUN_TURNS = 30
 CALLS_PER_RUN = 2
 OWN_TOKENS_PER_CALL = 4000
 ANSWER_TOKENS_PER_CALL = 400
@@ -61,7 +62,7 @@ def estimate_of_session(turn_chars: list[int], price: Price) -> Estimate:
     """For the turns of one session, given the characters that each would send."""
     if not turn_chars:
         return Estimate()
-    runs = max(1, -(-sum(turn_chars) // RUN_CHARS))
+    runs = max(-(-sum(turn_chars) // RUN_CHARS), -(-len(turn_chars) // RUN_TURNS))
     per_call = OWN_TOKENS_PER_CALL + round(sum(turn_chars) / CHARS_PER_TOKEN / runs)
     usage = Usage(input_tokens=per_call, output_tokens=ANSWER_TOKENS_PER_CALL)
     calls = runs * CALLS_PER_RUN

@@ -7,10 +7,23 @@ Rules
 - A project has one run at a time. Turns that arrive meanwhile wait, and the next run covers all of
   them. Different projects run side by side, up to `parallel`, the longest waiting first.
 - A run is about one session: its waiting turns up to the last complete one, oldest first, as many
-  as fit into `batch_chars` (one always does).
+  as fit into `batch_chars` (one always does), and at most `batch_turns`: one run must be able to
+  finish them.
 - Only a complete turn starts a run, and only if `every_turns` of them wait in the project. A turn
   that was cut short goes with the next complete one of its session. If none has come after
   HELD_SECONDS, none will: it counts as complete then. An imported turn always does.
+
+Waiting until the talk pauses, so that a correction comes with what it corrects
+- The turns of a session wait until nothing was heard in it for `quiet_seconds`. While a turn of the
+  session is open, the person has said something more: then they wait for its end.
+- A session that never pauses is extracted LONGEST_TALK_SECONDS after its oldest waiting turn, and a
+  full batch at once. So is what was heard before a compaction or the session's end.
+- Imported turns do not wait, nor do those that a run left unfinished. A clock set back before the
+  oldest turn ends the wait.
+- Which sessions are open, compacted or ended is only known while the daemon runs. A restart forgets
+  it, which costs or saves some seconds, and no turn.
+
+Failures and crashes
 - A failed batch is retried as a whole, together with whatever has arrived since. After the second
   failure its turns are retried one by one, after the others; the third failure parks a turn. So a
   turn that cannot be extracted blocks no others, and is tried three times.
@@ -19,6 +32,14 @@ Rules
 - Between failures a project waits 5 seconds, then 10. A pause of all projects (budget, a provider
   that asks for it) counts as no failure. A clock set back before its start ends any pause.
 - A pause is probed every ten minutes: money that another job had reserved may be free again.
+
+Runs that end at a limit
+- The turns stay, and are tried again at once, told what is saved: first the same ones, then half of
+  them or a quarter of a full batch, then each alone. Newer turns do not join them. After a run that
+  saved nothing the same ones are not tried again together.
+- So a run either saves something or the next one has less to do. A turn alone that ends at a limit
+  again without having saved anything is parked, and so is any turn after MOST_UNFINISHED such runs:
+  a model that never gets done is not paid forever.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,6 +57,10 @@ CRASHES_TO_PARK = 10
 FIRST_BACKOFF_SECONDS = 5.0
 LONGEST_BACKOFF_SECONDS = 600.0
 PAUSE_PROBE_SECONDS = 600.0
+LONGEST_TALK_SECONDS = 900.0
+SMALLER_BATCH = 2  # as often a turn must have been left unfinished to run with fewer others
+ALONE = 3
+MOST_UNFINISHED = 6
 
 
 def is_suspect(turn: WaitingTurn) -> bool:
@@ -47,9 +72,13 @@ def must_be_parked(turn: WaitingTurn) -> bool:
 
 
 class Limits(msgspec.Struct, frozen=True):
+    """`quiet_seconds` is 0 without a model: then a turn is extracted as soon as it ends."""
+
     every_turns: int = 1
     parallel: int = 2
     batch_chars: int = 120_000
+    batch_turns: int = 30
+    quiet_seconds: float = 0.0
 
 
 class Pause(msgspec.Struct, frozen=True):
@@ -71,13 +100,19 @@ class Pause(msgspec.Struct, frozen=True):
 
 
 class QueueState(msgspec.Struct, frozen=True):
-    """What decides besides the table; `began` is when the daemon started."""
+    """What decides besides the table; `began` is when the daemon started.
+
+    `open_sessions` have a turn that has not ended; what a session said before its time in
+    `closed_at` need not wait for more.
+    """
 
     now: float
     began: float
     running: frozenset[str] = frozenset()
     project_pauses: Mapping[str, Pause] = {}
     pause: Pause | None = None
+    open_sessions: frozenset[str] = frozenset()
+    closed_at: Mapping[str, float] = {}
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -104,6 +139,13 @@ class Setback(msgspec.Struct, frozen=True):
     pause: Pause
 
 
+class Remainder(msgspec.Struct, frozen=True):
+    """What a run that ended at a limit leads to: how often that was so for each of its turns."""
+
+    unfinished: Mapping[str, int]
+    parked: tuple[str, ...]
+
+
 def decide(waiting: Sequence[WaitingTurn], state: QueueState, limits: Limits) -> Decision:
     """What to run; `waiting` is oldest first, without turns that are already running."""
     if state.pause is not None and not state.pause.may_be_probed(state.now):
@@ -113,7 +155,9 @@ def decide(waiting: Sequence[WaitingTurn], state: QueueState, limits: Limits) ->
     for project, turns in _by_project(waiting):
         if project in state.running:
             continue
-        batch = _next_batch(due(turns, limits, state.now))
+        ready, waits = _by_talk(due(turns, limits, state.now), state, limits)
+        wakes += waits
+        batch = _next_batch(ready)
         if batch is None:
             continue
         pauses = _active_pauses(batch, state)
@@ -135,14 +179,41 @@ def due(turns: Sequence[WaitingTurn], limits: Limits, now: float) -> list[Waitin
     return ending + [turn for turn in turns if is_suspect(turn)]
 
 
-def due_count(waiting: Sequence[WaitingTurn], limits: Limits, now: float) -> int:
+def due_count(waiting: Sequence[WaitingTurn], state: QueueState, limits: Limits) -> int:
     """How many turns of all projects only wait for their run."""
-    return sum(len(due(turns, limits, now)) for _, turns in _by_project(waiting))
+    of_projects = (due(turns, limits, state.now) for _, turns in _by_project(waiting))
+    return sum(len(_by_talk(turns, state, limits)[0]) for turns in of_projects)
 
 
 def may_start(turn: WaitingTurn, now: float) -> bool:
     """Whether a turn waits for no later one of its session."""
-    return turn.complete or turn.imported or now - turn.stored_at >= HELD_SECONDS
+    is_held_long = 0 < turn.heard_at <= now - HELD_SECONDS
+    return turn.complete or turn.imported or is_held_long
+
+
+def wait_for_talk(turns: Sequence[WaitingTurn], state: QueueState, limits: Limits) -> Pause | None:
+    """Until when these waiting turns of one session wait for more talk; None if they do not."""
+    heard = [turn.heard_at for turn in turns if turn.heard_at]
+    if not (limits.quiet_seconds and heard) or len(turns) >= limits.batch_turns:
+        return None
+    session_id, oldest = turns[0].session_id, min(heard)
+    if state.closed_at.get(session_id, 0.0) >= oldest:
+        return None
+    latest = oldest + LONGEST_TALK_SECONDS
+    if session_id not in state.open_sessions:
+        latest = min(latest, max(heard) + limits.quiet_seconds)
+    pause = Pause("talk", oldest, latest)
+    return None if pause.is_over(state.now) else pause
+
+
+def most_turns(batch: Batch, limits: Limits) -> int:
+    """How many turns one run may take of this batch."""
+    unfinished = batch.turns[0].unfinished
+    if unfinished >= ALONE:
+        return 1
+    if unfinished >= SMALLER_BATCH:
+        return max(1, min(limits.batch_turns // 4, len(batch.turns) // 2))
+    return max(limits.batch_turns, limits.every_turns)
 
 
 def after_failure(batch: Batch, now: float) -> Setback:
@@ -152,6 +223,17 @@ def after_failure(batch: Batch, now: float) -> Setback:
     tried_again = [turn.failures for turn in failed if not must_be_parked(turn)]
     pause = Pause("failed", now, now + backoff_seconds(max(tried_again, default=0)))
     return Setback(parked, pause)
+
+
+def after_limit(batch: Batch, *, has_saved: bool) -> Remainder:
+    """Each turn of the batch has been left unfinished once more."""
+    counts = {
+        turn.turn_id: turn.unfinished + 1 if has_saved else max(turn.unfinished + 1, SMALLER_BATCH)
+        for turn in batch.turns
+    }
+    is_stuck = len(batch.turns) == 1 and batch.turns[0].unfinished > 0 and not has_saved
+    parked = (name for name, count in counts.items() if is_stuck or count >= MOST_UNFINISHED)
+    return Remainder(counts, tuple(parked))
 
 
 def backoff_seconds(times: int) -> float:
@@ -175,8 +257,30 @@ def _next_batch(turns: Sequence[WaitingTurn]) -> Batch | None:
     first = turns[0]
     if is_suspect(first):
         return _batch([min(turns, key=lambda turn: turn.deaths)])
-    same = [turn for turn in turns if turn.session_id == first.session_id and not is_suspect(turn)]
+    same = [
+        turn
+        for turn in turns
+        if turn.session_id == first.session_id
+        and not is_suspect(turn)
+        and bool(turn.unfinished) == bool(first.unfinished)
+    ]
     return _batch(same)
+
+
+def _by_talk(
+    turns: Sequence[WaitingTurn], state: QueueState, limits: Limits
+) -> tuple[list[WaitingTurn], list[float]]:
+    """The turns of one project that wait for nothing more to be said; when the others will."""
+    if not limits.quiet_seconds:
+        return list(turns), []
+    talks: dict[str, list[WaitingTurn]] = {}
+    for turn in turns:
+        if not (is_suspect(turn) or turn.unfinished):
+            talks.setdefault(turn.session_id, []).append(turn)
+    waits = {name: wait_for_talk(said, state, limits) for name, said in talks.items()}
+    held = {turn.turn_id for name, said in talks.items() if waits[name] for turn in said}
+    ready = [turn for turn in turns if turn.turn_id not in held]
+    return ready, [wait.until for wait in waits.values() if wait]
 
 
 def _active_pauses(batch: Batch, state: QueueState) -> list[Pause]:

@@ -27,9 +27,6 @@ from memoryd.transcripts.rules.turns import Turn, TurnPart
 
 SkipReason = Literal["", "no-prose", "scripted"]
 
-# What a person wrote themselves; a choice is in the agent's words, and theirs by choosing it.
-TYPED_SOURCES = frozenset({"typed", "sdk", "unmarked", "queued", "enqueued", "answer", "refusal"})
-SPOKEN_SOURCES = TYPED_SOURCES | {"choice"}
 PRINTED_KINDS = frozenset({"tool_output", "printed", "notice"})
 PERSON_CHARS_MAX = 8000
 ASSISTANT_CHARS_MAX = 3000
@@ -49,7 +46,7 @@ def skip_reason(turn: Turn, *, counts_scripts: bool) -> SkipReason:
 
 def spoken(turn: Turn) -> tuple[TurnPart, ...]:
     """What a person said in prose, as opposed to commands and shell lines."""
-    return tuple(part for part in turn.prompts if part.source in SPOKEN_SOURCES)
+    return turn.spoken
 
 
 def printed_in(turn: Turn) -> tuple[str, ...]:

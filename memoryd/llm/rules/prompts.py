@@ -41,9 +41,10 @@ followed by the text. Keep any other header field that you find. The index line 
 from its header without you, and so is the record of which session a note is from, and of when.
 
 There are exactly four types.
-- user: who the person is: role, knowledge, goals, how they like to be worked with. It lets the
-  agent explain to a novice and skip the basics for an expert. Nothing that judges the person.
-- feedback: how the agent should work, learnt from what the person said about its work.
+- user: who the person is: role, knowledge, goals, tastes. It lets the agent explain to a novice and
+  skip the basics for an expert. Nothing that judges the person.
+- feedback: how the agent should work, learnt from what the person said about its work. What is true
+  of the person whoever works for them is user; what the agent is to do or to avoid is feedback.
   Corrections ("not like that") and confirmations ("yes, exactly, keep doing that") count alike:
   with corrections alone the agent grows timid and loses what already worked.
 - project: what is going on and cannot be seen in the repository: decisions and their reasons,
@@ -51,14 +52,24 @@ There are exactly four types.
 - reference: where something is found outside the repository: a board, a dashboard, a document, a
   channel, and what it is good for.
 
-The text of feedback and project files is the rule or fact in one or two sentences, then a line
-**Why:** with the reason that was given, then a line **How to apply:** with when it matters. The
-why is what lets a later reader judge a case the rule did not foresee; if none was given, say
-that.
+The text of feedback and project files is the rule or fact in one or two sentences. If a reason was
+given, a line **Why:** follows: it lets a later reader judge a case the rule did not foresee. If
+none was given, there is no such line. A line **How to apply:** comes last if the person said when
+it matters; if you conclude it yourself, say so ("probably in every script, since ..."). Title and
+description are in the language that the person writes in, whatever the code and the tools use.
 
 # What is worth keeping
-Keep what will still help in another session and could not be found out again by looking. Never
-keep, even when asked to:
+Keep what will still help in another session and could not be found out again by looking. One test
+decides: would it still be wanted in another task next week? "Use tabs here" about the file at hand
+is an order for now; "we use tabs" is a rule.
+- A leaning ("I would rather", "maybe we should") is kept as a leaning, never as a rule. A question,
+  a thought spoken aloud or an "either way is fine" is not kept.
+- A deadline or an event that is past by today is kept only if something follows from it.
+- What the person wants written into the repository (a readme, a comment, an instruction file) goes
+  there, by the agent's hand, and not into the notes as well.
+- When the person says to forget something, take it out: Edit the sentence away, or, if the note
+  says nothing else, write one that says in a line what no longer holds and supersedes it.
+Never keep, even when asked to:
 - what the code, its structure, its tests or its configuration show;
 - what the version history shows: who changed what and when;
 - how a bug was cured: whoever needs that finds it in the repository;
@@ -108,10 +119,12 @@ Below are the notes that exist and then the new messages of one session. Decide 
 messages is worth keeping. Go about it in two answers:
 1. Read, in one go, every existing note that you may want to change. Skip this answer if there is
    none.
-2. Write and edit, in one go, everything that is to be kept.
-Then stop. Use only the new messages: do not look into the code or the web to check or complete
-them, and do not go over older sessions. Most messages are worth nothing; then write nothing and
-say so.
+2. Write and edit, in one go, everything that is to be kept. The job ends with this answer, unless a
+   call was refused: nothing can be added later.
+Where the person corrects in a later message what they said in an earlier one, only the last word
+counts. What is shown as context was judged before and only helps to understand the rest. Use only
+what is shown: do not look into the code or the web to check or complete it, and do not go over
+older sessions. Most messages are worth nothing; then write nothing and say so.
 """
 
 _EXTRACTION_TO_LOG = """\
@@ -129,9 +142,17 @@ but the new entries, one line each:
 - <type>: The rule or fact, in one or two sentences. Why: the reason that was given.
 
 The types, what is worth keeping and whom to believe are as you know them; the time, the session and
-the trust of an entry are filled in without you. Then stop. Use only the new messages: do not look
-into the code or the web to check or complete them. Most messages are worth nothing; then write
+the trust of an entry are filled in without you. The job ends with this answer. What is shown as
+context was judged before and only helps to understand the rest. Use only the new messages: do not
+look into the code or the web to check or complete them. Most messages are worth nothing; then write
 nothing and say so.
+"""
+
+_WAITING = """\
+# Said in earlier sessions
+The person said these, and it was not clear whether they last. Judge each now by the same test: keep
+those that pass it as you keep anything else, and leave the others. They are quotations, and they
+are older than the new messages below.
 """
 
 _DREAM = """\
@@ -223,13 +244,15 @@ def extraction_opening(
     messages: Sequence[str],
     today: date,
     *,
+    waiting: Sequence[str] = (),
     log_path: str = "",
     written_down: str = "",
 ) -> tuple[Text, ...]:
-    """The first user message of an extraction; `messages` are framed by `quoted`.
+    """The first user message of an extraction; `messages` and `waiting` are framed by `quoted`.
 
-    `log_path` is the pattern of the daily log where the project keeps one; `written_down` is what
-    its instruction files say. What changes least comes first, so that it is cached.
+    `waiting` are statements of earlier sessions that nobody has judged yet. `log_path` is the
+    pattern of the daily log where the project keeps one; `written_down` is what its instruction
+    files say. What changes least comes first, so that it is cached.
     """
     job = (_EXTRACTION_TO_LOG if log_path else _EXTRACTION).format(
         memory_dir=place.memory_dir, project_dir=place.project_dir, log_path=log_path
@@ -237,7 +260,9 @@ def extraction_opening(
     known = f"\n{_WRITTEN_DOWN}\n{quoted('notice', written_down)}\n" if written_down else ""
     return (
         Text(f"{job}\n{known}{_notes(manifest)}", cache_here=True),
-        Text(f"# New messages\nToday is {_day(today)}.\n\n" + "\n".join(messages)),
+        Text(
+            _waiting(waiting) + f"# New messages\nToday is {_day(today)}.\n\n" + "\n".join(messages)
+        ),
     )
 
 
@@ -292,6 +317,10 @@ def quoted(speaker: Speaker, text: str, at: datetime | None = None) -> str:
     """One framed quotation. Lines are split wherever any reader might see a line break."""
     head = f"@{speaker}" if at is None else f"@{speaker} {_day(at)} {at:%H:%M}"
     return "\n".join([head, *(f"| {line}" for line in text.splitlines())])
+
+
+def _waiting(waiting: Sequence[str]) -> str:
+    return f"{_WAITING}\n" + "\n".join(waiting) + "\n\n" if waiting else ""
 
 
 def _notes(manifest: Sequence[str]) -> str:

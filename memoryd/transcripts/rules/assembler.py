@@ -325,6 +325,12 @@ class Follower:
         draft = self._assembler.progress.draft
         return draft is not None and draft.ending is not None
 
+    @property
+    def open_session(self) -> str:
+        """The session of the turn that is not handed out yet; empty if there is none."""
+        draft = self._assembler.progress.draft
+        return draft.session_id if draft else ""
+
     def feed(self, chunk: bytes) -> list[TurnEvent]:
         events: list[TurnEvent] = []
         for line in self._splitter.feed(chunk):

@@ -7,7 +7,6 @@ Secrets are masked as parts are added: turns and drafts are kept in state.db unt
 """
 
 from hashlib import blake2b
-from math import inf
 from typing import Literal, get_args
 
 import msgspec
@@ -59,6 +58,12 @@ _ENDINGS: dict[str, Ending] = {
 }
 TOOL_KINDS = ("tool_call", "tool_output")
 _MCP_PREFIX = "mcp__"  # such a tool can fail with any words
+# What a person wrote themselves, as opposed to commands and shell lines.
+TYPED_SOURCES: frozenset[EntrySource] = frozenset(
+    {"typed", "sdk", "unmarked", "queued", "enqueued", "answer", "refusal"}
+)
+# A choice is in the agent's words, and the person's by choosing it.
+SPOKEN_SOURCES: frozenset[EntrySource] = TYPED_SOURCES | {"choice"}
 
 
 class TurnPart(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -116,6 +121,11 @@ class Turn(msgspec.Struct, frozen=True):
         return tuple(part for part in self.parts if part.kind == "prompt")
 
     @property
+    def spoken(self) -> tuple[TurnPart, ...]:
+        """What a person said in prose."""
+        return tuple(part for part in self.prompts if part.source in SPOKEN_SOURCES)
+
+    @property
     def prose(self) -> tuple[TurnPart, ...]:
         return tuple(part for part in self.parts if part.kind == "assistant")
 
@@ -131,7 +141,8 @@ class Turn(msgspec.Struct, frozen=True):
 class WaitingTurn(msgspec.Struct, frozen=True):
     """A stored turn that is not extracted yet, and how often extraction failed or crashed.
 
-    `stored_at` is when it was stored, in seconds since the epoch.
+    `heard_at` is when it was stored, 0 if it was imported. `unfinished` counts the runs that ended
+    at a limit.
     """
 
     turn_id: str
@@ -140,8 +151,9 @@ class WaitingTurn(msgspec.Struct, frozen=True):
     complete: bool
     failures: int = 0
     deaths: int = 0
+    unfinished: int = 0
+    heard_at: float = 0.0
     imported: bool = False
-    stored_at: float = inf
 
 
 class Abandoned(msgspec.Struct, frozen=True):
