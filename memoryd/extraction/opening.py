@@ -53,7 +53,7 @@ def opening_of(
     return extraction_opening(
         JobPlace(task.project.memory.path, task.project.root),
         [mask(topics.manifest_line(one.file, one.topic, one.modified)) for one in alive],
-        [*_told(attempt), *_saved_by_agent(task), *_context(task), *said],
+        [*_told(attempt), *_preface(task), *said],
         datetime.fromtimestamp(now).astimezone().date(),
         waiting=[
             quoted("person", one.candidate.body.strip(), local_time(one.candidate.created))
@@ -71,6 +71,13 @@ def _told(attempt: EarlierAttempt) -> Iterator[str]:
     if attempt.offered:
         yield f"{broke_off} written what follows. Do not write the same again."
         yield quoted("notice", mask("\n".join(attempt.offered)))
+
+
+def _preface(task: ExtractionTask) -> Iterator[str]:
+    known = [*_saved_by_agent(task), *_context(task)]
+    if known:
+        yield from known
+        yield "@memoryd The new messages:"
 
 
 def _saved_by_agent(task: ExtractionTask) -> Iterator[str]:
@@ -92,4 +99,3 @@ def _context(task: ExtractionTask) -> Iterator[str]:
         yield quoted("person", mask(before.person))
     if before.assistant:
         yield quoted("assistant", mask(before.assistant))
-    yield "@memoryd The new messages:"

@@ -7,7 +7,7 @@
 """
 
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -23,9 +23,11 @@ from memoryd.recall.rules.tool_rules import (
     concerns,
     rule_in,
 )
-from memoryd.recall.shelf import Row
 from memoryd.text.shorten import cut_at_word, one_line
 from memoryd.transcripts.rules.turns import Turn
+
+if TYPE_CHECKING:
+    from memoryd.recall.shelf import Row  # numpy loads slowly
 
 REMINDER_BYTES: Final = 500
 MOST_SESSIONS: Final = 1000
@@ -51,7 +53,7 @@ class Reminders:
         self._sessions: dict[str, _Given] = {}
         self._rules: dict[str, tuple[FileStamp | None, ToolRule | None]] = {}
 
-    def for_call(self, session_id: str, call: ToolCall, rows: Iterable[Row]) -> Reminder:
+    def for_call(self, session_id: str, call: ToolCall, rows: "Iterable[Row]") -> Reminder:
         """What to say beside this call; empty if no rule concerns it."""
         given = self._of(session_id)
         lines, paths = [HEAD], []
@@ -92,7 +94,7 @@ class Reminders:
             self._sessions[session_id] = _Given(set(), {})
         return self._sessions[session_id]
 
-    def _rule_of(self, row: Row) -> ToolRule | None:
+    def _rule_of(self, row: "Row") -> ToolRule | None:
         """Read once per version of the file."""
         known = self._rules.get(row.path)
         if known is None or known[0] != row.mark:
