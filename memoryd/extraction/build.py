@@ -1,16 +1,19 @@
 """Builds what turns finished turns into memories."""
 
+from math import inf
+
 import msgspec
 
 from memoryd.extraction.attribution import Attribution
 from memoryd.extraction.backfill import Backfill
+from memoryd.extraction.by_program import ProgramExtractor
 from memoryd.extraction.embedded import EmbeddedExtractor
 from memoryd.extraction.inbox import Inbox
 from memoryd.extraction.model import ModelExtractor
 from memoryd.extraction.rules.batching import Limits
 from memoryd.extraction.task import Extractor
 from memoryd.extraction.worker import ExtractionWorker
-from memoryd.llm.connect import ModelServer
+from memoryd.llm.connect import ModelProgram, Models
 from memoryd.llm.rules.spending import price_of
 from memoryd.memories.services import Services
 from memoryd.transcripts.build import TranscriptParts
@@ -23,7 +26,7 @@ class ExtractionParts(msgspec.Struct, frozen=True):
 
 
 def build(
-    services: Services, transcripts: TranscriptParts, models: ModelServer | None
+    services: Services, transcripts: TranscriptParts, models: Models | None
 ) -> ExtractionParts:
     inbox = Inbox(
         services.inbox,
@@ -33,12 +36,15 @@ def build(
         now=services.now,
     )
     wanted, model = services.settings.extraction, services.settings.model.extraction
+    extractor = _extractor(services, inbox, models)
+    paced = extractor if isinstance(extractor, ProgramExtractor) else None
     worker = ExtractionWorker(
         transcripts.turns,
         services.scopes,
         Attribution(services.store, services.versions),
-        _extractor(services, inbox, models),
-        Limits(wanted.every_turns, wanted.parallel),
+        extractor,
+        Limits(wanted.every_turns, 1 if paced else wanted.parallel),
+        rest=paced.rest if paced else lambda: None,
         mode_of=services.settings.extraction_mode_of,
         notices=services.notices,
         now=services.now,
@@ -57,16 +63,17 @@ def build(
     return ExtractionParts(worker, backfill, inbox)
 
 
-def _extractor(services: Services, inbox: Inbox, models: ModelServer | None) -> Extractor:
+def _extractor(services: Services, inbox: Inbox, models: Models | None) -> Extractor:
     places, settings = services.places, services.settings
+    by_rules = EmbeddedExtractor(
+        services.store,
+        inbox,
+        settings.mode_of,
+        extraction_mode_of=settings.extraction_mode_of,
+    )
     if models is None:
-        return EmbeddedExtractor(
-            services.store,
-            inbox,
-            settings.mode_of,
-            extraction_mode_of=settings.extraction_mode_of,
-        )
-    return ModelExtractor(
+        return by_rules
+    by_model = ModelExtractor(
         models.patient,
         settings.model.extraction,
         services.store,
@@ -74,4 +81,11 @@ def _extractor(services: Services, inbox: Inbox, models: ModelServer | None) -> 
         state_folder=places.state_dir,
         closed=(places.claude_dir, places.state_dir),
         mode_of=settings.mode_of,
+    )
+    if not isinstance(models, ModelProgram):
+        return by_model
+    is_plan = models.provider == "claude-code"
+    hours = settings.model.claude_code.backlog_hours if is_plan else inf
+    return ProgramExtractor(
+        by_model, by_rules, models.pace, backlog_seconds=hours * 3600, now=services.now
     )

@@ -59,6 +59,7 @@ class ExtractionWorker:
         limits: Limits,
         *,
         mode_of: Callable[[str], ExtractionMode] = lambda _: "auto",
+        rest: Callable[[], Pause | None] = lambda: None,
         notices: Notices,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -68,6 +69,7 @@ class ExtractionWorker:
         self._extractor = extractor
         self._limits = limits
         self._mode_of = mode_of
+        self._rest = rest
         self._notices = notices
         self._now = now
         self._began = now()
@@ -153,7 +155,7 @@ class ExtractionWorker:
             self._began,
             frozenset(self._running),
             dict(self._project_pauses),
-            self._pause,
+            (self._rest() if left else None) or self._pause,
         )
         return batching.decide(left, state, self._limits)
 
