@@ -233,8 +233,8 @@ def test_any_key_with_a_missing_letter_is_suggested(dotted: str, data: st.DataOb
         (
             "[model.claude_code]\ncalls_per_day = 0",
             (
-                "model.claude_code.calls_per_day in config.toml must be a whole number from 1 to 1000,"
-                " got 0"
+                "model.claude_code.calls_per_day in config.toml must be a whole number"
+                " from 1 to 1000, got 0"
             ),
         ),
         (
