@@ -91,9 +91,7 @@ class BudgetReached(Unavailable):
         self.until = until
 
 
-ProviderFailure = TypeVar(
-    "ProviderFailure", bound=ProviderDown | ProviderPaused | ProviderRefused
-)
+ProviderFailure = TypeVar("ProviderFailure", bound=ProviderDown | ProviderPaused | ProviderRefused)
 
 
 def in_own_words(error: ProviderFailure, words: str, secret: str = "") -> ProviderFailure:
