@@ -13,8 +13,6 @@ from memoryd.extraction.rules.messages import (
     size_of,
     skip_reason,
 )
-from memoryd.llm.rules.messages import ModelRequest, Text, UserTurn
-from memoryd.llm.rules.one_prompt import FIRST_LINE, one_prompt
 from memoryd.transcripts.rules.assembler import living_history, read_entries
 from memoryd.transcripts.rules.turns import Turn, TurnPart
 from tests.support.session_script import SessionScript
@@ -118,16 +116,6 @@ def test_a_turn_without_prose_is_skipped() -> None:
     shell, spoken = turns_of(script)
     assert skip_reason(shell, []) == "no-prose"
     assert skip_reason(spoken, []) == ""
-
-
-def test_a_request_of_our_own_is_not_a_turn() -> None:
-    """A client may keep a transcript of it, whatever it was told."""
-    request = ModelRequest("extraction", "/p", "m", 1, (), (UserTurn((Text("Use tabs."),)),))
-    own, quoting = SessionScript(), SessionScript()
-    own.turn(one_prompt(request).prompt, '{"text": "", "calls": []}')
-    quoting.turn(f"What is this? {FIRST_LINE}", "A line of memoryd.")
-    assert skip_reason(turn_of(own), []) == "own-request"
-    assert skip_reason(turn_of(quoting), []) == ""
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,7 @@ async def test_an_escaped_at_sign_in_the_answer_becomes_the_sign_again(bench: Be
 
 async def test_a_prompt_that_begins_with_a_slash_is_not_a_command(bench: Bench) -> None:
     await bench.ask("/clear everything")
-    assert bench.client.calls[0].stdin.startswith("This is a request of memoryd")
+    assert bench.client.calls[0].stdin.startswith("<memoryd-run> ")
 
 
 async def test_a_sentence_is_never_an_answer(bench: Bench) -> None:

@@ -64,6 +64,8 @@ if step["then"] == "hang":
     child = subprocess.Popen([sys.executable, "-IS", "-c", "import time; time.sleep(600)"])
     open(folder + "/child", "w").write(str(child.pid))
     time.sleep(600)
+if step["then"] == "sleep":
+    time.sleep(600)
 while step["then"] == "ping":
     say({"type": "keep_alive"})
     time.sleep(0.01)
@@ -164,9 +166,14 @@ class StandInClient:
         except ProcessLookupError:
             return True
         try:
-            return bool(select.select([process], [], [], WAIT_SECONDS)[0])
+            return ends(process)
         finally:
             os.close(process)
+
+
+def ends(process: int) -> bool:
+    """Whether the process behind a handle ends in time."""
+    return bool(select.select([process], [], [], WAIT_SECONDS)[0])
 
 
 def _fields(step: Step) -> dict[str, Any]:

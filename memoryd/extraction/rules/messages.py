@@ -2,8 +2,7 @@
 
 Rules
 - A turn is skipped if neither a person nor the assistant says anything in it, or if the agent wrote
-  memory itself in it: then it has already saved what it wanted to keep. So is a request of our own
-  to a client that kept a transcript of it, although it was told not to.
+  memory itself in it: then it has already saved what it wanted to keep.
 - The person, the assistant and printed text are three speakers. A tool's call and its output are
   one quotation, both printed. Hooks, summaries and our own injected text are never in a turn.
 - Invisible characters are stripped and secrets masked before a text is cut: half a secret would not
@@ -19,14 +18,13 @@ from datetime import datetime
 from typing import Literal
 
 from memoryd.base.timestamps import local_time
-from memoryd.llm.rules.one_prompt import FIRST_LINE
 from memoryd.llm.rules.prompts import quoted
 from memoryd.text.masking.mask import presentable
 from memoryd.text.shorten import cut_middle
 from memoryd.transcripts.rules.entries import GIST_CHARS_MAX
 from memoryd.transcripts.rules.turns import Turn, TurnPart
 
-SkipReason = Literal["", "no-prose", "agent-wrote-memory", "own-request"]
+SkipReason = Literal["", "no-prose", "agent-wrote-memory"]
 
 SPOKEN_SOURCES = frozenset({"typed", "sdk", "unmarked", "queued"})
 PRINTED_KINDS = frozenset({"tool_output", "printed", "notice"})
@@ -41,8 +39,6 @@ SHORT_GIST_CHARS = GIST_CHARS_MAX // 2
 
 def skip_reason(turn: Turn, memory_dirs: Sequence[str]) -> SkipReason:
     """Why a turn is not extracted; empty when it is."""
-    if any(part.text.lstrip().startswith(FIRST_LINE) for part in turn.prompts):
-        return "own-request"
     if not any(part.text.strip() for part in (*spoken(turn), *turn.prose)):
         return "no-prose"
     if any(files_written_in(folder, turn) for folder in memory_dirs):

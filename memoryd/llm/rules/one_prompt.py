@@ -4,7 +4,8 @@ This is for models behind a command, which take a text and print a JSON document
 (extraction, notes, dreams) uses the same requests and answers as with a model server.
 
 Rules
-- The prompt begins with a fixed line: a client takes a text that begins with `/` for a command.
+- The prompt begins with a fixed line: a client takes a text that begins with `/` for a command, and
+  if one keeps a transcript, the line's mark tells memoryd not to learn from itself.
 - No at sign is left in the prompt: a client reads and sends the file whose path follows one. It is
   written as an escape, the model is told so, and the escape becomes the sign again in its answer.
 - The first message stays as it is, framed by `prompts`. Later turns are one line of JSON each, so
@@ -32,8 +33,9 @@ from memoryd.llm.rules.messages import (
     read_answer,
     schema_of,
 )
+from memoryd.transcripts.rules.entries import OWN_RUN_MARKER
 
-FIRST_LINE = "This is a request of memoryd, a program that runs in the background."
+FIRST_LINE = f"{OWN_RUN_MARKER} This is a request of memoryd, which runs in the background."
 AT_SIGN, ESCAPED = "@", "\\u0040"
 NOT_A_DOCUMENT = "the model's answer is not the JSON document that was asked for"
 
