@@ -20,7 +20,7 @@ FILES = [
     "",
     "# mine\n",
     "[budget]\nusd_per_day = 0.5",
-    '# mine\n[model]  # which\nprovider = "auto"  # now\nrecall = "small"\n\n[dream]\nmin_hours = 2\n',
+    '# mine\n[model]  # which\nprovider = "auto"  # now\nrecall = "a"\n\n[dream]\nmin_hours = 2\n',
     '[model]\nrecall = "small"\n[model.claude_code]\ncalls_per_day = 3\ncommand = "/old"\n',
     '[projects."/src/app"]\nmode = "log"\n',
 ]
