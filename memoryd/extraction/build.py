@@ -14,7 +14,7 @@ from memoryd.extraction.rules.batching import Limits
 from memoryd.extraction.task import Extractor
 from memoryd.extraction.worker import ExtractionWorker
 from memoryd.llm.connect import ModelProgram, Models
-from memoryd.llm.rules.spending import price_of
+from memoryd.llm.rules.spending import FREE, price_of
 from memoryd.memories.services import Services
 from memoryd.transcripts.build import TranscriptParts
 
@@ -36,6 +36,8 @@ def build(
         now=services.now,
     )
     wanted, model = services.settings.extraction, services.settings.model.extraction
+    is_program = isinstance(models, ModelProgram)
+    model = models.model_of(model) if models else model
     extractor = _extractor(services, inbox, models)
     paced = extractor if isinstance(extractor, ProgramExtractor) else None
     worker = ExtractionWorker(
@@ -56,7 +58,7 @@ def build(
         turns=transcripts.turns,
         scopes=services.scopes,
         model=model,
-        price=price_of(model, services.settings.prices),
+        price=price_of(model, services.settings.prices, FREE if is_program else None),
         notices=services.notices,
         now=services.now,
     )

@@ -3,7 +3,8 @@
     PacedProvider( MeteredProvider( ClaudeCodeProvider or CommandProvider ) )
 
 Rules
-- One call at a time, in all jobs together. So checking the limits and counting are one step.
+- One call at a time, in all jobs together. So checking the limits and counting are one step. The
+  wait for one's turn is part of the deadline.
 - There are no retries: the client has made its own, and a call is dear.
 - A failure that will last (no client, one that is too old, no login) is remembered for an hour, in
   which nobody asks again; what would have asked is done without a model. A check asks anyway.
@@ -20,7 +21,13 @@ import msgspec
 
 from memoryd.llm.anthropic_client import Provider
 from memoryd.llm.plan_table import PlanTable
-from memoryd.llm.rules.messages import BudgetReached, ModelAnswer, ModelRequest, ProviderRefused
+from memoryd.llm.rules.messages import (
+    BudgetReached,
+    ModelAnswer,
+    ModelRequest,
+    ProviderDown,
+    ProviderRefused,
+)
 from memoryd.llm.rules.plan import PlanLimits, PlanReason, PlanUse, PlanVerdict, may_ask
 
 LONGEST_CALL_SECONDS = 120.0
@@ -72,18 +79,31 @@ class PacedProvider:
         self._unusable = Unusable(error, now, now + UNUSABLE_SECONDS)
 
     async def complete(self, request: ModelRequest, deadline_seconds: float) -> ModelAnswer:
-        async with self._turn:
-            await self._admit(request)
-            own = msgspec.structs.replace(request, model=self.model)
-            seconds = min(deadline_seconds, LONGEST_CALL_SECONDS)
-            try:
-                answer = await self._provider.complete(own, seconds)
-            except ProviderRefused as error:
-                if error.whole_account:
-                    self.note_problem(error)
-                raise
-            self._unusable = None
-            return answer
+        began = anyio.current_time()
+        try:
+            with anyio.fail_after(deadline_seconds):
+                await self._turn.acquire()
+        except TimeoutError:
+            raise ProviderDown(
+                "another request is still being answered", may_have_cost=False, retryable=False
+            ) from None
+        try:
+            left_seconds = deadline_seconds - (anyio.current_time() - began)
+            return await self._answer(request, min(left_seconds, LONGEST_CALL_SECONDS))
+        finally:
+            self._turn.release()
+
+    async def _answer(self, request: ModelRequest, seconds: float) -> ModelAnswer:
+        await self._admit(request)
+        own = msgspec.structs.replace(request, model=self.model)
+        try:
+            answer = await self._provider.complete(own, seconds)
+        except ProviderRefused as error:
+            if error.whole_account:
+                self.note_problem(error)
+            raise
+        self._unusable = None
+        return answer
 
     async def _admit(self, request: ModelRequest) -> None:
         problem = self.problem()

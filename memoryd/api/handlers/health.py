@@ -22,7 +22,7 @@ from memoryd.base import paths
 from memoryd.base.errors import MemorydError
 from memoryd.base.timestamps import iso_time
 from memoryd.llm.connect import Models
-from memoryd.llm.rules.messages import ModelRequest, Text, UserTurn
+from memoryd.llm.rules.messages import BudgetReached, ModelRequest, Text, UserTurn
 from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import index, topics
 from memoryd.memories.rules.topics import INDEX_FILE
@@ -39,12 +39,13 @@ CHECK_SECONDS = 45.0
 STILL_FOUND = "Recall still finds the rest."
 INDEX_FIX = "memoryd dream --now merges duplicates; memoryd forget NAME removes a memory"
 
+Verdict = Literal["ok", "warn", "fail"]
 Check = Literal["index", "memories", "shared folder", "settings", "model server"]
 
 
 class Finding(msgspec.Struct, frozen=True):
     check: Check
-    verdict: Literal["ok", "warn", "fail"]
+    verdict: Verdict
     reason: str
     mend: str = ""
 
@@ -116,7 +117,9 @@ class Health:
         except MemorydError as error:
             said = getattr(error, "own_words", "")
             words = f"{error.message}; it says: {said}" if said else error.message
-            return Finding("model server", "fail", f"{name}: {words}", error.hint)
+            # Our own caps are not the provider's failure: it was not even asked.
+            verdict: Verdict = "warn" if isinstance(error, BudgetReached) else "fail"
+            return Finding("model server", verdict, f"{name}: {words}", error.hint)
         seconds, usage = time.monotonic() - began, answer.usage
         tokens = f"{usage.prompt_tokens} tokens in, {usage.output_tokens} out"
         cost = f"for ${answer.usd:.6f} ({tokens})"
