@@ -4,6 +4,7 @@ from math import inf
 
 import msgspec
 
+from memoryd.base.config import Price
 from memoryd.extraction.attribution import Attribution
 from memoryd.extraction.backfill import Backfill
 from memoryd.extraction.by_program import ProgramExtractor
@@ -17,6 +18,8 @@ from memoryd.llm.connect import ModelProgram, Models
 from memoryd.llm.rules.spending import FREE, price_of
 from memoryd.memories.services import Services
 from memoryd.transcripts.build import TranscriptParts
+
+BUILT_IN = "the built-in rules"
 
 
 class ExtractionParts(msgspec.Struct, frozen=True):
@@ -35,9 +38,7 @@ def build(
         reviewer=services.settings.inbox.reviewer,
         now=services.now,
     )
-    wanted, model = services.settings.extraction, services.settings.model.extraction
-    is_program = isinstance(models, ModelProgram)
-    model = models.model_of(model) if models else model
+    wanted = services.settings.extraction
     extractor = _extractor(services, inbox, models)
     paced = extractor if isinstance(extractor, ProgramExtractor) else None
     worker = ExtractionWorker(
@@ -51,18 +52,26 @@ def build(
         notices=services.notices,
         now=services.now,
     )
+    importer, unpriced = _importer(services.settings.model.extraction, models)
     backfill = Backfill(
         root=transcripts.root,
         database=services.database,
         cursors=transcripts.cursors,
         turns=transcripts.turns,
         scopes=services.scopes,
-        model=model,
-        price=price_of(model, services.settings.prices, FREE if is_program else None),
+        model=importer,
+        price=price_of(importer, services.settings.prices, unpriced),
         notices=services.notices,
         now=services.now,
     )
     return ExtractionParts(worker, backfill, inbox)
+
+
+def _importer(model: str, models: Models | None) -> tuple[str, Price | None]:
+    """What extracts imported turns, and its price if none is set."""
+    if not isinstance(models, ModelProgram):
+        return model, None
+    return (BUILT_IN if models.provider == "claude-code" else models.pace.model), FREE
 
 
 def _extractor(services: Services, inbox: Inbox, models: Models | None) -> Extractor:

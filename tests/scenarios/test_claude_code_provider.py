@@ -237,6 +237,43 @@ def test_a_hook_that_a_policy_forces_on_the_client_does_not_come_back_to_us(
     assert len(client.calls) == 1
 
 
+def dreamt(daemon: Daemon, cwd: str) -> dict[str, Any]:
+    """How a dream over two memories went."""
+    with daemon.peer() as peer:
+        peer.call("events/subscribe", kinds=["dream/finished"])
+        with daemon.peer() as other:
+            for word in ("alpha", "omega"):
+                words = {"name": word, "description": word, "type": "project", "body": word}
+                other.call("memory/save", cwd=cwd, **words)
+            other.call("dream/start", cwd=cwd, force=True)
+        peer.next_event()
+        (dream, *_) = peer.call("dream/log", cwd=cwd)["dreams"]
+    return dict(dream)
+
+
+def test_a_dream_asks_the_client_and_is_dreamt_by_rules_when_the_rest_is_for_extraction(
+    daemon: Daemon, client: StandInClient, home: Path
+) -> None:
+    set_up(home, client, calls_per_day=2)
+    client.plays(answers({"text": "Nothing to merge.", "calls": []}))
+    daemon.start()
+    first = dreamt(daemon, str(home / "app"))
+    assert (first["state"], first["summary"]["how"]) == ("done", "model")
+    second = dreamt(daemon, str(home / "other"))
+    assert (second["state"], second["summary"]["how"]) == ("done", "embedded")
+    assert len(client.calls) == 1
+
+
+def test_an_import_is_announced_as_what_it_is(
+    daemon: Daemon, client: StandInClient, home: Path
+) -> None:
+    daemon.start()
+    with daemon.peer() as peer:
+        estimate = peer.call("import/start", since="2020-01-01", dry_run=True, cwd=str(home))
+    assert (estimate["model"], estimate["usd"]) == ("the built-in rules", 0.0)
+    assert client.calls == []
+
+
 def test_recall_never_asks_the_client(daemon: Daemon, client: StandInClient, home: Path) -> None:
     daemon.start()
     with daemon.peer() as peer:
