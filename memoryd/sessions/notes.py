@@ -99,7 +99,7 @@ class SessionNotes:
         self._running: set[str] = set()
         self._again: dict[str, bool] = {}
         self._slow: set[str] = set()
-        self._by_model: set[str] = set()
+        self._kept: set[str] = set()
 
     def turn_stored(self, queued: QueuedTurn) -> None:
         """Writes the notes, in the background, if this turn has made them due."""
@@ -113,7 +113,7 @@ class SessionNotes:
         writer = self._writer
         is_cheap = (writer is None or writer.at_pauses) and turn.session_id not in self._slow
         # What a model with few calls wrote stays until the next pause: excerpts say less.
-        if turn.session_id in self._by_model:
+        if turn.session_id in self._kept:
             return
         if notes.notes_are_due(progress) or (is_cheap and progress.noted_tokens is not None):
             await self.freshen(turn.session_id, transcript, turn.cwd, at_pause=False)
@@ -124,7 +124,7 @@ class SessionNotes:
         if await anyio.to_thread.run_sync(self.written, session_id) is not None:
             await self.freshen(session_id, transcript, cwd)
         self._slow.discard(session_id)
-        self._by_model.discard(session_id)
+        self._kept.discard(session_id)
 
     async def freshen(
         self, session_id: str, transcript: str, project: str, *, at_pause: bool = True
@@ -204,7 +204,7 @@ class SessionNotes:
         if self._now() - began > CHEAP_SECONDS:
             self._slow.add(session_id)
         if how == "model" and self._writer is not None and self._writer.at_pauses:
-            self._by_model.add(session_id)
+            self._kept.add(session_id)
         log.info(
             "notes-written",
             session_id=session_id,

@@ -140,25 +140,18 @@ async def test_a_writer_with_few_calls_is_asked_at_a_compaction_and_at_the_end_a
     async with a_writer([says(GOOD), says(GOOD)]) as (writer, model):
         session_notes = scene.notes(msgspec.structs.replace(writer, at_pauses=True))
         here = (SESSION, str(scene.path), "/app")
-        await session_notes.session_ended(*here)
+        await session_notes.session_ended(SESSION, "/app")
         assert model.requests == [], "a session too short for notes gets none at its end either"
         await session_notes.turn_ended(turn, str(scene.path))
         assert model.requests == []
         assert "fix the build" in scene.summary.read_text(), "until then there are excerpts"
         await session_notes.freshen(*here)
         assert len(model.requests) == 1
-        await session_notes.session_ended(*here)
+        await session_notes.turn_ended(scene.turn("go on", "done", 30_000), str(scene.path))
+        assert "about Learnings" in scene.summary.read_text(), "excerpts do not replace them"
+        await session_notes.session_ended(SESSION, "/app")
         assert len(model.requests) == 2
     assert "about Learnings" in scene.summary.read_text()
-
-
-async def test_any_other_writer_is_not_asked_again_at_the_end(scene: Scene) -> None:
-    turn = scene.turn("fix the build", "half done", 11_000)
-    async with a_writer([says(GOOD)]) as (writer, model):
-        session_notes = scene.notes(writer)
-        await session_notes.turn_ended(turn, str(scene.path))
-        await session_notes.session_ended(SESSION, str(scene.path), "/app")
-        assert len(model.requests) == 1
 
 
 @pytest.mark.parametrize(
