@@ -161,7 +161,11 @@ class _Talk:
                 stop_if_cancelled()
                 ready = pipes.select(CHECK_SECONDS)
                 if not ready and _has_exited(self._process):
-                    return "itself"  # a child of it holds the pipe open
+                    # What it printed between the two is still there; then only a child of it
+                    # holds the pipe open.
+                    ready = pipes.select(0)
+                    if not ready:
+                        return "itself"
                 for key, _ in ready:
                     outcome = key.data(key.fd)
                     if outcome == "closed":
