@@ -33,6 +33,7 @@ types: setup  ## mypy, strict, over both packages, the tests and the benchmarks
 
 test-client: setup  ## memoryd inside the real Claude Code (needs its command: CLAUDE=...)
 	$(BIN)/python -m tests.scenarios.real_client
+	$(BIN)/python -m tests.scenarios.real_client_model
 
 unit: setup  ## all tests, the crash loops thinned
 	$(PYTEST)

@@ -49,20 +49,20 @@ def shown(default: object) -> str:
     return f"`{msgspec.json.encode(default).decode()}`"
 
 
-def facts_of(section: type[msgspec.Struct], prefix: str) -> dict[str, tuple[str, str]]:
+def facts_of(section: type[config.SettingsSection], prefix: str) -> dict[str, tuple[str, str]]:
     return {
-        f"{prefix}{field.name}": (
+        key.removeprefix("."): (
             shown(field.default),
             config_file.expected(inspect.type_info(field.type)),
         )
-        for field in msgspec.structs.fields(section)
+        for key, field in config_file.keys_in(section, prefix)
     }
 
 
 def test_every_setting_is_told_with_its_default_and_its_values() -> None:
     expected = facts_of(config.Price, "") | facts_of(config.ProjectSettings, "")
     for name, section in config_file.SECTIONS.items():
-        expected |= facts_of(section, f"{name}.")
+        expected |= facts_of(section, name)
     told = {
         names_in(key)[0]: (default, values)
         for key, default, values, _ in rows(text_of("docs/settings.md"), 4)

@@ -7,6 +7,8 @@ Rules:
   timer enforces it, so no call can block past it, not even a connect to a full backlog.
 - It fails open: on any failure it prints nothing and exits with 0.
 - An answer is printed whole or not at all.
+- Inside a client that memoryd itself has started (MEMORYD_CHILD=1) it does nothing: a request of
+  memoryd is nobody's prompt, and must not lead to another one.
 - The socket's path is decided here only; `locations` calls this module. `memoryd.base.paths` has
   the same rule for the daemon; change both together. If nothing is there, the other usual path is
   tried: agents start their servers, and cron its jobs, with few variables set.
@@ -194,8 +196,9 @@ def relay() -> None:
 
 def main() -> None:
     try:
-        start_timer()
-        relay()
+        if posix.environ.get(b"MEMORYD_CHILD") != b"1":
+            start_timer()
+            relay()
     finally:
         leave()
 

@@ -20,7 +20,7 @@ from memoryd.api.rules import protocol
 from memoryd.base.timestamps import moment
 from memoryd.dreams.dreamer import Dreamer
 from memoryd.extraction.build import ExtractionParts
-from memoryd.llm.connect import ModelServer
+from memoryd.llm.connect import Models
 from memoryd.llm.spending_table import SpendingTable
 from memoryd.memories.catalog import Catalog
 from memoryd.memories.scopes import Scopes
@@ -40,7 +40,7 @@ class Areas(msgspec.Struct, frozen=True, kw_only=True):
     """The areas of the daemon, built."""
 
     services: Services
-    models: ModelServer | None
+    models: Models | None
     spending: SpendingTable
     transcripts: TranscriptParts
     extraction: ExtractionParts

@@ -20,7 +20,14 @@ OwnPath = Annotated[
     str, msgspec.Meta(pattern=r"^~?/[^\x00]+$", description="an absolute path or one under ~/")
 ]
 
-ProviderName = Literal["auto", "anthropic", "embedded"]
+CommandWords = Annotated[
+    tuple[Annotated[str, msgspec.Meta(min_length=1, pattern=r"^[^\x00]+$")], ...],
+    msgspec.Meta(
+        min_length=1, max_length=100, description="a list of texts: a program and its arguments"
+    ),
+]
+
+ProviderName = Literal["auto", "anthropic", "claude-code", "command", "embedded"]
 ProjectMode = Literal["topics", "log"]
 ExtractionMode = Literal["auto", "review", "off"]
 Reviewer = Literal["person", "agent"]
@@ -43,14 +50,29 @@ class InboxSettings(SettingsSection, frozen=True, kw_only=True):
     reviewer: Reviewer = "person"
 
 
+class ClaudeCodeSettings(SettingsSection, frozen=True, kw_only=True):
+    """Limits for the person's own Claude Code; used only if the provider is `claude-code`."""
+
+    command: OwnPath | None = None
+    model: ModelName = "haiku"
+    calls_per_day: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 24
+    tokens_per_day: Tokens = 300_000
+    minutes_apart: Annotated[float, msgspec.Meta(ge=0, le=1440)] = 15
+    idle_minutes: Annotated[float, msgspec.Meta(ge=0, le=1440)] = 15
+    backlog_hours: Annotated[float, msgspec.Meta(ge=1, le=8760)] = 24
+
+
 class ModelSettings(SettingsSection, frozen=True, kw_only=True):
     provider: ProviderName = "auto"
     base_url: Annotated[str, msgspec.Meta(description="a URL")] | None = None
     key_file: OwnPath | None = None
+    command: CommandWords | None = None
+    command_calls_per_day: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 200
     recall: ModelName = "claude-haiku-5-5"
     extraction: ModelName = "claude-haiku-5-5"
     notes: ModelName = "claude-haiku-5-5"
     dream: ModelName = "claude-sonnet-5-5"
+    claude_code: ClaudeCodeSettings = ClaudeCodeSettings()
 
 
 class Budget(SettingsSection, frozen=True, kw_only=True):

@@ -6,14 +6,15 @@
 """
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import inspect
+from msgspec.structs import FieldInfo
 
 from memoryd.base.config import (
     DEFAULT_PRICES,
@@ -32,12 +33,23 @@ SECTIONS: Mapping[str, type[SettingsSection]] = {
     for field in msgspec.structs.fields(Settings)
     if isinstance(field.type, type) and issubclass(field.type, SettingsSection)
 }
-KEYS = [
-    f"{name}.{field.name}"
-    for name, section in SECTIONS.items()
-    for field in msgspec.structs.fields(section)
-]
 AnySection = TypeVar("AnySection", bound=SettingsSection)
+
+
+def is_section(kind: object) -> TypeGuard[type[SettingsSection]]:
+    return isinstance(kind, type) and issubclass(kind, SettingsSection)
+
+
+def keys_in(section: type[SettingsSection], name: str) -> Iterator[tuple[str, FieldInfo]]:
+    """The full names of a section's keys, those of the sections in it included."""
+    for field in msgspec.structs.fields(section):
+        if is_section(field.type):
+            yield from keys_in(field.type, f"{name}.{field.name}")
+        else:
+            yield f"{name}.{field.name}", field
+
+
+KEYS = [key for name, section in SECTIONS.items() for key, _ in keys_in(section, name)]
 
 
 def load_settings(toml_text: str, env: Mapping[str, str]) -> Settings:
@@ -80,7 +92,12 @@ def section_from(kind: type[AnySection], table: object, name: str) -> AnySection
         if key not in fields:
             own = [f"{name}.{field}" for field in fields]
             raise unknown(f"{name}.{key}", [*own, *KEYS])
-        values[key] = value_from(fields[key].type, value, f"{name}.{key}")
+        part, of_part = fields[key].type, f"{name}.{key}"
+        values[key] = (
+            section_from(part, value, of_part)
+            if is_section(part)
+            else value_from(part, value, of_part)
+        )
     for key, field in fields.items():
         if field.required and key not in values:
             raise ConfigError(f"{name} in {FILE} has no {key}", hint=f"add {key} = ... there")

@@ -190,7 +190,9 @@ async def build_areas(services: Services) -> Areas:
     # Before the first answer: what a client writes after that is new.
     await following.tail.begin()
     spending = SpendingTable(services.database)
-    models = model_server(services.settings, spending, services.places.home)
+    models = model_server(services.settings, spending, services.places.home, env=services.env)
+    if models is not None:
+        services.background.soon("model", models.look)
     return Areas(
         services=services,
         models=models,

@@ -8,31 +8,40 @@ from memoryd.dreams.apply import Applier
 from memoryd.dreams.consolidate import Consolidation
 from memoryd.dreams.dream_table import DreamTable
 from memoryd.dreams.dreamer import Dreamer
+from memoryd.dreams.either_steps import FEW_CALLS, EitherSteps, may_dream
 from memoryd.dreams.recent_sessions import ProjectSessions
 from memoryd.dreams.rules.similarity import Similarity
 from memoryd.dreams.schedule import RealTime, Schedule
 from memoryd.dreams.steps import DreamModel, DreamSteps, ModelSteps, RuleSteps, word_similarity
 from memoryd.dreams.working_copy import WorkingCopies
-from memoryd.llm.connect import ModelServer
+from memoryd.llm.connect import Models
 from memoryd.memories.services import Services
 
 
-def build(services: Services, models: ModelServer | None) -> Dreamer:
+def build(services: Services, models: Models | None) -> Dreamer:
     """The caller runs it (`run`) and tells it when a turn ended (`turn_ended`)."""
-    name = services.settings.model.dream
-    model = DreamModel(models.patient, name) if models is not None else None
-    return build_with(services, model)
+    if models is None:
+        return build_with(services, None)
+    name, pace = services.settings.model.dream, models.pace
+    if pace is None:
+        return build_with(services, DreamModel(models.patient, name))
+    model = DreamModel(models.patient, name, FEW_CALLS)
+    return build_with(services, model, may_ask=may_dream(pace))
 
 
 def build_with(
     services: Services,
     model: DreamModel | None,
     *,
+    may_ask: Callable[[], bool] | None = None,
     load_similarity: Callable[[], Similarity | None] = word_similarity,
     real_time: RealTime | None = None,
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
 ) -> Dreamer:
-    """As `build`; tests bring a model, vectors and clocks of their own."""
+    """As `build`; tests bring a model, vectors and clocks of their own.
+
+    With `may_ask`, a dream is dreamt by rules when the model must not be asked.
+    """
     places, settings, now = services.places, services.settings, services.now
     real_time = real_time or RealTime()
     table = DreamTable(services.database)
@@ -40,10 +49,12 @@ def build_with(
     copies = WorkingCopies(
         f"{places.state_dir}/dreams", services.store, now=now, skip_index=settings.index.skip
     )
-    steps: DreamSteps = RuleSteps(services.versions, load_similarity)
+    by_rules = RuleSteps(services.versions, load_similarity)
+    steps: DreamSteps = by_rules
     if model is not None:
         closed = (places.claude_dir, places.state_dir)
-        steps = ModelSteps(model, services.versions, sessions, closed=closed, now=now)
+        by_model = ModelSteps(model, services.versions, sessions, closed=closed, now=now)
+        steps = EitherSteps(by_model, by_rules, may_ask) if may_ask else by_model
     return Dreamer(
         scopes=services.scopes,
         store=services.store,

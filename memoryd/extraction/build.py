@@ -1,9 +1,13 @@
 """Builds what turns finished turns into memories."""
 
+from math import inf
+
 import msgspec
 
+from memoryd.base.config import Price
 from memoryd.extraction.attribution import Attribution
 from memoryd.extraction.backfill import Backfill
+from memoryd.extraction.by_program import ProgramExtractor
 from memoryd.extraction.embedded import EmbeddedExtractor
 from memoryd.extraction.exclusions import Exclusions
 from memoryd.extraction.inbox import Inbox
@@ -12,10 +16,12 @@ from memoryd.extraction.pastes import PasteHistory
 from memoryd.extraction.rules.batching import Limits
 from memoryd.extraction.task import Extractor
 from memoryd.extraction.worker import ExtractionWorker
-from memoryd.llm.connect import ModelServer
-from memoryd.llm.rules.spending import price_of
+from memoryd.llm.connect import ModelProgram, Models
+from memoryd.llm.rules.spending import FREE, price_of
 from memoryd.memories.services import Services
 from memoryd.transcripts.build import TranscriptParts
+
+BUILT_IN = "the built-in rules"
 
 
 class ExtractionParts(msgspec.Struct, frozen=True):
@@ -26,7 +32,7 @@ class ExtractionParts(msgspec.Struct, frozen=True):
 
 
 def build(
-    services: Services, transcripts: TranscriptParts, models: ModelServer | None
+    services: Services, transcripts: TranscriptParts, models: Models | None
 ) -> ExtractionParts:
     inbox = Inbox(
         services.inbox,
@@ -36,17 +42,20 @@ def build(
         now=services.now,
     )
     exclusions = Exclusions(services.scopes, services.instructions)
-    wanted, model = services.settings.extraction, services.settings.model.extraction
+    wanted = services.settings.extraction
+    extractor = _extractor(services, inbox, exclusions, models)
+    paced = extractor if isinstance(extractor, ProgramExtractor) else None
     worker = ExtractionWorker(
         transcripts.turns,
         services.scopes,
         Attribution(services.store, services.versions),
-        _extractor(services, inbox, exclusions, models),
+        extractor,
         Limits(
             wanted.every_turns,
-            wanted.parallel,
+            1 if paced else wanted.parallel,
             quiet_seconds=0 if models is None else wanted.quiet_seconds,
         ),
+        rest=paced.rest if paced else lambda: None,
         mode_of=services.settings.extraction_mode_of,
         open_sessions=transcripts.tail.open_sessions,
         pastes=PasteHistory(services.places.claude_dir),
@@ -54,14 +63,15 @@ def build(
         notices=services.notices,
         now=services.now,
     )
+    importer, unpriced = _importer(services.settings.model.extraction, models)
     backfill = Backfill(
         root=transcripts.root,
         database=services.database,
         cursors=transcripts.cursors,
         turns=transcripts.turns,
         scopes=services.scopes,
-        model=model,
-        price=price_of(model, services.settings.prices),
+        model=importer,
+        price=price_of(importer, services.settings.prices, unpriced),
         counts_scripts=wanted.scripted,
         notices=services.notices,
         now=services.now,
@@ -69,19 +79,27 @@ def build(
     return ExtractionParts(worker, backfill, inbox, exclusions)
 
 
+def _importer(model: str, models: Models | None) -> tuple[str, Price | None]:
+    """What extracts imported turns, and its price if none is set."""
+    if not isinstance(models, ModelProgram):
+        return model, None
+    return (BUILT_IN if models.provider == "claude-code" else models.pace.model), FREE
+
+
 def _extractor(
-    services: Services, inbox: Inbox, exclusions: Exclusions, models: ModelServer | None
+    services: Services, inbox: Inbox, exclusions: Exclusions, models: Models | None
 ) -> Extractor:
     places, settings = services.places, services.settings
+    by_rules = EmbeddedExtractor(
+        services.store,
+        inbox,
+        settings.mode_of,
+        extraction_mode_of=settings.extraction_mode_of,
+        written_down=exclusions.written_down,
+    )
     if models is None:
-        return EmbeddedExtractor(
-            services.store,
-            inbox,
-            settings.mode_of,
-            extraction_mode_of=settings.extraction_mode_of,
-            written_down=exclusions.written_down,
-        )
-    return ModelExtractor(
+        return by_rules
+    by_model = ModelExtractor(
         models.patient,
         settings.model.extraction,
         services.store,
@@ -92,4 +110,11 @@ def _extractor(
         mode_of=settings.mode_of,
         written_texts=exclusions.written_texts,
         extraction_mode_of=settings.extraction_mode_of,
+    )
+    if not isinstance(models, ModelProgram):
+        return by_model
+    is_plan = models.provider == "claude-code"
+    hours = settings.model.claude_code.backlog_hours if is_plan else inf
+    return ProgramExtractor(
+        by_model, by_rules, models.pace, backlog_seconds=hours * 3600, now=services.now
     )

@@ -70,6 +70,7 @@ class ExtractionWorker:
         pastes: PasteHistory,
         counts_scripts: bool = False,
         open_sessions: Callable[[], frozenset[str]] = frozenset,
+        rest: Callable[[], Pause | None] = lambda: None,
         notices: Notices,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -82,6 +83,7 @@ class ExtractionWorker:
         self._pastes = pastes
         self._counts_scripts = counts_scripts
         self._open_sessions = open_sessions
+        self._rest = rest
         self._notices = notices
         self._now = now
         self._began = now()
@@ -181,15 +183,16 @@ class ExtractionWorker:
             log.error("turns-parked", reason="daemon-crashed", turns=parked)
             self._turns.park(parked, "memoryd crashed repeatedly while it was extracted")
         left = [turn for turn in waiting if not batching.must_be_parked(turn)]
-        return batching.decide(left, self._state(), self._limits)
+        rest = self._rest() if left else None
+        return batching.decide(left, self._state(rest), self._limits)
 
-    def _state(self) -> QueueState:
+    def _state(self, rest: Pause | None = None) -> QueueState:
         return QueueState(
             self._now(),
             self._began,
             frozenset(self._running),
             dict(self._project_pauses),
-            self._pause,
+            rest or self._pause,
             self._open_sessions(),
             dict(self._closed_at),
         )

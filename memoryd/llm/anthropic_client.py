@@ -27,7 +27,7 @@ import anyio.to_thread
 import msgspec
 
 from memoryd.base.config import Credentials, Secret
-from memoryd.base.errors import ConfigError, MemorydError, Refused
+from memoryd.base.errors import ConfigError, Refused
 from memoryd.llm.rules.messages import (
     AssistantTurn,
     MessageTurn,
@@ -40,6 +40,7 @@ from memoryd.llm.rules.messages import (
     ToolDefinition,
     ToolResult,
     UserTurn,
+    in_own_words,
     read_answer,
     schema_of,
 )
@@ -169,7 +170,7 @@ class AnthropicProvider:
             ours = _as_ours(error)
             if ours is None:
                 raise
-            raise ours from None
+            raise in_own_words(ours, _own_words(error), self._endpoint.secret.reveal()) from None
         return read_answer(body)
 
     async def aclose(self) -> None:
@@ -289,8 +290,8 @@ def _wire_block(block: Text | ToolResult) -> Fields:
     return fields
 
 
-def _as_ours(error: Exception) -> MemorydError | None:
-    """Our error for an exception of the SDK; none of its text is kept."""
+def _as_ours(error: Exception) -> ProviderDown | ProviderPaused | ProviderRefused | None:
+    """Our error for an exception of the SDK; none of its text is kept in it."""
     import anthropic  # noqa: PLC0415 - see _connect
     import httpx2  # noqa: PLC0415
 
@@ -307,7 +308,15 @@ def _as_ours(error: Exception) -> MemorydError | None:
     return None
 
 
-def _status_as_ours(error: "APIStatusError") -> MemorydError:
+def _own_words(error: Exception) -> str:
+    """What the server said, for the person who tries it."""
+    said = getattr(error, "api_message", None)
+    return said if isinstance(said, str) else ""
+
+
+def _status_as_ours(
+    error: "APIStatusError",
+) -> ProviderDown | ProviderPaused | ProviderRefused:
     status = error.status_code
     retry_after_seconds = _retry_after_seconds(error.response.headers.get("retry-after", ""))
     if status == 429 and retry_after_seconds is not None:

@@ -35,7 +35,7 @@ class SpendingTable:
     """The guards' `Ledger`. Methods that are not async block; they are safe in any thread."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self.database = self._database = database
 
     async def spent(self, day: date) -> Spent:
         return await anyio.to_thread.run_sync(self.spent_by, day)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from memoryd.base import paths
-from memoryd.llm.connect import ModelServer
+from memoryd.llm.connect import Models
 from memoryd.memories.services import Services
 from memoryd.recall.outcome_table import OutcomeTable
 from memoryd.recall.rule_table import RuleTable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from memoryd.recall.answer import Recall
 
 
-def build(services: Services, models: ModelServer | None) -> RecallService:
+def build(services: Services, models: Models | None) -> RecallService:
     surfaced = Surfaced(services.database, services.now)
     return RecallService(
         lambda: _load(services, surfaced, models),
@@ -28,7 +28,7 @@ def build(services: Services, models: ModelServer | None) -> RecallService:
     )
 
 
-def _load(services: Services, surfaced: Surfaced, models: ModelServer | None) -> "Recall":
+def _load(services: Services, surfaced: Surfaced, models: Models | None) -> "Recall":
     from memoryd.recall.answer import Recall  # noqa: PLC0415 - numpy loads slowly
     from memoryd.recall.embeddings import Embeddings  # noqa: PLC0415
 
@@ -42,9 +42,16 @@ def _load(services: Services, surfaced: Surfaced, models: ModelServer | None) ->
         store=services.store,
         surfaced=surfaced,
         embeddings=embeddings,
-        selector=ModelSelector(models.metered, services.settings.model.recall) if models else None,
+        selector=_selector(services, models),
         limit=wanted.limit,
         deadline_ms=wanted.deadline_ms,
         run_soon=services.background.soon,
         now=services.now,
     )
+
+
+def _selector(services: Services, models: Models | None) -> ModelSelector | None:
+    """A model behind a command would answer long after the deadline, and is too dear for it."""
+    if models is None or models.selecting is None:
+        return None
+    return ModelSelector(models.selecting, services.settings.model.recall)

@@ -3,7 +3,7 @@
 import msgspec
 
 from memoryd.agent.toolbox import AgentTools
-from memoryd.llm.connect import ModelServer
+from memoryd.llm.connect import Models
 from memoryd.memories.services import Services
 from memoryd.sessions.checkpoints import Checkpoints
 from memoryd.sessions.context import Context
@@ -16,7 +16,7 @@ class SessionParts(msgspec.Struct, frozen=True):
     checkpoints: Checkpoints
 
 
-def build(services: Services, models: ModelServer | None) -> SessionParts:
+def build(services: Services, models: Models | None) -> SessionParts:
     context = Context(
         places=services.places,
         scopes=services.scopes,
@@ -24,8 +24,14 @@ def build(services: Services, models: ModelServer | None) -> SessionParts:
         settings=services.settings,
         instructions=services.instructions,
     )
-    model = services.settings.model.notes
-    writer = NotesWriter(models.patient, model, AgentTools.definitions) if models else None
+    writer = None
+    if models is not None:
+        writer = NotesWriter(
+            models.patient,
+            services.settings.model.notes,
+            AgentTools.definitions,
+            at_pauses=models.pace is not None,
+        )
     notes = SessionNotes(
         services.places, services.database, writer, services.background.soon, services.now
     )

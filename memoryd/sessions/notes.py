@@ -5,6 +5,7 @@ Rules
 - A model writes them at the thresholds (`rules/notes`), before a compaction and at the session's
   end. Without one, or while it is unavailable or over budget, they are excerpts, which cost
   nothing: they are refreshed at every finished turn, unless reading the transcript takes long.
+  A model with few calls is not asked at the thresholds; what it wrote stays until the next pause.
 - "The last session" is the last one that a person held and that has ended: not a scripted run, and
   not one that is still open elsewhere.
 """
@@ -68,11 +69,16 @@ class NotesAnswer(msgspec.Struct, frozen=True):
 
 
 class NotesWriter(msgspec.Struct, frozen=True):
-    """What writes the notes if there is a model: the provider, its model, and the shared tools."""
+    """What writes the notes if there is a model: the provider, its model, and the shared tools.
+
+    One with few calls is asked only `at_pauses`: before a compaction, and at the end of a session
+    that has notes already.
+    """
 
     provider: Provider
     model: str
     tools: tuple[ToolDefinition, ...]
+    at_pauses: bool = False
 
 
 class SessionNotes:
@@ -91,8 +97,9 @@ class SessionNotes:
         self._writer = writer
         self._now = now
         self._running: set[str] = set()
-        self._again: set[str] = set()
+        self._again: dict[str, bool] = {}
         self._slow: set[str] = set()
+        self._kept: set[str] = set()
 
     def turn_stored(self, queued: QueuedTurn) -> None:
         """Writes the notes, in the background, if this turn has made them due."""
@@ -103,9 +110,13 @@ class SessionNotes:
         if not turn.session_id:
             return
         progress = await anyio.to_thread.run_sync(self._progress, turn)
-        is_cheap = self._writer is None and turn.session_id not in self._slow
+        writer = self._writer
+        is_cheap = (writer is None or writer.at_pauses) and turn.session_id not in self._slow
+        # What a model with few calls wrote stays until the next pause: excerpts say less.
+        if turn.session_id in self._kept:
+            return
         if notes.notes_are_due(progress) or (is_cheap and progress.noted_tokens is not None):
-            await self.freshen(turn.session_id, transcript, turn.cwd)
+            await self.freshen(turn.session_id, transcript, turn.cwd, at_pause=False)
 
     async def session_ended(self, session_id: str, cwd: str) -> None:
         """Brings notes that exist up to date with the last turns."""
@@ -113,19 +124,21 @@ class SessionNotes:
         if await anyio.to_thread.run_sync(self.written, session_id) is not None:
             await self.freshen(session_id, transcript, cwd)
         self._slow.discard(session_id)
+        self._kept.discard(session_id)
 
-    async def freshen(self, session_id: str, transcript: str, project: str) -> None:
+    async def freshen(
+        self, session_id: str, transcript: str, project: str, *, at_pause: bool = True
+    ) -> None:
         """Writes the notes now; if a run is in progress, another follows it."""
         if session_id in self._running:
-            self._again.add(session_id)
+            self._again[session_id] = at_pause or self._again.get(session_id, False)
             return
         self._running.add(session_id)
         try:
-            while True:
-                self._again.discard(session_id)
-                await self._write(session_id, transcript, project)
-                if session_id not in self._again:
-                    return
+            asked: bool | None = at_pause
+            while asked is not None:
+                await self._write(session_id, transcript, project, at_pause=asked)
+                asked = self._again.pop(session_id, None)
         finally:
             self._running.discard(session_id)
 
@@ -175,16 +188,23 @@ class SessionNotes:
             return str(found)
         raise NotFound(f"there is no session {session_id}", hint="memoryd sessions lists them")
 
-    async def _write(self, session_id: str, transcript: str, project: str) -> None:
+    async def _write(
+        self, session_id: str, transcript: str, project: str, *, at_pause: bool
+    ) -> None:
         began = self._now()
         turns = await anyio.to_thread.run_sync(turns_in, transcript)
         if not turns:
             return
-        text, how = await self._compose(session_id, transcript, turns, project)
+        writer = self._writer
+        if writer is not None and writer.at_pauses and not at_pause:
+            writer = None
+        text, how = await self._compose(writer, session_id, transcript, turns, project)
         await anyio.to_thread.run_sync(write_notes, transcript, text)
         await anyio.to_thread.run_sync(self._record_progress, session_id, turns)
         if self._now() - began > CHEAP_SECONDS:
             self._slow.add(session_id)
+        if how == "model" and self._writer is not None and self._writer.at_pauses:
+            self._kept.add(session_id)
         log.info(
             "notes-written",
             session_id=session_id,
@@ -195,12 +215,17 @@ class SessionNotes:
         )
 
     async def _compose(
-        self, session_id: str, transcript: str, turns: Sequence[Turn], project: str
+        self,
+        writer: NotesWriter | None,
+        session_id: str,
+        transcript: str,
+        turns: Sequence[Turn],
+        project: str,
     ) -> tuple[str, str]:
         template = await anyio.to_thread.run_sync(self._template)
-        if self._writer is not None:
+        if writer is not None:
             try:
-                text = await self._by_model(self._writer, session_id, transcript, turns, project)
+                text = await self._by_model(writer, session_id, transcript, turns, project)
             except (BudgetReached, ProviderDown, ProviderPaused, ProviderRefused) as error:
                 log.warning("notes-without-model", session_id=session_id, reason=error.kind)
             else:

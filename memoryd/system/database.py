@@ -194,6 +194,14 @@ MIGRATIONS: Final[tuple[str, ...]] = (
     alter table tries add column unfinished integer not null default 0;
     alter table candidates add column is_judged integer not null default 0;
     """,
+    # when a model behind a command was last asked, and until when the person's plan rests.
+    """
+    create table plan_runs (job text primary key, began real not null) without rowid;
+    create table plan_pause (
+        one integer primary key check (one = 1),
+        words text not null, since real not null, until real not null
+    );
+    """,
 )
 LATEST_VERSION: Final = BASE_VERSION + len(MIGRATIONS)
 

@@ -49,7 +49,11 @@ def test_every_section_is_read() -> None:
         provider = "anthropic"
         base_url = "http://localhost:11434"
         key_file = "~/.keys/anthropic"
+        command = ["ollama", "run", "small"]
         recall = "local/tiny:1b"
+        [model.claude_code]
+        command = "/opt/bin/claude"
+        calls_per_day = 6
         [budget]
         usd_per_day = 2
         usd_per_month = 0.5
@@ -74,6 +78,10 @@ def test_every_section_is_read() -> None:
     assert settings.base_url == "http://localhost:11434"
     assert settings.model.key_file == "~/.keys/anthropic"
     assert settings.model.recall == "local/tiny:1b"
+    assert settings.model.command == ("ollama", "run", "small")
+    assert settings.model.claude_code.command == "/opt/bin/claude"
+    assert settings.model.claude_code.calls_per_day == 6
+    assert settings.model.claude_code.tokens_per_day == 300_000
     assert (settings.budget.usd_per_day, settings.budget.usd_per_month) == (2.0, 0.5)
     assert settings.recall.model_dir == "/srv/models/small"
     assert settings.dream.min_hours == 0.5
@@ -170,7 +178,7 @@ def test_a_typo_is_named_with_the_nearest_valid_key(text: str, message: str) -> 
 
 @given(st.sampled_from(KEYS), st.data())
 def test_any_key_with_a_missing_letter_is_suggested(dotted: str, data: st.DataObject) -> None:
-    section, key = dotted.split(".")
+    section, _, key = dotted.rpartition(".")
     lost = data.draw(st.integers(0, len(key) - 1))
     typo = key[:lost] + key[lost + 1 :]
     if f"{section}.{typo}" not in KEYS and len(typo) > 3:
@@ -210,8 +218,8 @@ def test_any_key_with_a_missing_letter_is_suggested(dotted: str, data: st.DataOb
         (
             '[model]\nprovider = "antropic"',
             (
-                "model.provider in config.toml must be one of anthropic, auto, embedded,"
-                ' got "antropic"'
+                "model.provider in config.toml must be one of anthropic, auto, claude-code,"
+                ' command, embedded, got "antropic"'
             ),
         ),
         (
@@ -221,6 +229,31 @@ def test_any_key_with_a_missing_letter_is_suggested(dotted: str, data: st.DataOb
         (
             "[recall]\nmodel_dir = []",
             "recall.model_dir in config.toml must be an absolute path or one under ~/, got a list",
+        ),
+        (
+            "[model.claude_code]\ncalls_per_day = 0",
+            (
+                "model.claude_code.calls_per_day in config.toml must be a whole number"
+                " from 1 to 1000, got 0"
+            ),
+        ),
+        (
+            "[model]\nclaude_code = 3",
+            "model.claude_code in config.toml must be a section, got 3",
+        ),
+        *(
+            (
+                f"[model]\ncommand = {value}",
+                (
+                    "model.command in config.toml must be a list of texts: a program and its"
+                    f" arguments, got {shown}"
+                ),
+            )
+            for value, shown in (
+                ("[]", "a list"),
+                ('["a", 1]', "a list"),
+                ('"ollama"', "other text"),
+            )
         ),
         ("extraction = 3", "extraction in config.toml must be a section, got 3"),
         ("[[extraction]]", "extraction in config.toml must be a section, got a list"),

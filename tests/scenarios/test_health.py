@@ -175,14 +175,18 @@ def test_the_provider_is_tried_only_when_asked_for_and_by_one_small_call(home: P
     found, requests = asked_with(home, [says("yes")])
     assert (found["check"], found["verdict"]) == ("model server", "ok")
     assert "claude-haiku-5-5" in found["reason"]
+    assert " s, for $0.0000" in found["reason"]
+    assert " tokens in, " in found["reason"]
     (request,) = requests
     assert request.body["max_tokens"] == 1
 
 
-def test_a_provider_that_refuses_the_key_is_a_warning(home: Path) -> None:
-    found, _ = asked_with(home, [Status(401)])
-    assert found["verdict"] == "warn"
+def test_a_provider_that_refuses_the_key_fails_in_its_own_words_without_the_key(home: Path) -> None:
+    said = b'{"type":"error","error":{"type":"authentication_error","message":"%s is no key"}}'
+    found, _ = asked_with(home, [Status(401, content=said % b"for-the-test")])
+    assert found["verdict"] == "fail"
     assert found["reason"].startswith("127.0.0.1: ")
+    assert found["reason"].endswith("; it says: [secret] is no key")
     assert found["mend"]
 
 

@@ -49,6 +49,17 @@ def test_a_hook_prints_exactly_what_the_daemon_says(path: Path, command: Sequenc
     assert daemon.asked("hook") == [PAYLOAD]
 
 
+@pytest.mark.parametrize("command", [PLAIN_FILE, AS_COMMAND])
+def test_a_hook_inside_a_client_of_memoryd_asks_nothing(
+    path: Path, command: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A policy of the machine can force hooks on the client that does our own requests."""
+    monkeypatch.setenv("MEMORYD_CHILD", "1")
+    with ScriptedDaemon(path, {"hook": Result({"stdout": "again"})}) as daemon:
+        assert_silent(run_hook(json.dumps(PAYLOAD).encode(), command))
+        assert daemon.asked("hook") == []
+
+
 SAYING_NOTHING: list[Answer] = [
     Result({"stdout": ""}),
     Result({}),

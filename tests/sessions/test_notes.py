@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
+import msgspec
 import pytest
 
 from memoryd.base.config import Credentials, Secret
@@ -130,6 +131,27 @@ async def test_the_models_notes_are_written_if_they_have_the_right_shape(scene: 
     assert "about Learnings" in scene.summary.read_text()
     assert "Hunter2" not in str(model.requests[0].body)
     assert "Session Title" in str(model.requests[0].body)
+
+
+async def test_a_writer_with_few_calls_is_asked_at_a_compaction_and_at_the_end_alone(
+    scene: Scene,
+) -> None:
+    turn = scene.turn("fix the build", "half done", 11_000)
+    async with a_writer([says(GOOD), says(GOOD)]) as (writer, model):
+        session_notes = scene.notes(msgspec.structs.replace(writer, at_pauses=True))
+        here = (SESSION, str(scene.path), "/app")
+        await session_notes.session_ended(SESSION, "/app")
+        assert model.requests == [], "a session too short for notes gets none at its end either"
+        await session_notes.turn_ended(turn, str(scene.path))
+        assert model.requests == []
+        assert "fix the build" in scene.summary.read_text(), "until then there are excerpts"
+        await session_notes.freshen(*here)
+        assert len(model.requests) == 1
+        await session_notes.turn_ended(scene.turn("go on", "done", 30_000), str(scene.path))
+        assert "about Learnings" in scene.summary.read_text(), "excerpts do not replace them"
+        await session_notes.session_ended(SESSION, "/app")
+        assert len(model.requests) == 2
+    assert "about Learnings" in scene.summary.read_text()
 
 
 @pytest.mark.parametrize(

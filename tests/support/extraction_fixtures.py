@@ -148,13 +148,14 @@ class ExtractionBench:
 
     def _extractor(self, base_url: str, provider: Provider | None) -> Extractor:
         if base_url:
-            self.server = model_server(
+            server = model_server(
                 self.settings,
                 self.ledger,
                 str(self.home),
                 lambda: datetime.fromtimestamp(self.clock, UTC),
             )
-            assert self.server is not None
+            assert isinstance(server, ModelServer)
+            self.server = server
             provider = self.server.patient
         if provider is None:
             return EmbeddedExtractor(

@@ -76,6 +76,7 @@ class Stream(msgspec.Struct, frozen=True):
 
     events: Sequence[Mapping[str, Any]]
     ends: str = "closed"
+    headers: Mapping[str, str] = {}
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -327,6 +328,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
+        for name, value in stream.headers.items():
+            self.send_header(name, value)
         self.end_headers()
         for event in stream.events:
             chunk = f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()

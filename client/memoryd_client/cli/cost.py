@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 from memoryd_client.cli.commands import Arguments, Commands, add_json, whole_number
 from memoryd_client.cli.render import one_line, paint, print_json, table, wrapped
-from memoryd_client.cli.status import spending_words
+from memoryd_client.cli.status import plan_lines, spending_words
 from memoryd_client.cli.times import parsed_time, short_time
 from memoryd_client.cli.wording import abbreviated, counted, dollars, tilde
 from memoryd_client.connection.answers import Json, number_at, object_at, objects_at, text_at
@@ -25,6 +25,9 @@ def cost(arguments: Arguments) -> int:
         print_json(answer)
         return 0
     print(wrapped(one_line(summary(answer))))
+    if plan := object_at(answer, "plan"):
+        for line in plan_lines(plan):
+            print(wrapped(one_line(line)))
     days = list(objects_at(answer, "days"))
     if not days:
         print(wrapped(f"Nothing was spent in the last {arguments.days} days."))

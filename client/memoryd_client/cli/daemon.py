@@ -138,7 +138,9 @@ def add_commands(commands: Commands) -> None:
     )
     add_project(doctor)
     doctor.add_argument(
-        "--provider", action="store_true", help="also ask the model server for one token"
+        "--provider",
+        action="store_true",
+        help="also try the model with one small request; exit with 1 if it fails",
     )
     add_json(doctor)
 

@@ -1,7 +1,8 @@
 """The commands that set memoryd up on this system and remove it again.
 
 Each part has a flag in both commands. Without a flag they go step by step: each part is explained,
-asked about, done and checked.
+asked about, done and checked. A part that is off by default is only done when a person says yes to
+it or names it: --yes leaves it out.
 """
 
 import sys
@@ -41,10 +42,11 @@ class Part(NamedTuple):
     run: Callable[[], "Report"]
     is_needed: Callable[[], bool] = lambda: True
     check: Callable[[], str] | None = None
+    is_off_by_default: bool = False
 
     @property
     def flag(self) -> str:
-        return "--hooks claude-code" if self.name == "hooks" else f"--{self.name}"
+        return f"--{self.name} claude-code" if self.name in {"hooks", "model"} else f"--{self.name}"
 
 
 def install(arguments: Arguments) -> int:
@@ -123,13 +125,42 @@ def parts_to_install(places: Locations, arguments: Arguments) -> list[Part]:
             lambda: claude_code.install_mcp(places),
             check=claude_code.check_mcp,
         ),
+        *model_part(places, arguments),
+    ]
+
+
+def model_part(places: Locations, arguments: Arguments) -> list[Part]:
+    """The person's own client as the model, offered where there is one."""
+    from memoryd_client.install import model_provider  # noqa: PLC0415 - likewise
+
+    if not arguments.model and model_provider.found_client() is None:
+        return []
+    return [
+        Part(
+            "model",
+            "lets your own Claude Code find what is worth remembering, which works better than the"
+            " built-in rules. It is asked a few times a day, at most 24, and every call counts"
+            " towards your plan. Your login stays where it is. Check first that your terms allow"
+            " it (docs/models.md says how we read them)",
+            f"sets model.provider in {places.config}; off unless you say yes",
+            lambda: model_provider.install(places),
+            lambda: not model_provider.is_chosen(places),
+            is_off_by_default=True,
+        )
     ]
 
 
 def parts_to_remove(places: Locations) -> list[Part]:
-    from memoryd_client.install import claude_code, footprint  # noqa: PLC0415 - likewise
+    from memoryd_client.install import claude_code, footprint, model_provider  # noqa: PLC0415 - likewise
 
     return [
+        Part(
+            "model",
+            "memoryd no longer asks your Claude Code",
+            f"removes the provider from {places.config}",
+            lambda: model_provider.uninstall(places),
+            lambda: model_provider.is_chosen(places),
+        ),
         Part(
             "hooks",
             "sessions of Claude Code get no memories any more",
@@ -163,7 +194,7 @@ def parts_to_remove(places: Locations) -> list[Part]:
 
 
 def named_parts(arguments: Arguments) -> list[str]:
-    known = ("service", "hooks", "mcp", "state")
+    known = ("service", "hooks", "mcp", "model", "state")
     return [name for name in known if getattr(arguments, name, None)]
 
 
@@ -187,6 +218,8 @@ def run_parts(arguments: Arguments, parts: Sequence[Part]) -> int:
         if named and part.name not in named:
             continue
         if asks and not agreed(part):
+            continue
+        if not named and not asks and part.is_off_by_default:
             continue
         try:
             report = run_part(part, is_checked=not named)
@@ -213,6 +246,8 @@ def agreed(part: Part) -> bool:
         return False
     print(f"{paint(part.name, 'bold')}: {wrapped(part.purpose, 2)}")
     print(f"  {wrapped(one_line(part.change), 2)}")
+    if part.is_off_by_default:
+        return answer_to("  Proceed? [y/N] ", "n") in YES_WORDS
     return answer_to("  Proceed? [Y/n] ", "y") in YES_WORDS
 
 
@@ -272,6 +307,12 @@ def add_parts(command: Parser) -> None:
         "--hooks", metavar="AGENT", choices=("claude-code",), help="the hooks of %(choices)s"
     )
     command.add_argument("--mcp", action="store_true", help="the MCP server of Claude Code")
+    command.add_argument(
+        "--model",
+        metavar="PROVIDER",
+        choices=("claude-code",),
+        help="%(choices)s: your own client as the model (see docs/models.md for its terms)",
+    )
 
 
 def add_commands(commands: Commands) -> None:
@@ -283,7 +324,9 @@ def add_commands(commands: Commands) -> None:
         needs_daemon=False,
     )
     add_parts(installing)
-    installing.add_argument("--yes", action="store_true", help="all parts, without asking")
+    installing.add_argument(
+        "--yes", action="store_true", help="all parts but the model, without asking"
+    )
     installing.add_argument(
         "--writable",
         metavar="DIR",

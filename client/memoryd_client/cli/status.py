@@ -10,7 +10,7 @@ from memoryd_client.cli.commands import Arguments, Commands, add_json, add_proje
 from memoryd_client.cli.daemon import warn_of_another_version
 from memoryd_client.cli.render import one_line, paint, print_json, wrapped
 from memoryd_client.cli.times import ago, duration, parsed_time, short_time
-from memoryd_client.cli.wording import cause_words, counted, tilde
+from memoryd_client.cli.wording import abbreviated, cause_words, counted, tilde
 from memoryd_client.connection.answers import (
     Json,
     is_true_at,
@@ -27,6 +27,7 @@ from memoryd_client.connection.locations import Locations, locations
 from memoryd_client.doctor.fixes import pause_words, turn_on
 
 LABEL_WIDTH = 13
+NO_LIMIT_TOKENS = 10**12
 
 
 def status(arguments: Arguments) -> int:
@@ -76,6 +77,8 @@ def rows(answer: Json, ping: Json, project: str) -> Iterator[tuple[str, str]]:
         yield "memory", memory_words(memory)
     if text_at(answer, "provider"):
         yield "provider", provider_words(answer)
+    if plan := object_at(answer, "plan"):
+        yield from labelled("plan", plan_lines(plan))
     if spending := object_at(answer, "spending"):
         yield "spending", spending_words(spending)
     if transcripts := object_at(answer, "transcripts"):
@@ -107,8 +110,22 @@ def provider_words(answer: Json) -> str:
     provider, model = text_at(answer, "provider"), text_at(answer, "model")
     if provider == "embedded":
         return "embedded (built-in rules, no model)"
-    host = text_at(answer, "model_host")
+    host, model = text_at(answer, "model_host"), model.removeprefix(f"{provider}/")
     return f"{provider}{f', {model}' if model else ''}{f' at {host}' if host else ''}"
+
+
+def plan_lines(plan: Json) -> Iterator[str]:
+    """Today's use of a model behind a command, and what keeps it from being used."""
+    calls, most = number_at(plan, "calls"), number_at(plan, "calls_per_day")
+    words = f"{calls:.0f} of {most:.0f} calls used today"
+    if number_at(plan, "tokens_per_day") < NO_LIMIT_TOKENS:
+        tokens = abbreviated(number_at(plan, "tokens"))
+        words += f", {tokens} of {abbreviated(number_at(plan, 'tokens_per_day'))} tokens"
+    yield f"{words}; {counted(max(most - calls, 0), 'call')} left"
+    if problem := text_at(plan, "problem"):
+        yield f"not in use, the built-in rules do the work: {problem} -> {text_at(plan, 'hint')}"
+    elif until := parsed_time(plan.get("until")):
+        yield f"the next extraction waits until {short_time(until)}: {text_at(plan, 'waits')}"
 
 
 def spending_words(spending: Json) -> str:

@@ -123,10 +123,7 @@ def unasked_findings() -> Iterator[Finding]:
 
 def inner_findings(status: Json, places: Locations) -> Iterator[Finding]:
     """What only the daemon knows."""
-    provider = text_at(status, "provider")
-    yield Finding(
-        "provider", "ok" if provider else "skipped", provider or "the daemon does not say"
-    )
+    yield provider_finding(text_at(status, "provider"), object_at(status, "plan"))
     yield memory_finding(object_at(status, "memory"))
     yield spending_finding(object_at(status, "spending"), places)
     yield fences_finding(object_at(status, "fences"))
@@ -136,6 +133,14 @@ def inner_findings(status: Json, places: Locations) -> Iterator[Finding]:
         yield Finding("errors", "warn", reason, "memoryd logs --level warning")
     else:
         yield Finding("errors", "ok", "none recently")
+
+
+def provider_finding(provider: str, plan: Json) -> Finding:
+    if problem := text_at(plan, "problem"):
+        reason = f"{provider} is not in use, the built-in rules do the work: {problem}"
+        return Finding("provider", "warn", reason, text_at(plan, "hint"))
+    verdict: Verdict = "ok" if provider else "skipped"
+    return Finding("provider", verdict, provider or "the daemon does not say")
 
 
 def health_findings(cwd: str, try_provider: bool) -> Iterator[Finding]:
@@ -151,7 +156,8 @@ def health_findings(cwd: str, try_provider: bool) -> Iterator[Finding]:
         yield Finding("health", "skipped", failure.message)
         return
     for one in objects_at(answer, "findings"):
-        verdict = "ok" if text_at(one, "verdict") == "ok" else "warn"
+        told = text_at(one, "verdict")
+        verdict = "ok" if told == "ok" else "fail" if told == "fail" else "warn"
         yield Finding(text_at(one, "check"), verdict, text_at(one, "reason"), text_at(one, "mend"))
 
 

@@ -14,6 +14,11 @@ PAUSES = {
     "provider-down": "the provider does not answer",
     "provider-paused": "the provider asked for a pause",
     "provider-refused": "the provider refuses the key or the model",
+    "plan-calls": "the day's calls are used up",
+    "plan-tokens": "the day's tokens are used up",
+    "plan-apart": "the last call was a short time ago",
+    "plan-share": "the rest of the day is kept for extraction",
+    "plan-used": "much of the plan is used",
 }
 
 
@@ -36,6 +41,8 @@ def end_pause(reason: str, config: Path) -> str:
         return "fix the key or the model's name; memoryd doctor --provider tries them"
     if reason.startswith(("provider", "breaker")):
         return "it continues by itself; memoryd doctor --provider tries the provider now"
+    if reason.startswith("plan"):
+        return f"it continues by itself; {config} has the limits, below [model.claude_code]"
     name = "usd_per_month" if reason == "month-cap" else "usd_per_day"
     return f"wait, or raise budget.{name} in {config} and restart memoryd"
 

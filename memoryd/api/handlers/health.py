@@ -1,13 +1,16 @@
 """Health checks that only the daemon can make, and the memories it saved last.
 
 Rules
-- A finding is `ok`, or `warn` with a reason and a fix: a command to type or something to do.
+- A finding is `ok`, or `warn` or `fail` with a reason and a fix: a command to type or something to
+  do. Only a provider that was tried on request can fail.
 - Checks are cheap: headers and indexes, no bodies, nothing sent anywhere. Only on request is the
-  provider called: one call of a few tokens, charged like every other.
+  provider called: one call of a few tokens, charged like every other. Its own words, masked, are
+  for the person who asked, and go nowhere else.
 - Two projects whose paths differ only in punctuation share one slug and so one memory directory. A
   project that no longer exists does not count.
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Literal
@@ -18,8 +21,8 @@ import msgspec
 from memoryd.base import paths
 from memoryd.base.errors import MemorydError
 from memoryd.base.timestamps import iso_time
-from memoryd.llm.connect import ModelServer
-from memoryd.llm.rules.messages import ModelRequest, Text, UserTurn
+from memoryd.llm.connect import Models
+from memoryd.llm.rules.messages import BudgetReached, ModelRequest, Text, UserTurn
 from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import index, topics
 from memoryd.memories.rules.topics import INDEX_FILE
@@ -36,12 +39,13 @@ CHECK_SECONDS = 45.0
 STILL_FOUND = "Recall still finds the rest."
 INDEX_FIX = "memoryd dream --now merges duplicates; memoryd forget NAME removes a memory"
 
+Verdict = Literal["ok", "warn", "fail"]
 Check = Literal["index", "memories", "shared folder", "settings", "model server"]
 
 
 class Finding(msgspec.Struct, frozen=True):
     check: Check
-    verdict: Literal["ok", "warn"]
+    verdict: Verdict
     reason: str
     mend: str = ""
 
@@ -64,7 +68,7 @@ class Health:
         store: Store,
         versions: VersionTable,
         turns: TurnTable,
-        models: ModelServer | None,
+        models: Models | None,
         model: str,
         projects_in: Callable[[str], set[str]],
     ) -> None:
@@ -93,10 +97,11 @@ class Health:
         return [*found, await self.provider_finding()] if with_provider else found
 
     async def provider_finding(self) -> Finding:
-        """Whether the model server answers, accepts the key and knows the model."""
+        """Whether the provider answers, accepts its login and knows the model."""
         if self._models is None:
             return Finding("model server", "ok", "none is used: the built-in rules do the work")
-        host = self._models.endpoint.host
+        model = self._models.model_of(self._model)
+        name = self._models.host or self._models.provider
         request = ModelRequest(
             job="check",
             project="",
@@ -106,12 +111,20 @@ class Health:
             turns=(UserTurn((Text("Are you there?"),)),),
             thinks=False,
         )
+        began = time.monotonic()
         try:
-            answer = await self._models.metered.complete(request, CHECK_SECONDS)
+            answer = await self._models.checking.complete(request, CHECK_SECONDS)
         except MemorydError as error:
-            return Finding("model server", "warn", f"{host}: {error.message}", error.hint)
+            said = getattr(error, "own_words", "")
+            words = f"{error.message}; it says: {said}" if said else error.message
+            # Our own caps are not the provider's failure: it was not even asked.
+            verdict: Verdict = "warn" if isinstance(error, BudgetReached) else "fail"
+            return Finding("model server", verdict, f"{name}: {words}", error.hint)
+        seconds, usage = time.monotonic() - began, answer.usage
+        tokens = f"{usage.prompt_tokens} tokens in, {usage.output_tokens} out"
+        cost = f"for ${answer.usd:.6f} ({tokens})"
         return Finding(
-            "model server", "ok", f"{host} answered with {self._model}, for ${answer.usd:.6f}"
+            "model server", "ok", f"{name} answered with {model} in {seconds:.1f} s, {cost}"
         )
 
     def recent(self) -> list[Recent]:

@@ -8,9 +8,10 @@ import msgspec
 
 from memoryd.base.config import Budget, Settings
 from memoryd.base.timestamps import iso_time
+from memoryd.extraction.by_program import JOB as EXTRACTION
 from memoryd.extraction.rules.batching import Pause
 from memoryd.extraction.worker import ExtractionWorker
-from memoryd.llm.connect import ModelServer, local_now
+from memoryd.llm.connect import Models, local_now
 from memoryd.llm.rules.spending import Spent, may_call, may_spend
 from memoryd.llm.spending_table import SpendingTable, Total
 
@@ -39,6 +40,23 @@ class SpendingStatus(msgspec.Struct, frozen=True):
     usd_per_month: float = 0.0
 
 
+class PlanStatus(msgspec.Struct, frozen=True):
+    """Today's use of a model behind a command; `problem` says why the built-in rules do its work.
+
+    `waits` and `until` say why and until when the next extraction waits.
+    """
+
+    model: str
+    calls: int
+    calls_per_day: int
+    tokens: int
+    tokens_per_day: int
+    problem: str = ""
+    hint: str = ""
+    waits: str = ""
+    until: str = ""
+
+
 class CostReport(msgspec.Struct, frozen=True):
     since: str
     spending: SpendingStatus
@@ -48,6 +66,7 @@ class CostReport(msgspec.Struct, frozen=True):
     jobs: list[Total]
     projects: list[Total]
     models: list[Total]
+    plan: PlanStatus | None = None
 
 
 class SpendingReports:
@@ -58,7 +77,7 @@ class SpendingReports:
         worker: ExtractionWorker,
         spending: SpendingTable,
         settings: Settings,
-        models: ModelServer | None,
+        models: Models | None,
         now: Callable[[], datetime] = local_now,
     ) -> None:
         self._worker = worker
@@ -69,15 +88,16 @@ class SpendingReports:
 
     @property
     def provider(self) -> str:
-        return "anthropic" if self._models else "embedded"
+        return self._models.provider if self._models else "embedded"
 
     @property
     def model(self) -> str:
-        return self._settings.model.extraction if self._models else ""
+        model = self._settings.model.extraction
+        return self._models.model_of(model) if self._models else ""
 
     @property
     def model_host(self) -> str:
-        return self._models.endpoint.host if self._models else ""
+        return self._models.host if self._models else ""
 
     def queue(self, settling: int) -> tuple[QueueStatus, list[str]]:
         """The queue's numbers, and its problems in sentences."""
@@ -106,6 +126,24 @@ class SpendingReports:
             usd_per_month=self._settings.budget.usd_per_month,
         )
 
+    def plan(self) -> PlanStatus | None:
+        """Only for a model behind a command."""
+        pace = self._models.pace if self._models else None
+        if pace is None:
+            return None
+        use, verdict, problem = pace.use(EXTRACTION), pace.verdict(EXTRACTION), pace.problem()
+        return PlanStatus(
+            model=pace.model,
+            calls=use.calls,
+            calls_per_day=pace.limits.calls_per_day,
+            tokens=use.tokens,
+            tokens_per_day=pace.limits.tokens_per_day,
+            problem=problem.message if problem else "",
+            hint=problem.hint if problem else "",
+            waits=verdict.words,
+            until="" if verdict.allowed else iso_time(verdict.until),
+        )
+
     def _pause(self, spent: Spent, now: datetime) -> Pause | None:
         """Why no job may call the model now."""
         if self._models is None:
@@ -130,6 +168,7 @@ class SpendingReports:
             jobs=self._table.totals("job", since),
             projects=self._table.totals("project", since),
             models=self._table.totals("model", since),
+            plan=self.plan(),
         )
 
 

@@ -6,7 +6,7 @@ import time
 import msgspec
 
 from memoryd.api.handlers.health import Health, Recent
-from memoryd.api.handlers.spending import QueueStatus, SpendingReports, SpendingStatus
+from memoryd.api.handlers.spending import PlanStatus, QueueStatus, SpendingReports, SpendingStatus
 from memoryd.base.timestamps import iso_time
 from memoryd.dreams.dreamer import Dreamer
 from memoryd.dreams.status import DreamStatus
@@ -53,6 +53,7 @@ class StatusReport(msgspec.Struct, frozen=True, kw_only=True):
     spending: SpendingStatus
     memory: MemoryStatus
     inbox: InboxStatus
+    plan: PlanStatus | None
     log: str
     socket: str
     fences: Fences
@@ -106,6 +107,7 @@ class Status:
             spending=self._spending.spending(),
             memory=MemoryStatus(switch.enabled, switch.reason),
             inbox=InboxStatus(self._inbox.count(cwd)),
+            plan=self._spending.plan(),
             log=places.log_file,
             socket=places.socket,
             fences=fences(),

@@ -7,7 +7,8 @@ Rules
   same id) raises `AnswerUnreadable`.
 - An assistant's turn is sent back exactly as it came, thinking blocks included: providers sign them
   together with everything before them, so a turn is kept as bytes and never rebuilt.
-- Errors carry fixed words and a status, never a server's text: servers echo keys and prompts.
+- Errors carry fixed words and a status, never a server's text: servers echo keys and prompts. The
+  first of its own words are kept apart, masked, only for the person who tries the provider.
 
     MemorydError
     |-- ProviderDown          it may work later; `may_have_cost` if the server could have billed
@@ -23,16 +24,19 @@ from typing import Annotated, Literal, TypeVar
 import msgspec
 
 from memoryd.base.errors import Refused, Unavailable
+from memoryd.text.masking.mask import presentable
 
 ProviderOutcome = Literal["complete", "cut", "refused"]
 Answered = TypeVar("Answered", bound=msgspec.Struct)
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
+OWN_WORDS_CHARACTERS = 300
 FINAL_STOP_REASONS = frozenset({"end_turn", "tool_use", "stop_sequence"})
 
 
 class ProviderDown(Unavailable):
     kind = "provider-down"
+    own_words: str = ""
 
     def __init__(
         self,
@@ -57,6 +61,7 @@ class AnswerUnreadable(ProviderDown):
 
 class ProviderPaused(Unavailable):
     kind = "provider-paused"
+    own_words: str = ""
 
     def __init__(self, message: str, hint: str, pause_seconds: float, *, retryable: bool) -> None:
         super().__init__(message, hint)
@@ -68,6 +73,7 @@ class ProviderRefused(Refused):
     """`whole_account`: the key or model is wrong, so every job fails, not only this request."""
 
     kind = "provider-refused"
+    own_words: str = ""
 
     def __init__(self, message: str, hint: str, *, whole_account: bool) -> None:
         super().__init__(message, hint)
@@ -83,6 +89,17 @@ class BudgetReached(Unavailable):
         super().__init__(message, hint)
         self.reason = reason
         self.until = until
+
+
+ProviderFailure = TypeVar("ProviderFailure", bound=ProviderDown | ProviderPaused | ProviderRefused)
+
+
+def in_own_words(error: ProviderFailure, words: str, secret: str = "") -> ProviderFailure:
+    """The error with what the provider itself said, as a person may see it."""
+    said = words[: 10 * OWN_WORDS_CHARACTERS]
+    said = said.replace(secret, "[secret]") if secret else said
+    error.own_words = " ".join(presentable(said).split())[:OWN_WORDS_CHARACTERS]
+    return error
 
 
 class Text(msgspec.Struct, frozen=True):

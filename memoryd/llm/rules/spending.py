@@ -109,17 +109,18 @@ def may_spend(spent: Spent, estimate_usd: float, caps: Budget, now: datetime) ->
     if spent.month_usd + estimate_usd > caps.usd_per_month:
         return SpendingVerdict("month-cap", _next_month(now).timestamp())
     if spent.today_usd + estimate_usd > caps.usd_per_day:
-        return SpendingVerdict("day-cap", _midnight(now + timedelta(days=1)).timestamp())
+        return SpendingVerdict("day-cap", midnight(now + timedelta(days=1)).timestamp())
     return SpendingVerdict()
 
 
-def _midnight(moment: datetime) -> datetime:
+def midnight(moment: datetime) -> datetime:
+    """The beginning of that day."""
     return moment.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def _next_month(moment: datetime) -> datetime:
     days_left = calendar.monthrange(moment.year, moment.month)[1] - moment.day + 1
-    return _midnight(moment + timedelta(days=days_left))
+    return midnight(moment + timedelta(days=days_left))
 
 
 def may_call(breaker: Breaker, now: float) -> SpendingVerdict:

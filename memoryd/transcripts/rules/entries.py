@@ -41,8 +41,8 @@ GIST_CHARS_MAX = 120
 RESULT_BYTES_MAX = 256 * 1024
 BLOCKS_MAX = 1000
 
-# Our own runs call the API and leave no transcript. If one ever runs inside the client, it sets the
-# entry point or starts its prompt with the marker, so that memoryd does not learn from itself.
+# Our own runs leave no transcript. Those inside the client start their prompt with the marker, so
+# that memoryd does not learn from itself if the client keeps one all the same.
 OWN_ENTRYPOINT = "memoryd"
 OWN_RUN_MARKER = "<memoryd-run>"
 

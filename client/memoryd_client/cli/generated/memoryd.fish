@@ -56,7 +56,7 @@ function _shtab_memoryd_using
 end
 
 set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember edit forget inbox history restore why dream recall notes checkpoint context sessions import cost install uninstall demo hook mcp manual completions
-set -g _shtab_memoryd_opts_with_value --as-of --days --description --hooks --level --limit --lines --name --path --project --scope --session --since --supersedes --type --version --writable -n
+set -g _shtab_memoryd_opts_with_value --as-of --days --description --hooks --level --limit --lines --model --name --path --project --scope --session --since --supersedes --type --version --writable -n
 
 complete -c memoryd -e
 complete -c memoryd -f
@@ -72,7 +72,7 @@ complete -c memoryd -n '_shtab_memoryd_using serve' -s h -l help -d 'show this h
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a doctor -d 'Check for problems and say how to fix them.'
 complete -c memoryd -n '_shtab_memoryd_using doctor' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using doctor' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
-complete -c memoryd -n '_shtab_memoryd_using doctor' -l provider -d 'also ask the model server for one token'
+complete -c memoryd -n '_shtab_memoryd_using doctor' -l provider -d 'also try the model with one small request; exit with 1 if it fails'
 complete -c memoryd -n '_shtab_memoryd_using doctor' -l json -d 'print JSON, for programs; failures too'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a logs -d 'Show the daemon'"'"'s log.'
 complete -c memoryd -n '_shtab_memoryd_using logs' -s h -l help -d 'show this help message and exit'
@@ -207,7 +207,8 @@ complete -c memoryd -n '_shtab_memoryd_using install' -s h -l help -d 'show this
 complete -c memoryd -n '_shtab_memoryd_using install' -l service -d 'the service of systemd or launchd'
 complete -c memoryd -n '_shtab_memoryd_using install' -l hooks -xka "claude-code" -d 'the hooks of claude-code'
 complete -c memoryd -n '_shtab_memoryd_using install' -l mcp -d 'the MCP server of Claude Code'
-complete -c memoryd -n '_shtab_memoryd_using install' -l yes -d 'all parts, without asking'
+complete -c memoryd -n '_shtab_memoryd_using install' -l model -xka "claude-code" -d 'claude-code: your own client as the model (see docs/models.md for its terms)'
+complete -c memoryd -n '_shtab_memoryd_using install' -l yes -d 'all parts but the model, without asking'
 complete -c memoryd -n '_shtab_memoryd_using install' -l writable -xka "(__fish_complete_directories)" -d 'a folder outside ~/.claude that the service may write to, such as projects with agent memory; can be repeated'
 complete -c memoryd -n '_shtab_memoryd_using install' -l json -d 'print JSON, for programs; failures too'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a uninstall -d 'Remove memoryd from this system; memories stay.'
@@ -215,6 +216,7 @@ complete -c memoryd -n '_shtab_memoryd_using uninstall' -s h -l help -d 'show th
 complete -c memoryd -n '_shtab_memoryd_using uninstall' -l service -d 'the service of systemd or launchd'
 complete -c memoryd -n '_shtab_memoryd_using uninstall' -l hooks -xka "claude-code" -d 'the hooks of claude-code'
 complete -c memoryd -n '_shtab_memoryd_using uninstall' -l mcp -d 'the MCP server of Claude Code'
+complete -c memoryd -n '_shtab_memoryd_using uninstall' -l model -xka "claude-code" -d 'claude-code: your own client as the model (see docs/models.md for its terms)'
 complete -c memoryd -n '_shtab_memoryd_using uninstall' -l state -d 'earlier versions of memories, checkpoints, the record of spending, and the log'
 complete -c memoryd -n '_shtab_memoryd_using uninstall' -l yes -d 'all parts, without asking'
 complete -c memoryd -n '_shtab_memoryd_using uninstall' -l json -d 'print JSON, for programs; failures too'
