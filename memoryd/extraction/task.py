@@ -17,7 +17,9 @@ class ExtractionTask(msgspec.Struct, frozen=True):
     """Turns of one session, oldest first.
 
     `earlier` is what the assistant said last before them. `began` is when the first attempt at them
-    began: an interrupted one if there was one (`is_repeated`), else this one.
+    began: an interrupted one if there was one (`is_repeated`), else this one. `also_said` are
+    statements of the person from before these turns, such as those in the inbox: a memory may be
+    made of them too.
     """
 
     project: Project
@@ -26,6 +28,7 @@ class ExtractionTask(msgspec.Struct, frozen=True):
     began: float
     is_repeated: bool = False
     earlier: str = ""
+    also_said: tuple[str, ...] = ()
 
 
 class ExtractionOutcome(msgspec.Struct, frozen=True):

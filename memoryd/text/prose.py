@@ -4,8 +4,9 @@ Rules:
 - Pasted text is not the person's own: fenced and indented code, block quotes, tags and comments,
   logs, diffs, stack traces, shell sessions, JSON, letters, chats, invented turns, and everything
   after a line that announces a paste ("she wrote:", or "sum up this mail" above an empty line).
-  It is better to lose a sentence than to keep a stranger's.
-- A message that says to ignore earlier instructions contains no prose at all.
+  It is better to lose a sentence than to keep a stranger's. A fence shows where a paste ends: what
+  follows an announced one is the person's own again.
+- A message that says to ignore earlier instructions, other than in a fence, contains no prose.
 - Words in quotation marks or backticks stay in `text` and are blanked in `plain`, so that no rule
   matches inside them.
 - Rules are matched on `plain`: lower case, Latin accents folded, no apostrophes, chat abbreviations
@@ -28,6 +29,8 @@ _FOLDED = {"ł": "l", "Ł": "l", "ё": "е", "Ё": "е"}
 _FENCE = late(
     r"^[ \t]*(```|~~~|\"\"\"|''')[^\n]*\n?.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL
 )
+# Stands where a fence was; from the private use area, and removed from what people type.
+_FENCED = "\n\ue0fe\n"
 _COMMENT = late(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _TAG_PAIR = late(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?>.{0,4000}?</\1\s*>", re.DOTALL)
 _MACHINE_TAG = late(
@@ -184,12 +187,13 @@ def plain(text: str) -> str:
 
 def own_words(message: str) -> str:
     """The lines that the person wrote, without pasted, quoted or injected ones."""
-    if _OVERRIDE.search(message):
+    text = _FENCE.sub(_FENCED, message.replace("\r\n", "\n").replace(_FENCED.strip(), ""))
+    if _OVERRIDE.search(text):
         return ""
-    text = _COMMENT.sub("\n", _FENCE.sub("\n\n", message.replace("\r\n", "\n")))
+    text = _COMMENT.sub("\n", text)
     text = _TAG_PAIR.sub("\n", text) if "</" in text else text
     lines = _MACHINE_TAG.sub("\n", text).split("\n")
-    lines = lines[: _paste_starts_at(lines)]
+    lines = [line.replace(_FENCED.strip(), "") for line in lines[: _paste_starts_at(lines)]]
     is_diff = bool(_DIFF_MARK.search(text))
     return "\n".join(_undictated(line) for line in lines if not _is_pasted(line, is_diff=is_diff))
 
@@ -235,9 +239,15 @@ def _paste_starts_at(lines: list[str]) -> int:
         if begins or (number and _SALUTATION.match(line)) or _are_a_dialogue(line, behind or "-"):
             ends.append(number)
         is_above_a_gap = behind is not None and not behind.strip()
-        if _ANNOUNCES_PASTE.search(line) or (is_above_a_gap and _SHOWS_A_TEXT.search(line)):
+        announces = _ANNOUNCES_PASTE.search(line) or (is_above_a_gap and _SHOWS_A_TEXT.search(line))
+        if announces and not _is_above_a_fence(lines[number + 1 :]):
             ends.append(number + 1)
     return min(ends, default=len(lines))
+
+
+def _is_above_a_fence(below: list[str]) -> bool:
+    """Whether the next thing below is a fence, which is then what was announced."""
+    return next(filter(str.strip, below), "").strip() == _FENCED.strip()
 
 
 def _are_a_dialogue(line: str, behind: str) -> bool:

@@ -133,6 +133,14 @@ def change(text: str, changes: Mapping[str, str | None]) -> str:
     return parts.before + "".join(lines) + parts.rest
 
 
+def without_comments(text: str) -> str:
+    """The text without the comments of its header, which no reader of the fields sees."""
+    parts = sections(text)
+    lines = (parts.block or "").splitlines(keepends=True)
+    kept = "".join(line for line in lines if not line.lstrip().startswith("#"))
+    return text if parts.block in {None, kept} else parts.before + kept + parts.rest
+
+
 def scalar(value: str) -> str:
     """The value on one line, as every YAML reader reads back the same text."""
     flat = one_line(value)
