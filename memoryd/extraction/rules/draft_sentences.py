@@ -14,10 +14,10 @@ from typing import Final, Literal
 
 import msgspec
 
+from memoryd.memories.rules.topics import CONCLUDED
 from memoryd.text.lazy_regex import late
 
-MARK: Final = "(concluded)"
-PART_LABELS: Final = ("Why", "How to apply")
+MARK: Final = CONCLUDED
 
 DraftPart = Literal["rule", "why", "how"]
 

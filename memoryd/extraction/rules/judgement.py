@@ -6,8 +6,8 @@ Rules
 - The person's own sentence stays. So does one that the memory already had, unmarked.
 - Any other sentence is marked as concluded. One that print says is refused, unless it is a reason
   that orders nothing.
-- The memory is the person's if its rule is, every sentence of it, and if no order stands in it that
-  has none of their words.
+- The memory is the person's if its rule is, every sentence of it, and if what is concluded in it is
+  drawn from their words: at least half of it is theirs, and nothing in it only print has.
 - The title and the line that describes it are shown without the text, so they say no more: they are
   the person's, name what they spoke of, or repeat the rule. Otherwise the rule's first sentence
   takes their place; if that is concluded, they are marked.
@@ -43,6 +43,7 @@ GUARDED_TYPES: Final = frozenset({"user", "feedback"})
 TITLE_CHARACTERS: Final = 60
 DESCRIPTION_CHARACTERS: Final = 150
 QUOTED_CHARACTERS: Final = 80
+NEAR_SHARE: Final = 0.5
 
 _PRINTED = "only a tool or a pasted text says {phrase}; the person neither said nor wants it."
 _WITHOUT_IT = " One retry is allowed: the same note without it."
@@ -153,11 +154,15 @@ def _is_said(
     rule: Sequence[Verdict], verdicts: Sequence[Verdict], evidence: OriginEvidence
 ) -> bool:
     has_rule = any(one.origin == "said" for one in rule)
-    foreign = any(
-        not one.is_theirs and one.orders and not evidence.shares_words(one.sentence.text)
-        for one in verdicts
-    )
+    foreign = any(not one.is_theirs and _is_foreign(one, evidence) for one in verdicts)
     return has_rule and all(one.is_theirs for one in rule) and not foreign
+
+
+def _is_foreign(one: Verdict, evidence: OriginEvidence) -> bool:
+    """Whether a conclusion may be drawn from print rather than from what the person said."""
+    text = one.sentence.text
+    is_far = evidence.has_print and evidence.share_of(text) < NEAR_SHARE
+    return is_far or evidence.has_printed_words(text)
 
 
 def _refusal(

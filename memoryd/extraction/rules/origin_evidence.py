@@ -129,11 +129,24 @@ class OriginEvidence:
 
     def shares_words(self, text: str) -> bool:
         """Whether the person used any of its words."""
-        return any(self._spans.know(key) for key in keys_in(text))
+        return self.share_of(text) > 0
+
+    def share_of(self, text: str) -> float:
+        """How many of its words the person used, as a share of all."""
+        keys = keys_in(text)
+        return sum(map(self._spans.know, keys)) / max(len(keys), 1)
+
+    def has_printed_words(self, text: str) -> bool:
+        """Whether any of its words was printed and not used by the person."""
+        return any(self._print.has(key) and not self._spans.know(key) for key in keys_in(text))
+
+    @property
+    def has_print(self) -> bool:
+        return bool(self._print)
 
     def can_be_heard(self, text: str) -> bool:
         """Whether it may be what the assistant proposed, or nothing was printed at all."""
-        if not self._print:
+        if not self.has_print:
             return True
         keys = keys_in(text)
         heard = {key for said in self._heard for key in keys_in(said)}
@@ -154,6 +167,10 @@ class _Print:
 
     def add(self, text: str) -> None:
         self._unread.append(text)
+
+    def has(self, key: str) -> bool:
+        self._read()
+        return key in self._places
 
     def says(self, sentence: str, keys: list[str], unsaid: frozenset[str]) -> bool:
         """Whether print says this sentence; `unsaid` are its words that the person did not use."""

@@ -4,11 +4,13 @@ Rules
 - It is theirs if its words of substance stand in a span of what they typed: one to three adjacent
   sentences of one message, or clauses of neighbouring ones. Words may be dropped, not added.
 - The order is kept. The two halves of a sentence may change places, and two neighbouring words,
-  unless both are names.
+  unless both are names or a preposition stands between them. What is in one clause is not spliced
+  from two.
 - What is denied in one is denied in the other. Numbers and names in code are exactly the same. A
   date may be written out, counted from when it was said.
 - An exception ("unless") is not dropped, nor who wanted it if that is somebody else ("Dana wants").
-- A question is not a statement: what was asked is not said. A request ("could you") is.
+- A question, direct or not, is not a statement: what was asked is not said. A request ("could
+  you") is.
 - A sentence that they said earlier may be corrected: at least half of it stays, in its order, and
   every other word is from one sentence of theirs.
 - Where the person wrote "it" or "that", up to two of their other words may stand for it.
@@ -17,6 +19,7 @@ Rules
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cache
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -30,6 +33,7 @@ from memoryd.text.prose import sentences
 WINDOW_SENTENCES: Final = 3
 LEAST_DENSITY: Final = 0.4
 FILLED_IN: Final = 2
+SPLICED_OVER: Final = 1
 LABEL_WORDS: Final = 6
 LONGEST_SENTENCE_WORDS: Final = 120
 
@@ -40,6 +44,13 @@ _MONTHS = (
 _REQUEST = late(
     r"\b(?:can|could|would|will) (?:you|u|we)\b|\b(?:please|pls|plz|bitte|por favor)\b"
     r"|\bkannst du\b|\bpuedes\b|\bpeux[- ]tu\b|\btu peux\b|ください",
+)
+_QUESTION = late(
+    r"^(?:why|where|who|which|how (?:do|does|can|is|are|come|much|many)|what (?:is|are|does|do|did"
+    r"|if|about)|should (?:we|i)|is|are|does|did|was|were|do (?:we|i)|can (?:we|i)|warum|wieso|wo"
+    r"|pourquoi|comment|por que)\b[^,;:]*$"
+    r"|\bwhether\b|\bwonder(?:ing|ed)?\b|\b(?:check|see|know|ask|tell me|find out|(?:not |un)sure)"
+    r" if\b|\bob (?:wir|ich|man|das)\b"
 )
 _OF_ANOTHER = late(
     r"(?:^|[,;:]\s*|\b(?:that|and|but)\s+)(?:the |our |my |their |his |her |a )?(\w[\w.-]+)"
@@ -149,15 +160,21 @@ def _said(text: str, said_at: datetime | None) -> SaidSentence:
     words = words_of(text)
     extra = _written_out(text, said_at) if said_at is not None else ()
     other = next((one for one in _OF_ANOTHER.finditer(lower) if one[1] not in _FIRST_PERSON), None)
-    is_question = text.rstrip(" \"')").endswith(("?", "？"))  # noqa: RUF001 - the wide mark
     plain = plain_words(text)
     return SaidSentence(
         words=(*map(_SaidWord, words), *(_SaidWord(word, True) for word in extra)),
-        is_question=is_question and not _REQUEST.search(lower),
+        is_question=_is_question(lower),
         points=not POINTING.isdisjoint(plain),
         has_exception=not EXCEPTIONS.isdisjoint(plain),
         wanted_by=next((one for one in words if other and one.text.lower() == other[1]), None),
     )
+
+
+def _is_question(lower: str) -> bool:
+    if _QUESTION.search(lower):
+        return True
+    is_marked = lower.rstrip(" \"')").endswith(("?", "？"))  # noqa: RUF001 - the wide mark
+    return is_marked and not _REQUEST.search(lower)
 
 
 def _written_out(text: str, said_at: datetime) -> Iterable[Word]:
@@ -198,6 +215,7 @@ def _is_in(
         return False
     return (
         _is_dense(found, said)
+        and not _is_spliced(words, places, said)
         and _order_is_kept(found, said)
         and _keeps_its_limits(draft, {said[at].word for at in found}, stated)
     )
@@ -258,8 +276,14 @@ def _may_be_filled_in(
     """Whether the missing words are of the same message and stand for a word that points."""
     if len(missing) > min(FILLED_IN, (len(places) - 1) // 2) or places[0] is None:
         return False
-    typed = {one.word.key for sentence in message for one in sentence.words}
-    known = all(not typed.isdisjoint(draft.forms[word.key]) for word in missing)
+    typed = {
+        (one.word.key, one.word.is_denied and not sentence.is_question)
+        for sentence in message
+        for one in sentence.words
+    }
+    known = all(
+        any((form, word.is_denied) in typed for form in draft.forms[word.key]) for word in missing
+    )
     return known and any(sentence.points for sentence in window)
 
 
@@ -272,22 +296,42 @@ def _is_dense(found: Sequence[int], said: Sequence[_SaidWord]) -> bool:
     return len(own) >= LEAST_DENSITY * between
 
 
+def _is_spliced(
+    words: Sequence[Word], places: Sequence[int | None], said: Sequence[_SaidWord]
+) -> bool:
+    """Whether one clause was made of two by leaving out several words between them."""
+    found = [
+        (word.clause, at)
+        for word, at in zip(words, places, strict=True)
+        if at is not None and not said[at].is_extra
+    ]
+    return any(
+        clause == next_clause
+        and said[at].word.clause != said[behind].word.clause
+        and behind > at + 1 + SPLICED_OVER
+        for (clause, at), (next_clause, behind) in pairwise(found)
+    )
+
+
 def _order_is_kept(found: Sequence[int], said: Sequence[_SaidWord]) -> bool:
     order = [at for at in found if not said[at].is_extra]
-    ranks = {at: rank for rank, at in enumerate(sorted(order))}
-    turned = [ranks[at] for at in order]
-    names = [_is_name(said[at].word) for at in sorted(order)]
     at = 0
-    while at < len(turned) - 1:
-        first, second = turned[at], turned[at + 1]
-        if first == second + 1 and not (names[first] and names[second]):
-            turned[at], turned[at + 1] = second, first
+    while at < len(order) - 1:
+        if _may_be_turned(order[at], order[at + 1], said):
+            order[at], order[at + 1] = order[at + 1], order[at]
             at += 1
         at += 1
-    drops = [n for n in range(1, len(turned)) if turned[n] < turned[n - 1]]
+    drops = [n for n in range(1, len(order)) if order[n] < order[n - 1]]
     if len(drops) > 1:
         return False
-    return not drops or max(turned[drops[0] :]) < min(turned[: drops[0]])
+    return not drops or max(order[drops[0] :]) < min(order[: drops[0]])
+
+
+def _may_be_turned(first: int, second: int, said: Sequence[_SaidWord]) -> bool:
+    if first != second + 1:
+        return False
+    before, behind = said[second].word, said[first].word
+    return not behind.is_linked and not (_is_name(before) and _is_name(behind))
 
 
 def _is_name(word: Word) -> bool:

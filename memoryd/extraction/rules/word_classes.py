@@ -21,15 +21,15 @@ DENYING = frozenset(
     no not never none nobody nothing neither nor without cannot cant dont doesnt didnt wont wouldnt
     shouldnt isnt arent wasnt werent havent hasnt hadnt couldnt mustnt neednt aint stop stops
     stopped avoid avoids avoided avoiding refrain hate hates off
-    kein keine keinen keinem keiner keines ohne weder sans aucun aucune sin ningun ninguna ni sem
-    nenhum nenhuma senza nessun nessuna geen zonder bez без нет
+    ohne weder sans sin ni sem senza zonder bez без нет
     不 别 別 没 勿 无 無
     """.split()  # noqa: SIM905 - several lines instead of a hundred
 )
 # What they deny is the whole clause, as their place in it varies.
 DENYING_ALL = frozenset(
     """
-    nicht nie niemals nix pas jamais rien nunca jamas nada nao non mai niet nooit nigdy не
+    kein keine keinen keinem keiner keines aucun aucune ningun ninguna nenhum nenhuma nessun nessuna
+    geen nicht nie niemals nix pas jamais rien nunca jamas nada nao non mai niet nooit nigdy не
     никогда нельзя
     """.split()  # noqa: SIM905 - as above
 )
@@ -56,10 +56,13 @@ CLAUSE_OPENERS = frozenset(
 LISTING = frozenset({"or", "nor", "oder", "noch", "ou", "ni", "o", "of", "lub", "или"})
 
 POINTING = frozenset(
-    """
-    it that this them those these one ones there so das es dies den die sie ca cela le la les lo
-    eso esto isso isto questo dat dit het to это
-    """.split()  # noqa: SIM905 - as above
+    {"it", "that", "this", "them", "those", "these", "one", "ones", "there", "das", "dies"}
+    | {"cela", "lo", "eso", "esto", "isso", "questo", "dat"}
+)
+# What stands behind one of these does not change places with what stands before it.
+LINKING = frozenset(
+    {"to", "for", "with", "by", "on", "in", "at", "as", "zu", "nach", "mit", "fur", "von"}
+    | {"auf", "in", "a", "pour", "avec", "par", "con", "para", "por", "com", "per", "naar"}
 )
 
 _JOINING = """

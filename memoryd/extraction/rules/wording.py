@@ -25,6 +25,7 @@ from memoryd.extraction.rules.word_classes import (
     DENYING_APART,
     DENYING_BEFORE,
     IRREGULAR,
+    LINKING,
     LISTING,
     NUMBERS,
     SPELT_OUT,
@@ -39,6 +40,11 @@ _TOKEN = late(
     r"|[\u30a0-\u30ff]+|[\u3041-\u309f]+|[\uac00-\ud7af]+"
     r"|(?:(?![\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af])[\w@#/+~%$&=*'’.:-])+"
 )
+_NOT_A_DENIAL = late(
+    r"\b(?:(?:do not|don['’]?t|never) (?:forget|hesitate)|vergiss nicht|n['’]oublie(?:z|s)? pas"
+    r"|no olvides|no (?:problem|worries|matter)|not (?:bad|only))\b",
+    re.IGNORECASE,
+)
 _BREAKS = frozenset("、。，；：！？,;:.!?()[]{}…—–\n")
 _COMMAS = frozenset(",，、")
 _EDGES = "-.:/~'’*=_&$"
@@ -48,15 +54,20 @@ _ORDINAL = late(r"(\d+)(?:st|nd|rd|th|%|s|x)?")
 _PREFIX_SHARE = 0.7
 _SUFFIX_LETTERS = 4
 _SHORT_LETTERS = 5
+_LEAST_LETTERS = 3
 
 
 class Word(msgspec.Struct, frozen=True):
-    """`key` is what is compared, `text` how it is written, `clause` the number of its clause."""
+    """`key` is what is compared, `text` how it is written, `clause` the number of its clause.
+
+    A linked word stands behind a preposition.
+    """
 
     key: str
     text: str
     is_denied: bool
     clause: int
+    is_linked: bool = False
 
 
 class _Token(msgspec.Struct):
@@ -64,6 +75,7 @@ class _Token(msgspec.Struct):
     text: str
     clause: int
     is_denied: bool
+    is_linked: bool
 
 
 class _Reader:
@@ -73,6 +85,7 @@ class _Reader:
         self.found: list[_Token] = []
         self._clause = 0
         self._denies = False
+        self._is_linked = False
 
     def read(self, tokens: list[str]) -> None:
         for at, raw in enumerate(tokens):
@@ -95,7 +108,12 @@ class _Reader:
             self._deny_clause()
             self._denies = True
         elif word not in joining():
-            self.found += [_Token(key, raw, self._clause, self._denies) for key in _keys(word)]
+            self.found += [
+                _Token(key, raw, self._clause, self._denies, self._is_linked) for key in _keys(word)
+            ]
+            self._is_linked = False
+        elif word in LINKING:
+            self._is_linked = True
 
     def _read_hiragana(self, raw: str) -> None:
         if any(mark in raw for mark in DENYING_BEFORE):
@@ -114,8 +132,10 @@ class _Reader:
 def words_of(text: str) -> list[Word]:
     """The words of substance of a sentence, in order."""
     reader = _Reader()
-    reader.read(_TOKEN.findall(_composed(text)))
-    return [Word(one.key, one.text, one.is_denied, one.clause) for one in reader.found]
+    reader.read(_TOKEN.findall(_NOT_A_DENIAL.sub(" ", _composed(text))))
+    return [
+        Word(one.key, one.text, one.is_denied, one.clause, one.is_linked) for one in reader.found
+    ]
 
 
 def has_denial(text: str) -> bool:
@@ -226,7 +246,9 @@ def _is_inflected(one: str, other: str) -> bool:
     if len(long) - same > _SUFFIX_LETTERS:
         return False
     if same == len(short):
-        return len(short) >= 3 and len(long) - same <= 2
+        return len(short) >= _LEAST_LETTERS and len(long) - same <= 1 + (
+            len(short) > _LEAST_LETTERS
+        )
     return same >= 4 and same >= _PREFIX_SHARE * len(long)
 
 

@@ -113,7 +113,7 @@ def framed(one: Recalled) -> str:
     says_its_title = len(lines) == 1 and _starts_with(one.content, title)
     marks = [
         *([one.age] if one.stale else []),
-        *(["concluded by an agent"] if one.trust == "agent-concluded" else []),
+        *_whose(one),
     ]
     head = " ".join(
         [
@@ -130,6 +130,12 @@ def _starts_with(content: str, title: str) -> bool:
     """Whether a text begins with its title, which may end in an ellipsis."""
     bare = title.rstrip("….").casefold()
     return bool(bare) and one_line(content).casefold().lstrip("*_# ").startswith(bare)
+
+
+def _whose(one: Recalled) -> list[str]:
+    if one.trust == "agent-concluded":
+        return ["concluded by an agent"]
+    return ["in part concluded by an agent"] if topics.CONCLUDED in one.content else []
 
 
 def kept_in(text: str) -> str:
