@@ -5,8 +5,8 @@ Rules
   theirs, whatever was printed or pasted beside it; what they pasted is printed matter, as is what
   tools printed and what a run is shown by its own tools.
 - Any other sentence is printed if print says it: one or two printed sentences have most of the
-  words that the person did not use, and give an order or begin like it. Else it is unsaid: a
-  conclusion at best.
+  words that the person did not use, and give an order or begin like it, or there are many of them.
+  Else it is unsaid: a conclusion at best.
 - A sentence without words of substance ("Always.", "No reason was given.") says nothing.
 - Whether a text speaks for the person is decided by its form: an imperative, a word that makes a
   rule, or a claim about what they want.
@@ -29,6 +29,8 @@ from memoryd.text.prose import own_words
 
 PRINTED_WORDS: Final = 2
 PRINTED_SHARE: Final = 0.6
+COPIED_WORDS: Final = 4
+COPIED_SHARE: Final = 0.75
 WHOLE_SHARE: Final = 0.5
 HEARD_SHARE: Final = 0.5
 # A word that is in more sentences than this tells nothing about where a text is from.
@@ -37,6 +39,10 @@ COMMON_SENTENCES: Final = 400
 SentenceOrigin = Literal["said", "empty", "printed", "unsaid"]
 
 _SENTENCE_END = late(r"(?<=[.!?;:])\s+|(?<=[。！？；])|\n+")  # noqa: RUF001 - wide marks too
+_AS_SAID = late(
+    r"^\s*(?:the )?(?:person|user) (?:has )?(?:said|says|stated|mentioned)(?: that)?[:,]?\s+",
+    re.IGNORECASE,
+)
 _NO_REASON = late(
     r"(?:not|none|no reason)\b.{0,24}|(?:keine?|nicht|no|non|pas)\b.{0,12}\b(?:angegeben|genannt"
     r"|grund|dada|dado|donnee?|precisee?)\b.{0,8}",
@@ -111,6 +117,7 @@ class OriginEvidence:
 
     def origin_of(self, sentence: str, corrected: Sequence[str] = ()) -> SentenceOrigin:
         """Whose a sentence is; `corrected` are sentences of the person that it may correct."""
+        sentence = _AS_SAID.sub("", sentence)
         words = words_of(sentence)
         if not words:
             says_no = has_denial(sentence) and not _NO_REASON.fullmatch(sentence.strip())
@@ -192,8 +199,12 @@ class _Print:
     ) -> bool:
         first = max(number, 0)
         there = frozenset().union(*self._keys[first : number + 2])
-        least = max(PRINTED_WORDS, PRINTED_SHARE * len(unsaid))
-        if len(unsaid & there) < least or len(there.intersection(keys)) < WHOLE_SHARE * len(keys):
+        hits = len(unsaid & there)
+        if hits >= max(COPIED_WORDS, COPIED_SHARE * len(unsaid)):
+            return True
+        if hits < max(PRINTED_WORDS, PRINTED_SHARE * len(unsaid)):
+            return False
+        if len(there.intersection(keys)) < WHOLE_SHARE * len(keys):
             return False
         begins_alike = keys[0] in there
         return begins_alike or (

@@ -16,6 +16,7 @@ Rules
 - Where the person wrote "it" or "that", up to two of their other words may stand for it.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cache
@@ -34,6 +35,7 @@ WINDOW_SENTENCES: Final = 3
 LEAST_DENSITY: Final = 0.4
 FILLED_IN: Final = 2
 SPLICED_OVER: Final = 1
+LONELY_CLAUSE: Final = 3
 LABEL_WORDS: Final = 6
 LONGEST_SENTENCE_WORDS: Final = 120
 
@@ -72,6 +74,7 @@ class SaidSentence(msgspec.Struct, frozen=True):
     """One sentence of a person: its words, and what must not be dropped from it."""
 
     words: tuple[_SaidWord, ...]
+    keys: frozenset[str]
     is_question: bool
     points: bool
     has_exception: bool
@@ -95,13 +98,17 @@ class SaidSpans:
 
     def __init__(self) -> None:
         self._messages: list[list[SaidSentence]] = []
-        self.keys: set[str] = set()
+        # By their first letter, which no typo changes.
+        self._keys: dict[str, set[str]] = defaultdict(set)
+        self._known_forms: dict[str, frozenset[str]] = {}
 
     def add(self, typed: str, said_at: datetime | None = None) -> None:
         """Adds a message, of which only the person's own prose is given."""
         said = [_said(one.text, said_at) for one in sentences(typed)]
         self._messages.append(said)
-        self.keys |= {one.word.key for sentence in said for one in sentence.words}
+        for key in (key for sentence in said for key in sentence.keys):
+            self._keys[key[0]].add(key)
+        self._known_forms.clear()
 
     def hold(self, sentence: str) -> bool:
         """Whether this is a sentence of theirs, lightly edited."""
@@ -136,7 +143,12 @@ class SaidSpans:
         return all(word.key in _label_keys() or self.know(word.key) for word in words)
 
     def _forms(self, key: str) -> frozenset[str]:
-        return frozenset(known for known in self.keys if are_alike(key, known))
+        known = self._known_forms.get(key)
+        if known is None:
+            near = self._keys.get(key[0], ())
+            known = frozenset(one for one in near if are_alike(key, one))
+            self._known_forms[key] = known
+        return known
 
     def _has_clauses(self, draft: _Draft) -> bool:
         """Whether each clause is in one of two neighbouring messages."""
@@ -161,8 +173,10 @@ def _said(text: str, said_at: datetime | None) -> SaidSentence:
     extra = _written_out(text, said_at) if said_at is not None else ()
     other = next((one for one in _OF_ANOTHER.finditer(lower) if one[1] not in _FIRST_PERSON), None)
     plain = plain_words(text)
+    all_words = (*map(_SaidWord, words), *(_SaidWord(word, is_extra=True) for word in extra))
     return SaidSentence(
-        words=(*map(_SaidWord, words), *(_SaidWord(word, True) for word in extra)),
+        words=all_words,
+        keys=frozenset(one.word.key for one in all_words),
         is_question=_is_question(lower),
         points=not POINTING.isdisjoint(plain),
         has_exception=not EXCEPTIONS.isdisjoint(plain),
@@ -193,10 +207,19 @@ def _clauses(words: Sequence[Word]) -> list[list[Word]]:
 
 
 def _has(draft: _Draft, words: Sequence[Word], message: Sequence[SaidSentence]) -> bool:
-    starts = range(len(message))
+    wanted = [draft.forms[word.key] for word in words]
+    starts = [at for at, one in enumerate(message) if not all(map(one.keys.isdisjoint, wanted))]
     sizes = range(1, WINDOW_SENTENCES + 1)
     windows = (message[start : start + size] for size in sizes for start in starts)
-    return any(_is_in(draft, words, window, message) for window in windows)
+    return any(
+        _is_in(draft, words, window, message) for window in windows if _may_have(wanted, window)
+    )
+
+
+def _may_have(wanted: Sequence[frozenset[str]], window: Sequence[SaidSentence]) -> bool:
+    """Whether enough of the words are there at all; cheap."""
+    there = sum(not all(one.keys.isdisjoint(forms) for one in window) for forms in wanted)
+    return there >= len(wanted) - FILLED_IN
 
 
 def _is_in(
@@ -291,7 +314,9 @@ def _is_dense(found: Sequence[int], said: Sequence[_SaidWord]) -> bool:
     """Whether they were taken from one place, and not picked from all over."""
     own = sorted(at for at in found if not said[at].is_extra)
     if len(own) < 2:
-        return True
+        clauses = {said[at].word.clause for at in own}
+        beside = [one for one in said if not one.is_extra and one.word.clause in clauses]
+        return len(beside) <= LONELY_CLAUSE
     between = sum(not one.is_extra for one in said[own[0] : own[-1] + 1])
     return len(own) >= LEAST_DENSITY * between
 
@@ -320,6 +345,9 @@ def _order_is_kept(found: Sequence[int], said: Sequence[_SaidWord]) -> bool:
         if _may_be_turned(order[at], order[at + 1], said):
             order[at], order[at + 1] = order[at + 1], order[at]
             at += 1
+        elif _is_passive(order[at : at + 3], said):
+            order[at : at + 3] = sorted(order[at : at + 3])
+            at += 2
         at += 1
     drops = [n for n in range(1, len(order)) if order[n] < order[n - 1]]
     if len(drops) > 1:
@@ -332,6 +360,15 @@ def _may_be_turned(first: int, second: int, said: Sequence[_SaidWord]) -> bool:
         return False
     before, behind = said[second].word, said[first].word
     return not behind.is_linked and not (_is_name(before) and _is_name(behind))
+
+
+def _is_passive(turned: Sequence[int], said: Sequence[_SaidWord]) -> bool:
+    """Whether a verb moved behind the two words of its object: "unit tests are written"."""
+    first = min(turned)
+    if list(turned) != [first + 1, first + 2, first]:
+        return False
+    verb, *its_object = (said[at].word for at in sorted(turned))
+    return not _is_name(verb) and not any(word.is_linked for word in its_object)
 
 
 def _is_name(word: Word) -> bool:

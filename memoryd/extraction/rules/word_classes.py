@@ -36,6 +36,10 @@ DENYING_ALL = frozenset(
 # Japanese denies what comes before; the first ones end a clause as well.
 DENYING_BEFORE = ("ではなく", "じゃなく", "でなく", "ない", "なく", "ません", "ずに")
 
+# Behind a form of "be", as in "mocks are not used" or "cannot be", a denial reaches back as well.
+DENYING_PASSIVE = frozenset({"not", "never", "isnt", "arent", "wasnt", "werent", "cannot", "cant"})
+FORMS_OF_BE = frozenset({"is", "are", "was", "were", "be", "been", "being"})
+
 # These open a clause of their own: "deploy without asking" denies only the asking.
 DENYING_APART = frozenset({"without", "ohne", "sans", "sin", "sem", "senza", "zonder", "bez"})
 
@@ -101,7 +105,7 @@ _OF_ANY_NOTE = """
     can could would may might will ok okay btw fyi hey hi thanks thank thx yes yeah yep hmm well
     honestly actually really pretty much very quite just also too again right exactly good nice fine
     sure look thing things im ive id youre thats theyre its whats lets u ur sir way ever though
-    preference preferences convention conventions
+    preference preferences convention conventions since hence thus therefore
     immer prefiere prefere bevorzugt wunscht
 """
 
@@ -110,7 +114,7 @@ _OF_ANY_NOTE = """
 def joining() -> frozenset[str]:
     """Words that may be dropped or added without a change of meaning."""
     words = STOP_WORDS | set(_JOINING.split()) | set(_OF_ANY_NOTE.split())
-    return frozenset(words - DENYING - DENYING_ALL - _DIRECTIONS - EXCEPTIONS)
+    return frozenset(words - DENYING - DENYING_ALL - _DIRECTIONS - EXCEPTIONS - {"own"})
 
 
 IRREGULAR = {
@@ -124,7 +128,8 @@ IRREGULAR = {
         "teach": "taught", "show": "shown", "see": "saw seen", "begin": "began begun",
         "hold": "held", "meet": "met", "pay": "paid", "spend": "spent", "bite": "bit bitten",
         "grow": "grew grown", "fall": "fell fallen", "come": "came", "mean": "meant",
-        "throw": "threw thrown", "draw": "drew drawn", "catch": "caught", "sell": "sold",
+        "overwrite": "overwrote overwritten", "throw": "threw thrown", "draw": "drew drawn",
+        "catch": "caught", "sell": "sold",
     }.items()
     for form in forms.split()
 }  # fmt: skip

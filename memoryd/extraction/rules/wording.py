@@ -24,6 +24,8 @@ from memoryd.extraction.rules.word_classes import (
     DENYING_ALL,
     DENYING_APART,
     DENYING_BEFORE,
+    DENYING_PASSIVE,
+    FORMS_OF_BE,
     IRREGULAR,
     LINKING,
     LISTING,
@@ -43,6 +45,10 @@ _TOKEN = late(
 _NOT_A_DENIAL = late(
     r"\b(?:(?:do not|don['’]?t|never) (?:forget|hesitate)|vergiss nicht|n['’]oublie(?:z|s)? pas"
     r"|no olvides|no (?:problem|worries|matter)|not (?:bad|only))\b",
+    re.IGNORECASE,
+)
+_DISLIKE = late(
+    r"\b(?:hate|dislike|(?:do not|don['’]?t) (?:like|want)) (?:it )?(?:when|if|that) ",
     re.IGNORECASE,
 )
 _BREAKS = frozenset("、。，；：！？,;:.!?()[]{}…—–\n")
@@ -86,6 +92,7 @@ class _Reader:
         self._clause = 0
         self._denies = False
         self._is_linked = False
+        self._before: tuple[str, ...] = ()
 
     def read(self, tokens: list[str]) -> None:
         for at, raw in enumerate(tokens):
@@ -98,12 +105,16 @@ class _Reader:
                 behind = tokens[at + 1].lower() if at + 1 < len(tokens) else ""
                 for word in _plain_words(raw):
                     self._read_word(word, raw, behind)
+                    self._before = (*self._before[-1:], word)
 
     def _read_word(self, word: str, raw: str, behind: str) -> None:
         if word in CLAUSE_OPENERS or word in DENYING_APART:
             self._end_clause()
         if word in DENYING or (word in {"instead", "rather"} and behind in {"of", "than"}):
             self._denies = True
+            near = {word[:-2], behind, *self._before}
+            if word in DENYING_PASSIVE and not near.isdisjoint(FORMS_OF_BE):
+                self._deny_clause()
         elif word in DENYING_ALL:
             self._deny_clause()
             self._denies = True
@@ -132,7 +143,8 @@ class _Reader:
 def words_of(text: str) -> list[Word]:
     """The words of substance of a sentence, in order."""
     reader = _Reader()
-    reader.read(_TOKEN.findall(_NOT_A_DENIAL.sub(" ", _composed(text))))
+    plain = _DISLIKE.sub("not ", _NOT_A_DENIAL.sub(" ", _composed(text)))
+    reader.read(_TOKEN.findall(plain))
     return [
         Word(one.key, one.text, one.is_denied, one.clause, one.is_linked) for one in reader.found
     ]
