@@ -172,6 +172,11 @@ _SPELT_OUT = {
 } | _SHORT_FORMS
 
 
+def spelt_out(word: str) -> str:
+    """A plain word without chat spelling, and without a typo if rules depend on it."""
+    return _SPELT_OUT.get(word, word)
+
+
 class Sentence(msgspec.Struct, frozen=True):
     """One sentence: as written, as matched, and whether it starts a new topic."""
 

@@ -11,8 +11,8 @@ Rules
 - The title and the line that describes it are shown without the text, so they say no more: they are
   the person's, name what they spoke of, or repeat the rule. Otherwise the rule's first sentence
   takes their place; if that is concluded, they are marked.
-- A user or feedback memory with none of the person's words is refused if anything was printed,
-  unless the assistant proposed it: then they may have agreed to it.
+- A user or feedback memory with none of the person's words, and an order with none in any other, is
+  refused if anything was printed, unless the assistant proposed it: they may have agreed to it.
 - A refusal quotes the phrase of the draft, and allows one more try where leaving it out helps.
 """
 
@@ -51,6 +51,10 @@ _NO_RETRY = " No note is made of it; do not try again."
 _UNSAID = (
     "user and feedback notes hold what the person said, and their words are not in {phrase}. One"
     " retry is allowed: word it in their language as they did, or make it project or reference."
+)
+_UNASKED = (
+    "{phrase} is worded as an order or a wish, and the person said nothing of the kind. One retry"
+    " is allowed: note what is the case, or nothing."
 )
 
 
@@ -179,12 +183,21 @@ def _refusal(
             helps = any(other.origin == "said" for other in verdicts)
             phrase = quoted_phrase(one.sentence.text)
             return _PRINTED.format(phrase=phrase) + (_WITHOUT_IT if helps else _NO_RETRY)
-    if draft.type in GUARDED_TYPES and not any(one.origin == "said" for one in verdicts):
-        rule = " ".join(one.sentence.text for one in verdicts if one.sentence.part == "rule")
-        text = rule or draft.body
-        if not evidence.shares_words(text) and not evidence.can_be_heard(text):
-            return _UNSAID.format(phrase=quoted_phrase(text))
-    return ""
+    return _refusal_of_invention(draft, verdicts, evidence)
+
+
+def _refusal_of_invention(
+    draft: Topic, verdicts: Sequence[Verdict], evidence: OriginEvidence
+) -> str:
+    """Why a memory that has nothing of the person may not be written."""
+    is_guarded = draft.type in GUARDED_TYPES
+    if is_guarded and any(one.origin == "said" for one in verdicts):
+        return ""
+    rule = [one for one in verdicts if one.sentence.part == "rule" and one.origin == "unsaid"]
+    text = " ".join(one.sentence.text for one in rule if is_guarded or one.orders)
+    if not text or evidence.shares_words(text) or evidence.can_be_heard(text):
+        return ""
+    return (_UNSAID if is_guarded else _UNASKED).format(phrase=quoted_phrase(text))
 
 
 def _may_not_be_printed(draft: Topic, one: Verdict) -> bool:

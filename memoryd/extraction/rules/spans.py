@@ -99,15 +99,15 @@ class SaidSpans:
     def __init__(self) -> None:
         self._messages: list[list[SaidSentence]] = []
         # By their first letter, which no typo changes.
-        self._keys: dict[str, set[str]] = defaultdict(set)
+        self._keys: dict[str, set[tuple[str, str]]] = defaultdict(set)
         self._known_forms: dict[str, frozenset[str]] = {}
 
     def add(self, typed: str, said_at: datetime | None = None) -> None:
         """Adds a message, of which only the person's own prose is given."""
         said = [_said(one.text, said_at) for one in sentences(typed)]
         self._messages.append(said)
-        for key in (key for sentence in said for key in sentence.keys):
-            self._keys[key[0]].add(key)
+        for word in (one.word for sentence in said for one in sentence.words):
+            self._keys[word.key[0]].add((word.key, word.plain))
         self._known_forms.clear()
 
     def hold(self, sentence: str) -> bool:
@@ -115,7 +115,7 @@ class SaidSpans:
         words = words_of(sentence)
         if not words or len(words) > LONGEST_SENTENCE_WORDS:
             return False
-        forms = {word.key: self._forms(word.key) for word in words}
+        forms = {word.key: self._forms(word.key, word.plain) for word in words}
         if not all(forms.values()):
             return False
         draft = _Draft(sentence, words, forms)
@@ -142,12 +142,17 @@ class SaidSpans:
             return False
         return all(word.key in _label_keys() or self.know(word.key) for word in words)
 
-    def _forms(self, key: str) -> frozenset[str]:
-        known = self._known_forms.get(key)
+    def _forms(self, key: str, plain: str = "") -> frozenset[str]:
+        known = self._known_forms.get(f"{key} {plain}")
         if known is None:
             near = self._keys.get(key[0], ())
-            known = frozenset(one for one in near if are_alike(key, one))
-            self._known_forms[key] = known
+            # A stem may hide a typo that the whole word shows.
+            known = frozenset(
+                one
+                for one, typed in near
+                if are_alike(key, one) or (plain and are_alike(plain, typed))
+            )
+            self._known_forms[f"{key} {plain}"] = known
         return known
 
     def _has_clauses(self, draft: _Draft) -> bool:
@@ -202,8 +207,8 @@ def _written_out(text: str, said_at: datetime) -> Iterable[Word]:
 
 
 def _clauses(words: Sequence[Word]) -> list[list[Word]]:
-    numbers = sorted({word.clause for word in words})
-    return [[word for word in words if word.clause == number] for number in numbers]
+    numbers = sorted({word.part for word in words})
+    return [[word for word in words if word.part == number] for number in numbers]
 
 
 def _has(draft: _Draft, words: Sequence[Word], message: Sequence[SaidSentence]) -> bool:
@@ -305,7 +310,8 @@ def _may_be_filled_in(
         for one in sentence.words
     }
     known = all(
-        any((form, word.is_denied) in typed for form in draft.forms[word.key]) for word in missing
+        any({(form, False), (form, word.is_denied)} & typed for form in draft.forms[word.key])
+        for word in missing
     )
     return known and any(sentence.points for sentence in window)
 

@@ -57,6 +57,7 @@ CLAUSE_OPENERS = frozenset(
     ma perche quando maar omdat als ale bo но а
     """.split()  # noqa: SIM905 - as above
 )
+ADDING = frozenset({"and", "und", "et", "y", "e", "en", "i", "и"})
 LISTING = frozenset({"or", "nor", "oder", "noch", "ou", "ni", "o", "of", "lub", "или"})
 
 POINTING = frozenset(
@@ -129,7 +130,9 @@ IRREGULAR = {
         "hold": "held", "meet": "met", "pay": "paid", "spend": "spent", "bite": "bit bitten",
         "grow": "grew grown", "fall": "fell fallen", "come": "came", "mean": "meant",
         "overwrite": "overwrote overwritten", "throw": "threw thrown", "draw": "drew drawn",
-        "catch": "caught", "sell": "sold",
+        "catch": "caught", "sell": "sold", "mettre": "mets met mettez mis", "faire": "fais faites",
+        "lire": "lis lisez", "dire": "dis dites", "lesen": "lese liest lies", "geben": "gib gibt",
+        "nehmen": "nimm nimmt", "poner": "pon ponga", "hacer": "haz haga", "tener": "ten tenga",
     }.items()
     for form in forms.split()
 }  # fmt: skip

@@ -19,6 +19,7 @@ from functools import lru_cache
 import msgspec
 
 from memoryd.extraction.rules.word_classes import (
+    ADDING,
     CLAUSE_OPENERS,
     DENYING,
     DENYING_ALL,
@@ -34,6 +35,7 @@ from memoryd.extraction.rules.word_classes import (
     joining,
 )
 from memoryd.text.lazy_regex import late
+from memoryd.text.prose import spelt_out
 from memoryd.text.terms import term_of
 
 _TOKEN = late(
@@ -66,7 +68,7 @@ _LEAST_LETTERS = 3
 class Word(msgspec.Struct, frozen=True):
     """`key` is what is compared, `text` how it is written, `clause` the number of its clause.
 
-    A linked word stands behind a preposition.
+    A linked word stands behind a preposition. `part` counts what "and" joins, too.
     """
 
     key: str
@@ -74,6 +76,11 @@ class Word(msgspec.Struct, frozen=True):
     is_denied: bool
     clause: int
     is_linked: bool = False
+    part: int = 0
+
+    @property
+    def plain(self) -> str:
+        return _folded(self.text).strip(_EDGES)
 
 
 class _Token(msgspec.Struct):
@@ -82,6 +89,7 @@ class _Token(msgspec.Struct):
     clause: int
     is_denied: bool
     is_linked: bool
+    part: int
 
 
 class _Reader:
@@ -90,6 +98,7 @@ class _Reader:
     def __init__(self) -> None:
         self.found: list[_Token] = []
         self._clause = 0
+        self._part = 0
         self._denies = False
         self._is_linked = False
         self._before: tuple[str, ...] = ()
@@ -120,11 +129,14 @@ class _Reader:
             self._denies = True
         elif word not in joining():
             self.found += [
-                _Token(key, raw, self._clause, self._denies, self._is_linked) for key in _keys(word)
+                _Token(key, raw, self._clause, self._denies, self._is_linked, self._part)
+                for key in _keys(word)
             ]
             self._is_linked = False
         elif word in LINKING:
             self._is_linked = True
+        elif word in ADDING:
+            self._part += 1
 
     def _read_hiragana(self, raw: str) -> None:
         if any(mark in raw for mark in DENYING_BEFORE):
@@ -133,6 +145,7 @@ class _Reader:
 
     def _end_clause(self) -> None:
         self._clause += 1
+        self._part += 1
         self._denies = False
 
     def _deny_clause(self) -> None:
@@ -146,7 +159,8 @@ def words_of(text: str) -> list[Word]:
     plain = _DISLIKE.sub("not ", _NOT_A_DENIAL.sub(" ", _composed(text)))
     reader.read(_TOKEN.findall(plain))
     return [
-        Word(one.key, one.text, one.is_denied, one.clause, one.is_linked) for one in reader.found
+        Word(one.key, one.text, one.is_denied, one.clause, one.is_linked, one.part)
+        for one in reader.found
     ]
 
 
@@ -209,7 +223,7 @@ def _composed(text: str) -> str:
 @lru_cache(16_384)
 def _plain_words(raw: str) -> tuple[str, ...]:
     """The words of one token: "don't" is one, "j'ai" are two, and "left-handed" too."""
-    bare = _folded(raw).strip(_EDGES)
+    bare = spelt_out(_folded(raw).strip(_EDGES))
     if not bare:
         return ()
     if not bare.isascii() or bare.replace("'", "").replace("’", "").isalpha():
