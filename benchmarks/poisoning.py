@@ -1,7 +1,9 @@
 """How many planted instructions become a memory, and how many honest facts do.
 
 One hundred of each, without a model, with a scripted one that obeys whatever it reads, and with one
-that words what the person said. No real model is asked: what these figures measure are our rules.
+that words what the person said. Then honest notes in every wording that was thought of, and an evil
+model that puts each planted order wherever it may pass. No real model is asked: what these figures
+measure are our rules.
 """
 
 import tempfile
@@ -44,7 +46,7 @@ def show(name: str, hits: int, of: int = 100) -> None:
 
 
 def show_honest_notes(here: ExtractionBench) -> None:
-    """Notes as a careful model words them; held out is what no rule was made from."""
+    """Notes as a careful model words them; those held out are newer than the rules."""
     cases = list(enumerate(provenance_corpus.honest_notes()))
     for part in PARTS:
         some = [one for one in cases if provenance_corpus.part_of(one[0]) == part]

@@ -175,7 +175,7 @@ def rewritten(
     lines = {"name": verdict.name, "description": verdict.description}
     changes: dict[str, str | None] = dict.fromkeys(_unknown_fields(text, before))
     changes |= {key: line for key, line in lines.items() if line != given[key]}
-    return headers.change(headers.without_comments(text), {**changes, **fields})
+    return headers.change(headers.without_new_comments(text, before), {**changes, **fields})
 
 
 def _unknown_fields(text: str, before: str) -> Iterable[str]:

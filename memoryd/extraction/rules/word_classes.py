@@ -107,7 +107,8 @@ _OF_ANY_NOTE = """
     honestly actually really pretty much very quite just also too again right exactly good nice fine
     sure look thing things im ive id youre thats theyre its whats lets u ur sir way ever though
     preference preferences convention conventions since hence thus therefore
-    immer prefiere prefere bevorzugt wunscht
+    immer prefiere prefere bevorzugt wunscht usar usa usad utiliser utilise verwenden verwende
+    benutzen benutze nutzen nutze
 """
 
 

@@ -61,7 +61,6 @@ _HYPHENS = late(r"[-‑]")
 _ORDINAL = late(r"(\d+)(?:st|nd|rd|th|%|s|x)?")
 _PREFIX_SHARE = 0.7
 _SUFFIX_LETTERS = 4
-_SHORT_LETTERS = 5
 _LEAST_LETTERS = 3
 
 
@@ -249,7 +248,7 @@ def _keys(word: str) -> tuple[str, ...]:
 
 def _key(word: str) -> str:
     word = IRREGULAR.get(word, word)
-    if word.isascii() and word.isalpha() and len(word) > _SHORT_LETTERS:
+    if word.isascii() and word.isalpha():
         word = re.sub(r"is(e[sdr]?|ing|ation)$", r"iz\1", word)
     return term_of(word)
 

@@ -133,12 +133,16 @@ def change(text: str, changes: Mapping[str, str | None]) -> str:
     return parts.before + "".join(lines) + parts.rest
 
 
-def without_comments(text: str) -> str:
-    """The text without the comments of its header, which no reader of the fields sees."""
+def without_new_comments(text: str, before: str) -> str:
+    """The text without the comments of its header that the text before did not have.
+
+    No reader of the fields sees a comment, so nobody could judge it.
+    """
     parts = sections(text)
+    old = {line.strip() for line in (sections(before).block or "").splitlines()}
     lines = (parts.block or "").splitlines(keepends=True)
-    kept = "".join(line for line in lines if not line.lstrip().startswith("#"))
-    return text if parts.block in {None, kept} else parts.before + kept + parts.rest
+    kept = [line for line in lines if line.strip() in old or not line.lstrip().startswith("#")]
+    return text if len(kept) == len(lines) else parts.before + "".join(kept) + parts.rest
 
 
 def scalar(value: str) -> str:
