@@ -2,7 +2,7 @@
 
 Rules
 - In a user or feedback memory every sentence is judged; in others every one that orders, and all of
-  them if the memory is to count as the person's.
+  them if the rule is the person's.
 - The person's own sentence stays. So does one that the memory already had, unmarked.
 - Any other sentence is marked as concluded. One that print says is refused, unless it is a reason
   that orders nothing.
@@ -91,11 +91,12 @@ def judged(draft: Topic, old: Topic, evidence: OriginEvidence) -> Judged:
     rule = [one for one in verdicts if one.sentence.part == "rule"]
     is_guarded = draft.type in GUARDED_TYPES
     refusal = _refusal(draft, verdicts, known, evidence)
-    is_said = _is_said(rule, verdicts, evidence)
+    rule_is_theirs = _is_theirs(rule)
+    from_elsewhere = any(not one.is_theirs and _is_foreign(one, evidence) for one in verdicts)
     doubtful = [
         one.sentence
         for one in verdicts
-        if not one.is_theirs and (is_guarded or is_said or one.orders)
+        if not one.is_theirs and (is_guarded or rule_is_theirs or one.orders)
     ]
     first = next((one for one in rule if one.origin != "empty"), None)
     safe = (
@@ -106,7 +107,7 @@ def judged(draft: Topic, old: Topic, evidence: OriginEvidence) -> Judged:
         name=lines.line(draft.name, TITLE_CHARACTERS),
         description=lines.line(draft.description, DESCRIPTION_CHARACTERS),
         body=marked(draft.body, doubtful),
-        is_said=is_said,
+        is_said=rule_is_theirs and not from_elsewhere,
         refusal=refusal,
     )
 
@@ -154,12 +155,8 @@ def _is_judged(draft: Topic, one: Verdict) -> bool:
     return draft.type in GUARDED_TYPES or one.orders
 
 
-def _is_said(
-    rule: Sequence[Verdict], verdicts: Sequence[Verdict], evidence: OriginEvidence
-) -> bool:
-    has_rule = any(one.origin == "said" for one in rule)
-    foreign = any(not one.is_theirs and _is_foreign(one, evidence) for one in verdicts)
-    return has_rule and all(one.is_theirs for one in rule) and not foreign
+def _is_theirs(rule: Sequence[Verdict]) -> bool:
+    return any(one.origin == "said" for one in rule) and all(one.is_theirs for one in rule)
 
 
 def _is_foreign(one: Verdict, evidence: OriginEvidence) -> bool:
