@@ -288,8 +288,8 @@ def test_a_memory_with_a_marked_sentence_is_concluded_in_part() -> None:
     one = msgspec.structs.replace(
         recalled("Use tabs.\n\n**Why:** (concluded) Make insists."), trust="user-said"
     )
-    text = recall_text.text_of([one], NOW)
-    assert ", in part concluded by an agent)" in text.splitlines()[2]
+    text = recall_text.text_of([one])
+    assert "(in part concluded by an agent)" in text.splitlines()[1]
     assert "| **Why:** (concluded) Make insists." in text
 
 
