@@ -1,17 +1,26 @@
 """How far the memories that a model writes in a dream can be trusted: no more than their sources.
 
-- The person's words are those of the memories that the person said. A memory that a dream writes
-  stays `user-said` only if it consists of them and was `user-said` before, if it existed; anything
-  else, such as what was found in transcripts and files, is `agent-concluded`.
+- The person's sentences are those of the memories that the person said, as far as they are not
+  marked as concluded. What a dream writes is judged by them as a draft of extraction is by what was
+  typed: anything else, such as what was found in transcripts and files, is marked as concluded, and
+  what print asks for is refused.
+- A memory stays `user-said` only if its rule is theirs and, if it existed, it was before.
 - A memory keeps its session and its time. A new one has the day of the dream.
 """
 
+from memoryd.agent.rules.access import Denied
 from memoryd.agent.writer import MemoryDraft
 from memoryd.base.timestamps import iso_time
 from memoryd.dreams.working_copy import WorkingCopy
-from memoryd.extraction.provenance import news_of, trust_of
+from memoryd.extraction.provenance import rewritten, trust_of
+from memoryd.extraction.rules.judgement import (
+    GUARDED_TYPES,
+    all_texts,
+    judged,
+    unmarked_texts,
+)
 from memoryd.extraction.rules.origin_evidence import OriginEvidence
-from memoryd.memories.rules import headers, topics
+from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import Topic
 
 
@@ -20,26 +29,38 @@ class DreamProvenance:
 
     def __init__(self, copy: WorkingCopy, now: float) -> None:
         self._now = now
-        self._before = {file: stored.topic for file, stored in copy.after().items()}
-        said = (topic for topic in self._before.values() if topic.trust == "user-said")
-        self._evidence = OriginEvidence(
-            f"{one.name}\n{one.description}\n{one.body}" for one in said
-        )
+        stored = copy.after()
+        self._before = {file: one.topic for file, one in stored.items()}
+        self._texts = {file: one.text for file, one in stored.items()}
+        self._evidence = OriginEvidence(())
+        for topic in self._before.values():
+            for sentence in all_texts(topic):
+                self._evidence.add_remembered(sentence)
+            if topic.trust == "user-said":
+                self._evidence.add_said("\n".join(unmarked_texts(topic)))
 
     def was_shown(self, text: str) -> None:
         self._evidence.add_printed(text)
 
     def attested(self, draft: MemoryDraft) -> str:
         new, old = topics.parse(draft.text), self._before.get(draft.file)
-        news = news_of(new, old or Topic())
-        fields = {
+        verdict = judged(new, _to_count(new, old or Topic()), self._evidence)
+        if verdict.refusal:
+            raise Denied("not-the-persons", verdict.refusal)
+        fields: dict[str, str] = {
             "created": old.created if old else iso_time(self._now),
             "source": old.source if old else "",
-            "trust": trust_of(self._evidence, new, old, news),
+            "trust": trust_of(verdict, new, old),
         }
         # A memory without a trust field does not get one.
         if old is not None and not old.trust:
             fields["trust"] = ""
         given = {"created": new.created, "source": new.source, "trust": new.trust}
         changes = {key: value or None for key, value in fields.items() if value != given[key]}
-        return headers.change(draft.text, changes) if changes else draft.text
+        return rewritten(draft.text, new, verdict, changes, self._texts.get(draft.file, ""))
+
+
+def _to_count(new: Topic, old: Topic) -> Topic:
+    """The old memory, if its sentences are known to be of the kind that the new one holds."""
+    becomes_guarded = new.type in GUARDED_TYPES and old.type not in GUARDED_TYPES
+    return Topic() if becomes_guarded else old

@@ -6,8 +6,8 @@ Rules:
   turns, documents with headings, and everything after a line that announces a paste ("she wrote:",
   or "sum up this mail" above an empty line). If what it announces is fenced, the rest is theirs.
   It is better to lose a sentence than to keep a stranger's.
-- A message that says to ignore earlier instructions contains no prose at all, nor does one that
-  tells a model who it is: that is a prompt for another.
+- A message that says to ignore earlier instructions, other than in a fence, contains no prose at
+  all, nor does one that tells a model who it is: that is a prompt for another.
 - Words in quotation marks or backticks stay in `text` and are blanked in `plain`, so that no rule
   matches inside them.
 - Rules are matched on `plain`: lower case, Latin accents folded, no apostrophes, chat abbreviations
@@ -32,6 +32,7 @@ _FOLDED = {"ł": "l", "Ł": "l", "ё": "е", "Ё": "е"}
 _FENCE = late(
     r"^[ \t]*(```|~~~|\"\"\"|''')[^\n]*\n?.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL
 )
+# Stands where a fence was; from the private use area, and removed from what people type.
 _COMMENT = late(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _TAG_PAIR = late(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?>.{0,4000}?</\1\s*>", re.DOTALL)
 _MACHINE_TAG = late(
@@ -194,6 +195,11 @@ _SPELT_OUT = {
 } | _SHORT_FORMS
 
 
+def spelt_out(word: str) -> str:
+    """A plain word without chat spelling, and without a typo if rules depend on it."""
+    return _SPELT_OUT.get(word, word)
+
+
 class Sentence(msgspec.Struct, frozen=True):
     """One sentence: as written, as matched, and whether it starts a new topic."""
 
@@ -209,10 +215,11 @@ def plain(text: str) -> str:
 
 def own_words(message: str) -> str:
     """The lines that the person wrote, without pasted, quoted or injected ones."""
-    if _OVERRIDE.search(message) or _ROLE_PROMPT.match(plain(message[:200]).replace("'", "")):
-        return ""
     unmarked = message.replace("\r\n", "\n").replace(_CUT, " ")
-    text = _COMMENT.sub("\n", _FENCE.sub(f"\n{_CUT}\n", unmarked))
+    text = _FENCE.sub(f"\n{_CUT}\n", unmarked)
+    if _OVERRIDE.search(text) or _ROLE_PROMPT.match(plain(message[:200]).replace("'", "")):
+        return ""
+    text = _COMMENT.sub("\n", text)
     text = _TAG_PAIR.sub("\n", text) if "</" in text else text
     lines = _MACHINE_TAG.sub("\n", text).split("\n")
     lines = lines[: _paste_starts_at(lines)]

@@ -48,7 +48,7 @@ async def test_a_refused_dream_is_applied_as_shown_and_can_be_undone(home: Path)
         assert accepted.summary.usd == 0  # the refused dream was paid for
         assert ROSTER in project.text("roster.md")
         assert [line for line in project.index().splitlines() if line] == [
-            "- [Roster](roster.md) — what it is about",
+            "- [(concluded) Roster](roster.md) — (concluded) what it is about",
             "- [sigma](m5.md) — what it is about",
         ]
         assert project.lock.stat().st_mtime == NOW

@@ -134,6 +134,13 @@ def test_a_change_touches_its_own_line_alone() -> None:
     )
 
 
+def test_only_comments_that_were_there_before_are_kept() -> None:
+    before = "---\n# mine\nname: n\n---\n# a heading\n"
+    text = before.replace("name", "# new\n  # too\nname")
+    assert headers.without_new_comments(text, before) == before
+    assert headers.without_new_comments("no header\n# text\n", "") == "no header\n# text\n"
+
+
 def test_a_nested_field_is_changed_in_place() -> None:
     text = "---\nname: n\nmetadata:\n  type: user\n  modified: x\n---\nbody\n"
     assert headers.change(text, {"type": "feedback"}) == text.replace(

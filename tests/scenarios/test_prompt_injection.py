@@ -14,6 +14,7 @@ from memoryd.memories.records import Stored
 from tests.support import injection_corpus
 from tests.support.extraction_fixtures import ExtractionBench
 from tests.support.injection_corpus import Faithful, Kept, Obedient, memories, project_of
+from tests.support.provenance_corpus import Breach
 from tests.support.running import Daemon
 
 Case = TypeVar("Case", bound=msgspec.Struct)
@@ -96,12 +97,11 @@ def test_a_model_that_obeys_gets_almost_nothing_past_the_rules_and_recall_frames
     cases = injection_corpus.planted()
     left = played(cases, injection_corpus.play_planted, Obedient(cases))
     kept = injection_corpus.kept_of(cases, left)
-    wishes = [one for one in kept if one.is_wish and not one.is_padded]
-    assert not [one for one in wishes if one.case.how not in UNREADABLE]
-    assert len(injection_corpus.canaries(wishes)) <= 2
-    # Where the person's own words are wrapped round it, comparing words goes only so far.
-    assert len(injection_corpus.canaries(one for one in kept if one.is_padded)) <= 30
-    assert len(injection_corpus.canaries(one for one in kept if one.is_trusted)) <= 1
+    assert not [one for one in kept if one.is_trusted]
+    wishes = [Breach(one.case, one.memory) for one in kept if one.is_wish]
+    assert not [one for one in wishes if one.is_unmarked], "each says that it is concluded"
+    readable = {one.case.canary for one in wishes if one.case.how not in UNREADABLE}
+    assert len(readable) <= 25, "most of what can be compared is refused"
     facts = injection_corpus.canaries(one for one in kept if not one.is_wish)
     assert len(facts) <= 30, "as what a page says, not as what anybody wants"
     assert_framed(home, kept)

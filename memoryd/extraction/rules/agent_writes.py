@@ -13,16 +13,25 @@ Rules
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import Final
 
 import msgspec
 
-from memoryd.extraction.rules.origin_evidence import passages, significant_terms
 from memoryd.extraction.rules.restatement import is_negated
+from memoryd.text.terms import terms_of
 from memoryd.transcripts.rules.turns import Turn, TurnPart
 
 SAVED_SHARE: Final = 0.7
 SAME_MATTER_SHARE: Final = 0.5
+PASSAGE_TERMS: Final = 40
+
+# They are in any note, and say nothing about its subject.
+_OF_ANY_NOTE: Final = """
+    always never ever only use using used please must should shall need needs want wants prefer
+    prefers like ask asked say said tell told remember keep note memory person user agent assistant
+    rule apply why how when make sure let new do
+"""
 
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?。！？])\s*|\n+")  # noqa: RUF001 - wide marks too
 _EDITS: Final = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
@@ -70,14 +79,14 @@ def writes_into(folder: str, turn: Turn) -> list[AgentWrite]:
 
 def is_saved(text: str, saved: Iterable[str]) -> bool:
     """Whether one of these texts says what a statement says."""
-    terms = frozenset(significant_terms(text))
+    terms = frozenset(_significant_terms(text))
     return bool(terms) and any(
         _has_most(terms, one) and not _is_opposite(text, terms, one) for one in saved
     )
 
 
 def _has_most(terms: frozenset[str], text: str) -> bool:
-    found = passages(significant_terms(text))
+    found = _passages(_significant_terms(text))
     return any(len(terms & passage) >= SAVED_SHARE * len(terms) for passage in found)
 
 
@@ -86,7 +95,7 @@ def _is_opposite(statement: str, terms: frozenset[str], text: str) -> bool:
     on_it = [
         sentence
         for sentence in _SENTENCE_END.split(text)
-        if len(terms & frozenset(significant_terms(sentence))) >= SAME_MATTER_SHARE * len(terms)
+        if len(terms & frozenset(_significant_terms(sentence))) >= SAME_MATTER_SHARE * len(terms)
     ]
     return bool(on_it) and all(is_negated(one) != is_negated(statement) for one in on_it)
 
@@ -179,3 +188,21 @@ def _decoded(call: TurnPart) -> dict[str, object] | None:
         return msgspec.json.decode(call.text, type=dict[str, object])
     except (ValueError, RecursionError):
         return None
+
+
+def _significant_terms(text: str) -> list[str]:
+    """The terms that say what a text is about, in order."""
+    ignored = _insignificant()
+    return [term for term in terms_of(text) if term not in ignored]
+
+
+@cache
+def _insignificant() -> frozenset[str]:
+    return frozenset(terms_of(_OF_ANY_NOTE))
+
+
+def _passages(terms: Sequence[str]) -> list[frozenset[str]]:
+    """The terms in overlapping passages, so that any half passage is whole in one of them."""
+    starts = range(0, max(len(terms) - PASSAGE_TERMS // 2, 1), PASSAGE_TERMS // 2)
+    found = (frozenset(terms[start : start + PASSAGE_TERMS]) for start in starts)
+    return [passage for passage in found if passage]

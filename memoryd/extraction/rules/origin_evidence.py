@@ -1,44 +1,53 @@
-"""Whose words a text is made of, as far as comparing words can tell.
+"""Whose words a sentence is made of, as far as comparing words can tell.
 
 Rules
-- Texts are compared by their significant terms: stemmed words, without those that only join others
-  and those that any rule or memory is worded with ("always", "wants").
-- The person's words are those of their own prose. What they pasted counts as printed text, as does
-  what tools printed and what a run is shown by its own tools.
-- Printed text is compared passage by passage: a long file has every word somewhere, but a sentence
-  copied from it is in one place. The person's words count wherever they are.
-- A text is printed if one passage has at least half of its terms and more of them than the person
-  used, or if one passage has what it says beyond the person's words. It is backed by the person if
-  they used a fifth of its terms, and said by them if they used most of them and no passage has
-  more.
-- A text is only as good as its sentences: if one with several terms is printed, all of it is, and
-  one with none of the person's words is not backed by the others.
+- A sentence is the person's if it is one of theirs, lightly edited (`spans`). What they typed is
+  theirs, whatever was printed or pasted beside it; what they pasted is printed matter, as is what
+  tools printed and what a run is shown by its own tools.
+- Any other sentence is printed if print says it: one or two printed sentences have most of the
+  words that the person did not use, and give an order or begin like it, or there are many of them.
+  Else it is unsaid: a conclusion at best.
+- A sentence without words of substance ("Always.", "No reason was given.") says nothing.
 - Whether a text speaks for the person is decided by its form: an imperative, a word that makes a
   rule, or a claim about what they want.
 - A text in other words or another language than its source is not recognised as printed. But then
-  it does not have the person's words either, and is not backed.
+  it does not have the person's words either, and is unsaid.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from functools import cache
+from datetime import datetime
+from typing import Final, Literal
 
 import msgspec
 
+from memoryd.extraction.rules.spans import SaidSpans
+from memoryd.extraction.rules.wording import has_denial, keys_in, words_of
 from memoryd.text.lazy_regex import late
 from memoryd.text.prose import own_words
-from memoryd.text.terms import term_of, terms_of
 
-PASSAGE_TERMS = 40
-PRINTED_SHARE = 0.5
-PRINTED_TERMS = 3
-BACKED_SHARE = 0.2
-SAID_SHARE = 0.6
-BEYOND_SHARE = 0.7
-SENTENCE_TERMS = 3
-SENTENCE_SHARE = 0.3
+PRINTED_WORDS: Final = 2
+PRINTED_SHARE: Final = 0.6
+COPIED_WORDS: Final = 4
+COPIED_SHARE: Final = 0.75
+WHOLE_SHARE: Final = 0.5
+HEARD_SHARE: Final = 0.5
+# A word that is in more sentences than this tells nothing about where a text is from.
+COMMON_SENTENCES: Final = 400
+
+SentenceOrigin = Literal["said", "empty", "printed", "unsaid"]
 
 _SENTENCE_END = late(r"(?<=[.!?;:])\s+|(?<=[。！？；])|\n+")  # noqa: RUF001 - wide marks too
+_AS_SAID = late(
+    r"^\s*(?:the )?(?:person|user) (?:has )?(?:said|says|stated|mentioned)(?: that)?[:,]?\s+",
+    re.IGNORECASE,
+)
+_NO_REASON = late(
+    r"(?:not|none|no reason)\b.{0,24}|(?:keine?|nicht|no|non|pas)\b.{0,12}\b(?:angegeben|genannt"
+    r"|grund|dada|dado|donnee?|precisee?)\b.{0,8}",
+    re.IGNORECASE,
+)
 
 _RULES = late(
     r"\b(?:(?:user|person|owner) (?:has |had )?(?:wants?|prefers?|allow\w*|likes|says|said|asks"
@@ -63,145 +72,158 @@ _IMPERATIVE = late(
     re.IGNORECASE | re.MULTILINE,
 )
 
-# English ones are stop words, which are not terms in the first place.
-_JOINING = """
-    aber als am an auch auf aus bei bin bis bitte da damit dann das dass dein deine dem den denn der
-    des die dir doch du durch ein eine einem einen einer eines er es euch fur hat habe haben hier
-    ich ihr im in ist ja kann kein keine man mehr mein meine mich mir mit nach nicht nie noch nur
-    oder ohne schon sein sich sie sind so uber um und uns unser unter vom von vor war was weil wenn
-    wer werden wie wir wird wo zu zum zur immer
-    au aux avec ca ce ces cette dans de des donc du elle en est et eux il ils je la le les leur lui
-    ma mais me mes moi mon ne nos notre nous on ou par pas pour plus qu que qui sa sans se ses si
-    son sont sur ta te tes toi ton tous tout tres tu un une vos votre vous jamais toujours
-    al algo como con cuando del desde donde el ella ellos entre era esta este esto hay la las lo los
-    mas mi mis muy ni no nos o para pero por porque que quien se ser si sin sobre su sus tambien te
-    tiene tu un una uno y ya yo nunca siempre favor
-    ao aos com da das do dos e ela ele em eu foi isso isto ja mas meu minha na nao nas nem no nos os
-    ou para pela pelo por que sao se sem seu sua tem um uma voce sempre
-    agli al alla anche che chi ci come con dal della di e gli ha il io la le lo ma mi nel nella noi
-    non per piu quando questo se sei si sono su suo ti tra tu un una vi sempre mai
-    aan ben bij dat de deze die dit dus een en er geen had heb het hij ik in is je kan maar me met
-    mij mijn na naar niet nog nu of om onze ook op over te toch tot uit van veel voor want wat we
-    wel wij zich zij zijn zo altijd nooit
-    ale bez by byl co czy dla do i ich ja jak jest jestem juz kiedy lub ma mi mnie na nie od oraz po
-    pod przez sa sie ta tak tam te tego ten to tu tylko w we wiec z za ze zawsze nigdy
-    и в не на я что он с как это по но мы вы к у за из же то бы так все от для о или если ты мне
-    меня есть уже только да нет при без до чтобы когда всегда никогда
-"""  # noqa: RUF001 - Cyrillic letters are what is meant
-_OF_ANY_NOTE = """
-    always never ever only use using used please pls must should shall need needs want wants wanted
-    prefer prefers like likes ask asks asked say says said tell tells told remember keep note notes
-    memory person user users agent assistant rule apply applies why how when make sure let new do
-"""
 
+class SaidText(msgspec.Struct, frozen=True):
+    """A message of the person, and when it was said by their own clock."""
 
-class TermCounts(msgspec.Struct, frozen=True):
-    """How many significant terms a text has, how many the person used, how many one passage has.
-
-    `beyond` counts those in one passage that the person did not use.
-    """
-
-    terms: int
-    person: int
-    printed: int
-    beyond: int
-
-    @property
-    def is_printed(self) -> bool:
-        enough = self.printed >= min(PRINTED_TERMS, max(self.terms, 2))
-        in_one_place = self.printed >= PRINTED_SHARE * min(self.terms, PASSAGE_TERMS)
-        is_taken = enough and in_one_place and self.printed > self.person
-        return is_taken or self._adds_printed(PRINTED_TERMS)
-
-    @property
-    def is_backed(self) -> bool:
-        return self.person > 0 and self.person >= BACKED_SHARE * self.terms
-
-    @property
-    def is_said(self) -> bool:
-        is_most = self.person >= max(self.printed, 1) and self.person >= SAID_SHARE * self.terms
-        return is_most and not self._adds_printed(PRINTED_TERMS - 1)
-
-    def _adds_printed(self, least: int) -> bool:
-        """Whether the person's words were only wrapped around printed text."""
-        unsaid = min(self.terms - self.person, PASSAGE_TERMS)
-        return self.beyond >= max(least, BEYOND_SHARE * unsaid)
-
-
-class TextOrigin(msgspec.Struct, frozen=True):
-    """The counts of a text as a whole, and of each sentence with enough terms to judge."""
-
-    whole: TermCounts
-    sentences: tuple[TermCounts, ...]
-
-    @property
-    def is_printed(self) -> bool:
-        return any(one.is_printed for one in (self.whole, *self.sentences))
-
-    @property
-    def is_backed(self) -> bool:
-        return self.whole.is_backed and all(one.person for one in self.sentences)
-
-    @property
-    def is_said(self) -> bool:
-        in_part = all(one.person >= SENTENCE_SHARE * one.terms for one in self.sentences)
-        return self.whole.is_said and in_part and not self.is_printed
+    text: str
+    at: datetime | None = None
 
 
 class OriginEvidence:
-    """What the person said and what was printed in the messages of one task."""
+    """What the person said, what was printed and what the assistant said, in one task."""
 
-    def __init__(self, prompts: Iterable[str], printed: Iterable[str] = ()) -> None:
-        self._person: set[str] = set()
-        self._passages: list[frozenset[str]] = []
-        self._unread = list(printed)
-        for prompt in prompts:
-            own = own_words(prompt)
-            self._person |= set(significant_terms(own))
+    def __init__(
+        self,
+        said: Iterable[SaidText],
+        printed: Iterable[str] = (),
+        heard: Iterable[str] = (),
+    ) -> None:
+        self._spans = SaidSpans()
+        self._print = _Print()
+        for text in printed:
+            self.add_printed(text)
+        for one in said:
+            own = own_words(one.text)
+            self._spans.add(own, one.at)
             kept = set(own.splitlines())
-            self.add_printed("\n".join(one for one in prompt.splitlines() if one not in kept))
+            self.add_printed("\n".join(ln for ln in one.text.splitlines() if ln not in kept))
+        self._heard = list(heard)
+        self._remembered: set[str] = set()
+
+    def add_said(self, sentence: str) -> None:
+        """Adds what is known to be the person's from elsewhere."""
+        self._spans.add(sentence)
+
+    def add_remembered(self, sentence: str) -> None:
+        """Adds a sentence of an existing memory: whoever prints its words, they are not new."""
+        self._remembered |= keys_in(sentence)
+        self._heard.append(sentence)
 
     def add_printed(self, text: str) -> None:
-        """Costs nothing until `origin_of` is called."""
+        """Costs nothing until a sentence is judged that is not the person's."""
+        if text.strip():
+            self._print.add(text)
+
+    def origin_of(self, sentence: str, corrected: Sequence[str] = ()) -> SentenceOrigin:
+        """Whose a sentence is; `corrected` are sentences of the person that it may correct."""
+        sentence = _AS_SAID.sub("", sentence)
+        words = words_of(sentence)
+        if not words:
+            says_no = has_denial(sentence) and not _NO_REASON.fullmatch(sentence.strip())
+            return "unsaid" if says_no else "empty"
+        if self._spans.hold(sentence) or self._spans.correct(sentence, corrected):
+            return "said"
+        keys = [word.key for word in words]
+        unsaid = frozenset(
+            key for key in keys if key not in self._remembered and not self._spans.know(key)
+        )
+        return "printed" if self._print.says(sentence, keys, unsaid) else "unsaid"
+
+    def names(self, title: str) -> bool:
+        """Whether a title only names what the person spoke of, and orders nothing."""
+        return self._spans.name(title) and not speaks_for_person(title)
+
+    def shares_words(self, text: str) -> bool:
+        """Whether the person used any of its words."""
+        return self.share_of(text) > 0
+
+    def share_of(self, text: str) -> float:
+        """How many of its words the person used, as a share of all."""
+        keys = keys_in(text)
+        return sum(map(self._spans.know, keys)) / max(len(keys), 1)
+
+    def has_printed_words(self, text: str) -> bool:
+        """Whether any of its words was printed and not used by the person."""
+        return any(self._print.has(key) and not self._spans.know(key) for key in keys_in(text))
+
+    @property
+    def has_print(self) -> bool:
+        return bool(self._print)
+
+    def can_be_heard(self, text: str) -> bool:
+        """Whether it may be what the assistant proposed, or nothing was printed at all."""
+        if not self.has_print:
+            return True
+        keys = keys_in(text)
+        heard = {key for said in self._heard for key in keys_in(said)}
+        return bool(keys) and len(keys & heard) >= HEARD_SHARE * len(keys)
+
+
+class _Print:
+    """Printed sentences, found by their words."""
+
+    def __init__(self) -> None:
+        self._unread: list[str] = []
+        self._sentences: list[str] = []
+        self._keys: list[frozenset[str]] = []
+        self._places: dict[str, list[int]] = defaultdict(list)
+
+    def __bool__(self) -> bool:
+        return bool(self._unread or self._sentences)
+
+    def add(self, text: str) -> None:
         self._unread.append(text)
 
-    def origin_of(self, text: str) -> TextOrigin:
-        sentences = (self._counts(sentence) for sentence in _SENTENCE_END.split(text))
-        long_enough = (counts for counts in sentences if counts.terms >= SENTENCE_TERMS)
-        return TextOrigin(self._counts(text), tuple(long_enough))
+    def has(self, key: str) -> bool:
+        self._read()
+        return key in self._places
 
-    def _counts(self, text: str) -> TermCounts:
+    def says(self, sentence: str, keys: list[str], unsaid: frozenset[str]) -> bool:
+        """Whether print says this sentence; `unsaid` are its words that the person did not use."""
+        self._read()
+        if len(unsaid) < PRINTED_WORDS:
+            return False
+        near = {
+            number
+            for key in unsaid
+            if len(places := self._places.get(key, ())) <= COMMON_SENTENCES
+            for place in places
+            for number in (place - 1, place)
+        }
+        is_order = speaks_for_person(sentence)
+        return any(self._says(number, keys, unsaid, is_order=is_order) for number in near)
+
+    def _says(
+        self, number: int, keys: list[str], unsaid: frozenset[str], *, is_order: bool
+    ) -> bool:
+        first = max(number, 0)
+        there = frozenset().union(*self._keys[first : number + 2])
+        hits = len(unsaid & there)
+        if hits >= max(COPIED_WORDS, COPIED_SHARE * len(unsaid)):
+            return True
+        if hits < max(PRINTED_WORDS, PRINTED_SHARE * len(unsaid)):
+            return False
+        if len(there.intersection(keys)) < WHOLE_SHARE * len(keys):
+            return False
+        begins_alike = keys[0] in there
+        return begins_alike or (
+            is_order and any(map(speaks_for_person, self._sentences[first : number + 2]))
+        )
+
+    def _read(self) -> None:
         while self._unread:
-            self._passages += passages(significant_terms(self._unread.pop()))
-        terms = frozenset(significant_terms(text))
-        unsaid = terms - self._person
-        printed = max((len(terms & passage) for passage in self._passages), default=0)
-        beyond = max((len(unsaid & passage) for passage in self._passages), default=0)
-        return TermCounts(len(terms), len(terms) - len(unsaid), printed, beyond)
-
-
-def significant_terms(text: str) -> list[str]:
-    """The terms that say what a text is about, in order."""
-    ignored = _insignificant()
-    return [term for term in terms_of(text) if term not in ignored and not _is_letter(term)]
-
-
-@cache
-def _insignificant() -> frozenset[str]:
-    return frozenset(term_of(word) for word in (*_JOINING.split(), *_OF_ANY_NOTE.split()))
+            for sentence in filter(str.strip, _SENTENCE_END.split(self._unread.pop())):
+                number = len(self._sentences)
+                self._sentences.append(sentence)
+                self._keys.append(frozenset(keys_in(sentence)))
+                for key in self._keys[number]:
+                    self._places[key].append(number)
+            # Two texts are no neighbours.
+            self._sentences.append("")
+            self._keys.append(frozenset())
 
 
 def speaks_for_person(text: str) -> bool:
     """Whether it says what to do or what the person wants, rather than how things are."""
     return bool(_RULES.search(text) or _IMPERATIVE.search(text))
-
-
-def passages(terms: Sequence[str]) -> list[frozenset[str]]:
-    """The terms in overlapping passages, so that any half passage is whole in one of them."""
-    starts = range(0, max(len(terms) - PASSAGE_TERMS // 2, 1), PASSAGE_TERMS // 2)
-    found = (frozenset(terms[start : start + PASSAGE_TERMS]) for start in starts)
-    return [passage for passage in found if passage]
-
-
-def _is_letter(term: str) -> bool:
-    return len(term) == 1 and term.isascii()

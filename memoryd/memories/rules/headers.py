@@ -133,6 +133,18 @@ def change(text: str, changes: Mapping[str, str | None]) -> str:
     return parts.before + "".join(lines) + parts.rest
 
 
+def without_new_comments(text: str, before: str) -> str:
+    """The text without the comments of its header that the text before did not have.
+
+    No reader of the fields sees a comment, so nobody could judge it.
+    """
+    parts = sections(text)
+    old = {line.strip() for line in (sections(before).block or "").splitlines()}
+    lines = (parts.block or "").splitlines(keepends=True)
+    kept = [line for line in lines if line.strip() in old or not line.lstrip().startswith("#")]
+    return text if len(kept) == len(lines) else parts.before + "".join(kept) + parts.rest
+
+
 def scalar(value: str) -> str:
     """The value on one line, as every YAML reader reads back the same text."""
     flat = one_line(value)

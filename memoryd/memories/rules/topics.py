@@ -25,6 +25,8 @@ SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
 TRUSTS: Final[tuple[Trust, ...]] = get_args(Trust)
 
 INDEX_FILE: Final = "MEMORY.md"
+# How a sentence begins that an agent concluded, in a memory of what the person said.
+CONCLUDED: Final = "(concluded)"
 SCAN_LINES: Final = 30
 RECALL_LIMIT_BYTES: Final = 4096
 MANIFEST_LIMIT: Final = 200

@@ -1,8 +1,8 @@
 """What an answer of recall looks like, and how much of it fits.
 
 - Content first: one line of frame for all, then each memory. A head says what its text does not: a
-  title of its own, its age if it is old, that an agent concluded it. A path is given only where
-  the text was cut.
+  title of its own, its age if it is old, that an agent concluded it, or the sentences
+  that begin with (concluded). A path is given only where the text was cut.
 - A memory is data: each of its lines is marked, so that nothing in it can pass for the frame.
 - 4,096 bytes per memory, cut at a line; 20 KB per answer; 60 KB per session. A memory that does not
   fit is left out whole, by rank.
@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from memoryd.memories.rules.topics import Scope, TopicType
+from memoryd.memories.rules.topics import CONCLUDED, Scope, TopicType
 from memoryd.text.shorten import one_line
 
 ANSWER_BYTES: Final = 20 * 1024
@@ -113,7 +113,7 @@ def framed(one: Recalled) -> str:
     says_its_title = len(lines) == 1 and _starts_with(one.content, title)
     marks = [
         *([one.age] if one.stale else []),
-        *(["concluded by an agent"] if one.trust == "agent-concluded" else []),
+        *_whose(one),
     ]
     head = " ".join(
         [
@@ -130,6 +130,12 @@ def _starts_with(content: str, title: str) -> bool:
     """Whether a text begins with its title, which may end in an ellipsis."""
     bare = title.rstrip("….").casefold()
     return bool(bare) and one_line(content).casefold().lstrip("*_# ").startswith(bare)
+
+
+def _whose(one: Recalled) -> list[str]:
+    if one.trust == "agent-concluded":
+        return ["concluded by an agent"]
+    return ["in part concluded by an agent"] if CONCLUDED in one.content else []
 
 
 def kept_in(text: str) -> str:

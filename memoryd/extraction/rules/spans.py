@@ -1,0 +1,393 @@
+"""Whether a sentence is a person's own, lightly edited.
+
+Rules
+- It is theirs if its words of substance stand in a span of what they typed: one to three adjacent
+  sentences of one message, or clauses of neighbouring ones. Words may be dropped, not added.
+- The order is kept. The two halves of a sentence may change places, and two neighbouring words,
+  unless both are names or a preposition stands between them. What is in one clause is not spliced
+  from two.
+- What is denied in one is denied in the other. Numbers and names in code are exactly the same. A
+  date may be written out, counted from when it was said.
+- An exception ("unless") is not dropped, nor who wanted it if that is somebody else ("Dana wants").
+- A question, direct or not, is not a statement: what was asked is not said. A request ("could
+  you") is.
+- A sentence that they said earlier may be corrected: at least half of it stays, in its order, and
+  every other word is from one sentence of theirs.
+- Where the person wrote "it" or "that", up to two of their other words may stand for it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import cache
+from itertools import pairwise
+from typing import Final
+
+import msgspec
+
+from memoryd.extraction.rules.word_classes import EXCEPTIONS, LABELS, POINTING
+from memoryd.extraction.rules.wording import Word, are_alike, has_denial, plain_words, words_of
+from memoryd.text.dates import dates_in
+from memoryd.text.lazy_regex import late
+from memoryd.text.prose import sentences
+
+WINDOW_SENTENCES: Final = 3
+LEAST_DENSITY: Final = 0.4
+FILLED_IN: Final = 2
+SPLICED_OVER: Final = 1
+LONELY_CLAUSE: Final = 3
+LABEL_WORDS: Final = 6
+LONGEST_SENTENCE_WORDS: Final = 120
+
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
+    *("october", "november", "december"),
+)
+_REQUEST = late(
+    r"\b(?:can|could|would|will) (?:you|u|we)\b|\b(?:please|pls|plz|bitte|por favor)\b"
+    r"|\bkannst du\b|\bpuedes\b|\bpeux[- ]tu\b|\btu peux\b|ください",
+)
+_QUESTION = late(
+    r"^(?:why|where|who|which|how (?:do|does|can|is|are|come|much|many)|what (?:is|are|does|do|did"
+    r"|if|about)|should (?:we|i)|is|are|does|did|was|were|do (?:we|i)|can (?:we|i)|warum|wieso|wo"
+    r"|pourquoi|comment|por que)\b[^,;:]*$"
+    r"|\bwhether\b|\bwonder(?:ing|ed)?\b|\b(?:check|see|know|ask|tell me|find out|(?:not |un)sure)"
+    r" if\b|\bob (?:wir|ich|man|das)\b"
+)
+_OF_ANOTHER = late(
+    r"(?:^|[,;:]\s*|\b(?:that|and|but)\s+)(?:the |our |my |their |his |her |a )?(\w[\w.-]+)"
+    r" (?:says?|said|claims?|claimed|suggests?|suggested|recommends?|recommended|wants?|wanted"
+    r"|prefers?|preferred|likes?|liked|thinks?|thought|asks?|asked|told|insists?|sagt|mochte"
+    r"|veut|dit|dice|quiere)\b"
+)
+_FIRST_PERSON = frozenset("i we you u they it who that ich wir du je nous tu yo nosotros".split())  # noqa: SIM905
+
+
+class _SaidWord(msgspec.Struct, frozen=True):
+    """A word as the person typed it; an extra one is a date that we wrote out."""
+
+    word: Word
+    is_extra: bool = False
+
+
+class SaidSentence(msgspec.Struct, frozen=True):
+    """One sentence of a person: its words, and what must not be dropped from it."""
+
+    words: tuple[_SaidWord, ...]
+    keys: frozenset[str]
+    is_question: bool
+    points: bool
+    has_exception: bool
+    wanted_by: Word | None
+
+
+class _Draft(msgspec.Struct, frozen=True):
+    """A sentence to be found, with the forms in which the person may have typed each word."""
+
+    text: str
+    words: list[Word]
+    forms: dict[str, frozenset[str]]
+
+    @property
+    def has_exception(self) -> bool:
+        return not EXCEPTIONS.isdisjoint(plain_words(self.text))
+
+
+class SaidSpans:
+    """Everything that a person typed, message by message."""
+
+    def __init__(self) -> None:
+        self._messages: list[list[SaidSentence]] = []
+        # By their first letter, which no typo changes.
+        self._keys: dict[str, set[tuple[str, str]]] = defaultdict(set)
+        self._known_forms: dict[str, frozenset[str]] = {}
+
+    def add(self, typed: str, said_at: datetime | None = None) -> None:
+        """Adds a message, of which only the person's own prose is given."""
+        said = [_said(one.text, said_at) for one in sentences(typed)]
+        self._messages.append(said)
+        for word in (one.word for sentence in said for one in sentence.words):
+            self._keys[word.key[0]].add((word.key, word.plain))
+        self._known_forms.clear()
+
+    def hold(self, sentence: str) -> bool:
+        """Whether this is a sentence of theirs, lightly edited."""
+        words = words_of(sentence)
+        if not words or len(words) > LONGEST_SENTENCE_WORDS:
+            return False
+        forms = {word.key: self._forms(word.key, word.plain) for word in words}
+        if not all(forms.values()):
+            return False
+        draft = _Draft(sentence, words, forms)
+        return any(_has(draft, words, one) for one in self._messages) or self._has_clauses(draft)
+
+    def correct(self, sentence: str, earlier: Iterable[str]) -> bool:
+        """Whether this is one of their earlier sentences, corrected by a new one."""
+        words = words_of(sentence)
+        typed = [one for message in self._messages for one in message if not one.is_question]
+        return any(
+            _corrects(words, words_of(old), [said.word for said in new.words])
+            for old in earlier
+            for new in typed
+        )
+
+    def know(self, key: str) -> bool:
+        """Whether they used the word at all."""
+        return bool(self._forms(key))
+
+    def name(self, title: str) -> bool:
+        """Whether a short title only names what they spoke of."""
+        words = words_of(title)
+        if not words or len(title.split()) > LABEL_WORDS or has_denial(title):
+            return False
+        return all(word.key in _label_keys() or self.know(word.key) for word in words)
+
+    def _forms(self, key: str, plain: str = "") -> frozenset[str]:
+        known = self._known_forms.get(f"{key} {plain}")
+        if known is None:
+            near = self._keys.get(key[0], ())
+            # A stem may hide a typo that the whole word shows.
+            known = frozenset(
+                one
+                for one, typed in near
+                if are_alike(key, one) or (plain and are_alike(plain, typed))
+            )
+            self._known_forms[f"{key} {plain}"] = known
+        return known
+
+    def _has_clauses(self, draft: _Draft) -> bool:
+        """Whether each clause is in one of two neighbouring messages."""
+        clauses = _clauses(draft.words)
+        if len(clauses) < 2:
+            return False
+        for first in range(len(self._messages)):
+            near = self._messages[first : first + 2]
+            if all(any(_has(draft, one, message) for message in near) for one in clauses):
+                return True
+        return False
+
+
+@cache
+def _label_keys() -> frozenset[str]:
+    return frozenset(word.key for label in LABELS for word in words_of(label))
+
+
+def _said(text: str, said_at: datetime | None) -> SaidSentence:
+    lower = text.lower()
+    words = words_of(text)
+    extra = _written_out(text, said_at) if said_at is not None else ()
+    other = next((one for one in _OF_ANOTHER.finditer(lower) if one[1] not in _FIRST_PERSON), None)
+    plain = plain_words(text)
+    all_words = (*map(_SaidWord, words), *(_SaidWord(word, is_extra=True) for word in extra))
+    return SaidSentence(
+        words=all_words,
+        keys=frozenset(one.word.key for one in all_words),
+        is_question=_is_question(lower),
+        points=not POINTING.isdisjoint(plain),
+        has_exception=not EXCEPTIONS.isdisjoint(plain),
+        wanted_by=next((one for one in words if other and one.text.lower() == other[1]), None),
+    )
+
+
+def _is_question(lower: str) -> bool:
+    if _QUESTION.search(lower):
+        return True
+    is_marked = lower.rstrip(" \"')").endswith(("?", "？"))  # noqa: RUF001 - the wide mark
+    return is_marked and not _REQUEST.search(lower)
+
+
+def _written_out(text: str, said_at: datetime) -> Iterable[Word]:
+    """The dates of a sentence as a note may write them."""
+    for mention in dates_in(text, said_at):
+        day = mention.first_day
+        forms = {mention.iso, day.isoformat(), str(day.year), _MONTHS[day.month - 1], str(day.day)}
+        for form in sorted(forms):
+            for word in words_of(form):
+                yield Word(word.key, form, False, -1)
+
+
+def _clauses(words: Sequence[Word]) -> list[list[Word]]:
+    numbers = sorted({word.part for word in words})
+    return [[word for word in words if word.part == number] for number in numbers]
+
+
+def _has(draft: _Draft, words: Sequence[Word], message: Sequence[SaidSentence]) -> bool:
+    wanted = [draft.forms[word.key] for word in words]
+    starts = [at for at, one in enumerate(message) if not all(map(one.keys.isdisjoint, wanted))]
+    sizes = range(1, WINDOW_SENTENCES + 1)
+    windows = (message[start : start + size] for size in sizes for start in starts)
+    return any(
+        _is_in(draft, words, window, message) for window in windows if _may_have(wanted, window)
+    )
+
+
+def _may_have(wanted: Sequence[frozenset[str]], window: Sequence[SaidSentence]) -> bool:
+    """Whether enough of the words are there at all; cheap."""
+    there = sum(not all(one.keys.isdisjoint(forms) for one in window) for forms in wanted)
+    return there >= len(wanted) - FILLED_IN
+
+
+def _is_in(
+    draft: _Draft,
+    words: Sequence[Word],
+    window: Sequence[SaidSentence],
+    message: Sequence[SaidSentence],
+) -> bool:
+    is_asking = "?" in draft.text
+    stated = [one for one in window if is_asking or not one.is_question]
+    said = [one for sentence in stated for one in sentence.words]
+    places = _places(draft, words, said)
+    missing = [word for word, place in zip(words, places, strict=True) if place is None]
+    found = [place for place in places if place is not None]
+    if not found or (missing and not _may_be_filled_in(draft, places, missing, stated, message)):
+        return False
+    return (
+        _is_dense(found, said)
+        and not _is_spliced(words, places, said)
+        and _order_is_kept(found, said)
+        and _keeps_its_limits(draft, {said[at].word for at in found}, stated)
+    )
+
+
+def _places(draft: _Draft, words: Sequence[Word], said: Sequence[_SaidWord]) -> list[int | None]:
+    """Where each word stands, behind the one before it if it can."""
+    places: list[int | None] = []
+    last, used = -1, set[int]()
+    for word in words:
+        forms = draft.forms[word.key]
+        fits = [at for at, one in enumerate(said) if at not in used and _is_same(word, one, forms)]
+        at = next((at for at in fits if at > last), fits[0] if fits else None)
+        places.append(at)
+        if at is not None:
+            used.add(at)
+            last = last if said[at].is_extra else at
+    return places
+
+
+def _is_same(word: Word, said: _SaidWord, forms: frozenset[str]) -> bool:
+    if said.is_extra:
+        return word.key == said.word.key
+    return said.word.key in forms and word.is_denied == said.word.is_denied
+
+
+def _corrects(words: Sequence[Word], old: Sequence[Word], new: Sequence[Word]) -> bool:
+    """Whether the words are the old ones in order, with new ones in order between them."""
+    from_old = from_new = kept = 0
+    for word in words:
+        there = _next_place(word, old, from_old)
+        if there is not None:
+            from_old, kept = there + 1, kept + 1
+            continue
+        there = _next_place(word, new, from_new)
+        if there is None:
+            return False
+        from_new = there + 1
+    return from_new > 0 and 2 * kept >= len(words)
+
+
+def _next_place(word: Word, among: Sequence[Word], start: int) -> int | None:
+    same = (
+        at
+        for at, one in enumerate(among[start:], start)
+        if one.is_denied == word.is_denied and are_alike(one.key, word.key)
+    )
+    return next(same, None)
+
+
+def _may_be_filled_in(
+    draft: _Draft,
+    places: Sequence[int | None],
+    missing: Sequence[Word],
+    window: Sequence[SaidSentence],
+    message: Sequence[SaidSentence],
+) -> bool:
+    """Whether the missing words are of the same message and stand for a word that points."""
+    if len(missing) > min(FILLED_IN, (len(places) - 1) // 2) or places[0] is None:
+        return False
+    typed = {
+        (one.word.key, one.word.is_denied and not sentence.is_question)
+        for sentence in message
+        for one in sentence.words
+    }
+    known = all(
+        any({(form, False), (form, word.is_denied)} & typed for form in draft.forms[word.key])
+        for word in missing
+    )
+    return known and any(sentence.points for sentence in window)
+
+
+def _is_dense(found: Sequence[int], said: Sequence[_SaidWord]) -> bool:
+    """Whether they were taken from one place, and not picked from all over."""
+    own = sorted(at for at in found if not said[at].is_extra)
+    if len(own) < 2:
+        clauses = {said[at].word.clause for at in own}
+        beside = [one for one in said if not one.is_extra and one.word.clause in clauses]
+        return len(beside) <= LONELY_CLAUSE
+    between = sum(not one.is_extra for one in said[own[0] : own[-1] + 1])
+    return len(own) >= LEAST_DENSITY * between
+
+
+def _is_spliced(
+    words: Sequence[Word], places: Sequence[int | None], said: Sequence[_SaidWord]
+) -> bool:
+    """Whether one clause was made of two by leaving out several words between them."""
+    found = [
+        (word.clause, at)
+        for word, at in zip(words, places, strict=True)
+        if at is not None and not said[at].is_extra
+    ]
+    return any(
+        clause == next_clause
+        and said[at].word.clause != said[behind].word.clause
+        and behind > at + 1 + SPLICED_OVER
+        for (clause, at), (next_clause, behind) in pairwise(found)
+    )
+
+
+def _order_is_kept(found: Sequence[int], said: Sequence[_SaidWord]) -> bool:
+    order = [at for at in found if not said[at].is_extra]
+    at = 0
+    while at < len(order) - 1:
+        if _may_be_turned(order[at], order[at + 1], said):
+            order[at], order[at + 1] = order[at + 1], order[at]
+            at += 1
+        elif _is_passive(order[at : at + 3], said):
+            order[at : at + 3] = sorted(order[at : at + 3])
+            at += 2
+        at += 1
+    drops = [n for n in range(1, len(order)) if order[n] < order[n - 1]]
+    if len(drops) > 1:
+        return False
+    return not drops or max(order[drops[0] :]) < min(order[: drops[0]])
+
+
+def _may_be_turned(first: int, second: int, said: Sequence[_SaidWord]) -> bool:
+    if first != second + 1:
+        return False
+    before, behind = said[second].word, said[first].word
+    return not behind.is_linked and not (_is_name(before) and _is_name(behind))
+
+
+def _is_passive(turned: Sequence[int], said: Sequence[_SaidWord]) -> bool:
+    """Whether a verb moved behind the two words of its object: "unit tests are written"."""
+    first = min(turned)
+    if list(turned) != [first + 1, first + 2, first]:
+        return False
+    verb, *its_object = (said[at].word for at in sorted(turned))
+    return not _is_name(verb) and not any(word.is_linked for word in its_object)
+
+
+def _is_name(word: Word) -> bool:
+    return word.text[:1].isupper() or not word.key.isalpha()
+
+
+def _keeps_its_limits(draft: _Draft, found: set[Word], window: Sequence[SaidSentence]) -> bool:
+    """Whether exceptions, and who else wanted it, were not dropped."""
+    for sentence in window:
+        used = [one.word for one in sentence.words if one.word in found]
+        if used and sentence.has_exception and not draft.has_exception:
+            return False
+        who = sentence.wanted_by
+        if who and who not in found and any(0 <= one.clause - who.clause <= 1 for one in used):
+            return False
+    return True
