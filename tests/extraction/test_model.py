@@ -222,7 +222,7 @@ async def test_a_note_that_leans_on_the_message_before_is_the_persons(home: Path
 
     async with shop(home, script) as (here, _):
         talk = here.session()
-        talk.turn("maybe run the snapshot tests before each release?", "I could do that.")
+        talk.turn("we should run the snapshot tests before each release", "I could do that.")
         async with here.working():
             here.add(talk)
             await here.runs(1)
