@@ -11,7 +11,6 @@ Rules
 """
 
 import posixpath
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Final
@@ -19,6 +18,7 @@ from typing import Final
 import msgspec
 
 from memoryd.extraction.rules.restatement import is_negated
+from memoryd.text.lazy_regex import late
 from memoryd.text.terms import terms_of
 from memoryd.transcripts.rules.turns import Turn, TurnPart
 
@@ -33,22 +33,18 @@ _OF_ANY_NOTE: Final = """
     rule apply why how when make sure let new do
 """
 
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?。！？])\s*|\n+")  # noqa: RUF001 - wide marks too
+_SENTENCE_END = late(r"(?<=[.!?。！？])\s*|\n+")  # noqa: RUF001 - wide marks too
 _EDITS: Final = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
-_REMEMBER: Final = re.compile(r"mcp__(?:\w+_)?memoryd__remember")
-_SAVED_AS: Final = re.compile(r"Saved as (\S+?)\.(?:\s|$)")
+_REMEMBER = late(r"mcp__(?:\w+_)?memoryd__remember")
+_SAVED_AS = late(r"Saved as (\S+?)\.(?:\s|$)")
 _SHELLS: Final = frozenset({"Bash", "PowerShell"})
 _WORD: Final = r"(\"[^\"\n]+\"|'[^'\n]+'|[^\s\"'<>|;&()]+)"
-_NO_FILE: Final = re.compile(r"(?:\d|&)?>>?\s*(?:/dev/\w+|&\d)")
-_REDIRECT: Final = re.compile(rf"(?<![<\d&-])>>?\|?\s*{_WORD}")
-_TEE: Final = re.compile(rf"\btee\s+(?:-\S+\s+)*{_WORD}")
-_COPY: Final = re.compile(
-    rf"\b(?:cp|mv|install|ln)\s+(?:-\S+\s+)*{_WORD}\s+(?:\S+\s+)*?{_WORD}\s*(?:$|[;&|\n])"
-)
-_CHANGES_FOLDER: Final = re.compile(rf"\bcd\s+{_WORD}")
-_WRITES: Final = re.compile(
-    r">|\b(?:tee|cp|mv|install|rsync|dd)\b|\bsed\b.*\s-i|write_text|\bopen\("
-)
+_NO_FILE = late(r"(?:\d|&)?>>?\s*(?:/dev/\w+|&\d)")
+_REDIRECT = late(rf"(?<![<\d&-])>>?\|?\s*{_WORD}")
+_TEE = late(rf"\btee\s+(?:-\S+\s+)*{_WORD}")
+_COPY = late(rf"\b(?:cp|mv|install|ln)\s+(?:-\S+\s+)*{_WORD}\s+(?:\S+\s+)*?{_WORD}\s*(?:$|[;&|\n])")
+_CHANGES_FOLDER = late(rf"\bcd\s+{_WORD}")
+_WRITES = late(r">|\b(?:tee|cp|mv|install|rsync|dd)\b|\bsed\b.*\s-i|write_text|\bopen\(")
 _HOME: Final = ("~/", "$HOME/", "${HOME}/")
 _HOME_PARTS_LEAST: Final = 2
 
