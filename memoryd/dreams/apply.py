@@ -20,6 +20,7 @@ from memoryd.dreams.lock import read_lock, restore_lock
 from memoryd.dreams.rules.review import in_safe_order, removes_words
 from memoryd.dreams.working_copy import Files
 from memoryd.memories.records import MemoryDirectory
+from memoryd.memories.rules.retirement import is_in_retired
 from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.memories.store import Store
 from memoryd.system.folder import Folder, version_of
@@ -122,7 +123,7 @@ class Applier:
         files = [one.file for one in self._table.files(dream.id)]
         left = self.revert(dream.id, dream.memory)
         self._table.mark_undone(dream.id)
-        restored = [file for file in files if file not in left]
+        restored = [file for file in files if file not in left and not is_in_retired(file)]
         return restored, [file for file in left if file != INDEX_FILE]
 
     def revert(self, dream: int, directory: MemoryDirectory) -> list[str]:

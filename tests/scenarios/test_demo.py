@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.memories.rules import topics
+from memoryd.memories.rules import retirement, topics
 from memoryd_client.cli.main import main
 from memoryd_client.connection.call import call
 from memoryd_client.demo import home as demo_home
@@ -88,7 +88,10 @@ def test_the_saved_files_are_shown_as_they_are(run: DemoRun) -> None:
     for file in files:
         shown = run.text.partition(f"after the answer: {file}\n")[2]
         quoted = [line[4:] for line in shown.splitlines() if line.startswith("  |")]
-        lines = (run.memory / file).read_text(encoding="utf-8").splitlines()
+        # One of them was retired since.
+        place = next(path for path in run.memory.rglob(file))
+        text = retirement.revived_text(place.read_text(encoding="utf-8"))
+        lines = text.splitlines()
         assert [line.rstrip() for line in quoted[: len(lines)]] == lines
 
 
@@ -139,7 +142,7 @@ def test_the_dream_merges_two_memories_as_its_diff_says_and_is_undone(run: DemoR
         for file in (kept, retired)
     }
     assert names == {first, second}
-    assert f"  | +supersedes: {retired}" in step.splitlines()
+    assert f'  | +supersedes: ".retired/{retired}"' in step.splitlines()
     undone = run.step("The dream is undone")
     assert kept in undone.partition("restored: ")[2].splitlines()[0]
     assert "supersedes" not in (run.memory / kept).read_text(encoding="utf-8")

@@ -90,7 +90,7 @@ def test_a_refused_dream_is_reviewed_accepted_and_undone(home: Path, project: Pa
             assert "it would lose 3 of 3 memories" in refused.stdout
             assert "See what it would change: memoryd dream review 1" in refused.stdout
             shown = daemon.run("dream", "review").stdout
-            assert "+supersedes: " + ", ".join(files) in shown
+            assert ", ".join(f".retired/{file}" for file in files) in shown
             accepted = daemon.run("dream", "accept")
             assert accepted.returncode == 0, accepted.stderr
             assert "dream 2 is done: 1 new, 3 retired" in accepted.stdout

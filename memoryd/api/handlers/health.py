@@ -12,7 +12,7 @@ Rules
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Literal
 
 import anyio.to_thread
@@ -129,15 +129,17 @@ class Health:
 
     def recent(self) -> list[Recent]:
         """The memories saved last, in all projects, newest first."""
+        latest = ((one, topics.parse(one.text)) for one in self._versions.latest(4 * RECENT))
+        current = (pair for pair in latest if not pair[1].retired)
         return [
             Recent(
-                name=presentable(topics.title_of(topics.parse(one.text), one.file)),
+                name=presentable(topics.title_of(topic, one.file)),
                 path=f"{one.folder}/{one.file}",
                 project=self._scopes.owner(MemoryDirectory(one.folder, "project")),
                 at=iso_time(one.at),
                 cause=one.cause,
             )
-            for one in self._versions.latest(RECENT)
+            for one, topic in islice(current, RECENT)
         ]
 
     def _listed(self, project: Project) -> Iterator[Listed]:

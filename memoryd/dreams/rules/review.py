@@ -16,7 +16,7 @@ from typing import Final, Literal
 import msgspec
 
 from memoryd.memories.rules import topics
-from memoryd.memories.rules.retirement import is_in_retired, name_when_current
+from memoryd.memories.rules.retirement import is_in_retired, name_when_current, revived_text
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
 from memoryd.text.masking.mask import presentable
 from memoryd.text.terms import terms_of
@@ -142,6 +142,8 @@ def _diff(file: str, before: Texts, after: Texts, retired: Collection[str]) -> F
         action = "removed"
     elif file in retired:
         action = "retired"
+    if action == "retired":
+        new = revived_text(new or "")  # that it says so itself is not a change of what it says
     # Diffs are shown and stored. The whole text is masked: a secret may span several lines.
     old_lines, new_lines = presentable(old or "").splitlines(), presentable(new or "").splitlines()
     if len(old_lines) + len(new_lines) > DIFF_LINES:

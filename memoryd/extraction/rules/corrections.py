@@ -50,7 +50,7 @@ _RULE: Final = (
 _FORGETS: Final = re.compile(
     r"^(?:\W|please |ok |okay |hey |so |and |also |actually |oh |you can |just )*"
     r"(?:(?:forget|scratch|disregard|ignore|drop|delete) (?:everything |all )?"
-    rf"(?:(?:about )?what {_SAID}|(?:about )?{_RULE}|that (?=(?:i|we|you|my|our)\b))"
+    rf"(?:(?:about )?what {_SAID}|(?:about )?{_RULE}|that(?= (?:i|we|you|my|our)\b))"
     r"|(?:ive |i have |i |weve |we have |we )?changed (?:my|our) minds? (?:about|on)"
     r"|i was wrong (?:about|on)"
     r"|(?:bitte )?vergiss,? was ich (?:dir )?(?:uber|zu|zum|zur)"
@@ -190,12 +190,10 @@ def _replaced(text: str) -> Correction | None:
 
 
 def _changed(text: str) -> Correction | None:
-    clause = first_clause(text)
-    if _NOT_A_STATE.match(clause):
-        clause = _bare(text)
+    clause = first_clause(_bare(text))
     if not _NOW.search(clause) or _NOT_A_STATE.match(clause) or " too" in text:
         return None
-    return Correction(kind="changes", about=_bare(clause))
+    return Correction(kind="changes", about=clause)
 
 
 def _bare(text: str) -> str:
