@@ -27,6 +27,7 @@ def found(message: str) -> list[Statement]:
 EXPLICIT = [
     ("feedback", "Please remember to run the linter before every commit."),
     ("feedback", "Remember: never edit gen/api.ts by hand."),
+    ("feedback", "Remember to run scripts/seed.py when the fixtures change."),
     ("feedback", "From now on, write commit messages in the imperative."),
     ("feedback", "ok, going forward please use pnpm for everything."),
     ("feedback", "Next time you change the schema, ask me first."),
@@ -78,6 +79,8 @@ LEFT_ALONE = [
     "Remember that fix in case it comes back.",
     "Remember that the handlers are in src/server/routes.",
     "add to memory: merged #812 and #815 this week",
+    "Keep in mind: the linter is `make tidy`.",
+    "Remember that the last two commits are formatting, the one before is a revert.",
     "I'm a bit confused by this error.",
     "I am a big fan of this approach.",
     "We no longer need the runs folder, delete it.",

@@ -3,14 +3,17 @@
 Rules
 - Not kept: questions, hypotheses, jokes, what holds for the moment, what the program shall do,
   what can be read from the code or its history, details of the task at hand.
-- An explicit "remember" outweighs every guess at what a sentence is about; then `exclusions` judges
-  whether it says more than the code shows. Nothing outweighs a question or a joke.
+- An explicit "remember" outweighs every guess at what a sentence is about. What the code
+  shows needs more than that: a rule, a reason, a person (`exclusions`). Nothing outweighs a
+  question or a joke.
 """
 
 # ruff: noqa: RUF001 - wide punctuation is what some patterns are about
 
 import re
 from typing import Final
+
+from memoryd.extraction.rules.exclusions import says_more_than_code
 
 _QUESTION: Final = re.compile(
     r"[?？]\W*$|^(?:do|does|did|is|are|was|were|can|could|should|would|will|have|has|why|what"
@@ -67,15 +70,18 @@ def is_for_the_moment(sentence: str) -> bool:
     return bool(_PASSING.search(sentence))
 
 
-def is_ruled_out(sentence: str, *, asked_for: bool) -> bool:
+def is_ruled_out(sentence: str, *, asked_for: bool, matter: str = "") -> bool:
     """Whether a sentence in an explicit form is still not for keeps.
 
-    `asked_for` is true where the person asked for memory in so many words.
+    `asked_for` is true where the person asked for memory in so many words; `matter` is the sentence
+    without these.
     """
     if is_question(sentence) or _JOKES.search(sentence):
         return True
+    if asked_for:
+        return bool(_DERIVABLE.search(sentence)) and not says_more_than_code(matter or sentence)
     guesses = (_NOT_MEANT, _PASSING, _DERIVABLE, _SPECIFIES)
-    return not asked_for and any(guess.search(sentence) for guess in guesses)
+    return any(guess.search(sentence) for guess in guesses)
 
 
 def takes_back(sentence: str) -> bool:

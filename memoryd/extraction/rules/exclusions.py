@@ -61,29 +61,32 @@ _TELLS_HISTORY: Final = re.compile(
     r" (?:is|was|came|in|were)\b(?! to\b)|\b(?:this|that) (?:fix|diff|patch|commit)\b"
     r"|\b(?:last|latest|recent|previous|these|those) (?:\w+ )?commits?\b|\bcommit [0-9a-f]{7,40}\b"
     r"|\b(?:pr|pull request|merge request|mr) ?[#!]?\d+ (?:is|was|has been|got)\b"
-    r"|^(?:i |we )?merged [#!]\d+"
+    r"|^(?:i |we )?merged [#!]\d+|\bmerged\b.* [#!]\d+"
 )
 _SAYS_MORE: Final = re.compile(
     r"\b(?:always|never|dont|do not|cannot|cant|must(?:nt)?|should(?:nt)?|shall|only|avoid|prefer"
-    r"|rather|instead|please|make sure|ensure|keep|kept|leave|skip|stop|ask|tell|careful|by hand"
-    r"|manually|unless|when(?:ever)? (?:you|we|i)|if (?:you|we|i)|before|not allowed|forbidden"
-    r"|off limits|read-?only|alone"
+    r"|rather|instead|please|make sure|ensure|keep(?!(?: (?:this|that|it))? in mind)|kept|leave"
+    r"|skip|stop|ask|tell|careful|by hand|manually|unless|when(?:ever)? (?:you|we|i)"
+    r"|if (?:you|we|i)|before (?:you|we|i|\w+ing)|not allowed|forbidden|off limits|read-?only|alone"
     r"|because|since|so that|so it|so we|so you|otherwise|due to|reason|why|in order to|workaround"
     r"|on purpose|deliberate(?:ly)?|intentional(?:ly)?|historical(?:ly)?|legacy|deprecated|until"
     r"|till|flaky|broken|slow|fragile|harmless|expected|known"
     r"|decided|agreed|chose|wants?|owned|owns?|owner|belongs to|maintained|maintains|responsible"
     r"|team|customers?|(?:one|a|some|old) clients?|locally|legal|compliance|audit|vendor|contract"
     r"|prod|production|staging|budget|policy|convention"
-    r"|nightly|daily|weekly|every|each|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|deadline"
-    r"|next (?:week|month|quarter|release|year)|20\d\d-\d\d"
     r"|slack|jira|notion|linear|confluence|grafana|datadog|sentry|figma|wiki|runbook"
     r"|immer|nie|niemals|nicht|weil|kein\w*|siempre|nunca|porque|toujours|jamais|parce)\b"
     r"|https?://"
 )
+_SAYS_WHEN: Final = re.compile(
+    r"\b(?:nightly|daily|weekly|deadline|(?:every|each) (?:night|day|week|month|morning|sprint|time"
+    r"|release)|(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
+    r"|next (?:week|month|quarter|release|year)|20\d\d-\d\d)\b"
+)
 # "Run scripts/seed.py first": an order is a rule, whatever it names.
 _ORDERS: Final = re.compile(
     r"^(?:use|run|read|look|start|treat|write|put|call|name|pass|build|test|check|add|copy|edit"
-    r"|fix|update|regenerate|ignore|skip|do|open|include|prefix|import)\b"
+    r"|update|regenerate|ignore|skip|do|open|include|prefix|import)\b"
 )
 _MASK: Final = re.compile(r"\[secret: [^\]]*\]")
 _PASSWORD: Final = re.compile(
@@ -136,15 +139,29 @@ def exclusion_of(text: str, known: WrittenDown) -> Exclusion | None:
 
 def is_shown_by_code(sentence: str) -> bool:
     """Whether it only says where code is, what it has, or what was changed in it."""
-    words = plain(_PRODUCT.sub(" ", sentence)).replace("'", "").replace("’", "")  # noqa: RUF001 - as typed
-    words = " ".join(words.split())
-    if _SAYS_MORE.search(words) or _ORDERS.match(words):
+    words = _matched(sentence)
+    if says_more_than_code(words):
         return False
     if _TELLS_HISTORY.search(words):
         return True
     if not _names_code(sentence):
         return False
     return bool(_SAYS_WHAT_IS.search(words) or _TELLS_A_CHANGE.search(words))
+
+
+def says_more_than_code(words: str) -> bool:
+    """Whether a sentence in lower case is a rule, or gives a reason, a person, a time or a place.
+
+    When a change was made is in the history too.
+    """
+    if _SAYS_MORE.search(words) or _ORDERS.match(words):
+        return True
+    return bool(_SAYS_WHEN.search(words) and not _TELLS_HISTORY.search(words))
+
+
+def _matched(sentence: str) -> str:
+    words = plain(_PRODUCT.sub(" ", sentence)).replace("'", "").replace("\u2019", "")
+    return " ".join(words.split())
 
 
 def _exclusion_of_sentence(sentence: str, known: WrittenDown) -> Exclusion | None:

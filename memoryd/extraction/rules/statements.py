@@ -27,7 +27,6 @@ import msgspec
 from memoryd.extraction.rules.corrections import Correction, correction_in
 from memoryd.extraction.rules.credentials import without_credentials
 from memoryd.extraction.rules.durable import forbids_memory, is_question, is_ruled_out, takes_back
-from memoryd.extraction.rules.exclusions import is_shown_by_code
 from memoryd.extraction.rules.explicit_forms import ANNOUNCES, LEAD, Form, form_of
 from memoryd.extraction.rules.weak_signs import may_last
 from memoryd.text.dates import with_absolute_dates
@@ -190,10 +189,8 @@ def _found(
                 yield _statement(said, number, None, said_at, certainty="correction")
             continue
         asked_for = form in _ASKS_FOR_MEMORY
-        is_out = is_ruled_out(words, asked_for=asked_for) or (
-            asked_for
-            and any(map(is_shown_by_code, (sentence.text, _MEMORY_LEAD.sub("", sentence.text))))
-        )
+        matter = matchable(_MEMORY_LEAD.sub("", sentence.text))
+        is_out = is_ruled_out(words, asked_for=asked_for, matter=matter)
         if is_out or not _says_enough(sentence):
             announced = announced and not is_question(words)
             continue
