@@ -51,7 +51,7 @@ def set_up(home: Path, client: StandInClient, **limits: object) -> None:
     configure(
         home,
         '[model]\nprovider = "claude-code"\n[model.claude_code]\n'
-        f'command = "{client.path}"\n' + "\n".join(lines) + "\n[extraction]\n",
+        f'command = "{client.path}"\n' + "\n".join(lines) + "\n",
     )
 
 
