@@ -4,7 +4,7 @@ usage: frequencies.py FOLDER
 
 Reads FOLDER/texts.tsv of `gather.py`. A line of the result is a frequency class and the terms (as
 `text/terms.py` makes them) in it: class N means that about one passage in 1.25**N has the term. The
-kinds of texts count alike, whatever their size, but for definitions, which are half as good a guide.
+kinds of texts count alike, whatever their size; definitions, which are a worse guide, count half.
 Terms of fewer than four passages are left out. The same texts give the same bytes.
 """
 

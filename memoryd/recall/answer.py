@@ -20,6 +20,7 @@ from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import MANIFEST_LIMIT
 from memoryd.memories.scopes import Project, Scopes
 from memoryd.memories.store import Store
+from memoryd.recall.calibration import Calibration
 from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.rules import rendering as recall_text
 from memoryd.recall.rules import search as ranking
@@ -75,6 +76,7 @@ class Recall:
         store: Store,
         surfaced: Surfaced,
         embeddings: Embeddings,
+        calibration: Calibration,
         selector: ModelSelector | None,
         limit: int,
         deadline_ms: float,
@@ -90,9 +92,11 @@ class Recall:
         self._limit = limit
         self._deadline_ms = deadline_ms
         self._now = now
-        self._shelves = Shelves(store, embeddings, run_soon)
+        self._background = calibration.background
+        self._shelves = Shelves(store, embeddings, calibration, run_soon)
 
-    async def answer(self, request: RecallQuery) -> RecallAnswer:
+    async def answer(self, request: RecallQuery, *, unasked: bool = False) -> RecallAnswer:
+        """The memories for a query; for one that nobody asked, only what is worth showing."""
         began = time.perf_counter()
         session_id = request.session_id or ""
         project = await self._scopes.find(request.cwd)
@@ -103,7 +107,9 @@ class Recall:
         if request.as_of is not None:
             return await self._answer_as_of(request, moment(request.as_of), project, began)
         shelves = await self._shelves_for(request, project)
-        hits, chosen_by = await self._chosen(request, project, shelves, set(surfaced))
+        hits, chosen_by = await self._chosen(
+            request, project, shelves, set(surfaced), unasked=unasked
+        )
         found = [one for hit in hits if (one := await self._recalled(hit, shelves))]
         served = recall_text.within_budgets(found, spent)
         self._surfaced.add(session_id, served.sizes)
@@ -160,7 +166,13 @@ class Recall:
         ]
 
     async def _chosen(
-        self, request: RecallQuery, project: Project, shelves: Sequence[Shelf], excluded: set[str]
+        self,
+        request: RecallQuery,
+        project: Project,
+        shelves: Sequence[Shelf],
+        excluded: set[str],
+        *,
+        unasked: bool,
     ) -> tuple[list[Hit], Literal["model", "embedded"]]:
         today = iso_time(self._now())[:10]
         for shelf in shelves:
@@ -176,6 +188,10 @@ class Recall:
             chosen = await self._by_model(self._selector, request, project, shelves, best, excluded)
             if chosen is not None:
                 return chosen[:limit], "model"
+        if unasked:
+            return ranking.search_unasked(
+                parts, question, self._background, limit=limit, now=self._now(), excluded=excluded
+            ), "embedded"
         hits = ranking.search(parts, question, limit=limit, now=self._now(), excluded=excluded)
         return hits, "embedded"
 

@@ -39,11 +39,12 @@ class RecallService:
             log.info("recall-ready")
 
     async def answer(self, query: RecallQuery) -> "RecallAnswer":
+        """The memories for somebody who asks."""
         return await (await self._ready()).answer(query)
 
     async def for_hook(self, query: RecallQuery, limit_units: int) -> str:
-        """The memories as a hook may inject them."""
-        answer = await self.answer(query)
+        """The memories that are worth injecting although nobody asked; mostly none."""
+        answer = await (await self._ready()).answer(query, unasked=True)
         return rendering.hook_text(answer.memories, time.time(), limit_units)
 
     @property

@@ -53,7 +53,8 @@ class Background:
         rate = self._rates.get(term, 0.0) + _RAREST
         if self._prompts:
             rate += _PROMPT_TRUST * max(times_spoken, 0) / self._prompts
-        weight = max(math.log(min(rate, 1.0)) / math.log(_RAREST), 0.0) ** _STEEPNESS
+        share_of_rarest = max(math.log(min(rate, 1.0)) / math.log(_RAREST), 0.0)
+        weight = math.pow(share_of_rarest, _STEEPNESS)
         return min(weight, SMALL_WORD_WEIGHT) if _is_small(term) else weight
 
 
