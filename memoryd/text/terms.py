@@ -84,6 +84,11 @@ def term_of(word: str) -> str:
     return _stem(word) if word.isascii() and word.isalpha() else word[:LONGEST_TERM]
 
 
+def is_unspaced(text: str) -> bool:
+    """Whether a text begins in a script that is written without spaces between words."""
+    return _UNSPACED_RUN.match(text) is not None
+
+
 def near_misses(word: str, may_begin: Callable[[str], bool]) -> frozenset[str]:
     """The terms of the ASCII words that are one typo away from `word`.
 
