@@ -24,16 +24,16 @@ from memoryd.recall.rules.background import Background
 from memoryd.recall.rules.index import Index
 from memoryd.recall.rules.postings import Scores
 from memoryd.recall.rules.relevance import rarity
-from memoryd.text.terms import terms_of
+from memoryd.text.terms import compounds_of, terms_of
 
-LEAST_BAR = 0.12
+LEAST_BAR = 0.14
 # Prompts about nothing that still name things are harder to tell apart than real ones, half of
 # which are "yes" and "go on": of those, about four in a hundred pass this share of ours.
-NEUTRAL_SHARE = 0.85
+NEUTRAL_SHARE = 0.78
 SHARE_OF_BEST = 0.6
-LEAST_SINGLE_WORD = 0.25
-_LENGTH_POWER = 0.6
-_ASSUMED_WEIGHT = 1.1
+LEAST_SINGLE_WORD = 0.3
+_LENGTH_POWER = 0.7
+_ASSUMED_WEIGHT = 0.8
 # The bar moves little with one memory among many.
 _CHANGED_SHARE = 0.05
 
@@ -59,7 +59,7 @@ def prompt_weights(
 ) -> PromptWeights:
     """A prompt's words; for a mistyped one, the word that was meant, as far as that is sure."""
     weights: dict[str, float] = {}
-    for term in terms_of(text):
+    for term in set(terms_of(text)) - compounds_of(text):
         meant, trust = stand_ins.get(term, (term, 1.0))
         weights[meant] = max(weights.get(meant, 0.0), trust * background.weight(meant))
     return PromptWeights(weights)
@@ -68,8 +68,13 @@ def prompt_weights(
 def neutral_weights(prompts: Iterable[str], background: Background) -> list[PromptWeights]:
     """The prompts about nothing; each is weighed as if it were not in the list."""
     return [
-        PromptWeights({term: background.weight(term, but_one_prompt=True) for term in terms})
-        for terms in map(terms_of, prompts)
+        PromptWeights(
+            {
+                term: background.weight(term, but_one_prompt=True)
+                for term in set(terms_of(prompt)) - compounds_of(prompt)
+            }
+        )
+        for prompt in prompts
     ]
 
 

@@ -1,7 +1,8 @@
 """The words of a query and what each is worth, over all the indexes that are searched.
 
 A word that no memory has may be a typo: the most common word one edit away stands in for it, at a
-discount, which is larger if the word is a known one.
+discount, which is larger if the word is a known one. An identifier that no memory has as a whole is
+only its words: it would make the rest of the query look small.
 """
 
 import math
@@ -14,7 +15,7 @@ from itertools import islice
 from memoryd.recall.rules.index import Index, IndexEntry
 from memoryd.recall.rules.postings import Postings, Scores
 from memoryd.recall.rules.relevance import rarity
-from memoryd.text.terms import near_misses, spoken_words, term_of, terms_of
+from memoryd.text.terms import compounds_of, near_misses, spoken_words, term_of, terms_of
 
 TYPO_WEIGHT = 0.8
 # Many words are one edit away from an unrelated one; few are other spellings of it.
@@ -35,9 +36,11 @@ class QueryWords:
         self.stand_ins: dict[str, tuple[str, float]] = {}
         self._rarities: dict[str, float] = {}
         self.whole_worth = self.whole_rarity = 0.0
-        unknown = set()
+        unknown, compounds = set(), compounds_of(text)
         for term, times in Counter(terms_of(text)).items():
             holders = self._holders_of(term)
+            if not holders and term in compounds:
+                continue
             worth, rare = times * self._worth(holders), rarity(holders, self.memories)
             self.whole_worth += worth
             self.whole_rarity += rare

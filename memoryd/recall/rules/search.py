@@ -7,7 +7,7 @@
   discount, which is larger if the word is a known one.
 - Meaning: the similarity of query and memory beyond what all memories have in common, by word
   vectors and by sentence vectors, each with its weight. A memory without a vector of a kind gets
-  what the average memory gets: nothing.
+  what the average memory gets: nothing. A large store uses words alone until most have theirs.
 - Newer memories and those about the person come first among equals: a few percent at most.
 - `relevance` decides which of the best are shown to somebody who asks, `gate` which are worth
   showing to somebody who does not. A query of stop words finds nothing.
@@ -33,11 +33,13 @@ from memoryd.recall.rules.relevance import (
     ENOUGH_SUBSTANCE,
     HitEvidence,
     VectorSimilarity,
-    relevant_among,
+    is_relevant,
 )
 from memoryd.recall.rules.vectors import ABSENT, Vector, Vectors, common_part
 
 SIMILARITY_WEIGHT = {VectorSimilarity.WORDS: 0.5, VectorSimilarity.SENTENCES: 0.8}
+LARGE_STORE = 2_000
+ENOUGH_VECTORS = 0.75
 NEWEST_BONUS = 0.02
 HALF_LIFE_SECONDS = 90 * 86_400.0
 TYPE_BONUS = {"feedback": 0.01, "user": 0.01}
@@ -100,14 +102,10 @@ def search(
     ranked = _Ranked(parts, question, limit=limit, now=now, excluded=excluded)
     found, query_words, matches = ranked.found, ranked.query_words, ranked.matches
     earnings = [query_words.earned(one.part, one.entry) for one in found]
-    evidence = [
-        _evidence_for(one, earned, question, query_words, matches)
-        for one, earned in zip(found, earnings, strict=True)
-    ]
     return [
         _hit_of(one, earned, now)
-        for one, earned, is_relevant in zip(found, earnings, relevant_among(evidence), strict=True)
-        if is_relevant
+        for one, earned in zip(found, earnings, strict=True)
+        if is_relevant(_evidence_for(one, earned, question, query_words, matches))
     ]
 
 
@@ -191,8 +189,14 @@ def _vector_matches(parts: Sequence[Index], question: Question) -> Iterator[_Vec
     ):
         if query is not None:
             match = _VectorMatch(kind, parts, query, floor)
-            if any(match.vectors_in(part).fits(query) for part in parts):
+            fitting = [vectors for vectors in map(match.vectors_in, parts) if vectors.fits(query)]
+            if fitting and _are_enough(sum(map(len, parts)), sum(map(len, fitting))):
                 yield match
+
+
+def _are_enough(memories: int, with_vectors: int) -> bool:
+    """Whether vectors help: while a large store is given its vectors, those that have one win."""
+    return memories <= LARGE_STORE or with_vectors >= ENOUGH_VECTORS * memories
 
 
 def _best_of(
