@@ -17,7 +17,7 @@ from memoryd.recall.rules.relevance import (
     LEAST_SUBSTANCE,
     HitEvidence,
     VectorSimilarity,
-    is_relevant,
+    relevant_among,
     surplus,
 )
 from memoryd.recall.rules.search import Hit, Question, search
@@ -405,8 +405,8 @@ def evidence(
 def test_more_evidence_never_hides_and_more_memories_never_show() -> None:
     for kind in VectorSimilarity:
         some = evidence(0.5, kind=kind)
-        assert not is_relevant(evidence(kind=kind))
-        assert is_relevant(evidence(covered=1.0, cosine=0.8, kind=kind))
+        assert relevant_among([evidence(kind=kind)]) == [False]
+        assert relevant_among([evidence(covered=1.0, cosine=0.8, kind=kind)]) == [True]
         assert surplus(some) < surplus(evidence(0.6, kind=kind))
         assert surplus(replace(some, memories=10)) > surplus(replace(some, memories=400))
         assert surplus(replace(some, memories=5_000)) == surplus(replace(some, memories=50_000))
@@ -418,13 +418,27 @@ def test_a_query_that_says_little_needs_more_evidence() -> None:
     assert said[0] < said[1] < said[2] == said[3]
 
 
-def test_who_asks_is_shown_what_falls_short_but_not_by_far_and_not_for_small_talk() -> None:
+def test_beside_a_hit_only_a_near_miss_is_shown_and_without_one_whatever_is_not_far_off() -> None:
+    good = evidence(covered=1.0, cosine=0.8)
     steps = [evidence(covered=0.1, cosine=step / 100) for step in range(-60, 80)]
-    short = [one for one in steps if surplus(one) < 0]
-    assert is_relevant(max(short, key=surplus))
-    assert not is_relevant(min(short, key=surplus))
-    said_little = replace(max(short, key=surplus), substance=LEAST_SUBSTANCE - 1)
-    assert not is_relevant(said_little)
+    near, short, far = (
+        min(
+            (one for one in steps if surplus(one) < -least),
+            key=lambda one: abs(surplus(one) + least),
+        )
+        for least in (0, 3, 6)
+    )
+    assert relevant_among([near, good, short, far]) == [True, True, False, False]
+    assert relevant_among([near, short, far]) == [True, True, False]
+    assert relevant_among([]) == []
+
+
+def test_small_talk_has_no_credit() -> None:
+    steps = [evidence(covered=0.1, cosine=step / 100) for step in range(-60, 80)]
+    near = max((one for one in steps if surplus(one) < 0), key=surplus)
+    assert relevant_among([near]) == [True]
+    said_little = replace(near, substance=LEAST_SUBSTANCE - 1)
+    assert relevant_among([said_little]) == [False]
 
 
 def test_a_large_store_uses_words_alone_until_most_memories_have_vectors(

@@ -12,10 +12,12 @@ compared with what the best of so many would have by chance:
   "Go on" and "fix it" say too little to be about any memory, unless it has these very words;
 - the number of memories: the best of many is similar to anything.
 
-A memory that shares neither a word nor a meaning with the query is never shown. One for which the
-evidence falls short of chance is shown all the same, unless it falls short by far (`_LENIENCE`):
-who asks can tell what helps, and what is asked in other words or in another language never has much
-evidence. A query that says too little has no such credit.
+A memory that shares neither a word nor a meaning with the query is never shown. One that just
+misses the bar is shown together with one that passes: then the query is about something that is
+remembered, and the doubt is smaller. If none passes, those that miss it are shown all the same,
+unless they miss it by far (`_LENIENCE`): who asks can tell what helps, and what is asked in other
+words or in another language never has much evidence. A query that says too little has no such
+credit.
 
 This is about queries that somebody asked. What is shown unasked is up to `gate`.
 
@@ -25,6 +27,7 @@ to 300 memories each.
 """
 
 import math
+from collections.abc import Sequence
 from enum import Enum
 
 import msgspec
@@ -39,7 +42,9 @@ _UNSEEN_MEMORIES = 50
 ENOUGH_SUBSTANCE = 20.0
 # Below this no query is about anything: "ok", "go ahead", "looks good", "try again".
 LEAST_SUBSTANCE = 12.0
-# How far the evidence may fall short: a hundred and fifty to one.
+# How far a memory may miss the bar if another one has passed it.
+_COMPANY = 1.5
+# How far if none has: a hundred and fifty to one.
 _LENIENCE = 5.0
 
 
@@ -76,10 +81,13 @@ _WEIGHTS = {
 }
 
 
-def is_relevant(evidence: HitEvidence) -> bool:
-    """Whether to show a memory to somebody who asked."""
-    credit = _LENIENCE if evidence.substance >= LEAST_SUBSTANCE else 0.0
-    return surplus(evidence) >= -credit
+def relevant_among(evidence: Sequence[HitEvidence]) -> list[bool]:
+    """Whether to show each memory of an answer to somebody who asked."""
+    surpluses = [surplus(one) for one in evidence]
+    if max(surpluses, default=-math.inf) >= 0:
+        return [one >= -_COMPANY for one in surpluses]
+    says_enough = any(one.substance >= LEAST_SUBSTANCE for one in evidence)
+    return [says_enough and one >= -_LENIENCE for one in surpluses]
 
 
 def surplus(evidence: HitEvidence) -> float:

@@ -33,7 +33,7 @@ from memoryd.recall.rules.relevance import (
     ENOUGH_SUBSTANCE,
     HitEvidence,
     VectorSimilarity,
-    is_relevant,
+    relevant_among,
 )
 from memoryd.recall.rules.vectors import ABSENT, Vector, Vectors, common_part
 
@@ -102,10 +102,14 @@ def search(
     ranked = _Ranked(parts, question, limit=limit, now=now, excluded=excluded)
     found, query_words, matches = ranked.found, ranked.query_words, ranked.matches
     earnings = [query_words.earned(one.part, one.entry) for one in found]
+    evidence = [
+        _evidence_for(one, earned, question, query_words, matches)
+        for one, earned in zip(found, earnings, strict=True)
+    ]
     return [
         _hit_of(one, earned, now)
-        for one, earned in zip(found, earnings, strict=True)
-        if is_relevant(_evidence_for(one, earned, question, query_words, matches))
+        for one, earned, is_relevant in zip(found, earnings, relevant_among(evidence), strict=True)
+        if is_relevant
     ]
 
 
