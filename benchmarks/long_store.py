@@ -140,13 +140,14 @@ def body_of(core: list[str], dice: random.Random) -> str:
     return "\n\n".join(" ".join(paragraph) for paragraph in paragraphs)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
-    parser.add_argument("folder", type=Path)
-    folder: Path = parser.parse_args().folder
-    folder.mkdir(parents=True, exist_ok=True)
+Rows = list[dict[str, str]]
+
+
+def made() -> tuple[Rows, Rows, Rows]:
+    """The memories, the prompts that concern them, and prompts that concern none."""
     dice = random.Random(11)
-    memories, related = [], []
+    memories: Rows = []
+    related: Rows = []
     for number, line in enumerate(TOPICS.strip().splitlines()):
         name, description, core, prompt = line.split("|")
         kind = ("project", "feedback", "reference", "project")[number % 4]
@@ -154,7 +155,15 @@ def main() -> None:
         row = {"file": slug(name), "name": name, "description": description}
         memories.append(row | {"type": kind, "body": body})
         related.append({"kind": "nat", "file": slug(name), "prompt": prompt})
-    unrelated = [{"prompt": line} for line in UNRELATED]
+    return memories, related, [{"prompt": line} for line in UNRELATED]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
+    parser.add_argument("folder", type=Path)
+    folder: Path = parser.parse_args().folder
+    folder.mkdir(parents=True, exist_ok=True)
+    memories, related, unrelated = made()
     for stem, rows in (("memories", memories), ("related", related), ("unrelated", unrelated)):
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         (folder / f"{stem}.jsonl").write_text(text, encoding="utf-8")

