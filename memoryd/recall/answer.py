@@ -6,6 +6,7 @@ deadline. What a session was given is not given again until it is compacted.
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, Literal
 
 import anyio.to_thread
@@ -21,18 +22,20 @@ from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import INDEX_FILE, MANIFEST_LIMIT
 from memoryd.memories.scopes import Project, Scopes
 from memoryd.memories.store import Store
+from memoryd.recall.calibration import Calibration
+from memoryd.recall.candidates import candidates_of, listed_name
 from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.known import SessionHas
+from memoryd.recall.past_search import search_as_of
 from memoryd.recall.rules import rendering as recall_text
 from memoryd.recall.rules import search as ranking
-from memoryd.recall.rules.index import Index
 from memoryd.recall.rules.query import RecallQuery
 from memoryd.recall.rules.rendering import Recalled
 from memoryd.recall.rules.said_in_index import files_said_whole
 from memoryd.recall.rules.search import Hit
 from memoryd.recall.rules.tool_notes import is_usage_of
 from memoryd.recall.selector import MOST_CHOSEN, ModelSelector
-from memoryd.recall.shelf import Row, Shelf, document_of, row_of, shown_topic
+from memoryd.recall.shelf import Row, Shelf
 from memoryd.recall.shelves import Shelves
 from memoryd.recall.surfaced import Surfaced
 from memoryd.system.background import Soon
@@ -81,6 +84,7 @@ class Recall:
         store: Store,
         surfaced: Surfaced,
         embeddings: Embeddings,
+        calibration: Calibration,
         selector: ModelSelector | None,
         limit: int,
         deadline_ms: float,
@@ -96,7 +100,8 @@ class Recall:
         self._limit = limit
         self._deadline_ms = deadline_ms
         self._now = now
-        self._shelves = Shelves(store, embeddings, run_soon)
+        self._background = calibration.background
+        self._shelves = Shelves(store, embeddings, calibration, run_soon)
 
     async def answer(self, request: RecallQuery, *, has: SessionHas | None = None) -> RecallAnswer:
         """`has` is what the session has already; None if somebody asked, and wants it all."""
@@ -115,7 +120,9 @@ class Recall:
             excluded |= has.paths | _of_session(session_id, shelves)
         may_ask = has is None or self.model_answers_within(request.deadline_ms)
         selector = self._selector if may_ask else None
-        hits, chosen_by = await self._chosen(request, project, shelves, excluded, selector)
+        hits, chosen_by = await self._chosen(
+            request, project, shelves, excluded, selector, unasked=has is not None
+        )
         found = [one for hit in hits if (one := await self._recalled(hit, shelves))]
         if has is not None:
             found = [one for one in found if not _is_usage_of(has.tools, one)]
@@ -148,7 +155,9 @@ class Recall:
         late = msgspec.structs.replace(request, deadline_ms=LATE_MS)
         shelves = await self._shelves_for(late, project)
         excluded = set(surfaced) | has.paths | _of_session(session_id, shelves)
-        hits, chosen_by = await self._chosen(late, project, shelves, excluded, self._selector)
+        hits, chosen_by = await self._chosen(
+            late, project, shelves, excluded, self._selector, unasked=True
+        )
         return [hit.key for hit in hits] if chosen_by == "model" else []
 
     async def served(self, cwd: str, session_id: str, paths: Sequence[str]) -> list[Recalled]:
@@ -249,6 +258,8 @@ class Recall:
         shelves: Sequence[Shelf],
         excluded: set[str],
         selector: ModelSelector | None,
+        *,
+        unasked: bool,
     ) -> tuple[list[Hit], Literal["model", "embedded"]]:
         today = iso_time(self._now())[:10]
         for shelf in shelves:
@@ -264,6 +275,10 @@ class Recall:
             chosen = await self._by_model(selector, request, project, shelves, best, excluded)
             if chosen is not None:
                 return chosen[:limit], "model"
+        if unasked:
+            return ranking.search_unasked(
+                parts, question, self._background, limit=limit, now=self._now(), excluded=excluded
+            ), "embedded"
         hits = ranking.search(parts, question, limit=limit, now=self._now(), excluded=excluded)
         return hits, "embedded"
 
@@ -282,8 +297,8 @@ class Recall:
         excluded: set[str],
     ) -> list[Hit] | None:
         rows = {key: row for shelf in shelves for key, row in shelf.rows.items()}
-        candidates = _candidates(rows, best, excluded)
-        names = {_listed_name(row): key for key, row in candidates.items()}
+        candidates = candidates_of(rows, best, excluded)
+        names = {listed_name(row): key for key, row in candidates.items()}
         deadline = request.deadline_ms if request.deadline_ms is not None else self._deadline_ms
         chosen = await selector.choose(
             request.query[:QUERY_CHARACTERS],
@@ -307,24 +322,11 @@ class Recall:
     ) -> RecallAnswer:
         """The answer from the memories as they were at that moment, ranked by words alone."""
         limit = max(1, min(request.limit or self._limit, MOST_MEMORIES))
-        hits, rows = await anyio.to_thread.run_sync(
-            self._search_as_of, request.query[:QUERY_CHARACTERS], project, at, limit
-        )
-        found = [self._shown(hit, rows[hit.key]) for hit in hits]
-        return self._build_answer(found, hits, "embedded", began, 0)
-
-    def _search_as_of(
-        self, query: str, project: Project, at: float, limit: int
-    ) -> tuple[list[Hit], dict[str, Row]]:
-        index, rows = Index(), {}
-        for directory in project.directories:
-            retired = {one.file for one in self._store.scan_at(directory, at) if one.retired}
-            for one in self._store.read_all_at(directory, at):
-                if one.file not in retired:
-                    topic = shown_topic(one)
-                    index.put(document_of(one, topic))
-                    rows[one.path] = row_of(one, topic)
-        return ranking.search([index], ranking.Question(query), limit=limit, now=at), rows
+        query = request.query[:QUERY_CHARACTERS]
+        past = partial(search_as_of, self._store, project.directories, query, at, limit)
+        best = await anyio.to_thread.run_sync(past)
+        found = [self._shown(hit, row) for hit, row in best]
+        return self._build_answer(found, [hit for hit, _ in best], "embedded", began, 0)
 
     async def _recalled(self, hit: Hit, shelves: Sequence[Shelf]) -> Recalled | None:
         """The memory as it is on disk now; None if it was removed."""
@@ -379,16 +381,6 @@ class Recall:
         )
 
 
-def _candidates(rows: dict[str, Row], best: Sequence[Hit], excluded: set[str]) -> dict[str, Row]:
-    """All memories if they fit into a manifest, otherwise the best and then the newest."""
-    eligible = {key: row for key, row in rows.items() if key not in excluded}
-    newest = sorted(eligible, key=lambda key: -eligible[key].modified)
-    if len(eligible) > MANIFEST_LIMIT:
-        ranked = [hit.key for hit in best if hit.key in eligible]
-        newest = list(dict.fromkeys([*ranked, *newest]))[:MANIFEST_LIMIT]
-    return {key: eligible[key] for key in newest}
-
-
 def _of_session(session_id: str, shelves: Sequence[Shelf]) -> set[str]:
     """What was extracted from a session: it said so itself."""
     if not session_id:
@@ -403,8 +395,3 @@ def _of_session(session_id: str, shelves: Sequence[Shelf]) -> set[str]:
 
 def _is_usage_of(tools: Sequence[str], one: Recalled) -> bool:
     return is_usage_of(tools, one.name, one.description, one.content)
-
-
-def _listed_name(row: Row) -> str:
-    """The file's name as the model must repeat it; with the scope unless that is the project's."""
-    return row.file if row.directory.scope == "project" else f"{row.directory.scope}/{row.file}"

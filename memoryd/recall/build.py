@@ -30,6 +30,7 @@ def build(services: Services, models: Models | None) -> RecallService:
 
 def _load(services: Services, surfaced: Surfaced, models: Models | None) -> "Recall":
     from memoryd.recall.answer import Recall  # noqa: PLC0415 - numpy loads slowly
+    from memoryd.recall.calibration import Calibration  # noqa: PLC0415
     from memoryd.recall.embeddings import Embeddings  # noqa: PLC0415
 
     places, wanted = services.places, services.settings.recall
@@ -43,6 +44,7 @@ def _load(services: Services, surfaced: Surfaced, models: Models | None) -> "Rec
         surfaced=surfaced,
         embeddings=embeddings,
         selector=_selector(services, models),
+        calibration=Calibration(),
         limit=wanted.limit,
         deadline_ms=wanted.deadline_ms,
         run_soon=services.background.soon,

@@ -74,6 +74,7 @@ class RecallService:
             log.info("recall-ready")
 
     async def answer(self, query: RecallQuery) -> "RecallAnswer":
+        """The memories for somebody who asks."""
         return await (await self._ready()).answer(query)
 
     async def for_hook(self, query: RecallQuery, limit_units: int) -> str:

@@ -1,6 +1,6 @@
 """What memoryd itself adds or once added to memories. It says nothing about their matter.
 
-- Lines that earlier versions added to every memory they saved.
+- Lines that earlier versions added to every memory they saved, and the labels of a memory's parts.
 - The time in front of a sentence that was added to a memory later.
 """
 
@@ -17,11 +17,15 @@ _LINES: Final = frozenset(
 )
 
 
+_LABELS: Final = ("**Why:**", "**How to apply:**")
 _STAMP: Final = re.compile(r"^Said on \d{4}-\d\d-\d\d at \d\d:\d\d:\d\d: ", re.MULTILINE)
 
 
 def without_boilerplate(body: str) -> str:
     body = _STAMP.sub("", body)
-    if "**How to apply:**" not in body:
+    if not any(label in body for label in _LABELS):
         return body
-    return "\n".join(line for line in body.split("\n") if line.strip() not in _LINES)
+    left = "\n".join(line for line in body.split("\n") if line.strip() not in _LINES)
+    for label in _LABELS:
+        left = left.replace(label, "")
+    return left
