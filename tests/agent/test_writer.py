@@ -251,6 +251,19 @@ async def test_the_index_is_not_written_by_hand(box: Sandbox) -> None:
         assert "updated automatically" in await box.said(tool, file_path="MEMORY.md", **given_)
 
 
+async def test_a_retired_memory_is_read_but_not_written(box: Sandbox) -> None:
+    (box.memory / ".retired").mkdir()
+    place = box.memory / ".retired/old.md"
+    place.write_text(memory_text("Use tabs."))
+    assert "Use tabs." in await box.call("Read", file_path=".retired/old.md")
+    for tool, given_ in (
+        ("Write", {"content": memory_text("x")}),
+        ("Edit", {"old_string": "tabs", "new_string": "spaces"}),
+    ):
+        assert "hidden names" in await box.said(tool, file_path=".retired/old.md", **given_)
+    assert place.read_text() == memory_text("Use tabs.")
+
+
 async def test_a_secret_in_a_memory_is_masked_and_the_model_told(box: Sandbox) -> None:
     said = await box.call("Write", file_path="a.md", content=memory_text(f"Use {TOKEN}."))
     assert said.endswith("a.md; what looked like a secret in it was masked")
