@@ -4,7 +4,7 @@ from math import inf
 
 import msgspec
 
-from memoryd.base.config import Price
+from memoryd.base.config import Price, Settings
 from memoryd.extraction.attribution import Attribution
 from memoryd.extraction.backfill import Backfill
 from memoryd.extraction.by_program import ProgramExtractor
@@ -13,7 +13,7 @@ from memoryd.extraction.exclusions import Exclusions
 from memoryd.extraction.inbox import Inbox
 from memoryd.extraction.model import ModelExtractor
 from memoryd.extraction.pastes import PasteHistory
-from memoryd.extraction.rules.batching import Limits
+from memoryd.extraction.rules.batching import LONGEST_TALK_SECONDS, Limits
 from memoryd.extraction.task import Extractor
 from memoryd.extraction.worker import ExtractionWorker
 from memoryd.llm.connect import ModelProgram, Models
@@ -22,6 +22,9 @@ from memoryd.memories.services import Services
 from memoryd.transcripts.build import TranscriptParts
 
 BUILT_IN = "the built-in rules"
+
+# A session that never pauses for so many idle times is extracted all the same.
+IDLES_IN_A_TALK = 8
 
 
 class ExtractionParts(msgspec.Struct, frozen=True):
@@ -50,11 +53,7 @@ def build(
         services.scopes,
         Attribution(services.store, services.versions),
         extractor,
-        Limits(
-            wanted.every_turns,
-            1 if paced else wanted.parallel,
-            quiet_seconds=0 if models is None else wanted.quiet_seconds,
-        ),
+        _limits(services.settings, models),
         rest=paced.rest if paced else lambda: None,
         mode_of=services.settings.extraction_mode_of,
         open_sessions=transcripts.tail.open_sessions,
@@ -77,6 +76,24 @@ def build(
         now=services.now,
     )
     return ExtractionParts(worker, backfill, inbox, exclusions)
+
+
+def _limits(settings: Settings, models: Models | None) -> Limits:
+    """What behind a plan has few calls a day, so it waits for longer pauses."""
+    wanted = settings.extraction
+    if models is None:
+        return Limits(wanted.every_turns, wanted.parallel)
+    if not isinstance(models, ModelProgram):
+        return Limits(wanted.every_turns, wanted.parallel, quiet_seconds=wanted.quiet_seconds)
+    if models.provider == "command":
+        return Limits(wanted.every_turns, 1, quiet_seconds=wanted.quiet_seconds)
+    idle_seconds = settings.model.claude_code.idle_minutes * 60
+    return Limits(
+        wanted.every_turns,
+        1,
+        quiet_seconds=idle_seconds,
+        longest_talk_seconds=max(LONGEST_TALK_SECONDS, IDLES_IN_A_TALK * idle_seconds),
+    )
 
 
 def _importer(model: str, models: Models | None) -> tuple[str, Price | None]:

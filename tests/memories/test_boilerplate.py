@@ -7,7 +7,9 @@ def test_added_lines_are_dropped_and_everything_else_stays() -> None:
     added = "**How to apply:** Follow it without being told again, until the person says otherwise."
     own = "**How to apply:** Only in the release branch."
     assert without_boilerplate(f"Use tabs.\n\n{added}\n") == "Use tabs.\n\n"
-    assert without_boilerplate(f"Use tabs.\n\n{own}\n") == f"Use tabs.\n\n{own}\n"
+    assert without_boilerplate(f"Use tabs.\n\n{own}\n").split() == (
+        ["Use", "tabs.", "Only", "in", "the", "release", "branch."]
+    )
     assert without_boilerplate("Use tabs.") == "Use tabs."
 
 

@@ -92,8 +92,8 @@ def test_a_turn_becomes_a_memory_by_one_call_of_the_client(
     run = finished_by(daemon, session)
     assert (run["verdict"], run["files"]) == ("done", ["feedback_tabs.md"])
     assert session.files().keys() == {"feedback_tabs.md"}
-    prompt = client.calls[0].stdin
-    assert "always use tabs in Makefiles" in prompt
+    (call,) = client.calls
+    assert "always use tabs in Makefiles" in call.stdin
     assert "ANTHROPIC_API_KEY" not in client.calls[0].env
     status = wait_until_idle(daemon)
     assert (status["provider"], status["model"]) == ("claude-code", "claude-code/haiku")
@@ -101,6 +101,29 @@ def test_a_turn_becomes_a_memory_by_one_call_of_the_client(
     assert status["plan"]["tokens"] == 1000 * len(client.calls)
     assert status["plan"]["problem"] == ""
     assert status["spending"]["today_usd"] == 0
+
+
+def test_a_session_that_goes_on_is_not_extracted_before_it_ends_or_is_idle(
+    daemon: Daemon, client: StandInClient, home: Path
+) -> None:
+    client.plays(NOTHING)
+    daemon.start()
+    session = NowSession(home)
+    with daemon.peer() as peer:
+        peer.call("events/subscribe", kinds=["extraction/finished"])
+        session.turn(SAID, "Understood.")
+        with daemon.peer() as other:
+            other.call("turn/ended", session_id="s", transcript_path=str(session.path))
+            while other.call("status")["queue"]["held"] < 1:
+                pass
+            session.turn("And in Go files.", "Yes.")
+            other.call("turn/ended", session_id="s", transcript_path=str(session.path))
+            while other.call("status")["queue"]["held"] < 2:
+                pass
+            assert client.calls == []
+            end_session(other, session)
+        assert peer.next_event()["turns"] == 2
+    assert len(client.calls) == 1
 
 
 def test_status_and_cost_show_what_is_left_of_the_day(

@@ -79,6 +79,7 @@ class Limits(msgspec.Struct, frozen=True):
     batch_chars: int = 120_000
     batch_turns: int = 30
     quiet_seconds: float = 0.0
+    longest_talk_seconds: float = LONGEST_TALK_SECONDS
 
 
 class Pause(msgspec.Struct, frozen=True):
@@ -199,7 +200,7 @@ def wait_for_talk(turns: Sequence[WaitingTurn], state: QueueState, limits: Limit
     session_id, oldest = turns[0].session_id, min(heard)
     if state.closed_at.get(session_id, 0.0) >= oldest:
         return None
-    latest = oldest + LONGEST_TALK_SECONDS
+    latest = oldest + limits.longest_talk_seconds
     if session_id not in state.open_sessions:
         latest = min(latest, max(heard) + limits.quiet_seconds)
     pause = Pause("talk", oldest, latest)
