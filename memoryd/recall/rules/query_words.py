@@ -36,18 +36,18 @@ class QueryWords:
         self.stand_ins: dict[str, tuple[str, float]] = {}
         self._rarities: dict[str, float] = {}
         self.whole_worth = self.whole_rarity = 0.0
-        unknown, compounds = set(), compounds_of(text)
-        for term, times in Counter(terms_of(text)).items():
-            holders = self._holders_of(term)
-            if not holders and term in compounds:
-                continue
-            worth, rare = times * self._worth(holders), rarity(holders, self.memories)
-            self.whole_worth += worth
-            self.whole_rarity += rare
-            if holders:
-                self.worths[term], self._rarities[term] = worth, rare
-            else:
-                unknown.add(term)
+        found = Counter(terms_of(text))
+        holders_of = {term: self._holders_of(term) for term in found}
+        unknown = {term for term, holders in holders_of.items() if not holders}
+        if unknown:
+            unknown -= compounds_of(text)
+        for term, holders in holders_of.items():
+            if holders or term in unknown:
+                worth, rare = found[term] * self._worth(holders), rarity(holders, self.memories)
+                self.whole_worth += worth
+                self.whole_rarity += rare
+                if holders:
+                    self.worths[term], self._rarities[term] = worth, rare
         if unknown:
             self._add_corrections(unknown, text, familiar)
 
