@@ -8,12 +8,13 @@ from memoryd.api.handlers.health import Health
 from memoryd.api.handlers.hooks import Hooks
 from memoryd.api.handlers.inbox import InboxRequests
 from memoryd.api.handlers.memories import MemoryRequests
+from memoryd.api.handlers.recall_stats import RecallStats
 from memoryd.api.handlers.spending import SpendingReports
 from memoryd.api.handlers.status import Status
 from memoryd.api.handlers.why import Origins
 from memoryd.memories.catalog import Catalog
 from memoryd.memories.versions import Versions
-from memoryd.recall.recall_table import RecallTable
+from memoryd.recall.usage import MemoryUsage
 
 
 def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
@@ -43,6 +44,7 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
         background=services.background,
         now=services.now,
     )
+    usage = MemoryUsage(services.database)
     handlers = Handlers(
         status=Status(
             version,
@@ -53,15 +55,15 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
             dreamer=areas.dreamer,
             recall=areas.recall,
             inbox=areas.extraction.inbox,
+            usage=usage,
         ),
         health=health,
         hooks=hooks,
         catalog=catalog,
         memories=MemoryRequests(catalog, versions, areas.extraction.exclusions),
         inbox=InboxRequests(areas.extraction.inbox, areas.extraction.exclusions),
-        why=Origins(
-            versions, services.store, areas.transcripts.sessions, RecallTable(services.database)
-        ),
+        why=Origins(versions, services.store, areas.transcripts.sessions, usage),
+        recall_stats=RecallStats(services.scopes, usage),
         checkpoints=CheckpointRequests(
             services.scopes, areas.sessions.notes, areas.sessions.checkpoints
         ),

@@ -13,6 +13,7 @@ from memoryd.api.handlers.health import Health
 from memoryd.api.handlers.hooks import Hooks
 from memoryd.api.handlers.inbox import InboxRequests
 from memoryd.api.handlers.memories import MemoryRequests
+from memoryd.api.handlers.recall_stats import RecallStats
 from memoryd.api.handlers.spending import SpendingReports
 from memoryd.api.handlers.status import Status
 from memoryd.api.handlers.why import Origins
@@ -59,6 +60,7 @@ class Handlers(msgspec.Struct, frozen=True, kw_only=True):
     memories: MemoryRequests
     inbox: InboxRequests
     why: Origins
+    recall_stats: RecallStats
     checkpoints: CheckpointRequests
     spending: SpendingReports
 
@@ -118,6 +120,8 @@ class Dispatcher:
                 return await in_thread(handlers.inbox.reject, params)
             case RecallQuery():
                 return await areas.recall.answer(params)
+            case protocol.RecallStatsParams():
+                return await in_thread(handlers.recall_stats.answer, params.cwd)
             case protocol.HookParams():
                 return {"stdout": await handlers.hooks.stdout(params)}
             case protocol.ContextParams():

@@ -10,8 +10,7 @@ from memoryd.system.database import Database
 _COLUMNS: Final = {"used": "used", "contradicted": "contradicted", "silent": "silent"}
 
 
-class OutcomeCounts(msgspec.Struct, frozen=True, kw_only=True):
-    path: str
+class OutcomeCounts(msgspec.Struct, frozen=True):
     used: int = 0
     contradicted: int = 0
     silent: int = 0
@@ -33,17 +32,12 @@ class OutcomeTable:
             at,
         )
 
-    def all(self) -> list[OutcomeCounts]:
-        """Most often used first."""
+    def counts(self, path: str) -> OutcomeCounts:
         rows = self._database.run(
-            "select path, used, contradicted, silent from outcomes order by used desc, silent desc"
+            "select used, contradicted, silent from outcomes where path = ?", path
         )
-        return [
-            OutcomeCounts(path=path, used=used, contradicted=contradicted, silent=silent)
-            for path, used, contradicted, silent in msgspec.convert(
-                rows, list[tuple[str, int, int, int]]
-            )
-        ]
+        found = msgspec.convert(rows, list[tuple[int, int, int]])
+        return OutcomeCounts(*found[0]) if found else OutcomeCounts()
 
     def never_used(self) -> set[str]:
         """What was injected so often in vain that it is not injected unasked any more."""

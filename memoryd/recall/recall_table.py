@@ -28,6 +28,11 @@ class RecallTable:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    def paths(self) -> list[str]:
+        """Everything that was ever given."""
+        rows = self._database.run("select path from recalls")
+        return [path for (path,) in msgspec.convert(rows, list[tuple[str]])]
+
     def of(self, path: str) -> RecallCount:
         rows = self._database.run(
             "select times, last_at, session_id from recalls where path = ?", path

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.recall.outcome_table import OutcomeTable
+from memoryd.recall.outcome_table import OutcomeCounts, OutcomeTable
 from memoryd.recall.rules.outcomes import SILENT_TIMES, outcome_of
 from memoryd.recall.rules.tool_rules import ToolCall
 from memoryd.system.database import Database
@@ -46,7 +46,7 @@ def test_what_was_never_used_in_ten_turns_sinks_until_it_changes(tmp_path: Path)
         table.add("/m/b.md", "silent", float(number))
         table.add("/m/b.md", "used", float(number))
     assert table.never_used() == {"/m/a.md"}
-    assert [one.path for one in table.all()] == ["/m/b.md", "/m/a.md"]
+    assert table.counts("/m/b.md") == OutcomeCounts(used=SILENT_TIMES, silent=SILENT_TIMES)
     table.forget("/m/a.md")
     assert table.never_used() == set()
     database.close()

@@ -10,22 +10,31 @@ from memoryd_client.cli.commands import (
     whole_number,
 )
 from memoryd_client.cli.naming import title_of
-from memoryd_client.cli.render import one_line, paint, print_json, printable, wrapped
+from memoryd_client.cli.render import one_line, paint, print_json, printable, table, wrapped
 from memoryd_client.connection.answers import (
     Json,
     Memory,
+    is_true_at,
     number_at,
     object_at,
     objects_at,
     text_at,
 )
 from memoryd_client.connection.call import call
+from memoryd_client.connection.failures import LocalFailure
 
 WAIT_SECONDS = 30.0
+STATS_HEADING = ("FILE", "GIVEN", "USED", "AGAINST", "SILENT", "")
 
 
 def recall(arguments: Arguments) -> int:
     """Prints the memories that match, best first."""
+    if arguments.stats:
+        return stats(arguments)
+    if not arguments.query:
+        raise LocalFailure(
+            "there is no question", 'for example: memoryd recall "how do we deploy?"'
+        )
     params: dict[str, object] = {
         "query": " ".join(arguments.query),
         "cwd": project_of(arguments),
@@ -49,6 +58,28 @@ def recall(arguments: Arguments) -> int:
         for one in objects_at(answer, "left_out"):
             print(f"left out by the {text_at(one, 'budget')} limit: {text_at(one, 'path')}")
     return 0
+
+
+def stats(arguments: Arguments) -> int:
+    """Prints how often each memory was given, and what the transcripts then show of it."""
+    answer = call("recall/stats", {"cwd": project_of(arguments)})
+    if arguments.json:
+        print_json(answer)
+        return 0
+    found = list(objects_at(answer, "memories"))
+    if not found:
+        print("no memory was given to a session yet")
+        return 0
+    for line in table([stats_row(one) for one in found], STATS_HEADING):
+        print(line)
+    print(paint("used, against: the answer or a tool call shows it; silent: nothing shows", "dim"))
+    return 0
+
+
+def stats_row(one: Json) -> tuple[str, ...]:
+    counts = (f"{number_at(one, key):.0f}" for key in ("given", "used", "contradicted", "silent"))
+    held_back = "no longer injected unasked" if is_true_at(one, "is_held_back") else ""
+    return one_line(text_at(one, "path").rpartition("/")[2]), *counts, held_back
 
 
 def print_memory(one: Json, reason: Json | None) -> None:
@@ -82,7 +113,10 @@ def add_commands(commands: Commands) -> None:
         "show what is remembered about a question",
         example='memoryd recall "how do we deploy?" --why',
     )
-    command.add_argument("query", metavar="QUERY", nargs="+", help="the question, in your words")
+    command.add_argument("query", metavar="QUERY", nargs="*", help="the question, in your words")
+    command.add_argument(
+        "--stats", action="store_true", help="show how often each memory was given and used"
+    )
     command.add_argument(
         "--why", action="store_true", help="show which words and how much meaning matched"
     )

@@ -87,6 +87,8 @@ def rows(answer: Json, ping: Json, project: str) -> Iterator[tuple[str, str]]:
         yield "queue", queue_words(queue)
     if waiting := number_at(object_at(answer, "inbox"), "waiting"):
         yield "inbox", f"{counted(waiting, 'statement')} to decide on -> memoryd inbox"
+    if (rules := object_at(answer, "rules")) and number_at(rules, "given"):
+        yield "rules", rules_words(rules)
     yield from labelled("last saved", map(recent_words, objects_at(answer, "recent")))
     yield from labelled("dreams", map(dream_words, objects_at(answer, "dreams")))
     yield from labelled("warnings", map(sentence_of, items_at(answer, "errors")))
@@ -103,6 +105,12 @@ def memory_words(memory: Json) -> str:
         return "on"
     reason = text_at(memory, "reason")
     return f"off: {reason} -> {turn_on(reason)}"
+
+
+def rules_words(rules: Json) -> str:
+    given, followed, broken = (number_at(rules, key) for key in ("given", "followed", "broken"))
+    kept = f"{followed:.0f} kept, {broken:.0f} broken"
+    return f"given {counted(given, 'time')} before a tool call; {kept}"
 
 
 def provider_words(answer: Json) -> str:

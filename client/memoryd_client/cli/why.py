@@ -57,6 +57,11 @@ def facts_of(answer: Json) -> Iterator[tuple[str, str]]:
     if number_at(answer, "versions") > 1:
         yield "versions", versions_words(answer)
     yield "recalled", recalled_words(answer)
+    if shown := outcome_words(answer):
+        yield "then", shown
+    if given := number_at(answer, "rule_given"):
+        kept, broken = number_at(answer, "rule_followed"), number_at(answer, "rule_broken")
+        yield "as a rule", f"given {counted(given, 'time')}; {kept:.0f} kept, {broken:.0f} broken"
 
 
 def saved_words(answer: Json) -> str:
@@ -82,6 +87,14 @@ def recalled_words(answer: Json) -> str:
         return "never yet"
     last, session = date_and_time(text_at(answer, "last_recalled")), text_at(answer, "recalled_in")
     return f"{counted(times, 'time')}, last on {last} in session {session[:8]}"
+
+
+def outcome_words(answer: Json) -> str:
+    """What the transcripts show of it after it was injected."""
+    used, against, silent = (number_at(answer, key) for key in ("used", "contradicted", "silent"))
+    if not used + against + silent:
+        return ""
+    return f"used {used:.0f}, contradicted {against:.0f}, nothing shows {silent:.0f}"
 
 
 def add_commands(commands: Commands) -> None:

@@ -13,6 +13,7 @@ from memoryd.dreams.status import DreamStatus
 from memoryd.extraction.inbox import Inbox
 from memoryd.memories.services import Services
 from memoryd.recall.service import RecallService
+from memoryd.recall.usage import MemoryUsage
 from memoryd.system.landlock import Fences, fences
 from memoryd.transcripts.tail import Tail, TailStatus
 
@@ -36,6 +37,14 @@ class InboxStatus(msgspec.Struct, frozen=True):
     waiting: int
 
 
+class RulesStatus(msgspec.Struct, frozen=True):
+    """Rules about a tool call that were given when it was about to be made, in all projects."""
+
+    given: int
+    followed: int
+    broken: int
+
+
 class MemoryStatus(msgspec.Struct, frozen=True):
     enabled: bool
     reason: str
@@ -53,6 +62,7 @@ class StatusReport(msgspec.Struct, frozen=True, kw_only=True):
     spending: SpendingStatus
     memory: MemoryStatus
     inbox: InboxStatus
+    rules: RulesStatus
     plan: PlanStatus | None
     log: str
     socket: str
@@ -74,6 +84,7 @@ class Status:
         dreamer: Dreamer,
         recall: RecallService,
         inbox: Inbox,
+        usage: MemoryUsage,
     ) -> None:
         self._version = version
         self._services = services
@@ -83,6 +94,7 @@ class Status:
         self._dreamer = dreamer
         self._recall = recall
         self._inbox = inbox
+        self._usage = usage
         self._started = time.time()
         self._started_monotonic = time.monotonic()
 
@@ -95,6 +107,7 @@ class Status:
         places = self._services.places
         switch = self._services.scopes.project(cwd or "/").switch
         queue, queue_problems = self._spending.queue(tail.settling)
+        rules = self._usage.rules()
         return StatusReport(
             version=self._version,
             pid=os.getpid(),
@@ -107,6 +120,7 @@ class Status:
             spending=self._spending.spending(),
             memory=MemoryStatus(switch.enabled, switch.reason),
             inbox=InboxStatus(self._inbox.count(cwd)),
+            rules=RulesStatus(rules.given, rules.followed, rules.broken),
             plan=self._spending.plan(),
             log=places.log_file,
             socket=places.socket,

@@ -17,7 +17,7 @@ from memoryd.memories.rules.topics import Topic
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import Version
 from memoryd.memories.versions import MemoryPlace, Versions
-from memoryd.recall.recall_table import RecallTable
+from memoryd.recall.usage import MemoryUsage
 from memoryd.text.masking.mask import presentable
 from memoryd.text.shorten import cut_middle
 from memoryd.transcripts.sessions import Sessions
@@ -48,16 +48,22 @@ class WhyAnswer(msgspec.Struct, frozen=True, kw_only=True):
     times_recalled: int
     last_recalled: str
     recalled_in: str
+    used: int
+    contradicted: int
+    silent: int
+    rule_given: int
+    rule_followed: int
+    rule_broken: int
 
 
 class Origins:
     def __init__(
-        self, versions: Versions, store: Store, sessions: Sessions, recalls: RecallTable
+        self, versions: Versions, store: Store, sessions: Sessions, usage: MemoryUsage
     ) -> None:
         self._versions = versions
         self._store = store
         self._sessions = sessions
-        self._recalls = recalls
+        self._usage = usage
 
     def answer(self, cwd: str, named: str) -> WhyAnswer:
         place = self._versions.find(cwd, named)
@@ -69,7 +75,7 @@ class Origins:
         session_id = topic.source or first.session_id
         created = topic.created or (iso_time(first.at) if first.version else "")
         said, transcript = self._said(session_id, topic, created)
-        recalled = self._recalls.of(path)
+        use = self._usage.of(path)
         return WhyAnswer(
             path=path,
             file=place.file,
@@ -88,9 +94,15 @@ class Origins:
             changed=iso_time(last.at) if last.version else "",
             changed_by=last.cause,
             is_gone=stored is None,
-            times_recalled=recalled.times,
-            last_recalled=iso_time(recalled.last_at) if recalled.last_at else "",
-            recalled_in=recalled.session_id,
+            times_recalled=use.given,
+            last_recalled=iso_time(use.last_given) if use.last_given else "",
+            recalled_in=use.session_id,
+            used=use.used,
+            contradicted=use.contradicted,
+            silent=use.silent,
+            rule_given=use.rule_given,
+            rule_followed=use.rule_followed,
+            rule_broken=use.rule_broken,
         )
 
     def _stored(self, place: MemoryPlace) -> Stored | None:

@@ -142,6 +142,10 @@ class SwitchParams(msgspec.Struct, frozen=True):
     cwd: str | None = None
 
 
+class RecallStatsParams(msgspec.Struct, frozen=True):
+    cwd: str
+
+
 class HookParams(msgspec.Struct, frozen=True):
     """The agent's own JSON; fields not listed here are ignored."""
 
@@ -289,6 +293,7 @@ Params = (
     | InboxRejectParams
     | SwitchParams
     | RecallQuery
+    | RecallStatsParams
     | HookParams
     | ContextParams
     | ContextApproveParams
@@ -332,6 +337,7 @@ METHODS: Final[dict[str, type[Params]]] = {
     "inbox/reject": InboxRejectParams,
     "switch": SwitchParams,
     "recall": RecallQuery,
+    "recall/stats": RecallStatsParams,
     "hook": HookParams,
     "context": ContextParams,
     "context/approve": ContextApproveParams,
