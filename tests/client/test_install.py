@@ -40,8 +40,8 @@ def test_every_hook_is_added_after_what_is_there(settings: Path) -> None:
     assert set(hooks) == set(claude_code.EVENTS)
     assert hooks["Stop"][0]["hooks"][0]["command"] == "say done"
     command = hooks["UserPromptSubmit"][0]["hooks"][0]["command"]
-    assert " -I -S -E " in command
-    assert command.startswith("/")
+    assert command.startswith("/bin/sh /")
+    assert command.endswith("; exit 0")
     assert list(json.loads(settings.read_text())) == ["model", "hooks", "unknownÜ"]
     assert "\n    " in settings.read_text()
     assert stat.S_IMODE(settings.stat().st_mode) == 0o640
@@ -118,7 +118,7 @@ def test_the_server_is_added_and_removed(home: Path) -> None:
     path.write_text('{"numStartups": 7, "mcpServers": {"other": {"command": "x"}}}')
     assert main(["install", "--mcp"]) == 0
     servers = json.loads(path.read_text())["mcpServers"]
-    assert servers["memoryd"]["args"] == ["mcp"]
+    assert servers["memoryd"]["args"] == [str(locations().launcher), "mcp"]
     assert Path(servers["memoryd"]["command"]).is_absolute()
     assert servers["other"] == {"command": "x"}
     assert main(["uninstall", "--mcp"]) == 0
@@ -221,7 +221,7 @@ def test_one_part_that_fails_does_not_stop_the_rest(
     assert main(["install", "--yes", "--json"]) == 1
     report = json.loads(capsys.readouterr().out)
     assert report["hooks"]["error"]["kind"] == "local"
-    assert report["mcp"]["written"] == [str(home / ".claude.json")]
+    assert report["mcp"]["written"][0] == str(home / ".claude.json")
 
 
 def test_the_installed_commands_can_be_listed(settings: Path) -> None:

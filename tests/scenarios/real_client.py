@@ -8,12 +8,17 @@ client tries, everything happens in a network namespace that has no network but 
 import json
 import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.support.removable import BREAKS, Removable
 from tests.support.running import COMMAND, Daemon, environment, make_home
 from tests.support.scripted_model import Message, ScriptedModel, SeenRequest, Stream, says
 
@@ -30,13 +35,9 @@ def main() -> int:
         return 1
     if os.environ.get(INSIDE) != "1":
         return in_a_namespace_of_its_own()
-    with tempfile.TemporaryDirectory() as made, ScriptedModel(streamed) as model:
-        home = make_home(Path(made))
-        daemon = Daemon(home).start()
-        try:
-            play(Path(claude), home, daemon, model)
-        finally:
-            daemon.end()
+    for scene in (a_memory_reaches_the_next_session, nothing_that_is_missing_stops_a_prompt):
+        with ScriptedModel(streamed) as model:
+            scene(Path(claude), model)
     print("all of it happened")
     return 0
 
@@ -52,10 +53,58 @@ def in_a_namespace_of_its_own() -> int:
         return 1
 
 
-def play(claude: Path, home: Path, daemon: Daemon, model: ScriptedModel) -> None:
-    project = home / "src/app"
-    project.mkdir(parents=True)
-    subprocess.run(["git", "init", "-q", str(project)], check=True)
+@contextmanager
+def a_home() -> Iterator[tuple[Path, Path]]:
+    """A home with one project in it."""
+    with tempfile.TemporaryDirectory() as made:
+        home = make_home(Path(made))
+        project = home / "src/app"
+        project.mkdir(parents=True)
+        subprocess.run(["git", "init", "-q", str(project)], check=True)
+        yield home, project
+
+
+@contextmanager
+def a_daemon(home: Path) -> Iterator[Daemon]:
+    daemon = Daemon(home).start()
+    try:
+        yield daemon
+    finally:
+        daemon.end()
+
+
+def a_memory_reaches_the_next_session(claude: Path, model: ScriptedModel) -> None:
+    with a_home() as (home, project), a_daemon(home) as daemon:
+        play(claude, home, project, daemon, model)
+
+
+def nothing_that_is_missing_stops_a_prompt(claude: Path, model: ScriptedModel) -> None:
+    for name in (*BREAKS, "empty PATH", "daemon frozen", "socket stolen"):
+        with a_home() as (home, project), ExitStack() as stack:
+            installed = Removable(home)
+            assert installed.run("install", "--hooks", "claude-code", "--mcp").returncode == 0
+            if name in BREAKS:
+                BREAKS[name](installed)
+            elif name == "empty PATH":
+                (project / ".claude").mkdir()
+                settings = {"env": {"PATH": ""}}
+                (project / ".claude/settings.json").write_text(json.dumps(settings))
+            elif name == "daemon frozen":
+                daemon = stack.enter_context(a_daemon(home))
+                assert daemon.process is not None
+                daemon.process.send_signal(signal.SIGSTOP)
+            else:
+                stranger = stack.enter_context(socket.socket(socket.AF_UNIX))
+                stranger.bind(str(home / "run/memoryd.sock"))
+                stranger.listen()
+            model.requests.clear()
+            prompt = f"Does this reach you with: {name}?"
+            ask(claude, home, project, model, prompt)
+            assert any(prompt in json.dumps(request.body) for request in model.requests), name
+            print(f"the prompt reached the model: {name}")
+
+
+def play(claude: Path, home: Path, project: Path, daemon: Daemon, model: ScriptedModel) -> None:
     install = [*COMMAND, "install", "--hooks", "claude-code", "--mcp"]
     subprocess.run(install, env=daemon.env, check=True, stdout=subprocess.DEVNULL)
     with daemon.peer() as peer:

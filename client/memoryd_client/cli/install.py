@@ -59,11 +59,14 @@ def install(arguments: Arguments) -> int:
 
 def uninstall(arguments: Arguments) -> int:
     """Removes the named parts; without a name, all of them."""
-    from memoryd_client.install import footprint  # noqa: PLC0415 - only install and uninstall need it
+    from memoryd_client.install import footprint, launcher  # noqa: PLC0415 - only install and uninstall need it
 
     places = locations()
     parts = parts_to_remove(places)
     code = run_parts(arguments, parts)
+    # Last: these can still remove the rest, should this have been interrupted.
+    if not any(part.is_needed() for part in parts if part.name != "state"):
+        launcher.remove(places)
     if not any(part.is_needed() for part in parts):
         footprint.tidy(places)
     if not arguments.json and not named_parts(arguments) and places.config.exists():
@@ -80,7 +83,7 @@ def parts_to_install(places: Locations, arguments: Arguments) -> list[Part]:
             "service",
             "runs memoryd in the background, now and after every login",
             f"writes {places.service}",
-            lambda: service_system().install(places, arguments.writable or []),
+            lambda: install_service(places, arguments.writable or []),
             check=service.check,
         ),
         Part(
@@ -96,9 +99,17 @@ def parts_to_install(places: Locations, arguments: Arguments) -> list[Part]:
             "gives Claude Code the tools recall, remember, forget, list_memories and history",
             f"adds a server to {claude_code.servers_file(places)}, and keeps a backup of it",
             lambda: claude_code.install_mcp(places),
-            check=claude_code.check_mcp,
+            check=lambda: claude_code.check_mcp(places),
         ),
     ]
+
+
+def install_service(places: Locations, writable: Sequence[str]) -> "Report":
+    """The service, and the launcher: with both, a plugin installed inside the client works."""
+    from memoryd_client.install import launcher  # noqa: PLC0415 - likewise
+
+    report = service_system().install(places, writable)
+    return report._replace(written=[*report.written, *launcher.ensure(places)])
 
 
 def parts_to_remove(places: Locations) -> list[Part]:

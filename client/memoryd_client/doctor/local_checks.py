@@ -10,8 +10,7 @@ from pathlib import Path
 from memoryd_client.connection.failures import LocalFailure
 from memoryd_client.connection.locations import Locations
 from memoryd_client.doctor.findings import Finding, quoted
-from memoryd_client.install import claude_code, settings_json
-from memoryd_client.install.service import command_path
+from memoryd_client.install import claude_code, launcher, settings_json
 from memoryd_client.serve import settings_error
 
 WATCH_LIMIT = Path("/proc/sys/fs/inotify/max_user_watches")
@@ -161,6 +160,8 @@ def hooks_finding(places: Locations) -> Finding:
     others = sorted(set(installed) - {claude_code.hook_command()})
     if others:
         return Finding("hooks", "warn", f"they run another memoryd: {others[0]}", fix)
+    if problem := launcher.problem(places):
+        return Finding("hooks", "warn", problem, fix)
     with_hook = sum(map(bool, ours.values()))
     if with_hook < len(ours):
         return Finding("hooks", "warn", f"{with_hook} of {len(ours)} events have our hook", fix)
@@ -169,17 +170,13 @@ def hooks_finding(places: Locations) -> Finding:
 
 def server_finding(places: Locations) -> Finding:
     """Whether the MCP server in the agent's settings, if any, is this memoryd."""
-    command = claude_code.server_command(places)
-    if not command:
+    words, fix = claude_code.server_command(places), "memoryd install --mcp"
+    if not words:
         return Finding("mcp server", "skipped", "not in the settings of Claude Code")
-    try:
-        is_ours = command == str(command_path())
-    except LocalFailure as failure:
-        return Finding("mcp server", "skipped", failure.message)
-    if not is_ours:
-        return Finding(
-            "mcp server", "warn", f"it runs another memoryd: {command}", "memoryd install --mcp"
-        )
+    if words != claude_code.server_words(places):
+        return Finding("mcp server", "warn", f"it runs another memoryd: {words[0]}", fix)
+    if problem := launcher.problem(places):
+        return Finding("mcp server", "warn", problem, fix)
     return Finding("mcp server", "ok", f"in {claude_code.servers_file(places)}")
 
 

@@ -1,24 +1,21 @@
 """Connects memoryd to Claude Code: its hooks in settings.json, its MCP server in .claude.json.
 
-A hook runs at every prompt, so the command is the interpreter itself, by its real path and without
-site packages: a version manager's shim alone would cost more than everything else.
+Both run the launcher (`install/launcher.py`), which never fails a prompt, whatever is missing.
+Entries of earlier versions ran the interpreter itself; they are recognised, replaced and removed.
 """
 
 import json
 import os
-import shlex
-import sys
 import time
 from pathlib import Path
 from typing import TypeVar
 
-from memoryd_client import hook
-from memoryd_client.connection.answers import Json, object_at, objects_at, text_at
+from memoryd_client.connection.answers import Json, items_at, object_at, objects_at, text_at
 from memoryd_client.connection.failures import LocalFailure
-from memoryd_client.connection.locations import Locations
-from memoryd_client.install import settings_json
+from memoryd_client.connection.locations import Locations, locations
+from memoryd_client.install import launcher, settings_json
 from memoryd_client.install.programs import run
-from memoryd_client.install.service import Report, command_path
+from memoryd_client.install.service import Report
 from memoryd_client.install.settings_json import LEFT, Settings
 
 EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
@@ -33,10 +30,12 @@ Container = TypeVar("Container", dict[str, object], list[object])
 
 
 def install_hooks(places: Locations) -> Report:
-    path = settings_file(places)
+    path, written = settings_file(places), launcher.ensure(places)
     if not settings_json.change(path, add_hooks, remove_hooks):
-        return Report(notes=[f"the hooks are already in {path}"])
-    return Report(written=[path], notes=["every new session of Claude Code gets memories"])
+        return Report(written=written, notes=[f"the hooks are already in {path}"])
+    return Report(
+        written=[path, *written], notes=["every new session of Claude Code gets memories"]
+    )
 
 
 def uninstall_hooks(places: Locations) -> Report:
@@ -46,10 +45,12 @@ def uninstall_hooks(places: Locations) -> Report:
 
 
 def install_mcp(places: Locations) -> Report:
-    path = servers_file(places)
+    path, written = servers_file(places), launcher.ensure(places)
     if not settings_json.change(path, add_server, remove_server):
-        return Report(notes=[f"the MCP server is already in {path}"])
-    return Report(written=[path], notes=["every new session of Claude Code has memoryd's tools"])
+        return Report(written=written, notes=[f"the MCP server is already in {path}"])
+    return Report(
+        written=[path, *written], notes=["every new session of Claude Code has memoryd's tools"]
+    )
 
 
 def uninstall_mcp(places: Locations) -> Report:
@@ -60,9 +61,11 @@ def uninstall_mcp(places: Locations) -> Report:
 
 def check_hooks(places: Locations) -> str:
     """Runs the command in the settings; raises LocalFailure if it does not work."""
+    if problem := launcher.problem(places):
+        raise LocalFailure(problem, "memoryd install --hooks claude-code")
     started = time.monotonic()
     for command in sorted(set(installed_commands(places))):
-        outcome = run(*shlex.split(command), given="{}")
+        outcome = run("/bin/sh", "-c", command, given="{}")
         if outcome.code or outcome.out or outcome.err:
             raise LocalFailure(
                 f"the hook does not run: {outcome.complaint}", "install memoryd again, then retry"
@@ -70,11 +73,11 @@ def check_hooks(places: Locations) -> str:
     return f"the hook ran in {(time.monotonic() - started) * 1000:.0f} ms"
 
 
-def check_mcp() -> str:
+def check_mcp(places: Locations) -> str:
     """Starts the server; raises LocalFailure if it does not answer."""
     started = time.monotonic()
     ping = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
-    outcome = run(str(command_path()), "mcp", given=json.dumps(ping) + "\n")
+    outcome = run("/bin/sh", str(places.launcher), "mcp", given=json.dumps(ping) + "\n")
     if '"serverInfo"' not in outcome.out:
         raise LocalFailure(
             f"the MCP server does not answer: {outcome.complaint}",
@@ -121,19 +124,19 @@ def installed_commands(places: Locations) -> list[str]:
     return [command for event in events for command in commands_in(settings, event)]
 
 
-def server_command(places: Locations) -> str:
-    """The command of our MCP server in the settings; empty if there is none."""
-    servers = object_at(settings_in(servers_file(places)), "mcpServers")
-    return text_at(object_at(servers, SERVER), "command")
+def server_command(places: Locations) -> list[str]:
+    """The command of our MCP server in the settings, word by word; empty if there is none."""
+    server = object_at(object_at(settings_in(servers_file(places)), "mcpServers"), SERVER)
+    words = [text_at(server, "command"), *map(str, items_at(server, "args"))]
+    return words if any(words) else []
 
 
 # --- hooks --------------------------------------------------------------------------------------
 
 
 def hook_command() -> str:
-    """What the agent runs: the bare interpreter on the hook's file."""
-    words = [os.path.realpath(sys.executable), "-I", "-S", "-E", str(Path(hook.__file__).resolve())]
-    return shlex.join(words)
+    """What the agent runs at each event."""
+    return launcher.command(locations(), "hook")
 
 
 def add_hooks(settings: Settings) -> None:
@@ -194,7 +197,8 @@ def is_our_command(entry: object) -> bool:
     command = entry.get("command") if isinstance(entry, dict) else None
     if not isinstance(command, str):
         return False
-    return "memoryd_client/hook.py" in command or command.strip().endswith("memoryd hook")
+    earlier = "memoryd_client/hook.py" in command or command.strip().endswith("memoryd hook")
+    return earlier or (launcher.MARK in command and " hook" in command)
 
 
 # --- the MCP server -----------------------------------------------------------------------------
@@ -202,7 +206,13 @@ def is_our_command(entry: object) -> bool:
 
 def add_server(settings: Settings) -> None:
     servers = member(settings, "mcpServers", dict[str, object]())
-    servers[SERVER] = {"type": "stdio", "command": str(command_path()), "args": ["mcp"]}
+    command, *words = server_words(locations())
+    servers[SERVER] = {"type": "stdio", "command": command, "args": words}
+
+
+def server_words(places: Locations) -> list[str]:
+    """The command of the server: through the shell, since a home may be mounted noexec."""
+    return ["/bin/sh", str(places.launcher), "mcp"]
 
 
 def remove_server(settings: Settings) -> None:
