@@ -9,6 +9,7 @@ from memoryd.api.handlers.hooks import Hooks
 from memoryd.api.handlers.memories import MemoryRequests
 from memoryd.api.handlers.spending import SpendingReports
 from memoryd.api.handlers.status import Status
+from memoryd.api.handlers.typed_commands import TypedCommands
 from memoryd.memories.catalog import Catalog
 from memoryd.memories.versions import Versions
 
@@ -29,12 +30,14 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
         model=services.settings.model.extraction,
         projects_in=areas.transcripts.sessions.projects_in,
     )
+    memories = MemoryRequests(catalog, versions)
     hooks = Hooks(
         places=services.places,
         scopes=services.scopes,
         recall=areas.recall,
         context=areas.sessions.context,
         inbox=areas.extraction.inbox,
+        typed_commands=TypedCommands(memories, areas.dreamer, areas.extraction.inbox),
         session_notes=areas.sessions.notes,
         tail=areas.transcripts.tail,
         background=services.background,
@@ -54,7 +57,7 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
         health=health,
         hooks=hooks,
         catalog=catalog,
-        memories=MemoryRequests(catalog, versions),
+        memories=memories,
         checkpoints=CheckpointRequests(
             services.scopes, areas.sessions.notes, areas.sessions.checkpoints
         ),

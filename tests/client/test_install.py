@@ -22,6 +22,12 @@ THEIRS = """{
 }"""
 
 
+@pytest.fixture(autouse=True)
+def no_claude_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A developer has one; whether the plugin is offered must not depend on that."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+
+
 @pytest.fixture
 def settings(home: Path) -> Path:
     path = home / ".claude/settings.json"

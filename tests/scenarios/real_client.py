@@ -18,11 +18,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.client.test_install import THEIRS
 from tests.support.removable import BREAKS, Removable
-from tests.support.running import COMMAND, Daemon, environment, make_home
+from tests.support.running import COMMAND, ROOT, Daemon, environment, make_home
 from tests.support.scripted_model import Message, ScriptedModel, SeenRequest, Stream, says
 
 FACT = "Remember that we deploy on Tuesdays only, because the customer's change board meets then."
+RULE = "Invoices leave the house on Fridays, never before noon."
 QUESTION = "On which weekday do we deploy, and why?"
 INSIDE = "MEMORYD_TEST_CLIENT_INSIDE"
 WAIT_SECONDS = 120
@@ -35,7 +37,12 @@ def main() -> int:
         return 1
     if os.environ.get(INSIDE) != "1":
         return in_a_namespace_of_its_own()
-    for scene in (a_memory_reaches_the_next_session, nothing_that_is_missing_stops_a_prompt):
+    scenes = (
+        a_memory_reaches_the_next_session,
+        the_plugin_does_all_of_it,
+        nothing_that_is_missing_stops_a_prompt,
+    )
+    for scene in scenes:
         with ScriptedModel(streamed) as model:
             scene(Path(claude), model)
     print("all of it happened")
@@ -76,6 +83,38 @@ def a_daemon(home: Path) -> Iterator[Daemon]:
 def a_memory_reaches_the_next_session(claude: Path, model: ScriptedModel) -> None:
     with a_home() as (home, project), a_daemon(home) as daemon:
         play(claude, home, project, daemon, model)
+
+
+def the_plugin_does_all_of_it(claude: Path, model: ScriptedModel) -> None:
+    for folder in (ROOT, ROOT / "plugin"):
+        subprocess.run([claude, "plugin", "validate", "--strict", folder], check=True)
+    with a_home() as (home, project), a_daemon(home) as daemon:
+        daemon.env["PATH"] = f"{claude.parent}:{daemon.env['PATH']}"
+        settings = home / ".claude/settings.json"
+        settings.write_text(THEIRS)
+        done = daemon.run("install", "--plugin")
+        assert done.returncode == 0, done.stderr
+        ask(claude, home, project, model, f"/memoryd:remember {RULE}")
+        told = [json.dumps(request.body) for request in model.requests]
+        assert any("word for word" in body for body in told), "the hook did not say what it saved"
+        with daemon.peer() as peer:
+            (memory,) = peer.call("memory/list", cwd=str(project))["memories"]
+            assert RULE in peer.call("memory/get", cwd=str(project), path=memory["path"])["content"]
+        print(f"what was typed became a memory: {memory['file']}")
+        model.requests.clear()
+        ask(claude, home, project, model, "When do invoices leave the house?")
+        told = [json.dumps(request.body) for request in model.requests]
+        assert any("Fridays" in body for body in told), "the plugin's hook did not run"
+        assert any("mcp__plugin_memoryd_memoryd__recall" in body for body in told)
+        print("the plugin's hooks and server work")
+        done = daemon.run("uninstall", "--plugin")
+        assert done.returncode == 0, done.stderr
+        assert json.loads(settings.read_text()) == json.loads(THEIRS)
+        assert not (home / ".local/share/memoryd").exists()
+        model.requests.clear()
+        ask(claude, home, project, model, "When do invoices leave the house now?")
+        assert not any("mcp__plugin" in json.dumps(request.body) for request in model.requests)
+        print("the plugin is gone, and the settings are as they were")
 
 
 def nothing_that_is_missing_stops_a_prompt(claude: Path, model: ScriptedModel) -> None:

@@ -1,7 +1,8 @@
 """The commands that set memoryd up on this system and remove it again.
 
 Each part has a flag in both commands. Without a flag they go step by step: each part is explained,
-asked about, done and checked.
+asked about, done and checked. The plugin is offered where the client knows plugins; who takes it is
+not asked about hooks and server, which it brings along.
 """
 
 import sys
@@ -28,7 +29,10 @@ class ServiceSystem(Protocol):
 
 
 class Part(NamedTuple):
-    """One thing to install or remove; `purpose` and `change` are shown before asking."""
+    """One thing to install or remove; `purpose` and `change` are shown before asking.
+
+    `unless` names the part that makes this one superfluous.
+    """
 
     name: str
     purpose: str
@@ -36,6 +40,7 @@ class Part(NamedTuple):
     run: Callable[[], "Report"]
     is_needed: Callable[[], bool] = lambda: True
     check: Callable[[], str] | None = None
+    unless: str = ""
 
     @property
     def flag(self) -> str:
@@ -75,7 +80,7 @@ def uninstall(arguments: Arguments) -> int:
 
 
 def parts_to_install(places: Locations, arguments: Arguments) -> list[Part]:
-    from memoryd_client.install import claude_code, service  # noqa: PLC0415 - likewise
+    from memoryd_client.install import claude_code, plugin, service  # noqa: PLC0415 - likewise
 
     events = len(claude_code.EVENTS)
     return [
@@ -87,21 +92,43 @@ def parts_to_install(places: Locations, arguments: Arguments) -> list[Part]:
             check=service.check,
         ),
         Part(
+            "plugin",
+            "gives every session of Claude Code the memories that matter, tools to use them, and"
+            " commands such as /memoryd:remember",
+            f"runs claude plugin install, with a copy in {plugin.marketplace_folder(places)}",
+            lambda: plugin.install(places),
+            lambda: plugin.client_knows_plugins(places),
+            check=lambda: plugin.check(places),
+        ),
+        Part(
             "hooks",
             "gives every new session of Claude Code the memories that matter",
             f"adds a command for {events} events to {claude_code.settings_file(places)},"
             " and keeps a backup of it",
-            lambda: claude_code.install_hooks(places),
+            lambda: without_plugin(places, claude_code.install_hooks),
             check=lambda: claude_code.check_hooks(places),
+            unless="plugin",
         ),
         Part(
             "mcp",
             "gives Claude Code the tools recall, remember, forget, list_memories and history",
             f"adds a server to {claude_code.servers_file(places)}, and keeps a backup of it",
-            lambda: claude_code.install_mcp(places),
+            lambda: without_plugin(places, claude_code.install_mcp),
             check=lambda: claude_code.check_mcp(places),
+            unless="plugin",
         ),
     ]
+
+
+def without_plugin(places: Locations, install_part: Callable[[Locations], "Report"]) -> "Report":
+    """Installs a part in the settings, in place of the plugin if that is there: never both."""
+    from memoryd_client.install import plugin  # noqa: PLC0415 - likewise
+
+    report = install_part(places)
+    if plugin.is_installed(places):
+        plugin.uninstall(places)
+        report = report._replace(notes=[*report.notes, "the plugin is removed: never both"])
+    return report
 
 
 def install_service(places: Locations, writable: Sequence[str]) -> "Report":
@@ -113,9 +140,16 @@ def install_service(places: Locations, writable: Sequence[str]) -> "Report":
 
 
 def parts_to_remove(places: Locations) -> list[Part]:
-    from memoryd_client.install import claude_code, footprint  # noqa: PLC0415 - likewise
+    from memoryd_client.install import claude_code, footprint, plugin  # noqa: PLC0415 - likewise
 
     return [
+        Part(
+            "plugin",
+            "Claude Code loses memoryd's hooks, tools and commands",
+            "runs claude plugin uninstall",
+            lambda: plugin.uninstall(places),
+            lambda: plugin.has_anything(places),
+        ),
         Part(
             "hooks",
             "sessions of Claude Code get no memories any more",
@@ -149,7 +183,7 @@ def parts_to_remove(places: Locations) -> list[Part]:
 
 
 def named_parts(arguments: Arguments) -> list[str]:
-    known = ("service", "hooks", "mcp", "state")
+    known = ("service", "plugin", "hooks", "mcp", "state")
     return [name for name in known if getattr(arguments, name, None)]
 
 
@@ -168,11 +202,12 @@ def run_parts(arguments: Arguments, parts: Sequence[Part]) -> int:
             f"name the parts ({flags}), or add --yes for all of them",
         )
     reports: dict[str, object] = {}
+    done: set[str] = set()
     failed = False
     for part in parts:
         if named and part.name not in named:
             continue
-        if asks and not agreed(part):
+        if not named and (part.unless in done or not is_wanted(part, asks=asks)):
             continue
         try:
             report = run_part(part, is_checked=not named)
@@ -184,6 +219,7 @@ def run_parts(arguments: Arguments, parts: Sequence[Part]) -> int:
             print(f"{part.name}: {one_line(failure.message)}", file=sys.stderr)
             print(f"  {one_line(failure.hint)}", file=sys.stderr)
             continue
+        done.add(part.name)
         reports[part.name] = report_json(report)
         if not arguments.json:
             print_report(part.name, report)
@@ -192,11 +228,17 @@ def run_parts(arguments: Arguments, parts: Sequence[Part]) -> int:
     return int(failed)
 
 
+def is_wanted(part: Part, *, asks: bool) -> bool:
+    """Whether a part that nobody named makes sense here and, if people are asked, is agreed to."""
+    if not part.is_needed():
+        if asks and part.name != "plugin":
+            print(f"{paint(part.name, 'bold')}: nothing to do")
+        return False
+    return agreed(part) if asks else True
+
+
 def agreed(part: Part) -> bool:
     """Explains what would change, and asks."""
-    if not part.is_needed():
-        print(f"{paint(part.name, 'bold')}: nothing to do")
-        return False
     print(f"{paint(part.name, 'bold')}: {wrapped(part.purpose, 2)}")
     print(f"  {wrapped(one_line(part.change), 2)}")
     return answer_to("  Proceed? [Y/n] ", "y") in YES_WORDS
@@ -239,7 +281,7 @@ def print_report(part: str, report: "Report") -> None:
     for path in report.written:
         print(f"{part}: wrote {one_line(str(path))}")
     for path in report.removed:
-        entries = "memoryd's entries from " if part in {"hooks", "mcp"} else ""
+        entries = "memoryd's entries from " if path.suffix == ".json" else ""
         print(f"{part}: removed {entries}{one_line(str(path))}")
     for fence in report.fences:
         verdict = paint(fence.verdict.ljust(8), "green" if fence.verdict == "up" else "yellow")
@@ -258,6 +300,11 @@ def add_parts(command: Parser) -> None:
         "--hooks", metavar="AGENT", choices=("claude-code",), help="the hooks of %(choices)s"
     )
     command.add_argument("--mcp", action="store_true", help="the MCP server of Claude Code")
+    command.add_argument(
+        "--plugin",
+        action="store_true",
+        help="the plugin of Claude Code: hooks, MCP server and commands in one",
+    )
 
 
 def add_commands(commands: Commands) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from memoryd_client.connection.failures import LocalFailure
 from memoryd_client.connection.locations import Locations
 from memoryd_client.doctor.findings import Finding, quoted
-from memoryd_client.install import claude_code, launcher, settings_json
+from memoryd_client.install import claude_code, launcher, plugin, settings_json
 from memoryd_client.serve import settings_error
 
 WATCH_LIMIT = Path("/proc/sys/fs/inotify/max_user_watches")
@@ -154,6 +154,8 @@ def hooks_finding(places: Locations) -> Finding:
         return Finding("hooks", "fail", f"{path}: {error.strerror}", f"chmod u+rw {quoted(path)}")
     ours = {event: claude_code.commands_in(settings, event) for event in claude_code.EVENTS}
     installed = [command for commands in ours.values() for command in commands]
+    if plugin.is_installed(places):
+        return plugin_finding(places, has_hooks_too=bool(installed))
     if not installed:
         reason = "Claude Code has no hooks of memoryd, so sessions get no memories"
         return Finding("hooks", "warn", reason, fix)
@@ -168,9 +170,22 @@ def hooks_finding(places: Locations) -> Finding:
     return Finding("hooks", "ok", f"in {path}")
 
 
+def plugin_finding(places: Locations, *, has_hooks_too: bool) -> Finding:
+    if has_hooks_too:
+        reason = "both the plugin and settings.json have them, so sessions are told twice"
+        return Finding("hooks", "warn", reason, "memoryd install --plugin")
+    problem = launcher.problem(places)
+    reason = problem or "by the plugin of Claude Code"
+    return Finding(
+        "hooks", "warn" if problem else "ok", reason, "memoryd install --plugin" * bool(problem)
+    )
+
+
 def server_finding(places: Locations) -> Finding:
     """Whether the MCP server in the agent's settings, if any, is this memoryd."""
     words, fix = claude_code.server_command(places), "memoryd install --mcp"
+    if not words and plugin.is_installed(places):
+        return Finding("mcp server", "ok", "by the plugin of Claude Code")
     if not words:
         return Finding("mcp server", "skipped", "not in the settings of Claude Code")
     if words != claude_code.server_words(places):

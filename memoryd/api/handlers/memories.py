@@ -48,6 +48,10 @@ class MemoryRequests:
     async def save(self, params: protocol.MemorySaveParams) -> Saved:
         return await self._write("save", params.by, lambda: self._save(params))
 
+    async def remember(self, cwd: str, text: str, *, session_id: str) -> Saved:
+        """Saves what a person typed in a session, word for word."""
+        return await self._write("save", "user", lambda: self._remember(cwd, text, session_id))
+
     async def forget(self, params: protocol.MemoryForgetParams) -> Saved:
         return await self._write(
             "forget",
@@ -83,6 +87,20 @@ class MemoryRequests:
             ms = round((time.monotonic() - began) * 1000, 1)
             log.warning("memory-write-failed", action=action, cause=cause, reason=error.kind, ms=ms)
             raise
+
+    def _remember(self, cwd: str, text: str, session_id: str) -> Saved:
+        from memoryd.extraction.rules.statements import described, titled, type_of  # noqa: PLC0415 - its patterns take a while
+
+        topic = Topic(
+            name=titled(text),
+            description=described(text),
+            type=type_of(text),
+            body=f"{text}\n",
+            created=iso_time(time.time()),
+            source=session_id,
+            trust="user-said",
+        )
+        return self._catalog.save(cwd, topic, scope="project", supersedes=None)
 
     def _save(self, params: protocol.MemorySaveParams) -> Saved:
         topic = Topic(
