@@ -9,6 +9,7 @@ from memoryd.api.handlers.hooks import Hooks
 from memoryd.api.handlers.memories import MemoryRequests
 from memoryd.api.handlers.spending import SpendingReports
 from memoryd.api.handlers.status import Status
+from memoryd.api.handlers.status_line import StatusLine
 from memoryd.api.handlers.typed_commands import TypedCommands
 from memoryd.memories.catalog import Catalog
 from memoryd.memories.versions import Versions
@@ -56,6 +57,13 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
         ),
         health=health,
         hooks=hooks,
+        status_line=StatusLine(
+            scopes=services.scopes,
+            recall=areas.recall,
+            inbox=areas.extraction.inbox,
+            dreamer=areas.dreamer,
+            spending=spending,
+        ),
         catalog=catalog,
         memories=memories,
         checkpoints=CheckpointRequests(

@@ -14,6 +14,7 @@ from memoryd.api.handlers.hooks import Hooks
 from memoryd.api.handlers.memories import MemoryRequests
 from memoryd.api.handlers.spending import SpendingReports
 from memoryd.api.handlers.status import Status
+from memoryd.api.handlers.status_line import StatusLine
 from memoryd.api.rules import protocol
 from memoryd.base.timestamps import moment
 from memoryd.dreams.dreamer import Dreamer
@@ -53,6 +54,7 @@ class Handlers(msgspec.Struct, frozen=True, kw_only=True):
     status: Status
     health: Health
     hooks: Hooks
+    status_line: StatusLine
     catalog: Catalog
     memories: MemoryRequests
     checkpoints: CheckpointRequests
@@ -118,6 +120,8 @@ class Dispatcher:
                 return await areas.recall.answer(params)
             case protocol.HookParams():
                 return {"stdout": await handlers.hooks.stdout(params)}
+            case protocol.StatusLineParams():
+                return {"stdout": await handlers.status_line.stdout(params)}
             case protocol.ContextParams():
                 return await in_thread(
                     areas.sessions.context.assemble,

@@ -169,7 +169,7 @@ def test_an_input_that_ends_is_a_no(
 ) -> None:
     monkeypatch.setattr("sys.stdin", Terminal("n\n"))
     assert main(["install"]) == 0
-    assert capsys.readouterr().out.count("Proceed?") == 3
+    assert capsys.readouterr().out.count("Proceed?") == 4
     assert not (home / ".claude/settings.json").exists()
 
 

@@ -21,13 +21,23 @@ from typing import Any
 from tests.client.test_install import THEIRS
 from tests.support.removable import BREAKS, Removable
 from tests.support.running import COMMAND, ROOT, Daemon, environment, make_home
-from tests.support.scripted_model import Message, ScriptedModel, SeenRequest, Stream, says
+from tests.support.scripted_model import (
+    Call,
+    Message,
+    ScriptedModel,
+    SeenRequest,
+    Stream,
+    asks,
+    message_json,
+    says,
+)
 
 FACT = "Remember that we deploy on Tuesdays only, because the customer's change board meets then."
 RULE = "Invoices leave the house on Fridays, never before noon."
 QUESTION = "On which weekday do we deploy, and why?"
 INSIDE = "MEMORYD_TEST_CLIENT_INSIDE"
 WAIT_SECONDS = 120
+USAGE = {"input_tokens": 100, "output_tokens": 5}
 
 
 def main() -> int:
@@ -40,6 +50,7 @@ def main() -> int:
     scenes = (
         a_memory_reaches_the_next_session,
         the_plugin_does_all_of_it,
+        recall_needs_no_permission_once_it_is_given,
         nothing_that_is_missing_stops_a_prompt,
     )
     for scene in scenes:
@@ -117,6 +128,29 @@ def the_plugin_does_all_of_it(claude: Path, model: ScriptedModel) -> None:
         print("the plugin is gone, and the settings are as they were")
 
 
+def recall_needs_no_permission_once_it_is_given(claude: Path, _model: ScriptedModel) -> None:
+    for part, tool in (
+        ("--mcp", "mcp__memoryd__recall"),
+        ("--plugin", "mcp__plugin_memoryd_memoryd__recall"),
+    ):
+        with (
+            ScriptedModel(recalls_once(tool)) as model,
+            a_home() as (home, project),
+            a_daemon(home) as daemon,
+        ):
+            daemon.env["PATH"] = f"{claude.parent}:{daemon.env['PATH']}"
+            daemon.run("remember", RULE, "--project", str(project))
+            assert daemon.run("install", part).returncode == 0
+            for is_allowed in (False, True):
+                model.requests.clear()
+                ask(claude, home, project, model, "Look it up.", ENABLE_TOOL_SEARCH="false")
+                results = [text for request in model.requests for text in tool_results(request)]
+                assert results, "the tool was not used"
+                assert any("never before noon" in text for text in results) == is_allowed, results
+                assert daemon.run("install", "--permissions").returncode == 0
+            print(f"the tool asks before install --permissions, and not after it: {tool}")
+
+
 def nothing_that_is_missing_stops_a_prompt(claude: Path, model: ScriptedModel) -> None:
     for name in (*BREAKS, "empty PATH", "daemon frozen", "socket stolen"):
         with a_home() as (home, project), ExitStack() as stack:
@@ -166,7 +200,9 @@ def play(claude: Path, home: Path, project: Path, daemon: Daemon, model: Scripte
     print("the client knows the MCP server")
 
 
-def ask(claude: Path, home: Path, project: Path, model: ScriptedModel, prompt: str) -> None:
+def ask(
+    claude: Path, home: Path, project: Path, model: ScriptedModel, prompt: str, **more: str
+) -> None:
     env = environment(home) | {
         "ANTHROPIC_BASE_URL": model.base_url,
         "ANTHROPIC_API_KEY": "made-up",
@@ -174,6 +210,7 @@ def ask(claude: Path, home: Path, project: Path, model: ScriptedModel, prompt: s
         "DISABLE_AUTOUPDATER": "1",
         "DISABLE_ERROR_REPORTING": "1",
         "DISABLE_TELEMETRY": "1",
+        **more,
     }
     done = subprocess.run(
         [str(claude), "-p", prompt],
@@ -191,42 +228,53 @@ def ask(claude: Path, home: Path, project: Path, model: ScriptedModel, prompt: s
 
 def streamed(request: SeenRequest) -> Any:
     """What the client expects: the answer as a stream when it asks for one."""
-    message: Message = says("Understood.")
+    return as_asked(request, says("Understood."))
+
+
+def tool_results(request: SeenRequest) -> Iterator[str]:
+    for message in request.body["messages"]:
+        for block in message["content"] if isinstance(message["content"], list) else ():
+            if block["type"] == "tool_result":
+                yield json.dumps(block["content"])
+
+
+def recalls_once(tool: str) -> Any:
+    """A model that uses a tool once it has it, and then says what it found."""
+
+    def reply(request: SeenRequest) -> Any:
+        has_tool = any(one.get("name") == tool for one in request.body.get("tools", ()))
+        has_result = '"tool_result"' in json.dumps(request.body["messages"])
+        is_due = has_tool and not has_result
+        call = asks(Call(tool, {"query": "When do invoices leave the house?"}))
+        return as_asked(request, call if is_due else says("Understood."))
+
+    return reply
+
+
+def as_asked(request: SeenRequest, message: Message) -> Any:
     if not request.body.get("stream"):
         return message
-    usage = {"input_tokens": 100, "output_tokens": 5}
-    start = {
-        "id": "msg_1",
-        "type": "message",
-        "role": "assistant",
-        "model": request.body.get("model", "scripted"),
-        "content": [],
-        "stop_reason": None,
-        "stop_sequence": None,
-        "usage": usage,
-    }
-    return Stream(
-        [
-            {"type": "message_start", "message": start},
-            {
-                "type": "content_block_start",
-                "index": 0,
-                "content_block": {"type": "text", "text": ""},
-            },
-            {
-                "type": "content_block_delta",
-                "index": 0,
-                "delta": {"type": "text_delta", "text": "Understood."},
-            },
-            {"type": "content_block_stop", "index": 0},
-            {
-                "type": "message_delta",
-                "delta": {"stop_reason": "end_turn", "stop_sequence": None},
-                "usage": usage,
-            },
-            {"type": "message_stop"},
+    model = str(request.body.get("model", "scripted"))
+    start = message_json(message, model, USAGE) | {"content": [], "stop_reason": None}
+    events: list[dict[str, Any]] = [{"type": "message_start", "message": start}]
+    for index, block in enumerate(message.content):
+        if block["type"] == "text":
+            empty = dict(block) | {"text": ""}
+            delta = {"type": "text_delta", "text": block["text"]}
+        else:
+            empty = dict(block) | {"input": {}}
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+        events += [
+            {"type": "content_block_start", "index": index, "content_block": empty},
+            {"type": "content_block_delta", "index": index, "delta": delta},
+            {"type": "content_block_stop", "index": index},
         ]
-    )
+    stopped = {"stop_reason": message.stop_reason, "stop_sequence": None}
+    events += [
+        {"type": "message_delta", "delta": stopped, "usage": USAGE},
+        {"type": "message_stop"},
+    ]
+    return Stream(events)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from memoryd_client.install.service import Report
 
 YES_WORDS = {"y", "yes"}
+# Where they make no sense, nobody needs to hear of them.
+OPTIONAL = {"plugin", "permissions", "statusline"}
 
 
 class ServiceSystem(Protocol):
@@ -82,7 +84,7 @@ def uninstall(arguments: Arguments) -> int:
 def parts_to_install(places: Locations, arguments: Arguments) -> list[Part]:
     from memoryd_client.install import claude_code, plugin, service  # noqa: PLC0415 - likewise
 
-    events = len(claude_code.EVENTS)
+    events, settings = len(claude_code.EVENTS), claude_code.settings_file(places)
     return [
         Part(
             "service",
@@ -103,8 +105,7 @@ def parts_to_install(places: Locations, arguments: Arguments) -> list[Part]:
         Part(
             "hooks",
             "gives every new session of Claude Code the memories that matter",
-            f"adds a command for {events} events to {claude_code.settings_file(places)},"
-            " and keeps a backup of it",
+            f"adds a command for {events} events to {settings}, and keeps a backup of it",
             lambda: without_plugin(places, claude_code.install_hooks),
             check=lambda: claude_code.check_hooks(places),
             unless="plugin",
@@ -116,6 +117,25 @@ def parts_to_install(places: Locations, arguments: Arguments) -> list[Part]:
             lambda: without_plugin(places, claude_code.install_mcp),
             check=lambda: claude_code.check_mcp(places),
             unless="plugin",
+        ),
+        Part(
+            "permissions",
+            "lets Claude Code recall and list memories without asking each time; remember and"
+            " forget keep asking",
+            f"adds memoryd's read-only tools to permissions.allow in {settings}",
+            lambda: claude_code.install_permissions(places),
+            lambda: plugin.is_installed(places) or claude_code.has_server(places),
+        ),
+        Part(
+            "statusline",
+            "shows in Claude Code how many memories a session was given, and what waits for you",
+            (
+                f"adds memoryd to the end of your own status line in {settings}"
+                if claude_code.has_own_status_line(places)
+                else f"adds a status line to {settings}"
+            ),
+            lambda: claude_code.install_status_line(places),
+            lambda: not (arguments.yes and claude_code.has_own_status_line(places)),
         ),
     ]
 
@@ -165,6 +185,20 @@ def parts_to_remove(places: Locations) -> list[Part]:
             lambda: claude_code.has_server(places),
         ),
         Part(
+            "permissions",
+            "Claude Code asks before it uses memoryd's tools",
+            f"removes them from {claude_code.settings_file(places)}",
+            lambda: claude_code.uninstall_permissions(places),
+            lambda: claude_code.has_permissions(places),
+        ),
+        Part(
+            "statusline",
+            "the status line no longer shows memoryd; your own stays",
+            f"removes it from {claude_code.settings_file(places)}",
+            lambda: claude_code.uninstall_status_line(places),
+            lambda: claude_code.has_status_line(places),
+        ),
+        Part(
             "service",
             "memoryd no longer runs in the background",
             f"removes {places.service}",
@@ -183,7 +217,7 @@ def parts_to_remove(places: Locations) -> list[Part]:
 
 
 def named_parts(arguments: Arguments) -> list[str]:
-    known = ("service", "plugin", "hooks", "mcp", "state")
+    known = ("service", "plugin", "hooks", "mcp", "permissions", "statusline", "state")
     return [name for name in known if getattr(arguments, name, None)]
 
 
@@ -231,7 +265,7 @@ def run_parts(arguments: Arguments, parts: Sequence[Part]) -> int:
 def is_wanted(part: Part, *, asks: bool) -> bool:
     """Whether a part that nobody named makes sense here and, if people are asked, is agreed to."""
     if not part.is_needed():
-        if asks and part.name != "plugin":
+        if asks and part.name not in OPTIONAL:
             print(f"{paint(part.name, 'bold')}: nothing to do")
         return False
     return agreed(part) if asks else True
@@ -300,6 +334,12 @@ def add_parts(command: Parser) -> None:
         "--hooks", metavar="AGENT", choices=("claude-code",), help="the hooks of %(choices)s"
     )
     command.add_argument("--mcp", action="store_true", help="the MCP server of Claude Code")
+    command.add_argument(
+        "--permissions", action="store_true", help="memoryd's read-only tools need no permission"
+    )
+    command.add_argument(
+        "--statusline", action="store_true", help="memoryd in the status line of Claude Code"
+    )
     command.add_argument(
         "--plugin",
         action="store_true",

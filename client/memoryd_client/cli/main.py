@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from memoryd_client import hook
+from memoryd_client import hook, statusline
 from memoryd_client.cli import (
     cost,
     daemon,
@@ -69,6 +69,16 @@ def command_line() -> Commands:
         example='echo \'{"hook_event_name":"Stop"}\' | memoryd hook',
         needs_daemon=False,
     )
+    line = commands.add(
+        "statusline",
+        run_status_line,
+        "print one line for the agent's status line; reads its JSON from standard input",
+        example="memoryd statusline --append-to 'git branch --show-current'",
+        needs_daemon=False,
+    )
+    line.add_argument(
+        "--append-to", metavar="COMMAND", help="run this status line first, and add to its end"
+    )
     commands.add(
         "mcp",
         run_mcp,
@@ -100,6 +110,11 @@ def run_hook(_arguments: Arguments) -> int:
     """Does not return: a hook exits the process itself."""
     hook.main()
     return 0
+
+
+def run_status_line(arguments: Arguments) -> int:
+    words = ["--append-to", arguments.append_to] if arguments.append_to else []
+    return statusline.main(words)
 
 
 def run_mcp(_arguments: Arguments) -> int:

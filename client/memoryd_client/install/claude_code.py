@@ -8,40 +8,78 @@ import json
 import os
 import time
 from pathlib import Path
-from typing import TypeVar
 
 from memoryd_client.connection.answers import Json, items_at, object_at, objects_at, text_at
 from memoryd_client.connection.failures import LocalFailure
 from memoryd_client.connection.locations import Locations, locations
-from memoryd_client.install import launcher, settings_json
+from memoryd_client.install import extras, launcher, settings_json
 from memoryd_client.install.programs import run
 from memoryd_client.install.service import Report
-from memoryd_client.install.settings_json import LEFT, Settings
+from memoryd_client.install.settings_json import Edit, Settings, member
 
 EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
 SERVER = "memoryd"
 # More than the hook ever takes; limits how long the agent waits on a machine that hangs.
 TIMEOUT_SECONDS = 5
 
-Container = TypeVar("Container", dict[str, object], list[object])
-
 
 # --- what the commands call ---------------------------------------------------------------------
 
 
 def install_hooks(places: Locations) -> Report:
-    path, written = settings_file(places), launcher.ensure(places)
-    if not settings_json.change(path, add_hooks, remove_hooks):
-        return Report(written=written, notes=[f"the hooks are already in {path}"])
-    return Report(
-        written=[path, *written], notes=["every new session of Claude Code gets memories"]
-    )
+    note = "every new session of Claude Code gets memories"
+    return installed(places, add_hooks, remove_hooks, note, "the hooks are already in {}")
 
 
 def uninstall_hooks(places: Locations) -> Report:
+    return uninstalled(places, add_hooks, remove_hooks)
+
+
+def install_permissions(places: Locations) -> Report:
+    note = "recalling and listing memories does not ask; saving and forgetting still do"
+    add, remove = extras.add_permissions, extras.remove_permissions
+    return installed(places, add, remove, note, "they are already in {}")
+
+
+def uninstall_permissions(places: Locations) -> Report:
+    return uninstalled(places, extras.add_permissions, extras.remove_permissions)
+
+
+def install_status_line(places: Locations) -> Report:
+    note = "Claude Code shows it at the bottom of every new session"
+    add, remove = extras.add_status_line, extras.remove_status_line
+    return installed(places, add, remove, note, "it is already in {}")
+
+
+def uninstall_status_line(places: Locations) -> Report:
+    return uninstalled(places, extras.add_status_line, extras.remove_status_line)
+
+
+def installed(places: Locations, add: Edit, remove: Edit, note: str, already: str) -> Report:
+    """Makes one of our changes to settings.json."""
+    path, written = settings_file(places), launcher.ensure(places)
+    if not settings_json.change(path, add, remove, ours=(add_all, remove_all)):
+        return Report(written=written, notes=[already.format(path)])
+    return Report(written=[path, *written], notes=[note])
+
+
+def uninstalled(places: Locations, add: Edit, remove: Edit) -> Report:
     path = settings_file(places)
-    is_changed = settings_json.undo(path, add_hooks, remove_hooks)
+    is_changed = settings_json.undo(path, add, remove, ours=(add_all, remove_all))
     return Report(removed=[path] if is_changed else [])
+
+
+def add_all(settings: Settings) -> None:
+    """Everything that we may add to settings.json."""
+    add_hooks(settings)
+    extras.add_permissions(settings)
+    extras.add_status_line(settings)
+
+
+def remove_all(settings: Settings) -> None:
+    remove_hooks(settings)
+    extras.remove_permissions(settings)
+    extras.remove_status_line(settings)
 
 
 def install_mcp(places: Locations) -> Report:
@@ -87,7 +125,22 @@ def check_mcp(places: Locations) -> str:
 
 
 def has_hooks(places: Locations) -> bool:
-    return bool(installed_commands(places)) or settings_json.has_backup(settings_file(places))
+    """Whether there are hooks, or only the backup that they left behind."""
+    others = has_permissions(places) or has_status_line(places)
+    has_backup = settings_json.has_backup(settings_file(places)) and not others
+    return bool(installed_commands(places)) or has_backup
+
+
+def has_permissions(places: Locations) -> bool:
+    return extras.has_permissions(settings_in(settings_file(places)))
+
+
+def has_status_line(places: Locations) -> bool:
+    return extras.has_status_line(settings_in(settings_file(places)))
+
+
+def has_own_status_line(places: Locations) -> bool:
+    return extras.has_own_status_line(settings_in(settings_file(places)))
 
 
 def has_server(places: Locations) -> bool:
@@ -221,15 +274,3 @@ def remove_server(settings: Settings) -> None:
         del servers[SERVER]
         if not servers:
             del settings["mcpServers"]
-
-
-def member(holder: Settings, key: str, empty: Container) -> Container:
-    """The object or list under a key, created if missing; raises LocalFailure for anything else."""
-    value = holder.setdefault(key, empty)
-    if not isinstance(value, type(empty)):
-        kind = "an object" if isinstance(empty, dict) else "a list"
-        raise LocalFailure(
-            f"{key} in the agent's settings is not {kind}",
-            f"fix the file by hand, then try again; {LEFT}",
-        )
-    return value

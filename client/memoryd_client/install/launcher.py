@@ -40,8 +40,7 @@ hook)
   {python} -I -S -E {hook} 2>/dev/null
   exit 0 ;;
 statusline)
-  {python} -I -S -E {launched} "$@" 2>/dev/null
-  exit 0 ;;
+  exec {python} -I -S -E {launched} "$@" ;;
 mcp)
   exec {python} -I -S -E {launched} mcp ;;
 esac

@@ -19,7 +19,7 @@ from memoryd_client.connection.locations import Locations
 from memoryd_client.install import claude_code, launcher, settings_json
 from memoryd_client.install.programs import run
 from memoryd_client.install.service import Report, template, write_whole
-from memoryd_client.install.settings_json import Settings
+from memoryd_client.install.settings_json import Settings, member
 
 MARKETPLACE = "memoryd"
 ID = f"memoryd@{MARKETPLACE}"
@@ -130,8 +130,8 @@ def shipped_files(source: Path) -> Iterator[Path]:
 
 
 def add_entries(settings: Settings) -> None:
-    claude_code.member(settings, "enabledPlugins", dict[str, object]())[ID] = True
-    claude_code.member(settings, "extraKnownMarketplaces", dict[str, object]())[MARKETPLACE] = {}
+    member(settings, "enabledPlugins", dict[str, object]())[ID] = True
+    member(settings, "extraKnownMarketplaces", dict[str, object]())[MARKETPLACE] = {}
 
 
 def remove_entries(settings: Settings) -> None:

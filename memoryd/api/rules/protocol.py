@@ -213,6 +213,13 @@ class HookParams(msgspec.Struct, frozen=True):
     tool_input: object = None
 
 
+class StatusLineParams(msgspec.Struct, frozen=True):
+    """The agent's own JSON for a status line; fields not listed here are ignored."""
+
+    cwd: str = ""
+    session_id: str = ""
+
+
 class ContextParams(msgspec.Struct, frozen=True):
     cwd: str
     session_id: str | None = None
@@ -346,6 +353,7 @@ Params = (
     | SwitchParams
     | RecallQuery
     | HookParams
+    | StatusLineParams
     | ContextParams
     | ContextApproveParams
     | SessionNotesParams
@@ -387,6 +395,7 @@ METHODS: Final[dict[str, type[Params]]] = {
     "switch": SwitchParams,
     "recall": RecallQuery,
     "hook": HookParams,
+    "statusline": StatusLineParams,
     "context": ContextParams,
     "context/approve": ContextApproveParams,
     "session/notes": SessionNotesParams,

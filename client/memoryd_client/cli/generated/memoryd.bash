@@ -5,7 +5,7 @@
 #    source ~/.local/share/bash_completion/memoryd
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_memoryd_subparsers=(status serve doctor logs on off stop list show remember forget inbox history restore dream recall notes checkpoint context sessions import cost install uninstall demo hook mcp manual completions)
+_shtab_memoryd_subparsers=(status serve doctor logs on off stop list show remember forget inbox history restore dream recall notes checkpoint context sessions import cost install uninstall demo hook statusline mcp manual completions)
 
 _shtab_memoryd_status_option_strings=(-h --help --project --json)
 _shtab_memoryd_serve_option_strings=(-h --help)
@@ -29,10 +29,11 @@ _shtab_memoryd_context_option_strings=(-h --help --path --project --json)
 _shtab_memoryd_sessions_option_strings=(-h --help --limit --project --json)
 _shtab_memoryd_import_option_strings=(-h --help --since --project --dry-run --yes --retry-parked --json)
 _shtab_memoryd_cost_option_strings=(-h --help --days --json)
-_shtab_memoryd_install_option_strings=(-h --help --service --hooks --mcp --plugin --yes --writable --json)
-_shtab_memoryd_uninstall_option_strings=(-h --help --service --hooks --mcp --plugin --state --yes --json)
+_shtab_memoryd_install_option_strings=(-h --help --service --hooks --mcp --permissions --statusline --plugin --yes --writable --json)
+_shtab_memoryd_uninstall_option_strings=(-h --help --service --hooks --mcp --permissions --statusline --plugin --state --yes --json)
 _shtab_memoryd_demo_option_strings=(-h --help --keep)
 _shtab_memoryd_hook_option_strings=(-h --help)
+_shtab_memoryd_statusline_option_strings=(-h --help --append-to)
 _shtab_memoryd_mcp_option_strings=(-h --help)
 _shtab_memoryd_manual_option_strings=(-h --help)
 _shtab_memoryd_completions_option_strings=(-h --help)
@@ -79,7 +80,7 @@ _shtab_memoryd_sessions_pos_0_choices=(show)
 _shtab_memoryd_install___hooks_choices=(claude-code)
 _shtab_memoryd_uninstall___hooks_choices=(claude-code)
 _shtab_memoryd_completions_pos_0_choices=(bash zsh fish)
-_shtab_memoryd_pos_0_choices=(status serve doctor logs on off stop list show remember forget inbox history restore dream recall notes checkpoint context sessions import cost install uninstall demo hook mcp manual completions)
+_shtab_memoryd_pos_0_choices=(status serve doctor logs on off stop list show remember forget inbox history restore dream recall notes checkpoint context sessions import cost install uninstall demo hook statusline mcp manual completions)
 
 _shtab_memoryd_status__h_nargs=0
 _shtab_memoryd_status___help_nargs=0
@@ -168,6 +169,8 @@ _shtab_memoryd_install__h_nargs=0
 _shtab_memoryd_install___help_nargs=0
 _shtab_memoryd_install___service_nargs=0
 _shtab_memoryd_install___mcp_nargs=0
+_shtab_memoryd_install___permissions_nargs=0
+_shtab_memoryd_install___statusline_nargs=0
 _shtab_memoryd_install___plugin_nargs=0
 _shtab_memoryd_install___yes_nargs=0
 _shtab_memoryd_install___json_nargs=0
@@ -175,6 +178,8 @@ _shtab_memoryd_uninstall__h_nargs=0
 _shtab_memoryd_uninstall___help_nargs=0
 _shtab_memoryd_uninstall___service_nargs=0
 _shtab_memoryd_uninstall___mcp_nargs=0
+_shtab_memoryd_uninstall___permissions_nargs=0
+_shtab_memoryd_uninstall___statusline_nargs=0
 _shtab_memoryd_uninstall___plugin_nargs=0
 _shtab_memoryd_uninstall___state_nargs=0
 _shtab_memoryd_uninstall___yes_nargs=0
@@ -184,6 +189,8 @@ _shtab_memoryd_demo___help_nargs=0
 _shtab_memoryd_demo___keep_nargs=0
 _shtab_memoryd_hook__h_nargs=0
 _shtab_memoryd_hook___help_nargs=0
+_shtab_memoryd_statusline__h_nargs=0
+_shtab_memoryd_statusline___help_nargs=0
 _shtab_memoryd_mcp__h_nargs=0
 _shtab_memoryd_mcp___help_nargs=0
 _shtab_memoryd_manual__h_nargs=0

@@ -55,8 +55,8 @@ function _shtab_memoryd_using
   test "$_shtab_memoryd_cmdpath" = "$argv"
 end
 
-set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember forget inbox history restore dream recall notes checkpoint context sessions import cost install uninstall demo hook mcp manual completions
-set -g _shtab_memoryd_opts_with_value --as-of --days --description --hooks --level --limit --lines --name --path --project --scope --session --since --supersedes --type --version --writable -n
+set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember forget inbox history restore dream recall notes checkpoint context sessions import cost install uninstall demo hook statusline mcp manual completions
+set -g _shtab_memoryd_opts_with_value --append-to --as-of --days --description --hooks --level --limit --lines --name --path --project --scope --session --since --supersedes --type --version --writable -n
 
 complete -c memoryd -e
 complete -c memoryd -f
@@ -194,6 +194,8 @@ complete -c memoryd -n '_shtab_memoryd_using install' -s h -l help -d 'show this
 complete -c memoryd -n '_shtab_memoryd_using install' -l service -d 'the service of systemd or launchd'
 complete -c memoryd -n '_shtab_memoryd_using install' -l hooks -xka "claude-code" -d 'the hooks of claude-code'
 complete -c memoryd -n '_shtab_memoryd_using install' -l mcp -d 'the MCP server of Claude Code'
+complete -c memoryd -n '_shtab_memoryd_using install' -l permissions -d 'memoryd'"'"'s read-only tools need no permission'
+complete -c memoryd -n '_shtab_memoryd_using install' -l statusline -d 'memoryd in the status line of Claude Code'
 complete -c memoryd -n '_shtab_memoryd_using install' -l plugin -d 'the plugin of Claude Code: hooks, MCP server and commands in one'
 complete -c memoryd -n '_shtab_memoryd_using install' -l yes -d 'all parts, without asking'
 complete -c memoryd -n '_shtab_memoryd_using install' -l writable -xka "(__fish_complete_directories)" -d 'a folder outside ~/.claude that the service may write to, such as projects with agent memory; can be repeated'
@@ -203,6 +205,8 @@ complete -c memoryd -n '_shtab_memoryd_using uninstall' -s h -l help -d 'show th
 complete -c memoryd -n '_shtab_memoryd_using uninstall' -l service -d 'the service of systemd or launchd'
 complete -c memoryd -n '_shtab_memoryd_using uninstall' -l hooks -xka "claude-code" -d 'the hooks of claude-code'
 complete -c memoryd -n '_shtab_memoryd_using uninstall' -l mcp -d 'the MCP server of Claude Code'
+complete -c memoryd -n '_shtab_memoryd_using uninstall' -l permissions -d 'memoryd'"'"'s read-only tools need no permission'
+complete -c memoryd -n '_shtab_memoryd_using uninstall' -l statusline -d 'memoryd in the status line of Claude Code'
 complete -c memoryd -n '_shtab_memoryd_using uninstall' -l plugin -d 'the plugin of Claude Code: hooks, MCP server and commands in one'
 complete -c memoryd -n '_shtab_memoryd_using uninstall' -l state -d 'earlier versions of memories, checkpoints, the record of spending, and the log'
 complete -c memoryd -n '_shtab_memoryd_using uninstall' -l yes -d 'all parts, without asking'
@@ -212,6 +216,9 @@ complete -c memoryd -n '_shtab_memoryd_using demo' -s h -l help -d 'show this he
 complete -c memoryd -n '_shtab_memoryd_using demo' -l keep -d 'keep the throwaway home afterwards'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a hook -d 'Pass an agent'"'"'s hook to the daemon; reads JSON from standard input and never fails.'
 complete -c memoryd -n '_shtab_memoryd_using hook' -s h -l help -d 'show this help message and exit'
+complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a statusline -d 'Print one line for the agent'"'"'s status line; reads its JSON from standard input.'
+complete -c memoryd -n '_shtab_memoryd_using statusline' -s h -l help -d 'show this help message and exit'
+complete -c memoryd -n '_shtab_memoryd_using statusline' -l append-to -x -d 'run this status line first, and add to its end'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a mcp -d 'Serve the Model Context Protocol on standard input and output.'
 complete -c memoryd -n '_shtab_memoryd_using mcp' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a manual -d 'Print the manual page in the format that man reads.'
