@@ -234,6 +234,6 @@ def test_the_installed_commands_can_be_listed(settings: Path) -> None:
     assert claude_code.installed_commands(locations()) == []
     main(["install", "--hooks", "claude-code"])
     found = claude_code.installed_commands(locations())
-    assert found == [claude_code.hook_command()] * 6
+    assert found == [claude_code.hook_command()] * len(claude_code.EVENTS)
     settings.write_text("broken")
     assert claude_code.installed_commands(locations()) == []

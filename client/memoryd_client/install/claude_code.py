@@ -17,7 +17,15 @@ from memoryd_client.install.programs import run
 from memoryd_client.install.service import Report
 from memoryd_client.install.settings_json import Edit, Settings, member
 
-EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
+EVENTS = (
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "Stop",
+    "SubagentStop",
+    "PreCompact",
+    "SessionEnd",
+)
 SERVER = "memoryd"
 # More than the hook ever takes; limits how long the agent waits on a machine that hangs.
 TIMEOUT_SECONDS = 5
