@@ -41,7 +41,10 @@ def settings_error() -> tuple[str, str]:
     try:
         from memoryd.daemon.main import read_environment  # noqa: PLC0415 - only the doctor needs it
 
-        read_environment(dict(os.environ), __version__)
+        problems = read_environment(dict(os.environ), __version__).problems
+        if problems:
+            message, _, hint = problems[0].rpartition("; ")
+            return message, hint
     except ImportError as error:
         return unloadable(error), INSTALL_AGAIN
     except Exception as error:  # noqa: BLE001 - the client does not know the daemon's errors

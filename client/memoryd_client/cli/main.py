@@ -164,7 +164,7 @@ def main(words: Sequence[str]) -> int:
 def run(words: Sequence[str]) -> int:
     arguments = parsed(words)
     if arguments.needs_daemon:
-        daemon.warn_of_another_version()
+        daemon.warn_of_trouble()
     return int(arguments.run(arguments))
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 
 from memoryd_client.cli.commands import Arguments, Commands, add_json, add_project, project_of
-from memoryd_client.cli.daemon import warn_of_another_version
+from memoryd_client.cli.daemon import warn_of_trouble
 from memoryd_client.cli.render import one_line, paint, print_json, wrapped
 from memoryd_client.cli.times import ago, duration, parsed_time, short_time
 from memoryd_client.cli.wording import cause_words, counted, tilde
@@ -33,7 +33,7 @@ def status(arguments: Arguments) -> int:
     """Prints what the daemon is doing, or how to start it."""
     project = project_of(arguments)
     try:
-        warn_of_another_version()
+        warn_of_trouble()
         answer = call("status", {"cwd": project})
         ping = call("ping")
     except NotRunning as failure:
