@@ -83,7 +83,7 @@ class Environment(msgspec.Struct, frozen=True):
     problems: list[str] = msgspec.field(default_factory=list)
 
 
-def main(version: str) -> int:
+def main(version: str, *, shows_log: bool = False) -> int:
     """Serves until asked to stop; returns the exit code. Errors go to standard error."""
     os.umask(0o077)
     try:
@@ -91,7 +91,7 @@ def main(version: str) -> int:
         with ExitStack() as stack:
             lock = InstanceLock.take(environment.places.state_dir)
             stack.callback(lock.release)
-            _start_log(environment)
+            _start_log(environment, shows_log=shows_log)
             stack.callback(log_file.stop)
             _raise_handle_limit()
             sys.setswitchinterval(SWITCH_SECONDS)
@@ -277,7 +277,7 @@ async def _feed_watchdog(supervisor: Supervisor) -> None:
         await anyio.sleep(supervisor.watchdog_seconds / 3)
 
 
-def _start_log(environment: Environment) -> None:
+def _start_log(environment: Environment, *, shows_log: bool) -> None:
     settings = environment.settings.log
     refuse_unless_plain(environment.places.log_file)
     log_file.start(
@@ -286,6 +286,7 @@ def _start_log(environment: Environment) -> None:
         max_bytes=settings.max_bytes,
         keep_files=settings.keep_files,
         terminal=log_file.terminal_for(sys.stderr),
+        is_quiet=not shows_log,
     )
 
 

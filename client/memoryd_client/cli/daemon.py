@@ -31,10 +31,10 @@ VERDICT_COLOURS: dict[str, Colour] = {
 }
 
 
-def serve(_arguments: Arguments) -> int:
+def serve(arguments: Arguments) -> int:
     from memoryd_client import serve as daemon  # noqa: PLC0415 - only this command needs it
 
-    return daemon.run()
+    return daemon.run(shows_log=arguments.log)
 
 
 def run_doctor(arguments: Arguments) -> int:
@@ -124,12 +124,15 @@ def warn_of_trouble() -> None:
 
 
 def add_commands(commands: Commands) -> None:
-    commands.add(
+    serving = commands.add(
         "serve",
         serve,
         "run the daemon in the foreground",
-        example="memoryd serve",
+        example="memoryd serve --log",
         needs_daemon=False,
+    )
+    serving.add_argument(
+        "--log", action="store_true", help="in a terminal, show the whole log, not only problems"
     )
 
     doctor = commands.add(

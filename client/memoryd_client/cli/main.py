@@ -12,6 +12,7 @@ from pathlib import Path
 
 from memoryd_client import hook, statusline
 from memoryd_client.cli import (
+    config,
     cost,
     daemon,
     dream,
@@ -37,9 +38,24 @@ MANUAL = "memoryd.1"
 COMPLETIONS = {"bash": "memoryd.bash", "zsh": "_memoryd", "fish": "memoryd.fish"}
 
 
+# By what people want to do; a command in none of these is listed last.
+GROUPS = {
+    "start here": ("demo", "install", "status", "doctor", "uninstall"),
+    "what is remembered": ("list", "show", "recall", "remember", "forget", "edit", "why"),
+    "earlier versions": ("history", "restore"),
+    "decide and tidy up": ("inbox", "dream"),
+    "sessions": ("sessions", "notes", "checkpoint", "context", "import"),
+    "the daemon and its settings": (
+        *("serve", "stop", "on", "off", "config", "cost", "logs"),
+        *("manual", "completions"),
+    ),
+    "run by the agent": ("hook", "mcp", "statusline"),
+}
+
+
 def command_line() -> Commands:
     """Every command, in the order of the help."""
-    commands = Commands()
+    commands = Commands(GROUPS)
     for area in (
         status,
         daemon,
@@ -51,6 +67,7 @@ def command_line() -> Commands:
         notes,
         sessions,
         cost,
+        config,
         install,
     ):
         area.add_commands(commands)

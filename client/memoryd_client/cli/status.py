@@ -44,7 +44,7 @@ def status(arguments: Arguments) -> int:
     if arguments.json:
         print_json(answer)
         return 0
-    for label, text in rows(answer, ping, project):
+    for label, text in [*rows(answer, ping, project), *hook_rows(locations())]:
         print(f"{paint(label.ljust(LABEL_WIDTH), 'dim')}{wrapped(one_line(text), LABEL_WIDTH)}")
     return 0
 
@@ -87,6 +87,14 @@ def rows(answer: Json, ping: Json, project: str) -> Iterator[tuple[str, str]]:
     yield from labelled("last saved", map(recent_words, objects_at(answer, "recent")))
     yield from labelled("dreams", map(dream_words, objects_at(answer, "dreams")))
     yield from labelled("warnings", map(sentence_of, items_at(answer, "errors")))
+
+
+def hook_rows(places: Locations) -> Iterator[tuple[str, str]]:
+    """A line where the agent has no hooks: everything else may look well, and nothing happens."""
+    from memoryd_client.install import claude_code, plugin  # noqa: PLC0415 - only this command needs them
+
+    if not claude_code.installed_commands(places) and not plugin.is_installed(places):
+        yield "hooks", "Claude Code has none, so sessions get no memories -> memoryd install"
 
 
 def labelled(label: str, texts: Iterator[str]) -> Iterator[tuple[str, str]]:

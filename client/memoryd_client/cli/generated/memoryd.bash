@@ -5,10 +5,10 @@
 #    source ~/.local/share/bash_completion/memoryd
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_memoryd_subparsers=(status serve doctor logs on off stop list show remember forget inbox history restore dream recall notes checkpoint context sessions import cost install uninstall demo hook statusline mcp manual completions)
+_shtab_memoryd_subparsers=(status serve doctor logs on off stop list show remember forget inbox history restore dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions)
 
 _shtab_memoryd_status_option_strings=(-h --help --project --json)
-_shtab_memoryd_serve_option_strings=(-h --help)
+_shtab_memoryd_serve_option_strings=(-h --help --log)
 _shtab_memoryd_doctor_option_strings=(-h --help --project --provider --json)
 _shtab_memoryd_logs_option_strings=(-h --help -f --follow -n --lines --level --json)
 _shtab_memoryd_on_option_strings=(-h --help --project --all --json)
@@ -29,6 +29,7 @@ _shtab_memoryd_context_option_strings=(-h --help --path --project --json)
 _shtab_memoryd_sessions_option_strings=(-h --help --limit --project --json)
 _shtab_memoryd_import_option_strings=(-h --help --since --project --dry-run --yes --retry-parked --json)
 _shtab_memoryd_cost_option_strings=(-h --help --days --json)
+_shtab_memoryd_config_option_strings=(-h --help --json)
 _shtab_memoryd_install_option_strings=(-h --help --service --hooks --mcp --permissions --statusline --plugin --yes --writable --json)
 _shtab_memoryd_uninstall_option_strings=(-h --help --service --hooks --mcp --permissions --statusline --plugin --state --yes --json)
 _shtab_memoryd_demo_option_strings=(-h --help --keep)
@@ -77,16 +78,18 @@ _shtab_memoryd_dream___scope_choices=(project user)
 _shtab_memoryd_checkpoint_pos_0_choices=(save list show remove)
 _shtab_memoryd_context_pos_0_choices=(approve)
 _shtab_memoryd_sessions_pos_0_choices=(show)
+_shtab_memoryd_config_pos_0_choices=(get set edit path)
 _shtab_memoryd_install___hooks_choices=(claude-code)
 _shtab_memoryd_uninstall___hooks_choices=(claude-code)
 _shtab_memoryd_completions_pos_0_choices=(bash zsh fish)
-_shtab_memoryd_pos_0_choices=(status serve doctor logs on off stop list show remember forget inbox history restore dream recall notes checkpoint context sessions import cost install uninstall demo hook statusline mcp manual completions)
+_shtab_memoryd_pos_0_choices=(status serve doctor logs on off stop list show remember forget inbox history restore dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions)
 
 _shtab_memoryd_status__h_nargs=0
 _shtab_memoryd_status___help_nargs=0
 _shtab_memoryd_status___json_nargs=0
 _shtab_memoryd_serve__h_nargs=0
 _shtab_memoryd_serve___help_nargs=0
+_shtab_memoryd_serve___log_nargs=0
 _shtab_memoryd_doctor__h_nargs=0
 _shtab_memoryd_doctor___help_nargs=0
 _shtab_memoryd_doctor___provider_nargs=0
@@ -165,6 +168,9 @@ _shtab_memoryd_import___json_nargs=0
 _shtab_memoryd_cost__h_nargs=0
 _shtab_memoryd_cost___help_nargs=0
 _shtab_memoryd_cost___json_nargs=0
+_shtab_memoryd_config__h_nargs=0
+_shtab_memoryd_config___help_nargs=0
+_shtab_memoryd_config___json_nargs=0
 _shtab_memoryd_install__h_nargs=0
 _shtab_memoryd_install___help_nargs=0
 _shtab_memoryd_install___service_nargs=0

@@ -55,7 +55,7 @@ function _shtab_memoryd_using
   test "$_shtab_memoryd_cmdpath" = "$argv"
 end
 
-set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember forget inbox history restore dream recall notes checkpoint context sessions import cost install uninstall demo hook statusline mcp manual completions
+set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember forget inbox history restore dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions
 set -g _shtab_memoryd_opts_with_value --append-to --as-of --days --description --hooks --level --limit --lines --name --path --project --scope --session --since --supersedes --type --version --writable -n
 
 complete -c memoryd -e
@@ -69,6 +69,7 @@ complete -c memoryd -n '_shtab_memoryd_using status' -l project -xka "(__fish_co
 complete -c memoryd -n '_shtab_memoryd_using status' -l json -d 'print JSON, for programs; failures too'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a serve -d 'Run the daemon in the foreground.'
 complete -c memoryd -n '_shtab_memoryd_using serve' -s h -l help -d 'show this help message and exit'
+complete -c memoryd -n '_shtab_memoryd_using serve' -l log -d 'in a terminal, show the whole log, not only problems'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a doctor -d 'Check for problems and say how to fix them.'
 complete -c memoryd -n '_shtab_memoryd_using doctor' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using doctor' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
@@ -189,6 +190,10 @@ complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 
 complete -c memoryd -n '_shtab_memoryd_using cost' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using cost' -l days -x -d 'how many days to look back (default: 30)'
 complete -c memoryd -n '_shtab_memoryd_using cost' -l json -d 'print JSON, for programs; failures too'
+complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a config -d 'Show and change the settings.'
+complete -c memoryd -n '_shtab_memoryd_using config' -s h -l help -d 'show this help message and exit'
+complete -c memoryd -n '_shtab_memoryd_using config' -l json -d 'print JSON, for programs; failures too'
+complete -c memoryd -n '_shtab_memoryd_using config; and test $_shtab_memoryd_npos -eq 0' -ka "get set edit path" -d 'one of get, set, edit, path (default: get)'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a install -d 'Set memoryd up on this system, step by step or the parts you name.'
 complete -c memoryd -n '_shtab_memoryd_using install' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using install' -l service -d 'the service of systemd or launchd'
