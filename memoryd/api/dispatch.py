@@ -82,6 +82,9 @@ class Dispatcher:
             case protocol.ShutdownParams():
                 self._stop()
                 return {"stopping": True}
+            case protocol.MemoryListParams(forgotten=True):
+                gone = await in_thread(handlers.memories.forgotten, params.cwd)
+                return {"memories": gone}
             case protocol.MemoryListParams():
                 found = await in_thread(
                     handlers.catalog.list,
@@ -136,9 +139,9 @@ class Dispatcher:
                 log.info("import-approved", path=path, cwd=params.cwd)
                 return {"approved": path}
             case protocol.SessionNotesParams():
-                return await in_thread(areas.sessions.notes.serve, params.session_id)
+                return await in_thread(_notes, areas, params.session_id)
             case protocol.CheckpointSaveParams():
-                return await in_thread(handlers.checkpoints.save, params)
+                return await in_thread(_checkpoint, areas, handlers, params)
             case protocol.CheckpointListParams():
                 return await in_thread(handlers.checkpoints.list, params)
             case protocol.CheckpointGetParams():
@@ -190,6 +193,17 @@ def _switch(scopes: Scopes, params: protocol.SwitchParams) -> object:
     project = scopes.switch(params.cwd, enabled=params.enabled)
     log.info("memory-switched", project=project, enabled=params.enabled)
     return {"enabled": params.enabled}
+
+
+def _notes(areas: Areas, session_id: str) -> object:
+    return areas.sessions.notes.serve(areas.transcripts.sessions.full_id(session_id))
+
+
+def _checkpoint(areas: Areas, handlers: Handlers, params: protocol.CheckpointSaveParams) -> object:
+    if params.session_id:
+        whole = areas.transcripts.sessions.full_id(params.session_id)
+        params = msgspec.structs.replace(params, session_id=whole)
+    return handlers.checkpoints.save(params)
 
 
 async def in_thread(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

@@ -5,7 +5,7 @@ and free of invisible characters. The files and the history keep every byte.
 """
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 import msgspec
@@ -125,6 +125,10 @@ class Catalog:
                 f"{INDEX_FILE} is the index, not a memory", hint="memoryd list shows the memories"
             )
         raise NotFound(f"there is no memory {named!r} here", hint="memoryd list shows them")
+
+    def headers(self, found: Iterable[Listed]) -> builtins.list[Header]:
+        """What a list shows of these memories."""
+        return [self._header(one) for one in found]
 
     def _scan(self, directory: MemoryDirectory, as_of: float | None) -> builtins.list[Listed]:
         if as_of is None:

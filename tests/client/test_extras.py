@@ -14,12 +14,12 @@ from memoryd_client.install import extras
 from tests.client.test_install import THEIRS, Terminal
 
 PARTS = (["--hooks", "claude-code"], ["--permissions"], ["--statusline"])
-OWN = "printf '%s' \"it's mine\" | cat"
+OWN = "printf '%s' \"it's mine\""
 
 
 @pytest.fixture
 def settings(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setenv("PATH", "/nowhere")
     path = home / ".claude/settings.json"
     path.write_text(THEIRS)
     return path
@@ -121,10 +121,10 @@ def test_an_odd_status_line_is_left_alone(settings: Path, odd: object) -> None:
 def test_permissions_are_offered_once_there_are_tools(
     settings: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.stdin", Terminal("n\nn\nn\nn\n"))
+    monkeypatch.setattr("sys.stdin", Terminal("n\nn\nn\n"))
     assert main(["install"]) == 0
     assert "permissions" not in capsys.readouterr().out
-    monkeypatch.setattr("sys.stdin", Terminal("n\nn\ny\ny\nn\n"))
+    monkeypatch.setattr("sys.stdin", Terminal("n\ny\ny\nn\n"))
     assert main(["install"]) == 0
     assert "permissions: lets" in capsys.readouterr().out
     assert "mcp__memoryd__recall" in settings.read_text()

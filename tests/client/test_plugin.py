@@ -128,7 +128,7 @@ def test_without_the_clients_command_there_is_an_error_with_another_way(
 def test_who_takes_the_plugin_is_not_asked_about_hooks(
     home: Path, client: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.stdin", Terminal("n\ny\nn\nn\n"))
+    monkeypatch.setattr("sys.stdin", Terminal("y\nn\nn\n"))
     assert main(["install"]) == 0
     shown = capsys.readouterr().out
     assert "/memoryd:remember" in shown
@@ -139,7 +139,7 @@ def test_who_takes_the_plugin_is_not_asked_about_hooks(
 def test_who_declines_the_plugin_is_asked_about_hooks(
     home: Path, client: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.stdin", Terminal("n\nn\ny\nn\n"))
+    monkeypatch.setattr("sys.stdin", Terminal("n\ny\nn\n"))
     assert main(["install"]) == 0
     assert not plugin.is_installed(locations())
     assert claude_code.installed_commands(locations())

@@ -6,7 +6,7 @@ not asked about hooks and server, which it brings along.
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memoryd_client.cli.commands import Arguments, Commands, Parser, add_json, answer_to
@@ -29,11 +29,14 @@ class ServiceSystem(Protocol):
 
     def uninstall(self, places: Locations) -> "Report": ...
 
+    def why_no_manager(self) -> str | None: ...
+
 
 class Part(NamedTuple):
     """One thing to install or remove; `purpose` and `change` are shown before asking.
 
-    `unless` names the part that makes this one superfluous.
+    `unless` names the part that makes this one superfluous, `obstacle` says why it cannot work
+    here, and one that `loses` something is done only for those who ask for it.
     """
 
     name: str
@@ -43,6 +46,8 @@ class Part(NamedTuple):
     is_needed: Callable[[], bool] = lambda: True
     check: Callable[[], str] | None = None
     unless: str = ""
+    obstacle: Callable[[], str | None] = lambda: None
+    loses: bool = False
 
     @property
     def flag(self) -> str:
@@ -59,9 +64,20 @@ def install(arguments: Arguments) -> int:
         code = run_parts(arguments, parts_to_install(places, arguments))
     finally:
         footprint.record(places, missing)
-    if not arguments.json and not named_parts(arguments):
-        print("Next: memoryd shows the status, memoryd doctor checks for problems")
+    if not arguments.json:
+        print(wrapped(daemon_words()))
     return code
+
+
+def daemon_words() -> str:
+    """Whether a daemon runs: without one, everything else that was installed does nothing."""
+    from memoryd_client.connection.call import call  # noqa: PLC0415 - likewise
+
+    try:
+        process = call("ping", timeout_seconds=5).get("pid")
+    except Failure:
+        return "No daemon is running yet. Start it with memoryd serve, then look with memoryd"
+    return f"memoryd is running, as process {process}. Look at it with memoryd, or memoryd doctor"
 
 
 def uninstall(arguments: Arguments) -> int:
@@ -76,9 +92,24 @@ def uninstall(arguments: Arguments) -> int:
         launcher.remove(places)
     if not any(part.is_needed() for part in parts):
         footprint.tidy(places)
-    if not arguments.json and not named_parts(arguments) and places.config.exists():
-        print(wrapped(f"Your settings in {one_line(str(places.config))} and your memories stay."))
+    if not arguments.json and not named_parts(arguments):
+        for line in what_stays(places):
+            print(wrapped(line))
     return code
+
+
+def what_stays(places: Locations) -> Iterator[str]:
+    from memoryd_client.install import footprint  # noqa: PLC0415 - likewise
+
+    if places.config.exists():
+        yield f"Your settings in {one_line(str(places.config))} and your memories stay."
+    if footprint.has_state(places):
+        yield (
+            f"The history, checkpoints and log stay in {one_line(str(places.state))};"
+            " memoryd uninstall --state removes them."
+        )
+    if footprint.is_running(places):
+        yield "A daemon still runs that was started by hand; memoryd stop ends it."
 
 
 def parts_to_install(places: Locations, arguments: Arguments) -> list[Part]:
@@ -92,6 +123,7 @@ def parts_to_install(places: Locations, arguments: Arguments) -> list[Part]:
             f"writes {places.service}",
             lambda: install_service(places, arguments.writable or []),
             check=service.check,
+            obstacle=lambda: service_system().why_no_manager(),
         ),
         Part(
             "plugin",
@@ -212,6 +244,7 @@ def parts_to_remove(places: Locations) -> list[Part]:
             f"removes {places.state}",
             lambda: footprint.remove_state(places),
             lambda: footprint.has_state(places),
+            loses=True,
         ),
     ]
 
@@ -228,6 +261,9 @@ def run_parts(arguments: Arguments, parts: Sequence[Part]) -> int:
     that fails does not stop the others.
     """
     named = named_parts(arguments)
+    with_losses = "state" in named
+    if arguments.yes and named == ["state"]:
+        named = []
     asks = not named and not arguments.yes
     if asks and (arguments.json or not sys.stdin.isatty()):
         flags = ", ".join(part.flag for part in parts)
@@ -239,9 +275,12 @@ def run_parts(arguments: Arguments, parts: Sequence[Part]) -> int:
     done: set[str] = set()
     failed = False
     for part in parts:
-        if named and part.name not in named:
-            continue
-        if not named and (part.unless in done or not is_wanted(part, asks=asks)):
+        if named:
+            is_due = part.name in named
+        else:
+            may_lose = asks or with_losses or not part.loses
+            is_due = part.unless not in done and may_lose and is_wanted(part, asks=asks)
+        if not is_due:
             continue
         try:
             report = run_part(part, is_checked=not named)
@@ -268,6 +307,9 @@ def is_wanted(part: Part, *, asks: bool) -> bool:
         if asks and part.name not in OPTIONAL:
             print(f"{paint(part.name, 'bold')}: nothing to do")
         return False
+    if asks and (obstacle := part.obstacle()):
+        print(f"{paint(part.name, 'bold')}: {wrapped(f'not possible here, {obstacle}', 2)}")
+        return False
     return agreed(part) if asks else True
 
 
@@ -275,7 +317,8 @@ def agreed(part: Part) -> bool:
     """Explains what would change, and asks."""
     print(f"{paint(part.name, 'bold')}: {wrapped(part.purpose, 2)}")
     print(f"  {wrapped(one_line(part.change), 2)}")
-    return answer_to("  Proceed? [Y/n] ", "y") in YES_WORDS
+    choices, default = ("y/N", "n") if part.loses else ("Y/n", "y")
+    return answer_to(f"  Proceed? [{choices}] ", default) in YES_WORDS
 
 
 def run_part(part: Part, *, is_checked: bool) -> "Report":
@@ -323,7 +366,7 @@ def print_report(part: str, report: "Report") -> None:
     for note in report.notes:
         print(wrapped(note))
     if part == "service" and report.written:
-        print("memoryd is running, and starts at every login")
+        print("memoryd starts now and at every login")
     if not (report.written or report.removed or report.notes):
         print(f"{part}: nothing to do")
 
@@ -379,5 +422,7 @@ def add_commands(commands: Commands) -> None:
         action="store_true",
         help="earlier versions of memories, checkpoints, the record of spending, and the log",
     )
-    removing.add_argument("--yes", action="store_true", help="all parts, without asking")
+    removing.add_argument(
+        "--yes", action="store_true", help="all parts, without asking; the state only with --state"
+    )
     add_json(removing)

@@ -15,7 +15,7 @@ import structlog
 from memoryd.api.rules import protocol
 from memoryd.base.errors import MemorydError
 from memoryd.base.timestamps import iso_time
-from memoryd.memories.catalog import Catalog, Saved
+from memoryd.memories.catalog import Catalog, Header, Saved
 from memoryd.memories.rules.topics import Topic
 from memoryd.memories.versions import Versions
 
@@ -77,6 +77,10 @@ class MemoryRequests:
         if params.version is not None:
             text = self._versions.text(params.cwd, params.path, params.version)
         return HistoryAnswer(found, text)
+
+    def forgotten(self, cwd: str) -> list[Header]:
+        """What was forgotten and can be restored, the last one first."""
+        return self._catalog.headers(self._versions.forgotten(cwd))
 
     async def _write(self, action: str, cause: str, write: Callable[[], Saved]) -> Saved:
         began = time.monotonic()

@@ -132,6 +132,7 @@ class MemoryListParams(msgspec.Struct, frozen=True):
     type: Literal["user", "feedback", "project", "reference"] | None = None
     retired: bool = False
     as_of: str | None = None
+    forgotten: bool = False
 
 
 class MemoryGetParams(msgspec.Struct, frozen=True):
