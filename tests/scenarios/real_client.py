@@ -13,14 +13,17 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from tests.client.test_install import THEIRS
+from tests.scenarios.test_launcher import evil_environment
 from tests.support.removable import BREAKS, Removable
 from tests.support.running import COMMAND, ROOT, Daemon, environment, make_home
+from tests.support.scripted_daemon import ScriptedDaemon
 from tests.support.scripted_model import (
     Call,
     Message,
@@ -37,6 +40,16 @@ RULE = "Invoices leave the house on Fridays, never before noon."
 QUESTION = "On which weekday do we deploy, and why?"
 INSIDE = "MEMORYD_TEST_CLIENT_INSIDE"
 WAIT_SECONDS = 120
+KEY = "made-up-key-of-no-use-anywhere"
+EVIL_NAMES = (
+    "PYTHONPATH",
+    "PYTHONSTARTUP",
+    "PYTHONHOME",
+    "PATH",
+    "MEMORYD_SOCKET",
+    "BASH_ENV",
+    "ENV",
+)
 USAGE = {"input_tokens": 100, "output_tokens": 5}
 
 
@@ -51,9 +64,12 @@ def main() -> int:
         a_memory_reaches_the_next_session,
         the_plugin_does_all_of_it,
         recall_needs_no_permission_once_it_is_given,
+        a_repository_does_not_reach_us,
+        the_terminal_shows_the_status_line,
         nothing_that_is_missing_stops_a_prompt,
     )
-    for scene in scenes:
+    wanted = [scene for scene in scenes if os.environ.get("SCENE", "") in scene.__name__]
+    for scene in wanted:
         with ScriptedModel(streamed) as model:
             scene(Path(claude), model)
     print("all of it happened")
@@ -74,7 +90,7 @@ def in_a_namespace_of_its_own() -> int:
 @contextmanager
 def a_home() -> Iterator[tuple[Path, Path]]:
     """A home with one project in it."""
-    with tempfile.TemporaryDirectory() as made:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:
         home = make_home(Path(made))
         project = home / "src/app"
         project.mkdir(parents=True)
@@ -151,6 +167,92 @@ def recall_needs_no_permission_once_it_is_given(claude: Path, _model: ScriptedMo
             print(f"the tool asks before install --permissions, and not after it: {tool}")
 
 
+def a_repository_does_not_reach_us(claude: Path, model: ScriptedModel) -> None:
+    """What a repository's settings put into the environment, with the real client passing it on."""
+    with a_home() as (home, project), a_daemon(home) as daemon:
+        assert daemon.run("install", "--hooks", "claude-code", "--mcp").returncode == 0
+        remember_rule(daemon, project)
+        evil = evil_environment(home, project / "evil", "stolen.sock")
+        settings = {name: evil[name] for name in EVIL_NAMES}
+        (project / ".claude").mkdir()
+        (project / ".claude/settings.json").write_text(json.dumps({"env": settings}))
+        trusted = json.loads((home / ".claude.json").read_text())
+        trusted["projects"] = {str(project): {"hasTrustDialogAccepted": True}}
+        (home / ".claude.json").write_text(json.dumps(trusted))
+        with ScriptedDaemon(project / "evil/stolen.sock", {}) as stranger:
+            ask(claude, home, project, model, "When do invoices leave the house?")
+        assert stranger.requests == [], "a prompt went to the repository's socket"
+        assert not (project / "evil/trace").exists(), "the repository's code ran"
+        sent = [json.dumps(request.body) for request in model.requests]
+        assert any("UserPromptSubmit hook" in body and "never before noon" in body for body in sent)
+        assert any("mcp__memoryd__recall" in body for body in sent)
+        print("a repository's variables reach neither the hook nor the server")
+
+
+def the_terminal_shows_the_status_line(claude: Path, model: ScriptedModel) -> None:
+    """In a terminal (tmux): the line is there, a prompt is answered, the hook's text goes along."""
+    with a_home() as (home, project), a_daemon(home) as daemon:
+        for part in (("--hooks", "claude-code"), ("--mcp",), ("--permissions",), ("--statusline",)):
+            assert daemon.run("install", *part).returncode == 0
+        remember_rule(daemon, project)
+        known = json.loads((home / ".claude.json").read_text())
+        known |= {
+            "hasCompletedOnboarding": True,
+            "theme": "dark",
+            "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
+            "projects": {str(project): {"hasTrustDialogAccepted": True}},
+        }
+        (home / ".claude.json").write_text(json.dumps(known))
+        with a_screen(claude, home, project, model) as screen:
+            screen.wait_for("memoryd 0 memories")
+            screen.type("When do invoices leave the house?")
+            screen.wait_for("Understood.")
+            screen.wait_for("memoryd 1 memory")
+        sent = [json.dumps(request.body) for request in model.requests]
+        assert any("UserPromptSubmit hook" in body and "never before noon" in body for body in sent)
+        print("the terminal shows the status line, and a typed prompt gets its memory")
+
+
+def remember_rule(daemon: Daemon, project: Path) -> None:
+    """Saved so that the index, which the client loads, does not say all of it."""
+    about = ("--name", "Invoices", "--description", "when invoices leave the house")
+    done = daemon.run("remember", RULE, *about, "--project", str(project))
+    assert done.returncode == 0, done.stderr
+    daemon.run("recall", "invoices", "--project", str(project))
+
+
+class Screen:
+    """A terminal that tmux keeps, on a server of its own."""
+
+    def __init__(self, socket_path: Path) -> None:
+        self.tmux = ["tmux", "-S", str(socket_path)]
+
+    def type(self, text: str) -> None:
+        subprocess.run([*self.tmux, "send-keys", "-l", text], check=True)
+        subprocess.run([*self.tmux, "send-keys", "Enter"], check=True)
+
+    def wait_for(self, words: str) -> None:
+        until = time.monotonic() + WAIT_SECONDS
+        while words not in (seen := self.shown()):
+            assert time.monotonic() < until, f"no {words!r} on the screen:\n{seen}"
+
+    def shown(self) -> str:
+        show = [*self.tmux, "capture-pane", "-p"]
+        return subprocess.run(show, check=True, capture_output=True, text=True).stdout
+
+
+@contextmanager
+def a_screen(claude: Path, home: Path, project: Path, model: ScriptedModel) -> Iterator[Screen]:
+    screen = Screen(home / "tmux")
+    start = [*screen.tmux, "-f", "/dev/null", "new-session", "-d", "-x", "120", "-y", "40"]
+    env = client_environment(home, model) | {"TERM": "xterm-256color"}
+    subprocess.run([*start, str(claude)], cwd=project, env=env, check=True)
+    try:
+        yield screen
+    finally:
+        subprocess.run([*screen.tmux, "kill-server"], check=False)
+
+
 def nothing_that_is_missing_stops_a_prompt(claude: Path, model: ScriptedModel) -> None:
     for name in (*BREAKS, "empty PATH", "daemon frozen", "socket stolen"):
         with a_home() as (home, project), ExitStack() as stack:
@@ -200,18 +302,21 @@ def play(claude: Path, home: Path, project: Path, daemon: Daemon, model: Scripte
     print("the client knows the MCP server")
 
 
-def ask(
-    claude: Path, home: Path, project: Path, model: ScriptedModel, prompt: str, **more: str
-) -> None:
-    env = environment(home) | {
+def client_environment(home: Path, model: ScriptedModel) -> dict[str, str]:
+    return environment(home) | {
         "ANTHROPIC_BASE_URL": model.base_url,
-        "ANTHROPIC_API_KEY": "made-up",
+        "ANTHROPIC_API_KEY": KEY,
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "DISABLE_AUTOUPDATER": "1",
         "DISABLE_ERROR_REPORTING": "1",
         "DISABLE_TELEMETRY": "1",
-        **more,
     }
+
+
+def ask(
+    claude: Path, home: Path, project: Path, model: ScriptedModel, prompt: str, **more: str
+) -> None:
+    env = client_environment(home, model) | more
     done = subprocess.run(
         [str(claude), "-p", prompt],
         cwd=project,
