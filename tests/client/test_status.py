@@ -72,6 +72,10 @@ def test_the_status_is_a_few_lines(
     main(["install", "--hooks", "claude-code"])
     capsys.readouterr()
     assert not any("hooks" in line for line in shown(STATUS, home, capsys, *words))
+    settings = home / ".claude/settings.json"
+    launcher = f"/bin/sh {home}/.local/share/memoryd/bin/memoryd-launch hook 2>/dev/null; exit 0"
+    settings.write_text(settings.read_text().replace(launcher, "/old/bin/memoryd hook"))
+    assert "an earlier version" in shown(STATUS, home, capsys, *words)[-1]
 
 
 @pytest.mark.parametrize("status", [{}, {"memory": 3, "queue": [], "dreams": [1], "recent": "x"}])

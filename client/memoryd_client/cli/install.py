@@ -6,10 +6,11 @@ not asked about hooks and server, which it brings along.
 """
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from memoryd_client.cli.commands import Arguments, Commands, Parser, add_json, answer_to
+from memoryd_client.cli.install_parts import Part, parts_to_install, parts_to_remove
 from memoryd_client.cli.render import one_line, paint, print_json, wrapped
 from memoryd_client.connection.failures import Failure, LocalFailure, UsageError, as_json
 from memoryd_client.connection.locations import Locations, locations
@@ -20,38 +21,6 @@ if TYPE_CHECKING:
 YES_WORDS = {"y", "yes"}
 # Where they make no sense, nobody needs to hear of them.
 OPTIONAL = {"plugin", "permissions", "statusline"}
-
-
-class ServiceSystem(Protocol):
-    """What manages services on one kind of system."""
-
-    def install(self, places: Locations, writable: Sequence[str]) -> "Report": ...
-
-    def uninstall(self, places: Locations) -> "Report": ...
-
-    def why_no_manager(self) -> str | None: ...
-
-
-class Part(NamedTuple):
-    """One thing to install or remove; `purpose` and `change` are shown before asking.
-
-    `unless` names the part that makes this one superfluous, `obstacle` says why it cannot work
-    here, and one that `loses` something is done only for those who ask for it.
-    """
-
-    name: str
-    purpose: str
-    change: str
-    run: Callable[[], "Report"]
-    is_needed: Callable[[], bool] = lambda: True
-    check: Callable[[], str] | None = None
-    unless: str = ""
-    obstacle: Callable[[], str | None] = lambda: None
-    loses: bool = False
-
-    @property
-    def flag(self) -> str:
-        return "--hooks claude-code" if self.name == "hooks" else f"--{self.name}"
 
 
 def install(arguments: Arguments) -> int:
@@ -112,143 +81,6 @@ def what_stays(places: Locations) -> Iterator[str]:
         yield "A daemon still runs that was started by hand; memoryd stop ends it."
 
 
-def parts_to_install(places: Locations, arguments: Arguments) -> list[Part]:
-    from memoryd_client.install import claude_code, plugin, service  # noqa: PLC0415 - likewise
-
-    events, settings = len(claude_code.EVENTS), claude_code.settings_file(places)
-    return [
-        Part(
-            "service",
-            "runs memoryd in the background, now and after every login",
-            f"writes {places.service}",
-            lambda: install_service(places, arguments.writable or []),
-            check=service.check,
-            obstacle=lambda: service_system().why_no_manager(),
-        ),
-        Part(
-            "plugin",
-            "gives every session of Claude Code the memories that matter, tools to use them, and"
-            " commands such as /memoryd:remember",
-            f"runs claude plugin install, with a copy in {plugin.marketplace_folder(places)}",
-            lambda: plugin.install(places),
-            lambda: plugin.client_knows_plugins(places),
-            check=lambda: plugin.check(places),
-        ),
-        Part(
-            "hooks",
-            "gives every new session of Claude Code the memories that matter",
-            f"adds a command for {events} events to {settings}, and keeps a backup of it",
-            lambda: without_plugin(places, claude_code.install_hooks),
-            check=lambda: claude_code.check_hooks(places),
-            unless="plugin",
-        ),
-        Part(
-            "mcp",
-            "gives Claude Code the tools recall, remember, forget, list_memories and history",
-            f"adds a server to {claude_code.servers_file(places)}, and keeps a backup of it",
-            lambda: without_plugin(places, claude_code.install_mcp),
-            check=lambda: claude_code.check_mcp(places),
-            unless="plugin",
-        ),
-        Part(
-            "permissions",
-            "lets Claude Code recall and list memories without asking each time; remember and"
-            " forget keep asking",
-            f"adds memoryd's read-only tools to permissions.allow in {settings}",
-            lambda: claude_code.install_permissions(places),
-            lambda: plugin.is_installed(places) or claude_code.has_server(places),
-        ),
-        Part(
-            "statusline",
-            "shows in Claude Code how many memories a session was given, and what waits for you",
-            (
-                f"adds memoryd to the end of your own status line in {settings}"
-                if claude_code.has_own_status_line(places)
-                else f"adds a status line to {settings}"
-            ),
-            lambda: claude_code.install_status_line(places),
-            lambda: not (arguments.yes and claude_code.has_own_status_line(places)),
-        ),
-    ]
-
-
-def without_plugin(places: Locations, install_part: Callable[[Locations], "Report"]) -> "Report":
-    """Installs a part in the settings, in place of the plugin if that is there: never both."""
-    from memoryd_client.install import plugin  # noqa: PLC0415 - likewise
-
-    report = install_part(places)
-    if plugin.is_installed(places):
-        plugin.uninstall(places)
-        report = report._replace(notes=[*report.notes, "the plugin is removed: never both"])
-    return report
-
-
-def install_service(places: Locations, writable: Sequence[str]) -> "Report":
-    """The service, and the launcher: with both, a plugin installed inside the client works."""
-    from memoryd_client.install import launcher  # noqa: PLC0415 - likewise
-
-    report = service_system().install(places, writable)
-    return report._replace(written=[*report.written, *launcher.ensure(places)])
-
-
-def parts_to_remove(places: Locations) -> list[Part]:
-    from memoryd_client.install import claude_code, footprint, plugin  # noqa: PLC0415 - likewise
-
-    return [
-        Part(
-            "plugin",
-            "Claude Code loses memoryd's hooks, tools and commands",
-            "runs claude plugin uninstall",
-            lambda: plugin.uninstall(places),
-            lambda: plugin.has_anything(places),
-        ),
-        Part(
-            "hooks",
-            "sessions of Claude Code get no memories any more",
-            f"removes memoryd's entries from {claude_code.settings_file(places)}",
-            lambda: claude_code.uninstall_hooks(places),
-            lambda: claude_code.has_hooks(places),
-        ),
-        Part(
-            "mcp",
-            "Claude Code loses the tools of memoryd",
-            f"removes memoryd's server from {claude_code.servers_file(places)}",
-            lambda: claude_code.uninstall_mcp(places),
-            lambda: claude_code.has_server(places),
-        ),
-        Part(
-            "permissions",
-            "Claude Code asks before it uses memoryd's tools",
-            f"removes them from {claude_code.settings_file(places)}",
-            lambda: claude_code.uninstall_permissions(places),
-            lambda: claude_code.has_permissions(places),
-        ),
-        Part(
-            "statusline",
-            "the status line no longer shows memoryd; your own stays",
-            f"removes it from {claude_code.settings_file(places)}",
-            lambda: claude_code.uninstall_status_line(places),
-            lambda: claude_code.has_status_line(places),
-        ),
-        Part(
-            "service",
-            "memoryd no longer runs in the background",
-            f"removes {places.service}",
-            lambda: service_system().uninstall(places),
-            places.service.exists,
-        ),
-        Part(
-            "state",
-            "deletes earlier versions of memories, checkpoints, the record of spending and the"
-            " log; memories and session notes stay",
-            f"removes {places.state}",
-            lambda: footprint.remove_state(places),
-            lambda: footprint.has_state(places),
-            loses=True,
-        ),
-    ]
-
-
 def named_parts(arguments: Arguments) -> list[str]:
     known = ("service", "plugin", "hooks", "mcp", "permissions", "statusline", "state")
     return [name for name in known if getattr(arguments, name, None)]
@@ -261,7 +93,7 @@ def run_parts(arguments: Arguments, parts: Sequence[Part]) -> int:
     that fails does not stop the others.
     """
     named = named_parts(arguments)
-    with_losses = "state" in named
+    with_state = "state" in named
     if arguments.yes and named == ["state"]:
         named = []
     asks = not named and not arguments.yes
@@ -278,8 +110,8 @@ def run_parts(arguments: Arguments, parts: Sequence[Part]) -> int:
         if named:
             is_due = part.name in named
         else:
-            may_lose = asks or with_losses or not part.loses
-            is_due = part.unless not in done and may_lose and is_wanted(part, asks=asks)
+            is_safe = asks or with_state or not part.is_off_by_default
+            is_due = part.unless not in done and is_safe and is_wanted(part, asks=asks)
         if not is_due:
             continue
         try:
@@ -317,7 +149,7 @@ def agreed(part: Part) -> bool:
     """Explains what would change, and asks."""
     print(f"{paint(part.name, 'bold')}: {wrapped(part.purpose, 2)}")
     print(f"  {wrapped(one_line(part.change), 2)}")
-    choices, default = ("y/N", "n") if part.loses else ("Y/n", "y")
+    choices, default = ("y/N", "n") if part.is_off_by_default else ("Y/n", "y")
     return answer_to(f"  Proceed? [{choices}] ", default) in YES_WORDS
 
 
@@ -332,17 +164,6 @@ def run_part(part: Part, *, is_checked: bool) -> "Report":
     if is_checked and part.check is not None:
         report = report._replace(notes=[*report.notes, f"checked: {part.check()}"])
     return report
-
-
-def service_system() -> ServiceSystem:
-    """The service manager of this machine."""
-    if sys.platform == "darwin":
-        from memoryd_client.install import launchd  # noqa: PLC0415 - only one of the two is needed
-
-        return launchd
-    from memoryd_client.install import systemd  # noqa: PLC0415 - likewise
-
-    return systemd
 
 
 def report_json(report: "Report") -> dict[str, object]:

@@ -93,8 +93,12 @@ def hook_rows(places: Locations) -> Iterator[tuple[str, str]]:
     """A line where the agent has no hooks: everything else may look well, and nothing happens."""
     from memoryd_client.install import claude_code, plugin  # noqa: PLC0415 - only this command needs them
 
-    if not claude_code.installed_commands(places) and not plugin.is_installed(places):
+    commands = claude_code.installed_commands(places)
+    if not commands and not plugin.is_installed(places):
         yield "hooks", "Claude Code has none, so sessions get no memories -> memoryd install"
+    if set(commands) - {claude_code.hook_command()}:
+        fix = "memoryd install --hooks claude-code"
+        yield "hooks", f"of another memoryd or an earlier version, which can block prompts -> {fix}"
 
 
 def labelled(label: str, texts: Iterator[str]) -> Iterator[tuple[str, str]]:
