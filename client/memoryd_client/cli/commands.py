@@ -42,7 +42,9 @@ class Parser(argparse.ArgumentParser):
             if any(name in self.purposes for name in names)
         ]
         opening = f"usage: {self.prog} COMMAND ...\n\n{self.description}"
-        return "\n\n".join([opening, *sections, str(self.epilog)]) + "\n"
+        return (
+            "\n\n".join([opening, *sections, textwrap.fill(str(self.epilog), help_width())]) + "\n"
+        )
 
     def row_of(self, name: str) -> str:
         indent = " " * PURPOSE_COLUMN
