@@ -28,7 +28,7 @@ except ImportError:  # not CPython; there the public module loads quickly
 DEADLINE_SECONDS = 0.22
 # For a prompt that is a command to memoryd; still less than the client waits.
 COMMAND_SECONDS = 3.0
-COMMAND = b'"/memoryd:'
+COMMANDS = (b'"prompt":"/memoryd:', b'"prompt": "/memoryd:')
 REQUEST_BYTES = 8 * 1024 * 1024
 ANSWER_BYTES = 1024 * 1024
 CHUNK_BYTES = 64 * 1024
@@ -210,7 +210,7 @@ def answer_to(payload: bytes, method: bytes) -> bytes:
 
 def relay() -> None:
     payload = read_payload()
-    if COMMAND in payload:
+    if COMMANDS[0] in payload or COMMANDS[1] in payload:
         _signal.setitimer(_signal.ITIMER_REAL, COMMAND_SECONDS)
     output = answer_to(payload, b"hook")
     if output:
