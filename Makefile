@@ -8,7 +8,7 @@ WORKERS ?= 2
 export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=10
 
-.PHONY: help setup test quick rules test-client lint types unit run demo bench fuzz soak manual clean
+.PHONY: help setup test quick rules test-client lint types unit run demo bench fuzz soak manual dist clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -66,6 +66,9 @@ soak: setup  ## what takes long: every crash loop whole, 20,001 transcripts, 200
 	$(PYTEST) --soak $$(grep -rl 'support.thinning' tests --include='test_*.py')
 	PYTHONPATH=.:client $(BIN)/python benchmarks/tail.py --soak
 	PYTHONPATH=.:client $(BIN)/python benchmarks/kills.py --soak
+
+dist: setup  ## the wheel and the sdist, built twice and tried in new environments (needs an index)
+	$(BIN)/python -m tests.support.distribution
 
 clean:  ## remove .venv and caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist

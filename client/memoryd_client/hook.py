@@ -1,14 +1,17 @@
 """Passes the agent's hook JSON to the daemon and prints the answer. It runs at every prompt.
 
 Rules:
-- It stands alone: an installed hook runs this file as `python -I -S -E .../hook.py`, which cannot
+- It stands alone: the launcher runs this file as `python -I -S -E .../hook.py`, which cannot
   import even its own package, and every module it loads delays the person at the prompt.
 - One deadline covers everything from reading standard input to writing the answer. The kernel's
   timer enforces it, so no call can block past it, not even a connect to a full backlog.
+- A command that a person typed to memoryd itself gets a longer one: they want its answer.
 - It fails open: on any failure it prints nothing and exits with 0.
 - An answer is printed whole or not at all.
 - Inside a client that memoryd itself has started (MEMORYD_CHILD=1) it does nothing: a request of
   memoryd is nobody's prompt, and must not lead to another one.
+- A prompt goes only to a daemon of this user: the socket's owner is checked before connecting, and
+  the process behind it afterwards.
 - The socket's path is decided here only; `locations` calls this module. `memoryd.base.paths` has
   the same rule for the daemon; change both together. If nothing is there, the other usual path is
   tried: agents start their servers, and cron its jobs, with few variables set.
@@ -25,6 +28,9 @@ except ImportError:  # not CPython; there the public module loads quickly
 
 # A prompt may lose 300 ms, and the start of the interpreter comes on top of this.
 DEADLINE_SECONDS = 0.22
+# For a prompt that is a command to memoryd; still less than the client waits.
+COMMAND_SECONDS = 3.0
+COMMANDS = (b'"prompt":"/memoryd:', b'"prompt": "/memoryd:')
 REQUEST_BYTES = 8 * 1024 * 1024
 ANSWER_BYTES = 1024 * 1024
 CHUNK_BYTES = 64 * 1024
@@ -32,15 +38,15 @@ PATH_BYTES = 4096
 USUAL_RUNTIME = b"/run/user"
 
 
-def request_for(payload: bytes) -> bytes | None:
-    """The one-line request for a hook's JSON object; None when the payload is not an object.
+def request_for(payload: bytes, method: bytes = b"hook") -> bytes | None:
+    """The one-line request for the agent's JSON object; None when the payload is not an object.
 
     The method comes last, so a key in the payload cannot replace it.
     """
     flat = payload.replace(b"\r", b" ").replace(b"\n", b" ").strip()
     if not (flat.startswith(b"{") and flat.endswith(b"}")):
         return None
-    request = b'{"jsonrpc":"2.0","params":' + flat + b',"id":1,"method":"hook"}\n'
+    request = b'{"jsonrpc":"2.0","params":' + flat + b',"id":1,"method":"%b"}\n' % method
     return request if len(request) <= REQUEST_BYTES else None
 
 
@@ -148,6 +154,15 @@ def is_ours(path: bytes, uid: int) -> bool:
     return posix.stat(path).st_uid == uid and posix.stat(folder).st_uid in {uid, 0}
 
 
+def peer_is_ours(connection: _socket.socket, uid: int, platform: str) -> bool:
+    """Whether this user, or root, listens at the other end: launchd's own sockets are root's."""
+    if platform == "linux":
+        peer = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+    else:  # SOL_LOCAL and LOCAL_PEERCRED, which Python has no names for
+        peer = connection.getsockopt(0, 1, 76)
+    return int.from_bytes(peer[4:8], sys.byteorder) in {uid, 0}
+
+
 def read_payload() -> bytes:
     """Standard input to its end; empty when it is over the limit."""
     chunks, size = [], 0
@@ -162,6 +177,8 @@ def ask(path: bytes, request: bytes) -> bytes:
     """The daemon's answer line, or the part of it that came before the connection closed."""
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     connection.connect(path)
+    if not peer_is_ours(connection, posix.getuid(), sys.platform):
+        return b""
     connection.sendall(request)
     answer = b""
     while not answer.endswith(b"\n") and len(answer) <= ANSWER_BYTES:
@@ -184,12 +201,20 @@ def start_timer() -> None:
     _signal.setitimer(_signal.ITIMER_REAL, DEADLINE_SECONDS)
 
 
-def relay() -> None:
-    request = request_for(read_payload())
+def answer_to(payload: bytes, method: bytes) -> bytes:
+    """What the daemon wants printed; empty when there is nothing, or nobody to ask."""
+    request = request_for(payload, method)
     path = found_socket(posix.environ, posix.getuid(), sys.platform)
     if request is None or not is_ours(path, posix.getuid()):
-        return
-    output = output_in(ask(path, request))
+        return b""
+    return output_in(ask(path, request))
+
+
+def relay() -> None:
+    payload = read_payload()
+    if COMMANDS[0] in payload or COMMANDS[1] in payload:
+        _signal.setitimer(_signal.ITIMER_REAL, COMMAND_SECONDS)
+    output = answer_to(payload, b"hook")
     if output:
         posix.write(1, output)
 

@@ -10,15 +10,15 @@ from memoryd_client.version import __version__
 INSTALL_AGAIN = "install memoryd again, with pip, pipx or uv"
 
 
-def run() -> int:
+def run(*, shows_log: bool = False) -> int:
     """Runs the daemon until it is stopped; returns its exit code."""
     try:
         from memoryd.daemon.main import main  # noqa: PLC0415 - only this command needs it
     except ImportError as error:
         raise LocalFailure(unloadable(error), INSTALL_AGAIN) from error
     if sys.stderr.isatty():
-        print(greeting(), file=sys.stderr)
-    return main(__version__)
+        print(greeting(shows_log=shows_log), file=sys.stderr)
+    return main(__version__, shows_log=shows_log)
 
 
 def unloadable(error: ImportError) -> str:
@@ -27,12 +27,13 @@ def unloadable(error: ImportError) -> str:
     return f"the daemon cannot start here: {error}"
 
 
-def greeting() -> str:
+def greeting(*, shows_log: bool) -> str:
     """For a person who starts it in a terminal, perhaps for the first time."""
     typed = "memoryd" if shutil.which("memoryd") else sys.argv[0]
+    log = "Its log is shown here." if shows_log else "Problems are shown here; --log shows all."
     return (
-        f"memoryd {__version__} is running in this terminal; Ctrl-C stops it."
-        f" Its log is shown here. In another terminal, type: {typed}"
+        f"memoryd {__version__} is running in this terminal; Ctrl-C stops it. {log}"
+        f" In another terminal, type: {typed}"
     )
 
 
@@ -41,9 +42,33 @@ def settings_error() -> tuple[str, str]:
     try:
         from memoryd.daemon.main import read_environment  # noqa: PLC0415 - only the doctor needs it
 
-        read_environment(dict(os.environ), __version__)
+        problems = read_environment(dict(os.environ), __version__).problems
+        if problems:
+            message, _, hint = problems[0].rpartition("; ")
+            return message, hint
     except ImportError as error:
         return unloadable(error), INSTALL_AGAIN
     except Exception as error:  # noqa: BLE001 - the client does not know the daemon's errors
         return str(error), str(getattr(error, "hint", ""))
     return "", ""
+
+
+def setting_rows(text: str) -> list[dict[str, object]]:
+    """Every setting with its value and its default, as a daemon with this file would use them."""
+    try:
+        from memoryd.base.config_listing import setting_lines  # noqa: PLC0415 - likewise
+    except ImportError as error:
+        raise LocalFailure(unloadable(error), INSTALL_AGAIN) from error
+    return [
+        {"key": one.key, "value": one.value, "default": one.default, "is_set": one.is_set}
+        for one in setting_lines(text, os.environ)
+    ]
+
+
+def settings_problem(text: str) -> tuple[str, str]:
+    """The first mistake in a file of settings, with its hint; empty if a daemon would take it."""
+    try:
+        from memoryd.base.config_listing import problem_in  # noqa: PLC0415 - likewise
+    except ImportError as error:
+        raise LocalFailure(unloadable(error), INSTALL_AGAIN) from error
+    return problem_in(text, os.environ)

@@ -11,6 +11,8 @@ from memoryd.api.handlers.memories import MemoryRequests
 from memoryd.api.handlers.recall_stats import RecallStats
 from memoryd.api.handlers.spending import SpendingReports
 from memoryd.api.handlers.status import Status
+from memoryd.api.handlers.status_line import StatusLine
+from memoryd.api.handlers.typed_commands import TypedCommands
 from memoryd.api.handlers.why import Origins
 from memoryd.memories.catalog import Catalog
 from memoryd.memories.versions import Versions
@@ -33,12 +35,14 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
         model=services.settings.model.extraction,
         projects_in=areas.transcripts.sessions.projects_in,
     )
+    memories = MemoryRequests(catalog, versions, areas.extraction.exclusions)
     hooks = Hooks(
         places=services.places,
         scopes=services.scopes,
         recall=areas.recall,
         context=areas.sessions.context,
         extraction=areas.extraction,
+        typed_commands=TypedCommands(memories, areas.dreamer, areas.extraction.inbox),
         session_notes=areas.sessions.notes,
         tail=areas.transcripts.tail,
         background=services.background,
@@ -59,11 +63,18 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
         ),
         health=health,
         hooks=hooks,
+        status_line=StatusLine(
+            scopes=services.scopes,
+            recall=areas.recall,
+            inbox=areas.extraction.inbox,
+            dreamer=areas.dreamer,
+            spending=spending,
+        ),
         catalog=catalog,
-        memories=MemoryRequests(catalog, versions, areas.extraction.exclusions),
         inbox=InboxRequests(areas.extraction.inbox, areas.extraction.exclusions),
         why=Origins(versions, services.store, areas.transcripts.sessions, usage),
         recall_stats=RecallStats(services.scopes, usage),
+        memories=memories,
         checkpoints=CheckpointRequests(
             services.scopes, areas.sessions.notes, areas.sessions.checkpoints
         ),

@@ -16,6 +16,7 @@ from memoryd.api.handlers.memories import MemoryRequests
 from memoryd.api.handlers.recall_stats import RecallStats
 from memoryd.api.handlers.spending import SpendingReports
 from memoryd.api.handlers.status import Status
+from memoryd.api.handlers.status_line import StatusLine
 from memoryd.api.handlers.why import Origins
 from memoryd.api.rules import protocol
 from memoryd.base.timestamps import moment
@@ -56,6 +57,7 @@ class Handlers(msgspec.Struct, frozen=True, kw_only=True):
     status: Status
     health: Health
     hooks: Hooks
+    status_line: StatusLine
     catalog: Catalog
     memories: MemoryRequests
     inbox: InboxRequests
@@ -86,6 +88,9 @@ class Dispatcher:
             case protocol.ShutdownParams():
                 self._stop()
                 return {"stopping": True}
+            case protocol.MemoryListParams(forgotten=True):
+                gone = await in_thread(handlers.memories.forgotten, params.cwd)
+                return {"memories": gone}
             case protocol.MemoryListParams():
                 found = await in_thread(
                     handlers.catalog.list,
@@ -124,6 +129,8 @@ class Dispatcher:
                 return await in_thread(handlers.recall_stats.answer, params.cwd)
             case protocol.HookParams():
                 return {"stdout": await handlers.hooks.stdout(params)}
+            case protocol.StatusLineParams():
+                return {"stdout": await handlers.status_line.stdout(params)}
             case protocol.ContextParams():
                 return await in_thread(
                     areas.sessions.context.assemble,
@@ -138,9 +145,9 @@ class Dispatcher:
                 log.info("import-approved", path=path, cwd=params.cwd)
                 return {"approved": path}
             case protocol.SessionNotesParams():
-                return await in_thread(areas.sessions.notes.serve, params.session_id)
+                return await in_thread(_notes, areas, params.session_id)
             case protocol.CheckpointSaveParams():
-                return await in_thread(handlers.checkpoints.save, params)
+                return await in_thread(_checkpoint, areas, handlers, params)
             case protocol.CheckpointListParams():
                 return await in_thread(handlers.checkpoints.list, params)
             case protocol.CheckpointGetParams():
@@ -192,6 +199,17 @@ def _switch(scopes: Scopes, params: protocol.SwitchParams) -> object:
     project = scopes.switch(params.cwd, enabled=params.enabled)
     log.info("memory-switched", project=project, enabled=params.enabled)
     return {"enabled": params.enabled}
+
+
+def _notes(areas: Areas, session_id: str) -> object:
+    return areas.sessions.notes.serve(areas.transcripts.sessions.full_id(session_id))
+
+
+def _checkpoint(areas: Areas, handlers: Handlers, params: protocol.CheckpointSaveParams) -> object:
+    if params.session_id:
+        whole = areas.transcripts.sessions.full_id(params.session_id)
+        params = msgspec.structs.replace(params, session_id=whole)
+    return handlers.checkpoints.save(params)
 
 
 async def in_thread(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,7 +1,8 @@
 """Reads config.toml and the environment into settings, and says what is wrong with them.
 
-- Nothing is guessed: an unknown key, a wrong type or a value out of range stops the start with an
-  error that names the key and, for a typo, the nearest valid one.
+- Nothing is guessed: an unknown key, a wrong type or a value out of range is an error that names
+  the key and, for a typo, the nearest valid one. `config_recovery` says how the daemon lives with
+  one.
 - An error repeats a value only if it cannot be a secret: numbers, and words from a closed set.
 """
 

@@ -48,9 +48,18 @@ class _PrivateRotatingFile(logging.handlers.RotatingFileHandler):
 
 
 def start(
-    path: str, *, level: LogLevel, max_bytes: int, keep_files: int, terminal: TextIO | None
+    path: str,
+    *,
+    level: LogLevel,
+    max_bytes: int,
+    keep_files: int,
+    terminal: TextIO | None,
+    is_quiet: bool = False,
 ) -> None:
-    """Sends every log line, ours and the libraries', to the file and to a terminal if given."""
+    """Sends every log line, ours and the libraries', to the file and to a terminal if given.
+
+    A quiet terminal gets problems only, and when the daemon started and stopped.
+    """
     make_folder(str(Path(path).parent))
     to_file = _PrivateRotatingFile(path, maxBytes=max_bytes, backupCount=keep_files, delay=False)
     to_file.setFormatter(_formatter(structlog.processors.JSONRenderer(serializer=_as_json)))
@@ -60,6 +69,8 @@ def start(
         to_terminal.setFormatter(
             _formatter(structlog.dev.ConsoleRenderer(colors=wants_colour(os.environ)))
         )
+        if is_quiet:
+            to_terminal.addFilter(_is_for_a_quiet_terminal)
         handlers.append(to_terminal)
     logging.raiseExceptions = False  # a full disk must not turn each log line into a traceback
     # No line names its thread or process, and looking them up takes as long as writing the line.
@@ -73,6 +84,11 @@ def start(
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
+
+
+def _is_for_a_quiet_terminal(record: logging.LogRecord) -> bool:
+    event = record.msg.get("event") if isinstance(record.msg, dict) else ""
+    return record.levelno >= logging.WARNING or event in {"started", "stopped"}
 
 
 def stop() -> None:

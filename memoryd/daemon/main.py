@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Mapping, MutableMapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -31,7 +32,7 @@ import memoryd.transcripts.build as transcripts
 from memoryd.api.dispatch import Areas
 from memoryd.api.server import Server
 from memoryd.api.subscriptions import Subscriptions
-from memoryd.base import config_file, paths
+from memoryd.base import config_recovery, paths
 from memoryd.base.config import Settings
 from memoryd.base.errors import ConfigError, MemorydError
 from memoryd.base.events import DaemonStopping, Event
@@ -42,7 +43,7 @@ from memoryd.daemon.listener import DaemonListener
 from memoryd.daemon.shutdown import leave_after
 from memoryd.daemon.supervisor import Supervisor
 from memoryd.extraction.backfill import TurnsImported
-from memoryd.llm.connect import model_server
+from memoryd.llm.connect import Models, model_server
 from memoryd.llm.spending_table import SpendingTable
 from memoryd.memories.changes import event_of
 from memoryd.memories.inbox_table import InboxTable
@@ -81,9 +82,10 @@ class Environment(msgspec.Struct, frozen=True):
     env: Mapping[str, str]
     version: str
     supervisor: Supervisor
+    problems: list[str] = msgspec.field(default_factory=list)
 
 
-def main(version: str) -> int:
+def main(version: str, *, shows_log: bool = False) -> int:
     """Serves until asked to stop; returns the exit code. Errors go to standard error."""
     os.umask(0o077)
     try:
@@ -91,7 +93,7 @@ def main(version: str) -> int:
         with ExitStack() as stack:
             lock = InstanceLock.take(environment.places.state_dir)
             stack.callback(lock.release)
-            _start_log(environment)
+            _start_log(environment, shows_log=shows_log)
             stack.callback(log_file.stop)
             _raise_handle_limit()
             sys.setswitchinterval(SWITCH_SECONDS)
@@ -105,7 +107,7 @@ def main(version: str) -> int:
 
 
 def read_environment(env: MutableMapping[str, str], version: str) -> Environment:
-    """Reads environment and settings; a ConfigError names what is wrong."""
+    """Reads environment and settings; a mistake in the settings is kept for people to see."""
     supervisor = Supervisor(env, os.getpid())
     places = paths.places(env, sys.platform, os.getuid(), str(Path.home()))
     try:
@@ -114,10 +116,11 @@ def read_environment(env: MutableMapping[str, str], version: str) -> Environment
         text = ""
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise ConfigError(
-            f"cannot read {places.config_file}: {reason}", hint="fix the file or move it away"
-        ) from error
-    return Environment(places, config_file.load_settings(text, env), env, version, supervisor)
+        problem = f"cannot read {places.config_file}: {reason}; fix the file or move it away"
+        careful = config_recovery.careful_settings(env)
+        return Environment(places, careful, env, version, supervisor, [problem])
+    found = config_recovery.recovered_settings(text, env)
+    return Environment(places, found.settings, env, version, supervisor, found.problems)
 
 
 async def serve(environment: Environment, stack: ExitStack) -> None:
@@ -138,7 +141,7 @@ async def serve(environment: Environment, stack: ExitStack) -> None:
             await listener.open(server, tasks)
             for run in (
                 areas.transcripts.tail.run,
-                areas.extraction.worker.serve,
+                partial(_extract, areas),
                 areas.extraction.backfill.run,
                 areas.recall.run,
                 watch.run,
@@ -149,6 +152,8 @@ async def serve(environment: Environment, stack: ExitStack) -> None:
             services.background.soon("imports", _import_slow_modules)
             supervisor.ready("serving")
             log.info("started", version=environment.version, socket=socket)
+            for problem in services.problems:
+                log.error("settings-problem", problem=problem)
             await stop.wait()
             began = anyio.current_time()
             leave_after(LAST_SECONDS)
@@ -181,6 +186,7 @@ def open_services(environment: Environment, stack: ExitStack) -> Services:
         instructions=InstructionReader(places, Approvals(database), InstructionDisk()),
         notices=notices,
         background=Background(),
+        problems=list(environment.problems),
     )
 
 
@@ -190,9 +196,7 @@ async def build_areas(services: Services) -> Areas:
     # Before the first answer: what a client writes after that is new.
     await following.tail.begin()
     spending = SpendingTable(services.database)
-    models = model_server(services.settings, spending, services.places.home, env=services.env)
-    if models is not None:
-        services.background.soon("model", models.look)
+    models = usable_model(services, spending)
     return Areas(
         services=services,
         models=models,
@@ -203,6 +207,24 @@ async def build_areas(services: Services) -> Areas:
         dreamer=dreams.build(services, models),
         sessions=sessions.build(services, models),
     )
+
+
+def usable_model(services: Services, spending: SpendingTable) -> Models | None:
+    """The model in the settings; None, with a problem for people to see, if it cannot be used."""
+    try:
+        models = model_server(services.settings, spending, services.places.home, env=services.env)
+    except ConfigError as error:
+        services.problems.append(config_recovery.in_words(error))
+        return None
+    if models is not None:
+        services.background.soon("model", models.look)
+    return models
+
+
+async def _extract(areas: Areas) -> None:
+    """Extracts from turns; with a mistake in the settings they wait, since guessing is worse."""
+    if not areas.services.problems:
+        await areas.extraction.worker.serve()
 
 
 def connect(
@@ -263,7 +285,7 @@ async def _feed_watchdog(supervisor: Supervisor) -> None:
         await anyio.sleep(supervisor.watchdog_seconds / 3)
 
 
-def _start_log(environment: Environment) -> None:
+def _start_log(environment: Environment, *, shows_log: bool) -> None:
     settings = environment.settings.log
     refuse_unless_plain(environment.places.log_file)
     log_file.start(
@@ -272,6 +294,7 @@ def _start_log(environment: Environment) -> None:
         max_bytes=settings.max_bytes,
         keep_files=settings.keep_files,
         terminal=log_file.terminal_for(sys.stderr),
+        is_quiet=not shows_log,
     )
 
 

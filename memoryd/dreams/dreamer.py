@@ -199,6 +199,11 @@ class Dreamer:
         log.info("dream-undone", dream=dream.id, restored=len(restored), left=len(left))
         return Undone(dream.id, restored, left)
 
+    @property
+    def is_dreaming(self) -> bool:
+        """Whether a dream runs, over whichever memories."""
+        return self._current is not None
+
     def status(self, cwd: str, scope: DreamScope = "project") -> DreamStatus:
         return self._status(target_of(self._scopes, cwd, scope))
 

@@ -4,7 +4,7 @@ Rules
 - `auto` uses the model server if a key, a token, a key file or a base URL is given, else none. It
   never chooses a model behind a command: that is the person's own login or program.
 - A key file is a regular file that holds the key and nothing else. If one is set but cannot be
-  used, the daemon does not start: running without a model would be a guess.
+  used, turns wait until it can: extracting without a model would be a guess.
 - A server on this machine costs nothing unless the settings price its models.
 """
 

@@ -5,7 +5,7 @@ and free of invisible characters. The files and the history keep every byte.
 """
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 import msgspec
@@ -146,6 +146,10 @@ class Catalog:
             return self._store.scan_at(directory, as_of)
         current = self._store.scan(directory)
         return current + self._store.retired(directory) if with_retired else current
+
+    def headers(self, found: Iterable[Listed]) -> builtins.list[Header]:
+        """What a list shows of these memories."""
+        return [self._header(one) for one in found]
 
     def _header(self, one: Listed) -> Header:
         now = self._now()

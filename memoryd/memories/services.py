@@ -18,6 +18,8 @@ from memoryd.system.notices import Notices
 
 
 class Services(msgspec.Struct, frozen=True, kw_only=True):
+    """`problems` says what is wrong with the settings; empty if they are all in use."""
+
     places: Places
     settings: Settings
     env: Mapping[str, str]
@@ -30,3 +32,4 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     notices: Notices
     background: Background
     now: Callable[[], float] = time.time
+    problems: list[str] = msgspec.field(default_factory=list)

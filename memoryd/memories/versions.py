@@ -107,8 +107,47 @@ class Versions:
                 for file in self._versions.files(directory.path):
                     if file.removesuffix(".md") == wanted or f"{directory.path}/{file}" == named:
                         return MemoryPlace(directory, file)
+            if gone := self._forgotten_as(cwd, named):
+                return MemoryPlace(gone.directory, gone.file)
             raise
         return MemoryPlace(one.directory, one.file)
+
+    def forgotten(self, cwd: str) -> list[Listed]:
+        """Memories that were forgotten, the last one first; `modified` says when that was."""
+        found = [
+            one
+            for directory in self._scopes.project(cwd).directories
+            for file in self._versions.files(directory.path)
+            if (one := self._last_of_forgotten(directory, file)) is not None
+        ]
+        return sorted(found, key=lambda one: -one.modified)
+
+    def _last_of_forgotten(self, directory: MemoryDirectory, file: str) -> Listed | None:
+        """The last text of a file whose newest version is its removal."""
+        versions = self._versions.versions(directory.path, file)
+        kept = [one for one in versions if one.cause != "refused"]
+        texts = [one for one in kept if one.sha256]
+        if not texts or kept[0].sha256 or file == topics.INDEX_FILE:
+            return None
+        data = self._versions.content(directory.path, file, texts[0].version)
+        topic = topics.parse(presentable(decoded(data)))
+        return Listed(directory, file, topic, kept[0].at, len(data))
+
+    def _forgotten_as(self, cwd: str, named: str) -> Listed | None:
+        """What `forget` may have been told: a title, or a part of a file name; None if unsure."""
+        gone = self.forgotten(cwd)
+        wanted = named.casefold()
+        by_title = [
+            one for one in gone if topics.title_of(one.topic, one.file).casefold() == wanted
+        ]
+        by_part = [one for one in gone if len(wanted) >= 3 and wanted in one.file]
+        found = by_title or by_part
+        if len(found) > 1:
+            choices = ", ".join(one.path for one in found)
+            raise InvalidInput(
+                f"{named!r} matches several forgotten memories", hint=f"use one of {choices}"
+            )
+        return found[0] if found else None
 
     def _present(self, place: MemoryPlace) -> Listed | None:
         return next(

@@ -190,6 +190,10 @@ class RecallService:
         self._reminders.forget(session_id)
         self._late.forget(session_id)
 
+    async def given_to(self, session_id: str) -> int:
+        """How many memories a session was given since its last compaction."""
+        return len(await self._surfaced.of(session_id))
+
     async def _ready(self) -> "Recall":
         while self._recall is None:
             await self._is_loaded.wait()

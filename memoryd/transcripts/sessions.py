@@ -7,6 +7,7 @@ invisible characters, since it is shown in terminals and editors. Everything her
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -132,6 +133,12 @@ class Sessions:
         turns = (event for event in history if isinstance(event, Turn))
         said = [Said(part.kind, part.text, part.at) for turn in turns for part in turn.prompts]
         return SessionPrompts(f"{self._root}/{path}", said)
+
+    def full_id(self, session_id: str) -> str:
+        """The whole id of a session that its start names; as given if no session has it."""
+        with suppress(NotFound):
+            return _id_of(self._find(session_id))
+        return session_id
 
     def _find(self, session_id: str) -> str:
         files = scan(self._root).files

@@ -251,10 +251,12 @@ def test_restore_prints_the_version(path: Path, capsys: pytest.CaptureFixture[st
 def test_forget_says_how_to_undo_it(
     path: Path, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with serving(path, {"memory/forget": Result({"version": 7})}) as daemon:
+    found = {"path": "/m/x.md", "description": "tabs"}
+    answers = {"memory/get": Result(found), "memory/forget": Result({"version": 7})}
+    with serving(path, answers) as daemon:
         assert main.main(["forget", "x.md"]) == 0
     assert capsys.readouterr().out == "forgot x.md. Undo: memoryd restore x.md\n"
-    assert daemon.asked("memory/forget") == [{"cwd": str(project), "path": "x.md"}]
+    assert daemon.asked("memory/forget") == [{"cwd": str(project), "path": "/m/x.md"}]
 
 
 @pytest.mark.parametrize(("word", "enabled"), [("on", True), ("off", False)])
@@ -295,7 +297,6 @@ JSON_CALLS: list[tuple[list[str], str]] = [
     (["list"], "memory/list"),
     (["show", "x"], "memory/get"),
     (["remember", "x"], "memory/save"),
-    (["forget", "x"], "memory/forget"),
     (["on"], "switch"),
     (["off"], "switch"),
     (["stop"], "shutdown"),
@@ -477,7 +478,7 @@ def write_log(home: Path, *events: str) -> Path:
 def test_the_greeting_in_a_terminal_says_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(sys, "argv", [".venv/bin/memoryd", "serve"])
-    assert serve.greeting().endswith("In another terminal, type: .venv/bin/memoryd")
+    assert serve.greeting(shows_log=False).endswith("In another terminal, type: .venv/bin/memoryd")
 
 
 def test_logs_need_no_daemon(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -512,7 +513,7 @@ def test_every_command_has_help_an_example_and_json(
     command = COMMANDS[name]
     assert re.search(r"example: .*memoryd ", shown)
     assert all(action.help for action in command._actions)
-    without_json = {"serve", "hook", "mcp", "demo", "manual", "completions"}
+    without_json = {"serve", "hook", "mcp", "demo", "manual", "completions", "statusline"}
     assert (name in without_json) != ("--json" in command._option_string_actions)
 
 

@@ -89,7 +89,7 @@ def completed(*words: str, path: str = "") -> list[str]:
 
 @has("bash")
 def test_bash_offers_commands_flags_and_choices() -> None:
-    assert completed("memoryd", "sta") == ["status"]
+    assert completed("memoryd", "sta") == ["status", "statusline"]
     assert completed("memoryd", "logs", "--l") == ["--lines", "--level"]
     assert completed("memoryd", "logs", "--level", "e") == ["error"]
     assert completed("memoryd", "completions", "z") == ["zsh"]

@@ -22,6 +22,12 @@ THEIRS = """{
 }"""
 
 
+@pytest.fixture(autouse=True)
+def no_claude_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A developer has one, and systemd; what is offered must not depend on that."""
+    monkeypatch.setenv("PATH", "/nowhere")
+
+
 @pytest.fixture
 def settings(home: Path) -> Path:
     path = home / ".claude/settings.json"
@@ -40,8 +46,8 @@ def test_every_hook_is_added_after_what_is_there(settings: Path) -> None:
     assert set(hooks) == set(claude_code.EVENTS)
     assert hooks["Stop"][0]["hooks"][0]["command"] == "say done"
     command = hooks["UserPromptSubmit"][0]["hooks"][0]["command"]
-    assert " -I -S -E " in command
-    assert command.startswith("/")
+    assert command.startswith("/bin/sh /")
+    assert command.endswith("; exit 0")
     assert list(json.loads(settings.read_text())) == ["model", "hooks", "unknownÜ"]
     assert "\n    " in settings.read_text()
     assert stat.S_IMODE(settings.stat().st_mode) == 0o640
@@ -118,7 +124,7 @@ def test_the_server_is_added_and_removed(home: Path) -> None:
     path.write_text('{"numStartups": 7, "mcpServers": {"other": {"command": "x"}}}')
     assert main(["install", "--mcp"]) == 0
     servers = json.loads(path.read_text())["mcpServers"]
-    assert servers["memoryd"]["args"] == ["mcp"]
+    assert servers["memoryd"]["args"] == [str(locations().launcher), "mcp"]
     assert Path(servers["memoryd"]["command"]).is_absolute()
     assert servers["other"] == {"command": "x"}
     assert main(["uninstall", "--mcp"]) == 0
@@ -145,17 +151,15 @@ class Terminal(io.StringIO):
 def test_step_by_step_each_part_is_shown_asked_about_done_and_checked(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
-    monkeypatch.setattr("sys.stdin", Terminal("n\n\nperhaps\n"))
+    monkeypatch.setattr("sys.stdin", Terminal("\nperhaps\n"))
     assert main(["install"]) == 0
     shown = capsys.readouterr().out
-    assert f"service: {PURPOSE}" in shown
+    assert "service: not possible here, this system has no systemd" in shown
+    assert "No daemon is running yet" in shown
     assert str(home / ".claude/settings.json") in shown
     assert "checked: the hook ran" in shown
     assert (home / ".claude/settings.json").exists()
     assert not (home / ".claude.json").exists()
-
-
-PURPOSE = "runs memoryd in the background, now and after every login"
 
 
 def test_an_input_that_ends_is_a_no(
@@ -253,13 +257,13 @@ def test_one_part_that_fails_does_not_stop_the_rest(
     assert main(["install", "--yes", "--json"]) == 1
     report = json.loads(capsys.readouterr().out)
     assert report["hooks"]["error"]["kind"] == "local"
-    assert report["mcp"]["written"] == [str(home / ".claude.json")]
+    assert report["mcp"]["written"][0] == str(home / ".claude.json")
 
 
 def test_the_installed_commands_can_be_listed(settings: Path) -> None:
     assert claude_code.installed_commands(locations()) == []
     main(["install", "--hooks", "claude-code"])
     found = claude_code.installed_commands(locations())
-    assert found == [claude_code.hook_command()] * 6
+    assert found == [claude_code.hook_command()] * len(claude_code.EVENTS)
     settings.write_text("broken")
     assert claude_code.installed_commands(locations()) == []

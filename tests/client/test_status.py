@@ -67,7 +67,15 @@ def test_the_status_is_a_few_lines(
         "             Deploys (of another version)",
         "warnings     the disk is full",
         "             and slow",
+        "hooks        Claude Code has none, so sessions get no memories -> memoryd install",
     ]
+    main(["install", "--hooks", "claude-code"])
+    capsys.readouterr()
+    assert not any("hooks" in line for line in shown(STATUS, home, capsys, *words))
+    settings = home / ".claude/settings.json"
+    launcher = f"/bin/sh {home}/.local/share/memoryd/bin/memoryd-launch hook 2>/dev/null; exit 0"
+    settings.write_text(settings.read_text().replace(launcher, "/old/bin/memoryd hook"))
+    assert "an earlier version" in shown(STATUS, home, capsys, *words)[-1]
 
 
 @pytest.mark.parametrize("status", [{}, {"memory": 3, "queue": [], "dreams": [1], "recent": "x"}])
@@ -75,7 +83,7 @@ def test_a_terse_daemon_leaves_lines_out(
     status: dict[str, object], home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = shown({"version": __version__, **status}, home, capsys)
-    assert [line.split()[0] for line in lines] == ["memoryd", "project"]
+    assert [line.split()[0] for line in lines] == ["memoryd", "project", "hooks"]
 
 
 def test_memory_that_is_off_says_why_and_how_to_turn_it_on(

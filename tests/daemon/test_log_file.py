@@ -1,5 +1,6 @@
 """The log: no secret gets in, whatever wrote the line, and a traceback names the exception."""
 
+import io
 import json
 import logging
 import random
@@ -97,3 +98,23 @@ def test_colour_is_for_terminals_that_want_it() -> None:
     assert log_file.wants_colour({"TERM": "xterm"})
     assert not log_file.wants_colour({"TERM": "xterm", "NO_COLOR": "1"})
     assert not log_file.wants_colour({"TERM": "dumb"})
+
+
+def test_a_quiet_terminal_shows_problems_and_the_beginning_and_the_end(tmp_path: Path) -> None:
+    terminal = io.StringIO()
+    path = tmp_path / "quiet.log"
+    log_file.start(
+        str(path), level="info", max_bytes=10**6, keep_files=1, terminal=terminal, is_quiet=True
+    )
+    try:
+        log = structlog.get_logger("memoryd.test")
+        for event in ("started", "memory-saved", "stopped"):
+            log.info(event)
+        log.warning("disk-full")
+    finally:
+        log_file.stop()
+    shown = terminal.getvalue()
+    assert [word in shown for word in ("started", "memory-saved", "stopped", "disk-full")] == [
+        *(True, False, True, True)
+    ]
+    assert "memory-saved" in path.read_text()

@@ -176,9 +176,16 @@ def test_a_typo_in_the_settings_is_named_with_the_right_word(daemon: Daemon, hom
     folder = home / ".config/memoryd"
     folder.mkdir()
     (folder / "config.toml").write_text("[extraction]\nevery_turn = 2\n")
-    words = daemon.fails_to_start(78)
-    assert "extraction.every_turn " in words
-    assert "extraction.every_turns" in words
+    daemon.start()
+    with daemon.peer() as peer:
+        (problem,) = peer.call("ping")["problems"]
+        (error,) = peer.call("status")["errors"]
+    assert "extraction.every_turn " in problem
+    assert "extraction.every_turns" in problem
+    assert error.startswith(problem)
+    done = daemon.run("list")
+    assert done.returncode == 0
+    assert problem in done.stderr
 
 
 def plant_fifo(path: Path) -> None:
@@ -194,7 +201,7 @@ IRREGULAR = [plant_fifo, plant_device, plant_folder]
 
 @pytest.mark.parametrize("plant", IRREGULAR)
 @pytest.mark.parametrize("name", [".config/memoryd/config.toml", "key"])
-def test_settings_or_a_key_that_are_not_a_regular_file_are_refused(
+def test_settings_or_a_key_that_are_not_a_regular_file_are_named(
     daemon: Daemon, home: Path, name: str, plant: Callable[[Path], None]
 ) -> None:
     settings = home / ".config/memoryd/config.toml"
@@ -202,7 +209,9 @@ def test_settings_or_a_key_that_are_not_a_regular_file_are_refused(
     if name == "key":
         settings.write_text("[model]\nkey_file = '~/key'\n")
     plant(home / name)
-    words = daemon.fails_to_start(78)
+    daemon.start()
+    with daemon.peer() as peer:
+        words = str(peer.call("ping")["problems"])
     assert "it is not a regular file" in words
     assert (str(settings) if name != "key" else "model.key_file ~/key") in words
     assert "fix the file" in words

@@ -313,9 +313,22 @@ def test_at_the_cap_the_status_says_why_and_until_when(daemon: Daemon, home: Pat
         ("key_file = '/nowhere/key'", "/nowhere/key"),
     ],
 )
-def test_a_provider_that_cannot_be_used_stops_the_start(
+def test_with_a_provider_that_cannot_be_used_turns_wait(
     daemon: Daemon, home: Path, settings: str, words: str
 ) -> None:
     configure(home, f"[model]\n{settings}\n")
     daemon.env.pop("ANTHROPIC_API_KEY", None)
-    assert words in daemon.fails_to_start(78)
+    daemon.start()
+    script = SessionScript("waits", str(home))
+    script.prompt("Remember that we deploy on Tuesdays only.")
+    script.answer("Noted.")
+    transcript = home / ".claude/projects/-app/waits.jsonl"
+    transcript.parent.mkdir(parents=True)
+    transcript.write_bytes(script.data)
+    with daemon.peer() as peer:
+        assert words in str(peer.call("ping")["problems"])
+        peer.call("turn/ended", session_id="waits", transcript_path=str(transcript))
+        status = peer.call("status")
+    assert status["queue"]["waiting"] == 1
+    assert status["provider"] == "embedded"
+    assert any(words in error for error in status["errors"])

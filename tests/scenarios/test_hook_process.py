@@ -114,7 +114,10 @@ def stopped_server(path: Path) -> Iterator[None]:
             process.kill()
 
 
-@pytest.mark.parametrize("payload", [b"{}", b'{"prompt":"' + b"x" * 4_000_000 + b'"}'])
+TYPED = b'{"prompt":"/memoryd:remember that we deploy on Tuesdays"}'
+
+
+@pytest.mark.parametrize("payload", [b"{}", TYPED, b'{"prompt":"' + b"x" * 4_000_000 + b'"}'])
 def test_a_hook_gives_up_on_a_frozen_daemon(path: Path, payload: bytes) -> None:
     with stopped_server(path):
         assert_silent(run_hook(payload))

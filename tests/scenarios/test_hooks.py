@@ -363,3 +363,33 @@ def test_a_models_choice_that_is_late_comes_with_the_next_hook_and_is_paid_for_o
             assert len(model.requests) == before + 1
         finally:
             daemon.end()
+
+
+def test_what_a_person_types_to_memoryd_is_saved_as_theirs(shared_daemon: Daemon, cwd: str) -> None:
+    typed = "/memoryd:remember Invoices leave the house on Fridays, never before noon."
+    told = injected(shared_daemon, event("UserPromptSubmit", cwd, prompt=typed))
+    assert "word for word" in told
+    with shared_daemon.peer() as peer:
+        (memory,) = peer.call("memory/list", cwd=cwd)["memories"]
+        content = peer.call("memory/get", cwd=cwd, path=memory["path"])["content"]
+    assert memory["file"] in told
+    assert "Invoices leave the house on Fridays, never before noon.\n" in content
+    assert "trust: user-said" in content
+    assert f"source: {SESSION}" in content
+
+
+def test_a_command_to_memoryd_without_words_saves_nothing(shared_daemon: Daemon, cwd: str) -> None:
+    told = injected(shared_daemon, event("UserPromptSubmit", cwd, prompt="/memoryd:remember"))
+    assert "saved nothing" in told
+    with shared_daemon.peer() as peer:
+        assert peer.call("memory/list", cwd=cwd)["memories"] == []
+
+
+def test_a_typed_dream_starts_and_a_typed_inbox_is_shown(shared_daemon: Daemon, cwd: str) -> None:
+    with shared_daemon.peer() as peer:
+        fact = {"name": "n", "description": "d", "type": "project", "body": "b"}
+        peer.call("memory/save", cwd=cwd, **fact)
+    told = injected(shared_daemon, event("UserPromptSubmit", cwd, prompt="/memoryd:dream"))
+    assert "started dream" in told
+    told = injected(shared_daemon, event("UserPromptSubmit", cwd, prompt="/memoryd:inbox"))
+    assert "empty" in told

@@ -13,7 +13,7 @@ from tests.support.running import WAIT_SECONDS, Daemon
 
 
 @pytest.mark.parametrize("is_used_already", [True, False])
-def test_everything_but_memories_goes_with_yes(
+def test_everything_but_memories_goes_with_yes_and_state(
     home: Path, monkeypatch: pytest.MonkeyPatch, is_used_already: bool
 ) -> None:
     monkeypatch.setenv("PATH", str(home / "no-programs"))  # nothing that keeps services
@@ -29,7 +29,7 @@ def test_everything_but_memories_goes_with_yes(
     daemon = Daemon(home).start()
     try:
         saved = Path(json.loads(daemon.run("remember", "hello", "--json").stdout)["path"])
-        assert main(["uninstall", "--yes"]) == 0
+        assert main(["uninstall", "--yes", "--state"]) == 0
         assert daemon.process is not None
         assert daemon.process.wait(WAIT_SECONDS) == 0
     finally:
@@ -60,3 +60,22 @@ def test_a_daemon_that_hangs_keeps_its_state(
     assert (home / ".local/state/memoryd/state.db").exists()
     assert main(["uninstall", "--state"]) == 0
     assert not (home / ".local/state/memoryd").exists()
+
+
+def test_history_and_checkpoints_stay_unless_asked_for(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(home / "no-programs"))
+    assert main(["install", "--hooks", "claude-code"]) == 0
+    daemon = Daemon(home).start()
+    try:
+        daemon.run("remember", "hello")
+        capsys.readouterr()
+        assert main(["uninstall", "--yes"]) == 0
+        shown = capsys.readouterr().out
+    finally:
+        daemon.end()
+    assert "memoryd uninstall --state" in shown
+    assert "memoryd stop" in shown
+    assert (home / ".local/state/memoryd/state.db").exists()
+    assert not (home / ".claude/settings.json").exists()

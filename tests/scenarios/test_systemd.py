@@ -37,7 +37,7 @@ def test_install_writes_both_units_and_starts_them(
     assert main(["install", "--service", "--writable", "~/src", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)["service"]
     paths = [units / "memoryd.service", units / "memoryd.socket"]
-    assert report["written"] == [str(path) for path in paths]
+    assert report["written"][:2] == [str(path) for path in paths]
     assert report["notes"] == []
     assert {"name": "the rest of the home is read-only", "verdict": "up"} in report["fences"]
     service, socket = (path.read_text("utf-8") for path in paths)
@@ -276,6 +276,20 @@ def test_a_frozen_daemon_is_replaced(installed: UserManager) -> None:
     installed.run("rm", "-r", f"{HOME}/.config/systemd/user/memoryd.service.d")
 
 
+def test_a_typo_in_the_settings_leaves_the_service_up(installed: UserManager) -> None:
+    folder = f"{HOME}/.config/memoryd"
+    typo = f"mkdir -p {folder} && printf '[log]\nlevl = 1\n' >{folder}/config.toml"
+    assert installed.run("sh", "-c", typo).returncode == 0
+    installed.systemctl("restart", "memoryd.service")
+    done = installed.run(MEMORYD, "list")
+    assert done.returncode == 0, done.stderr
+    assert "log.levl" in done.stderr
+    assert installed.systemctl("is-active", "memoryd.service") == "active"
+    installed.run("rm", "-r", folder)
+    installed.systemctl("restart", "memoryd.service")
+    assert installed.run(MEMORYD, "list").stderr == ""
+
+
 def test_paths_with_strange_names_reach_the_service_unchanged(manager: UserManager) -> None:
     strange = f"{HOME}/my \"own\" 'agent' 100% $HOME %h"
     environ = {"CLAUDE_CONFIG_DIR": strange}
@@ -323,6 +337,6 @@ def test_a_home_is_as_before_once_all_is_removed(manager: UserManager) -> None:
     done = manager.run(MEMORYD, "install", "--yes")
     assert done.returncode == 0, done.stderr
     assert "checked: the daemon answered" in done.stdout
-    done = manager.run(MEMORYD, "uninstall", "--yes")
+    done = manager.run(MEMORYD, "uninstall", "--yes", "--state")
     assert done.returncode == 0, done.stderr
     assert manager.run("sh", "-c", EVERYTHING).stdout == before

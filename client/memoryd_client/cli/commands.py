@@ -6,19 +6,50 @@ by metavar: MEMORY is a memory's file name, DIR a folder, FILE a file.
 
 import argparse
 import os
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NoReturn
 
 from memoryd_client.connection.failures import LocalFailure, UsageError
 from memoryd_client.version import __version__
 
 Arguments = argparse.Namespace
+PURPOSE_COLUMN = 16
 INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
 
 
 class Parser(argparse.ArgumentParser):
-    """Reports wrong usage like any other failure: one sentence and what to type next."""
+    """Reports wrong usage like any other failure: one sentence and what to type next.
+
+    With `groups`, its help lists the commands by what people want to do.
+    """
+
+    groups: Mapping[str, Sequence[str]] = {}
+    purposes: Mapping[str, str] = {}
+
+    def format_help(self) -> str:
+        if not self.groups:
+            return super().format_help()
+        grouped = {name for names in self.groups.values() for name in names}
+        rest = {"other": tuple(name for name in self.purposes if name not in grouped)}
+        sections = [
+            "\n".join(
+                [f"{title}:", *(self.row_of(name) for name in names if name in self.purposes)]
+            )
+            for title, names in {**self.groups, **rest}.items()
+            if any(name in self.purposes for name in names)
+        ]
+        opening = f"usage: {self.prog} COMMAND ...\n\n{self.description}"
+        return (
+            "\n\n".join([opening, *sections, textwrap.fill(str(self.epilog), help_width())]) + "\n"
+        )
+
+    def row_of(self, name: str) -> str:
+        indent = " " * PURPOSE_COLUMN
+        words = textwrap.wrap(self.purposes[name], max(help_width() - PURPOSE_COLUMN, 20))
+        return f"  {name:<{PURPOSE_COLUMN - 2}}" + f"\n{indent}".join(words)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, f"see {self.prog} --help")
@@ -27,14 +58,16 @@ class Parser(argparse.ArgumentParser):
 class Commands:
     """The whole command line: the top parser and, by name, a parser for each command."""
 
-    def __init__(self) -> None:
+    def __init__(self, groups: Mapping[str, Sequence[str]] = MappingProxyType({})) -> None:
         self.by_name: dict[str, Parser] = {}
+        self._purposes: dict[str, str] = {}
         self.parser = Parser(
             prog="memoryd",
             description="A memory for coding agents.",
             epilog="Start with memoryd demo. See memoryd COMMAND --help for each command.",
             formatter_class=help_formatter,
         )
+        self.parser.groups, self.parser.purposes = groups, self._purposes
         self.parser.add_argument(
             "--version",
             action="version",
@@ -65,6 +98,7 @@ class Commands:
         )
         command.set_defaults(run=run, needs_daemon=needs_daemon)
         self.by_name[name] = command
+        self._purposes[name] = purpose
         return command
 
 

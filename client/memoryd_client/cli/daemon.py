@@ -14,7 +14,7 @@ from memoryd_client.cli.commands import (
     whole_number,
 )
 from memoryd_client.cli.render import Colour, one_line, paint, print_json, wrapped
-from memoryd_client.connection.answers import text_at
+from memoryd_client.connection.answers import items_at, text_at
 from memoryd_client.connection.call import call
 from memoryd_client.connection.failures import DaemonError, LocalFailure
 from memoryd_client.connection.locations import locations
@@ -31,10 +31,10 @@ VERDICT_COLOURS: dict[str, Colour] = {
 }
 
 
-def serve(_arguments: Arguments) -> int:
+def serve(arguments: Arguments) -> int:
     from memoryd_client import serve as daemon  # noqa: PLC0415 - only this command needs it
 
-    return daemon.run()
+    return daemon.run(shows_log=arguments.log)
 
 
 def run_doctor(arguments: Arguments) -> int:
@@ -108,10 +108,13 @@ def stop(arguments: Arguments) -> int:
     return 0
 
 
-def warn_of_another_version() -> None:
-    """Prints one line to stderr when the running daemon has another version than this client."""
+def warn_of_trouble() -> None:
+    """Tells people on stderr of a mistake in the settings, and of a daemon of another version."""
     with contextlib.suppress(DaemonError):
-        version = text_at(call("ping", timeout_seconds=START_SECONDS), "version")
+        answer = call("ping", timeout_seconds=START_SECONDS)
+        for problem in items_at(answer, "problems"):
+            print(f"memoryd: {one_line(str(problem))}", file=sys.stderr)
+        version = text_at(answer, "version")
         if version and version != __version__:
             print(
                 f"the daemon runs memoryd {version}, this command is {__version__};"
@@ -121,12 +124,15 @@ def warn_of_another_version() -> None:
 
 
 def add_commands(commands: Commands) -> None:
-    commands.add(
+    serving = commands.add(
         "serve",
         serve,
         "run the daemon in the foreground",
-        example="memoryd serve",
+        example="memoryd serve --log",
         needs_daemon=False,
+    )
+    serving.add_argument(
+        "--log", action="store_true", help="in a terminal, show the whole log, not only problems"
     )
 
     doctor = commands.add(

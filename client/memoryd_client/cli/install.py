@@ -1,15 +1,17 @@
 """The commands that set memoryd up on this system and remove it again.
 
 Each part has a flag in both commands. Without a flag they go step by step: each part is explained,
-asked about, done and checked. A part that is off by default is only done when a person says yes to
-it or names it: --yes leaves it out.
+asked about, done and checked. The plugin is offered where the client knows plugins; who takes it is
+not asked about hooks and server, which it brings along. A part that is off by default is only done
+when a person says yes to it or names it: --yes leaves it out.
 """
 
 import sys
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from memoryd_client.cli.commands import Arguments, Commands, Parser, add_json, answer_to
+from memoryd_client.cli.install_parts import Part, parts_to_install, parts_to_remove
 from memoryd_client.cli.render import one_line, paint, print_json, wrapped
 from memoryd_client.connection.failures import Failure, LocalFailure, UsageError, as_json
 from memoryd_client.connection.locations import Locations, locations
@@ -18,35 +20,13 @@ if TYPE_CHECKING:
     from memoryd_client.install.service import Report
 
 YES_WORDS = {"y", "yes"}
+# Where they make no sense, nobody needs to hear of them.
+OPTIONAL = {"plugin", "permissions", "statusline", "model"}
 REVIEWER_QUESTION = (
     "sentences that may be worth remembering wait until somebody decides. That can be you, with"
     " memoryd inbox, or the agent: at the start of a session it is then shown up to five of them"
     " (about 300 tokens) and keeps or drops each."
 )
-
-
-class ServiceSystem(Protocol):
-    """What manages services on one kind of system."""
-
-    def install(self, places: Locations, writable: Sequence[str]) -> "Report": ...
-
-    def uninstall(self, places: Locations) -> "Report": ...
-
-
-class Part(NamedTuple):
-    """One thing to install or remove; `purpose` and `change` are shown before asking."""
-
-    name: str
-    purpose: str
-    change: str
-    run: Callable[[], "Report"]
-    is_needed: Callable[[], bool] = lambda: True
-    check: Callable[[], str] | None = None
-    is_off_by_default: bool = False
-
-    @property
-    def flag(self) -> str:
-        return f"--{self.name} claude-code" if self.name in {"hooks", "model"} else f"--{self.name}"
 
 
 def install(arguments: Arguments) -> int:
@@ -61,17 +41,29 @@ def install(arguments: Arguments) -> int:
         footprint.record(places, missing)
     if not (arguments.json or arguments.yes or named_parts(arguments)):
         ask_who_reviews(places)
-    if not arguments.json and not named_parts(arguments):
-        print("Next: memoryd shows the status, memoryd doctor checks for problems")
+    if not arguments.json:
+        print(wrapped(daemon_words()))
     return code
+
+
+def daemon_words() -> str:
+    """Whether a daemon runs: without one, everything else that was installed does nothing."""
+    from memoryd_client.connection.call import call  # noqa: PLC0415 - likewise
+
+    try:
+        process = call("ping", timeout_seconds=5).get("pid")
+    except Failure:
+        return "No daemon is running yet. Start it with memoryd serve, then look with memoryd"
+    return f"memoryd is running, as process {process}. Look at it with memoryd, or memoryd doctor"
 
 
 def ask_who_reviews(places: Locations) -> None:
     """Asks once whether the agent may sort the inbox; only where it could."""
     from memoryd_client.doctor.fixes import restart  # noqa: PLC0415 - only a yes needs it
-    from memoryd_client.install import claude_code, config_toml  # noqa: PLC0415 - likewise
+    from memoryd_client.install import claude_code, config_toml, plugin  # noqa: PLC0415 - likewise
 
-    if not (claude_code.has_hooks(places) and claude_code.has_server(places)):
+    in_settings = claude_code.has_hooks(places) and claude_code.has_server(places)
+    if not (in_settings or plugin.is_installed(places)):
         return
     if config_toml.value_in(places.config, "inbox", "reviewer") is not None:
         return
@@ -86,115 +78,38 @@ def ask_who_reviews(places: Locations) -> None:
 
 def uninstall(arguments: Arguments) -> int:
     """Removes the named parts; without a name, all of them."""
-    from memoryd_client.install import footprint  # noqa: PLC0415 - only install and uninstall need it
+    from memoryd_client.install import footprint, launcher  # noqa: PLC0415 - only install and uninstall need it
 
     places = locations()
     parts = parts_to_remove(places)
     code = run_parts(arguments, parts)
+    # Last: these can still remove the rest, should this have been interrupted.
+    if not any(part.is_needed() for part in parts if part.name != "state"):
+        launcher.remove(places)
     if not any(part.is_needed() for part in parts):
         footprint.tidy(places)
-    if not arguments.json and not named_parts(arguments) and places.config.exists():
-        print(wrapped(f"Your settings in {one_line(str(places.config))} and your memories stay."))
+    if not arguments.json and not named_parts(arguments):
+        for line in what_stays(places):
+            print(wrapped(line))
     return code
 
 
-def parts_to_install(places: Locations, arguments: Arguments) -> list[Part]:
-    from memoryd_client.install import claude_code, service  # noqa: PLC0415 - likewise
+def what_stays(places: Locations) -> Iterator[str]:
+    from memoryd_client.install import footprint  # noqa: PLC0415 - likewise
 
-    events = len(claude_code.EVENTS)
-    return [
-        Part(
-            "service",
-            "runs memoryd in the background, now and after every login",
-            f"writes {places.service}",
-            lambda: service_system().install(places, arguments.writable or []),
-            check=service.check,
-        ),
-        Part(
-            "hooks",
-            "gives every new session of Claude Code the memories that matter",
-            f"adds a command for {events} events to {claude_code.settings_file(places)},"
-            " and keeps a backup of it",
-            lambda: claude_code.install_hooks(places),
-            check=lambda: claude_code.check_hooks(places),
-        ),
-        Part(
-            "mcp",
-            "gives Claude Code the tools recall, remember, forget, list_memories and history",
-            f"adds a server to {claude_code.servers_file(places)}, and keeps a backup of it",
-            lambda: claude_code.install_mcp(places),
-            check=claude_code.check_mcp,
-        ),
-        *model_part(places, arguments),
-    ]
-
-
-def model_part(places: Locations, arguments: Arguments) -> list[Part]:
-    """The person's own client as the model, offered where there is one."""
-    from memoryd_client.install import model_provider  # noqa: PLC0415 - likewise
-
-    if not arguments.model and model_provider.found_client() is None:
-        return []
-    return [
-        Part(
-            "model",
-            "lets your own Claude Code find what is worth remembering, which works better than the"
-            " built-in rules. It is asked a few times a day, at most 24, and every call counts"
-            " towards your plan. Your login stays where it is. Check first that your terms allow"
-            " it (docs/models.md says how we read them)",
-            f"sets model.provider in {places.config}; off unless you say yes",
-            lambda: model_provider.install(places),
-            lambda: not model_provider.is_chosen(places),
-            is_off_by_default=True,
+    if places.config.exists():
+        yield f"Your settings in {one_line(str(places.config))} and your memories stay."
+    if footprint.has_state(places):
+        yield (
+            f"The history, checkpoints and log stay in {one_line(str(places.state))};"
+            " memoryd uninstall --state removes them."
         )
-    ]
-
-
-def parts_to_remove(places: Locations) -> list[Part]:
-    from memoryd_client.install import claude_code, footprint, model_provider  # noqa: PLC0415 - likewise
-
-    return [
-        Part(
-            "model",
-            "memoryd no longer asks your Claude Code",
-            f"removes the provider from {places.config}",
-            lambda: model_provider.uninstall(places),
-            lambda: model_provider.is_chosen(places),
-        ),
-        Part(
-            "hooks",
-            "sessions of Claude Code get no memories any more",
-            f"removes memoryd's entries from {claude_code.settings_file(places)}",
-            lambda: claude_code.uninstall_hooks(places),
-            lambda: claude_code.has_hooks(places),
-        ),
-        Part(
-            "mcp",
-            "Claude Code loses the tools of memoryd",
-            f"removes memoryd's server from {claude_code.servers_file(places)}",
-            lambda: claude_code.uninstall_mcp(places),
-            lambda: claude_code.has_server(places),
-        ),
-        Part(
-            "service",
-            "memoryd no longer runs in the background",
-            f"removes {places.service}",
-            lambda: service_system().uninstall(places),
-            places.service.exists,
-        ),
-        Part(
-            "state",
-            "deletes earlier versions of memories, checkpoints, the record of spending and the"
-            " log; memories and session notes stay",
-            f"removes {places.state}",
-            lambda: footprint.remove_state(places),
-            lambda: footprint.has_state(places),
-        ),
-    ]
+    if footprint.is_running(places):
+        yield "A daemon still runs that was started by hand; memoryd stop ends it."
 
 
 def named_parts(arguments: Arguments) -> list[str]:
-    known = ("service", "hooks", "mcp", "model", "state")
+    known = ("service", "plugin", "hooks", "mcp", "permissions", "statusline", "model", "state")
     return [name for name in known if getattr(arguments, name, None)]
 
 
@@ -205,6 +120,9 @@ def run_parts(arguments: Arguments, parts: Sequence[Part]) -> int:
     that fails does not stop the others.
     """
     named = named_parts(arguments)
+    with_state = "state" in named
+    if arguments.yes and named == ["state"]:
+        named = []
     asks = not named and not arguments.yes
     if asks and (arguments.json or not sys.stdin.isatty()):
         flags = ", ".join(part.flag for part in parts)
@@ -213,13 +131,15 @@ def run_parts(arguments: Arguments, parts: Sequence[Part]) -> int:
             f"name the parts ({flags}), or add --yes for all of them",
         )
     reports: dict[str, object] = {}
+    done: set[str] = set()
     failed = False
     for part in parts:
-        if named and part.name not in named:
-            continue
-        if asks and not agreed(part):
-            continue
-        if not named and not asks and part.is_off_by_default:
+        if named:
+            is_due = part.name in named
+        else:
+            is_safe = asks or with_state or not part.is_off_by_default
+            is_due = part.unless not in done and is_safe and is_wanted(part, asks=asks)
+        if not is_due:
             continue
         try:
             report = run_part(part, is_checked=not named)
@@ -231,6 +151,7 @@ def run_parts(arguments: Arguments, parts: Sequence[Part]) -> int:
             print(f"{part.name}: {one_line(failure.message)}", file=sys.stderr)
             print(f"  {one_line(failure.hint)}", file=sys.stderr)
             continue
+        done.add(part.name)
         reports[part.name] = report_json(report)
         if not arguments.json:
             print_report(part.name, report)
@@ -239,16 +160,24 @@ def run_parts(arguments: Arguments, parts: Sequence[Part]) -> int:
     return int(failed)
 
 
+def is_wanted(part: Part, *, asks: bool) -> bool:
+    """Whether a part that nobody named makes sense here and, if people are asked, is agreed to."""
+    if not part.is_needed():
+        if asks and part.name not in OPTIONAL:
+            print(f"{paint(part.name, 'bold')}: nothing to do")
+        return False
+    if asks and (obstacle := part.obstacle()):
+        print(f"{paint(part.name, 'bold')}: {wrapped(f'not possible here, {obstacle}', 2)}")
+        return False
+    return agreed(part) if asks else True
+
+
 def agreed(part: Part) -> bool:
     """Explains what would change, and asks."""
-    if not part.is_needed():
-        print(f"{paint(part.name, 'bold')}: nothing to do")
-        return False
     print(f"{paint(part.name, 'bold')}: {wrapped(part.purpose, 2)}")
     print(f"  {wrapped(one_line(part.change), 2)}")
-    if part.is_off_by_default:
-        return answer_to("  Proceed? [y/N] ", "n") in YES_WORDS
-    return answer_to("  Proceed? [Y/n] ", "y") in YES_WORDS
+    choices, default = ("y/N", "n") if part.is_off_by_default else ("Y/n", "y")
+    return answer_to(f"  Proceed? [{choices}] ", default) in YES_WORDS
 
 
 def run_part(part: Part, *, is_checked: bool) -> "Report":
@@ -264,17 +193,6 @@ def run_part(part: Part, *, is_checked: bool) -> "Report":
     return report
 
 
-def service_system() -> ServiceSystem:
-    """The service manager of this machine."""
-    if sys.platform == "darwin":
-        from memoryd_client.install import launchd  # noqa: PLC0415 - only one of the two is needed
-
-        return launchd
-    from memoryd_client.install import systemd  # noqa: PLC0415 - likewise
-
-    return systemd
-
-
 def report_json(report: "Report") -> dict[str, object]:
     return {
         "written": [str(path) for path in report.written],
@@ -288,7 +206,7 @@ def print_report(part: str, report: "Report") -> None:
     for path in report.written:
         print(f"{part}: wrote {one_line(str(path))}")
     for path in report.removed:
-        entries = "memoryd's entries from " if part in {"hooks", "mcp"} else ""
+        entries = "memoryd's entries from " if path.suffix == ".json" else ""
         print(f"{part}: removed {entries}{one_line(str(path))}")
     for fence in report.fences:
         verdict = paint(fence.verdict.ljust(8), "green" if fence.verdict == "up" else "yellow")
@@ -296,7 +214,7 @@ def print_report(part: str, report: "Report") -> None:
     for note in report.notes:
         print(wrapped(note))
     if part == "service" and report.written:
-        print("memoryd is running, and starts at every login")
+        print("memoryd starts now and at every login")
     if not (report.written or report.removed or report.notes):
         print(f"{part}: nothing to do")
 
@@ -312,6 +230,17 @@ def add_parts(command: Parser) -> None:
         metavar="PROVIDER",
         choices=("claude-code",),
         help="%(choices)s: your own client as the model (see docs/models.md for its terms)",
+    )
+    command.add_argument(
+        "--permissions", action="store_true", help="memoryd's read-only tools need no permission"
+    )
+    command.add_argument(
+        "--statusline", action="store_true", help="memoryd in the status line of Claude Code"
+    )
+    command.add_argument(
+        "--plugin",
+        action="store_true",
+        help="the plugin of Claude Code: hooks, MCP server and commands in one",
     )
 
 
@@ -349,5 +278,7 @@ def add_commands(commands: Commands) -> None:
         action="store_true",
         help="earlier versions of memories, checkpoints, the record of spending, and the log",
     )
-    removing.add_argument("--yes", action="store_true", help="all parts, without asking")
+    removing.add_argument(
+        "--yes", action="store_true", help="all parts, without asking; the state only with --state"
+    )
     add_json(removing)

@@ -10,8 +10,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from memoryd_client import hook
+from memoryd_client import hook, statusline
 from memoryd_client.cli import (
+    config,
     cost,
     daemon,
     dream,
@@ -38,9 +39,24 @@ MANUAL = "memoryd.1"
 COMPLETIONS = {"bash": "memoryd.bash", "zsh": "_memoryd", "fish": "memoryd.fish"}
 
 
+# By what people want to do; a command in none of these is listed last.
+GROUPS = {
+    "start here": ("demo", "install", "status", "doctor", "uninstall"),
+    "what is remembered": ("list", "show", "recall", "remember", "forget", "edit", "why"),
+    "earlier versions": ("history", "restore"),
+    "decide and tidy up": ("inbox", "dream"),
+    "sessions": ("sessions", "notes", "checkpoint", "context", "import"),
+    "the daemon and its settings": (
+        *("serve", "stop", "on", "off", "config", "cost", "logs"),
+        *("manual", "completions"),
+    ),
+    "run by the agent": ("hook", "mcp", "statusline"),
+}
+
+
 def command_line() -> Commands:
     """Every command, in the order of the help."""
-    commands = Commands()
+    commands = Commands(GROUPS)
     for area in (
         status,
         daemon,
@@ -53,6 +69,7 @@ def command_line() -> Commands:
         notes,
         sessions,
         cost,
+        config,
         install,
     ):
         area.add_commands(commands)
@@ -70,6 +87,16 @@ def command_line() -> Commands:
         "pass an agent's hook to the daemon; reads JSON from standard input and never fails",
         example='echo \'{"hook_event_name":"Stop"}\' | memoryd hook',
         needs_daemon=False,
+    )
+    line = commands.add(
+        "statusline",
+        run_status_line,
+        "print one line for the agent's status line; reads its JSON from standard input",
+        example="memoryd statusline --append-to 'git branch --show-current'",
+        needs_daemon=False,
+    )
+    line.add_argument(
+        "--append-to", metavar="COMMAND", help="run this status line first, and add to its end"
     )
     commands.add(
         "mcp",
@@ -102,6 +129,11 @@ def run_hook(_arguments: Arguments) -> int:
     """Does not return: a hook exits the process itself."""
     hook.main()
     return 0
+
+
+def run_status_line(arguments: Arguments) -> int:
+    words = ["--append-to", arguments.append_to] if arguments.append_to else []
+    return statusline.main(words)
 
 
 def run_mcp(_arguments: Arguments) -> int:
@@ -151,7 +183,7 @@ def main(words: Sequence[str]) -> int:
 def run(words: Sequence[str]) -> int:
     arguments = parsed(words)
     if arguments.needs_daemon:
-        daemon.warn_of_another_version()
+        daemon.warn_of_trouble()
     return int(arguments.run(arguments))
 
 

@@ -11,6 +11,7 @@ from memoryd_client.cli.commands import (
     add_json,
     add_memory,
     add_project,
+    answer_to,
     project_of,
 )
 from memoryd_client.cli.editor import edited
@@ -36,6 +37,7 @@ def list_memories(arguments: Arguments) -> int:
         type=arguments.type,
         retired=arguments.retired,
         as_of=arguments.as_of,
+        forgotten=arguments.forgotten,
     )
     answer = call("memory/list", params)
     if arguments.json:
@@ -44,7 +46,9 @@ def list_memories(arguments: Arguments) -> int:
     memories = [Memory.read(item) for item in objects_at(answer, "memories")]
     for line in table([row_of(memory) for memory in memories], HEADING):
         print(line)
-    if not memories and arguments.as_of:
+    if arguments.forgotten:
+        print("Bring one back with: memoryd restore FILE" if memories else "Nothing is forgotten.")
+    elif not memories and arguments.as_of:
         print("No memories are known from that date.")
     elif not memories:
         print(wrapped('No memories here yet. Save one with: memoryd remember "..."'))
@@ -138,14 +142,39 @@ def edit(arguments: Arguments) -> int:
 
 
 def forget(arguments: Arguments) -> int:
-    """Removes a memory; the history keeps its last version."""
-    answer = call("memory/forget", {"cwd": project_of(arguments), "path": arguments.memory})
+    """Removes a memory; the history keeps its last version.
+
+    A person who named it loosely is asked first; a program has to name it exactly.
+    """
+    cwd = project_of(arguments)
+    memory = Memory.read(call("memory/get", {"cwd": cwd, "path": arguments.memory}))
+    if not arguments.yes and not is_named_exactly(memory, arguments.memory):
+        confirm(memory, arguments)
+    answer = call("memory/forget", {"cwd": cwd, "path": memory.path or arguments.memory})
     if arguments.json:
         print_json(answer)
     else:
-        name = one_line(arguments.memory)
-        print(f"forgot {name}. Undo: memoryd restore {name}")
+        file = one_line(memory.file or arguments.memory)
+        print(f"forgot {file}. Undo: memoryd restore {file}")
     return 0
+
+
+def is_named_exactly(memory: Memory, named: str) -> bool:
+    stem = memory.file.removesuffix(".md")
+    return named in {memory.path, memory.file, stem, f"{memory.scope}/{memory.file}"}
+
+
+def confirm(memory: Memory, arguments: Arguments) -> None:
+    """Asks whether this is the memory that was meant; raises LocalFailure if not."""
+    file = one_line(memory.file)
+    if arguments.json or not sys.stdin.isatty():
+        raise LocalFailure(
+            f"{one_line(arguments.memory)} is not the name of a memory; {file} comes near",
+            f"memoryd forget {file}",
+        )
+    print(f"{file}: {one_line(memory.description or memory.name)}")
+    if answer_to("Forget this one? [Y/n] ", "y") not in {"y", "yes"}:
+        raise LocalFailure("nothing was forgotten")
 
 
 def add_scope(command: Parser, purpose: str) -> None:
@@ -166,6 +195,9 @@ def add_commands(commands: Commands) -> None:
     )
     listing.add_argument(
         "--retired", action="store_true", help="include memories that were replaced or taken back"
+    )
+    listing.add_argument(
+        "--forgotten", action="store_true", help="instead, what was forgotten and can be restored"
     )
     add_as_of(listing)
     add_json(listing)
@@ -222,5 +254,8 @@ def add_commands(commands: Commands) -> None:
         example="memoryd forget feedback_use_tabs_makefiles.md",
     )
     add_memory(forgetting)
+    forgetting.add_argument(
+        "--yes", action="store_true", help="do not ask when the name is not exact"
+    )
     add_project(forgetting)
     add_json(forgetting)

@@ -10,7 +10,7 @@ from memoryd_client.connection.failures import LocalFailure, UsageError
 WAIT_SECONDS = 30.0
 # What a person types, and the daemon's method for it.
 CHECKPOINT_METHODS = {"save": "save", "list": "list", "show": "get", "remove": "remove"}
-SESSION_HELP = "a session's id (default: the newest one)"
+SESSION_HELP = "a session's id, or the start of it (default: the newest one)"
 
 
 def notes(arguments: Arguments) -> int:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 
 from memoryd_client.cli.commands import Arguments, Commands, add_json, add_project, project_of
-from memoryd_client.cli.daemon import warn_of_another_version
+from memoryd_client.cli.daemon import warn_of_trouble
 from memoryd_client.cli.render import one_line, paint, print_json, wrapped
 from memoryd_client.cli.times import ago, duration, parsed_time, short_time
 from memoryd_client.cli.wording import abbreviated, cause_words, counted, tilde
@@ -34,7 +34,7 @@ def status(arguments: Arguments) -> int:
     """Prints what the daemon is doing, or how to start it."""
     project = project_of(arguments)
     try:
-        warn_of_another_version()
+        warn_of_trouble()
         answer = call("status", {"cwd": project})
         ping = call("ping")
     except NotRunning as failure:
@@ -45,7 +45,7 @@ def status(arguments: Arguments) -> int:
     if arguments.json:
         print_json(answer)
         return 0
-    for label, text in rows(answer, ping, project):
+    for label, text in [*rows(answer, ping, project), *hook_rows(locations())]:
         print(f"{paint(label.ljust(LABEL_WIDTH), 'dim')}{wrapped(one_line(text), LABEL_WIDTH)}")
     return 0
 
@@ -92,6 +92,18 @@ def rows(answer: Json, ping: Json, project: str) -> Iterator[tuple[str, str]]:
     yield from labelled("last saved", map(recent_words, objects_at(answer, "recent")))
     yield from labelled("dreams", map(dream_words, objects_at(answer, "dreams")))
     yield from labelled("warnings", map(sentence_of, items_at(answer, "errors")))
+
+
+def hook_rows(places: Locations) -> Iterator[tuple[str, str]]:
+    """A line where the agent has no hooks: everything else may look well, and nothing happens."""
+    from memoryd_client.install import claude_code, plugin  # noqa: PLC0415 - only this command needs them
+
+    commands = claude_code.installed_commands(places)
+    if not commands and not plugin.is_installed(places):
+        yield "hooks", "Claude Code has none, so sessions get no memories -> memoryd install"
+    if set(commands) - {claude_code.hook_command()}:
+        fix = "memoryd install --hooks claude-code"
+        yield "hooks", f"of another memoryd or an earlier version, which can block prompts -> {fix}"
 
 
 def labelled(label: str, texts: Iterator[str]) -> Iterator[tuple[str, str]]:

@@ -1,13 +1,14 @@
 """Calls the daemon, one JSON object per line, and maps every failure to a kind.
 
 One deadline covers connecting, sending and receiving. The client never connects to a socket of
-another user. `failures` lists what a call can raise.
+another user, nor asks a process of another user. `failures` lists what a call can raise.
 """
 
 import errno
 import json
 import os
 import socket
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -83,6 +84,7 @@ class Connection:
         try:
             self._check_owner()
             self._connect()
+            self._check_peer()
         except BaseException as error:
             self._socket.close()
             if isinstance(error, OSError):
@@ -151,6 +153,13 @@ class Connection:
             raise Denied(
                 f"{self._path} belongs to another user, so memoryd did not connect to it",
                 "set MEMORYD_SOCKET to another path, for the daemon and for this command",
+            )
+
+    def _check_peer(self) -> None:
+        if not hook.peer_is_ours(self._socket, os.getuid(), sys.platform):
+            raise Denied(
+                f"a process of another user listens on {self._path}, so memoryd did not ask it",
+                f"look at it: ls -l {self._path}",
             )
 
     def _connect(self) -> None:

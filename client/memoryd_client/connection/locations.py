@@ -15,7 +15,9 @@ from memoryd_client.connection.failures import LocalFailure
 class Locations(NamedTuple):
     """The paths of one user; none of them need exist.
 
-    `service` is the unit file of systemd or the agent file of launchd.
+    `service` is the unit file of systemd or the agent file of launchd. `launcher` is what Claude
+    Code runs; a plugin that many people share names it, so it follows no variable but HOME, which a
+    repository's settings cannot change.
     """
 
     home: Path
@@ -25,6 +27,7 @@ class Locations(NamedTuple):
     config: Path
     claude: Path
     service: Path
+    launcher: Path
 
 
 def socket_location() -> Path:
@@ -54,6 +57,7 @@ def locations() -> Locations:
         config=config / "memoryd" / "config.toml",
         claude=claude_folder(home),
         service=agent if is_mac else unit,
+        launcher=home / ".local" / "share" / "memoryd" / "bin" / "memoryd-launch",
     )
 
 

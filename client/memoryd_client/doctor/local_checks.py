@@ -10,8 +10,7 @@ from pathlib import Path
 from memoryd_client.connection.failures import LocalFailure
 from memoryd_client.connection.locations import Locations
 from memoryd_client.doctor.findings import Finding, quoted
-from memoryd_client.install import claude_code, settings_json
-from memoryd_client.install.service import command_path
+from memoryd_client.install import claude_code, launcher, plugin, settings_json
 from memoryd_client.serve import settings_error
 
 WATCH_LIMIT = Path("/proc/sys/fs/inotify/max_user_watches")
@@ -155,31 +154,44 @@ def hooks_finding(places: Locations) -> Finding:
         return Finding("hooks", "fail", f"{path}: {error.strerror}", f"chmod u+rw {quoted(path)}")
     ours = {event: claude_code.commands_in(settings, event) for event in claude_code.EVENTS}
     installed = [command for commands in ours.values() for command in commands]
+    if plugin.is_installed(places):
+        return plugin_finding(places, has_hooks_too=bool(installed))
     if not installed:
         reason = "Claude Code has no hooks of memoryd, so sessions get no memories"
         return Finding("hooks", "warn", reason, fix)
     others = sorted(set(installed) - {claude_code.hook_command()})
     if others:
         return Finding("hooks", "warn", f"they run another memoryd: {others[0]}", fix)
+    if problem := launcher.problem(places):
+        return Finding("hooks", "warn", problem, fix)
     with_hook = sum(map(bool, ours.values()))
     if with_hook < len(ours):
         return Finding("hooks", "warn", f"{with_hook} of {len(ours)} events have our hook", fix)
     return Finding("hooks", "ok", f"in {path}")
 
 
+def plugin_finding(places: Locations, *, has_hooks_too: bool) -> Finding:
+    if has_hooks_too:
+        reason = "both the plugin and settings.json have them, so sessions are told twice"
+        return Finding("hooks", "warn", reason, "memoryd install --plugin")
+    problem = launcher.problem(places)
+    reason = problem or "by the plugin of Claude Code"
+    return Finding(
+        "hooks", "warn" if problem else "ok", reason, "memoryd install --plugin" * bool(problem)
+    )
+
+
 def server_finding(places: Locations) -> Finding:
     """Whether the MCP server in the agent's settings, if any, is this memoryd."""
-    command = claude_code.server_command(places)
-    if not command:
+    words, fix = claude_code.server_command(places), "memoryd install --mcp"
+    if not words and plugin.is_installed(places):
+        return Finding("mcp server", "ok", "by the plugin of Claude Code")
+    if not words:
         return Finding("mcp server", "skipped", "not in the settings of Claude Code")
-    try:
-        is_ours = command == str(command_path())
-    except LocalFailure as failure:
-        return Finding("mcp server", "skipped", failure.message)
-    if not is_ours:
-        return Finding(
-            "mcp server", "warn", f"it runs another memoryd: {command}", "memoryd install --mcp"
-        )
+    if words != claude_code.server_words(places):
+        return Finding("mcp server", "warn", f"it runs another memoryd: {words[0]}", fix)
+    if problem := launcher.problem(places):
+        return Finding("mcp server", "warn", problem, fix)
     return Finding("mcp server", "ok", f"in {claude_code.servers_file(places)}")
 
 

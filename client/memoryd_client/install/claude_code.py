@@ -1,55 +1,102 @@
 """Connects memoryd to Claude Code: its hooks in settings.json, its MCP server in .claude.json.
 
-A hook runs at every prompt, so the command is the interpreter itself, by its real path and without
-site packages: a version manager's shim alone would cost more than everything else.
+Both run the launcher (`install/launcher.py`), which never fails a prompt, whatever is missing.
+Entries of earlier versions ran the interpreter itself; they are recognised, replaced and removed.
 """
 
 import json
 import os
-import shlex
-import sys
 import time
 from pathlib import Path
-from typing import TypeVar
 
-from memoryd_client import hook
-from memoryd_client.connection.answers import Json, object_at, objects_at, text_at
+from memoryd_client.connection.answers import Json, items_at, object_at, objects_at, text_at
 from memoryd_client.connection.failures import LocalFailure
-from memoryd_client.connection.locations import Locations
-from memoryd_client.install import settings_json
+from memoryd_client.connection.locations import Locations, locations
+from memoryd_client.install import extras, launcher, settings_json
 from memoryd_client.install.programs import run
-from memoryd_client.install.service import Report, command_path
-from memoryd_client.install.settings_json import LEFT, Settings
+from memoryd_client.install.service import Report
+from memoryd_client.install.settings_json import Edit, Settings, member
 
-EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
+EVENTS = (
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "Stop",
+    "SubagentStop",
+    "PreCompact",
+    "SessionEnd",
+)
 SERVER = "memoryd"
 # More than the hook ever takes; limits how long the agent waits on a machine that hangs.
 TIMEOUT_SECONDS = 5
-
-Container = TypeVar("Container", dict[str, object], list[object])
 
 
 # --- what the commands call ---------------------------------------------------------------------
 
 
 def install_hooks(places: Locations) -> Report:
-    path = settings_file(places)
-    if not settings_json.change(path, add_hooks, remove_hooks):
-        return Report(notes=[f"the hooks are already in {path}"])
-    return Report(written=[path], notes=["every new session of Claude Code gets memories"])
+    note = "every new session of Claude Code gets memories"
+    return installed(places, add_hooks, remove_hooks, note, "the hooks are already in {}")
 
 
 def uninstall_hooks(places: Locations) -> Report:
+    return uninstalled(places, add_hooks, remove_hooks)
+
+
+def install_permissions(places: Locations) -> Report:
+    note = "recalling and listing memories does not ask; saving and forgetting still do"
+    add, remove = extras.add_permissions, extras.remove_permissions
+    return installed(places, add, remove, note, "they are already in {}")
+
+
+def uninstall_permissions(places: Locations) -> Report:
+    return uninstalled(places, extras.add_permissions, extras.remove_permissions)
+
+
+def install_status_line(places: Locations) -> Report:
+    note = "Claude Code shows it at the bottom of every new session"
+    add, remove = extras.add_status_line, extras.remove_status_line
+    return installed(places, add, remove, note, "it is already in {}")
+
+
+def uninstall_status_line(places: Locations) -> Report:
+    return uninstalled(places, extras.add_status_line, extras.remove_status_line)
+
+
+def installed(places: Locations, add: Edit, remove: Edit, note: str, already: str) -> Report:
+    """Makes one of our changes to settings.json."""
+    path, written = settings_file(places), launcher.ensure(places)
+    if not settings_json.change(path, add, remove, ours=(add_all, remove_all)):
+        return Report(written=written, notes=[already.format(path)])
+    return Report(written=[path, *written], notes=[note])
+
+
+def uninstalled(places: Locations, add: Edit, remove: Edit) -> Report:
     path = settings_file(places)
-    is_changed = settings_json.undo(path, add_hooks, remove_hooks)
+    is_changed = settings_json.undo(path, add, remove, ours=(add_all, remove_all))
     return Report(removed=[path] if is_changed else [])
 
 
+def add_all(settings: Settings) -> None:
+    """Everything that we may add to settings.json."""
+    add_hooks(settings)
+    extras.add_permissions(settings)
+    extras.add_status_line(settings)
+
+
+def remove_all(settings: Settings) -> None:
+    remove_hooks(settings)
+    extras.remove_permissions(settings)
+    extras.remove_status_line(settings)
+
+
 def install_mcp(places: Locations) -> Report:
-    path = servers_file(places)
+    path, written = servers_file(places), launcher.ensure(places)
     if not settings_json.change(path, add_server, remove_server):
-        return Report(notes=[f"the MCP server is already in {path}"])
-    return Report(written=[path], notes=["every new session of Claude Code has memoryd's tools"])
+        return Report(written=written, notes=[f"the MCP server is already in {path}"])
+    return Report(
+        written=[path, *written], notes=["every new session of Claude Code has memoryd's tools"]
+    )
 
 
 def uninstall_mcp(places: Locations) -> Report:
@@ -60,9 +107,11 @@ def uninstall_mcp(places: Locations) -> Report:
 
 def check_hooks(places: Locations) -> str:
     """Runs the command in the settings; raises LocalFailure if it does not work."""
+    if problem := launcher.problem(places):
+        raise LocalFailure(problem, "memoryd install --hooks claude-code")
     started = time.monotonic()
     for command in sorted(set(installed_commands(places))):
-        outcome = run(*shlex.split(command), given="{}")
+        outcome = run("/bin/sh", "-c", command, given="{}")
         if outcome.code or outcome.out or outcome.err:
             raise LocalFailure(
                 f"the hook does not run: {outcome.complaint}", "install memoryd again, then retry"
@@ -70,11 +119,11 @@ def check_hooks(places: Locations) -> str:
     return f"the hook ran in {(time.monotonic() - started) * 1000:.0f} ms"
 
 
-def check_mcp() -> str:
+def check_mcp(places: Locations) -> str:
     """Starts the server; raises LocalFailure if it does not answer."""
     started = time.monotonic()
     ping = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
-    outcome = run(str(command_path()), "mcp", given=json.dumps(ping) + "\n")
+    outcome = run("/bin/sh", str(places.launcher), "mcp", given=json.dumps(ping) + "\n")
     if '"serverInfo"' not in outcome.out:
         raise LocalFailure(
             f"the MCP server does not answer: {outcome.complaint}",
@@ -84,7 +133,22 @@ def check_mcp() -> str:
 
 
 def has_hooks(places: Locations) -> bool:
-    return bool(installed_commands(places)) or settings_json.has_backup(settings_file(places))
+    """Whether there are hooks, or only the backup that they left behind."""
+    others = has_permissions(places) or has_status_line(places)
+    has_backup = settings_json.has_backup(settings_file(places)) and not others
+    return bool(installed_commands(places)) or has_backup
+
+
+def has_permissions(places: Locations) -> bool:
+    return extras.has_permissions(settings_in(settings_file(places)))
+
+
+def has_status_line(places: Locations) -> bool:
+    return extras.has_status_line(settings_in(settings_file(places)))
+
+
+def has_own_status_line(places: Locations) -> bool:
+    return extras.has_own_status_line(settings_in(settings_file(places)))
 
 
 def has_server(places: Locations) -> bool:
@@ -121,19 +185,19 @@ def installed_commands(places: Locations) -> list[str]:
     return [command for event in events for command in commands_in(settings, event)]
 
 
-def server_command(places: Locations) -> str:
-    """The command of our MCP server in the settings; empty if there is none."""
-    servers = object_at(settings_in(servers_file(places)), "mcpServers")
-    return text_at(object_at(servers, SERVER), "command")
+def server_command(places: Locations) -> list[str]:
+    """The command of our MCP server in the settings, word by word; empty if there is none."""
+    server = object_at(object_at(settings_in(servers_file(places)), "mcpServers"), SERVER)
+    words = [text_at(server, "command"), *map(str, items_at(server, "args"))]
+    return words if any(words) else []
 
 
 # --- hooks --------------------------------------------------------------------------------------
 
 
 def hook_command() -> str:
-    """What the agent runs: the bare interpreter on the hook's file."""
-    words = [os.path.realpath(sys.executable), "-I", "-S", "-E", str(Path(hook.__file__).resolve())]
-    return shlex.join(words)
+    """What the agent runs at each event."""
+    return launcher.command(locations(), "hook")
 
 
 def add_hooks(settings: Settings) -> None:
@@ -194,7 +258,8 @@ def is_our_command(entry: object) -> bool:
     command = entry.get("command") if isinstance(entry, dict) else None
     if not isinstance(command, str):
         return False
-    return "memoryd_client/hook.py" in command or command.strip().endswith("memoryd hook")
+    earlier = "memoryd_client/hook.py" in command or command.strip().endswith("memoryd hook")
+    return earlier or (launcher.MARK in command and " hook" in command)
 
 
 # --- the MCP server -----------------------------------------------------------------------------
@@ -202,7 +267,13 @@ def is_our_command(entry: object) -> bool:
 
 def add_server(settings: Settings) -> None:
     servers = member(settings, "mcpServers", dict[str, object]())
-    servers[SERVER] = {"type": "stdio", "command": str(command_path()), "args": ["mcp"]}
+    command, *words = server_words(locations())
+    servers[SERVER] = {"type": "stdio", "command": command, "args": words}
+
+
+def server_words(places: Locations) -> list[str]:
+    """The command of the server: through the shell, since a home may be mounted noexec."""
+    return ["/bin/sh", str(places.launcher), "mcp"]
 
 
 def remove_server(settings: Settings) -> None:
@@ -211,15 +282,3 @@ def remove_server(settings: Settings) -> None:
         del servers[SERVER]
         if not servers:
             del settings["mcpServers"]
-
-
-def member(holder: Settings, key: str, empty: Container) -> Container:
-    """The object or list under a key, created if missing; raises LocalFailure for anything else."""
-    value = holder.setdefault(key, empty)
-    if not isinstance(value, type(empty)):
-        kind = "an object" if isinstance(empty, dict) else "a list"
-        raise LocalFailure(
-            f"{key} in the agent's settings is not {kind}",
-            f"fix the file by hand, then try again; {LEFT}",
-        )
-    return value

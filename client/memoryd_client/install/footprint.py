@@ -25,7 +25,8 @@ POLL_SECONDS = 0.05
 
 def missing_folders(places: Locations) -> list[Path]:
     """The folders that installing may have to create, outermost first."""
-    wanted = (places.claude, places.service.parent, places.state, places.log.parent)
+    homes = (places.claude, places.service.parent, places.state, places.log.parent)
+    wanted = (*homes, places.launcher.parent)
     everything = {folder for one in wanted for folder in (one, *one.parents)}
     return sorted(folder for folder in everything if not folder.exists())
 

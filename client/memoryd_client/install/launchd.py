@@ -66,10 +66,16 @@ def uninstall(places: Locations) -> Report:
     return Report(removed=[path])
 
 
+def why_no_manager() -> str | None:
+    """Why launchd cannot be used, or None when it can."""
+    return "this system has no launchd" if launchctl("version").code == MISSING else None
+
+
 def require_launchd() -> None:
-    if launchctl("version").code == MISSING:
+    reason = why_no_manager()
+    if reason:
         raise LocalFailure(
-            "this system has no launchd, so memoryd cannot run as a service",
+            f"{reason}, so memoryd cannot run as a service",
             "run it in a terminal instead: memoryd serve",
         )
 

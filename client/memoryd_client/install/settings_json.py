@@ -20,6 +20,7 @@ import stat
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from memoryd_client.connection.failures import LocalFailure
 
@@ -29,11 +30,16 @@ BACKUP = ".before-memoryd"
 TRIES = 5
 LEFT = "it was left as it is"
 DEFAULT_INDENT = "  "
+Container = TypeVar("Container", dict[str, object], list[object])
 INDENTATION = re.compile(r'\n([ \t]*)"')
 
 
-def change(path: Path, add: Edit, remove: Edit) -> bool:
-    """Applies `add` to the file; False if that changes nothing. `remove` is its inverse."""
+def change(path: Path, add: Edit, remove: Edit, *, ours: tuple[Edit, Edit] | None = None) -> bool:
+    """Applies `add` to the file; False if that changes nothing. `remove` is its inverse.
+
+    `ours` are the edits that add and remove everything we ever have in the file: the backup is of
+    the file without any of it.
+    """
     real = Path(os.path.realpath(path))
     for _ in range(TRIES):
         before = content_of(path, real)
@@ -42,22 +48,40 @@ def change(path: Path, add: Edit, remove: Edit) -> bool:
         add(settings)
         if dumped(path, settings) == unchanged:
             return False
-        keep_backup(real, without_ours(path, real, before, add, remove))
+        keep_backup(real, without_ours(path, real, before, *(ours or (add, remove))))
         if replaced(real, before, rendered(path, settings, before)):
             return True
     raise LocalFailure(f"{path} keeps changing; {LEFT}", "close the agent, then try again")
 
 
-def undo(path: Path, add: Edit, remove: Edit) -> bool:
-    """Restores the backup, or removes our entries; False if the file has none."""
+def undo(path: Path, add: Edit, remove: Edit, *, ours: tuple[Edit, Edit] | None = None) -> bool:
+    """Restores the backup, or removes our entries; False if the file has none.
+
+    While something else of `ours` is in the file, the backup is kept for it.
+    """
     real = Path(os.path.realpath(path))
     for _ in range(TRIES):
         now = content_of(path, real)
-        wanted = without_ours(path, real, now, add, remove)
+        rest, is_last = without_part(path, now, remove, (ours or (add, remove))[1])
+        wanted = without_ours(path, real, now, *(ours or (add, remove))) if is_last else rest
         if wanted == now or replaced(real, now, wanted):
-            keep_backup(real, None)
+            if is_last:
+                keep_backup(real, None)
             return wanted != now
     raise LocalFailure(f"{path} keeps changing; {LEFT}", "close the agent, then try again")
+
+
+def without_part(
+    path: Path, now: bytes | None, remove: Edit, remove_all: Edit
+) -> tuple[bytes | None, bool]:
+    """The file without one of our parts, and whether nothing of ours is left in it then."""
+    settings = parsed(path, now)
+    before = dumped(path, settings)
+    remove(settings)
+    rest = dumped(path, settings)
+    kept = now if rest == before else rendered(path, settings, now)
+    remove_all(settings)
+    return kept, dumped(path, settings) == rest
 
 
 def has_backup(path: Path) -> bool:
@@ -230,3 +254,15 @@ def not_a_regular_file(path: Path) -> LocalFailure:
 
 def quoted(path: Path) -> str:
     return shlex.quote(str(path))
+
+
+def member(holder: Settings, key: str, empty: Container) -> Container:
+    """The object or list under a key, created if missing; raises LocalFailure for anything else."""
+    value = holder.setdefault(key, empty)
+    if not isinstance(value, type(empty)):
+        kind = "an object" if isinstance(empty, dict) else "a list"
+        raise LocalFailure(
+            f"{key} in the agent's settings is not {kind}",
+            f"fix the file by hand, then try again; {LEFT}",
+        )
+    return value

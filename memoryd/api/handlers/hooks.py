@@ -4,7 +4,8 @@
   stopped (not after /clear: the person wanted a clean slate), the indexes that the agent does not
   load (the user's, the team's), and, if it is the reviewer, a few statements of the inbox to sort.
   A resumed or forked session has all of that in its history and gets nothing.
-- UserPromptSubmit: the memories relevant to the prompt, at most 10,000 UTF-16 units.
+- UserPromptSubmit: what became of a command to memoryd itself; otherwise the memories relevant to
+  the prompt, at most 10,000 UTF-16 units.
 - PreToolUse: the person's rules about this very call, each once per session.
 - Stop, SubagentStop: nothing. Any output there would start another turn of the model, and the last
   lines are not even on disk yet. They only wake the tail.
@@ -21,7 +22,9 @@ from typing import Final
 import anyio.to_thread
 import structlog
 
+from memoryd.api.handlers.typed_commands import TypedCommands
 from memoryd.api.rules import protocol
+from memoryd.api.rules.typed_commands import command_in
 from memoryd.base import paths
 from memoryd.base.errors import MemorydError
 from memoryd.base.paths import Places
@@ -57,6 +60,7 @@ class Hooks:
         recall: RecallService,
         context: Context,
         extraction: ExtractionParts,
+        typed_commands: TypedCommands,
         session_notes: SessionNotes,
         tail: Tail,
         background: Background,
@@ -68,6 +72,7 @@ class Hooks:
         self._context = context
         self._inbox = extraction.inbox
         self._worker = extraction.worker
+        self._typed_commands = typed_commands
         self._notes = session_notes
         self._tail = tail
         self._background = background
@@ -160,6 +165,10 @@ class Hooks:
 
     async def _prompt(self, hook: protocol.HookParams) -> str:
         prompt = hook.prompt.strip()
+        if command := command_in(prompt):
+            if told := await self._typed_commands.answer(command, hook):
+                return told
+            prompt = command.text
         if prompt.startswith(_MACHINE_PROMPTS) or not self._recall.is_worth_asking(prompt):
             return ""
         tools: list[str] = []

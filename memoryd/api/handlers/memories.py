@@ -16,7 +16,7 @@ from memoryd.api.rules import protocol
 from memoryd.base.errors import MemorydError
 from memoryd.base.timestamps import iso_time
 from memoryd.extraction.exclusions import Exclusions, without_secrets
-from memoryd.memories.catalog import Catalog, Saved
+from memoryd.memories.catalog import Catalog, Header, Saved
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import Topic
 from memoryd.memories.versions import Versions
@@ -54,6 +54,10 @@ class MemoryRequests:
     async def edit(self, params: protocol.MemoryEditParams) -> Saved:
         return await self._write("edit", "user", lambda: self._edit(params))
 
+    async def remember(self, cwd: str, text: str, *, session_id: str) -> Saved:
+        """Saves what a person typed in a session, word for word."""
+        return await self._write("save", "user", lambda: self._remember(cwd, text, session_id))
+
     async def forget(self, params: protocol.MemoryForgetParams) -> Saved:
         return await self._write(
             "forget",
@@ -80,6 +84,10 @@ class MemoryRequests:
             text = self._versions.text(params.cwd, params.path, params.version)
         return HistoryAnswer(found, text)
 
+    def forgotten(self, cwd: str) -> list[Header]:
+        """What was forgotten and can be restored, the last one first."""
+        return self._catalog.headers(self._versions.forgotten(cwd))
+
     async def _write(self, action: str, cause: str, write: Callable[[], Saved]) -> Saved:
         began = time.monotonic()
         try:
@@ -89,6 +97,22 @@ class MemoryRequests:
             ms = round((time.monotonic() - began) * 1000, 1)
             log.warning("memory-write-failed", action=action, cause=cause, reason=error.kind, ms=ms)
             raise
+
+    def _remember(self, cwd: str, text: str, session_id: str) -> Saved:
+        from memoryd.extraction.rules.statements import described, titled, type_of  # noqa: PLC0415 - its patterns take a while
+
+        self._exclusions.check(cwd, text, scope="project", by="user", anyway=False)
+        text = without_secrets(text)
+        topic = Topic(
+            name=titled(text),
+            description=described(text),
+            type=type_of(text),
+            body=f"{text}\n",
+            created=iso_time(time.time()),
+            source=session_id,
+            trust="user-said",
+        )
+        return self._catalog.save(cwd, topic, scope="project", supersedes=None)
 
     def _save(self, params: protocol.MemorySaveParams) -> Saved:
         self._exclusions.check(

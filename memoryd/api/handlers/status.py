@@ -19,9 +19,12 @@ from memoryd.transcripts.tail import Tail, TailStatus
 
 
 class Pong(msgspec.Struct, frozen=True):
+    """`problems` are mistakes in the settings, which every command shows."""
+
     version: str
     pid: int
     uptime_seconds: float
+    problems: list[str] = []
 
 
 class TranscriptsStatus(msgspec.Struct, frozen=True):
@@ -100,7 +103,7 @@ class Status:
 
     def pong(self) -> Pong:
         uptime = time.monotonic() - self._started_monotonic
-        return Pong(self._version, os.getpid(), round(uptime, 3))
+        return Pong(self._version, os.getpid(), round(uptime, 3), self._services.problems)
 
     def report(self, cwd: str | None, tail: TailStatus) -> StatusReport:
         """Blocks."""
@@ -128,6 +131,7 @@ class Status:
             recent=self._health.recent(),
             dreams=self._dreamer.statuses(),
             errors=[
+                *(f"{one}, then restart memoryd; turns wait" for one in self._services.problems),
                 *self._storage_problems(),
                 *self._tail.problems,
                 *queue_problems,

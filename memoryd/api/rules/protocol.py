@@ -55,6 +55,7 @@ class MemoryListParams(msgspec.Struct, frozen=True):
     type: Literal["user", "feedback", "project", "reference"] | None = None
     retired: bool = False
     as_of: str | None = None
+    forgotten: bool = False
 
 
 class MemoryGetParams(msgspec.Struct, frozen=True):
@@ -157,6 +158,13 @@ class HookParams(msgspec.Struct, frozen=True):
     prompt: str = ""
     tool_name: str = ""
     tool_input: object = None
+
+
+class StatusLineParams(msgspec.Struct, frozen=True):
+    """The agent's own JSON for a status line; fields not listed here are ignored."""
+
+    cwd: str = ""
+    session_id: str = ""
 
 
 class ContextParams(msgspec.Struct, frozen=True):
@@ -295,6 +303,7 @@ Params = (
     | RecallQuery
     | RecallStatsParams
     | HookParams
+    | StatusLineParams
     | ContextParams
     | ContextApproveParams
     | SessionNotesParams
@@ -339,6 +348,7 @@ METHODS: Final[dict[str, type[Params]]] = {
     "recall": RecallQuery,
     "recall/stats": RecallStatsParams,
     "hook": HookParams,
+    "statusline": StatusLineParams,
     "context": ContextParams,
     "context/approve": ContextApproveParams,
     "session/notes": SessionNotesParams,

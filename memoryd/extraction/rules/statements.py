@@ -265,6 +265,11 @@ def _type(form: Form | Literal["announced"] | None, words: str) -> MemoryType:
     return "feedback" if _ORDERS.search(words) else "project"
 
 
+def type_of(text: str) -> MemoryType:
+    """What kind of memory a text makes that a person wants kept as it is."""
+    return _type(None, matchable(text))
+
+
 def titled(text: str) -> str:
     """The sentence from its start, without the words that only ask for memory."""
     bare = _MEMORY_LEAD.sub("", text).strip() or text

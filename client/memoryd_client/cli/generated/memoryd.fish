@@ -55,8 +55,8 @@ function _shtab_memoryd_using
   test "$_shtab_memoryd_cmdpath" = "$argv"
 end
 
-set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember edit forget inbox history restore why dream recall notes checkpoint context sessions import cost install uninstall demo hook mcp manual completions
-set -g _shtab_memoryd_opts_with_value --as-of --days --description --hooks --level --limit --lines --model --name --path --project --scope --session --since --supersedes --type --version --writable -n
+set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember edit forget inbox history restore why dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions
+set -g _shtab_memoryd_opts_with_value --append-to --as-of --days --description --hooks --level --limit --lines --model --name --path --project --scope --session --since --supersedes --type --version --writable -n
 
 complete -c memoryd -e
 complete -c memoryd -f
@@ -69,6 +69,7 @@ complete -c memoryd -n '_shtab_memoryd_using status' -l project -xka "(__fish_co
 complete -c memoryd -n '_shtab_memoryd_using status' -l json -d 'print JSON, for programs; failures too'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a serve -d 'Run the daemon in the foreground.'
 complete -c memoryd -n '_shtab_memoryd_using serve' -s h -l help -d 'show this help message and exit'
+complete -c memoryd -n '_shtab_memoryd_using serve' -l log -d 'in a terminal, show the whole log, not only problems'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a doctor -d 'Check for problems and say how to fix them.'
 complete -c memoryd -n '_shtab_memoryd_using doctor' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using doctor' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
@@ -99,6 +100,7 @@ complete -c memoryd -n '_shtab_memoryd_using list' -l project -xka "(__fish_comp
 complete -c memoryd -n '_shtab_memoryd_using list' -l scope -xka "project user team" -d 'only memories of this scope: project, user, team'
 complete -c memoryd -n '_shtab_memoryd_using list' -l type -xka "user feedback project reference" -d 'only memories of this type: user, feedback, project, reference'
 complete -c memoryd -n '_shtab_memoryd_using list' -l retired -d 'include memories that were replaced or taken back'
+complete -c memoryd -n '_shtab_memoryd_using list' -l forgotten -d 'instead, what was forgotten and can be restored'
 complete -c memoryd -n '_shtab_memoryd_using list' -l as-of -x -d 'memories as they were on a date (2026-03-30)'
 complete -c memoryd -n '_shtab_memoryd_using list' -l json -d 'print JSON, for programs; failures too'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a show -d 'Print one memory.'
@@ -124,6 +126,7 @@ complete -c memoryd -n '_shtab_memoryd_using edit' -l json -d 'print JSON, for p
 complete -c memoryd -n '_shtab_memoryd_using edit; and test $_shtab_memoryd_npos -eq 0' -ka "(_memoryd_memories)" -d 'a file name as `memoryd list` shows it, or a path'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a forget -d 'Remove a memory; memoryd restore brings it back.'
 complete -c memoryd -n '_shtab_memoryd_using forget' -s h -l help -d 'show this help message and exit'
+complete -c memoryd -n '_shtab_memoryd_using forget' -l yes -d 'do not ask when the name is not exact'
 complete -c memoryd -n '_shtab_memoryd_using forget' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
 complete -c memoryd -n '_shtab_memoryd_using forget' -l json -d 'print JSON, for programs; failures too'
 complete -c memoryd -n '_shtab_memoryd_using forget; and test $_shtab_memoryd_npos -eq 0' -ka "(_memoryd_memories)" -d 'a file name as `memoryd list` shows it, or a path'
@@ -162,6 +165,7 @@ complete -c memoryd -n '_shtab_memoryd_using dream' -l json -d 'print JSON, for 
 complete -c memoryd -n '_shtab_memoryd_using dream; and test $_shtab_memoryd_npos -eq 0' -ka "stop undo log review accept" -d 'stop the running dream, undo the last one, log past dreams, review or accept one that was refused because it would lose too much'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a recall -d 'Show what is remembered about a question.'
 complete -c memoryd -n '_shtab_memoryd_using recall' -s h -l help -d 'show this help message and exit'
+complete -c memoryd -n '_shtab_memoryd_using recall' -l stats -d 'show how often each memory was given and used'
 complete -c memoryd -n '_shtab_memoryd_using recall' -l why -d 'show which words and how much meaning matched'
 complete -c memoryd -n '_shtab_memoryd_using recall' -l limit -x -d 'show at most N memories'
 complete -c memoryd -n '_shtab_memoryd_using recall' -l as-of -x -d 'memories as they were on a date (2026-03-30)'
@@ -173,7 +177,7 @@ complete -c memoryd -n '_shtab_memoryd_using notes' -l project -xka "(__fish_com
 complete -c memoryd -n '_shtab_memoryd_using notes' -l json -d 'print JSON, for programs; failures too'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a checkpoint -d 'Save, list, show or remove named copies of a session'"'"'s notes.'
 complete -c memoryd -n '_shtab_memoryd_using checkpoint' -s h -l help -d 'show this help message and exit'
-complete -c memoryd -n '_shtab_memoryd_using checkpoint' -l session -x -d 'a session'"'"'s id (default: the newest one)'
+complete -c memoryd -n '_shtab_memoryd_using checkpoint' -l session -x -d 'a session'"'"'s id, or the start of it (default: the newest one)'
 complete -c memoryd -n '_shtab_memoryd_using checkpoint' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
 complete -c memoryd -n '_shtab_memoryd_using checkpoint' -l json -d 'print JSON, for programs; failures too'
 complete -c memoryd -n '_shtab_memoryd_using checkpoint; and test $_shtab_memoryd_npos -eq 0' -ka "save list show remove" -d 'one of save, list, show, remove'
@@ -202,12 +206,19 @@ complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 
 complete -c memoryd -n '_shtab_memoryd_using cost' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using cost' -l days -x -d 'how many days to look back (default: 30)'
 complete -c memoryd -n '_shtab_memoryd_using cost' -l json -d 'print JSON, for programs; failures too'
+complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a config -d 'Show and change the settings.'
+complete -c memoryd -n '_shtab_memoryd_using config' -s h -l help -d 'show this help message and exit'
+complete -c memoryd -n '_shtab_memoryd_using config' -l json -d 'print JSON, for programs; failures too'
+complete -c memoryd -n '_shtab_memoryd_using config; and test $_shtab_memoryd_npos -eq 0' -ka "get set edit path" -d 'one of get, set, edit, path (default: get)'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a install -d 'Set memoryd up on this system, step by step or the parts you name.'
 complete -c memoryd -n '_shtab_memoryd_using install' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using install' -l service -d 'the service of systemd or launchd'
 complete -c memoryd -n '_shtab_memoryd_using install' -l hooks -xka "claude-code" -d 'the hooks of claude-code'
 complete -c memoryd -n '_shtab_memoryd_using install' -l mcp -d 'the MCP server of Claude Code'
 complete -c memoryd -n '_shtab_memoryd_using install' -l model -xka "claude-code" -d 'claude-code: your own client as the model (see docs/models.md for its terms)'
+complete -c memoryd -n '_shtab_memoryd_using install' -l permissions -d 'memoryd'"'"'s read-only tools need no permission'
+complete -c memoryd -n '_shtab_memoryd_using install' -l statusline -d 'memoryd in the status line of Claude Code'
+complete -c memoryd -n '_shtab_memoryd_using install' -l plugin -d 'the plugin of Claude Code: hooks, MCP server and commands in one'
 complete -c memoryd -n '_shtab_memoryd_using install' -l yes -d 'all parts but the model, without asking'
 complete -c memoryd -n '_shtab_memoryd_using install' -l writable -xka "(__fish_complete_directories)" -d 'a folder outside ~/.claude that the service may write to, such as projects with agent memory; can be repeated'
 complete -c memoryd -n '_shtab_memoryd_using install' -l json -d 'print JSON, for programs; failures too'
@@ -217,14 +228,20 @@ complete -c memoryd -n '_shtab_memoryd_using uninstall' -l service -d 'the servi
 complete -c memoryd -n '_shtab_memoryd_using uninstall' -l hooks -xka "claude-code" -d 'the hooks of claude-code'
 complete -c memoryd -n '_shtab_memoryd_using uninstall' -l mcp -d 'the MCP server of Claude Code'
 complete -c memoryd -n '_shtab_memoryd_using uninstall' -l model -xka "claude-code" -d 'claude-code: your own client as the model (see docs/models.md for its terms)'
+complete -c memoryd -n '_shtab_memoryd_using uninstall' -l permissions -d 'memoryd'"'"'s read-only tools need no permission'
+complete -c memoryd -n '_shtab_memoryd_using uninstall' -l statusline -d 'memoryd in the status line of Claude Code'
+complete -c memoryd -n '_shtab_memoryd_using uninstall' -l plugin -d 'the plugin of Claude Code: hooks, MCP server and commands in one'
 complete -c memoryd -n '_shtab_memoryd_using uninstall' -l state -d 'earlier versions of memories, checkpoints, the record of spending, and the log'
-complete -c memoryd -n '_shtab_memoryd_using uninstall' -l yes -d 'all parts, without asking'
+complete -c memoryd -n '_shtab_memoryd_using uninstall' -l yes -d 'all parts, without asking; the state only with --state'
 complete -c memoryd -n '_shtab_memoryd_using uninstall' -l json -d 'print JSON, for programs; failures too'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a demo -d 'Show the whole life of a memory, offline, in a throwaway home.'
 complete -c memoryd -n '_shtab_memoryd_using demo' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using demo' -l keep -d 'keep the throwaway home afterwards'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a hook -d 'Pass an agent'"'"'s hook to the daemon; reads JSON from standard input and never fails.'
 complete -c memoryd -n '_shtab_memoryd_using hook' -s h -l help -d 'show this help message and exit'
+complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a statusline -d 'Print one line for the agent'"'"'s status line; reads its JSON from standard input.'
+complete -c memoryd -n '_shtab_memoryd_using statusline' -s h -l help -d 'show this help message and exit'
+complete -c memoryd -n '_shtab_memoryd_using statusline' -l append-to -x -d 'run this status line first, and add to its end'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a mcp -d 'Serve the Model Context Protocol on standard input and output.'
 complete -c memoryd -n '_shtab_memoryd_using mcp' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a manual -d 'Print the manual page in the format that man reads.'
