@@ -8,6 +8,8 @@ A term is a lower-cased, accent-folded, stemmed word. The rules:
 - A dotted name or a path gives the terms of its segments, and itself as written.
 - Numbers, versions and dates stay whole, and give their leading parts too: `3.11.7` also gives
   3.11, `2026-03-30` also gives 2026-03 and 2026. `v2.1` is also 2.1; `python3` is also python.
+- A date is found by its ISO form and in words: `2026-03-30` also gives march and 03-30, and
+  "March 30", "30th of March 2026" and "30. März" also give 03-30, with a year the whole date.
 - Scripts written without spaces give every pair of adjacent characters.
 - Only ASCII words are stemmed; other languages are matched by whole words.
 
@@ -23,6 +25,7 @@ from string import ascii_lowercase
 
 import Stemmer  # type: ignore[import-not-found]  # compiled, and ships no type information
 
+from memoryd.text.date_words import MONTHS, SHORT_MONTHS
 from memoryd.text.lazy_regex import late
 
 STOP_WORDS = frozenset(
@@ -65,13 +68,39 @@ _HUMPED = late(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _HUMP = late(
     r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+[0-9]*|[A-Z]+[0-9]*|[0-9]+[a-z]*"
 )
+_ISO_DATE = late(r"(?:19|20)[0-9]{2}-(?P<month>0[1-9]|1[0-2])(?:-(?P<day>[0-3][0-9]))?")
+_MONTHS = MONTHS | SHORT_MONTHS
+_MONTH_NAMES = "|".join(
+    sorted({*_MONTHS, "märz", "février", "août", "décembre"}, key=len, reverse=True)
+)
+_DIGIT = late("[0-9]")
+_ORDINAL = "(?:st|nd|rd|th)?"
+_MONTH_AND_DAY = late(
+    rf"\b(?:(?P<day>[12]?[0-9]|3[01])(?:{_ORDINAL}|\.) (?:of |de )?(?P<month>{_MONTH_NAMES})"
+    rf"|(?P<month_first>{_MONTH_NAMES})\.? (?:the )?(?P<day_second>[12]?[0-9]|3[01]){_ORDINAL})"
+    r"\b(?:,? (?:de )?(?P<year>20[0-9]{2})\b)?",
+    re.IGNORECASE,
+)
 _PARAGRAPH = late(r"\n+")
 _SENTENCE = late(r"(?<=[.!?])\s+")
 
 
+_MONTH_TERMS = (
+    *("januari", "februari", "march", "april", "may", "june"),
+    *("juli", "august", "septemb", "octob", "novemb", "decemb"),
+)
+
+
 def terms_of(text: str) -> list[str]:
     """The terms of a text in order, with repeats."""
-    return list(chain.from_iterable(map(_terms_of_token, _TOKEN.findall(_composed(text)))))
+    text = _composed(text)
+    found = list(chain.from_iterable(map(_terms_of_token, _TOKEN.findall(text))))
+    return found + _dates_in_words(text) if _DIGIT.search(text) else found
+
+
+def compounds_of(text: str) -> set[str]:
+    """Those terms of a text that repeat other terms of it as one: whole identifiers and paths."""
+    return set(chain.from_iterable(map(_compounds_of_token, _TOKEN.findall(_composed(text)))))
 
 
 def spoken_words(text: str) -> list[str]:
@@ -82,6 +111,11 @@ def spoken_words(text: str) -> list[str]:
 def term_of(word: str) -> str:
     """The term that one lower-cased word gives."""
     return _stem(word) if word.isascii() and word.isalpha() else word[:LONGEST_TERM]
+
+
+def is_unspaced(text: str) -> bool:
+    """Whether a text begins in a script that is written without spaces between words."""
+    return _UNSPACED_RUN.match(text) is not None
 
 
 def near_misses(word: str, may_begin: Callable[[str], bool]) -> frozenset[str]:
@@ -141,9 +175,36 @@ def _words_of_token(token: str) -> tuple[str, ...]:
     return tuple(word for word in words if word not in STOP_WORDS)
 
 
+@lru_cache(_REMEMBERED_TOKENS)
+def _compounds_of_token(token: str) -> tuple[str, ...]:
+    if (token.isascii() and token.isalpha() and not _HUMPED.search(token)) or is_unspaced(token):
+        return ()
+    token = _CONTRACTION.sub("", token)
+    if _NUMBER.fullmatch(token):
+        return ()
+    segments = [segment for segment in _SEGMENT_END.split(token) if segment]
+    found = [term_of("".join(words)) for each in segments if len(words := _folded_words(each)) > 1]
+    return (*found, _folded(token)[:LONGEST_TERM]) if len(segments) > 1 else tuple(found)
+
+
+def _dates_in_words(text: str) -> list[str]:
+    found = []
+    for match in _MONTH_AND_DAY.finditer(text):
+        month = _MONTHS[_folded(match["month"] or match["month_first"])]
+        day = int(match["day"] or match["day_second"])
+        found.append(f"{month:02}-{day:02}")
+        if match["year"]:
+            found.append(f"{match['year']}-{month:02}-{day:02}")
+    return found
+
+
 def _number_terms(token: str, number: str) -> tuple[str, ...]:
     cuts = (match.start() for match in re.finditer(r"[-./:]", number))
     forms = [number, *(number[:cut] for cut in cuts if cut > 2)]
+    date = _ISO_DATE.fullmatch(number)
+    if date:
+        forms.append(_MONTH_TERMS[int(date["month"]) - 1])
+        forms += [f"{date['month']}-{date['day']}"] if date["day"] else []
     if token[0] in "vV":
         forms.append(token.lower())
     return tuple(form[:LONGEST_TERM] for form in forms)

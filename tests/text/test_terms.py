@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from memoryd.text.terms import (
     LONGEST_TERM,
     STOP_WORDS,
+    compounds_of,
     near_misses,
     passages_of,
     spoken_words,
@@ -65,7 +66,7 @@ def test_a_dotted_name_is_found_by_its_parts_and_as_a_whole() -> None:
 def test_versions_and_dates_stay_whole_and_are_found_by_their_beginning() -> None:
     assert set(terms_of("3.11.7")) == {"3.11.7", "3.11"}
     assert set(terms_of("v2.1")) == {"v2.1", "2.1"}
-    assert set(terms_of("2026-03-30")) == {"2026-03-30", "2026-03", "2026"}
+    assert set(terms_of("2026-03-30")) == {"2026-03-30", "2026-03", "2026", "march", "03-30"}
     assert terms_of("port 8080") == ["port", "8080"]
 
 
@@ -161,3 +162,44 @@ def test_threads_stem_alike() -> None:
     for thread in threads:
         thread.join()
     assert found == [expected] * 4
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "the outage of March 30",
+        "what broke on 30 March",
+        "30th of march 2026",
+        "MARCH 30TH, 2026",
+        "am 30. März",
+        "le 30 mars",
+        "el 30 de marzo de 2026",
+        "30 Mar",
+    ],
+)
+def test_a_date_in_words_has_a_term_of_its_iso_form(said: str) -> None:
+    assert "03-30" in set(terms_of(said)) & set(terms_of("2026-03-30"))
+    assert ("2026-03-30" in terms_of(said)) == ("2026" in said)
+
+
+def test_a_month_in_words_is_found_in_an_iso_date() -> None:
+    assert set(terms_of("in September")) & set(terms_of("until 2026-09"))
+
+
+def test_what_only_looks_like_a_date_has_no_date() -> None:
+    for said in ("march on", "may 99 people", "version 3 marchers", "12 mayors", "2026-13-40"):
+        assert not [term for term in terms_of(said) if term[2:3] == "-"], said
+
+
+def test_whole_identifiers_and_paths_are_compounds_and_their_words_are_not() -> None:
+    assert compounds_of("maxLossPercent of svc/import_xml, see v2.1 and 2026-03-30, don't") == {
+        term_of("maxlosspercent"),
+        term_of("importxml"),
+        "svc/import_xml",
+    }
+    assert compounds_of("plain words, 東京都") == set()
+
+
+@given(st.text())
+def test_every_compound_is_a_term(text: str) -> None:
+    assert compounds_of(text) <= set(terms_of(text))

@@ -1,4 +1,7 @@
-"""Lines that earlier versions added to every memory they saved. They say nothing about it."""
+"""What many memories have alike and what says nothing about any of them.
+
+Lines that earlier versions added to every memory they saved, and the labels of a memory's parts.
+"""
 
 from typing import Final
 
@@ -12,7 +15,13 @@ _LINES: Final = frozenset(
 )
 
 
+_LABELS: Final = ("**Why:**", "**How to apply:**")
+
+
 def without_boilerplate(body: str) -> str:
-    if "**How to apply:**" not in body:
+    if not any(label in body for label in _LABELS):
         return body
-    return "\n".join(line for line in body.split("\n") if line.strip() not in _LINES)
+    left = "\n".join(line for line in body.split("\n") if line.strip() not in _LINES)
+    for label in _LABELS:
+        left = left.replace(label, "")
+    return left
