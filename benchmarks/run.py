@@ -10,7 +10,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-NOT_BY_THEMSELVES = {"run", "recall_quality"}  # the latter wants a folder of judged queries
+# These want a folder: of judged queries, or to write to.
+NOT_BY_THEMSELVES = {"run", "recall_quality", "long_store"}
 
 
 def main() -> int:

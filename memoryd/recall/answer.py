@@ -21,6 +21,7 @@ from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import INDEX_FILE, MANIFEST_LIMIT
 from memoryd.memories.scopes import Project, Scopes
 from memoryd.memories.store import Store
+from memoryd.recall.calibration import Calibration
 from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.known import SessionHas
 from memoryd.recall.rules import rendering as recall_text
@@ -81,6 +82,7 @@ class Recall:
         store: Store,
         surfaced: Surfaced,
         embeddings: Embeddings,
+        calibration: Calibration,
         selector: ModelSelector | None,
         limit: int,
         deadline_ms: float,
@@ -96,10 +98,15 @@ class Recall:
         self._limit = limit
         self._deadline_ms = deadline_ms
         self._now = now
-        self._shelves = Shelves(store, embeddings, run_soon)
+        self._background = calibration.background
+        self._shelves = Shelves(store, embeddings, calibration, run_soon)
 
     async def answer(self, request: RecallQuery, *, has: SessionHas | None = None) -> RecallAnswer:
-        """`has` is what the session has already; None if somebody asked, and wants it all."""
+        """The memories for a query.
+
+        `has` is what the session has already, for a query that nobody asked: only what is worth
+        showing is given. None if somebody asked, and wants it all.
+        """
         began = time.perf_counter()
         session_id = request.session_id or ""
         project = await self._scopes.find(request.cwd)
@@ -115,7 +122,9 @@ class Recall:
             excluded |= has.paths | _of_session(session_id, shelves)
         may_ask = has is None or self.model_answers_within(request.deadline_ms)
         selector = self._selector if may_ask else None
-        hits, chosen_by = await self._chosen(request, project, shelves, excluded, selector)
+        hits, chosen_by = await self._chosen(
+            request, project, shelves, excluded, selector, unasked=has is not None
+        )
         found = [one for hit in hits if (one := await self._recalled(hit, shelves))]
         if has is not None:
             found = [one for one in found if not _is_usage_of(has.tools, one)]
@@ -148,7 +157,9 @@ class Recall:
         late = msgspec.structs.replace(request, deadline_ms=LATE_MS)
         shelves = await self._shelves_for(late, project)
         excluded = set(surfaced) | has.paths | _of_session(session_id, shelves)
-        hits, chosen_by = await self._chosen(late, project, shelves, excluded, self._selector)
+        hits, chosen_by = await self._chosen(
+            late, project, shelves, excluded, self._selector, unasked=True
+        )
         return [hit.key for hit in hits] if chosen_by == "model" else []
 
     async def served(self, cwd: str, session_id: str, paths: Sequence[str]) -> list[Recalled]:
@@ -249,6 +260,8 @@ class Recall:
         shelves: Sequence[Shelf],
         excluded: set[str],
         selector: ModelSelector | None,
+        *,
+        unasked: bool,
     ) -> tuple[list[Hit], Literal["model", "embedded"]]:
         today = iso_time(self._now())[:10]
         for shelf in shelves:
@@ -264,6 +277,10 @@ class Recall:
             chosen = await self._by_model(selector, request, project, shelves, best, excluded)
             if chosen is not None:
                 return chosen[:limit], "model"
+        if unasked:
+            return ranking.search_unasked(
+                parts, question, self._background, limit=limit, now=self._now(), excluded=excluded
+            ), "embedded"
         hits = ranking.search(parts, question, limit=limit, now=self._now(), excluded=excluded)
         return hits, "embedded"
 

@@ -30,6 +30,7 @@ def build(services: Services, models: ModelServer | None) -> RecallService:
 
 def _load(services: Services, surfaced: Surfaced, models: ModelServer | None) -> "Recall":
     from memoryd.recall.answer import Recall  # noqa: PLC0415 - numpy loads slowly
+    from memoryd.recall.calibration import Calibration  # noqa: PLC0415
     from memoryd.recall.embeddings import Embeddings  # noqa: PLC0415
 
     places, wanted = services.places, services.settings.recall
@@ -42,6 +43,7 @@ def _load(services: Services, surfaced: Surfaced, models: ModelServer | None) ->
         store=services.store,
         surfaced=surfaced,
         embeddings=embeddings,
+        calibration=Calibration(),
         selector=ModelSelector(models.metered, services.settings.model.recall) if models else None,
         limit=wanted.limit,
         deadline_ms=wanted.deadline_ms,

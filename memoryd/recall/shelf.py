@@ -61,12 +61,15 @@ class Shelf:
         self.rows: dict[str, Row] = {}
         self.without_vectors: dict[str, PendingVectors] = {}
         self.is_making_vectors = False
+        self.is_measuring = False
+        self.changes = 0  # since the bar was measured
         self._superseded: frozenset[str] = frozenset()
         self._retired: tuple[str, frozenset[str]] | None = None
 
     def put(self, one: Prepared, *, lacks_vectors: bool) -> None:
         """Makes a memory findable; missing vectors are made later."""
         key = one.row.path
+        self.changes += 1
         ticket = self.index.put(one.document, one.counts)
         if one.vector is not None:
             self.index.give_word_vector(key, ticket, one.vector)
@@ -79,6 +82,7 @@ class Shelf:
     def remove(self, file: str) -> None:
         key = f"{self.directory.path}/{file}"
         self.index.remove(key)
+        self.changes += 1
         self._reset_retired(self.rows.pop(key, None))
 
     def retired(self, today: str) -> frozenset[str]:

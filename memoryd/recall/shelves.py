@@ -5,6 +5,8 @@
 - A changed file is read and prepared in a thread, then put on its shelf. A query that arrives
   meanwhile waits for a few changes, so that it finds what was just saved; it does not wait for a
   flood of them (a checkout, a sync) and is answered from what is there.
+- The bar for what is shown unasked is measured when a shelf is built, and again in the background
+  when enough of its memories have changed; meanwhile the old bar holds.
 - A large shelf starts with its words only; the vectors of its memories, which take longer, are made
   in the background while it answers.
 """
@@ -23,7 +25,9 @@ from memoryd.base.errors import MemorydError
 from memoryd.base.file_stamp import FileStamp
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.store import Store
+from memoryd.recall.calibration import Calibration
 from memoryd.recall.embeddings import Embeddings, MadeVectors
+from memoryd.recall.rules.gate import bar_is_outdated
 from memoryd.recall.shelf import PendingVectors, Prepared, Row, Shelf, prepared
 from memoryd.system.background import Soon
 from memoryd.system.cancellation import cancellable
@@ -42,8 +46,11 @@ log = structlog.get_logger(__name__)
 class Shelves:
     """All shelves in use, on the event loop; only reading and preparing run in threads."""
 
-    def __init__(self, store: Store, embeddings: Embeddings, run_soon: Soon) -> None:
+    def __init__(
+        self, store: Store, embeddings: Embeddings, calibration: Calibration, run_soon: Soon
+    ) -> None:
         self._store = store
+        self._calibration = calibration
         self._embeddings = embeddings
         self._run_soon = run_soon
         self._shelves: dict[str, Shelf] = {}
@@ -134,6 +141,7 @@ class Shelves:
         else:
             shelf.put(one, lacks_vectors=self._embeddings.encoder is not None)
         self._enrich_soon(shelf)
+        self._measure_soon(shelf)
 
     async def _catch_up(self) -> None:
         """Puts waiting files on their shelves, a few at a time; a file that changes again waits."""
@@ -204,8 +212,24 @@ class Shelves:
                 prepared(one, self._embeddings, with_vector=not is_large),
                 lacks_vectors=lacks_vectors,
             )
+        self._calibration.set_bar(shelf.index)
+        shelf.changes = 0
         log.debug("shelf-built", folder=directory.path, memories=len(stored))
         return shelf
+
+    def _measure_soon(self, shelf: Shelf) -> None:
+        if bar_is_outdated(shelf.changes, len(shelf.index)) and not shelf.is_measuring:
+            shelf.is_measuring = self._run_soon("bars", lambda: self._measure(shelf))
+
+    async def _measure(self, shelf: Shelf) -> None:
+        """Measures the bar anew, a prompt at a time, while the shelf answers queries."""
+        try:
+            while bar_is_outdated(shelf.changes, len(shelf.index)):
+                shelf.changes = 0
+                for _ in self._calibration.steps_to_bar(shelf.index):
+                    await checkpoint()
+        finally:
+            shelf.is_measuring = False
 
     def _enrich_soon(self, shelf: Shelf) -> None:
         if shelf.without_vectors and not shelf.is_making_vectors:

@@ -8,10 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from memoryd.recall.calibration import Calibration
 from memoryd.recall.embeddings import Embeddings
+from memoryd.recall.rules import search as ranking
 from memoryd.recall.rules.index import Document, Index, sentence_passages
 from memoryd.recall.rules.postings import Postings
-from memoryd.recall.rules.relevance import HitEvidence, VectorSimilarity, relevant_among, surplus
+from memoryd.recall.rules.relevance import (
+    LEAST_SUBSTANCE,
+    HitEvidence,
+    VectorSimilarity,
+    relevant_among,
+    surplus,
+)
 from memoryd.recall.rules.search import Hit, Question, search
 from memoryd.recall.rules.vectors import ABSENT, Vector, Vectors, common_part, unit
 from tests.support.times import NOW
@@ -92,31 +100,31 @@ def found_by_meaning(embeddings: Embeddings, text: str) -> list[str]:
     return [hit.key for hit in search([index], embeddings.question(text), limit=5, now=NOW)]
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        *(
-            "ok",
-            "yes",
-            "thanks",
-            "thanks, looks good",
-            "go on",
-            "continue",
-            "yes do it",
-            "try again",
-        ),
-        *("sounds good", "what's next", "commit this", "fix it", "never mind", "proceed"),
-        *("make it faster", "that did not work", "good morning", "let's go", "I agree"),
-        *("what should I cook for dinner", "plan a trip to Lisbon", "is it going to rain tomorrow"),
-        *(
-            "reverse a linked list in place",
-            "explain what a monad is",
-            "how does raft elect a leader",
-        ),
-    ],
+SMALL_TALK = (
+    *("ok", "yes", "thanks", "thanks, looks good", "go on", "continue", "yes do it", "try again"),
+    *("sounds good", "what's next", "commit this", "fix it", "proceed", "make it faster"),
+    *("that did not work", "good morning", "let's go", "I agree"),
 )
-def test_small_talk_and_unrelated_questions_find_nothing(embeddings: Embeddings, said: str) -> None:
+ABOUT_OTHER_THINGS = (
+    *("what should I cook for dinner", "plan a trip to Lisbon", "is it going to rain tomorrow"),
+    *("reverse a linked list in place", "explain what a monad is", "how does raft elect a leader"),
+)
+
+
+@pytest.mark.parametrize("said", SMALL_TALK)
+def test_small_talk_finds_nothing(embeddings: Embeddings, said: str) -> None:
     assert found_by_meaning(embeddings, said) == []
+
+
+@pytest.mark.parametrize("said", SMALL_TALK + ABOUT_OTHER_THINGS)
+def test_unasked_small_talk_and_unrelated_questions_are_shown_nothing(
+    embeddings: Embeddings, said: str
+) -> None:
+    index, calibration = indexed(NOTES), Calibration()
+    calibration.set_bar(index)
+    question = embeddings.question(said)
+    background = calibration.background
+    assert ranking.search_unasked([index], question, background, limit=5, now=NOW) == []
 
 
 @pytest.mark.parametrize(
@@ -410,13 +418,46 @@ def test_a_query_that_says_little_needs_more_evidence() -> None:
     assert said[0] < said[1] < said[2] == said[3]
 
 
-def test_a_near_miss_is_shown_only_beside_a_hit() -> None:
+def test_beside_a_hit_only_a_near_miss_is_shown_and_without_one_whatever_is_not_far_off() -> None:
     good = evidence(covered=1.0, cosine=0.8)
-    steps = [evidence(covered=0.3, cosine=step / 100) for step in range(80)]
-    nearly = max((one for one in steps if surplus(one) < 0), key=surplus)
-    assert relevant_among([nearly, nearly]) == [False, False]
-    assert relevant_among([nearly, good, evidence()]) == [True, True, False]
+    steps = [evidence(covered=0.1, cosine=step / 100) for step in range(-60, 80)]
+    near, short, far = (
+        min(
+            (one for one in steps if surplus(one) < -least),
+            key=lambda one: abs(surplus(one) + least),
+        )
+        for least in (0, 3, 6)
+    )
+    assert relevant_among([near, good, short, far]) == [True, True, False, False]
+    assert relevant_among([near, short, far]) == [True, True, False]
     assert relevant_among([]) == []
+
+
+def test_small_talk_has_no_credit() -> None:
+    steps = [evidence(covered=0.1, cosine=step / 100) for step in range(-60, 80)]
+    near = max((one for one in steps if surplus(one) < 0), key=surplus)
+    assert relevant_among([near]) == [True]
+    said_little = replace(near, substance=LEAST_SUBSTANCE - 1)
+    assert relevant_among([said_little]) == [False]
+
+
+def test_a_large_store_uses_words_alone_until_most_memories_have_vectors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ranking, "LARGE_STORE", 3)
+    index = Index()
+    tickets = {
+        key: index.put(Document(key, key, "", "", "project", NOW))
+        for key in ("kiln", "ferry", "label", "tariff")
+    }
+    meaning = unit(np.array([1, 0], np.float32))
+    question = Question("ferry", word_vector=meaning)
+    index.give_word_vector("kiln", tickets["kiln"], meaning)
+    assert [hit.key for hit in search([index], question, limit=5, now=NOW)] == ["ferry"]
+    for key in ("label", "tariff"):
+        index.give_word_vector(key, tickets[key], unit(np.array([0, 1], np.float32)))
+    found = [hit.key for hit in search([index], question, limit=5, now=NOW)]
+    assert set(found) >= {"ferry", "kiln"}
 
 
 @pytest.mark.timeout(20)

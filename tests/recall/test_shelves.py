@@ -15,14 +15,17 @@ from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules.topics import Topic
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
+from memoryd.recall.calibration import DATA, Calibration
 from memoryd.recall.embeddings import Embeddings
-from memoryd.recall.rules.search import Question, search
+from memoryd.recall.rules.gate import LEAST_BAR
+from memoryd.recall.rules.search import Question, search, search_unasked
 from memoryd.recall.shelf import Shelf
 from memoryd.recall.shelves import Shelves
 from memoryd.system.database import Database
 from tests.support.times import NOW
 
 MANY = 300
+NEUTRAL = (DATA / "neutral_prompts.txt").read_text("utf-8").splitlines()
 
 
 class Library:
@@ -33,7 +36,8 @@ class Library:
         self.store = Store(VersionTable(self.state), now=lambda: NOW)
         self.directory = MemoryDirectory(str(folder / "memory"), "project")
         self.tasks: list[Callable[[], Awaitable[object]]] = []
-        self.shelves = Shelves(self.store, Embeddings(None, str(folder / "vectors")), self.soon)
+        embeddings, self.calibration = Embeddings(None, str(folder / "vectors")), Calibration()
+        self.shelves = Shelves(self.store, embeddings, self.calibration, self.soon)
 
     def soon(self, _: str, task: Callable[[], Awaitable[object]]) -> bool:
         self.tasks.append(task)
@@ -51,6 +55,11 @@ class Library:
         path = Path(self.directory.path) / file
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"---\nname: {file}\ndescription: d\ntype: project\n---\n\n{body}\n")
+
+    def shown_unasked(self, shelf: Shelf, prompt: str) -> list[str]:
+        background = self.calibration.background
+        hits = search_unasked([shelf.index], Question(prompt), background, limit=5, now=NOW)
+        return [Path(hit.key).name for hit in hits]
 
     def found(self, shelf: Shelf, query: str) -> list[str]:
         hits = search([shelf.index], Question(query), limit=MANY, now=NOW)
@@ -138,3 +147,35 @@ async def test_a_changed_file_is_read_again_even_if_its_mtime_was_restored(
     row = await library.shelves.fresh_row(shelf, str(path))
     assert row is not None
     assert "nickel" in row.content
+
+
+async def test_a_shelf_has_its_bar_when_it_is_built(library: Library) -> None:
+    library.write("a.md", "The kiln cools slowly after a glaze firing.")
+    shelf = await library.shelf()
+    assert shelf.index.bar == LEAST_BAR
+    assert library.shown_unasked(shelf, "how does the kiln cool after glaze firing") == ["a.md"]
+    assert library.shown_unasked(shelf, "commit and push it") == []
+
+
+async def test_the_bar_is_measured_again_when_memories_change(library: Library) -> None:
+    library.write("a.md", "The kiln cools slowly after a glaze firing.")
+    shelf = await library.shelf()
+    before = shelf.index.bar
+    for number, line in enumerate(NEUTRAL):
+        library.write(f"m{number}.md", line)
+        library.shelves.update_soon(library.directory, f"m{number}.md")
+    with anyio.fail_after(60):
+        await library.run_tasks()
+    assert shelf.index.bar > before
+    assert not shelf.is_measuring
+
+
+async def test_one_change_of_many_keeps_the_bar(library: Library) -> None:
+    for number, line in enumerate(NEUTRAL):
+        library.write(f"m{number}.md", line)
+    shelf = await library.shelf()
+    library.write("m0.md", "something else")
+    library.shelves.update_soon(library.directory, "m0.md")
+    with anyio.fail_after(60):
+        await library.run_tasks()
+    assert shelf.changes == 1

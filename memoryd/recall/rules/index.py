@@ -7,6 +7,7 @@ with the ticket of an older content are ignored.
 The daemon calls everything here on its event loop; nothing is locked.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
@@ -45,6 +46,7 @@ class Index:
         self.documents = Postings()
         self.word_vectors = Vectors()
         self.sentence_vectors = Vectors()
+        self.bar = math.inf  # until it is measured, nothing is shown unasked
         self._entries: dict[str, IndexEntry] = {}
         self._by_slot: list[IndexEntry | None] = []
         self._tickets = 0

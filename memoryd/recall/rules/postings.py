@@ -53,6 +53,10 @@ class Postings:
         """One more than the highest slot ever used."""
         return len(self._texts)
 
+    @property
+    def mean_length(self) -> float:
+        return self.total_length / self.size if self.size else 0.0
+
     def add(self, counts: Mapping[str, float]) -> int:
         """Adds a text, given as its terms with their weighted counts; returns its slot."""
         slot = self._free.pop() if self._free else self._new_slot()

@@ -1,7 +1,7 @@
 """Whether a memory has anything to do with a query at all.
 
-Ranking always finds a best memory, but most prompts have no relevant one. A memory is shown if the
-evidence for it outweighs what the best of so many would have by chance:
+Ranking always finds a best memory, but there may be no relevant one. The evidence for a memory is
+compared with what the best of so many would have by chance:
 
 - covered: the share of the query's words, weighted by rarity, that the memory has;
 - known: the share of them that any memory has. A query in words never seen here is about something
@@ -14,11 +14,16 @@ evidence for it outweighs what the best of so many would have by chance:
 
 A memory that shares neither a word nor a meaning with the query is never shown. One that just
 misses the bar is shown together with one that passes: then the query is about something that is
-remembered, and the doubt is smaller.
+remembered, and the doubt is smaller. If none passes, those that miss it are shown all the same,
+unless they miss it by far (`_LENIENCE`): who asks can tell what helps, and what is asked in other
+words or in another language never has much evidence. A query that says too little has no such
+credit.
+
+This is about queries that somebody asked. What is shown unasked is up to `gate`.
 
 The weights come from a logistic regression that separates memories marked as relevant from the best
 answers to queries about other things: conversations, code documentation and project notes, with 3
-to 300 memories each. The bar is set so that hardly any relevant memory is lost.
+to 300 memories each.
 """
 
 import math
@@ -31,6 +36,8 @@ import msgspec
 _LARGEST_SEEN = 500
 # A memory that shares no word with the query must be at least this similar to it.
 _LEAST_COSINE = 0.3
+# The same where none passes the bar.
+_LENIENT_COSINE = 0.1
 # A word's rarity is computed as if there were so many more memories; two alone would say nothing.
 _UNSEEN_MEMORIES = 50
 # As long as the vectors of two specific words together; more is not more evidence.
@@ -39,6 +46,8 @@ ENOUGH_SUBSTANCE = 20.0
 LEAST_SUBSTANCE = 12.0
 # How far a memory may miss the bar if another one has passed it.
 _COMPANY = 1.5
+# How far if none has: a hundred and fifty to one.
+_LENIENCE = 5.0
 
 
 class VectorSimilarity(Enum):
@@ -75,15 +84,18 @@ _WEIGHTS = {
 
 
 def relevant_among(evidence: Sequence[HitEvidence]) -> list[bool]:
-    """Whether to show each memory of an answer."""
+    """Whether to show each memory of an answer to somebody who asked."""
     surpluses = [surplus(one) for one in evidence]
-    bar = -_COMPANY if max(surpluses, default=-math.inf) >= 0 else 0.0
-    return [one >= bar for one in surpluses]
+    if max(surpluses, default=-math.inf) >= 0:
+        return [one >= -_COMPANY for one in surpluses]
+    if not any(one.substance >= LEAST_SUBSTANCE for one in evidence):
+        return [False] * len(evidence)
+    return [surplus(one, least_cosine=_LENIENT_COSINE) >= -_LENIENCE for one in evidence]
 
 
-def surplus(evidence: HitEvidence) -> float:
+def surplus(evidence: HitEvidence, *, least_cosine: float = _LEAST_COSINE) -> float:
     """How far the evidence for a memory outweighs chance."""
-    if evidence.covered <= 0 and evidence.cosine < _LEAST_COSINE:
+    if evidence.covered <= 0 and evidence.cosine < least_cosine:
         return -math.inf
     weights = _WEIGHTS[evidence.kind]
     found = (

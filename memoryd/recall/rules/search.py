@@ -7,43 +7,39 @@
   discount, which is larger if the word is a known one.
 - Meaning: the similarity of query and memory beyond what all memories have in common, by word
   vectors and by sentence vectors, each with its weight. A memory without a vector of a kind gets
-  what the average memory gets: nothing.
+  what the average memory gets: nothing. A large store uses words alone until most have theirs.
 - Newer memories and those about the person come first among equals: a few percent at most.
-- `relevance` decides which of the best are shown. A query of stop words finds nothing.
+- `relevance` decides which of the best are shown to somebody who asks, `gate` which are worth
+  showing to somebody who does not. A query of stop words finds nothing.
 
 Several indexes are searched as one: what a word is worth, and what all memories have in common, are
 computed over all of them, so that their scores can be compared.
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cached_property
-from itertools import islice
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from memoryd.recall.rules.background import Background
+from memoryd.recall.rules.gate import evidence_for, prompt_weights, worth_showing
 from memoryd.recall.rules.index import Index, IndexEntry
-from memoryd.recall.rules.postings import Postings, Scores
+from memoryd.recall.rules.postings import Scores
+from memoryd.recall.rules.query_words import QueryWords
 from memoryd.recall.rules.relevance import (
     ENOUGH_SUBSTANCE,
     HitEvidence,
     VectorSimilarity,
-    rarity,
     relevant_among,
 )
 from memoryd.recall.rules.vectors import ABSENT, Vector, Vectors, common_part
-from memoryd.text.terms import near_misses, spoken_words, term_of, terms_of
 
 SIMILARITY_WEIGHT = {VectorSimilarity.WORDS: 0.5, VectorSimilarity.SENTENCES: 0.8}
-TYPO_WEIGHT = 0.8
-# Many words are one edit away from an unrelated one; few are other spellings of it.
-KNOWN_WORD_EVIDENCE = 0.3
-SHORTEST_TYPO = 5
-MOST_TYPOS = 3
+LARGE_STORE = 2_000
+ENOUGH_VECTORS = 0.75
 NEWEST_BONUS = 0.02
 HALF_LIFE_SECONDS = 90 * 86_400.0
 TYPE_BONUS = {"feedback": 0.01, "user": 0.01}
@@ -102,15 +98,9 @@ def search(
     now: float,
     excluded: AbstractSet[str] = frozenset(),
 ) -> list[Hit]:
-    """The relevant memories, best first, at most `limit`; often none."""
-    parts = [part for part in parts if len(part)]
-    query_words = _QueryWords(parts, question)
-    if not query_words.whole_worth:
-        return []
-    matches = list(_vector_matches(parts, question))
-    found = [one for part in parts for one in _best_of(part, query_words, matches, limit, excluded)]
-    found.sort(key=lambda one: (-one.score * (1 + _bonus(one.entry, now)), one.entry.key))
-    del found[limit:]
+    """The relevant memories for somebody who asks, best first, at most `limit`."""
+    ranked = _Ranked(parts, question, limit=limit, now=now, excluded=excluded)
+    found, query_words, matches = ranked.found, ranked.query_words, ranked.matches
     earnings = [query_words.earned(one.part, one.entry) for one in found]
     evidence = [
         _evidence_for(one, earned, question, query_words, matches)
@@ -123,66 +113,49 @@ def search(
     ]
 
 
-class _QueryWords:
-    """The words of a query, and what each is worth over all parts."""
+def search_unasked(
+    parts: Sequence[Index],
+    question: Question,
+    background: Background,
+    *,
+    limit: int,
+    now: float,
+    excluded: AbstractSet[str] = frozenset(),
+) -> list[Hit]:
+    """The memories worth showing to somebody who did not ask; mostly none."""
+    ranked = _Ranked(parts, question, limit=limit, now=now, excluded=excluded)
+    prompt = prompt_weights(question.text, background, ranked.query_words.stand_ins)
+    evidence = [
+        (evidence_for(one.part, one.entry.key, prompt), one.part.bar) for one in ranked.found
+    ]
+    return [
+        _hit_of(one, ranked.query_words.earned(one.part, one.entry), now)
+        for one, is_worth_it in zip(ranked.found, worth_showing(evidence), strict=True)
+        if is_worth_it
+    ]
 
-    def __init__(self, parts: Sequence[Index], question: Question) -> None:
-        self._parts = parts
-        self.memories = sum(map(len, parts))
-        self._mean_length = _mean_length([part.documents for part in parts])
-        self.worths: dict[str, float] = {}
-        self._rarities: dict[str, float] = {}
-        self.whole_worth = self.whole_rarity = 0.0
-        unknown = set()
-        for term, times in Counter(terms_of(question.text)).items():
-            holders = self._holders_of(term)
-            worth, rare = times * self._worth(holders), rarity(holders, self.memories)
-            self.whole_worth += worth
-            self.whole_rarity += rare
-            if holders:
-                self.worths[term], self._rarities[term] = worth, rare
-            else:
-                unknown.add(term)
-        if unknown:
-            self._add_corrections(unknown, question)
 
-    @cached_property
-    def known(self) -> float:
-        """The share of the query that some memory has."""
-        return sum(self._rarities.values()) / self.whole_rarity
+class _Ranked:
+    """The best memories of all parts, relevant or not."""
 
-    def scores(self, part: Index) -> Scores:
-        """The share of the query's worth that each memory earns, 0 to 1."""
-        return part.documents.scores(self.worths, self._mean_length) / self.whole_worth
-
-    def earned(self, part: Index, entry: IndexEntry) -> Mapping[str, float]:
-        """What each word of the query earned one memory; the sum is its score."""
-        shares = part.documents.shares(entry.slot, self.worths, self._mean_length)
-        return {term: share / self.whole_worth for term, share in shares}
-
-    def covered(self, terms: Mapping[str, float]) -> float:
-        """The share of the query that a memory with these terms covers."""
-        return sum(self._rarities[term] for term in terms) / self.whole_rarity
-
-    def _holders_of(self, term: str) -> int:
-        return sum([part.documents.holders_of(term) for part in self._parts])
-
-    def _worth(self, holders: int) -> float:
-        return math.log1p((self.memories - holders + 0.5) / (holders + 0.5))
-
-    def _add_corrections(self, unknown: AbstractSet[str], question: Question) -> None:
-        words = filter(_may_be_mistyped, dict.fromkeys(spoken_words(question.text)))
-        for word in islice((word for word in words if term_of(word) in unknown), MOST_TYPOS):
-            corrections = near_misses(word, self._may_begin) - self.worths.keys()
-            held = (term for part in self._parts for term in part.documents.held_among(corrections))
-            holders, term = max(((self._holders_of(term), term) for term in held), default=(0, ""))
-            if holders:
-                trust = KNOWN_WORD_EVIDENCE if word in question.familiar else 1.0
-                self.worths[term] = TYPO_WEIGHT * self._worth(holders)
-                self._rarities[term] = trust * rarity(holders, self.memories)
-
-    def _may_begin(self, letters: str) -> bool:
-        return any(part.documents.has_beginning(letters) for part in self._parts)
+    def __init__(
+        self,
+        parts: Sequence[Index],
+        question: Question,
+        *,
+        limit: int,
+        now: float,
+        excluded: AbstractSet[str],
+    ) -> None:
+        parts = [part for part in parts if len(part)]
+        self.query_words = QueryWords(parts, question.text, question.familiar)
+        self.matches = list(_vector_matches(parts, question))
+        self.found: list[_Candidate] = []
+        if self.query_words.whole_worth:
+            for part in parts:
+                self.found += _best_of(part, self.query_words, self.matches, limit, excluded)
+        self.found.sort(key=lambda one: (-one.score * (1 + _bonus(one.entry, now)), one.entry.key))
+        del self.found[limit:]
 
 
 class _VectorMatch:
@@ -220,13 +193,19 @@ def _vector_matches(parts: Sequence[Index], question: Question) -> Iterator[_Vec
     ):
         if query is not None:
             match = _VectorMatch(kind, parts, query, floor)
-            if any(match.vectors_in(part).fits(query) for part in parts):
+            fitting = [vectors for vectors in map(match.vectors_in, parts) if vectors.fits(query)]
+            if fitting and _are_enough(sum(map(len, parts)), sum(map(len, fitting))):
                 yield match
+
+
+def _are_enough(memories: int, with_vectors: int) -> bool:
+    """Whether vectors help: while a large store is given its vectors, those that have one win."""
+    return memories <= LARGE_STORE or with_vectors >= ENOUGH_VECTORS * memories
 
 
 def _best_of(
     part: Index,
-    query_words: _QueryWords,
+    query_words: QueryWords,
     matches: Sequence[_VectorMatch],
     limit: int,
     excluded: AbstractSet[str],
@@ -260,7 +239,7 @@ def _evidence_for(
     one: _Candidate,
     earned: Mapping[str, float],
     question: Question,
-    query_words: _QueryWords,
+    query_words: QueryWords,
     matches: Sequence[_VectorMatch],
 ) -> HitEvidence:
     cosines = ((match.kind, match.cosine(one.part, one.entry.slot)) for match in matches)
@@ -281,12 +260,3 @@ def _hit_of(one: _Candidate, earned: Mapping[str, float], now: float) -> Hit:
     shares = sorted((Share(*each) for each in earned.items()), key=lambda share: -share.share)
     score = one.score * (1 + _bonus(one.entry, now))
     return Hit(one.entry.key, score, one.words, one.meaning, tuple(shares))
-
-
-def _may_be_mistyped(word: str) -> bool:
-    return len(word) >= SHORTEST_TYPO and word.isascii() and word.isalpha()
-
-
-def _mean_length(texts: Sequence[Postings]) -> float:
-    size = sum(each.size for each in texts)
-    return sum(each.total_length for each in texts) / size if size else 0.0

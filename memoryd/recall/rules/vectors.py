@@ -37,6 +37,10 @@ class Vectors:
         self.total: Vector = np.zeros(0, np.float32)
         self.count = 0
 
+    def __len__(self) -> int:
+        """How many documents have vectors."""
+        return len(self._rows_of)
+
     def put(self, owner: int, rows: Matrix) -> None:
         """Sets the vectors of a document, replacing any it had."""
         self.drop(owner)
