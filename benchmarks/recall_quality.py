@@ -165,7 +165,7 @@ def main() -> None:
         for query in lines_of(options.folder / "queries.jsonl", Judged)
         if query.group in corpus
     ]
-    vars(relevance)["surplus"] = lambda evidence: surplus(evidence) - options.bar
+    vars(relevance)["surplus"] = lambda evidence, **more: surplus(evidence, **more) - options.bar
     report("words", built(corpus), queries, Question)
     folder = installed_folder()
     if folder is None:

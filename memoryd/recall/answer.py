@@ -104,7 +104,11 @@ class Recall:
         self._shelves = Shelves(store, embeddings, calibration, run_soon)
 
     async def answer(self, request: RecallQuery, *, has: SessionHas | None = None) -> RecallAnswer:
-        """`has` is what the session has already; None if somebody asked, and wants it all."""
+        """The memories for a query.
+
+        `has` is what the session has already, for a query that nobody asked: only what is worth
+        showing is given. None if somebody asked, and wants it all.
+        """
         began = time.perf_counter()
         session_id = request.session_id or ""
         project = await self._scopes.find(request.cwd)

@@ -78,7 +78,7 @@ class RecallService:
         return await (await self._ready()).answer(query)
 
     async def for_hook(self, query: RecallQuery, limit_units: int) -> str:
-        """The memories as a hook may inject them: nothing that the session already has."""
+        """What is worth injecting though nobody asked, and what the session has not already."""
         if asks_to_ignore_memory(query.query):
             return ""
         recall, session_id = await self._ready(), query.session_id or ""

@@ -1,15 +1,16 @@
-"""Lines that earlier versions added to every memory are not searched; a person's own lines are."""
+"""What earlier versions added to every memory is not searched; a person's own words are."""
 
 from memoryd.memories.rules.boilerplate import without_boilerplate
 
 
-def test_added_lines_are_dropped_and_everything_else_stays() -> None:
+def test_added_lines_and_labels_are_dropped_and_everything_else_stays() -> None:
     added = "**How to apply:** Follow it without being told again, until the person says otherwise."
     own = "**How to apply:** Only in the release branch."
     assert without_boilerplate(f"Use tabs.\n\n{added}\n") == "Use tabs.\n\n"
-    assert without_boilerplate(f"Use tabs.\n\n{own}\n").split() == (
-        ["Use", "tabs.", "Only", "in", "the", "release", "branch."]
+    assert without_boilerplate(f"Use tabs.\n\n{own}\n") == (
+        "Use tabs.\n\n Only in the release branch.\n"
     )
+    assert without_boilerplate("Use tabs.\n**Why:** They apply it.") == "Use tabs.\n They apply it."
     assert without_boilerplate("Use tabs.") == "Use tabs."
 
 

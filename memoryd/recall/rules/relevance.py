@@ -35,7 +35,9 @@ import msgspec
 # No larger store was measured, and a bar that kept rising would hide relevant memories.
 _LARGEST_SEEN = 500
 # A memory that shares no word with the query must be at least this similar to it.
-_LEAST_COSINE = 0.1
+_LEAST_COSINE = 0.3
+# The same where none passes the bar.
+_LENIENT_COSINE = 0.1
 # A word's rarity is computed as if there were so many more memories; two alone would say nothing.
 _UNSEEN_MEMORIES = 50
 # As long as the vectors of two specific words together; more is not more evidence.
@@ -86,13 +88,14 @@ def relevant_among(evidence: Sequence[HitEvidence]) -> list[bool]:
     surpluses = [surplus(one) for one in evidence]
     if max(surpluses, default=-math.inf) >= 0:
         return [one >= -_COMPANY for one in surpluses]
-    says_enough = any(one.substance >= LEAST_SUBSTANCE for one in evidence)
-    return [says_enough and one >= -_LENIENCE for one in surpluses]
+    if not any(one.substance >= LEAST_SUBSTANCE for one in evidence):
+        return [False] * len(evidence)
+    return [surplus(one, least_cosine=_LENIENT_COSINE) >= -_LENIENCE for one in evidence]
 
 
-def surplus(evidence: HitEvidence) -> float:
+def surplus(evidence: HitEvidence, *, least_cosine: float = _LEAST_COSINE) -> float:
     """How far the evidence for a memory outweighs chance."""
-    if evidence.covered <= 0 and evidence.cosine < _LEAST_COSINE:
+    if evidence.covered <= 0 and evidence.cosine < least_cosine:
         return -math.inf
     weights = _WEIGHTS[evidence.kind]
     found = (
