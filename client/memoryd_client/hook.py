@@ -36,9 +36,27 @@ ANSWER_BYTES = 1024 * 1024
 CHUNK_BYTES = 64 * 1024
 PATH_BYTES = 4096
 USUAL_RUNTIME = b"/run/user"
+# Switches of the session that the daemon cannot see; `memories/rules/session_marks` knows them.
+MARKS = (
+    b"CLAUDE_CODE_DISABLE_AUTO_MEMORY",
+    b"CLAUDE_CODE_SIMPLE",
+    b"CLAUDE_CODE_REMOTE",
+    b"CLAUDE_CODE_REMOTE_MEMORY_DIR",
+)
+UNSAFE = {*range(32), 34, 92, 127}  # would need escaping in JSON
 
 
-def request_for(payload: bytes, method: bytes = b"hook") -> bytes | None:
+def marks_in(environ: dict[bytes, bytes]) -> bytes:
+    """The members of a JSON object: what the session's own environment says about memory."""
+    found = []
+    for name in MARKS:
+        value = environ.get(name, b"")
+        if value and len(value) <= PATH_BYTES and value.isascii() and not set(value) & UNSAFE:
+            found.append(b'"%b":"%b"' % (name, value))
+    return b",".join(found)
+
+
+def request_for(payload: bytes, method: bytes = b"hook", marks: bytes = b"") -> bytes | None:
     """The one-line request for the agent's JSON object; None when the payload is not an object.
 
     The method comes last, so a key in the payload cannot replace it.
@@ -46,6 +64,9 @@ def request_for(payload: bytes, method: bytes = b"hook") -> bytes | None:
     flat = payload.replace(b"\r", b" ").replace(b"\n", b" ").strip()
     if not (flat.startswith(b"{") and flat.endswith(b"}")):
         return None
+    if marks:
+        inner = flat[1:-1].strip()
+        flat = b"{" + inner + (b"," if inner else b"") + b'"session_env":{' + marks + b"}}"
     request = b'{"jsonrpc":"2.0","params":' + flat + b',"id":1,"method":"%b"}\n' % method
     return request if len(request) <= REQUEST_BYTES else None
 
@@ -203,7 +224,7 @@ def start_timer() -> None:
 
 def answer_to(payload: bytes, method: bytes) -> bytes:
     """What the daemon wants printed; empty when there is nothing, or nobody to ask."""
-    request = request_for(payload, method)
+    request = request_for(payload, method, marks_in(posix.environ))
     path = found_socket(posix.environ, posix.getuid(), sys.platform)
     if request is None or not is_ours(path, posix.getuid()):
         return b""

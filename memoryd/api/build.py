@@ -47,6 +47,7 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
         tail=areas.transcripts.tail,
         background=services.background,
         now=services.now,
+        switches=services.session_switches,
     )
     usage = MemoryUsage(services.database)
     handlers = Handlers(

@@ -52,6 +52,7 @@ from memoryd.memories.instruction_reader import Approvals, InstructionReader
 from memoryd.memories.records import DirectoryFound, MemoryChanged
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.services import Services
+from memoryd.memories.session_switches import SessionSwitches
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.memories.watch import MemoryWatch
@@ -184,6 +185,7 @@ def open_services(environment: Environment, stack: ExitStack) -> Services:
         store=Store(versions, now=time.time, skip_index=settings.index.skip, notices=notices),
         inbox=InboxTable(database),
         instructions=InstructionReader(places, Approvals(database), InstructionDisk()),
+        session_switches=SessionSwitches(database),
         notices=notices,
         background=Background(),
         problems=list(environment.problems),

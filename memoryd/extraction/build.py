@@ -59,6 +59,7 @@ def build(
         open_sessions=transcripts.tail.open_sessions,
         pastes=PasteHistory(services.places.claude_dir),
         counts_scripts=wanted.scripted,
+        off_for=services.session_switches.reason,
         notices=services.notices,
         now=services.now,
     )

@@ -71,6 +71,7 @@ class ExtractionWorker:
         counts_scripts: bool = False,
         open_sessions: Callable[[], frozenset[str]] = frozenset,
         rest: Callable[[], Pause | None] = lambda: None,
+        off_for: Callable[[str], str] = lambda _: "",
         notices: Notices,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -84,6 +85,7 @@ class ExtractionWorker:
         self._counts_scripts = counts_scripts
         self._open_sessions = open_sessions
         self._rest = rest
+        self._off_for = off_for
         self._notices = notices
         self._now = now
         self._began = now()
@@ -251,6 +253,8 @@ class ExtractionWorker:
     def _skip_reason(self, project: Project, turn: Turn) -> str:
         if not project.switch.enabled:
             return f"memory off: {project.switch.reason}"
+        if off := self._off_for(turn.session_id):
+            return f"memory off: {off}"
         if self._mode_of(project.root) == "off":
             return "extraction off"
         reason = skip_reason(turn, counts_scripts=self._counts_scripts)

@@ -10,6 +10,7 @@ from memoryd.base.paths import Places
 from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.instruction_reader import InstructionReader
 from memoryd.memories.scopes import Scopes
+from memoryd.memories.session_switches import SessionSwitches
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.background import Background
@@ -29,6 +30,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     store: Store
     inbox: InboxTable
     instructions: InstructionReader
+    session_switches: SessionSwitches
     notices: Notices
     background: Background
     now: Callable[[], float] = time.time

@@ -33,6 +33,11 @@ def build(services: Services, models: Models | None) -> SessionParts:
             at_pauses=models.pace is not None,
         )
     notes = SessionNotes(
-        services.places, services.database, writer, services.background.soon, services.now
+        services.places,
+        services.database,
+        writer,
+        services.background.soon,
+        services.now,
+        services.session_switches.reason,
     )
     return SessionParts(context, notes, Checkpoints(services.places))

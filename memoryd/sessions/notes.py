@@ -89,6 +89,7 @@ class SessionNotes:
         writer: NotesWriter | None,
         run_soon: Soon,
         now: Callable[[], float],
+        off_for: Callable[[str], str] = lambda _: "",
     ) -> None:
         self._root = f"{places.claude_dir}/projects"
         self._places = places
@@ -96,6 +97,7 @@ class SessionNotes:
         self._run_soon = run_soon
         self._writer = writer
         self._now = now
+        self._off_for = off_for
         self._running: set[str] = set()
         self._again: dict[str, bool] = {}
         self._slow: set[str] = set()
@@ -108,6 +110,9 @@ class SessionNotes:
 
     async def turn_ended(self, turn: Turn, transcript: str) -> None:
         if not turn.session_id:
+            return
+        if reason := await anyio.to_thread.run_sync(self._off_for, turn.session_id):
+            log.info("notes-off", session_id=turn.session_id, reason=reason)
             return
         progress = await anyio.to_thread.run_sync(self._progress, turn)
         writer = self._writer

@@ -202,6 +202,12 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         words text not null, since real not null, until real not null
     );
     """,
+    # sessions whose own environment switched memory off.
+    """
+    create table sessions_off (
+        session_id text primary key, reason text not null, at real not null
+    ) without rowid;
+    """,
 )
 LATEST_VERSION: Final = BASE_VERSION + len(MIGRATIONS)
 

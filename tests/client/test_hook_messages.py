@@ -50,3 +50,18 @@ def test_no_answer_breaks_the_reader(noise: bytes) -> None:
         hook.output_in(noise + b"\n")
     except ValueError:
         return
+
+
+def test_the_sessions_own_switches_go_with_the_payload() -> None:
+    environ = {
+        b"CLAUDE_CODE_DISABLE_AUTO_MEMORY": b"1",
+        b"CLAUDE_CODE_REMOTE": b'"},"method":"shutdown',
+        b"PATH": b"/bin",
+    }
+    marks = hook.marks_in(environ)
+    for payload, kept in ((b"{}", {}), (b'{"prompt":"x"}', {"prompt": "x"})):
+        request = hook.request_for(payload, marks=marks)
+        assert request is not None
+        decoded = json.loads(request)
+        assert decoded["method"] == "hook"
+        assert decoded["params"] == kept | {"session_env": {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}}

@@ -197,18 +197,14 @@ def test_the_first_of_several_reasons_is_given_in_the_fixed_order() -> None:
     reasons = [
         memory_switch(
             env if step < 1 else {},
-            OFF if step < 4 else ClaudeSettings(),
-            is_bare=step < 2,
-            is_remote_without_store=step < 3,
-            off_everywhere=step < 5,
-            off_here=step < 6,
+            OFF if step < 2 else ClaudeSettings(),
+            off_everywhere=step < 3,
+            off_here=step < 4,
         ).reason
-        for step in range(7)
+        for step in range(5)
     ]
     assert reasons == [
         f"{DISABLE_VARIABLE} is set",
-        "the session is bare",
-        "the session is remote and has no store",
         "autoMemoryEnabled is false in the user settings",
         "switched off for all projects by memoryd off",
         "switched off for this project by memoryd off",
@@ -218,8 +214,6 @@ def test_the_first_of_several_reasons_is_given_in_the_fixed_order() -> None:
 
 def test_the_environments_no_overrides_nothing_but_the_settings() -> None:
     env = {DISABLE_VARIABLE: "0"}
-    assert not memory_switch(env, ClaudeSettings(), is_bare=True).enabled
-    assert not memory_switch(env, ClaudeSettings(), is_remote_without_store=True).enabled
     assert not memory_switch(env, ClaudeSettings(), off_here=True).enabled
     assert not memory_switch(env, ClaudeSettings(), off_everywhere=True).enabled
 

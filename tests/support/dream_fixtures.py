@@ -27,6 +27,7 @@ from memoryd.memories.instruction_files import InstructionDisk
 from memoryd.memories.instruction_reader import Approvals, InstructionReader
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.services import Services
+from memoryd.memories.session_switches import SessionSwitches
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.background import Background
@@ -96,6 +97,7 @@ class DreamProject:
             instructions=InstructionReader(
                 self.places, Approvals(self.database), InstructionDisk()
             ),
+            session_switches=SessionSwitches(self.database),
             notices=self.notices,
             background=background,
             now=lambda: self.now,

@@ -7,6 +7,7 @@
 - UserPromptSubmit: what became of a command to memoryd itself; otherwise the memories relevant to
   the prompt, at most 10,000 UTF-16 units.
 - PreToolUse: the person's rules about this very call, each once per session.
+- A session whose own environment switches memory off gets nothing, and nothing is kept of it.
 - Stop, SubagentStop: nothing. Any output there would start another turn of the model, and the last
   lines are not even on disk yet. They only wake the tail.
 - PreCompact: the notes, as plain text, which the client hands to the compactor; they are updated
@@ -30,6 +31,7 @@ from memoryd.base.errors import MemorydError
 from memoryd.base.paths import Places
 from memoryd.extraction.build import ExtractionParts
 from memoryd.memories.scopes import Project, Scopes
+from memoryd.memories.session_switches import SessionSwitches
 from memoryd.recall.rules.query import RecallQuery
 from memoryd.recall.rules.rendering import kept_in
 from memoryd.recall.service import RecallService
@@ -65,6 +67,7 @@ class Hooks:
         tail: Tail,
         background: Background,
         now: Callable[[], float],
+        switches: SessionSwitches,
     ) -> None:
         self._places = places
         self._scopes = scopes
@@ -77,6 +80,7 @@ class Hooks:
         self._tail = tail
         self._background = background
         self._now = now
+        self._switches = switches
 
     async def stdout(self, hook: protocol.HookParams) -> str:
         """What the hook prints; may be empty. A hook never fails."""
@@ -93,6 +97,11 @@ class Hooks:
         return json.dumps({"hookSpecificOutput": output}, ensure_ascii=False)
 
     async def _text(self, hook: protocol.HookParams) -> str:
+        if reason := self._switches.note(hook.session_id, hook.session_env):
+            if hook.hook_event_name == "SessionStart":
+                save = partial(self._switches.save, hook.session_id, reason, self._now())
+                await anyio.to_thread.run_sync(save)
+            return ""
         match hook.hook_event_name:
             case "SessionStart":
                 return await self._session_start(hook)

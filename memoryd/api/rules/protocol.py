@@ -158,6 +158,7 @@ class HookParams(msgspec.Struct, frozen=True):
     prompt: str = ""
     tool_name: str = ""
     tool_input: object = None
+    session_env: dict[str, str] = {}
 
 
 class StatusLineParams(msgspec.Struct, frozen=True):

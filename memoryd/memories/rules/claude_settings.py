@@ -164,8 +164,6 @@ def memory_switch(
     env: Mapping[str, str],
     settings: ClaudeSettings,
     *,
-    is_bare: bool = False,
-    is_remote_without_store: bool = False,
     off_everywhere: bool = False,
     off_here: bool = False,
 ) -> Switch:
@@ -174,10 +172,6 @@ def memory_switch(
     overrides = variable in FALSY
     if variable and not overrides:
         return Switch(enabled=False, reason=f"{DISABLE_VARIABLE} is set")
-    if is_bare:
-        return Switch(enabled=False, reason="the session is bare")
-    if is_remote_without_store:
-        return Switch(enabled=False, reason="the session is remote and has no store")
     if not settings.memory_enabled and not overrides:
         reason = f"autoMemoryEnabled is false in the {settings.memory_says} settings"
         return Switch(enabled=False, reason=reason)
