@@ -1,10 +1,10 @@
 """Every setting with its value and its default, for `memoryd config`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from memoryd.base.config import Settings
+from memoryd.base.config import Settings, SettingsSection
 from memoryd.base.config_file import SECTIONS, load_settings, parsed
 from memoryd.base.config_recovery import recovered_settings
 from memoryd.base.errors import ConfigError
@@ -26,19 +26,27 @@ def setting_lines(toml_text: str, env: Mapping[str, str]) -> list[SettingLine]:
         document = parsed(toml_text)
     except ConfigError:
         document = {}
-    lines = []
-    for name, section in SECTIONS.items():
+    lines: list[SettingLine] = []
+    for name in SECTIONS:
         table = document.get(name)
-        for field in msgspec.structs.fields(section):
-            is_set = isinstance(table, dict) and field.name in table
-            value = getattr(getattr(settings, name), field.name)
-            default = getattr(getattr(defaults, name), field.name)
-            lines.append(SettingLine(f"{name}.{field.name}", plain(value), plain(default), is_set))
+        lines += _section(name, getattr(settings, name), getattr(defaults, name), table)
     return lines
 
 
-def plain(value: object) -> object:
-    return msgspec.to_builtins(value)
+def _section(
+    name: str, section: msgspec.Struct, default: msgspec.Struct, table: object
+) -> Iterator[SettingLine]:
+    """A section's settings; a section inside it follows with its own."""
+    for field in msgspec.structs.fields(section):
+        key, value = f"{name}.{field.name}", getattr(section, field.name)
+        usual = getattr(default, field.name)
+        given = table.get(field.name) if isinstance(table, dict) else None
+        if isinstance(value, SettingsSection):
+            yield from _section(key, value, usual, given)
+        else:
+            is_set = isinstance(table, dict) and field.name in table
+            plain = msgspec.to_builtins
+            yield SettingLine(key, plain(value), plain(usual), is_set)
 
 
 def problem_in(toml_text: str, env: Mapping[str, str]) -> tuple[str, str]:

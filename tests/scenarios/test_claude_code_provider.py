@@ -399,5 +399,9 @@ def test_the_switch_that_forbids_the_network_forbids_programs_too(
 
 def test_the_provider_command_needs_a_command(home: Path) -> None:
     configure(home, '[model]\nprovider = "command"\n')
-    words = Daemon(home, MEMORYD_FORBID_NETWORK="0").fails_to_start(code=78)
-    assert "there is no model.command" in words
+    daemon = Daemon(home, MEMORYD_FORBID_NETWORK="0").start()
+    try:
+        with daemon.peer() as peer:
+            assert "there is no model.command" in str(peer.call("ping")["problems"])
+    finally:
+        daemon.end()

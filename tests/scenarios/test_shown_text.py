@@ -67,7 +67,7 @@ def answers(daemon: Daemon, cwd: str) -> dict[str, Any]:
             "prompt": peer.call(
                 "hook", **(hook | {"hook_event_name": "UserPromptSubmit"}), prompt="warehouse door"
             ),
-            "resume": peer.call("hook", **hook, source="resume"),
+            "resume": peer.call("hook", **hook, source="compact"),
             "start": peer.call("hook", **(hook | {"session_id": "t"}), source="startup"),
             "context": peer.call("context", **here),
             "notes": peer.call("session/notes", session_id="s", cwd=cwd),

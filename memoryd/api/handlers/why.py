@@ -13,6 +13,7 @@ from memoryd.base.timestamps import iso_time, seconds_of
 from memoryd.extraction.rules.quotation import SpokenPrompt, prompt_behind
 from memoryd.memories.records import MemoryDirectory, Stored
 from memoryd.memories.rules import topics
+from memoryd.memories.rules.retirement import name_when_current
 from memoryd.memories.rules.topics import Topic
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import Version
@@ -88,7 +89,7 @@ class Origins:
             said=cut_middle(presentable(said.text), QUOTED_CHARACTERS) if said else "",
             said_at=iso_time(said.at) if said and said.at else "",
             transcript=transcript,
-            replaces=[presentable(old) for old in topic.supersedes],
+            replaces=[presentable(name_when_current(old)) for old in topic.supersedes],
             replaced_by=self._replaced_by(place.directory, place.file),
             versions=len(history),
             changed=iso_time(last.at) if last.version else "",
@@ -127,7 +128,12 @@ class Origins:
         return prompt_behind(prompts, topic.body, seconds_of(created)), found.path
 
     def _replaced_by(self, directory: MemoryDirectory, file: str) -> list[str]:
-        return [one.file for one in self._store.scan(directory) if file in one.topic.supersedes]
+        name = name_when_current(file)
+        return [
+            one.file
+            for one in self._store.scan(directory)
+            if name in map(name_when_current, one.topic.supersedes) and one.file != file
+        ]
 
 
 def _ends(history: Sequence[Version]) -> tuple[Version, Version]:
