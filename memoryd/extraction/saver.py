@@ -154,7 +154,7 @@ class StatementSaver:
 
     def contradicted(self, sourced: SourcedStatement) -> Contradicted:
         """The memories that this statement takes back or replaces."""
-        from memoryd.extraction.rules.contradiction import verdict_on  # noqa: PLC0415 - its tables take a while
+        from memoryd.extraction.rules.contradiction import strongest  # noqa: PLC0415 - its tables take a while
 
         statement = sourced.statement
         found: dict[str, list[KnownMemory]] = {"none": [], "unsure": [], "sure": []}
@@ -163,12 +163,8 @@ class StatementSaver:
             if memory.retired or is_guarded:
                 continue
             core = memory.core[:COMPARED_CHARS]
-            verdict = verdict_on(
-                statement.said or statement.text,
-                core,
-                statement.correction,
-                is_stated=sourced.is_sure,
-            )
+            readings = {statement.said or statement.text, statement.dated} - {""}
+            verdict = strongest(readings, core, is_stated=sourced.is_sure, around=statement.around)
             found[verdict].append(memory)
         return Contradicted(tuple(found["sure"]), tuple(found["unsure"]))
 

@@ -13,14 +13,15 @@ Rules
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from functools import cache
 from typing import Final, Literal
 
 import msgspec
 
-from memoryd.extraction.rules.corrections import Correction, first_clause
+from memoryd.extraction.rules.changes import gone_in
+from memoryd.extraction.rules.corrections import Correction, correction_in, first_clause
 from memoryd.extraction.rules.restatement import is_negated, polarity_differs
 from memoryd.text.date_words import MONTHS, WEEKDAYS
 from memoryd.text.prose import matchable
@@ -29,7 +30,11 @@ from memoryd.text.terms import terms_of
 Verdict = Literal["none", "unsure", "sure"]
 ValueKind = Literal["day", "month", "number", "place", "word"]
 
+_STRENGTH: Final = ("none", "unsure", "sure").index
 COMMON_LETTERS: Final = 5
+MOST_OF_IT: Final = 0.6
+LEAST_NAMED: Final = 2
+HALF_OF_IT: Final = 0.5
 LONGEST_VALUE: Final = 4
 
 # Function words of the languages that the forms know, and words on how strict or how new it is.
@@ -94,6 +99,14 @@ _REMARKS: Final = re.compile(
     r"\w+(?:ing|ed|y|ful|able)|down|up|broken|green|red|slow|fast|done|fine|good|bad|better|worse"
     r"|back|open|closed|full|gone|live|online|offline|wrong|right|here|there|first|later|again"
 )
+_LEAD_WORDS: Final = re.compile(
+    r"^(?:\W|please |remember(?: that| to)?|keep in mind(?: that)?|bear in mind(?: that)?"
+    r"|note(?: that)?|from now on|merk dir|recuerda(?: que)?|ricorda(?: che)?|lembre(?: que)?"
+    r"|dont forget(?: that)?|ab jetzt(?: bitte)?|desormais)[\s:,]*"
+)
+_IN_PLACE_OF: Final = re.compile(r",? (?:instead of|rather than|in place of) .*$")
+# "Never without asking" asks for something: it ends when nobody has to ask any more.
+_WITHOUT: Final = re.compile(r"\bwithout \w+ing\b")
 _STATES: Final = re.compile(r"\b(?:we|i|im|weve|ive|our|my|is|are|wir|nous|on)\b")
 
 
@@ -111,10 +124,22 @@ class Slot(msgspec.Struct, frozen=True):
     is_whole: bool
 
 
-def verdict_on(new: str, old: str, correction: Correction | None, *, is_stated: bool) -> Verdict:
+def strongest(readings: Iterable[str], old: str, *, is_stated: bool, around: str = "") -> Verdict:
+    """The strongest verdict over readings of one sentence, such as with and without dates."""
+    found = (
+        verdict_on(one, old, correction_in(one), is_stated=is_stated, around=around)
+        for one in readings
+    )
+    return max(found, key=_STRENGTH, default="none")
+
+
+def verdict_on(
+    new: str, old: str, correction: Correction | None, *, is_stated: bool, around: str = ""
+) -> Verdict:
     """Whether `new` takes the place of the memory `old`.
 
-    `is_stated` is true if the new sentence is itself a statement for keeps.
+    `is_stated` is true if the new sentence is itself a statement for keeps; `around` is what was
+    said with it, which may name what it replaces.
     """
     before, after = matchable(old), matchable(new)
     if after == before:
@@ -124,18 +149,22 @@ def verdict_on(new: str, old: str, correction: Correction | None, *, is_stated: 
         found.append(_by_words(correction, before, is_stated=is_stated))
     if correction is not None or is_stated:
         found.append(_by_slot(after, before, correction))
+    if is_stated and around:
+        found.append(_by_change(matchable(around), before))
     if is_stated and polarity_differs(first_clause(after), before):
         # One that names more than the memory makes an exception to it.
         is_exception = not content_of(first_clause(after)) <= content_of(before)
         found.append("unsure" if is_exception else "sure")
-    return max(found, key=("none", "unsure", "sure").index, default="none")
+    return max(found, key=_STRENGTH, default="none")
 
 
 def _by_words(correction: Correction, old: str, *, is_stated: bool) -> Verdict:
     """What the correction names, in the memory."""
     match correction.kind:
         case "forgets":
-            return _named(correction.about, old)
+            found = _named(correction.about, old)
+            is_vague = not correction.is_strong and len(content_of(correction.about)) < LEAST_NAMED
+            return "unsure" if is_vague and found == "sure" else found
         case "ends" if correction.is_strong:
             return "sure" if _is_in_order(correction.about, old) else "none"
         case "ends":
@@ -149,6 +178,22 @@ def _by_words(correction: Correction, old: str, *, is_stated: bool) -> Verdict:
             return "none"
 
 
+def _by_change(around: str, old: str) -> Verdict:
+    """What is said to be gone is in the memory, and the rest of the memory was said as well."""
+    there = content_of(first_clause(_bare_lead(old))) or content_of(old)
+    said = content_of(around)
+    gone = [content_of(words) for words in gone_in(around)]
+    if not any(named and _share(named, there) >= MOST_OF_IT for named in gone):
+        return "none"
+    covered = _share(there, said)
+    return "sure" if covered >= HALF_OF_IT else "unsure" if covered > 0 else "none"
+
+
+def _bare_lead(text: str) -> str:
+    """Without what asks for memory, and without what the memory itself replaced."""
+    return _IN_PLACE_OF.sub("", _LEAD_WORDS.sub("", text))
+
+
 def _named(about: str, old: str) -> Verdict:
     wanted, there = content_of(about), content_of(old)
     share = _share(wanted, there)
@@ -158,7 +203,7 @@ def _named(about: str, old: str) -> Verdict:
 
 
 def _ended(about: str, old: str) -> Verdict:
-    if is_negated(old):
+    if is_negated(old) and not _WITHOUT.search(old):
         return "none"
     wanted, there = content_of(about), content_of(old)
     share, back = _share(wanted, there), _share(there, wanted)
@@ -175,7 +220,10 @@ def _replaced(correction: Correction, old: str) -> Verdict:
         gone = content_of(correction.excludes)
         if not gone or _share(gone, there) < 1.0:
             return "none"
+        there = content_of(first_clause(_bare_lead(old))) | gone
         left = frozenset(one for one in there if not _has(gone, one))
+        if not left:
+            return "sure"
         share = _share(left, about)
         if share >= 0.5:
             return "sure"

@@ -25,7 +25,7 @@ class Correction(msgspec.Struct, frozen=True, kw_only=True):
     """What a sentence takes back.
 
     `about` are the words on its subject, `excludes` what it says no longer holds. `forgets` and
-    `ends` name the old statement itself; `replaces` names the old value or says outright that it
+    `ends` name the old statement itself (if they call it one, `is_strong`); `replaces` names the old value or says outright that it
     takes something back (`is_strong`); `changes` only says what holds now. `successor` is what
     shall hold instead, if a sentence that forgets goes on to say it.
     """
@@ -57,6 +57,35 @@ _FORGETS: Final = re.compile(
     r"|(?:por favor,? )?olvida lo que (?:dije|te dije|he dicho) (?:sobre|de|del)"
     r"|(?:sil te plait,? )?oublie ce que (?:jai|je tai) (?:dit|dis) (?:sur|a propos de|de|du))"
     r"\s+(?P<about>.+)$"
+)
+# A thing that is forgotten without being called a rule must be named by more than one word.
+_FORGETS_A_THING: Final = re.compile(
+    r"^(?:\W|please |ok |okay |hey |so |and |also |actually |oh |you can |just )*"
+    r"(?:forget|disregard|drop) (?:about )?(?:the|our|my) (?P<about>.+)$"
+)
+_DROPS: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        (
+            r"\b(?:that|the|this|my|our) (?:old )?(?:rule|thing|note|instruction|preference|order)"
+            r" (?:about|on|for|with|to|that|of) (?P<about>.+?),? (?:is (?:not|no longer) "
+            r"(?:true|valid|needed|right)|isnt true|no longer holds|doesnt hold|is over|can go"
+            r"|(?:please )?(?:drop|forget|scrap|delete|ditch) (?:it|that))\b"
+        ),
+        (
+            r"^(?P<about>.+?),? (?:so |and |please |just |you can )*"
+            r"(?:scrap|drop|forget|delete|remove|ditch) (?:that|this|the|it)"
+            r" ?(?:rule|note|instruction|preference|from (?:your |the )?memory)\b"
+        ),
+        (
+            r"^(?:bitte |por favor,? |sil te plait,? |per favore,? )*(?:oublie (?:la|cette) (?:regle"
+            r"|consigne)|olvida (?:la|esa) regla|vergiss die regel|dimentica la regola"
+            r"|esqueca a regra),? (?:de|du|sur|sobre|del|uber|mit|zu|dass|di|su)\b (?P<about>.+)$"
+        ),
+    )
+)
+_STOPS: Final = re.compile(
+    r"\b(?:stop|no longer|dont|do not|you can stop|from now on|have to|has to|need to|needs to)\b"
 )
 _GIVES_REASON: Final = re.compile(
     r"^(?:its|it|that|this|thats|because|since|as|they|there|was|im|sorry|please|thanks|thank)\b"
@@ -148,11 +177,23 @@ def first_clause(text: str) -> str:
 def _forgotten(text: str) -> Correction | None:
     match = _FORGETS.match(text)
     if match is None:
-        return None
+        return _dropped(text)
     about, _, rest = _parted(match["about"])
     about = re.sub(r" (?:gesagt habe|gesagt|dije|said|dit)$", "", about)
     is_more = len(rest.split()) >= 3 and not _GIVES_REASON.match(rest)
-    return Correction(kind="forgets", about=about, successor=rest if is_more else "")
+    successor = rest if is_more else ""
+    return Correction(kind="forgets", about=about, successor=successor, is_strong=True)
+
+
+def _dropped(text: str) -> Correction | None:
+    for pattern in _DROPS:
+        if match := pattern.search(text):
+            about = _STOPS.sub(" ", match["about"])
+            return Correction(kind="forgets", about=about, is_strong=True)
+    match = _FORGETS_A_THING.match(text)
+    if match is None or _NOT_MEANT.search(text):
+        return None
+    return Correction(kind="forgets", about=first_clause(match["about"]))
 
 
 def _strong(text: str) -> Correction | None:

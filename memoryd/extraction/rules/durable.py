@@ -29,7 +29,7 @@ _JOKES: Final = re.compile(
     r"\b(?:if i (?:were|was|had)|pretend|just kidding|jk|lol|haha\w*|said no one)\b|[🙃🙄😏🤡😂🤣]"
 )
 _PASSING: Final = re.compile(
-    r"\b(?:for now|for the moment|at the moment|right now|rn|this time|just once|only once"
+    r"\b(?:for now|for a (?:second|sec|moment|minute|bit|while)|for the moment|at the moment|right now|rn|this time|just once|only once"
     r"|for today|for once|temporarily|(?:for|in|on) this (?:one|pr|branch|commit|task|file|ticket"
     r"|change|session|run|step|test|message|chat))\b"
 )

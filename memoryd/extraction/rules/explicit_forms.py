@@ -43,9 +43,11 @@ _REMEMBER: Final = (
     rf"(?:^|[(:;.!,]\s*|\b(?:and|so|but|to)\s){LEAD}"
     r"(?:(?:can|could|would|will) you |you (?:should|must|need to) |i want you to |id like you to "
     r"|lets )?(?:please )?(?:always )?"
-    r"(?:(?:\w+ )?things? to remember|remember|keep (?:this |that )?in mind|bear in mind"
+    r"(?:(?:\w+ )?things? to remember|(?:do )?reme?mber|keep (?:this |that )?in mind|bear in mind"
     r"|memori[sz]e|dont (?:ever )?forget|do not forget|never forget|make (?:a )?(?:mental )?note"
-    r"|take note|note (?:for|to) (?:the future|self|later|yourself)"
+    r"|take note|note down|note (?:for|to) (?:the future|future|self|later|yourself|keep)"
+    r"|(?:for|in) (?:the )?future sessions?|make (?:it|this|that) a (?:standing )?rule"
+    r"|for the record,? (?=(?:we|weve|i|ive|our|the)\b)"
     r"|for (?:future|later) ref(?:erence)?|for next time"
     r"|(?:save|add|put|store|write|keep|commit) (?:this |that |it |the following )?(?:in|into|to)"
     r" (?:your |the )?memory|save this)\b"
@@ -102,7 +104,7 @@ _WHO_I_AM: Final = (
 _REMEMBER_ELSEWHERE: Final = (
     r"^(?:\W|bitte |und |also |por favor |y |et |e )*(?:merke? dir|denke? (?:bitte )?d?a?ran"
     r"|vergiss nicht|recuerda(?: que)?|acuerdate|ten en cuenta|no olvides|souviens-toi"
-    r"|rappelle-toi|retiens(?: que)?|noublie pas|garde en tete|lembre-se|lembra(?: que)?"
+    r"|rappelle-toi|retiens(?: que)?|noublie pas|garde en tete|lembre(?:-se| que)|lembra(?: que)?"
     r"|nao esqueca|ricorda(?:ti)?(?: che)?|tieni presente|onthoud|zapamietaj|запомни|не забудь)\b"
     r"|(?:请)?(?:记住|切记)|覚えて(?:おいて|ください)|忘れないで|기억해"
 )
@@ -110,11 +112,12 @@ _FROM_NOW_ON_ELSEWHERE: Final = (
     r"\b(?:ab jetzt|ab sofort|von nun an|in zukunft|zukunftig|kunftig|beim nachsten mal"
     r"|nachstes mal|de ahora en adelante|a partir de ahora|la proxima vez|desormais|dorenavant"
     r"|a partir de maintenant|a lavenir|la prochaine fois|a partir de agora|daqui em diante"
+    r"|de agora em diante"
     r"|da proxima vez|dora in poi|da ora in poi|la prossima volta|vanaf nu|volgende keer|od teraz"
     r"|впредь|с этого момента|отныне|в следующий раз)\b"
     r"|^bitte\b.* (?:immer|nie|niemals) |^bitte (?:immer|nie|niemals) "
     r"|从现在(?:起|开始)|以后(?:请|都|要|不要|别)|今后|下次(?:请|要|不要|别)"
-    r"|今後は|これからは|次回から|앞으로는|다음부터"
+    r"|今後(?:は|、)|これからは|次回から|앞으로는|다음부터"
 )
 
 FORMS: Final[tuple[tuple[Form, re.Pattern[str]], ...]] = (
@@ -134,6 +137,17 @@ ANNOUNCES: Final = re.compile(
     rf"^{LEAD}(?:(?:a few|some|two|three|\d|one|(?:a )?couple of) )?(?:things?|rules?|notes?)? ?"
     r"(?:to remember|remember(?: this| the following)?|keep (?:this |these )?in mind|save this"
     r"|(?:for )?from now on|add to memory|note for later)\W*$"
+)
+
+
+# A sentence that only asks to keep what was just said: "remember that."
+ASKS_BACK: Final = re.compile(
+    rf"^{LEAD}(?:please |pls |do |just |and |also )*"
+    r"(?:reme?mber|keep|note|save|store|memori[sz]e|write|dont forget)"
+    r"(?: (?:that|it|this))?(?: (?:down|in mind|for later|for next time|for the future"
+    r"|in (?:your )?memory))?(?: please| pls| ok| okay)?\W*$"
+    r"|^(?:\W|bitte |por favor |per favore )*(?:merke? dir das|recuerdalo|ricordalo|ricordatelo"
+    r"|lembre(?:-se)? disso|lembra disso|souviens-ten|retiens(?:-le| ca)|覚えておいて(?:ください)?)\W*$"
 )
 
 

@@ -27,7 +27,7 @@ import msgspec
 from memoryd.extraction.rules.corrections import Correction, correction_in
 from memoryd.extraction.rules.credentials import without_credentials
 from memoryd.extraction.rules.durable import forbids_memory, is_question, is_ruled_out, takes_back
-from memoryd.extraction.rules.explicit_forms import ANNOUNCES, LEAD, Form, form_of
+from memoryd.extraction.rules.explicit_forms import ANNOUNCES, ASKS_BACK, LEAD, Form, form_of
 from memoryd.extraction.rules.weak_signs import may_last
 from memoryd.text.dates import with_absolute_dates
 from memoryd.text.masking.mask import mask
@@ -118,8 +118,8 @@ _MEMORY_LEAD = re.compile(
 class Statement(msgspec.Struct, frozen=True, kw_only=True):
     """One thing said for keeps, or what takes something back.
 
-    `said` is the sentence alone, with the dates as they were said; `correction` is what it takes
-    back, if anything.
+    `said` is the sentence alone, with the dates as they were said; `dated` has them absolute, as
+    memories have them, and `around` has its neighbours too. `correction` is what it takes back.
     """
 
     type: MemoryType
@@ -128,6 +128,8 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     reason: str = ""
     said: str = ""
+    dated: str = ""
+    around: str = ""
     correction: Correction | None = None
     certainty: Certainty = "sure"
 
@@ -151,12 +153,16 @@ def statements_in(message: str, *, said_at: datetime) -> list[Statement]:
     found: list[Statement] = []
     for statement in _found(sentences(own), said_at, typed=typed):
         if statement is None:
-            del found[-1:]
+            # "Forget it" after "that rule is over" says the same once more.
+            found = found if found and found[-1].only_forgets else found[:-1]
         else:
             found.append(statement)
     explicit = [one for one in found if one.certainty in {"sure", "likely"}]
-    correcting = [one for one in found if one.certainty == "correction"]
-    maybe = [one for one in found if one.certainty == "maybe"]
+    known = {one.text for one in explicit}
+    explicit = list({one.text: one for one in explicit}.values())
+    left = [one for one in found if one.text not in known]
+    correcting = [one for one in left if one.certainty == "correction"]
+    maybe = [one for one in left if one.certainty == "maybe"]
     return explicit[:STATEMENTS_MAX] + correcting[:STATEMENTS_MAX] + maybe[:MAYBES_MAX]
 
 
@@ -178,6 +184,11 @@ def _found(
             announced = False
             yield None
             continue
+        if _asks_for_the_one_before(said, number):
+            announced = False
+            certain: Certainty = "sure" if typed else "likely"
+            yield _statement(said, number - 1, "remember", said_at, certainty=certain)
+            continue
         if ANNOUNCES.search(words):
             announced = True
             continue
@@ -196,6 +207,15 @@ def _found(
             continue
         certainty: Certainty = "sure" if typed else "likely"
         yield _statement(said, number, form, said_at, certainty=certainty)
+
+
+def _asks_for_the_one_before(said: Sequence[Sentence], number: int) -> bool:
+    """Whether a sentence only asks to keep the one before it, and that one is for keeps."""
+    sentence = said[number]
+    if not number or sentence.text.rstrip().endswith(":") or not ASKS_BACK.search(sentence.plain):
+        return False
+    before = said[number - 1]
+    return not is_ruled_out(before.plain, asked_for=True) and _says_enough(before)
 
 
 def _says_enough(sentence: Sentence) -> bool:
@@ -221,6 +241,7 @@ def _statement(
     certainty: Certainty,
 ) -> Statement:
     sentence = said[number]
+    comparable = _comparable(sentence, said_at)
     before = said[number - 1].text if number else ""
     after = said[number + 1] if number + 1 < len(said) else None
     text = with_absolute_dates(sentence.text, said_at)
@@ -236,9 +257,16 @@ def _statement(
         text=text,
         reason=reason,
         said=sentence.plain,
+        dated=comparable,
+        around=" ".join(_comparable(one, said_at) for one in said[max(0, number - 1) : number + 2]),
         correction=correction_in(sentence.plain),
         certainty=certainty,
     )
+
+
+def _comparable(sentence: Sentence, said_at: datetime) -> str:
+    """As memories say it: dates are absolute, and a command in backticks counts."""
+    return matchable(with_absolute_dates(sentence.text.replace("`", ""), said_at))
 
 
 def _is_reason(sentence: Sentence) -> bool:

@@ -1,0 +1,50 @@
+"""What a message says no longer holds, beside a statement that says what does.
+
+People who correct themselves name the old thing: "instead of pnpm", "not in Lisbon any more",
+"Priya has left the billing service", "make check is gone". The words they name it with lead to
+the memory that it is about. Matched on `prose.matchable` text.
+"""
+
+# ruff: noqa: RUF001 - accents are folded before anything is matched
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+_END: Final = r"(?=[,;.!?]|$| but | and )"
+_GONE: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        # in place of it
+        r"\b(?:instead of|rather than|in place of|anstatt|statt|en lugar de|en vez de|au lieu de"
+        rf"|invece di|em vez de) (?P<gone>[^,;!?]+?){_END}",
+        r"\b(?:switched|moved|migrated|gone|changed) (?:over )?(?:from|away from|off)"
+        r" (?P<gone>[^,;!?]+?) (?:to|onto)\b",
+        # not this any more
+        r"(?:, |; | and | but |: )(?:and )?(?:not|no longer|nicht mehr|ya no|non piu|nao mais"
+        rf"|no more|pas|plus) (?P<gone>[^,;!?]+?)(?: any ?more| any longer)?{_END}",
+        rf"\bno more (?P<gone>[^,;!?]+?)(?: please)?{_END}",
+        r"(?:^|[,;:.!] )(?P<gone>[^,;:.!]*?\b(?:no longer|nicht mehr|ya no|nao [^,;]* mais"
+        rf"|non [^,;]* piu|n ?[^,;]* plus)\b[^,;!?]*){_END}",
+        rf"(?:^|[,;:.!] )(?P<gone>[^,;:.!]*? any ?(?:more|longer)){_END}",
+        # the thing itself is gone
+        r"(?:^|[,;:.!] )(?P<gone>[^,;:.!]+?) (?:has|have) left\b(?P<rest>[^,;.!]*)",
+        r"\bwe (?:have )?left (?P<gone>[^,;.!]+)",
+        r"(?:^|[,;:.!] )(?P<gone>[^,;:.!]+?) (?:is|are|was|were|got|has been) (?:gone|dead|retired"
+        r"|over|moved|postponed|replaced|deleted|renamed|reversed|raised|lowered)\b",
+        r"(?:^|[,;:.!] )(?P<gone>[^,;:.!]+?) (?:has |have |went )?(?:moved|changed|up|down) to\b",
+    )
+)
+_MARKS: Final = re.compile(
+    r"\b(?:no longer|any ?more|any longer|nicht mehr|ya no|nao|mais|non|piu|plus|arent|isnt|dont"
+    r"|doesnt|were|we|they|not|now|so|i|im|you)\b"
+)
+
+
+def gone_in(text: str) -> Iterator[str]:
+    """The words with which a text says what no longer holds."""
+    for pattern in _GONE:
+        for match in pattern.finditer(text):
+            named = f"{match['gone']} {match.groupdict().get('rest') or ''}"
+            if bare := " ".join(_MARKS.sub(" ", named).split()):
+                yield bare
