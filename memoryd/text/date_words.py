@@ -181,8 +181,15 @@ NOT_PAST = re.compile(
     r"|wanted|changed|set)\b"
 )
 FUTURE_VERB = re.compile(
-    r"\b(?:is|are|will be|starts|begins|ends|opens|closes|launches|happens|comes)"
-    r"(?: (?:due|planned|scheduled))?(?: (?:on|in|at|by|the))*\s*$"
+    r"\b(?:is|are|will be|starts|begins|ends|opens|closes|launches|happens|comes|goes \w+|moved"
+    r"|postponed|ist|sind|beginnt|startet|es|sera|est|sono|e)"
+    r"(?: (?:due|planned|scheduled|auf|am))?(?: (?:on|in|at|by|the|to|den|le|el|il|no|dia))*\s*$"
+)
+# "The first Monday of the month" comes again.
+NTH_OF_EACH = re.compile(
+    r"\b(?:first|second|third|fourth|last|every|each|ersten?|letzten?|primer|premier) \w+"
+    r" (?:of|im|des|del|du) (?:the |each |every |cada |chaque )?(?:month|year|quarter|week|monat"
+    r"|mes|mois)"
 )
 DAY_PREPOSITIONS = r"on|by|until|till|before|after|from|since|starting|due|beyond"
 WHOLE_OF = r"(?:the|this|this coming|des|der|dieses|dieser|ce|este|de|deze|tego|этого|этой)"
@@ -358,7 +365,8 @@ END_OF_QUARTER = _whole(rf"(?:{END}) q(?P<quarter>[1-4]){_YEAR}")
 # Months that are also verbs: "session 1 may be slow", "you may 2 or 3 times".
 VERBS = frozenset({"may", "march"})
 BEFORE_A_DAY = re.compile(
-    r"(?:^|[^\w\s]\s*|\b(?:on|by|until|till|before|after|from|since|for|of|to|and|or|due|the|this|next"
+    r"(?:^|[^\w\s]\s*|\b(?:on|by|until|till|before|after|from|since|for|of|to|and|or|due|the|this"
+    r"|next"
     r"|last|starting|starts?|is|was|at|around|about|begins?|ends?|through)\s+)$"
 )
 BEFORE_A_VERB = re.compile(

@@ -138,8 +138,8 @@ def _shift_of(match: re.Match[str]) -> int:
 def _is_past(match: re.Match[str]) -> bool:
     if match.groupdict().get("since"):
         return True
-    before = _words_before(match)
-    return bool(forms.PAST_VERB.search(before)) and not forms.NOT_PAST.search(before)
+    clause = re.split(r"[,;:]", _words_before(match))[-1]
+    return bool(forms.PAST_VERB.search(clause)) and not forms.NOT_PAST.search(clause)
 
 
 def _words_before(match: re.Match[str]) -> str:
@@ -190,7 +190,8 @@ def _weekday_marked(match: re.Match[str], today: date) -> ResolvedDate:
 
 def _weekday_alone(match: re.Match[str], today: date) -> ResolvedDate:
     said = _sentence_around(match)
-    if forms.HABIT.search(said) or forms.WEEKDAY_RANGE.search(said):
+    is_habit = forms.HABIT.search(said) or forms.NTH_OF_EACH.search(said)
+    if is_habit or forms.WEEKDAY_RANGE.search(said):
         return None
     coming = _coming(_weekday_number(match), today)
     return _day(coming - timedelta(weeks=1) if _is_past(match) else coming)

@@ -44,3 +44,15 @@ def test_reminding_of_something_does_not_take_back_what_was_said_before() -> Non
         "From now on use tabs.",
         "Don't forget that the demo has to work offline.",
     ]
+
+
+def test_asking_to_remember_that_keeps_the_sentence_before() -> None:
+    message = "The rota is in PagerDuty, team Core. Remember that. Now fix the header."
+    assert [(one.type, one.text) for one in sure(message)] == [
+        ("reference", "The rota is in PagerDuty, team Core.")
+    ]
+
+
+def test_the_next_order_is_not_a_reason() -> None:
+    (one,) = sure("We no longer support Firefox 60. So please remove the shim.")
+    assert one.reason == ""

@@ -240,10 +240,16 @@ def test_days_are_counted_exactly(days: int, said_at: datetime) -> None:
         ("we deployed on friday", "we deployed on 2026-11-13"),
         ("the review was moved to friday", "the review was moved to 2026-11-20"),
         ("it must be closed by may", "it must be closed by 2027-05"),
+        (
+            "they picked a name, it goes public in july",
+            "they picked a name, it goes public in 2027-07",
+        ),
+        ("mei rebuilds it on the first monday of the month", None),
     ],
 )
-def test_the_verb_says_whether_a_day_has_passed(said: str, absolute: str) -> None:
-    assert with_absolute_dates(said, datetime(2026, 11, 17, 10, tzinfo=UTC)) == absolute
+def test_the_verb_says_whether_a_day_has_passed(said: str, absolute: str | None) -> None:
+    written = with_absolute_dates(said, datetime(2026, 11, 17, 10, tzinfo=UTC))
+    assert written == (absolute or said)
 
 
 @pytest.mark.parametrize(

@@ -5,34 +5,51 @@ People who correct themselves name the old thing: "instead of pnpm", "not in Lis
 the memory that it is about. Matched on `prose.matchable` text.
 """
 
-# ruff: noqa: RUF001 - accents are folded before anything is matched
-
 import re
 from collections.abc import Iterator
 from typing import Final
 
 _END: Final = r"(?=[,;.!?]|$| but | and )"
+_IN_PLACE: Final = (
+    r"\b(?:instead of|rather than|in place of|anstatt|statt|en lugar de|en vez de|au lieu de"
+    rf"|invece di|em vez de) (?P<gone>[^,;!?]+?){_END}"
+)
+_FROM_ONE: Final = (
+    r"\b(?:switched|moved|migrated|gone|changed) (?:over )?(?:from|away from|off)"
+    r" (?P<gone>[^,;!?]+?) (?:to|onto)\b"
+)
+_NOT_THIS: Final = (
+    r"(?:, |; | and | but |: )(?:and )?(?:not|no longer|nicht mehr|ya no|non piu|nao mais"
+    rf"|no more|pas|plus) (?P<gone>[^,;!?]+?)(?: any ?more| any longer)?{_END}"
+)
+_NO_MORE: Final = rf"\bno more (?P<gone>[^,;!?]+?)(?: please)?{_END}"
+_NO_LONGER: Final = (
+    r"(?:^|[,;:.!] )(?P<gone>[^,;:.!]*?\b(?:no longer|nicht mehr|ya no|nao [^,;]* mais"
+    rf"|non [^,;]* piu|n ?[^,;]* plus)\b[^,;!?]*){_END}"
+)
+_ANY_MORE: Final = rf"(?:^|[,;:.!] )(?P<gone>[^,;:.!]*? any ?(?:more|longer)){_END}"
+_HAS_LEFT: Final = r"(?:^|[,;:.!] )(?P<gone>[^,;:.!]+?) (?:has|have) left\b(?P<rest>[^,;.!]*)"
+_WE_LEFT: Final = r"\bwe (?:have )?left (?P<gone>[^,;.!]+)"
+_IS_GONE: Final = (
+    r"(?:^|[,;:.!] )(?P<gone>[^,;:.!]+?) (?:is|are|was|were|got|has been) (?:gone|dead|retired|over"
+    r"|moved|postponed|replaced|deleted|renamed|reversed|raised|lowered)\b"
+)
+_HAS_MOVED: Final = (
+    r"(?:^|[,;:.!] )(?P<gone>[^,;:.!]+?) (?:has |have |went )?(?:moved|changed|up|down) to\b"
+)
 _GONE: Final = tuple(
     re.compile(pattern)
     for pattern in (
-        # in place of it
-        r"\b(?:instead of|rather than|in place of|anstatt|statt|en lugar de|en vez de|au lieu de"
-        rf"|invece di|em vez de) (?P<gone>[^,;!?]+?){_END}",
-        r"\b(?:switched|moved|migrated|gone|changed) (?:over )?(?:from|away from|off)"
-        r" (?P<gone>[^,;!?]+?) (?:to|onto)\b",
-        # not this any more
-        r"(?:, |; | and | but |: )(?:and )?(?:not|no longer|nicht mehr|ya no|non piu|nao mais"
-        rf"|no more|pas|plus) (?P<gone>[^,;!?]+?)(?: any ?more| any longer)?{_END}",
-        rf"\bno more (?P<gone>[^,;!?]+?)(?: please)?{_END}",
-        r"(?:^|[,;:.!] )(?P<gone>[^,;:.!]*?\b(?:no longer|nicht mehr|ya no|nao [^,;]* mais"
-        rf"|non [^,;]* piu|n ?[^,;]* plus)\b[^,;!?]*){_END}",
-        rf"(?:^|[,;:.!] )(?P<gone>[^,;:.!]*? any ?(?:more|longer)){_END}",
-        # the thing itself is gone
-        r"(?:^|[,;:.!] )(?P<gone>[^,;:.!]+?) (?:has|have) left\b(?P<rest>[^,;.!]*)",
-        r"\bwe (?:have )?left (?P<gone>[^,;.!]+)",
-        r"(?:^|[,;:.!] )(?P<gone>[^,;:.!]+?) (?:is|are|was|were|got|has been) (?:gone|dead|retired"
-        r"|over|moved|postponed|replaced|deleted|renamed|reversed|raised|lowered)\b",
-        r"(?:^|[,;:.!] )(?P<gone>[^,;:.!]+?) (?:has |have |went )?(?:moved|changed|up|down) to\b",
+        _IN_PLACE,
+        _FROM_ONE,
+        _NOT_THIS,
+        _NO_MORE,
+        _NO_LONGER,
+        _ANY_MORE,
+        _HAS_LEFT,
+        _WE_LEFT,
+        _IS_GONE,
+        _HAS_MOVED,
     )
 )
 _MARKS: Final = re.compile(

@@ -25,8 +25,8 @@ class Correction(msgspec.Struct, frozen=True, kw_only=True):
     """What a sentence takes back.
 
     `about` are the words on its subject, `excludes` what it says no longer holds. `forgets` and
-    `ends` name the old statement itself (if they call it one, `is_strong`); `replaces` names the old value or says outright that it
-    takes something back (`is_strong`); `changes` only says what holds now. `successor` is what
+    `ends` name the old statement itself; `replaces` names the old value; `changes` only says what
+    holds now. `is_strong` if it says outright that it takes something back. `successor` is what
     shall hold instead, if a sentence that forgets goes on to say it.
     """
 
@@ -78,7 +78,8 @@ _DROPS: Final = tuple(
             r" ?(?:rule|note|instruction|preference|from (?:your |the )?memory)\b"
         ),
         (
-            r"^(?:bitte |por favor,? |sil te plait,? |per favore,? )*(?:oublie (?:la|cette) (?:regle"
+            r"^(?:bitte |por favor,? |sil te plait,? |per favore,? )*(?:oublie (?:la"
+            r"|cette) (?:regle"
             r"|consigne)|olvida (?:la|esa) regla|vergiss die regel|dimentica la regola"
             r"|esqueca a regra),? (?:de|du|sur|sobre|del|uber|mit|zu|dass|di|su)\b (?P<about>.+)$"
         ),

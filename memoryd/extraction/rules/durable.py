@@ -17,7 +17,8 @@ from memoryd.extraction.rules.exclusions import says_more_than_code
 
 _QUESTION: Final = re.compile(
     r"[?？]\W*$|^(?:do|does|did|is|are|was|were|can|could|should|would|will|have|has|why|what"
-    r"|where|when|how|who|which)\b(?!ever| not )"
+    r"|where|how|who|which|when (?:do|does|did|is|are|was|were|will|can|could|should))\b(?!ever"
+    r"| not | remember)"
     r"(?! you (?:please )?(?:always |also )?(?:remember|keep in mind|never|make a note|memori))"
 )
 _NOT_MEANT: Final = re.compile(
@@ -29,13 +30,17 @@ _JOKES: Final = re.compile(
     r"\b(?:if i (?:were|was|had)|pretend|just kidding|jk|lol|haha\w*|said no one)\b|[🙃🙄😏🤡😂🤣]"
 )
 _PASSING: Final = re.compile(
-    r"\b(?:for now|for a (?:second|sec|moment|minute|bit|while)|for the moment|at the moment|right now|rn|this time|just once|only once"
+    r"\b(?:for now|for a (?:second|sec|moment|minute|bit|while)|for the moment|at the moment"
+    r"|right now|rn|this time|just once|only once"
     r"|for today|for once|temporarily|(?:for|in|on) this (?:one|pr|branch|commit|task|file|ticket"
     r"|change|session|run|step|test|message|chat))\b"
 )
 # Says what the program does or shall do: the code will say it.
 _SPECIFIES: Final = re.compile(
-    r"\b(?:button|page|function|method|class|field|column|table|api|endpoint|command|cli|server"
+    r"\b(?:the|this|that) (?:\w+ ){1,3}(?:should|must|shall) (?!(?:be asked|be told)\b)"
+    r"|\b(?:modal|tooltip|layout|animation)s?\b"
+    r"|\b(?:listed|mentioned|shown) (?:above|below)\b"
+    r"|\b(?:button|page|function|method|class|field|column|table|api|endpoint|command|cli|server"
     r"|client|component|modal|widget|user|player|app|service|error|script|hook|value|flag|option"
     r"|row|line|output|response|cursor|icon|menu|screen|view|data)s? "
     r"(?:should|must|shall|will|needs? to|has to|can|may|is|are)\b"

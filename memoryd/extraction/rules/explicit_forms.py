@@ -27,23 +27,28 @@ Form = Literal[
 
 # Small words that people put in front of what they mean.
 LEAD: Final = (
-    r"(?:(?:please|hey|hi|ok|okay|no|nope|oh|just|and|but|so|also|actually|yes|yeah|btw|fyi"
+    r"(?:(?:please|pls|plz|hey|hi|ok|okay|no|nope|oh|just|and|but|so|also|actually|yes|yeah|btw|fyi"
     r"|one (?:more )?thing|one rule|two things|note|again|great|thanks|thank you|cool|nice|perfect"
     r"|then|well|right|seriously|ugh|look|quick note|side note|(?:new )?rule|important|heads up"
     r"|for the record|by the way|first|wait|sorry|alright|yep|sure|ps|anyway|bitte|und|por favor"
     r"|svp|stp)[,:!.]{0,3} +)*"
 )
 _HERE = (
-    r"(?:in (?:this|our) (?:project|repo|repository|codebase|code base|team|company)|around here"
+    r"(?:in (?:this|our) (?:projects?|repos?|repository|codebase|code base|team|company)"
+    r"|around here"
     r"|on this (?:project|team|repo))"
 )
 _OPENS = r"(?:^|[:;] )(?:\W|and |but |also |fyi |btw |so |ok |actually |heads up |hi |hey |oh )*"
 
 _REMEMBER: Final = (
-    rf"(?:^|[(:;.!,]\s*|\b(?:and|so|but|to)\s){LEAD}"
-    r"(?:(?:can|could|would|will) you |you (?:should|must|need to) |i want you to |id like you to "
+    rf"(?:^|[(:;.!,–—-]\s*|\b(?:and|so|but|to)\s){LEAD}"
+    r"(?:(?:can|could|would|will) you |you (?:should|must|need to|can) |i want you to "
+    r"|id like you to "
     r"|lets )?(?:please )?(?:always )?"
-    r"(?:(?:\w+ )?things? to remember|(?:do )?reme?mber|keep (?:this |that )?in mind|bear in mind"
+    r"(?:(?:\w+ )?things? to remember|(?:do )?rem(?:em)?ber|keep (?:this |that |it )?in mind"
+    r"|bear in mind"
+    r"|keep this(?=:)|store (?=that\b)|just so you know,? for|for the future(?=[:,])"
+    r"|(?:as )?an? (?:fact|note) for"
     r"|memori[sz]e|dont (?:ever )?forget|do not forget|never forget|make (?:a )?(?:mental )?note"
     r"|take note|note down|note (?:for|to) (?:the future|future|self|later|yourself|keep)"
     r"|(?:for|in) (?:the )?future sessions?|make (?:it|this|that) a (?:standing )?rule"
@@ -51,6 +56,7 @@ _REMEMBER: Final = (
     r"|for (?:future|later) ref(?:erence)?|for next time"
     r"|(?:save|add|put|store|write|keep|commit) (?:this |that |it |the following )?(?:in|into|to)"
     r" (?:your |the )?memory|save this)\b"
+    r"(?! to (?!(?:always|never)\b)(?:\w+ ){1,12}(?:as well|too|there|here)\b)"
     r"(?! (?:when|how|last|me\b|kids|folks|children|where we|what (?:i|we)|if"
     r"|the (?:time|bug|issue|error|other day|last))\b)"
 )
@@ -75,14 +81,16 @@ _ALWAYS_HERE: Final = (
 # At the start of a sentence, with something to do behind it; "never mind" and reports are not.
 _ALWAYS: Final = (
     rf"^{LEAD}(?:always|never(?! ?mind)) (?!(?:been|had|was|were|seen|got|worked|fails|is|gets"
-    r"|happens|shows?|returns|signs|like that|like this|just|display|render|the)\b)\w+(?: \S+){2,}"
+    r"|happens|shows?|returns?|signs|like that|like this|just|display|render|the|more|less|again"
+    r"|gonna)\b)\w+(?: \S+){2,}"
     rf"|^{LEAD}(?:you (?:should|must|have to|need to) (?:always|never)|dont ever|never ever)\b"
 )
 _STANDING_RULE: Final = (
     r"\b(?:i|we) (?:always|never) want you to\b"
     r"|\bi (?:dont|do not|never) (?:ever )?want you to\b.*\b(?:again|without|unless|ever)\b"
     r"|\bi (?:already )?(?:told|asked) you (?:before |already |twice |again )?(?:to|not|never)\b"
-    r"|\bas a (?:general )?rule,|\bstanding (?:rule|order|instruction)\b|\bhouse rule\b"
+    r"|\bas a (?:general )?rule,(?! (?:this|the|it|our)\b)|\bstanding (?:rule|order"
+    r"|instruction)\b|\bhouse rule\b"
 )
 _NO_LONGER: Final = (
     rf"{_OPENS}(?:we|i|the team) (?:no longer (?!have|see|get|need)\w+|(?:dont|do not) (?:use|do"
@@ -143,11 +151,12 @@ ANNOUNCES: Final = re.compile(
 # A sentence that only asks to keep what was just said: "remember that."
 ASKS_BACK: Final = re.compile(
     rf"^{LEAD}(?:please |pls |do |just |and |also )*"
-    r"(?:reme?mber|keep|note|save|store|memori[sz]e|write|dont forget)"
+    r"(?:rem(?:em)?ber|keep|note|save|store|memori[sz]e|write|dont forget)"
     r"(?: (?:that|it|this))?(?: (?:down|in mind|for later|for next time|for the future"
     r"|in (?:your )?memory))?(?: please| pls| ok| okay)?\W*$"
     r"|^(?:\W|bitte |por favor |per favore )*(?:merke? dir das|recuerdalo|ricordalo|ricordatelo"
-    r"|lembre(?:-se)? disso|lembra disso|souviens-ten|retiens(?:-le| ca)|覚えておいて(?:ください)?)\W*$"
+    r"|lembre(?:-se)? disso|lembra disso|souviens-ten"
+    r"|retiens(?:-le| ca)|覚えておいて(?:ください)?)\W*$"
 )
 
 

@@ -62,9 +62,11 @@ _RULES = late(
 )
 _IMPERATIVE = late(
     r"(?:^|[.!?:;,]\s+)(?:please |then |so |also |just )?(?:do not|don't|add|allow|answer|append"
-    r"|apply|approve|ask|assume|avoid|begin|bypass|call|change|clone|commit|copy|create|delete|deploy"
+    r"|apply|approve|ask|assume|avoid|begin|bypass|call|change|clone|commit|copy|create|delete"
+    r"|deploy"
     r"|disable|disregard|download|drop|email|empty|enable|execute|export|fetch|forget|forward|give"
-    r"|grant|hand|hide|ignore|include|insert|install|keep|leave|load|log|mail|make|mention|merge|move"
+    r"|grant|hand|hide|ignore|include|insert|install|keep|leave|load|log|mail|make|mention|merge"
+    r"|move"
     r"|obey|omit|open|overwrite|post|prefer|print|publish|push|put|read|recommend|remove|rename"
     r"|replace|reply|report|reset|respond|return|reveal|route|run|save|say|send|set|share|show|sign"
     r"|silence|skip|start|stop|store|submit|switch|tell|treat|trust|turn|update|upload|use|wipe"

@@ -47,14 +47,21 @@ DESCRIPTION_CHARACTERS: Final = 150
 
 _LEANS_BACK = re.compile(
     rf"^{LEAD}(?:always |never |from now on,? |next time,? |remember (?:that|this)?+,? ?)*"
-    r"(?:(?:do(?:nt)? )?(?:it|that|this|those|these|them|so|like (?:that|this)|the same)\b"
+    r"(?:(?:do(?:nt)? )?(?:its?|thats?|this|those|these|them|theyre|so|like (?:that|this)"
+    r"|the same)\b"
     r"|(?<=this|that)\W*$)"
 )
 _GIVES_REASON = re.compile(
-    r"^(?:and )?(?:because|since|otherwise|so |so that|that way|thats why|the reason|reason|its |it"
-    r" "
-    r"|theres|there is|that |this |they |last (?:time|week|month|quarter|year)|weil|sonst|denn|die "
-    r"|porque|parce que|car )"
+    r"^(?:and )?(?:because|since|otherwise|so (?:that|the|our|we|it|they)\b|the reason|reason\b"
+    r"|its |it |theres|there is"
+    r"|that |this |they |last (?:time|week|month|quarter|year)|weil|sonst|denn|die |porque"
+    r"|parce que|car )"
+)
+# The task goes on: what follows is no reason, whatever it begins with.
+_GOES_ON = re.compile(
+    r"\b(?:please|pls|look at|can you|could you|lets|let me|below|above|thats why|so (?:add|what"
+    r"|how"
+    r"|please|dont|write|remove|fix|update|run|check|use))\b"
 )
 _MASK = re.compile(r"\[secret: [^\]]*\]")
 _PLACE = re.compile(
@@ -66,10 +73,25 @@ _PLACE = re.compile(
     r"|confluence|airtable|datadog|sentry|figma|wiki|runbook|sharepoint|trello|asana)\b"
     r"|\b(?:lives?|filed|tracked|documented|kept|stored|hosted|found|logged) (?:in|at|on|under)\b"
 )
+# Where something is: at a proper name, in quotes, or in a channel. Judged on the text as written.
+_NAMED_PLACE = re.compile(
+    r"(?:\b(?:is|are|lives?|liegen|sont|están|sono)\s+(?:all |now |kept )?"
+    r"|\b(?:ends? up|goes|go|keep|managed|tracked|maintained|asked for|documented|found|stored"
+    r"|hosted|reported|filed|look|reachable)\b[^.!?]{0,40}?\b)"
+    r"(?:in|on|at|under|to|im|dans|en|su)\s+(?:the |our |an? |der |dem |la |el )?"
+    r"(?:\w+ ){0,2}?(?:[\"“«]|#\w|(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|January|February"
+    r"|March|April|May|June|July|August|September|October|November|December|English|German)"
+    r"[A-Z][a-z]+[A-Za-z]*)"
+    r"|(?<!\w)#[a-z][\w-]{2,}|\b(?:gs|s3|ftp|sftp|smb)://|(?<!\S)//\w|\b[\w-]+:/\w"
+    r"|(?<!\S)/(?:\w+/){1,}\w"
+)
 _ABOUT_ME = re.compile(
     r"\b(?:im|i am)\b|\bmy (?:name|background|time ?zone"
     r"|pronouns|native|first|role|job)\b|\bi (?:work|live|speak|come) (?:as|in|at|for|from|\w+$)"
-    r"|\bi (?:only |dont |do not )?(?:know|speak|understand)\b"
+    r"|\bi (?:only |dont |do not |mostly |also )?(?:know|speak|understand|type|lead|wrote|moved|use"
+    r"|work|read code|can read|have an? )\b|\babout me\b|\bin meinem beruf\b|\bich\b.*\bbin\b"
+    r"|\bsou\b"
+    r"|\bsono un\w* \b"
     r"|\bive been\b|\bi have \d+ years\b|\bich bin (?:ein|neu)|\bsoy\b|\bje suis\b|我是|私は"
 )
 # What the person wants of the agent, or how their team works; "must" and "never" alone also stand
@@ -176,37 +198,39 @@ def _found(
         correction = correction_in(words) if typed else None
         if correction is not None and correction.kind == "forgets":
             sure = bool(correction.successor and form_of(words))
-            yield _statement(
-                said, number, None, said_at, certainty="sure" if sure else "correction"
-            )
-            continue
-        if takes_back(words):
+            how: Certainty = "sure" if sure else "correction"
+            yield _statement(said, number, None, said_at, certainty=how)
+        elif takes_back(words):
             announced = False
             yield None
-            continue
-        if _asks_for_the_one_before(said, number):
+        elif _asks_for_the_one_before(said, number):
             announced = False
-            certain: Certainty = "sure" if typed else "likely"
-            yield _statement(said, number - 1, "remember", said_at, certainty=certain)
-            continue
-        if ANNOUNCES.search(words):
+            how = "sure" if typed else "likely"
+            yield _statement(said, number - 1, "remember", said_at, certainty=how)
+        elif ANNOUNCES.search(words):
             announced = True
-            continue
-        form = form_of(words) or ("announced" if announced else None)
-        if form is None:
-            if typed and may_last(sentence) and _says_enough(sentence):
-                yield _statement(said, number, None, said_at, certainty="maybe")
-            elif correction is not None and _says_enough(sentence):
-                yield _statement(said, number, None, said_at, certainty="correction")
-            continue
-        asked_for = form in _ASKS_FOR_MEMORY
-        matter = matchable(_MEMORY_LEAD.sub("", sentence.text))
-        is_out = is_ruled_out(words, asked_for=asked_for, matter=matter)
-        if is_out or not _says_enough(sentence):
-            announced = announced and not is_question(words)
-            continue
-        certainty: Certainty = "sure" if typed else "likely"
-        yield _statement(said, number, form, said_at, certainty=certainty)
+        elif form := form_of(words) or ("announced" if announced else None):
+            if _is_for_keeps(sentence, form, is_item=sentence.opens_topic and len(said) > 1):
+                how = "sure" if typed else "likely"
+                yield _statement(said, number, form, said_at, certainty=how)
+            else:
+                announced = announced and not is_question(words)
+        elif typed and _says_enough(sentence) and (may_last(sentence) or correction is not None):
+            how = "maybe" if may_last(sentence) else "correction"
+            yield _statement(said, number, None, said_at, certainty=how)
+
+
+def _is_for_keeps(sentence: Sentence, form: Form | Literal["announced"], *, is_item: bool) -> bool:
+    """Whether a sentence in an explicit form is really meant to last.
+
+    A bare "always" in an item of a list specifies what is to be built.
+    """
+    if form == "always" and is_item:
+        return False
+    matter = matchable(_MEMORY_LEAD.sub("", sentence.text))
+    asked_for = form in _ASKS_FOR_MEMORY
+    is_out = is_ruled_out(sentence.plain, asked_for=asked_for, matter=matter)
+    return not is_out and _says_enough(sentence)
 
 
 def _asks_for_the_one_before(said: Sequence[Sentence], number: int) -> bool:
@@ -242,6 +266,7 @@ def _statement(
 ) -> Statement:
     sentence = said[number]
     comparable = _comparable(sentence, said_at)
+    bare = _MEMORY_LEAD.sub("", sentence.text)
     before = said[number - 1].text if number else ""
     after = said[number + 1] if number + 1 < len(said) else None
     text = with_absolute_dates(sentence.text, said_at)
@@ -251,7 +276,7 @@ def _statement(
     if after is not None and _is_reason(after):
         reason = with_absolute_dates(after.text, said_at)
     return Statement(
-        type=_type(form, matchable(_MEMORY_LEAD.sub("", sentence.text)) or sentence.plain),
+        type=_type(form, matchable(bare) or sentence.plain, bare),
         name=titled(text),
         description=described(f"{_ended(text)} {reason}"),
         text=text,
@@ -273,20 +298,23 @@ def _is_reason(sentence: Sentence) -> bool:
     words = sentence.plain
     return bool(
         _GIVES_REASON.match(words)
+        and not _GOES_ON.search(words)
         and not sentence.opens_topic
         and not is_question(words)
         and form_of(words) is None
     )
 
 
-def _type(form: Form | Literal["announced"] | None, words: str) -> MemoryType:
+def _type(form: Form | Literal["announced"] | None, words: str, written: str = "") -> MemoryType:
+    """The type by its form and plain words; `written` is the text with its capitals."""
     if form == "who-i-am":
         return "user"
     if form in _RULE_FORMS:
-        return "reference" if _PLACE.search(words) and "look" in words else "feedback"
+        is_place = _PLACE.search(words) or _NAMED_PLACE.search(written)
+        return "reference" if is_place and re.search(r"\blook\b", words) else "feedback"
     if _ABOUT_ME.search(words):
         return "user"
-    if _PLACE.search(words):
+    if _PLACE.search(words) or _NAMED_PLACE.search(written):
         return "reference"
     if form == "no-longer":
         return "feedback" if re.search(r"\byou\b", words) else "project"
@@ -295,7 +323,7 @@ def _type(form: Form | Literal["announced"] | None, words: str) -> MemoryType:
 
 def type_of(text: str) -> MemoryType:
     """What kind of memory a text makes that a person wants kept as it is."""
-    return _type(None, matchable(text))
+    return _type(None, matchable(text), text)
 
 
 def titled(text: str) -> str:
