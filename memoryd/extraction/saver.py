@@ -29,6 +29,7 @@ from memoryd.memories.version_table import Cause
 from memoryd.transcripts.rules.turns import TYPED_SOURCES, Turn
 
 if TYPE_CHECKING:
+    from memoryd.extraction.rules.corrections import Correction
     from memoryd.extraction.rules.statements import Statement
 
 # A longer memory is about more than one thing, so no statement can restate it.
@@ -156,20 +157,17 @@ class StatementSaver:
         """The memories that this statement takes back or replaces."""
         from memoryd.extraction.rules.contradiction import verdict_on  # noqa: PLC0415 - its tables take a while
 
-        statement = sourced.statement
         found: dict[str, list[KnownMemory]] = {"none": [], "unsure": [], "sure": []}
         for memory in self._known:
             is_guarded = memory.topic.trust == "user-said" and not sourced.is_persons
             if memory.retired or is_guarded:
                 continue
             core = memory.core[:COMPARED_CHARS]
-            verdict = verdict_on(
-                statement.said or statement.text,
-                core,
-                statement.correction,
-                is_stated=sourced.is_sure,
-            )
-            found[verdict].append(memory)
+            verdicts = [
+                verdict_on(said, core, correction, is_stated=sourced.is_sure)
+                for said, correction in _readings(sourced)
+            ]
+            found[max(verdicts, key=list(found).index)].append(memory)
         return Contradicted(tuple(found["sure"]), tuple(found["unsure"]))
 
     def relation_to_known(self, sourced: SourcedStatement) -> tuple[Relation, str]:
@@ -245,6 +243,23 @@ class StatementSaver:
             except MemorydError:  # removed since the scan, or not a regular file
                 continue
             yield KnownMemory(stored, stored.topic, one.retired)
+
+
+def _readings(sourced: SourcedStatement) -> Iterator["tuple[str, Correction | None]"]:
+    """The statement as it was said; what takes something back also with its dates in full.
+
+    The memory has its dates in full: "no longer on Dec 1" is about one of "2026-12-01".
+    """
+    statement = sourced.statement
+    said, correction = statement.said or statement.text, statement.correction
+    yield said, correction
+    if correction is not None and correction.kind in {"ends", "forgets"}:
+        from memoryd.extraction.rules.corrections import correction_in  # noqa: PLC0415 - likewise
+        from memoryd.text.dates import with_absolute_dates  # noqa: PLC0415 - likewise
+
+        dated = with_absolute_dates(said, sourced.at)
+        if dated != said:
+            yield dated, correction_in(dated)
 
 
 def _with_origin(memory: KnownMemory, sourced: SourcedStatement) -> str:
