@@ -178,15 +178,15 @@ def test_who_sorts_the_inbox_is_asked_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
     config = home / ".config/memoryd/config.toml"
-    monkeypatch.setattr("sys.stdin", Terminal("n\n\n\n\n"))
+    monkeypatch.setattr("sys.stdin", Terminal("\n\n\n\n\n"))
     assert main(["install"]) == 0
     assert "They wait for you: memoryd inbox" in capsys.readouterr().out
     assert not config.exists()
-    monkeypatch.setattr("sys.stdin", Terminal("n\n\n\ny\n"))
+    monkeypatch.setattr("sys.stdin", Terminal("\n\n\n\ny\n"))
     assert main(["install"]) == 0
     assert config.read_text() == '[inbox]\nreviewer = "agent"\n'
     assert "restart" in capsys.readouterr().out
-    monkeypatch.setattr("sys.stdin", Terminal("n\n\n\n"))
+    monkeypatch.setattr("sys.stdin", Terminal("\n\n\n\n"))
     assert main(["install"]) == 0
     assert REVIEWER not in capsys.readouterr().out
 

@@ -44,7 +44,7 @@ def found(peer: Peer, cwd: str) -> dict[str, Any]:
 
 def test_an_empty_project_is_healthy(peer: Peer, tmp_path: Path) -> None:
     verdicts = {name: one["verdict"] for name, one in found(peer, str(tmp_path)).items()}
-    assert verdicts == dict.fromkeys(["index", "memories", "shared folder", "settings"], "ok")
+    assert verdicts == dict.fromkeys(["index", "memories", "shared folder", "agent settings"], "ok")
 
 
 def test_memories_with_unreadable_headers_are_named(
@@ -75,7 +75,7 @@ def test_an_index_over_its_limits_is_named(
 def test_a_setting_that_a_repository_may_not_make_is_named(peer: Peer, tmp_path: Path) -> None:
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude/settings.json").write_text('{"autoMemoryDirectory": "/elsewhere"}')
-    one = found(peer, str(tmp_path))["settings"]
+    one = found(peer, str(tmp_path))["agent settings"]
     assert one["verdict"] == "warn"
     assert "autoMemoryDirectory is ignored: a repository cannot choose" in one["reason"]
 

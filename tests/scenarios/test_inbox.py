@@ -161,3 +161,5 @@ def test_a_project_has_a_mode_of_its_own(daemon: Daemon, home: Path, mode: str) 
     with daemon.peer() as peer:
         found = peer.call("inbox/list", cwd=session.cwd)["items"]
     assert [one["reason"] for one in found] == (["review"] if mode == "review" else [])
+    assert f"extraction is set to {mode}" in daemon.run("status", "--project", session.cwd).stdout
+    assert "extraction" not in daemon.run("status", "--project", other.cwd).stdout
