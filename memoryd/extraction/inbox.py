@@ -6,7 +6,7 @@ Rules
   template and proves nothing.
 - An accepted statement is saved as a statement that was sure would have been: once, with its
   session and its date, in place of the memory that it contradicts, if that is only one.
-- To accept the question whether a memory shall be retired retires it. Only a person decides that:
+- To accept the question whether to retire a memory retires it. Only a person decides that:
   no agent and no model is asked.
 - A model judges what waits together with the next turns, each statement once. What it saves no
   longer waits; the rest stays for a person. What a person wants to review is not shown to it.
@@ -134,7 +134,7 @@ class Inbox:
         one = self._table.get(number)
         if one.candidate.retires:
             raise InvalidInput(
-                "this asks whether a memory shall be retired; there is no text to edit",
+                "this asks whether to retire a memory; there is no text to edit",
                 hint=f"memoryd inbox accept {number}, or reject",
             )
         changed = msgspec.structs.replace(one.candidate, type=type_ or one.candidate.type)

@@ -37,7 +37,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
     `project` is the root that it belongs to, `around` the message it was said in, cut;
     `contradicts` names the file of the directory that it may replace, `may_contradict` all of them.
-    With `retires` it is a question: whether that file shall be retired, since what was said is
+    With `retires` it is a question: whether to retire that file, since what was said is
     saved as `successor` or only takes something back.
     """
 

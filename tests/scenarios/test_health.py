@@ -68,7 +68,7 @@ def test_an_index_over_its_limits_is_named(
     (folder / "MEMORY.md").write_text("- a line that a person made\n" * 201)
     one = found(peer, str(tmp_path))["index"]
     assert one["verdict"] == "warn"
-    assert one["mend"].startswith("memoryd dream --now")
+    assert one["fix"].startswith("memoryd dream --now")
     assert f"{folder}/MEMORY.md" in one["reason"]
 
 
@@ -187,7 +187,7 @@ def test_a_provider_that_refuses_the_key_fails_in_its_own_words_without_the_key(
     assert found["verdict"] == "fail"
     assert found["reason"].startswith("127.0.0.1: ")
     assert found["reason"].endswith("; it says: [secret] is no key")
-    assert found["mend"]
+    assert found["fix"]
 
 
 def test_status_says_which_fences_are_up(peer: Peer) -> None:

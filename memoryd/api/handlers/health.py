@@ -47,7 +47,7 @@ class Finding(msgspec.Struct, frozen=True):
     check: Check
     verdict: Verdict
     reason: str
-    mend: str = ""
+    fix: str = ""
 
 
 class Recent(msgspec.Struct, frozen=True):
