@@ -36,7 +36,7 @@ _LINK = (
 )
 _WORD = re.compile(r"[^\s,;\"'`<>()\[\]¤\u2e80-\uffff]+")
 _NOT_SECRET = re.compile(
-    r"1password|\d{4}-\d\d(?:-\d\d)?|[a-z][a-z0-9+.-]*://.*|[A-Z]{2,10}-\d+|[\w.+-]+@[\w.-]+"
+    r"(?i:1password)|\d{4}-\d\d(?:-\d\d)?|[a-z][a-z0-9+.-]*://.*|[A-Z]{2,10}-\d+|[\w.+-]+@[\w.-]+"
     r"|(?:[\w-]+\.)+[a-z]{2,}(?:[:/].*)?|[\d.,:x%+-]+(?:min|sec|ms|days?|hours?|chars?|bytes?"
     r"|bits?|mb|gb|[smhdwkx%])?"
 )

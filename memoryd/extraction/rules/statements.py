@@ -10,7 +10,8 @@ Rules
   `correction`: it counts if there is a memory that it corrects.
 - The sentence is the memory, as it was said: relative dates become ISO dates, nothing else is
   changed or added. A sentence that leans on the one before it ("do that always") brings it along;
-  a reason that follows in its own sentence becomes **Why:**.
+  a reason that follows in its own sentence becomes **Why:**. One that only asks to remember the
+  one before it makes that one explicit.
 - The title is the start of the sentence, cut at a word, never with words left out.
 - "Don't remember this" silences the whole message; "scratch that" takes back the sentence before.
 """
@@ -49,6 +50,14 @@ _LEANS_BACK = re.compile(
     rf"^{LEAD}(?:always |never |from now on,? |next time,? |remember (?:that|this)?+,? ?)*"
     r"(?:(?:do(?:nt)? )?(?:it|that|this|those|these|them|so|like (?:that|this)|the same)\b"
     r"|(?<=this|that)\W*$)"
+)
+# "We deploy on Tuesdays. Remember that for next time."
+_POINTS_BACK = re.compile(
+    rf"^{LEAD}(?:remember|memori[sz]e|(?:keep|bear)(?= \w+ in mind)"
+    r"|(?:save|add)(?= \w+ to (?:your |the )?memory))"
+    r" (?P<what>that|this|it)(?: in mind| to (?:your |the )?memory)?"
+    r"(?P<when>(?:,? (?:please|ok|okay|always|for (?:next time|later|the future|future reference)"
+    r"|from now on))*)\W*$"
 )
 _GIVES_REASON = re.compile(
     r"^(?:and )?(?:because|since|otherwise|so |so that|that way|thats why|the reason|reason|its |it"
@@ -165,8 +174,11 @@ def _found(
 ) -> Iterator[Statement | None]:
     """Statements in order; None takes the last one back."""
     announced = False
+    asked_for_later = {number - 1 for number in range(1, len(said)) if _points_back(said, number)}
     for number, sentence in enumerate(said):
         words = sentence.plain
+        if number - 1 in asked_for_later:
+            continue
         correction = correction_in(words) if typed else None
         if correction is not None and correction.kind == "forgets":
             sure = bool(correction.successor and form_of(words))
@@ -181,7 +193,8 @@ def _found(
         if ANNOUNCES.search(words):
             announced = True
             continue
-        form = form_of(words) or ("announced" if announced else None)
+        is_announced = announced or number in asked_for_later
+        form = form_of(words) or ("announced" if is_announced else None)
         if form is None:
             if typed and may_last(sentence) and _says_enough(sentence):
                 yield _statement(said, number, None, said_at, certainty="maybe")
@@ -196,6 +209,18 @@ def _found(
             continue
         certainty: Certainty = "sure" if typed else "likely"
         yield _statement(said, number, form, said_at, certainty=certainty)
+
+
+def _points_back(said: Sequence[Sentence], number: int) -> bool:
+    """Whether a sentence only asks to remember the one before it.
+
+    "Remember this" with more behind it announces what follows.
+    """
+    found = _POINTS_BACK.match(said[number].plain)
+    if found is None or is_question(said[number - 1].plain):
+        return False
+    is_last = number + 1 == len(said)
+    return is_last or found["what"] != "this" or found["when"] != ""
 
 
 def _says_enough(sentence: Sentence) -> bool:
