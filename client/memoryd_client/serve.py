@@ -32,7 +32,7 @@ def greeting(*, shows_log: bool) -> str:
     typed = "memoryd" if shutil.which("memoryd") else sys.argv[0]
     log = "Its log is shown here." if shows_log else "Problems are shown here; --log shows all."
     return (
-        f"memoryd {__version__} is running in this terminal; Ctrl-C stops it. {log}"
+        f"memoryd {__version__} starts in this terminal; Ctrl-C stops it. {log}"
         f" In another terminal, type: {typed}"
     )
 

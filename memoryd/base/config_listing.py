@@ -1,11 +1,12 @@
 """Every setting with its value and its default, for `memoryd config`."""
 
 from collections.abc import Iterator, Mapping
+from functools import reduce
 
 import msgspec
 
-from memoryd.base.config import Settings, SettingsSection
-from memoryd.base.config_file import SECTIONS, load_settings, parsed
+from memoryd.base.config import Price, ProjectSettings, Settings, SettingsSection
+from memoryd.base.config_file import KEYS, load_settings, parsed
 from memoryd.base.config_recovery import recovered_settings
 from memoryd.base.errors import ConfigError
 
@@ -26,27 +27,45 @@ def setting_lines(toml_text: str, env: Mapping[str, str]) -> list[SettingLine]:
         document = parsed(toml_text)
     except ConfigError:
         document = {}
-    lines: list[SettingLine] = []
-    for name in SECTIONS:
+    lines = [
+        SettingLine(key, plain(at(settings, key)), plain(at(defaults, key)), is_set(document, key))
+        for key in KEYS
+    ]
+    own = (("prices", Price, settings.prices), ("projects", ProjectSettings, settings.projects))
+    for name, kind, sections in own:
         table = document.get(name)
-        lines += _section(name, getattr(settings, name), getattr(defaults, name), table)
+        for row, values in table.items() if isinstance(table, dict) else ():
+            lines.extend(
+                named_lines(f'{name}."{row}"', kind, sections.get(row.rstrip("/")), values)
+            )
     return lines
 
 
-def _section(
-    name: str, section: msgspec.Struct, default: msgspec.Struct, table: object
+def named_lines(
+    name: str, kind: type[SettingsSection], section: object, table: object
 ) -> Iterator[SettingLine]:
-    """A section's settings; a section inside it follows with its own."""
-    for field in msgspec.structs.fields(section):
-        key, value = f"{name}.{field.name}", getattr(section, field.name)
-        usual = getattr(default, field.name)
-        given = table.get(field.name) if isinstance(table, dict) else None
-        if isinstance(value, SettingsSection):
-            yield from _section(key, value, usual, given)
-        else:
-            is_set = isinstance(table, dict) and field.name in table
-            plain = msgspec.to_builtins
-            yield SettingLine(key, plain(value), plain(usual), is_set)
+    """The keys of one section that the person named: only those that the file has."""
+    for field in msgspec.structs.fields(kind):
+        if section is not None and isinstance(table, dict) and field.name in table:
+            default = None if field.required else field.default
+            value = getattr(section, field.name)
+            yield SettingLine(f"{name}.{field.name}", plain(value), plain(default), is_set=True)
+
+
+def at(settings: Settings, key: str) -> object:
+    return reduce(getattr, key.split("."), settings)
+
+
+def is_set(document: object, key: str) -> bool:
+    for part in key.split("."):
+        if not isinstance(document, dict) or part not in document:
+            return False
+        document = document[part]
+    return True
+
+
+def plain(value: object) -> object:
+    return msgspec.to_builtins(value)
 
 
 def problem_in(toml_text: str, env: Mapping[str, str]) -> tuple[str, str]:

@@ -127,6 +127,7 @@ def _extractor(
         closed=(places.claude_dir, places.state_dir),
         mode_of=settings.mode_of,
         written_texts=exclusions.written_texts,
+        written_down=exclusions.written_down,
         extraction_mode_of=settings.extraction_mode_of,
     )
     if not isinstance(models, ModelProgram):

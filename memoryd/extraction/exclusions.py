@@ -59,7 +59,7 @@ class Exclusions:
         known = self.written_down(self._scopes.project(cwd), scope)
         found = exclusion_of(text, known)
         if found is not None:
-            raise Refused(_reason(found), hint=_next_step(found, by))
+            raise Refused(f"not saved: {reason_of(found)}", hint=next_step(found, by))
 
 
 def without_secrets(text: str) -> str:
@@ -69,19 +69,19 @@ def without_secrets(text: str) -> str:
     return savable(text)
 
 
-def _reason(found: "Exclusion") -> str:
+def reason_of(found: "Exclusion") -> str:
     match found.kind:
         case "code":
-            return "not saved: this only says what the code or its history shows"
+            return "this only says what the code or its history shows"
         case "secret":
-            return "not saved: there is nothing in this but a secret"
+            return "there is nothing in this but a secret"
         case "written-down":
             # It goes to whoever asked, and that may be a model.
             line = cut_at_word(one_line(presentable(found.line)), SHOWN_CHARACTERS)
-            return f'not saved: your instruction files already say "{line}"'
+            return f'your instruction files already say "{line}"'
 
 
-def _next_step(found: "Exclusion", by: By) -> str:
+def next_step(found: "Exclusion", by: By) -> str:
     if by == "agent":
         return {
             "code": "save what the code cannot show, such as the reason, or nothing",

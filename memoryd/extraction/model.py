@@ -44,6 +44,7 @@ from memoryd.extraction.opening import EarlierAttempt, opening_of
 from memoryd.extraction.provenance import Provenance, last_prompt_at, written_so_far
 from memoryd.extraction.review_mode import ReviewWriter
 from memoryd.extraction.rules.batching import Pause
+from memoryd.extraction.rules.written_down import WrittenDown
 from memoryd.extraction.task import ExtractionOutcome, ExtractionTask, ExtractionVerdict
 from memoryd.llm.anthropic_client import Provider
 from memoryd.llm.rules.messages import BudgetReached, ProviderPaused, ProviderRefused
@@ -84,6 +85,7 @@ class ModelExtractor:
         mode_of: Callable[[str], ProjectMode] = lambda _: "topics",
         extraction_mode_of: Callable[[str], ExtractionMode] = lambda _: "auto",
         written_texts: Callable[[Project], Sequence[str]] = lambda _: (),
+        written_down: Callable[[Project], WrittenDown] = lambda _: WrittenDown(),
         limits: RunLimits | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -97,6 +99,7 @@ class ModelExtractor:
         self._mode_of = mode_of
         self._extraction_mode_of = extraction_mode_of
         self._written_texts = written_texts
+        self._written_down = written_down
         self._limits = limits or RunLimits()
         self._cut: set[str] = set()
         self._now = now
@@ -165,7 +168,8 @@ class ModelExtractor:
         view = View(
             project.root, project.memory, others=(project.user, project.team), closed=self._closed
         )
-        return view, Provenance(self._store, self._versions, task, self._now())
+        known = self._written_down(project)
+        return view, Provenance(self._store, self._versions, task, self._now(), known)
 
     def _writer(self, task: ExtractionTask, view: View, provenance: Provenance) -> MemoryWriter:
         return MemoryWriter(

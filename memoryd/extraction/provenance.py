@@ -9,6 +9,7 @@ Rules
   to its rule is; otherwise it is `agent-concluded`.
 - What a person said is removed, and a memory of theirs superseded, only where they speak of it.
 - New is what was not there before the task, even if it was written piece by piece.
+- What no door saves (`exclusions`) is refused as a new memory; an existing one may say it too.
 - A header has no field that we do not know, unless it was there before: nobody would judge it.
 """
 
@@ -18,6 +19,7 @@ from memoryd.agent.rules.access import Denied
 from memoryd.agent.writer import MemoryDraft
 from memoryd.base.errors import MemorydError
 from memoryd.base.timestamps import iso_time
+from memoryd.extraction.exclusions import next_step, reason_of
 from memoryd.extraction.rules.judgement import (
     GUARDED_TYPES,
     Judged,
@@ -27,6 +29,7 @@ from memoryd.extraction.rules.judgement import (
 )
 from memoryd.extraction.rules.messages import printed_in, said_at, spoken
 from memoryd.extraction.rules.origin_evidence import OriginEvidence, SaidText
+from memoryd.extraction.rules.written_down import WrittenDown
 from memoryd.extraction.task import ExtractionTask
 from memoryd.memories.records import Stored
 from memoryd.memories.rules import headers, topics
@@ -45,13 +48,19 @@ class Provenance:
     """Checks the drafts of one task against what was said in it; blocking."""
 
     def __init__(
-        self, store: Store, versions: VersionTable, task: ExtractionTask, now: float
+        self,
+        store: Store,
+        versions: VersionTable,
+        task: ExtractionTask,
+        now: float,
+        known: WrittenDown | None = None,
     ) -> None:
         self._store = store
         self._versions = versions
         self._task = task
         self._said_at = iso_time(last_prompt_at(task, now))
         self._evidence = evidence_of(task)
+        self._known = known or WrittenDown()
 
     def was_shown(self, text: str) -> None:
         self._evidence.add_printed(text)
@@ -63,6 +72,8 @@ class Provenance:
         becomes_guarded = new.type in GUARDED_TYPES and old.type not in GUARDED_TYPES
         verdict = self._judged(new, Topic() if becomes_guarded else old)
         self._check_what_it_changes(new, old, verdict)
+        if before is None:
+            self._check_worth(new.body)
         was_there = draft.before if before is not None else None
         fields = {
             "created": old.created or self._first_seen(was_there),
@@ -75,9 +86,16 @@ class Provenance:
         """How far a line of the log can be trusted; Denied where a memory would be."""
         entry = Topic(type=type_, body=text)
         verdict = self._judged(entry, Topic())
+        self._check_worth(text)
         # A line of the log has no marks: one that would be marked is concluded as a whole.
         is_said = verdict.is_said and verdict.body == text
         return "user-said" if is_said else "agent-concluded"
+
+    def _check_worth(self, body: str) -> None:
+        from memoryd.extraction.rules.exclusions import exclusion_of  # noqa: PLC0415 - its patterns take a while
+
+        if found := exclusion_of(body, self._known):
+            raise Denied("excluded", f"{reason_of(found)}; {next_step(found, 'agent')}")
 
     def _first_seen(self, was_there: Stored | None) -> str:
         return iso_time(was_there.modified) if was_there else self._said_at

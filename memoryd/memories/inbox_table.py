@@ -37,7 +37,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
     `project` is the root that it belongs to, `around` the message it was said in, cut;
     `contradicts` names the file of the directory that it may replace, `may_contradict` all of them.
-    With `retires` it is a question: whether that file shall be retired, since what was said is
+    With `retires` it is a question: whether to retire that file, since what was said is
     saved as `successor` or only takes something back.
     """
 
@@ -163,16 +163,22 @@ class InboxTable:
         )
 
     def to_hand_out(self, folder: str, limit: int) -> list[WaitingCandidate]:
-        """Those that an agent was asked about least often, and counts them as asked once more."""
+        """Those that an agent was asked about least often, and counts them as asked once more.
+
+        Questions whether to retire a memory are not for it, and take no place.
+        """
         with self._database.transaction():
             rows = self._database.run(
-                "update candidates set handed = handed + 1 where id in (select id from candidates"
-                " where folder = ? and state = 'waiting' order by handed, id limit ?) returning id",
-                folder,
-                limit,
+                "select id, handed from candidates where folder = ? and state = 'waiting'", folder
             )
-            handed = {number for (number,) in msgspec.convert(rows, list[tuple[int]])}
-            return [one for one in self.waiting([folder]) if one.id in handed]
+            asked = dict(msgspec.convert(rows, list[tuple[int, int]]))
+            open_ = [one for one in self.waiting([folder]) if not one.candidate.retires]
+            handed = sorted(open_, key=lambda one: (asked[one.id], one.id))[:limit]
+            self._database.run_many(
+                "update candidates set handed = handed + 1 where id = ?",
+                [(one.id,) for one in handed],
+            )
+        return sorted(handed, key=lambda one: one.id)
 
     def expire(self, *, now: float) -> int:
         """Drops what nobody took in time; returns how many."""

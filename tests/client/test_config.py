@@ -28,6 +28,19 @@ def test_every_setting_is_shown_beside_its_default(
     assert row == {"key": "budget.usd_per_day", "value": 2.5, "default": 1.0, "is_set": True}
 
 
+def test_sections_in_sections_and_those_of_one_project_are_shown(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["config", "set", "model.claude_code.calls_per_day", "5"]) == 0
+    assert main(["config", "set", 'projects."/src/shop".extraction', "review"]) == 0
+    capsys.readouterr()
+    assert main(["config"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["model.claude_code.calls_per_day", "*", "5", "24"] in lines
+    assert ["model.claude_code.minutes_apart", "15", "15"] in lines
+    assert ['projects."/src/shop".extraction', "*", "review", "-"] in lines
+
+
 def test_a_key_is_set_with_the_comments_kept(config: Path) -> None:
     config.parent.mkdir()
     config.write_text("# mine\n[log]\nlevel = 'info' # loud enough\n")

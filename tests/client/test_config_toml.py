@@ -1,14 +1,11 @@
 """One value changes in config.toml, and nothing else does."""
 
-import tomllib
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from memoryd_client.connection.failures import LocalFailure
-from memoryd_client.install.config_toml import set_value, value_in, with_value
+from memoryd_client.install.config_toml import change, value_in
 
 THEIRS = """\
 # my settings
@@ -21,7 +18,7 @@ reviewer = "person" # me
 
 
 def reviewer(path: Path) -> bool:
-    return set_value(path, "inbox", "reviewer", "agent")
+    return change(path, {"inbox.reviewer": "agent"})
 
 
 def test_only_the_line_of_the_key_changes(tmp_path: Path) -> None:
@@ -31,7 +28,7 @@ def test_only_the_line_of_the_key_changes(tmp_path: Path) -> None:
     assert reviewer(path) is True
     assert path.read_text() == THEIRS.replace('"person" # me', '"agent" # me')
     assert path.stat().st_mode & 0o777 == 0o640
-    assert value_in(path, "inbox", "reviewer") == "agent"
+    assert value_in(path, "inbox.reviewer") == "agent"
     assert reviewer(path) is False
 
 
@@ -47,6 +44,7 @@ def test_only_the_line_of_the_key_changes(tmp_path: Path) -> None:
             "[log]\r\nlevel='info'\r\n\r\n[inbox]\r\nreviewer = \"agent\"\r\n",
         ),
         ("[inbox]\n  reviewer='person'\n", '[inbox]\n  reviewer = "agent"\n'),
+        ("\ufeff[inbox]\n", '\ufeff[inbox]\nreviewer = "agent"\n'),
     ],
 )
 def test_a_missing_key_or_table_is_added(tmp_path: Path, before: str, after: str) -> None:
@@ -59,7 +57,7 @@ def test_a_missing_key_or_table_is_added(tmp_path: Path, before: str, after: str
 
 def test_a_missing_file_is_made_for_its_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "memoryd/config.toml"
-    assert value_in(path, "inbox", "reviewer") is None
+    assert value_in(path, "inbox.reviewer") is None
     assert reviewer(path) is True
     assert path.stat().st_mode & 0o777 == 0o600
 
@@ -99,7 +97,13 @@ def test_a_file_that_is_not_text_is_left(tmp_path: Path) -> None:
         reviewer(path)
 
 
-@given(st.text(st.characters(exclude_categories=("Cs", "Cc"))))
-def test_any_string_reads_back(value: str) -> None:
-    text = with_value(THEIRS, "inbox", "reviewer", value)
-    assert tomllib.loads(text)["inbox"]["reviewer"] == value
+@pytest.mark.parametrize(
+    "theirs", ["", THEIRS, "[log]\nlevel = 'info'\n", "[inbox]  # mine\n# nobody\n"]
+)
+def test_what_was_set_can_be_removed_without_a_trace(tmp_path: Path, theirs: str) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(theirs)
+    assert change(path, {"inbox.other": 1, "fresh.key": "x"}) is True
+    assert change(path, {"inbox.other": None, "fresh.key": None}) is True
+    assert (path.read_text() if path.exists() else "") == theirs
+    assert change(path, {"fresh.key": None}) is False

@@ -266,7 +266,7 @@ def test_an_agent_that_never_ran_is_a_warning(tmp_path: Path) -> None:
 
 
 def test_what_the_daemon_finds_itself_is_shown(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    finding = {"check": "index", "verdict": "warn", "reason": "cut", "mend": "memoryd dream --now"}
+    finding = {"check": "index", "verdict": "warn", "reason": "cut", "fix": "memoryd dream --now"}
     monkeypatch.setattr("tests.client.test_doctor.HEALTH", [finding])
     assert examined(STATUS)["index"] == Finding("index", "warn", "cut", "memoryd dream --now")
 
@@ -462,9 +462,9 @@ def test_a_daemon_of_another_version_breaks_nothing(well: Path, status: dict[str
 def test_the_exit_code_and_both_forms_agree(well: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--json"]) == 1
     findings = json.loads(capsys.readouterr().out)
-    assert {"check", "verdict", "reason", "mend"} == set(findings[0])
+    assert {"check", "verdict", "reason", "fix"} == set(findings[0])
     assert main(["doctor"]) == 1
     shown = capsys.readouterr().out
-    assert all(finding["reason"] in shown and finding["mend"] in shown for finding in findings)
+    assert all(finding["reason"] in shown and finding["fix"] in shown for finding in findings)
     with ScriptedDaemon(locations().socket, {"status": Result(STATUS)}):
         assert main(["doctor"]) == 0

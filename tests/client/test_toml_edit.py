@@ -1,6 +1,7 @@
 """One key is set, and nothing else in the text changes."""
 
 import tomllib
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -68,6 +69,12 @@ def test_the_text_then_says_the_same_and_the_value(key: str, value: object) -> N
     wanted = tomllib.loads(TEXT)
     wanted.setdefault(section, {})[name] = value
     assert new == wanted
+
+
+@given(st.text(), st.sampled_from(["log.level", "a.b.c", "x"]))
+def test_any_text_is_edited_or_refused(text: str, key: str) -> None:
+    with suppress(toml_edit.CannotEdit, ValueError):
+        toml_edit.without_value(toml_edit.with_value(text, key, "value"), key)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.extraction.inbox import InboxItem
+from memoryd.base.errors import Refused
+from memoryd.extraction.inbox import Inbox, InboxItem
 from tests.extraction.test_embedded import World, said
 from tests.support.correction_set import CorrectionCase, cases, is_right, outcome_of
 
@@ -84,6 +85,26 @@ async def test_a_person_sees_both_texts_when_it_is_not_clear_which_is_meant(worl
     (kept,) = world.inbox.accept([chosen.id])
     assert kept.path.endswith(f"/.retired/{chosen.contradicts}")
     assert len(world.alive()) == len(files) - 1
+
+
+async def test_only_a_person_is_asked_whether_to_retire_a_memory(world: World) -> None:
+    world.inbox = Inbox(world.inbox._table, world.inbox._scopes, world.store, reviewer="agent")
+    await world.extract(said("Always use tabs in Makefiles.", "Always use tabs in Go files."))
+    await world.extract(said("forget what I said about tabs"))
+    items = waiting(world)
+    assert len(items) == 2
+    assert world.inbox.for_agent(world.project) == ""
+    assert world.inbox.to_judge(world.project) == ()
+    with pytest.raises(Refused, match="only the person"):
+        world.inbox.reject([items[0].id], by="agent")
+    assert waiting(world) == items
+
+
+async def test_a_date_is_taken_back_however_it_was_said(world: World) -> None:
+    await world.extract(said("Keep in mind that we freeze on Dec 1."))
+    assert "2026-12-01" in world.alive()[0].topic.description
+    await world.extract(said("We no longer freeze on December 1."))
+    assert not [one for one in world.alive() if "no longer" not in one.topic.description]
 
 
 async def test_an_explicit_statement_is_saved_even_if_it_may_contradict_another(

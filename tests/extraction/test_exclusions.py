@@ -161,6 +161,12 @@ def test_nothing_but_a_secret_is_refused(text: str) -> None:
             "Tr0ub4dor-91",
             "staging.example.com",
         ),
+        (
+            f"The staging key {TOKEN} is kept in the shared drawer",
+            "aB3dE5fG7hJ9",
+            "is kept in the shared drawer",
+        ),
+        (f"The token of staging is {TOKEN} in 1Password", "aB3dE5fG7hJ9", "in 1Password"),
     ],
 )
 def test_text_beside_a_secret_passes_without_it(text: str, secret: str, kept: str) -> None:

@@ -127,6 +127,15 @@ async def test_the_same_message_sent_again_is_a_template(here: ExtractionBench) 
     assert len(waiting(here)) == 1
 
 
+async def test_the_statement_alone_said_again_is_no_template(here: ExtractionBench) -> None:
+    await said(here, PNPM)
+    await said(here, PNPM, session="copy")
+    assert bodies(here) == [], "a fork copies the message with its time"
+    await said(here, "Fix the login test.", PNPM, session="two")
+    assert bodies(here) == [PNPM]
+    assert waiting(here) == []
+
+
 async def test_said_for_keeps_later_it_no_longer_waits(here: ExtractionBench) -> None:
     await said(here, "Please use tabs in the Makefiles.")
     await said(here, "Remember: please use tabs in the Makefiles.", session="two")

@@ -247,9 +247,9 @@ async def test_only_the_log_can_be_written_and_nothing_unbacked_gets_into_it(hom
 
 
 async def test_secrets_and_invisible_characters_stay_out_of_the_log(home: Path) -> None:
-    lines = f"- project: Deploys use the token {TOKEN}\u200b\u202e of the bot."
+    lines = f"- project: Deploys use the token {TOKEN}\u200b\u202e of the bot, and Kim renews it."
     async with shop(home, writing(lines)) as (here, _):
-        here.say("deploys use the token of the bot")
+        here.say("deploys use the token of the bot, and Kim renews it")
         await extract(here)
         assert TOKEN not in logged(here)
         assert "[secret: github-token] of the bot" in logged(here)

@@ -9,6 +9,7 @@ from memoryd.agent.rules.access import Denied
 from memoryd.agent.writer import MemoryDraft
 from memoryd.base.errors import NotFound
 from memoryd.extraction.provenance import Provenance
+from memoryd.extraction.rules.written_down import written_down
 from memoryd.extraction.task import ExtractionTask
 from memoryd.memories.records import Stored
 from memoryd.memories.rules import headers
@@ -45,6 +46,7 @@ class Desk:
         printed: str = "",
         also_said: str = "",
         answer: str = "",
+        instructions: str = "",
     ) -> None:
         script = SessionScript("session-1", str(here.home / "app"))
         for prompt in prompts:
@@ -58,7 +60,9 @@ class Desk:
         project = here.project()
         before = LastWords(person=also_said)
         task = ExtractionTask(project, "session-1", turns, here.clock, before=before)
-        self.provenance = Provenance(here.store, here.history, task, here.clock)
+        self.provenance = Provenance(
+            here.store, here.history, task, here.clock, written_down([instructions])
+        )
         self._store = here.store
         self._directory = project.memory
 
@@ -80,10 +84,12 @@ class Desk:
     def text(self, file: str) -> str:
         return self._store.read(self._directory, file).text
 
-    def refuses(self, text: str, file: str = "feedback_note.md") -> str:
+    def refuses(
+        self, text: str, file: str = "feedback_note.md", reason: str = "not-the-persons"
+    ) -> str:
         with pytest.raises(Denied) as no:
             self.writes(text, file)
-        assert no.value.reason == "not-the-persons"
+        assert no.value.reason == reason
         return str(no.value)
 
     def _current(self, file: str) -> Stored | None:
@@ -91,6 +97,34 @@ class Desk:
             return self._store.read(self._directory, file)
         except NotFound:
             return None
+
+
+# --- what no door saves -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("Use tabs in Makefiles.", "already say"),
+        ("The parser lives in src/shop/parser.py.", "what the code or its history shows"),
+        ("The deploy key is [secret: github-token].", "nothing in this but a secret"),
+    ],
+)
+def test_what_no_door_saves_is_refused_to_a_model_too(
+    here: ExtractionBench, body: str, words: str
+) -> None:
+    desk = Desk(here, f"Remember: {body}", instructions="- Use tabs in Makefiles.\n")
+    assert words in desk.refuses(memory(body, "project"), reason="excluded")
+    with pytest.raises(Denied, match="not done"):
+        desk.provenance.trust_in("project", body)
+
+
+def test_an_existing_memory_may_repeat_what_is_written_down(here: ExtractionBench) -> None:
+    desk = Desk(
+        here, "Use tabs in Makefiles, and spaces in Python", instructions="Use tabs in Makefiles."
+    )
+    desk.has("feedback_note.md", memory("Use tabs in Makefiles."))
+    desk.writes(memory("Use tabs in Makefiles."))
 
 
 # --- what is stamped --------------------------------------------------------------------------

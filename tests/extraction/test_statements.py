@@ -136,6 +136,25 @@ def test_an_announcement_makes_what_follows_explicit() -> None:
     assert (first.type, second.type) == ("feedback", "reference")
 
 
+@pytest.mark.parametrize(
+    "asking",
+    [
+        "Remember that.",
+        "please remember this for next time",
+        "Keep that in mind. Now fix the build.",
+        "save it to memory, ok?",
+    ],
+)
+def test_what_only_asks_to_remember_makes_the_sentence_before_it_explicit(asking: str) -> None:
+    (one,) = found(f"We deploy on Tuesdays. {asking}")
+    assert (one.text, one.certainty) == ("We deploy on Tuesdays.", "sure")
+
+
+@pytest.mark.parametrize("message", ["Where is it? Remember that.", "Add the index. Save it."])
+def test_it_makes_no_memory_of_a_question_or_an_order(message: str) -> None:
+    assert found(message) == []
+
+
 def test_relative_dates_become_absolute() -> None:
     (one,) = found("Remember that the code freeze starts on Thursday.")
     assert "2026-11-19" in one.text
@@ -166,6 +185,8 @@ def test_text_beside_a_secret_is_kept_without_it() -> None:
     (one,) = found(f"Remember the staging server is db.stg.example.com, password {password}")
     assert password not in one.body + one.name + one.description
     assert "db.stg.example.com" in one.body
+    (one,) = found("Remember that the staging token is kept in 1Password.")
+    assert "1Password" in one.body
 
 
 def test_a_message_gives_a_bounded_number_of_statements() -> None:

@@ -89,3 +89,11 @@ def test_an_agent_is_asked_about_each_in_turn(inbox: InboxTable) -> None:
         inbox.add(HERE, msgspec.structs.replace(TABS, body=f"Rule {number}."), at=NOW)
     rounds = [[one.candidate.body for one in inbox.to_hand_out(HERE, 2)] for _ in range(2)]
     assert rounds == [["Rule 0.", "Rule 1."], ["Rule 0.", "Rule 2."]]
+
+
+def test_questions_whether_to_retire_a_memory_take_no_place(inbox: InboxTable) -> None:
+    for number in range(2):
+        asks = msgspec.structs.replace(TABS, body=f"Forget it? {number}", retires=f"{number}.md")
+        inbox.add(HERE, asks, at=NOW)
+    inbox.add(HERE, TABS, at=NOW)
+    assert [one.candidate for one in inbox.to_hand_out(HERE, 2)] == [TABS]

@@ -44,7 +44,7 @@ def found(peer: Peer, cwd: str) -> dict[str, Any]:
 
 def test_an_empty_project_is_healthy(peer: Peer, tmp_path: Path) -> None:
     verdicts = {name: one["verdict"] for name, one in found(peer, str(tmp_path)).items()}
-    assert verdicts == dict.fromkeys(["index", "memories", "shared folder", "settings"], "ok")
+    assert verdicts == dict.fromkeys(["index", "memories", "shared folder", "agent settings"], "ok")
 
 
 def test_memories_with_unreadable_headers_are_named(
@@ -68,14 +68,14 @@ def test_an_index_over_its_limits_is_named(
     (folder / "MEMORY.md").write_text("- a line that a person made\n" * 201)
     one = found(peer, str(tmp_path))["index"]
     assert one["verdict"] == "warn"
-    assert one["mend"].startswith("memoryd dream --now")
+    assert one["fix"].startswith("memoryd dream --now")
     assert f"{folder}/MEMORY.md" in one["reason"]
 
 
 def test_a_setting_that_a_repository_may_not_make_is_named(peer: Peer, tmp_path: Path) -> None:
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude/settings.json").write_text('{"autoMemoryDirectory": "/elsewhere"}')
-    one = found(peer, str(tmp_path))["settings"]
+    one = found(peer, str(tmp_path))["agent settings"]
     assert one["verdict"] == "warn"
     assert "autoMemoryDirectory is ignored: a repository cannot choose" in one["reason"]
 
@@ -187,7 +187,7 @@ def test_a_provider_that_refuses_the_key_fails_in_its_own_words_without_the_key(
     assert found["verdict"] == "fail"
     assert found["reason"].startswith("127.0.0.1: ")
     assert found["reason"].endswith("; it says: [secret] is no key")
-    assert found["mend"]
+    assert found["fix"]
 
 
 def test_status_says_which_fences_are_up(peer: Peer) -> None:

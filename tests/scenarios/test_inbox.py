@@ -47,6 +47,23 @@ def test_a_statement_is_listed_shown_and_accepted(daemon: Daemon, session: Sessi
     assert "statements to decide" not in daemon.run("status", *here).stdout
 
 
+def test_all_that_is_accepted_retires_nothing(daemon: Daemon, session: Session) -> None:
+    say(daemon, session, "Always use tabs in Makefiles. Always use tabs in Go files.")
+    say(daemon, session, PNPM, "Forget what I said about tabs.")
+    here = ("--project", session.cwd)
+    listed = daemon.run("inbox", "list", *here).stdout
+    assert "retire feedback_always_use_tabs_makefiles.md? Forget what I said" in listed
+    accepted = daemon.run("inbox", "accept", "--all", *here).stdout
+    assert accepted.startswith("remembered in ")
+    assert "These ask whether to retire a memory: memoryd inbox accept 2 3" in accepted
+    assert len(session.files()) == 3
+    retired = daemon.run("inbox", "accept", "2", *here).stdout
+    assert retired.startswith("retired to ")
+    why = daemon.run("why", "feedback_always_use_tabs_makefiles.md", *here).stdout
+    assert "state       retired on 20" in why
+    assert "bring it back with memoryd restore" in why
+
+
 def test_what_waits_is_never_recalled(daemon: Daemon, session: Session) -> None:
     say(daemon, session, PNPM)
     with daemon.peer() as peer:
@@ -144,3 +161,5 @@ def test_a_project_has_a_mode_of_its_own(daemon: Daemon, home: Path, mode: str) 
     with daemon.peer() as peer:
         found = peer.call("inbox/list", cwd=session.cwd)["items"]
     assert [one["reason"] for one in found] == (["review"] if mode == "review" else [])
+    assert f"extraction is set to {mode}" in daemon.run("status", "--project", session.cwd).stdout
+    assert "extraction" not in daemon.run("status", "--project", other.cwd).stdout

@@ -244,7 +244,7 @@ def test_the_service_lives_behind_fences_that_hold(installed: UserManager) -> No
         for check in json.loads(installed.run(MEMORYD, "doctor", "--json").stdout)
     }
     assert checks["service"]["verdict"] == "ok"
-    assert (checks["fences"]["verdict"], checks["fences"]["mend"]) == ("ok", "")
+    assert (checks["fences"]["verdict"], checks["fences"]["fix"]) == ("ok", "")
     assert [check for check in checks.values() if check["verdict"] == "fail"] == []
 
 

@@ -55,7 +55,10 @@ def inbox(arguments: Arguments) -> int:
         case "edit":
             return edit(arguments, item(ids[0]))
         case _:
-            return decide(arguments, action, chosen(arguments, cwd))
+            code = decide(arguments, action, chosen(arguments, cwd))
+            if arguments.all and not arguments.json:
+                print_questions(waiting(cwd))
+            return code
 
 
 def waiting(cwd: str | None) -> list[Json]:
@@ -71,7 +74,13 @@ def item(number: int) -> Json:
 
 def chosen(arguments: Arguments, cwd: str | None) -> list[int]:
     if arguments.all:
-        return [int(number_at(one, "id")) for one in waiting(cwd)]
+        # Nobody means to retire memories by keeping statements.
+        leaves_out = arguments.action == "accept"
+        return [
+            int(number_at(one, "id"))
+            for one in waiting(cwd)
+            if not (leaves_out and is_true_at(one, "retires"))
+        ]
     if not arguments.ids:
         raise UsageError(f"{arguments.action} needs ids, or --all", "memoryd inbox list shows them")
     return list(arguments.ids)
@@ -97,7 +106,15 @@ def list_waiting(arguments: Arguments, cwd: str | None) -> int:
 
 def row_of(one: Json) -> tuple[str, ...]:
     number = str(int(number_at(one, "id")))
-    return (number, text_at(one, "type"), said(one), text_at(one, "text"))
+    return (number, text_at(one, "type"), said(one), statement_of(one))
+
+
+def statement_of(one: Json) -> str:
+    """What to decide on; of a question about a memory, which one."""
+    if not is_true_at(one, "retires"):
+        return text_at(one, "text")
+    said_so, _, _ = text_at(one, "text").partition("\n\n")
+    return f"retire {text_at(one, 'contradicts')}? {said_so}"
 
 
 def said(one: Json) -> str:
@@ -125,7 +142,7 @@ def print_item(one: Json) -> None:
             ("contradicts", f"{text_at(old, 'file')}: {text_at(old, 'text')}")
             for old in objects_at(one, "against")
         ),
-        ("accept", "retires that memory" if is_true_at(one, "retires") else ""),
+        ("if you accept", "that memory is retired" if is_true_at(one, "retires") else ""),
     ]
     for label, text in facts:
         if text:
@@ -154,7 +171,7 @@ def edit(arguments: Arguments, one: Json) -> int:
 
 def decide(arguments: Arguments, action: str, ids: Sequence[int]) -> int:
     if not ids:
-        print_json({"kept": []}) if arguments.json else print("The inbox is empty.")
+        print_json({"kept": []}) if arguments.json else print("There is nothing to decide on.")
         return 0
     if action == "accept":
         params = {"ids": list(ids), "anyway": arguments.anyway}
@@ -165,6 +182,14 @@ def decide(arguments: Arguments, action: str, ids: Sequence[int]) -> int:
     else:
         print(f"rejected {counted(number_at(answer, 'rejected'), 'statement')}")
     return 0
+
+
+def print_questions(items: Sequence[Json]) -> None:
+    """Names the questions that --all left out."""
+    ids = [str(int(number_at(one, "id"))) for one in items if is_true_at(one, "retires")]
+    if ids:
+        words = f"These ask whether to retire a memory: memoryd inbox accept {' '.join(ids)}"
+        print(wrapped(words))
 
 
 def report_kept(arguments: Arguments, answer: Json) -> int:
@@ -250,7 +275,10 @@ def add_commands(commands: Commands) -> None:
         "ids", metavar="ID", nargs="*", type=whole_number, help="as memoryd inbox list shows them"
     )
     command.add_argument(
-        "--all", action="store_true", help="accept or reject all that wait in this project"
+        "--all",
+        action="store_true",
+        help="accept or reject all that wait in this project; a question whether to retire a memory"
+        " is accepted only by its id",
     )
     command.add_argument(
         "--everywhere", action="store_true", help="the inbox of every project, not only this one"

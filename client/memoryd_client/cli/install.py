@@ -65,13 +65,13 @@ def ask_who_reviews(places: Locations) -> None:
     in_settings = claude_code.has_hooks(places) and claude_code.has_server(places)
     if not (in_settings or plugin.is_installed(places)):
         return
-    if config_toml.value_in(places.config, "inbox", "reviewer") is not None:
+    if config_toml.value_in(places.config, "inbox.reviewer") is not None:
         return
-    print(f"{paint('inbox', 'bold')}: {wrapped(REVIEWER_QUESTION, 2)}")
+    print(headed("inbox", REVIEWER_QUESTION))
     if answer_to("  May the agent sort them? [y/N] ", "n") not in YES_WORDS:
         print("  They wait for you: memoryd inbox")
         return
-    config_toml.set_value(places.config, "inbox", "reviewer", "agent")
+    config_toml.change(places.config, {"inbox.reviewer": "agent"})
     print(f"inbox: wrote {one_line(str(places.config))}")
     print(wrapped(f"A daemon that runs already learns of it by a restart: {restart(places)}"))
 
@@ -164,17 +164,22 @@ def is_wanted(part: Part, *, asks: bool) -> bool:
     """Whether a part that nobody named makes sense here and, if people are asked, is agreed to."""
     if not part.is_needed():
         if asks and part.name not in OPTIONAL:
-            print(f"{paint(part.name, 'bold')}: nothing to do")
+            print(headed(part.name, "nothing to do"))
         return False
     if asks and (obstacle := part.obstacle()):
-        print(f"{paint(part.name, 'bold')}: {wrapped(f'not possible here, {obstacle}', 2)}")
+        print(headed(part.name, f"not possible here, {obstacle}"))
         return False
     return agreed(part) if asks else True
 
 
+def headed(name: str, text: str) -> str:
+    """A paragraph that begins with a name."""
+    return wrapped(f"{name}: {text}", 2).replace(name, paint(name, "bold"), 1)
+
+
 def agreed(part: Part) -> bool:
     """Explains what would change, and asks."""
-    print(f"{paint(part.name, 'bold')}: {wrapped(part.purpose, 2)}")
+    print(headed(part.name, part.purpose))
     print(f"  {wrapped(one_line(part.change), 2)}")
     choices, default = ("y/N", "n") if part.is_off_by_default else ("Y/n", "y")
     return answer_to(f"  Proceed? [{choices}] ", default) in YES_WORDS

@@ -69,7 +69,7 @@ def parts_to_install(places: Locations, arguments: Arguments) -> list[Part]:
             "hooks",
             "gives every new session of Claude Code the memories that matter",
             f"adds a command for {events} events to {settings}, and keeps a backup of it",
-            lambda: without_plugin(places, claude_code.install_hooks),
+            lambda: without_plugin(places, claude_code.install_hooks, arguments),
             check=lambda: claude_code.check_hooks(places),
             unless="plugin",
         ),
@@ -77,7 +77,7 @@ def parts_to_install(places: Locations, arguments: Arguments) -> list[Part]:
             "mcp",
             "gives Claude Code the tools recall, remember, forget, list_memories and history",
             f"adds a server to {claude_code.servers_file(places)}, and keeps a backup of it",
-            lambda: without_plugin(places, claude_code.install_mcp),
+            lambda: without_plugin(places, claude_code.install_mcp, arguments),
             check=lambda: claude_code.check_mcp(places),
             unless="plugin",
         ),
@@ -125,15 +125,22 @@ def model_part(places: Locations, arguments: Arguments) -> list[Part]:
     ]
 
 
-def without_plugin(places: Locations, install_part: Callable[[Locations], "Report"]) -> "Report":
+def without_plugin(
+    places: Locations, install_part: Callable[[Locations], "Report"], arguments: Arguments
+) -> "Report":
     """Installs a part in the settings, in place of the plugin if that is there: never both."""
-    from memoryd_client.install import plugin  # noqa: PLC0415 - likewise
+    from memoryd_client.install import claude_code, plugin  # noqa: PLC0415 - likewise
 
     report = install_part(places)
-    if plugin.is_installed(places):
-        plugin.uninstall(places)
-        report = report._replace(notes=[*report.notes, "the plugin is removed: never both"])
-    return report
+    if not plugin.is_installed(places):
+        return report
+    plugin.uninstall(places)
+    notes = [*report.notes, "the plugin is removed: never both"]
+    if not (arguments.mcp or claude_code.has_server(places)):
+        notes.append("its tools are gone too; to have them: memoryd install --mcp")
+    if not (arguments.hooks or claude_code.has_hooks(places)):
+        notes.append("its hooks are gone too; to have them: memoryd install --hooks claude-code")
+    return report._replace(notes=notes)
 
 
 def install_service(places: Locations, writable: Sequence[str]) -> "Report":

@@ -28,6 +28,11 @@ from memoryd_client.doctor.fixes import pause_words, turn_on
 
 LABEL_WIDTH = 13
 NO_LIMIT_TOKENS = 10**12
+# By extraction mode; the usual one needs no words.
+ON = {
+    "review": "on; what you say waits in the inbox (extraction is set to review)",
+    "off": "on for recall alone; sessions are not learned from (extraction is set to off)",
+}
 
 
 def status(arguments: Arguments) -> int:
@@ -114,7 +119,7 @@ def labelled(label: str, texts: Iterator[str]) -> Iterator[tuple[str, str]]:
 
 def memory_words(memory: Json) -> str:
     if is_true_at(memory, "enabled"):
-        return "on"
+        return ON.get(text_at(memory, "extraction"), "on")
     reason = text_at(memory, "reason")
     return f"off: {reason} -> {turn_on(reason)}"
 

@@ -41,8 +41,8 @@ def why(arguments: Arguments) -> int:
 
 def facts_of(answer: Json) -> Iterator[tuple[str, str]]:
     """A label and a text for everything that is known."""
-    if is_true_at(answer, "is_gone"):
-        yield "state", f"forgotten; bring it back with memoryd restore {text_at(answer, 'file')}"
+    if state := state_words(answer):
+        yield "state", f"{state}; bring it back with memoryd restore {name_of(answer)}"
     yield "saved", saved_words(answer)
     if trust := TRUST.get(text_at(answer, "trust")):
         yield "trust", trust
@@ -51,9 +51,9 @@ def facts_of(answer: Json) -> Iterator[tuple[str, str]]:
         if not text_at(answer, "transcript"):
             yield "transcript", "no longer there, so what was said cannot be shown"
     if old := texts_at(answer, "replaces"):
-        yield "replaced", ", ".join(old)
+        yield "replaced", ", ".join(one.removeprefix(".retired/") for one in old)
     if new := texts_at(answer, "replaced_by"):
-        yield "replaced by", ", ".join(new)
+        yield "replaced by", ", ".join(one.removeprefix(".retired/") for one in new)
     if number_at(answer, "versions") > 1:
         yield "versions", versions_words(answer)
     yield "recalled", recalled_words(answer)
@@ -62,6 +62,18 @@ def facts_of(answer: Json) -> Iterator[tuple[str, str]]:
     if given := number_at(answer, "rule_given"):
         kept, broken = number_at(answer, "rule_followed"), number_at(answer, "rule_broken")
         yield "as a rule", f"given {counted(given, 'time')}; {kept:.0f} kept, {broken:.0f} broken"
+
+
+def state_words(answer: Json) -> str:
+    if is_true_at(answer, "is_gone"):
+        return "forgotten"
+    day = text_at(answer, "retired")
+    return f"retired on {day}" if day else ""
+
+
+def name_of(answer: Json) -> str:
+    """What a command takes: a retired file is also found without its folder."""
+    return text_at(answer, "file").removeprefix(".retired/")
 
 
 def saved_words(answer: Json) -> str:

@@ -158,7 +158,7 @@ def health_findings(cwd: str, try_provider: bool) -> Iterator[Finding]:
     for one in objects_at(answer, "findings"):
         told = text_at(one, "verdict")
         verdict = "ok" if told == "ok" else "fail" if told == "fail" else "warn"
-        yield Finding(text_at(one, "check"), verdict, text_at(one, "reason"), text_at(one, "mend"))
+        yield Finding(text_at(one, "check"), verdict, text_at(one, "reason"), text_at(one, "fix"))
 
 
 def memory_finding(memory: Json) -> Finding:

@@ -23,7 +23,7 @@ class Finding(NamedTuple):
             "check": self.check,
             "verdict": self.verdict,
             "reason": self.reason,
-            "mend": self.fix,
+            "fix": self.fix,
         }
 
 

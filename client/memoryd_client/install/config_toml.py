@@ -1,104 +1,65 @@
-"""Sets one value in memoryd's own config.toml, which people edit and comment.
+"""Changes a few values in memoryd's own config.toml, which people edit and comment.
 
 Rules:
-- Only the line of that key changes or is added; every other byte stays, comments included.
-- The result is parsed before it is written: it must say the same as before, but for the one value.
-  Where that cannot be reached (a table in braces, a string over several lines), the file stays as
-  it is, and the error says what to write by hand.
-- The file is replaced whole or not at all, and only if it is still as it was read.
+- Only the lines of those keys change (`toml_edit`); every other byte stays. Where that cannot be
+  reached (a table in braces, a string over several lines), the file stays as it is, and the error
+  says what to write by hand.
+- The file is replaced whole or not at all, and only if it is still as it was read. One in which
+  nothing is left is removed.
 """
 
-import json
 import os
-import re
-import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
+from memoryd_client import toml_edit
 from memoryd_client.connection.failures import LocalFailure
-from memoryd_client.install.settings_json import LEFT, TRIES, content_of, replaced
+from memoryd_client.install.settings_json import LEFT, TRIES, content_of, read, replaced
 
 Value = str | bool | int | float
-HEADER = re.compile(r"^[ \t]*\[")
 
 
-def value_in(path: Path, table: str, key: str) -> object:
+def value_in(path: Path, key: str) -> object:
     """The value as the file has it; None if it has none."""
-    section = parsed(path, text_of(path, content_of(path, real(path)))).get(table)
-    return section.get(key) if isinstance(section, dict) else None
+    return value_at(path, text_of(path, read(real(path))), key)
 
 
-def set_value(path: Path, table: str, key: str, value: Value) -> bool:
-    """Writes `key = value` into `[table]`; False if the file already says so."""
+def change(path: Path, values: Mapping[str, Value | None]) -> bool:
+    """Gives each key its value, or removes it for None; False if the file already says so."""
     for _ in range(TRIES):
         data = content_of(path, real(path))
-        before = text_of(path, data)
-        wanted = with_key(parsed(path, before), table, key, value)
-        if wanted == parsed(path, before):
+        before = after = text_of(path, data)
+        for key, value in values.items():
+            after = edited(path, after, key, value)
+        if after == before:
             return False
-        after = with_value(before, table, key, value)
-        if not says(after, wanted):
-            raise LocalFailure(
-                f"{path} cannot be changed without touching more than {table}.{key}; {LEFT}",
-                f"under [{table}], write {key} = {literal(value)}",
-            )
-        if replaced(real(path), data, after.encode()):
+        if replaced(real(path), data, after.encode() if after.strip() else None):
             return True
     raise LocalFailure(f"{path} keeps changing; {LEFT}", "close the editor, then try again")
 
 
-def with_value(text: str, table: str, key: str, value: Value) -> str:
-    """The text with this value in its place: the key's line, its table, or a new table."""
-    line = f"{key} = {literal(value)}"
-    lines = text.splitlines(keepends=True)
-    end = "\r\n" if "\r\n" in text else "\n"
-    start = header_line(lines, table)
-    if start is None:
-        gap = "" if not text else (end if text.endswith("\n") else end + end)
-        return f"{text}{gap}[{table}]{end}{line}{end}"
-    for at in range(start + 1, len(lines)):
-        if HEADER.match(lines[at]):
-            break
-        if found := re.match(rf"([ \t]*){re.escape(key)}[ \t]*=", lines[at]):
-            lines[at] = f"{found[1]}{line}{comment_of(lines[at])}{end}"
-            return "".join(lines)
-    if not lines[start].endswith("\n"):
-        lines[start] += end
-    lines.insert(start + 1, f"{line}{end}")
-    return "".join(lines)
-
-
-def header_line(lines: list[str], table: str) -> int | None:
-    header = re.compile(rf"[ \t]*\[[ \t]*{re.escape(table)}[ \t]*\][ \t]*(?:#.*)?\s*$")
-    return next((at for at, line in enumerate(lines) if header.match(line)), None)
-
-
-def comment_of(line: str) -> str:
-    """What stands behind a value; a value that is a string may hold a hash."""
-    found = re.search(r"=[ \t]*(?:\"[^\"\\]*\"|'[^']*'|[^\"'#\s]+)([ \t]*#[^\r\n]*)", line)
-    return found[1] if found else ""
-
-
-def literal(value: Value) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def with_key(settings: dict[str, object], table: str, key: str, value: Value) -> dict[str, object]:
-    section = settings.get(table)
-    old = section if isinstance(section, dict) else {}
-    return settings | {table: old | {key: value}}
-
-
-def says(text: str, wanted: dict[str, object]) -> bool:
+def edited(path: Path, text: str, key: str, value: Value | None) -> str:
+    if value_at(path, text, key) == value:
+        return text
+    section, _, name = key.rpartition(".")
     try:
-        return tomllib.loads(text) == wanted
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return False
+        if value is None:
+            return toml_edit.without_value(text, key)
+        return toml_edit.with_value(text, key, value)
+    except toml_edit.CannotEdit as error:
+        by_hand = (
+            f"remove {name}" if value is None else f"write {name} = {toml_edit.literal(value)}"
+        )
+        raise LocalFailure(
+            f"{path} cannot be changed without touching more than {key}; {LEFT}",
+            f"under [{section}], {by_hand}",
+        ) from error
 
 
-def parsed(path: Path, text: str) -> dict[str, object]:
+def value_at(path: Path, text: str, key: str) -> object:
     try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return toml_edit.value_at(text, key)
+    except ValueError as error:
         raise LocalFailure(
             f"{path} is not valid TOML: {error}", f"fix the file by hand, then try again; {LEFT}"
         ) from error

@@ -45,6 +45,7 @@ DenialReason = Literal[
     "no-header",
     "empty",
     "not-the-persons",
+    "excluded",
     "log-mode",
     "read-first",
     "changed",

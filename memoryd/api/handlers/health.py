@@ -40,14 +40,14 @@ STILL_FOUND = "Recall still finds the rest."
 INDEX_FIX = "memoryd dream --now merges duplicates; memoryd forget NAME removes a memory"
 
 Verdict = Literal["ok", "warn", "fail"]
-Check = Literal["index", "memories", "shared folder", "settings", "model server"]
+Check = Literal["index", "memories", "shared folder", "agent settings", "model server"]
 
 
 class Finding(msgspec.Struct, frozen=True):
     check: Check
     verdict: Verdict
     reason: str
-    mend: str = ""
+    fix: str = ""
 
 
 class Recent(msgspec.Struct, frozen=True):
@@ -177,8 +177,8 @@ def headers_finding(listed: Iterable[Listed]) -> Finding:
 def settings_finding(ignored: Sequence[str]) -> Finding:
     """Settings that the user may believe to be in force."""
     if not ignored:
-        return Finding("settings", "ok", "no memory setting is ignored")
-    return Finding("settings", "warn", "; ".join(ignored), "correct or remove these settings")
+        return Finding("agent settings", "ok", "no memory setting is ignored")
+    return Finding("agent settings", "warn", "; ".join(ignored), "correct or remove these settings")
 
 
 def shared_folder_finding(roots: Iterable[str], exists: Callable[[str], bool]) -> Finding:

@@ -67,6 +67,8 @@ class InboxRequests:
         params: protocol.InboxAcceptParams | protocol.InboxEditParams,
     ) -> None:
         candidate = self._inbox.get(number).candidate
+        if candidate.retires:
+            return  # nothing is saved
         self._exclusions.check(
             candidate.project, text, scope=candidate.scope, by=params.by, anyway=params.anyway
         )

@@ -51,6 +51,7 @@ class RulesStatus(msgspec.Struct, frozen=True):
 class MemoryStatus(msgspec.Struct, frozen=True):
     enabled: bool
     reason: str
+    extraction: str
 
 
 class StatusReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,7 +109,8 @@ class Status:
     def report(self, cwd: str | None, tail: TailStatus) -> StatusReport:
         """Blocks."""
         places = self._services.places
-        switch = self._services.scopes.project(cwd or "/").switch
+        project = self._services.scopes.project(cwd or "/")
+        switch, mode = project.switch, self._services.settings.extraction_mode_of(project.root)
         queue, queue_problems = self._spending.queue(tail.settling)
         rules = self._usage.rules()
         return StatusReport(
@@ -121,7 +123,7 @@ class Status:
             transcripts=TranscriptsStatus(tail.watched, tail.behind_bytes),
             queue=queue,
             spending=self._spending.spending(),
-            memory=MemoryStatus(switch.enabled, switch.reason),
+            memory=MemoryStatus(switch.enabled, switch.reason, mode),
             inbox=InboxStatus(self._inbox.count(cwd)),
             rules=RulesStatus(rules.given, rules.followed, rules.broken),
             plan=self._spending.plan(),

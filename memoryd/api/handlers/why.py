@@ -27,7 +27,10 @@ QUOTED_CHARACTERS = 1000
 
 
 class WhyAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """`said` is what the person said, empty if the transcript is gone or shows nothing."""
+    """`said` is what the person said, empty if the transcript is gone or shows nothing.
+
+    `retired` is the day on which it was, if it was.
+    """
 
     path: str
     file: str
@@ -42,6 +45,7 @@ class WhyAnswer(msgspec.Struct, frozen=True, kw_only=True):
     transcript: str
     replaces: list[str]
     replaced_by: list[str]
+    retired: str
     versions: int
     changed: str
     changed_by: str
@@ -91,6 +95,7 @@ class Origins:
             transcript=transcript,
             replaces=[presentable(name_when_current(old)) for old in topic.supersedes],
             replaced_by=self._replaced_by(place.directory, place.file),
+            retired=topic.retired if stored else "",
             versions=len(history),
             changed=iso_time(last.at) if last.version else "",
             changed_by=last.cause,
@@ -128,10 +133,11 @@ class Origins:
         return prompt_behind(prompts, topic.body, seconds_of(created)), found.path
 
     def _replaced_by(self, directory: MemoryDirectory, file: str) -> list[str]:
+        """Its successors, those that were retired since included."""
         name = name_when_current(file)
         return [
             one.file
-            for one in self._store.scan(directory)
+            for one in self._store.scan(directory) + self._store.retired(directory)
             if name in map(name_when_current, one.topic.supersedes) and one.file != file
         ]
 

@@ -36,7 +36,7 @@ _LINK = (
 )
 _WORD = re.compile(r"[^\s,;\"'`<>()\[\]¤\u2e80-\uffff]+")
 _NOT_SECRET = re.compile(
-    r"1password|\d{4}-\d\d(?:-\d\d)?|[a-z][a-z0-9+.-]*://.*|[A-Z]{2,10}-\d+|[\w.+-]+@[\w.-]+"
+    r"(?i:1password)|\d{4}-\d\d(?:-\d\d)?|[a-z][a-z0-9+.-]*://.*|[A-Z]{2,10}-\d+|[\w.+-]+@[\w.-]+"
     r"|(?:[\w-]+\.)+[a-z]{2,}(?:[:/].*)?|[\d.,:x%+-]+(?:min|sec|ms|days?|hours?|chars?|bytes?"
     r"|bits?|mb|gb|[smhdwkx%])?"
 )
@@ -47,25 +47,16 @@ _NUMBER_BEHIND = re.compile(r"\d[\d -]{2,12}\d(?![\w.-])")
 
 _SENTENCES = re.compile(r"(\n|(?<=[.!?]) +)")
 _MASK = re.compile(r"\[secret: [^\]]*\]")
-_HANDED_OVER = re.compile(r"\b(?:keys?|tokens?|secrets?)(?: is| are| was|:|=)? ?\[secret: ")
 _MENTION = re.compile(_CREDENTIAL)
 # "Xyz-12 is the ...": the value comes before its name.
 _IS_THE = re.compile(r"\b(?:is|was|ist|est|es|e) (?:\w+ ){0,3}$")
 _MENTIONS_A_CHOSEN = re.compile(_CHOSEN)
 _UP_TO_VALUE = re.compile(rf"(?: [^\s:=]+){{0,6}}? ?{_LINK} ?")
-_GIVES_A_CHOSEN = re.compile(_CHOSEN + _UP_TO_VALUE.pattern)
 
 
 def without_credentials(text: str) -> str:
     """The text with a mask in place of each credential."""
     return "".join(_sentence_without(sentence) for sentence in _SENTENCES.split(text))
-
-
-def gives_a_credential(said: str) -> bool:
-    """Whether a sentence gives a credential, hidden in it or not recognised."""
-    talk = _MASK.sub(" ", said)
-    is_hidden = _HANDED_OVER.search(said) or (talk != said and _MENTION.search(talk))
-    return bool(is_hidden or _GIVES_A_CHOSEN.search(talk))
 
 
 def _sentence_without(sentence: str) -> str:

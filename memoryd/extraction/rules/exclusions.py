@@ -102,6 +102,9 @@ _SPOKEN_PASSWORD: Final = re.compile(
 _CLAUSE: Final = re.compile(r"[,;:]\s+|\s[-–—]\s|\s(?:and|but|und|aber)\s|\n")  # noqa: RUF001 - dashes are meant
 _PLACE: Final = re.compile(
     r"https?://|\b(?:[\w-]{1,63}\.){1,6}(?:com|org|net|io|dev|internal|example)\b"
+    r"|\b(?:kept|stored|saved|lives?|found) (?:in|at|on|under)\b"
+    r"|\b(?:1password|bitwarden|keepass\w*|vault|keychain|keyring|secrets? manager)\b",
+    re.IGNORECASE,
 )
 _WORDS: Final = re.compile(r"\w+")
 

@@ -153,7 +153,7 @@ ASKS_BACK: Final = re.compile(
     rf"^{LEAD}(?:please |pls |do |just |and |also )*"
     r"(?:rem(?:em)?ber|keep|note|save|store|memori[sz]e|write|dont forget)"
     r"(?: (?:that|it|this))?(?: (?:down|in mind|for later|for next time|for the future"
-    r"|in (?:your )?memory))?(?: please| pls| ok| okay)?\W*$"
+    r"|(?:in|to) (?:your |the )?memory))?(?:,? (?:please|pls|ok|okay))?\W*$"
     r"|^(?:\W|bitte |por favor |per favore )*(?:merke? dir das|recuerdalo|ricordalo|ricordatelo"
     r"|lembre(?:-se)? disso|lembra disso|souviens-ten"
     r"|retiens(?:-le| ca)|覚えておいて(?:ください)?)\W*$"

@@ -10,7 +10,8 @@ Rules
   `correction`: it counts if there is a memory that it corrects.
 - The sentence is the memory, as it was said: relative dates become ISO dates, nothing else is
   changed or added. A sentence that leans on the one before it ("do that always") brings it along;
-  a reason that follows in its own sentence becomes **Why:**.
+  a reason that follows in its own sentence becomes **Why:**. One that only asks to remember the
+  one before it makes that one explicit.
 - The title is the start of the sentence, cut at a word, never with words left out.
 - "Don't remember this" silences the whole message; "scratch that" takes back the sentence before.
 """

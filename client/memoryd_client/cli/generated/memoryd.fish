@@ -132,7 +132,7 @@ complete -c memoryd -n '_shtab_memoryd_using forget' -l json -d 'print JSON, for
 complete -c memoryd -n '_shtab_memoryd_using forget; and test $_shtab_memoryd_npos -eq 0' -ka "(_memoryd_memories)" -d 'a file name as `memoryd list` shows it, or a path'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a inbox -d 'Decide what to keep of statements that may be worth remembering.'
 complete -c memoryd -n '_shtab_memoryd_using inbox' -s h -l help -d 'show this help message and exit'
-complete -c memoryd -n '_shtab_memoryd_using inbox' -l all -d 'accept or reject all that wait in this project'
+complete -c memoryd -n '_shtab_memoryd_using inbox' -l all -d 'accept or reject all that wait in this project; a question whether to retire a memory is accepted only by its id'
 complete -c memoryd -n '_shtab_memoryd_using inbox' -l everywhere -d 'the inbox of every project, not only this one'
 complete -c memoryd -n '_shtab_memoryd_using inbox' -l anyway -d 'even if the code or an instruction file already says it; secrets stay masked'
 complete -c memoryd -n '_shtab_memoryd_using inbox' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
