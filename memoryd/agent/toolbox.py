@@ -32,7 +32,8 @@ from memoryd.agent.view import View
 from memoryd.agent.writer import WriteTarget, WrittenMemory
 from memoryd.base.errors import ToolError
 from memoryd.memories.records import Stored
-from memoryd.text.masking.mask import presentable
+from memoryd.text.invisible import strip_invisible
+from memoryd.text.masking.cut import masked_beginning
 
 READ_LINES: Final = 2000
 READ_LIMIT_CHARACTERS: Final = 50_000
@@ -146,6 +147,5 @@ def numbered(text: str, first: int, count: int) -> str:
 
 def _subject(name: str, arguments: msgspec.Struct) -> str:
     field = next((tool.logged_field for tool in DEFINITIONS if tool.name == name), "")
-    return presentable(str(getattr(arguments, field, None) or "")[: 10 * LOGGED_CHARACTERS])[
-        :LOGGED_CHARACTERS
-    ]
+    subject = str(getattr(arguments, field, None) or "")
+    return masked_beginning(strip_invisible(subject), LOGGED_CHARACTERS)

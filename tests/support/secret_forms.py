@@ -1,7 +1,7 @@
 """The many forms in which people and tools write a secret down, and the texts that only look so.
 
-A form is a maker of secrets and a carrier; `@@` is where the secret goes. `DEVELOPED` was seen while
-the rules of masking were written; `HELD_OUT` was not, and is what the promised rate is measured on.
+A form is a maker of secrets and a carrier; `@@` is where the secret goes. `DEVELOPED` was seen
+while the rules of masking were written; `HELD_OUT` was not, and tells more.
 """
 
 import base64
@@ -23,6 +23,10 @@ from tests.support.secret_samples import (
 )
 
 Maker = Callable[[Draw], str]
+SEED_WORDS = (
+    "abandon ability able absent absorb access acid actor adapt admit album alarm anchor apple"
+    " arrow autumn badge bamboo banner basket beach benefit bicycle blossom"
+)
 FormTable = tuple[tuple[Maker, tuple[str, ...]], ...]
 
 
@@ -52,11 +56,7 @@ def pin(d: Draw) -> str:
 
 
 def seed_phrase(d: Draw) -> str:
-    words = (
-        "abandon ability able absent absorb access acid actor adapt admit album alarm anchor apple"
-        " arrow autumn badge bamboo banner basket beach benefit bicycle blossom"
-    ).split()
-    return " ".join(d.rng.sample(words, 12))
+    return " ".join(d.rng.sample(SEED_WORDS.split(), 12))
 
 
 def card(d: Draw) -> str:

@@ -45,8 +45,8 @@ _ANCHORS: dict[str, Role] = {
 }
 _NAME = late(
     r"""(?:pass(?:words?|wd|phrase|code|wort|e)?|pwd?|kennwort|contrase(?:ñ|n|\\+u00f1)a|senha
-      |wachtwoord|hasło|heslo|пароль?|密码|密碼|パスワード|비밀번호|identified[ ]by|secret|credentials?
-      |token|_auth|key)
+      |wachtwoord|hasło|heslo|пароль?|密码|密碼|パスワード|비밀번호|identified[ ]by|secret
+      |credentials?      |token|_auth|key)
       (?: [_ -]?(?:access|key|value|base)
         | [_-]?(?:val|str|string|hex|b64|base64|encoded|prod|production|dev|staging|stg|test|live
           |local|default|old|new|current|primary|secondary|main|master|root|admin|db|app|[0-9]{1,3})
@@ -125,7 +125,8 @@ _OWNED = late(
 _BEGINS = late(r"(?:\A|[\n\t,;/|&?{(\"'`*_.-])[ ]{0,12}$|\b(?:user|admin|root|db|smtp|export) ?$")
 _ASKS_FOR_IT = late(
     r"""(?: \b(?:with|using|and|enter)[ ](?:the[ ]|a[ ]|my[ ])?(?:\w+[ ])?
-          | \b(?:user(?:[ ]?name)?|login|account|log[ ]in[ ]as|sign[ ]in[ ]as)[ :=]+[\w.@-]+[ ]?[,;/|]?[ ]?(?:and[ ])?
+          | \b(?:user(?:[ ]?name)?|login|account|log[ ]in[ ]as|sign[ ]in[ ]as)[ :=]+
+            [\w.@-]+[ ]?[,;/|]?[ ]?(?:and[ ])?
         )$""",
     re.VERBOSE,
 )
@@ -133,7 +134,8 @@ _SETS_IT = late(r"\b(?:set|sets|chang|reset|rotat|updat|switch|mak|put)\w*\b[^.!
 _CLOSE_WORDS = late(r"|[ ](?:for|of|on|to|in|at|here|now|there)\b.*|[ ]\w+")
 _NEXT_WORD = late(r"[ \t=]{0,3}(?P<mark>[*_\"'`]{0,3})(?P<secret>[^\s\"'`<>\\|*]{4,128})")
 _QUOTED_PHRASE = late(
-    r"[ ]?(?P<quote>\\{0,3}[\"'`])(?P<secret>[A-Za-z]{2,20}(?:[ -][A-Za-z0-9]{2,20}){1,23})(?P=quote)"
+    r"[ ]?(?P<quote>\\{0,3}[\"'`])"
+    r"(?P<secret>[A-Za-z]{2,20}(?:[ -][A-Za-z0-9]{2,20}){1,23})(?P=quote)"
 )
 _PUNCTUATION = ".,;:!?)]}*"
 _SECRET_OWNERS = ("jwt", "session", "cookie", "signing", "shared", "app", "django", "flask", "hmac")
@@ -257,7 +259,7 @@ def _told_beside(name: _Name, text: str) -> tuple[int, int] | None:
 
 
 def _told(name: _Name, text: str, sentence: re.Match[str]) -> tuple[int, int] | None:
-    """A plain word in a sentence: "the password is swordfish", "I set the password to swordfish"."""
+    """A plain word or a quoted phrase in a sentence: "the password is swordfish"."""
     if name.role != "password" or not _CLOSE_WORDS.fullmatch(sentence["words"]):
         return None
     if sentence["to"] and not sentence["words"] and not _SETS_IT.search(name.left):

@@ -6,8 +6,8 @@
 4. Short numbers and codes that only their slot gives away: a PIN, a door code, recovery codes.
 5. A login or a key wrapped in base64; a URL whose user or query is a token.
 
-Each row has an anchor that is found with plain string search in the lower-case text; the pattern runs
-on the line around it, so hostile texts take linear time.
+Each row has an anchor that is found with plain string search in the lower-case text; the pattern
+runs on the line around it, so hostile texts take linear time.
 """
 
 import base64
@@ -28,7 +28,7 @@ SecretCheck = Callable[[str], bool]
 
 
 class Slot(msgspec.Struct, frozen=True):
-    """Where a secret stands: the kind, the anchors, the pattern around one, the check of a value."""
+    """Where a secret stands: the kind, the anchors, the pattern, the check of a value."""
 
     kind: str
     anchors: tuple[str, ...]
@@ -88,10 +88,11 @@ _VALUE = r"""(?P<secret>[^\s"'`\\|;<>]{4,128})"""
 SLOTS: Final[tuple[Slot, ...]] = (
     Slot(
         "password",
-        (" as ",),
+        (" pass", " pwd", " pw", " pin"),
         late(
             rf"""\b(?:use|using|with|take|try|set|enter|put|pick|choose|have)[ ]
-                 ["'`]?(?P<secret>[^\s"'`\\]{{4,64}})["'`]?[ ]as[ ](?:the[ ]|my[ ]|your[ ]|our[ ]|a[ ])?
+                 ["'`]?(?P<secret>[^\s"'`\\]{{4,64}})["'`]?[ ]as[ ]
+                 (?:the[ ]|my[ ]|your[ ]|our[ ]|a[ ])?
                  (?:[a-z-]+[ ]){{0,2}}?{_PASSWORD_WORD}\b
                  (?![ ](?:field|store|source|manager|name|hash|policy))""",
             re.IGNORECASE | re.VERBOSE,
@@ -108,7 +109,7 @@ SLOTS: Final[tuple[Slot, ...]] = (
             re.IGNORECASE | re.VERBOSE,
         ),
         _is_pair_password,
-        before=4,
+        before=0,
     ),
     Slot(
         "password",
@@ -135,13 +136,14 @@ SLOTS: Final[tuple[Slot, ...]] = (
             re.IGNORECASE | re.VERBOSE,
         ),
         _is_any_password,
-        before=4,
+        before=0,
     ),
     Slot(
         "password",
         ("| pass", "|pass", "| **pass", "| `pass"),
         late(
-            rf"""^\|[ ]?[*`]{{0,2}}pass(?:word|phrase|code|wd)?[*`]{{0,2}}[ ]{{0,20}}\|[ ]{{0,20}}[*`]{{0,2}}
+            rf"""^\|[ ]?[*`]{{0,2}}pass(?:word|phrase|code|wd)?[*`]{{0,2}}[ ]{{0,20}}\|
+                 [ ]{{0,20}}[*`]{{0,2}}
                  {_VALUE[:-1]}(?<![*`]))[*`]{{0,2}}[ ]{{0,20}}\|?[ ]*$""",
             re.IGNORECASE | re.VERBOSE | re.MULTILINE,
         ),
@@ -224,42 +226,44 @@ SLOTS: Final[tuple[Slot, ...]] = (
         ("pin",),
         late(
             r"""(?<![a-z])pin(?:[ _-]?(?:code|number))?\\{0,2}["'`*]{0,3}
-                (?:[ ]?[=:][ ]?|[ ](?:is|was|to|ist|=)[ ]|(?<=code)[ ]|(?<=number)[ ])\\{0,2}["'`*]{0,3}
+                (?:[ ]?[=:][ ]?|[ ](?:is|was|to|ist|=)[ ]|(?<=code)[ ]|(?<=number)[ ])
+                \\{0,2}["'`*]{0,3}
                 (?P<secret>[0-9]{4,8})(?![\w.-])""",
             re.IGNORECASE | re.VERBOSE,
         ),
         _always,
-        before=2,
+        before=0,
     ),
     Slot(
         "code",
-        ("door", "gate", "alarm", "safe", "lock"),
+        ("door code", "gate code", "alarm code", "safe code", "lock code", "door pin"),
         late(
             r"(?:door|gate|alarm|safe|lock) ?(?:code|pin|combination)(?: is|:| =|=) ?[\"'`]?"
             r"(?P<secret>[0-9]{4,8}#?)(?![\w.-])",
             re.IGNORECASE,
         ),
         _always,
-        before=2,
+        before=0,
     ),
     Slot(
         "recovery-code",
         ("recovery code", "backup code", "recovery-code", "backup-code", "scratch code"),
         late(
             r"""(?:recovery|backup|scratch)[ -]codes?(?:[ ](?:is|are))?[ ]?[:=]?\s+
-                (?P<secret>(?:[-*\d.)]{0,3}[ ]?[0-9a-z]{4,8}-[0-9a-z]{4,8}(?:-[0-9a-z]{4,8})*[,;\s]*){1,16}
+                (?P<secret>(?:[-*\d.)]{0,3}[ ]?
+                [0-9a-z]{4,8}-[0-9a-z]{4,8}(?:-[0-9a-z]{4,8})*[,;\s]*){1,16}
                 (?<=[0-9a-z]))""",
             re.IGNORECASE | re.VERBOSE,
         ),
         _has_digit,
-        before=2,
+        before=0,
     ),
     Slot(
         "http-login",
         ('auth"', "auth'"),
         late(r"""auth\\{0,2}["'][ ]?:[ ]?\\{0,2}["'](?P<secret>[A-Za-z0-9+/]{8,360}={0,2})"""),
         _is_login,
-        before=2,
+        before=0,
     ),
     Slot(
         "private-key",
@@ -301,7 +305,7 @@ SLOTS: Final[tuple[Slot, ...]] = (
             r"(?P<secret>[A-Z2-7]{16,64}=*)(?!\w)"
         ),
         _has_digit,
-        before=2,
+        before=0,
     ),
     Slot(
         "key",
@@ -346,7 +350,7 @@ def _in_slot(slot: Slot, anchor: str, text: str, lowered: str) -> Iterator[tuple
 
 
 def _match_around(slot: Slot, text: str, low: int, at: int) -> re.Match[str] | None:
-    """The match that holds the anchor, in its line; one that begins close to it may go on further."""
+    """The match that holds the anchor, in its line or from it on."""
     if slot.before < LINE_BEFORE:
         tries = (slot.pattern.match(text, start) for start in range(low, at + 1))
         return next(filter(None, tries), None)

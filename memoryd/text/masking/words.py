@@ -15,8 +15,13 @@ from memoryd.text.masking.values import is_address_or_file, is_placeholder
 
 SHORTEST: Final = 4
 
+
+def set_of_words(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 # Types, states and values of code that stand where a password could.
-_CODE_WORDS: Final = frozenset(
+_CODE_WORDS: Final = set_of_words(
     """
     string text varchar char bytes byte bytea blob secretstr optional required boolean bool number
     integer object array list dict none null undefined true false void hash hashed hashes salt
@@ -32,15 +37,15 @@ _CODE_WORDS: Final = frozenset(
     unique nullable writeonly write-only readonly read-only passwort kennwort senha contraseña heslo
     mot passe yes no off on todo tbd basic bearer oauth oauth2 digest oidc saml ldap
     role group roles owner fields form page screen dialog button minlength maxlength validator
-    """.split()
+    """
 )
 # What a sentence says of a password instead of telling it.
-_SAID_OF_IT: Final = frozenset(
+_SAID_OF_IT: Final = set_of_words(
     """
     about after again all allowed already also always another any applied available bad because
-    before being best better both bound broken built by case-sensitive cached cheap checked chosen common
-    compared complex computed considered correct different does done due each easy either else
-    encoded enough entered even every exactly exposed fine fixed for found free from generated
+    before being best better both bound broken built by case-sensitive cached cheap checked chosen
+    common compared complex computed considered correct different does done due each easy either
+    else encoded enough entered even every exactly exposed fine fixed for found free from generated
     given good gone here how identical ignored important impossible in incorrect indeed inside
     insecure instead irrelevant it its just kept known later left less like likely local locked long
     lost lower mandatory many maybe mine more most much my necessary never new next nice nobody
@@ -54,7 +59,7 @@ _SAID_OF_IT: Final = frozenset(
     until up upper useless usual vague visible visible wasted weak what when where which while who
     missing pending expiring coming using changing working failing nothing ending waiting pointing
     why with within without wrong yours yesterday today tomorrow easier harder stronger longer
-    """.split()
+    """
 )
 _SAID_ENDINGS: Final = ("ed", "able", "ible", "ly", "ory", "ful", "less", "ive", "ary")
 _PASSWORD_TALK = late(
