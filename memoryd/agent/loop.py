@@ -211,6 +211,8 @@ class _Conversation:
         return answer
 
     async def _answer_all(self, calls: tuple[ToolCall, ...]) -> tuple[ToolResult, ...]:
+        # The first one too many ends the run; there may be thousands after it.
+        calls = calls[: self._meter.calls_left + 1]
         results: dict[str, ToolResult] = {}
 
         async def answer(call: ToolCall) -> None:

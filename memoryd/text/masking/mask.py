@@ -4,7 +4,8 @@ A secret is recognised by its shape (`by_shape`; in pieces: `joined`), by its co
 (`by_context`), by the slot it stands in (`by_slot`), by the name before it (`by_name`), or as a
 number or phrase with a form of its own (`by_number`); `values` and `words` say what a value must
 look like. A mask says the kind of secret, and whether it is long: `[secret: github-token]`, from
-200 characters `[secret: private-key, long]`. It hides nothing but the secret, so that a reader still sees which setting, host or user it is.
+200 characters `[secret: private-key, long]`. It hides nothing but the secret, so that a reader
+still sees which setting, host or user it is.
 """
 
 from bisect import bisect_left, bisect_right
