@@ -118,12 +118,17 @@ class Folder:
                 raise
             return handle
 
-    def read(self, relative: str, limit_bytes: int = READ_LIMIT_BYTES) -> Content:
-        """The whole file. NotFound, or Refused if it is too large or not a regular file."""
+    def read(
+        self, relative: str, limit_bytes: int = READ_LIMIT_BYTES, *, may_be_linked: bool = False
+    ) -> Content:
+        """The whole file. NotFound, or Refused if it is too large or not a regular file.
+
+        A backup with hard links gives files a second name; they can be read, but not written.
+        """
         with _our_errors(self._joined(relative), "read"):
             handle = open_beneath(self._handle, relative, _READ_FLAGS)
             try:
-                facts = self._checked(handle, relative)
+                facts = self._checked(handle, relative, may_be_linked=may_be_linked)
                 data = _read_all(handle, limit_bytes + 1)
             finally:
                 os.close(handle)
@@ -210,11 +215,15 @@ class Folder:
             raise Conflict(f"{name} was changed during the write; it was not overwritten")
         os.fsync(folder)
 
-    def _checked(self, handle: int, relative: str) -> os.stat_result:
+    def _checked(
+        self, handle: int, relative: str, *, may_be_linked: bool = False
+    ) -> os.stat_result:
         facts = os.fstat(handle)
         if not stat.S_ISREG(facts.st_mode):
             raise Refused(f"{self._joined(relative)} is not a regular file")
-        if facts.st_nlink != 1:
+        if facts.st_uid not in {0, os.geteuid()}:
+            raise Refused(f"{self._joined(relative)} belongs to another user")
+        if facts.st_nlink != 1 and not may_be_linked:
             raise Refused(f"{self._joined(relative)} has more than one link")
         return facts
 

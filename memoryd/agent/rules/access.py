@@ -30,6 +30,7 @@ from memoryd.base.errors import ToolError
 from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.text.invisible import strip_invisible
 from memoryd.text.lazy_regex import late
+from memoryd.text.masking.mask import find_secrets
 
 RootKind = Literal["project", "memory", "transcripts", "closed"]
 DenialReason = Literal[
@@ -122,7 +123,7 @@ _HARMLESS_NAME = late(r".*(?:design|style|theme|special|tokenizer|added)[-_.]?to
 _WIDE_FOLDERS: Final = frozenset(
     {
         "/", "/home", "/Users", "/root", "/etc", "/var", "/usr", "/opt", "/srv", "/mnt", "/media",
-        "/private", "/Volumes", "/Library", "/System", "/boot", "/lib", "/tmp",
+        "/private", "/Volumes", "/Library", "/System", "/boot", "/lib",
     }
 )  # fmt: skip
 _SYSTEM_FOLDERS: Final = ("/proc", "/sys", "/dev", "/run")
@@ -233,6 +234,8 @@ def file_to_write(path: str, folders: Sequence[str]) -> str:
         raise Denied("others-folder", "team/ and logs/ are not this run's to write")
     if any(step.startswith(".") for step in steps) or plain.endswith("/"):
         raise Denied("bad-name", "hidden names are not memories")
+    if find_secrets(plain):
+        raise Denied("bad-name", "a name must not hold a secret; choose another")
     if normalized_name(steps[-1]) == INDEX_FILE.lower():
         raise Denied(
             "index",

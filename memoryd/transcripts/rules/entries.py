@@ -18,6 +18,7 @@ from typing import Literal, assert_never
 import msgspec
 
 from memoryd.text.masking.cut import masked_beginning, masked_middle
+from memoryd.text.masking.mask import find_secrets
 from memoryd.transcripts.rules import local_commands, speakers
 from memoryd.transcripts.rules.lines import (
     AssistantLine,
@@ -326,8 +327,13 @@ def _call(block: MessageBlock) -> Block:
         tool=tool,
         tool_use_id=name_of(block.id),
         gist=" ".join(masked_beginning(gist, GIST_CHARS_MAX).split()),
-        writes=written if tool in _WRITING_TOOLS else "",
+        writes=written if tool in _WRITING_TOOLS and _can_be_shown(written) else "",
     )
+
+
+def _can_be_shown(path: str) -> bool:
+    """A line end in a path would forge a line of its own wherever paths are listed."""
+    return path.isprintable() and not find_secrets(path)
 
 
 def _results(raw: UserLine) -> tuple[Block, ...]:
