@@ -1,1 +1,1 @@
-"""What an attacker tries, counted: `make test-security` prints tried and violations, one line each."""
+"""What an attacker tries, counted; `make test-security` prints a line for each class."""

@@ -1,8 +1,9 @@
 """Runs every check and prints one line each; ends with 1 if one does not hold.
 
-The whole run has ten minutes. A check that had no time left is said to be not run, and fails it.
+The whole run has ten minutes, then an alarm ends it.
 """
 
+import signal
 import sys
 import tempfile
 import time
@@ -11,18 +12,15 @@ from typing import Final
 
 from tests.security import budget_checks, reach_checks, secret_checks
 
-DEADLINE_SECONDS: Final = 600.0
+DEADLINE_SECONDS: Final = 600
 CHECKS: Final = (*secret_checks.CHECKS, *reach_checks.CHECKS, *budget_checks.CHECKS)
 
 
 def main() -> int:
+    signal.alarm(DEADLINE_SECONDS)
     began = time.monotonic()
     failed = tried = violations = 0
     for check in CHECKS:
-        if time.monotonic() - began > DEADLINE_SECONDS:
-            print(f"FAIL {check.__name__}: not run, the ten minutes are over")
-            failed += 1
-            continue
         with tempfile.TemporaryDirectory(prefix="memoryd-security-") as folder:
             tally = check(Path(folder), 1.0)
         print(tally.line, flush=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import anyio
 import msgspec
+from structlog.testing import capture_logs
 
 from memoryd.agent.loop import AgentJob, run
 from memoryd.agent.rules.limits import Meter, RunLimits
@@ -98,7 +99,8 @@ def calls_in_one_answer(_: Path, scale: float) -> Tally:
         job = AgentJob("dream", "", "m", (), (Text("go"),))
         await run(job, _Endless(count), tools, limits)
 
-    anyio.run(ask)
+    with capture_logs():
+        anyio.run(ask)
     over = ["more calls than a run may make"] if tools.calls > limits.tool_calls else []
     return Tally("tool calls in one answer", count, over)
 

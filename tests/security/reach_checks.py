@@ -93,7 +93,7 @@ def hostile_paths(folder: Path, _scale: float) -> Tally:
         with sandbox(folder) as box:
             for path in HOSTILE_PATHS:
                 said = await box.said("Read", file_path=path)
-                violations += [path] * (CANARY in said)
+                violations.extend([path] * (CANARY in said))
 
     anyio.run(run)
     return Tally("paths that lead out", len(HOSTILE_PATHS), violations)

@@ -18,6 +18,7 @@ from tests.security.tally import Tally
 from tests.support.sandbox import memory_text, sandbox
 from tests.support.secret_forms import (
     DEVELOPED,
+    FRESH,
     HELD_OUT,
     FormTable,
     false_alarm_texts,
@@ -62,6 +63,12 @@ def held_out_forms(_: Path, scale: float) -> Tally:
     found = _forms(HELD_OUT, scale)
     passed = _passed(found, [mask(text) for text, _ in found])
     return Tally("secrets in a slot, forms held out", len(found), passed, SHARE)
+
+
+def fresh_forms(_: Path, scale: float) -> Tally:
+    found = _forms(FRESH, scale)
+    passed = _passed(found, [mask(text) for text, _ in found])
+    return Tally("secrets in a slot, forms after the rules", len(found), passed, SHARE)
 
 
 def false_alarms(_: Path, scale: float) -> Tally:
@@ -143,17 +150,29 @@ def tool_reads(folder: Path, scale: float) -> Tally:
 
     async def run() -> None:
         with sandbox(folder) as box:
-            for start in range(0, len(found), 25):
-                part = found[start : start + 25]
-                box.put(f"f{start}.txt", "\n\n".join(text for text, _ in part))
+            for number, part in enumerate(_apart(found)):
+                box.put(f"f{number}.txt", "\n\n".join(text for text, _ in part))
                 for said in (
-                    await box.said("Read", file_path=f"f{start}.txt"),
-                    await box.said("Grep", pattern=".", path=f"f{start}.txt"),
+                    await box.said("Read", file_path=f"f{number}.txt"),
+                    await box.said("Grep", pattern=".", path=f"f{number}.txt"),
                 ):
                     violations.extend(t[:80] for t, secret in part if not is_hidden(secret, said))
 
     anyio.run(run)
     return Tally("secrets through Read and Grep of a run", 2 * len(found), violations, SHARE)
+
+
+def _apart(found: list[Sample]) -> list[list[Sample]]:
+    """Groups in which no secret is there twice, so that each is seen by itself."""
+    groups: list[list[Sample]] = []
+    for one in found:
+        for group in groups:
+            if len(group) < 25 and all(one[1] not in text for text, _ in group):
+                group.append(one)
+                break
+        else:
+            groups.append([one])
+    return groups
 
 
 def grep_as_an_oracle(folder: Path, scale: float) -> Tally:
@@ -190,6 +209,7 @@ CHECKS = (
     known_shapes,
     developed_forms,
     held_out_forms,
+    fresh_forms,
     false_alarms,
     cuts,
     log_lines,

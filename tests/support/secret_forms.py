@@ -39,6 +39,10 @@ def other_word(d: Draw) -> str:
     return d.one("marzipan", "Quicksilver", "halberd", "periwinkle", "Brontosaurus", "cloudberry")
 
 
+def fresh_word(d: Draw) -> str:
+    return d.one("tangerine", "Bumblebee", "corduroy", "zeppelin", "Thunderclap", "wheelbarrow")
+
+
 def password(d: Draw) -> str:
     return d.password()
 
@@ -288,7 +292,8 @@ DEVELOPED: FormTable = (
     (wif, ("wallet key @@", "wif: @@")),
 )
 
-# Written before the rules and not looked at while they were tuned.
+# Written before the rules and not looked at while they were tuned; of 183 draws four passed at the
+# first look, and what was learnt from those is in the rules now.
 HELD_OUT: FormTable = (
     (
         other_word,
@@ -354,6 +359,59 @@ HELD_OUT: FormTable = (
     (url_token, ("https://example.org/login?auth=@@", "https://@@@example.org/feed")),
     (hex64, ("ETH_PRIVATE_KEY=@@",)),
     (base32, ("totp secret @@",)),
+)
+
+
+# Written after the rules: of 123 draws nine passed at the first look, in three of 41 forms.
+FRESH: FormTable = (
+    (
+        fresh_word,
+        (
+            "GRAFANA_ADMIN_PASSWORD=@@",
+            "export SUDO_PASSWORD='@@'",
+            "mail.smtp.password = @@",
+            "  db_password: @@",
+            '"password":"@@","remember":true',
+            "config.password = '@@'",
+            "User ID=sa;Password=@@;Database=x",
+            "pg_restore --dbname=postgresql://app:@@@db/x",
+            "my new password is @@",
+            "the admin password is now @@",
+            "The password for staging is @@, don't share it",
+            "just use @@ as the password for now",
+            "log in with user demo and password @@",
+            "Reset the root password to @@.",
+            "username admin password @@",
+            "user=root pass=@@",
+            "creds: root / @@",
+            "login is root/@@",
+            "mariadb -uroot -p@@ shop",
+            "docker run -e MYSQL_ROOT_PASSWORD=@@ mysql",
+            "helm install x --set auth.password=@@",
+            "kubectl create secret generic x --from-literal=password=@@",
+            "<Password>@@</Password>",
+            "ALTER ROLE app PASSWORD '@@';",
+            "Passphrase: @@",
+        ),
+    ),
+    (
+        password,
+        (
+            "pw is @@",
+            "root:@@",
+            "ssh login: root / @@",
+            "the passcode is @@",
+        ),
+    ),
+    (pin, ("PIN: @@", "my pin is @@")),
+    (seed_phrase, ("my seed phrase is @@", "mnemonic: @@")),
+    (card, ("pan=@@",)),
+    (social_security, ("social security number: @@",)),
+    (login_base64, ('{"registry.internal": {"auth": "@@"}}',)),
+    (pem_base64, ("key.pem.b64: @@",)),
+    (bcrypt, ("admin:@@",)),
+    (url_token, ("https://example.net/confirm?token=@@&lang=en", "wss://@@@example.net/live")),
+    (hex64, ("wallet private key: @@",)),
 )
 
 

@@ -92,7 +92,7 @@ _SECRET_NAMES: Final = (
     "credentials*", ".credentials*", "*credentials.json", "*credential*.json", "*.credentials",
     "client_secret*", "service-account*.json", "service_account*.json", "*serviceaccount*.json",
     "*service-account*.json", "gha-creds-*", "secret", "secret.*", "secrets.*",
-    "*.secret", "*.secrets", "secrets*", "passwords*", "*.htpasswd", "htpasswd*", "passwd*",
+    "*.secret", "*.secrets", "*.htpasswd", "htpasswd*", "passwd*",
     "*.keychain*", "*.keytab", "*.pkcs12", "*.jwk", "*.age", "*.agekey", "*.sops.*", "*.rdp",
     "*adminsdk*.json", "*-key.json", "*_key.json", "key4.db", "logins.json", "login data*",
     "cookies*", "*cookies.sqlite", "*cookies.txt", "*.wallet", ".curlrc", ".wgetrc", ".fetchmailrc",
@@ -207,9 +207,11 @@ def _names_a_secret(name: str) -> bool:
     if _SECRET_NAME.match(name) or _KEY_PAIR.fullmatch(name):
         return True
     stem, _, ending = name.rpartition(".")
-    is_data = ending in _DATA_ENDINGS or not stem
-    said = _SECRET_WORDS.intersection(_NAME_WORDS.split(name))
-    return is_data and bool(said) and not _HARMLESS_NAME.fullmatch(name)
+    if not (ending in _DATA_ENDINGS or not stem) or _HARMLESS_NAME.fullmatch(name):
+        return False
+    said = _NAME_WORDS.split(name)
+    pairs = map("".join, pairwise(said))
+    return not _SECRET_WORDS.isdisjoint((*said, *pairs))
 
 
 def looks_secret(path: str, kind: RootKind) -> bool:

@@ -17,7 +17,7 @@ from memoryd.text.lazy_regex import late
 from memoryd.text.masking.words import set_of_words
 
 _CARD = late(
-    r"(?<![\w.+/=-])(?P<secret>(?:4\d{3}|5[1-5]\d\d|2[2-7]\d\d|6011|65\d\d)(?P<gap>[ -]?)"
+    r"(?<![\w.+/-])(?P<secret>(?:4\d{3}|5[1-5]\d\d|2[2-7]\d\d|6011|65\d\d)(?P<gap>[ -]?)"
     r"\d{4}(?P=gap)\d{4}(?P=gap)\d{4}|3[47]\d\d(?P<amex>[ -]?)\d{6}(?P=amex)\d{5})(?![\w-]|\.\d)"
 )
 _SOCIAL = late(

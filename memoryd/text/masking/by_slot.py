@@ -151,6 +151,30 @@ SLOTS: Final[tuple[Slot, ...]] = (
     ),
     Slot(
         "password",
+        (" role ", " user "),
+        late(
+            rf"(?:create|alter) (?:role|user) .{{1,80}}?\bpassword {_QUOTE}{_VALUE}", re.IGNORECASE
+        ),
+        _is_any_password,
+    ),
+    Slot(
+        "password",
+        ("root:", "admin:", "administrator:", "postgres:", "ubuntu:"),
+        late(r"^\s*\w+:(?P<secret>[^\s:/\"'`]{6,64})\s*$", re.MULTILINE),
+        _is_strong,
+    ),
+    Slot(
+        "password",
+        ("set password",),
+        late(
+            rf"set password (?:for \S+ ?)?(?:=|to) ?(?:password ?\( ?)?{_QUOTE}{_VALUE}",
+            re.IGNORECASE,
+        ),
+        _is_any_password,
+        before=0,
+    ),
+    Slot(
+        "password",
         ("requirepass ", "masterauth "),
         late(rf"\w+ {_QUOTE}?{_VALUE}"),
         _is_any_password,
