@@ -115,8 +115,9 @@ async def test_a_project_that_is_a_home_or_the_root_is_closed_but_its_memory_is_
 
 
 async def test_the_processes_and_closed_folders_are_closed_in_a_project_around_them(
-    box: Sandbox,
+    box: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("HOME", "/home/nobody-here")
     around = str(box.outside.parent)
     box.tools = box.tools_for(View(around, box.directory, closed=(str(box.outside),)))
     readable = box.put("a.txt", "plain")

@@ -142,7 +142,7 @@ SLOTS: Final[tuple[Slot, ...]] = (
         "password",
         ("| pass", "|pass", "| **pass", "| `pass"),
         late(
-            rf"""^\|[ ]?[*`]{{0,2}}pass(?:word|phrase|code|wd)?[*`]{{0,2}}[ ]{{0,20}}\|
+            rf"""\|[ ]?[*`]{{0,2}}pass(?:word|phrase|code|wd)?[*`]{{0,2}}[ ]{{0,20}}\|
                  [ ]{{0,20}}[*`]{{0,2}}
                  {_VALUE[:-1]}(?<![*`]))[*`]{{0,2}}[ ]{{0,20}}\|?[ ]*$""",
             re.IGNORECASE | re.VERBOSE | re.MULTILINE,
@@ -160,7 +160,7 @@ SLOTS: Final[tuple[Slot, ...]] = (
     Slot(
         "password",
         ("root:", "admin:", "administrator:", "postgres:", "ubuntu:"),
-        late(r"^\s*\w+:(?P<secret>[^\s:/\"'`]{6,64})\s*$", re.MULTILINE),
+        late(r"(?:^|(?<=\s))\w+:(?P<secret>[^\s:/\"'`,;]{6,64})(?!\S)", re.MULTILINE),
         _is_strong,
     ),
     Slot(
@@ -176,8 +176,9 @@ SLOTS: Final[tuple[Slot, ...]] = (
     Slot(
         "password",
         ("requirepass ", "masterauth "),
-        late(rf"\w+ {_QUOTE}?{_VALUE}"),
+        late(rf"(?:requirepass|masterauth) {_QUOTE}?{_VALUE}", re.IGNORECASE),
         _is_any_password,
+        before=0,
     ),
     Slot(
         "password",
@@ -363,8 +364,9 @@ def _in_slot(slot: Slot, anchor: str, text: str, lowered: str) -> Iterator[tuple
     done = 0
     at = lowered.find(anchor)
     while at >= 0:
-        match = _match_around(slot, text, max(done, at - slot.before), at)
-        if match and slot.is_secret(match["secret"]):
+        tries = _matches_around(slot, text, max(done, at - slot.before), at)
+        match = next((one for one in tries if slot.is_secret(one["secret"])), None)
+        if match:
             start, end = match.span("secret")
             if slot.kind == "password":
                 end = start + len(match["secret"].rstrip(".,)"))
@@ -373,11 +375,14 @@ def _in_slot(slot: Slot, anchor: str, text: str, lowered: str) -> Iterator[tuple
         at = lowered.find(anchor, max(done, at + len(anchor)))
 
 
-def _match_around(slot: Slot, text: str, low: int, at: int) -> re.Match[str] | None:
-    """The match that holds the anchor, in its line or from it on."""
-    if slot.before < LINE_BEFORE:
-        tries = (slot.pattern.match(text, start) for start in range(low, at + 1))
-        return next(filter(None, tries), None)
+def _matches_around(slot: Slot, text: str, low: int, at: int) -> Iterator[re.Match[str]]:
+    """The matches that may hold the anchor: in its line, or from it on."""
+    if slot.before == 0:
+        if match := slot.pattern.match(text, at):
+            yield match
+        return
     low = max(low, text.rfind("\n", low, at) + 1)
-    match = slot.pattern.search(text, low, at + LINE_AFTER)
-    return match if match and match.start() <= at else None
+    for match in slot.pattern.finditer(text, low, at + LINE_AFTER):
+        if match.start() > at:
+            return
+        yield match
