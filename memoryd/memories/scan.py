@@ -69,6 +69,8 @@ class Scanner:
         headers: dict[str, _CachedHeader] = {}
         found: dict[str, os.stat_result] = {}
         for file in markdown_files(folder.handle, skipped_folders(directory.scope)):
+            if directory.beneath and file.stat.st_uid not in {0, os.geteuid()}:
+                continue  # another user's, in a folder that is shared
             header = _header_of(file, known.get(file.path))
             if header is not None:
                 headers[file.path], found[file.path] = header, file.stat
@@ -133,19 +135,21 @@ def oddities(directory: MemoryDirectory) -> list[tuple[str, str]]:
             for entry in entries:
                 if entry.name.endswith(".md") and not entry.name.startswith("."):
                     with suppress(OSError):
-                        if odd := _oddity(entry.name, entry.stat(follow_symlinks=False)):
+                        facts = entry.stat(follow_symlinks=False)
+                        is_shared = directory.beneath is not None
+                        if odd := _oddity(entry.name, facts, is_shared=is_shared):
                             found.append((presentable(ascii(entry.name)[1:-1]), odd))
     except (MemorydError, OSError):
         return []
     return found
 
 
-def _oddity(name: str, facts: os.stat_result) -> str:
+def _oddity(name: str, facts: os.stat_result, *, is_shared: bool) -> str:
     if stat.S_ISLNK(facts.st_mode):
         return "it is a link, and not served"
     if not is_readable_name(name) or not is_shown_name(name):
         return "its name cannot be shown, so it is not served"
-    if stat.S_ISREG(facts.st_mode) and facts.st_uid not in {0, os.geteuid()}:
+    if is_shared and facts.st_uid not in {0, os.geteuid()}:
         return "it belongs to another user, and is not served"
     if stat.S_ISREG(facts.st_mode) and facts.st_nlink > 1:
         return "it has a second name (a backup with hard links?), so it is not updated"
