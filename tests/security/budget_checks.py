@@ -3,6 +3,7 @@
 import gzip
 import sys
 import zlib
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import anyio
@@ -123,12 +124,10 @@ def subscribers(_: Path, _scale: float) -> Tally:
     async def join() -> None:
         nonlocal taken
         everyone = Subscriptions()
-        for _ in range(1000):
-            try:
-                everyone.subscribe(None, None)
-            except Unavailable:
-                return
-            taken += 1
+        with ExitStack() as joined, suppress(Unavailable):
+            for _ in range(1000):
+                joined.callback(everyone.leave, everyone.subscribe(None, None))
+                taken += 1
 
     anyio.run(join)
     over = [f"{taken} at once"] if taken > MOST_SUBSCRIBERS else []
