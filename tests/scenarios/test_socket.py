@@ -138,7 +138,7 @@ async def test_the_answers_of_a_batch_are_limited_and_the_rest_of_its_calls_refu
                 with anyio.fail_after(WAIT_SECONDS):
                     while not received.endswith(b"\n"):
                         received += await peer.receive(1 << 20)
-            tasks.cancel_scope.cancel()
+                tasks.cancel_scope.cancel()
     answers = json.loads(received)
     assert [answer["id"] for answer in answers] == list(range(100))
     assert asked == 8
