@@ -1,7 +1,6 @@
 """Secrets in every form through every sink; texts without one stay whole."""
 
 import json
-import logging
 import random
 from collections.abc import Iterable
 from pathlib import Path
@@ -27,7 +26,6 @@ from tests.support.secret_forms import (
 )
 from tests.support.secret_samples import KINDS, Draw, Sample, clean_texts, draws
 
-logging.disable(logging.CRITICAL)
 SHARE = 0.02
 
 
