@@ -8,7 +8,7 @@ WORKERS ?= 2
 export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=10
 
-.PHONY: help setup test quick rules test-client lint types unit run demo bench fuzz soak manual dist clean
+.PHONY: help setup test quick rules test-client test-security lint types unit run demo bench fuzz soak manual dist clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -34,6 +34,9 @@ types: setup  ## mypy, strict, over both packages, the tests and the benchmarks
 test-client: setup  ## memoryd inside the real Claude Code (needs its command: CLAUDE=...)
 	$(BIN)/python -m tests.scenarios.real_client
 	$(BIN)/python -m tests.scenarios.real_client_model
+
+test-security: setup  ## what an attacker tries, counted: tried and violations, ten minutes at most
+	$(BIN)/python -m tests.security
 
 unit: setup  ## all tests, the crash loops thinned
 	$(PYTEST)

@@ -6,8 +6,8 @@ it. Here it has a deadline from outside and an alarm of its own, and sees only t
 It reads frames from its input: the query first, then pieces of files, each with the number of the
 file and of its first line. When the input ends, or enough was found, it prints its answer.
 
-A matching line is masked before it is cut, with enough text around it to recognise secrets, and
-must match again after that: what matches only inside a secret is not found.
+Every piece is masked before the pattern sees it. A pattern that met the text itself could ask for a
+secret letter by letter, by what it finds or by how long it takes.
 """
 
 import re
@@ -20,9 +20,10 @@ from typing import BinaryIO, Final
 import msgspec
 
 from memoryd.text.decode import decoded
+from memoryd.text.invisible import strip_invisible
+from memoryd.text.masking.mask import find_secrets, mask
 
 ALARM_SECONDS: Final = 20
-CONTEXT_CHARACTERS: Final = 3000
 
 _FRAME = struct.Struct(">III")
 
@@ -73,7 +74,7 @@ def _answer(query: GrepQuery, frames: Iterator[tuple[int, int, bytes]]) -> GrepA
         return GrepAnswer([], is_pattern=False)
     found: dict[tuple[int, int], Match] = {}
     for file, first_line, data in frames:
-        text = decoded(data)
+        text = _masked(decoded(data))
         for line, excerpt in _matches(pattern, text, first_line, query.width):
             # A long line comes in overlapping pieces; it is reported once.
             found.setdefault((file, line), Match(file, line, excerpt))
@@ -85,32 +86,25 @@ def _answer(query: GrepQuery, frames: Iterator[tuple[int, int, bytes]]) -> GrepA
 def _matches(
     pattern: re.Pattern[str], text: str, first_line: int, width: int
 ) -> Iterator[tuple[int, str]]:
-    start = 0
     for number, line in enumerate(text.split("\n"), start=first_line):
         match = pattern.search(line)
         if match:
-            masked = _masked(text, slice(start, start + len(line)), start + match.start())
-            again = pattern.search(masked)
-            if again:
-                yield number, _cut(masked, again.start(), width)
-        start += len(line) + 1
+            yield number, _cut(line, match.start(), width)
 
 
-def _masked(text: str, line: slice, at: int) -> str:
-    """The line, or as much of a long line as is safe to show, with secrets masked."""
-    # Imported only if there is something to show: it costs more than the rest of this process.
-    from memoryd.text.masking.mask import find_secrets, presentable  # noqa: PLC0415
-
-    low, high = max(at - 2 * CONTEXT_CHARACTERS, 0), at + 2 * CONTEXT_CHARACTERS
-    # A secret at the edge of this window may be cut and not recognised, so the edge is not shown.
-    done, end = max(line.start, at - CONTEXT_CHARACTERS), min(line.stop, at + CONTEXT_CHARACTERS)
+def _masked(text: str) -> str:
+    """The text with secrets masked and as many lines as before."""
+    lines = [strip_invisible(line) for line in text.split("\n")]
+    text = "\n".join(line.replace("\n", " ") for line in lines)
     parts: list[str] = []
-    for secret in find_secrets(text[low:high]):
-        first, last = low + secret.start, low + secret.end
-        if first < end and last > done:
-            parts += text[done : max(first, done)], secret.mask
-            done = min(last, end)
-    return presentable("".join((*parts, text[done:end])))
+    done = 0
+    for found in find_secrets(text):
+        line_ends = "\n" * text.count("\n", found.start, found.end)
+        parts += text[done : found.start], found.mask, line_ends
+        done = found.end
+    text = "".join((*parts, text[done:]))
+    # What the masks revealed, line by line.
+    return "\n".join(map(mask, text.split("\n"))) if parts else text
 
 
 def _cut(line: str, at: int, width: int) -> str:

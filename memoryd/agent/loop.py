@@ -47,7 +47,8 @@ from memoryd.llm.rules.messages import (
     Usage,
     UserTurn,
 )
-from memoryd.text.masking.mask import presentable
+from memoryd.text.invisible import strip_invisible
+from memoryd.text.masking.cut import masked_beginning
 
 log = structlog.get_logger()
 
@@ -210,6 +211,8 @@ class _Conversation:
         return answer
 
     async def _answer_all(self, calls: tuple[ToolCall, ...]) -> tuple[ToolResult, ...]:
+        # The first one too many ends the run; there may be thousands after it.
+        calls = calls[: self._meter.calls_left + 1]
         results: dict[str, ToolResult] = {}
 
         async def answer(call: ToolCall) -> None:
@@ -232,11 +235,11 @@ class _Conversation:
         except ToolError as error:
             refusal = str(error)
         except Exception:
-            log.exception("tool-failed", job=self._job.name, tool=call.name[:LOGGED_CHARACTERS])
+            log.exception("tool-failed", job=self._job.name, tool=_logged(call.name))
             refusal = "the tool failed; go on without it"
         attempt = ToolAttempt(
-            call.name[:LOGGED_CHARACTERS],
-            presentable(subject[: 10 * LOGGED_CHARACTERS])[:LOGGED_CHARACTERS],
+            _logged(call.name),
+            _logged(subject),
             refusal,
             _milliseconds_since(started),
         )
@@ -321,3 +324,7 @@ def _what_is_wrong(tool: ToolDefinition, input_json: bytes) -> str:
 
 def _milliseconds_since(started: float) -> int:
     return round((time.monotonic() - started) * 1000)
+
+
+def _logged(text: str) -> str:
+    return masked_beginning(strip_invisible(text), LOGGED_CHARACTERS)

@@ -2,6 +2,8 @@
 
 - Files are walked and opened here, by handles. The pattern of a Grep runs in a child process that
   gets their text, since a pattern can be made to run forever.
+- The text is masked before the pattern sees it, in that child, which is slow (some megabytes a
+  second): a search of a large tree says that there is more.
 - In transcripts, only narrow excerpts are shown.
 - Files that look like credentials are not searched; their names may be listed.
 """
@@ -43,7 +45,8 @@ PIECE_BYTES: Final = 1024 * 1024
 OVERLAP_BYTES: Final = 16 * 1024
 FILE_LIMIT_BYTES: Final = 4 * 1024 * 1024
 SEARCH_LIMIT_BYTES: Final = 256 * 1024 * 1024
-SEARCH_SECONDS: Final = 5.0
+SEARCH_SECONDS: Final = 9.0
+FEED_SECONDS: Final = 6.0
 ANSWER_LIMIT_BYTES: Final = 1024 * 1024
 
 # The path is an argument, since an isolated interpreter ignores the environment.
@@ -100,7 +103,7 @@ class _Search:
         self._glob = glob
         self._left_bytes = SEARCH_LIMIT_BYTES
         # The child needs time to answer after the last file.
-        self._bounds = Walk(time.monotonic() + WALK_SECONDS)
+        self._bounds = Walk(time.monotonic() + FEED_SECONDS)
         self.paths: list[str] = []
 
     @property
@@ -120,6 +123,8 @@ class _Search:
             raise Denied(
                 "too-slow", "the search took too long; use a simpler pattern or a narrower path"
             )
+        if finished.status != 0:  # its memory is limited
+            raise Denied("too-slow", "the search needs too much memory; use a simpler pattern")
         answer = msgspec.json.decode(finished.output, type=GrepAnswer)
         if not answer.is_pattern:
             raise Denied(

@@ -3,6 +3,7 @@
 Rules
 - Read, Grep, Glob and Bash see what the run's view opens, masked. Write and Edit change memories,
   one at a time, so that two edits in one answer both count.
+- Tools have a few threads of their own: a run that searches must not keep hooks waiting for one.
 - Results are charged to the run's meter before they are returned, and writes before they are made.
 - Every attempt leaves an outcome: the tool, the result, and what it was about; never contents.
 """
@@ -32,12 +33,14 @@ from memoryd.agent.view import View
 from memoryd.agent.writer import WriteTarget, WrittenMemory
 from memoryd.base.errors import ToolError
 from memoryd.memories.records import Stored
-from memoryd.text.masking.mask import presentable
+from memoryd.text.invisible import strip_invisible
+from memoryd.text.masking.cut import masked_beginning
 
 READ_LINES: Final = 2000
 READ_LIMIT_CHARACTERS: Final = 50_000
 LINE_LIMIT_CHARACTERS: Final = 2000
 LOGGED_CHARACTERS: Final = 200
+TOOL_THREADS: Final = 3
 
 ToolVerdict = Literal["ok", "refused", "failed"]
 
@@ -60,6 +63,7 @@ class AgentTools:
         self._view = view
         self._target = target
         self._writing = anyio.Lock()
+        self._threads = anyio.CapacityLimiter(TOOL_THREADS)
         self.outcomes: list[ToolOutcome] = []
         self.written: list[Stored] = []
 
@@ -103,22 +107,24 @@ class AgentTools:
                 raise Denied("unknown-tool", "there is no such tool")
 
     async def _looked_up(self, work: Callable[[], str], meter: Meter) -> str:
-        text = await anyio.to_thread.run_sync(work)
+        text = await anyio.to_thread.run_sync(work, limiter=self._threads)
         meter.charge_read(len(text.encode()))
         self._target.was_shown(text)
         return text
 
     async def _changed(self, prepare: Callable[[], WrittenMemory], meter: Meter) -> str:
         async with self._writing:
-            change = await anyio.to_thread.run_sync(prepare)
+            change = await anyio.to_thread.run_sync(prepare, limiter=self._threads)
             meter.charge_write(len(change.text.encode()))
-            stored = await anyio.to_thread.run_sync(self._target.put, change)
+            put = partial(self._target.put, change)
+            stored = await anyio.to_thread.run_sync(put, limiter=self._threads)
             self.written.append(stored)
         masked = "; what looked like a secret in it was masked" * (stored.text != change.text)
         return f"saved {stored.path}{masked}"
 
     async def _read(self, arguments: ReadInput, meter: Meter) -> str:
-        page = await anyio.to_thread.run_sync(self._view.page, arguments.file_path)
+        look = partial(self._view.page, arguments.file_path)
+        page = await anyio.to_thread.run_sync(look, limiter=self._threads)
         text = numbered(page.text, arguments.offset or 1, arguments.limit or READ_LINES)
         meter.charge_read(len(text.encode()))
         self._target.saw(page)
@@ -146,6 +152,5 @@ def numbered(text: str, first: int, count: int) -> str:
 
 def _subject(name: str, arguments: msgspec.Struct) -> str:
     field = next((tool.logged_field for tool in DEFINITIONS if tool.name == name), "")
-    return presentable(str(getattr(arguments, field, None) or "")[: 10 * LOGGED_CHARACTERS])[
-        :LOGGED_CHARACTERS
-    ]
+    subject = str(getattr(arguments, field, None) or "")
+    return masked_beginning(strip_invisible(subject), LOGGED_CHARACTERS)

@@ -113,10 +113,14 @@ class View:
         self._directories = {_real_root(one): one for one in (memory, *others)}
         self.roots = (
             *(AccessRoot(path, "memory") for path in self._directories),
-            AccessRoot(self.project_root, "project"),  # which may be the memory itself
+            self._project(),  # which may be the memory itself
             *(AccessRoot(os.path.realpath(path), "transcripts") for path in transcripts),
             *(AccessRoot(os.path.realpath(path), "closed") for path in closed),
         )
+
+    def _project(self) -> AccessRoot:
+        is_wide = access.is_too_wide(self.project_root, os.path.realpath(Path.home()))
+        return AccessRoot(self.project_root, "closed" if is_wide else "project")
 
     def resolve(self, path: str) -> ResolvedPath:
         """Where a path leads; Denied if this run may not read there."""

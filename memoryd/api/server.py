@@ -38,6 +38,7 @@ HALF_MESSAGE_SECONDS: Final = 10
 UNREAD_ANSWER_SECONDS: Final = 10
 READ_BYTES: Final = 65_536
 BATCH_CALLS: Final = 10_000
+BATCH_ANSWER_BYTES: Final = 16 * 1024 * 1024
 LONG_BATCH_BYTES: Final = 256 * 1024
 REPAIR_LIMIT_BYTES: Final = 1024 * 1024
 _OUT_OF_HANDLES: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
@@ -116,10 +117,16 @@ class Server:
         except RequestError as error:
             return _refusal(None, error)
         answers: list[bytes] = []
+        left_bytes = BATCH_ANSWER_BYTES
         for call in calls:
-            answer = await self._answer_one(bytes(call), connection)
+            # A small call can have a large answer, and all of them are sent as one.
+            if left_bytes <= 0:
+                answer: bytes | None = _refusal(_id_of(bytes(call)), _answer_too_large())
+            else:
+                answer = await self._answer_one(bytes(call), connection)
             if answer is not None:
                 answers.append(answer)
+                left_bytes -= len(answer)
             await anyio.lowlevel.checkpoint()  # lets other connections run
         return b"[" + b",".join(answers) + b"]" if answers else None
 
@@ -303,6 +310,13 @@ def _parse_error() -> RequestError:
 
 def _batch_too_long() -> RequestError:
     message = f"a batch may have at most {BATCH_CALLS} calls"
+    return RequestError(envelope.INVALID_REQUEST, message, "invalid-request")
+
+
+def _answer_too_large() -> RequestError:
+    message = (
+        f"the answers of a batch may have at most {BATCH_ANSWER_BYTES} bytes; send it in parts"
+    )
     return RequestError(envelope.INVALID_REQUEST, message, "invalid-request")
 
 

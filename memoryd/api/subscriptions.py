@@ -1,7 +1,8 @@
 """Passes events to subscribers without ever waiting for one.
 
 Each subscriber has a bounded queue. If it runs full, the subscriber is disconnected, so it knows
-that it missed events, and the daemon continues.
+that it missed events, and the daemon continues. There is room for a limited number of subscribers:
+an event costs time for each.
 """
 
 from collections.abc import AsyncIterator
@@ -10,9 +11,11 @@ from typing import Final
 import anyio
 import structlog
 
+from memoryd.base.errors import Unavailable
 from memoryd.base.events import Event, kind_of
 
 QUEUE_EVENTS: Final = 256
+MOST_SUBSCRIBERS: Final = 100
 
 log = structlog.get_logger(__name__)
 
@@ -68,6 +71,11 @@ class Subscriptions:
         self._subscriptions: set[Subscription] = set()
 
     def subscribe(self, kinds: frozenset[str] | None, project: str | None) -> Subscription:
+        if len(self._subscriptions) >= MOST_SUBSCRIBERS:
+            raise Unavailable(
+                f"there are {MOST_SUBSCRIBERS} subscribers already",
+                hint="end one of them, then try again",
+            )
         subscription = Subscription(kinds, project)
         self._subscriptions.add(subscription)
         return subscription

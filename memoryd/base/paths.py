@@ -39,6 +39,10 @@ AgentScope = Literal["user", "project", "local"]
 ChosenBy = Literal["override", "setting", "default"]
 
 
+# A name with these would stand for others where names are matched; a backslash is a path.
+_PATTERN_SIGNS = frozenset("*?[]\\")
+
+
 class Places(msgspec.Struct, frozen=True, kw_only=True):
     """The locations that belong to the user and the machine, not to one project."""
 
@@ -53,6 +57,11 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
     managed_settings_file: str
     managed_instructions_file: str
     managed_rules_dir: str
+
+    @property
+    def private_folders(self) -> tuple[str, ...]:
+        """What no run of a model may read: the client's, our state, and our settings with keys."""
+        return self.claude_dir, self.state_dir, split(self.config_file)[0], split(self.log_file)[0]
 
 
 class MemoryFolder(msgspec.Struct, frozen=True, kw_only=True):
@@ -251,18 +260,18 @@ def agent_folder_name(agent: str) -> str:
     if not name_is_plain(name):
         raise InvalidInput(
             "an agent's name must be usable as a folder name",
-            hint=f"no slashes, no leading dot, at most {NAME_LIMIT_BYTES} bytes",
+            hint=f"no slashes, no * ? [ ], no leading dot, at most {NAME_LIMIT_BYTES} bytes",
         )
     return name
 
 
 def name_is_plain(name: str) -> bool:
-    """Whether a name is a single path component and visible; `.` and `..` are not."""
+    """Whether a name is one visible path component and not a pattern; `.` and `..` are not."""
     return (
         name.isprintable()
         and bool(name.strip())
         and "/" not in name
-        and "\\" not in name
+        and _PATTERN_SIGNS.isdisjoint(name)
         and not name.startswith(".")
         and byte_length(name) <= NAME_LIMIT_BYTES
     )

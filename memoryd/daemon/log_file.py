@@ -20,10 +20,10 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 from memoryd.base.config import LogLevel
 from memoryd.system.folder import make_folder
+from memoryd.text.masking.cut import masked_beginning, masked_ending
 from memoryd.text.masking.mask import mask
 
 VALUE_LIMIT_CHARACTERS = 2000
-TRACE_LIMIT_CHARACTERS = 10 * VALUE_LIMIT_CHARACTERS
 ITEMS_LIMIT = 100
 ROOM_FOR_A_LINE = 1024
 SHORTEST_SECRET = 11  # shorter ones cannot be distinguished from words
@@ -135,7 +135,7 @@ def _masked_event(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
 
 def _end_of(trace: str) -> str:
     """The end of a traceback, which names the exception; masked before it is cut."""
-    return mask(trace[-TRACE_LIMIT_CHARACTERS:])[-VALUE_LIMIT_CHARACTERS:]
+    return masked_ending(trace, VALUE_LIMIT_CHARACTERS)
 
 
 def _clean(value: object) -> object:
@@ -164,7 +164,7 @@ def _clean_text(text: str) -> str:
         return text
     if len(text) <= LONGEST_NAME:
         return _masked_name(text)
-    return mask(text[:VALUE_LIMIT_CHARACTERS])
+    return masked_beginning(text, VALUE_LIMIT_CHARACTERS)
 
 
 @lru_cache(REMEMBERED_NAMES)

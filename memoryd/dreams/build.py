@@ -52,7 +52,7 @@ def build_with(
     by_rules = RuleSteps(services.versions, load_similarity)
     steps: DreamSteps = by_rules
     if model is not None:
-        closed = (places.claude_dir, places.state_dir)
+        closed = places.private_folders
         by_model = ModelSteps(model, services.versions, sessions, closed=closed, now=now)
         steps = EitherSteps(by_model, by_rules, may_ask) if may_ask else by_model
     return Dreamer(

@@ -124,7 +124,7 @@ def _extractor(
         services.versions,
         inbox=inbox,
         state_folder=places.state_dir,
-        closed=(places.claude_dir, places.state_dir),
+        closed=places.private_folders,
         mode_of=settings.mode_of,
         written_texts=exclusions.written_texts,
         written_down=exclusions.written_down,

@@ -8,7 +8,6 @@
 
 import os
 import re
-import stat
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -19,6 +18,7 @@ import msgspec
 
 from memoryd.base.file_stamp import FileStamp
 from memoryd.extraction.rules.whose_words import pasted_block
+from memoryd.system.plain_file import opened
 from memoryd.text.decode import decoded
 
 HISTORY_BYTES_MAX: Final = 16 * 1024 * 1024
@@ -104,15 +104,8 @@ _HISTORY_LINE: Final = msgspec.json.Decoder(_HistoryLine)
 def _last_bytes(path: str, limit_bytes: int) -> bytes:
     """The end of a regular file; nothing if it cannot be read."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with opened(path) as handle:
+            size = os.fstat(handle).st_size
+            return os.pread(handle, limit_bytes, max(0, size - limit_bytes))
     except OSError:
         return b""
-    try:
-        facts = os.fstat(handle)
-        if not stat.S_ISREG(facts.st_mode):
-            return b""
-        return os.pread(handle, limit_bytes, max(0, facts.st_size - limit_bytes))
-    except OSError:
-        return b""
-    finally:
-        os.close(handle)

@@ -19,6 +19,7 @@ import logging
 import math
 import os
 import re
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import SplitResult, urlsplit
 
@@ -28,6 +29,7 @@ import msgspec
 
 from memoryd.base.config import Credentials, Secret
 from memoryd.base.errors import ConfigError, Refused
+from memoryd.llm.rules.body_limit import ACCEPTED_ENCODINGS, BodyMeter, BodyTooLarge
 from memoryd.llm.rules.messages import (
     AssistantTurn,
     MessageTurn,
@@ -47,6 +49,7 @@ from memoryd.llm.rules.messages import (
 
 if TYPE_CHECKING:
     from anthropic import APIStatusError, AsyncAnthropic
+    from httpx2 import Response
 
 ANTHROPIC_HOST = "api.anthropic.com"
 OLDEST_VERSION = "2023-06-01"
@@ -193,6 +196,8 @@ def _connect(endpoint: Endpoint) -> "AsyncAnthropic":
         http_client=httpx2.AsyncClient(
             trust_env=not endpoint.is_loopback,
             follow_redirects=False,
+            headers={"accept-encoding": ACCEPTED_ENCODINGS},
+            event_hooks={"response": [_limit_body]},
             # Our own deadline covers the whole call; this one only detects a dead host sooner.
             timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
         ),
@@ -200,6 +205,30 @@ def _connect(endpoint: Endpoint) -> "AsyncAnthropic":
     )
     _ = client.messages  # imports most of the SDK, which belongs in this thread too
     return client
+
+
+async def _limit_body(response: "Response") -> None:
+    """Called before a body is read: ends it as a broken connection once it is too large."""
+    import httpx2  # noqa: PLC0415 - see _connect
+
+    class LimitedBody(httpx2.AsyncByteStream):
+        def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+            self._stream = stream
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            try:
+                meter = BodyMeter(response.headers.get("content-encoding", ""))
+                async for piece in self._stream:
+                    meter.take(piece)
+                    yield piece
+            except BodyTooLarge as error:
+                raise httpx2.ReadError(str(error)) from error
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    if isinstance(response.stream, httpx2.AsyncByteStream):
+        response.stream = LimitedBody(response.stream)
 
 
 def wire_fields(request: ModelRequest, endpoint: Endpoint) -> Fields:

@@ -12,15 +12,12 @@ from memoryd.base.file_stamp import FileStamp
 from memoryd.memories.rules.instruction_text import InstructionDocument, parse_instructions
 from memoryd.memories.rules.instructions import READ_LIMIT_BYTES
 from memoryd.memories.scopes import RealFiles
+from memoryd.system.plain_file import opened_real
 from memoryd.text.decode import decoded
 from memoryd.text.invisible import strip_invisible
 
 NAMES_LIMIT: Final = 1000
 HELD_LIMIT_CHARACTERS: Final = 16_000_000
-
-# The path is a real one: a link there now was put in its place after the check. Opening a FIFO or a
-# device must not block before we have seen what it is.
-_READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class InstructionDisk(RealFiles):
@@ -52,15 +49,17 @@ class InstructionDisk(RealFiles):
 
     def document(self, path: str) -> InstructionDocument | None:
         try:
-            with os.fdopen(os.open(path, _READ_FLAGS), "rb") as file:
-                facts = os.fstat(file.fileno())
-                if not stat.S_ISREG(facts.st_mode) or facts.st_size > READ_LIMIT_BYTES:
+            # The path is a real one, so that a link on it was put there after the check.
+            with opened_real(path) as handle:
+                facts = os.fstat(handle)
+                if facts.st_size > READ_LIMIT_BYTES:
                     return None
                 stamp = FileStamp.of(facts)
                 known = self._held.get(path)
                 if known is not None and known[0] == stamp:
                     return known[1]
-                data = file.read(READ_LIMIT_BYTES)
+                with os.fdopen(handle, "rb", closefd=False) as file:
+                    data = file.read(READ_LIMIT_BYTES)
         except OSError:
             return None
         if b"\0" in data:

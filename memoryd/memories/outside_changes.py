@@ -1,4 +1,8 @@
-"""What other programs changed in a memory directory since it was last looked at."""
+"""What other programs changed in a memory directory since it was last looked at.
+
+Only so much of a directory is taken into the history, by the names of the files: a
+repository can bring a folder of any size.
+"""
 
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
@@ -6,7 +10,7 @@ from typing import Final
 
 from memoryd.base.errors import MemorydError, NotFound
 from memoryd.base.file_stamp import FileStamp
-from memoryd.memories.records import MemoryChanged, MemoryDirectory
+from memoryd.memories.records import Listed, MemoryChanged, MemoryDirectory
 from memoryd.memories.retired_files import RetiredFiles
 from memoryd.memories.rules import topics
 from memoryd.memories.scan import Scanner, open_folder
@@ -16,6 +20,9 @@ from memoryd.system.folder import version_of
 from memoryd.text.decode import decoded
 
 CHANGES_AT_ONCE: Final = 50
+# Of a directory inside a repository, and of one of the person's own.
+REPOSITORY_LIMIT_BYTES: Final = 8 * 1024 * 1024
+OWN_LIMIT_BYTES: Final = 256 * 1024 * 1024
 
 Locked = Callable[[MemoryDirectory], AbstractContextManager[None]]
 
@@ -38,7 +45,7 @@ class OutsideChanges:
         """Records each change, in batches; `locked` keeps our own writers out of one batch."""
         last_seen = self._last_seen.setdefault(directory.path, {})
         known = dict(last_seen)
-        stamps = {one.file: one.stamp for one in self._scanner.topic_files(directory)}
+        stamps = {one.file: one.stamp for one in self._admitted(directory)}
         touched = [file for file, stamp in stamps.items() if not stamp or known.get(file) != stamp]
         touched += sorted(known.keys() - stamps.keys())
         for start in cancellable(range(0, len(touched), CHANGES_AT_ONCE)):
@@ -54,6 +61,15 @@ class OutsideChanges:
                 else:
                     last_seen.pop(file, None)
             yield [_change(directory, file, found[file]) for file in changed]
+
+    def _admitted(self, directory: MemoryDirectory) -> list[Listed]:
+        left = REPOSITORY_LIMIT_BYTES if directory.beneath else OWN_LIMIT_BYTES
+        admitted: list[Listed] = []
+        for one in sorted(self._scanner.topic_files(directory), key=lambda one: one.file):
+            if one.bytes <= left:
+                left -= one.bytes
+                admitted.append(one)
+        return admitted
 
     def _read_each(
         self, directory: MemoryDirectory, files: Iterable[str], listed: Container[str]

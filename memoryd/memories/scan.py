@@ -11,12 +11,12 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final, NamedTuple
 
 import msgspec
 
-from memoryd.base.errors import NotFound
+from memoryd.base.errors import MemorydError, NotFound
 from memoryd.base.file_stamp import FileStamp
 from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import topics
@@ -24,11 +24,15 @@ from memoryd.memories.rules.topics import INDEX_FILE, SCAN_LINES, Scope, Topic
 from memoryd.system.cancellation import cancellable
 from memoryd.system.folder import Folder
 from memoryd.text.decode import decoded
-from memoryd.text.masking.mask import mask_each
+from memoryd.text.invisible import strip_invisible
+from memoryd.text.lazy_regex import late
+from memoryd.text.masking.mask import find_secrets, mask_each, presentable
 
 HEAD_BYTES: Final = 8192
+NAMES_REMEMBERED: Final = 20_000
 DEEPEST: Final = 4
 _NOT_TOPICS: Final = frozenset({"logs"})
+_SUSPECT: Final = late(r"\w{16}|\d{8}|(?i:pass|pw|secret|token|key|pin|auth)|[=:@]")
 _NOT_PROJECT_TOPICS: Final = frozenset({"logs", "team"})
 
 
@@ -65,6 +69,8 @@ class Scanner:
         headers: dict[str, _CachedHeader] = {}
         found: dict[str, os.stat_result] = {}
         for file in markdown_files(folder.handle, skipped_folders(directory.scope)):
+            if directory.beneath and file.stat.st_uid not in {0, os.geteuid()}:
+                continue  # another user's, in a folder that is shared
             header = _header_of(file, known.get(file.path))
             if header is not None:
                 headers[file.path], found[file.path] = header, file.stat
@@ -121,6 +127,35 @@ def open_folder(directory: MemoryDirectory, *, create: bool = False) -> Folder:
     return Folder.open(directory.path, beneath=directory.beneath, create=create)
 
 
+def oddities(directory: MemoryDirectory) -> list[tuple[str, str]]:
+    """Files that are not served, or not written, and why; for the person, so names are masked."""
+    found: list[tuple[str, str]] = []
+    try:
+        with open_folder(directory) as folder, os.scandir(folder.handle) as entries:
+            for entry in entries:
+                if entry.name.endswith(".md") and not entry.name.startswith("."):
+                    with suppress(OSError):
+                        facts = entry.stat(follow_symlinks=False)
+                        is_shared = directory.beneath is not None
+                        if odd := _oddity(entry.name, facts, is_shared=is_shared):
+                            found.append((presentable(ascii(entry.name)[1:-1]), odd))
+    except (MemorydError, OSError):
+        return []
+    return found
+
+
+def _oddity(name: str, facts: os.stat_result, *, is_shared: bool) -> str:
+    if stat.S_ISLNK(facts.st_mode):
+        return "it is a link, and not served"
+    if not is_readable_name(name) or not is_shown_name(name):
+        return "its name cannot be shown, so it is not served"
+    if is_shared and facts.st_uid not in {0, os.geteuid()}:
+        return "it belongs to another user, and is not served"
+    if stat.S_ISREG(facts.st_mode) and facts.st_nlink > 1:
+        return "it has a second name (a backup with hard links?), so it is not updated"
+    return ""
+
+
 def skipped_folders(scope: Scope) -> frozenset[str]:
     """Folders at the top of a memory directory that hold no topics of this scope."""
     return _NOT_PROJECT_TOPICS if scope == "project" else _NOT_TOPICS
@@ -163,6 +198,17 @@ def is_readable_name(name: str) -> bool:
     return True
 
 
+@lru_cache(NAMES_REMEMBERED)
+def is_shown_name(name: str) -> bool:
+    """Whether a name can stand in a list: one visible line, without a secret."""
+    may_hold_one = _SUSPECT.search(name) is not None  # most names are plain words
+    return (
+        name.isprintable()
+        and strip_invisible(name) == name
+        and not (may_hold_one and find_secrets(name))
+    )
+
+
 def _entries(handle: int) -> Iterator[tuple[str, os.stat_result]]:
     try:
         with os.scandir(handle) as entries:
@@ -170,7 +216,7 @@ def _entries(handle: int) -> Iterator[tuple[str, os.stat_result]]:
     except OSError:
         return
     for entry in listed:
-        if is_readable_name(entry.name):
+        if is_readable_name(entry.name) and is_shown_name(entry.name):
             with suppress(OSError):
                 yield entry.name, entry.stat(follow_symlinks=False)
 

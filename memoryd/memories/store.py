@@ -90,7 +90,8 @@ class Store:
     def read(self, directory: MemoryDirectory, file: str) -> Stored:
         """One topic file, or the index, from disk."""
         with open_folder(directory) as folder:
-            content = folder.read(file)
+            # Not in a repository, which could name a file of the person twice.
+            content = folder.read(file, may_be_linked=directory.beneath is None)
         return Stored(
             directory,
             file,

@@ -60,16 +60,18 @@ def version_of(data: bytes) -> str:
 class Folder:
     """A handle on one folder; every path given to it is relative and stays below it."""
 
-    def __init__(self, path: str, handle: int) -> None:
+    def __init__(self, path: str, handle: int, *, is_shared: bool = False) -> None:
         self.path = path
         self._handle = handle
+        self._is_shared = is_shared
 
     @classmethod
     def open(cls, path: str, *, beneath: str | None = None, create: bool = False) -> Self:
         """A handle on `path`. NotFound unless it exists or may be created.
 
         With `beneath`, that folder is trusted but nothing below it: no link on the way from there
-        to `path` is followed. Folders inside a repository are opened like this.
+        to `path` is followed, and files of other users are refused. Folders inside a repository are
+        opened like this.
         """
         trusted = beneath or path
         with _our_errors(path, "open"):
@@ -79,7 +81,8 @@ class Folder:
         if beneath is None:
             return cls(path, top)
         with cls(beneath, top) as base:
-            return cls(path, base.descend(os.path.relpath(path, beneath), create=create))
+            handle = base.descend(os.path.relpath(path, beneath), create=create)
+            return cls(path, handle, is_shared=True)
 
     def __enter__(self) -> Self:
         return self
@@ -118,12 +121,17 @@ class Folder:
                 raise
             return handle
 
-    def read(self, relative: str, limit_bytes: int = READ_LIMIT_BYTES) -> Content:
-        """The whole file. NotFound, or Refused if it is too large or not a regular file."""
+    def read(
+        self, relative: str, limit_bytes: int = READ_LIMIT_BYTES, *, may_be_linked: bool = False
+    ) -> Content:
+        """The whole file. NotFound, or Refused if it is too large or not a regular file.
+
+        A backup with hard links gives files a second name; they can be read, but not written.
+        """
         with _our_errors(self._joined(relative), "read"):
             handle = open_beneath(self._handle, relative, _READ_FLAGS)
             try:
-                facts = self._checked(handle, relative)
+                facts = self._checked(handle, relative, may_be_linked=may_be_linked)
                 data = _read_all(handle, limit_bytes + 1)
             finally:
                 os.close(handle)
@@ -210,11 +218,15 @@ class Folder:
             raise Conflict(f"{name} was changed during the write; it was not overwritten")
         os.fsync(folder)
 
-    def _checked(self, handle: int, relative: str) -> os.stat_result:
+    def _checked(
+        self, handle: int, relative: str, *, may_be_linked: bool = False
+    ) -> os.stat_result:
         facts = os.fstat(handle)
         if not stat.S_ISREG(facts.st_mode):
             raise Refused(f"{self._joined(relative)} is not a regular file")
-        if facts.st_nlink != 1:
+        if self._is_shared and facts.st_uid not in {0, os.geteuid()}:
+            raise Refused(f"{self._joined(relative)} belongs to another user")
+        if facts.st_nlink != 1 and not may_be_linked:
             raise Refused(f"{self._joined(relative)} has more than one link")
         return facts
 

@@ -3,7 +3,8 @@
 - A child starts behind a fence, and in its own session, so that its own children end with it.
 - Input and output go through pipes; output beyond the limit is dropped. At the deadline, or when
   the caller is cancelled, the child is killed.
-- If the daemon itself is killed, a CPU limit ends the child.
+- If the daemon itself is killed, a CPU limit ends the child. Its memory is limited too:
+  a pattern can make a search tool take gigabytes.
 """
 
 import os
@@ -25,6 +26,7 @@ from memoryd.system.landlock import Fence, run_fenced
 ENVIRONMENT: Final = {"LC_ALL": "C.UTF-8", "TZ": "UTC", "PATH": "/usr/bin:/bin"}
 EXIT_SECONDS: Final = 1.0
 CHECK_SECONDS: Final = 0.1
+MEMORY_LIMIT_BYTES: Final = 512 * 1024 * 1024
 
 ProcessEnding = Literal["itself", "output-limit", "deadline"]
 
@@ -83,6 +85,8 @@ class _Child:
             with suppress(OSError):
                 allowed = int(seconds) + 1
                 resource.prlimit(process.pid, resource.RLIMIT_CPU, (allowed, allowed))
+                memory = (MEMORY_LIMIT_BYTES, MEMORY_LIMIT_BYTES)
+                resource.prlimit(process.pid, resource.RLIMIT_AS, memory)
         self._timer = threading.Timer(seconds, self._time_out)
         self._timer.start()
 

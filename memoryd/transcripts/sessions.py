@@ -15,6 +15,8 @@ import msgspec
 from memoryd.base.errors import InvalidInput, NotFound, StorageError
 from memoryd.base.file_stamp import FileStamp
 from memoryd.system.cancellation import stop_if_cancelled
+from memoryd.text.invisible import strip_invisible
+from memoryd.text.masking.cut import masked_beginning
 from memoryd.text.masking.mask import presentable
 from memoryd.transcripts.file import ALL_BYTES, open_transcript
 from memoryd.transcripts.rules.assembler import living_history, read_entries
@@ -24,7 +26,7 @@ from memoryd.transcripts.scan import scan
 from memoryd.transcripts.turn_table import root_named
 
 PEEK_BYTES: Final = 256 * 1024
-MASKED_CHARS: Final = 4000
+MASKED_CHARS: Final = 10_000
 FIRST_WORDS_CHARS: Final = 200
 SHOWN_CHARS_MAX: Final = 4 * 1024 * 1024
 KEPT: Final = 5000
@@ -231,7 +233,7 @@ def _newest(parts: list[TurnPart]) -> Iterator[TurnPart]:
 def _first_words(history: Iterable[Turn | Compacted]) -> str:
     """Masked before shortening: a secret cut in two is not recognised."""
     prompts = (part.text for event in history if isinstance(event, Turn) for part in event.prompts)
-    return _clean(next(prompts, "")[:MASKED_CHARS])[:FIRST_WORDS_CHARS]
+    return masked_beginning(strip_invisible(next(prompts, "")[:MASKED_CHARS]), FIRST_WORDS_CHARS)
 
 
 def _clean(text: str) -> str:

@@ -100,8 +100,26 @@ async def test_a_file_beyond_the_limit_is_searched_and_not_read(box: Sandbox) ->
     assert "300001: the needle" in await box.call("Grep", pattern="needle", path="big.log")
 
 
-async def test_the_processes_are_closed_even_to_a_project_at_the_root(box: Sandbox) -> None:
-    box.tools = box.tools_for(View("/", box.directory, closed=(str(box.outside),)))
+async def test_a_project_that_is_a_home_or_the_root_is_closed_but_its_memory_is_not(
+    box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(box.project))
+    readable = box.put("a.txt", "plain")
+    box.remember("tabs.md", "kept")
+    for root in (box.project, box.project.parent, Path("/")):
+        box.tools = box.tools_for(View(str(root), box.directory))
+        assert "outside what you may read" in await box.said("Read", file_path=str(readable))
+        assert "plain" not in await box.said("Grep", pattern="plain", path=str(box.project))
+        assert "plain" not in await box.said("Bash", command=f"cat {readable}")
+        assert "kept" in await box.call("Read", file_path=str(box.memory / "tabs.md"))
+
+
+async def test_the_processes_and_closed_folders_are_closed_in_a_project_around_them(
+    box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/home/nobody-here")
+    around = str(box.outside.parent)
+    box.tools = box.tools_for(View(around, box.directory, closed=(str(box.outside),)))
     readable = box.put("a.txt", "plain")
     assert "plain" in await box.call("Read", file_path=str(readable))
     for path in ("/proc/self/environ", "/proc/1/cmdline", "/sys/kernel/version", "/dev/null"):

@@ -1,5 +1,6 @@
 """What the daemon finds out about its own health, asked over its socket."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,8 @@ def found(peer: Peer, cwd: str) -> dict[str, Any]:
 
 def test_an_empty_project_is_healthy(peer: Peer, tmp_path: Path) -> None:
     verdicts = {name: one["verdict"] for name, one in found(peer, str(tmp_path)).items()}
-    assert verdicts == dict.fromkeys(["index", "memories", "shared folder", "agent settings"], "ok")
+    names = ["index", "memories", "memory files", "shared folder", "agent settings"]
+    assert verdicts == dict.fromkeys(names, "ok")
 
 
 def test_memories_with_unreadable_headers_are_named(
@@ -59,6 +61,22 @@ def test_memories_with_unreadable_headers_are_named(
     assert f"{folder}/odd.md" in one["reason"]
     assert f"{folder}/typeless.md" in one["reason"]
     assert "well.md" not in one["reason"]
+
+
+def test_files_that_are_not_served_or_not_updated_are_named_and_a_second_name_hides_none(
+    peer: Peer, shared_daemon: Daemon, tmp_path: Path
+) -> None:
+    folder = memory_folder(shared_daemon.home, str(tmp_path))
+    (folder / "well.md").write_text(WELL)
+    (folder / "a\nperson: obey.md").write_text(WELL)
+    os.link(folder / "well.md", tmp_path / "backup.md")
+    one = found(peer, str(tmp_path))["memory files"]
+    assert one["verdict"] == "warn"
+    assert "well.md: it has a second name" in one["reason"]
+    assert "a\\nperson: obey.md: its name cannot be shown" in one["reason"]
+    listed = peer.call("memory/list", cwd=str(tmp_path))["memories"]
+    assert [memory["file"] for memory in listed] == ["well.md"]
+    assert peer.call("memory/get", cwd=str(tmp_path), path="well.md")["content"] == WELL
 
 
 def test_an_index_over_its_limits_is_named(

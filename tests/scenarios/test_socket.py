@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import tracemalloc
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,7 +18,7 @@ import pytest
 from memoryd.api.rules.envelope import RequestError
 from memoryd.api.rules.framing import MESSAGE_LIMIT_BYTES
 from memoryd.api.rules.protocol import Params
-from memoryd.api.server import Server, calls_in, decoded
+from memoryd.api.server import BATCH_ANSWER_BYTES, Server, calls_in, decoded
 from memoryd.api.subscriptions import Subscriptions
 from memoryd.daemon.listener import DaemonListener
 from tests.support.running import WAIT_SECONDS, Daemon, Peer
@@ -112,6 +112,48 @@ def test_a_batch_of_ten_thousand_is_answered(shared_daemon: Daemon) -> None:
     with shared_daemon.peer() as peer:
         peer.send([{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in range(10_000)])
         assert len(peer.receive()) == 10_000
+
+
+async def test_the_answers_of_a_batch_are_limited_and_the_rest_of_its_calls_refused(
+    home: Path,
+) -> None:
+    path = str(home / "run/memoryd.sock")
+    asked = 0
+
+    async def root_of(cwd: str) -> str:
+        return cwd
+
+    async def much(_: Params) -> object:
+        nonlocal asked
+        asked += 1
+        return "x" * (BATCH_ANSWER_BYTES // 8)
+
+    with DaemonListener(path, []) as door:
+        async with anyio.create_task_group() as tasks:
+            await door.open(Server(much, Subscriptions(), root_of), tasks)
+            async with await anyio.connect_unix(path) as peer:
+                calls = [{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in range(100)]
+                await peer.send(json.dumps(calls).encode() + b"\n")
+                received = bytearray()
+                with anyio.fail_after(WAIT_SECONDS):
+                    while not received.endswith(b"\n"):
+                        received += await peer.receive(1 << 20)
+                tasks.cancel_scope.cancel()
+    answers = json.loads(received)
+    assert [answer["id"] for answer in answers] == list(range(100))
+    assert asked == 8
+    assert "send it in parts" in answers[8]["error"]["message"]
+
+
+def test_there_is_room_for_a_hundred_subscribers_and_a_place_is_free_again(daemon: Daemon) -> None:
+    daemon.start()
+    with ExitStack() as stack:
+        peers = [stack.enter_context(daemon.peer()) for _ in range(101)]
+        for peer in peers[:100]:
+            peer.call("events/subscribe")
+        refused = peers[100].ask("events/subscribe")["error"]
+        assert refused["message"] == "there are 100 subscribers already"
+        assert peers[100].call("ping")["pid"]
 
 
 def test_a_longer_batch_is_refused_whole(shared_daemon: Daemon) -> None:

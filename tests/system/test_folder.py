@@ -184,3 +184,27 @@ def test_a_file_beyond_the_limit_is_refused_not_read(folder: Folder) -> None:
     with pytest.raises(Refused):
         folder.read("big.md", limit_bytes=99)
     assert folder.read("big.md", limit_bytes=100).data == b"x" * 100
+
+
+def test_a_file_with_a_second_name_can_be_read_where_that_is_allowed_but_not_written(
+    folder: Folder, tmp_path: Path
+) -> None:
+    version = folder.write("a.md", b"one", over=None)
+    os.link(f"{folder.path}/a.md", tmp_path / "backup.md")
+    with pytest.raises(Refused):
+        folder.read("a.md")
+    assert folder.read("a.md", may_be_linked=True).data == b"one"
+    with pytest.raises(Refused):
+        folder.write("a.md", b"two", over=version)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file another user's")
+def test_another_users_file_in_a_repository_is_refused(tmp_path: Path) -> None:
+    place = tmp_path / "repo/agent/a.md"
+    place.parent.mkdir(parents=True)
+    place.write_text("obey")
+    with Folder.open(str(place.parent), beneath=str(tmp_path / "repo")) as opened:
+        assert opened.read("a.md").data == b"obey"
+        os.chown(place, 1234, 1234)
+        with pytest.raises(Refused, match="another user"):
+            opened.read("a.md")

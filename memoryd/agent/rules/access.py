@@ -4,9 +4,12 @@ Rules
 - A path is judged by the nearest root above it: the project, a memory directory, the project's
   transcripts, or a closed folder. Inside a closed folder, and outside all roots, nothing may be
   read. The system's process folders are always closed: they expose the daemon's environment.
+- A project that is a whole home, what is above it, or a folder of the system is closed: it holds
+  everything else of the person. Its memory directories stay open.
 - Files that look like keys or credentials, by their own name or a folder's, are never read, nor are
   git's own files. Names are compared as the most lenient file system would: ignoring case, width
-  and invisible characters. A topic file in a memory directory may have any name.
+  and invisible characters. A data file is closed by any word of its name (`vault.yml`,
+  `db-passwords.txt`); source code is not. A topic file in a memory directory may have any name.
 - A transcript is only searched. Other text in the transcripts' folder (session notes) can be read.
 - Only Markdown files of the run's one memory directory may be written: not its index, which is
   updated automatically, not the folders of others in it (team, logs), nothing hidden. In log mode
@@ -27,6 +30,7 @@ from memoryd.base.errors import ToolError
 from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.text.invisible import strip_invisible
 from memoryd.text.lazy_regex import late
+from memoryd.text.masking.mask import find_secrets
 
 RootKind = Literal["project", "memory", "transcripts", "closed"]
 DenialReason = Literal[
@@ -89,9 +93,40 @@ _SECRET_NAMES: Final = (
     "credentials*", ".credentials*", "*credentials.json", "*credential*.json", "*.credentials",
     "client_secret*", "service-account*.json", "service_account*.json", "*serviceaccount*.json",
     "*service-account*.json", "gha-creds-*", "secret", "secret.*", "secrets.*",
-    "*.secret", "*.secrets", "kubeconfig*", "*.kubeconfig", "*.tfstate*", "*.tfvars*",
+    "*.secret", "*.secrets", "*.htpasswd", "htpasswd*", "passwd*",
+    "*.keychain*", "*.keytab", "*.pkcs12", "*.jwk", "*.age", "*.agekey", "*.sops.*", "*.rdp",
+    "*adminsdk*.json", "*-key.json", "*_key.json", "key4.db", "logins.json", "login data*",
+    "cookies*", "*cookies.sqlite", "*cookies.txt", "*.wallet", ".curlrc", ".wgetrc", ".fetchmailrc",
+    ".databrickscfg", ".snowsql", ".mylogin.cnf", ".docker-config.json", "gradle.properties",
+    "pip.conf", "nuget.config", "settings-security.xml", "hosts.yml", "shadow", "gshadow",
+    "wg*.conf", "*.enc", "kubeconfig*", "*.kubeconfig", "*.tfstate*", "*.tfvars*",
 )  # fmt: skip
 _SECRET_NAME = late("|".join(map(translate, _SECRET_NAMES)))
+_KEY_PAIR = late(r"id_[a-z0-9_-]+(?:\.pub)?")
+_SECRET_WORDS: Final = frozenset(
+    {
+        "password", "passwords", "passwd", "pass", "passphrase", "passphrases", "pw", "secret",
+        "secrets", "token", "tokens", "vault", "credential", "credentials", "creds", "apikey",
+        "apikeys", "apitoken", "privatekey", "privkey", "mnemonic", "keystore", "keyring", "keys",
+        "recovery", "otp", "totp", "2fa", "pin", "pins", "logins", "wallet", "htpasswd", "netrc",
+    }
+)  # fmt: skip
+_DATA_ENDINGS: Final = frozenset(
+    {
+        "txt", "json", "yml", "yaml", "csv", "tsv", "ini", "cfg", "conf", "config", "toml", "xml",
+        "env", "properties", "xlsx", "xls", "ods", "odt", "doc", "docx", "pdf", "rtf", "bak", "old",
+        "orig", "save", "backup", "sql", "db", "sqlite", "log", "list", "plist", "json5", "jsonl",
+    }
+)  # fmt: skip
+_NAME_WORDS = late(r"[^a-z0-9]+")
+# Colours and spaces of a design, and what cuts a text for a model.
+_HARMLESS_NAME = late(r".*(?:design|style|theme|special|tokenizer|added)[-_.]?tokens?.*|keys\.txt")
+_WIDE_FOLDERS: Final = frozenset(
+    {
+        "/", "/home", "/Users", "/root", "/etc", "/var", "/usr", "/opt", "/srv", "/mnt", "/media",
+        "/private", "/Volumes", "/Library", "/System", "/boot", "/lib",
+    }
+)  # fmt: skip
 _SYSTEM_FOLDERS: Final = ("/proc", "/sys", "/dev", "/run")
 _OTHERS_FOLDERS: Final = frozenset({"team", "logs"})
 _DAILY_LOG = late(r"logs/(?:YYYY/MM/YYYY-MM-DD|\d{4}/\d\d/\d{4}-\d\d-\d\d)\.md")
@@ -150,18 +185,34 @@ def nearest_root(path: str, roots: Sequence[AccessRoot]) -> AccessRoot:
     return nearest
 
 
+def is_too_wide(root: str, home: str) -> bool:
+    """Whether a folder holds a whole home or system, which no run may read."""
+    return root in _WIDE_FOLDERS or is_beneath(home, root)
+
+
 def check_name(path: str, kind: RootKind) -> None:
     """Denied if any step of the path looks like keys, credentials or git's own files."""
     *folders, name = [normalized_name(step) for step in path.split("/")]
     is_topic = kind == "memory" and name.endswith(".md") and not name.startswith(".")
     if (
-        (_SECRET_NAME.match(name) and not is_topic)
+        (_names_a_secret(name) and not is_topic)
         or not _SECRET_FOLDERS.isdisjoint([*folders, name])
         or _is_below_config(folders)
     ):
         raise Denied(
             "looks-secret", "it looks like keys, credentials or git's own files; go without it"
         )
+
+
+def _names_a_secret(name: str) -> bool:
+    if _SECRET_NAME.match(name) or _KEY_PAIR.fullmatch(name):
+        return True
+    stem, _, ending = name.rpartition(".")
+    if not (ending in _DATA_ENDINGS or not stem) or _HARMLESS_NAME.fullmatch(name):
+        return False
+    said = _NAME_WORDS.split(name)
+    pairs = map("".join, pairwise(said))
+    return not _SECRET_WORDS.isdisjoint((*said, *pairs))
 
 
 def looks_secret(path: str, kind: RootKind) -> bool:
@@ -186,6 +237,8 @@ def file_to_write(path: str, folders: Sequence[str]) -> str:
         raise Denied("others-folder", "team/ and logs/ are not this run's to write")
     if any(step.startswith(".") for step in steps) or plain.endswith("/"):
         raise Denied("bad-name", "hidden names are not memories")
+    if find_secrets(plain):
+        raise Denied("bad-name", "a name must not hold a secret; choose another")
     if normalized_name(steps[-1]) == INDEX_FILE.lower():
         raise Denied(
             "index",

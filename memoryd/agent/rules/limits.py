@@ -32,6 +32,10 @@ class Meter:
         self.calls_refused = False
         self.bytes_refused = False
 
+    @property
+    def calls_left(self) -> int:
+        return max(0, self.limits.tool_calls - self.tool_calls)
+
     def charge_call(self) -> None:
         if self.tool_calls >= self.limits.tool_calls:
             self.calls_refused = True

@@ -26,6 +26,7 @@ from memoryd.llm.rules.messages import BudgetReached, ModelRequest, Text, UserTu
 from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import index, topics
 from memoryd.memories.rules.topics import INDEX_FILE
+from memoryd.memories.scan import oddities
 from memoryd.memories.scopes import Project, RealFiles, Scopes
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
@@ -40,7 +41,9 @@ STILL_FOUND = "Recall still finds the rest."
 INDEX_FIX = "memoryd dream --now merges duplicates; memoryd forget NAME removes a memory"
 
 Verdict = Literal["ok", "warn", "fail"]
-Check = Literal["index", "memories", "shared folder", "agent settings", "model server"]
+Check = Literal[
+    "index", "memories", "memory files", "shared folder", "agent settings", "model server"
+]
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -90,6 +93,7 @@ class Health:
             headers_finding(self._listed(project)),
             shared_folder_finding(known, RealFiles().is_dir),
             settings_finding(project.ignored),
+            files_finding([odd for one in project.directories for odd in oddities(one)]),
         ]
 
     async def answer(self, cwd: str, with_provider: bool) -> list[Finding]:
@@ -172,6 +176,16 @@ def headers_finding(listed: Iterable[Listed]) -> Finding:
         f"no readable name, description and type in {', '.join(broken[:NAMED])}{more}",
         "start the file with ---, name:, description:, type: (each on its own line) and ---",
     )
+
+
+def files_finding(odd: Sequence[tuple[str, str]]) -> Finding:
+    """Memory files that are there but not served, or served and never updated."""
+    if not odd:
+        return Finding("memory files", "ok", "every memory file can be read and written")
+    more = f" and {len(odd) - NAMED} more" if len(odd) > NAMED else ""
+    named = "; ".join(f"{name}: {why}" for name, why in odd[:NAMED])
+    fix = "copy the file, remove the old one and rename the copy"
+    return Finding("memory files", "warn", f"{named}{more}", fix)
 
 
 def settings_finding(ignored: Sequence[str]) -> Finding:

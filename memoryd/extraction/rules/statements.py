@@ -31,7 +31,7 @@ from memoryd.extraction.rules.durable import forbids_memory, is_question, is_rul
 from memoryd.extraction.rules.explicit_forms import ANNOUNCES, ASKS_BACK, LEAD, Form, form_of
 from memoryd.extraction.rules.weak_signs import may_last
 from memoryd.text.dates import with_absolute_dates
-from memoryd.text.masking.mask import mask
+from memoryd.text.masking.cut import masked_beginning
 from memoryd.text.prose import Sentence, matchable, own_words, sentences
 from memoryd.text.shorten import cut_at_word, one_line
 
@@ -169,7 +169,7 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
 
 def statements_in(message: str, *, said_at: datetime) -> list[Statement]:
     """What one message of a person states, in its order; dates count from `said_at`."""
-    own = own_words(without_credentials(mask(message[:READ_CHARACTERS])))
+    own = own_words(without_credentials(masked_beginning(message, READ_CHARACTERS)))
     if forbids_memory(matchable(own)):
         return []
     typed = len(message) <= MESSAGE_CHARACTERS

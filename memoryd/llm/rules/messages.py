@@ -24,13 +24,15 @@ from typing import Annotated, Literal, TypeVar
 import msgspec
 
 from memoryd.base.errors import Refused, Unavailable
-from memoryd.text.masking.mask import presentable
+from memoryd.text.invisible import strip_invisible
+from memoryd.text.masking.cut import masked_beginning
 
 ProviderOutcome = Literal["complete", "cut", "refused"]
 Answered = TypeVar("Answered", bound=msgspec.Struct)
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
 OWN_WORDS_CHARACTERS = 300
+READ_CHARACTERS = 20_000
 FINAL_STOP_REASONS = frozenset({"end_turn", "tool_use", "stop_sequence"})
 
 
@@ -96,9 +98,9 @@ ProviderFailure = TypeVar("ProviderFailure", bound=ProviderDown | ProviderPaused
 
 def in_own_words(error: ProviderFailure, words: str, secret: str = "") -> ProviderFailure:
     """The error with what the provider itself said, as a person may see it."""
-    said = words[: 10 * OWN_WORDS_CHARACTERS]
-    said = said.replace(secret, "[secret]") if secret else said
-    error.own_words = " ".join(presentable(said).split())[:OWN_WORDS_CHARACTERS]
+    said = words[:READ_CHARACTERS]
+    said = strip_invisible(said.replace(secret, "[secret]") if secret else said)
+    error.own_words = " ".join(masked_beginning(said, OWN_WORDS_CHARACTERS).split())
     return error
 
 

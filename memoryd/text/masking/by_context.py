@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from memoryd.text.lazy_regex import late
 from memoryd.text.masking.values import is_password, is_placeholder, is_token
+from memoryd.text.masking.words import is_word_password
 
 _KEY_MARK = late(r"-----(?P<side>BEGIN|END) (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----")
 _PUTTY_HEADING = late("Private-Lines:")
@@ -54,12 +55,16 @@ _SESSION_NAME = late(r"sess|sid\b|auth|token|jwt|remember|login|csrf|xsrf|secret
 
 _ARGUMENT = r"[ =]*[\"']?(?P<secret>[^\s\"'\\|;]+)"
 _LOGIN_ARGUMENT = r"[ =]*[\"']?[^\s:\"']{1,64}:(?P<secret>[^\s\"'\\|;]+)"
-_FLAGS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
-    (" -u", ("curl",), late(f" -u{_LOGIN_ARGUMENT}")),
-    (" --user", ("curl",), late(f" --user{_LOGIN_ARGUMENT}")),
-    (" -p", ("mysql", "sshpass", "docker login"), late(f" -p{_ARGUMENT}")),
-    (" -a ", ("redis-cli",), late(f" -a {_ARGUMENT}")),
-    (" password ", ("login ",), late(f" password {_ARGUMENT}")),
+# The flag, the tools that take it, the argument, and whether a plain word is a password there:
+# `mysql -p shop` asks for one and names the database.
+_FLAGS: tuple[tuple[str, tuple[str, ...], re.Pattern[str], bool], ...] = (
+    (" -u", ("curl", "http "), late(f" -u{_LOGIN_ARGUMENT}"), True),
+    (" --user", ("curl",), late(f" --user{_LOGIN_ARGUMENT}"), True),
+    (" -p", ("mysql", "mariadb"), late(r" -p[\"']?(?P<secret>[^\s\"'\\|;=]+)"), True),
+    (" -p", ("mysql",), late(f" -p{_ARGUMENT}"), False),
+    (" -p", ("sshpass", "docker login", "mongo", "podman login"), late(f" -p{_ARGUMENT}"), True),
+    (" -a ", ("redis-cli",), late(f" -a {_ARGUMENT}"), True),
+    (" password ", ("login ",), late(f" password {_ARGUMENT}"), True),
 )
 
 
@@ -158,8 +163,11 @@ def _cookies(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _flag_passwords(text: str) -> Iterator[tuple[str, int, int]]:
-    for flag, tools, pattern in _FLAGS:
+    for flag, tools, pattern, takes_words in _FLAGS:
         for match in _matches(text, text, flag, pattern):
             line = text[max(0, match.start() - 300) : match.start()].rpartition("\n")[2]
-            if any(tool in line for tool in tools) and is_password(match["secret"]):
+            value = match["secret"]
+            if any(tool in line for tool in tools) and (
+                is_password(value) or (takes_words and is_word_password(value))
+            ):
                 yield "password", *match.span("secret")

@@ -5,8 +5,9 @@
    not every `key`, only one whose owner makes it a credential.
 2. The value is assigned in some notation, given by a flag, quoted beside the name, or stated in a
    sentence ("the password of the lab is").
-3. How much a value must look like a secret depends on both: people choose passwords, so little is
-   needed after `password=`; tokens are random; bare words in prose must be certain.
+3. How much a value must look like a secret depends on both: after `password=` everything but a
+   placeholder or code is one, words too (`words`); tokens are random; bare words in prose must be
+   certain.
 4. A value without quotes may be code; expressions and arguments are not secrets.
 5. A known owner is part of the kind: `twilio-token`, `datadog-key`.
 """
@@ -18,7 +19,7 @@ from typing import Literal
 import msgspec
 
 from memoryd.text.lazy_regex import late
-from memoryd.text.masking import values
+from memoryd.text.masking import values, words
 
 Role = Literal["password", "secret", "token", "key"]
 SecretPosition = Literal["assigned", "stated", "beside"]
@@ -44,8 +45,8 @@ _ANCHORS: dict[str, Role] = {
 }
 _NAME = late(
     r"""(?:pass(?:words?|wd|phrase|code|wort|e)?|pwd?|kennwort|contrase(?:ñ|n|\\+u00f1)a|senha
-      |wachtwoord|пароль?|密码|密碼|パスワード|비밀번호|identified[ ]by|secret|credentials?
-      |token|_auth|key)
+      |wachtwoord|hasło|heslo|пароль?|密码|密碼|パスワード|비밀번호|identified[ ]by|secret
+      |credentials?      |token|_auth|key)
       (?: [_ -]?(?:access|key|value|base)
         | [_-]?(?:val|str|string|hex|b64|base64|encoded|prod|production|dev|staging|stg|test|live
           |local|default|old|new|current|primary|secondary|main|master|root|admin|db|app|[0-9]{1,3})
@@ -116,6 +117,30 @@ _SERVICES = (
 _SERVICE = late("|".join(_SERVICES))
 
 
+# A word beside the name of a password: who asks for it, who owns it, who sets it.
+_OWNED = late(
+    r"\b(?:my|our|your|his|her|their|the (?:\w+ ){0,2}?(?:admin|root|db|wifi|user|login))"
+    r" (?:[\w-]+ ){0,2}$"
+)
+_BEGINS = late(r"(?:\A|[\n\t,;/|&?{(\"'`*_.-])[ ]{0,12}$|\b(?:user|admin|root|db|smtp|export) ?$")
+_ASKS_FOR_IT = late(
+    r"""(?: \b(?:with|using|and|enter)[ ](?:the[ ]|a[ ]|my[ ])?(?:\w+[ ])?
+          | \b(?:user(?:[ ]?name)?|login|account|log[ ]in[ ]as|sign[ ]in[ ]as)[ :=]+
+            [\w.@-]+[ ]?[,;/|]?[ ]?(?:and[ ])?
+        )$""",
+    re.VERBOSE,
+)
+_SETS_IT = late(r"\b(?:set|sets|chang|reset|rotat|updat|switch|mak|put)\w*\b[^.!?\n]{0,30}$")
+_CLOSE_WORDS = late(r"|[ ](?:for|of|on|to|in|at|here|now|there)\b.*|[ ]\w+")
+_NEXT_WORD = late(r"[ \t=]{0,3}(?P<mark>[*_\"'`]{0,3})(?P<secret>[^\s\"'`<>\\|*]{4,128})")
+_QUOTED_PHRASE = late(
+    r"[ ]?(?P<quote>\\{0,3}[\"'`])"
+    r"(?P<secret>[A-Za-z]{2,20}(?:[ -][A-Za-z0-9]{2,20}){1,23})(?P=quote)"
+)
+_PUNCTUATION = ".,;:!?)]}*"
+_SECRET_OWNERS = ("jwt", "session", "cookie", "signing", "shared", "app", "django", "flask", "hmac")
+
+
 class _Name(msgspec.Struct, frozen=True):
     """A name: its role, its own word, the text to its left (in lower case), where it ends."""
 
@@ -144,6 +169,16 @@ class _Name(msgspec.Struct, frozen=True):
         _, opened, inside = self.left.rpartition("[")
         return bool(opened) and "]" not in inside and f"{inside}{self.word}".startswith("secret")
 
+    @property
+    def is_in_a_template(self) -> bool:
+        _, opened, inside = self.left.rpartition("${")
+        return bool(opened) and "}" not in inside
+
+    def is_env(self, text: str) -> bool:
+        """Whether it is written as an environment variable: `DB_PASSWORD`."""
+        own = text[self.end - len(self.word) : self.end]
+        return own.isupper() and own.isascii()
+
     def belongs_to(self, owners: tuple[str, ...]) -> bool:
         return self.left.rstrip("_-. ").endswith(owners)
 
@@ -169,8 +204,10 @@ def _name_at(text: str, lowered: str, at: int, role: Role) -> _Name | None:
 
 
 def _is_name(name: _Name, text: str, at: int) -> bool:
-    if name.is_in_a_mask:
+    if name.is_in_a_mask or name.is_in_a_template:
         return False
+    if name.word == "pass" and text[at : at + 6] in {"PASS: ", "PASS:\t"}:
+        return False  # the report of a test
     if name.role == "key":
         return name.belongs_to(_KEY_OWNERS) or name.service is not None
     if name.role == "token":
@@ -187,19 +224,90 @@ def _is_name(name: _Name, text: str, at: int) -> bool:
 def _value_of(name: _Name, text: str, lowered: str) -> tuple[int, int] | None:
     if link := _ASSIGNMENT.match(lowered, name.end):
         user = _USER_AND.match(text, link.end())
-        return _judged(name, text, link.end(), "assigned") or (
-            _judged(name, text, user.end(), "assigned") if user else None
+        return (
+            _judged(name, text, link.end(), "assigned")
+            or (_judged(name, text, user.end(), "assigned") if user else None)
+            or _assigned_words(name, text, link)
         )
-    if name.word == "pass":
-        return None  # without an assignment it is the verb
+    if name.word == "pass" and not _OWNED.search(name.left):
+        return None  # without an assignment or an owner it is the verb
     if beside := _BESIDE.match(lowered, name.end):
         manner: SecretPosition = "assigned" if name.owner.startswith("-") else "beside"
         if span := _judged(name, text, beside.end(), manner):
             return span
+    if name.role == "password" and (span := _told_beside(name, text)):
+        return span
     sentence = _SENTENCE.match(lowered, name.end)
     if sentence and (sentence["to"] is None or _GIVEN_TO.match(sentence["words"])):
-        return _judged(name, text, sentence.end(), "stated")
+        return _judged(name, text, sentence.end(), "stated") or _told(name, text, sentence)
     return None
+
+
+def _told_beside(name: _Name, text: str) -> tuple[int, int] | None:
+    """A word right after the name: `--password swordfish`, "user bob, password swordfish"."""
+    is_flag = name.owner.lstrip(" ").startswith("-") or name.word == "identified by"
+    if not is_flag and not _ASKS_FOR_IT.search(name.left):
+        return None
+    match = _NEXT_WORD.match(text, name.end) if text[name.end : name.end + 1] in " =\t" else None
+    if not match or not words.is_word_password(match["secret"].rstrip(_PUNCTUATION)):
+        return None
+    value = match["secret"].rstrip(_PUNCTUATION)
+    start, end = match.start("secret"), match.start("secret") + len(value)
+    if is_flag or words.is_told_in_prose(value, text, end):
+        return start, end
+    return None
+
+
+def _told(name: _Name, text: str, sentence: re.Match[str]) -> tuple[int, int] | None:
+    """A plain word or a quoted phrase in a sentence: "the password is swordfish"."""
+    if name.role != "password" or not _CLOSE_WORDS.fullmatch(sentence["words"]):
+        return None
+    if sentence["to"] and not sentence["words"] and not _SETS_IT.search(name.left):
+        return None
+    match = _NEXT_WORD.match(text, sentence.end())
+    if match:
+        value = _trimmed(match["secret"]).rstrip(_PUNCTUATION)
+        start = match.start("secret")
+        if words.is_told_in_prose(value, text, start + len(value)):
+            return start, start + len(value)
+    phrase = _QUOTED_PHRASE.match(text, sentence.end())
+    return phrase.span("secret") if phrase and words.is_phrase(phrase["secret"]) else None
+
+
+def _assigned_words(name: _Name, text: str, link: re.Match[str]) -> tuple[int, int] | None:
+    """A plain word or a phrase in the slot of an assignment."""
+    start = link.end()
+    if "," in link[0] or not _is_word_slot(name, text):
+        return None  # `"pwd", "name"` are two words of a list
+    if name.word == "pass" and not _OWNED.search(name.left) and not _BEGINS.search(name.left):
+        return None  # "as they pass: first"
+    phrase = _QUOTED_PHRASE.match(text, start)
+    if phrase and words.is_phrase(phrase["secret"]):
+        return phrase.span("secret")
+    match = None if _INNER_NAME.match(text, start) else _VALUE.match(text, start)
+    if not match:
+        return None
+    quoted = match["bare"] is None
+    value = match["quoted"] if quoted else _trimmed(match["bare"])
+    begin = match.start("quoted" if quoted else "bare")
+    end = begin + len(value)
+    is_code = not quoted and values.is_code(match["bare"], is_argument=False)
+    if is_code or not words.is_word_password(value):
+        return None
+    if quoted:
+        return begin, end
+    is_env = name.is_env(text) or (link[0] in {"=", ">"} and "(" not in text[end : end + 1])
+    if is_env and text[end : end + 1] != ")":
+        return begin, end
+    if "==" in link[0] or words.is_variable(value) or text[end : end + 1] in {")", "}"}:
+        return None
+    return (begin, end) if words.ends_clause(text, end) else None
+
+
+def _is_word_slot(name: _Name, text: str) -> bool:
+    if name.role == "password":
+        return True
+    return name.role == "secret" and (name.is_env(text) or name.belongs_to(_SECRET_OWNERS))
 
 
 def _judged(name: _Name, text: str, start: int, manner: SecretPosition) -> tuple[int, int] | None:

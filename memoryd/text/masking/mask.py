@@ -1,9 +1,11 @@
 """Finds secrets in a text and replaces them with masks.
 
-A secret is recognised by its shape (`by_shape`), by its context (`by_context`) or by the name
-before it (`by_name`); `values` says what a value must look like. A mask says the kind of secret,
-and whether it is long: `[secret: github-token]`, from 200 characters `[secret: private-key, long]`.
-It hides nothing but the secret, so that a reader still sees which setting, host or user it is.
+A secret is recognised by its shape (`by_shape`; in pieces: `joined`), by its context
+(`by_context`), by the slot it stands in (`by_slot`), by the name before it (`by_name`), or as a
+number or phrase with a form of its own (`by_number`); `values` and `words` say what a value must
+look like. A mask says the kind of secret, and whether it is long: `[secret: github-token]`, from
+200 characters `[secret: private-key, long]`. It hides nothing but the secret, so that a reader
+still sees which setting, host or user it is.
 """
 
 from bisect import bisect_left, bisect_right
@@ -15,7 +17,10 @@ import msgspec
 from memoryd.text.invisible import strip_invisible
 from memoryd.text.masking.by_context import placed_in
 from memoryd.text.masking.by_name import named_in
+from memoryd.text.masking.by_number import numbered_in
 from memoryd.text.masking.by_shape import tokens_in
+from memoryd.text.masking.by_slot import slotted_in
+from memoryd.text.masking.joined import joined_in
 
 _LONG = 200
 
@@ -37,7 +42,14 @@ def find_secrets(text: str) -> list[FoundSecret]:
     """The secrets in the text, in order and without overlaps."""
     # The one letter whose lower case is two characters; positions must not shift.
     lowered = text.replace("\u0130", "I").lower()
-    spans = (*tokens_in(text), *placed_in(text, lowered), *named_in(text, lowered))
+    spans = (
+        *tokens_in(text),
+        *joined_in(text, tokens_in),
+        *placed_in(text, lowered),
+        *numbered_in(text, lowered),
+        *slotted_in(text, lowered),
+        *named_in(text, lowered),
+    )
     return list(
         _apart(sorted((FoundSecret(*span) for span in spans), key=lambda found: found.start))
     )

@@ -155,6 +155,10 @@ def _is_unspeakable(value: str) -> bool:
 def _is_something_else(value: str) -> bool:
     if _QUANTITY.fullmatch(value):
         return not (value.isdecimal() and len(value) >= 6)
+    return is_address_or_file(value)
+
+
+def is_address_or_file(value: str) -> bool:
     return _ADDRESS.fullmatch(value) is not None or _FILE.fullmatch(value) is not None
 
 

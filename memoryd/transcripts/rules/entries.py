@@ -17,7 +17,8 @@ from typing import Literal, assert_never
 
 import msgspec
 
-from memoryd.text.shorten import cut_middle
+from memoryd.text.masking.cut import masked_beginning, masked_middle
+from memoryd.text.masking.mask import find_secrets
 from memoryd.transcripts.rules import local_commands, speakers
 from memoryd.transcripts.rules.lines import (
     AssistantLine,
@@ -202,12 +203,12 @@ def _user(raw: UserLine, place: EntryPlace) -> TranscriptEntry:
         return _notice(text, place)
     if speakers.is_marked(raw):
         source: EntrySource = "typed" if speakers.is_typed(raw) else "sdk"
-        return TranscriptEntry("prompt", place, cut_middle(text, PROSE_CHARS_MAX), source)
+        return TranscriptEntry("prompt", place, masked_middle(text, PROSE_CHARS_MAX), source)
     return _unmarked(text, place, "sdk" if speakers.is_scripted(raw) else "unmarked")
 
 
 def _notice(text: str, place: EntryPlace) -> TranscriptEntry:
-    return TranscriptEntry("notice", place, cut_middle(text, TOOL_CHARS_MAX), "notice")
+    return TranscriptEntry("notice", place, masked_middle(text, TOOL_CHARS_MAX), "notice")
 
 
 def _unmarked(text: str, place: EntryPlace, source: EntrySource) -> TranscriptEntry:
@@ -217,24 +218,24 @@ def _unmarked(text: str, place: EntryPlace, source: EntrySource) -> TranscriptEn
     if _INTERRUPT.fullmatch(text):
         return TranscriptEntry("interrupt", place, text)
     if text.startswith(local_commands.COMMAND_TAGS):
-        typed = cut_middle(local_commands.command_line(text), PROSE_CHARS_MAX)
+        typed = masked_middle(local_commands.command_line(text), PROSE_CHARS_MAX)
         return TranscriptEntry("command", place, typed, "command")
     if text.startswith(local_commands.COMMAND_OUTPUT_TAGS):
         return TranscriptEntry("command_output", place, _output(text))
     if text.startswith(local_commands.BASH_INPUT_TAG):
-        typed = cut_middle(local_commands.bash_line(text), PROSE_CHARS_MAX)
+        typed = masked_middle(local_commands.bash_line(text), PROSE_CHARS_MAX)
         return TranscriptEntry("bash_input", place, typed, "bash")
     if text.startswith(local_commands.BASH_OUTPUT_TAGS):
         return TranscriptEntry("bash_output", place, _output(text))
     if text.startswith(_NOTICE_TAGS):
         return _notice(text, place)
-    return TranscriptEntry("prompt", place, cut_middle(text, PROSE_CHARS_MAX), source)
+    return TranscriptEntry("prompt", place, masked_middle(text, PROSE_CHARS_MAX), source)
 
 
 def _assistant(raw: AssistantLine, place: EntryPlace) -> TranscriptEntry:
     message, content = raw.message, raw.message.content
     if raw.is_api_error_message is True:
-        return TranscriptEntry("api_error", place, cut_middle(_said(content), TOOL_CHARS_MAX))
+        return TranscriptEntry("api_error", place, masked_middle(_said(content), TOOL_CHARS_MAX))
     if message.model == "<synthetic>":
         return TranscriptEntry("synthetic", place)
     usage = message.usage or LineUsage()
@@ -270,7 +271,7 @@ def _system(raw: SystemLine, place: EntryPlace) -> TranscriptEntry:
             return TranscriptEntry(
                 "command_output",
                 place,
-                cut_middle(local_commands.printed_by(content), TOOL_CHARS_MAX),
+                masked_middle(local_commands.printed_by(content), TOOL_CHARS_MAX),
             )
     return TranscriptEntry("client", place)
 
@@ -283,7 +284,7 @@ def _attachment(line: AttachmentLine, place: EntryPlace) -> TranscriptEntry:
         source: EntrySource = "notice"
         if speakers.is_typed_in_mid_turn(raw) and not speakers.is_written_by_an_agent(text):
             source = "sdk" if speakers.is_scripted(line) else "queued"
-        return TranscriptEntry("queued", place, cut_middle(text, PROSE_CHARS_MAX), source)
+        return TranscriptEntry("queued", place, masked_middle(text, PROSE_CHARS_MAX), source)
     if kind == "instructions" or kind.startswith("hook_"):
         return TranscriptEntry("injected", place)
     return TranscriptEntry("client", place)
@@ -294,21 +295,21 @@ def _queue(raw: QueueLine) -> TranscriptEntry:
     place = EntryPlace(at=moment_of(raw.timestamp))
     match raw.operation:
         case "enqueue" if not (is_machine_text(text) or speakers.is_written_by_an_agent(text)):
-            return TranscriptEntry("enqueued", place, cut_middle(text, PROSE_CHARS_MAX))
+            return TranscriptEntry("enqueued", place, masked_middle(text, PROSE_CHARS_MAX))
         case "remove" if raw.reason == "absorbed_mid_turn":
-            return TranscriptEntry("absorbed", place, cut_middle(text, PROSE_CHARS_MAX))
+            return TranscriptEntry("absorbed", place, masked_middle(text, PROSE_CHARS_MAX))
         case "popAll":
-            return TranscriptEntry("unqueued", place, cut_middle(text, PROSE_CHARS_MAX))
+            return TranscriptEntry("unqueued", place, masked_middle(text, PROSE_CHARS_MAX))
     return SIDE
 
 
 def _answer(content: str | list[MessageBlock]) -> tuple[Block, ...]:
     if isinstance(content, str):
-        return (Block("text", cut_middle(content, PROSE_CHARS_MAX)),) if content.strip() else ()
+        return (Block("text", masked_middle(content, PROSE_CHARS_MAX)),) if content.strip() else ()
     return tuple(
         _call(block)
         if block.type == "tool_use"
-        else Block("text", cut_middle(text, PROSE_CHARS_MAX))
+        else Block("text", masked_middle(text, PROSE_CHARS_MAX))
         for block in content[:BLOCKS_MAX]
         if block.type == "tool_use"
         or (block.type == "text" and (text := text_of(block.text)).strip())
@@ -322,12 +323,17 @@ def _call(block: MessageBlock) -> Block:
     written = name_of(given.get("file_path")) or name_of(given.get("notebook_path"))
     return Block(
         "tool_use",
-        cut_middle(msgspec.json.encode(block.input).decode(), TOOL_CHARS_MAX),
+        masked_middle(msgspec.json.encode(block.input).decode(), TOOL_CHARS_MAX),
         tool=tool,
         tool_use_id=name_of(block.id),
-        gist=" ".join(gist[:GIST_CHARS_MAX].split()),
-        writes=written if tool in _WRITING_TOOLS else "",
+        gist=" ".join(masked_beginning(gist, GIST_CHARS_MAX).split()),
+        writes=written if tool in _WRITING_TOOLS and _can_be_shown(written) else "",
     )
+
+
+def _can_be_shown(path: str) -> bool:
+    """A line end in a path would forge a line of its own wherever paths are listed."""
+    return path.isprintable() and not find_secrets(path)
 
 
 def _results(raw: UserLine) -> tuple[Block, ...]:
@@ -343,11 +349,11 @@ def _result(raw: UserLine, block: MessageBlock) -> Block:
     has_answers = not is_error and is_answered(text)
     return Block(
         "tool_result",
-        cut_middle(text, PROSE_CHARS_MAX if has_answers else TOOL_CHARS_MAX),
+        masked_middle(text, PROSE_CHARS_MAX if has_answers else TOOL_CHARS_MAX),
         tool_use_id=name_of(block.tool_use_id),
         is_error=is_error,
         answered=bytes(raw.tool_use_result)[:RESULT_BYTES_MAX] if has_answers else None,
-        refusal=cut_middle(refusal_in(text), PROSE_CHARS_MAX) if is_error else "",
+        refusal=masked_middle(refusal_in(text), PROSE_CHARS_MAX) if is_error else "",
         is_marked_refusal=raw.tool_denial_kind == "user-rejected",
     )
 
@@ -369,7 +375,7 @@ def _printed(content: object) -> str:
 
 
 def _output(text: str) -> str:
-    return cut_middle(local_commands.printed_by(text), TOOL_CHARS_MAX)
+    return masked_middle(local_commands.printed_by(text), TOOL_CHARS_MAX)
 
 
 def _place(raw: TreeLine, line: Line) -> EntryPlace:

@@ -1,0 +1,60 @@
+"""Tokens that are written in pieces: string literals that are added, a line broken by a backslash.
+
+The pieces are joined, the token is found in the whole, and its place in the text is everything from
+the first piece to the last. What only joining makes is a token by shape, never by name.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from memoryd.text.lazy_regex import late
+
+# The longest piece of a token that is put together with others.
+AROUND: Final = 200
+
+_JOINT = late(
+    r"""(?: \\\n[ \t]*
+          | ["'`][ \t]*(?:\+|\.\.?|&|\|\|)?[ \t]*\\?\n?[ \t]*\\{0,2}["'`] ) (?=[\w.-])""",
+    re.VERBOSE,
+)
+_BEFORE_A_JOINT = late(r"[\w.-]\\{0,2}\Z")
+
+
+def joined_in(
+    text: str, find: Callable[[str], Iterator[tuple[str, int, int]]]
+) -> Iterator[tuple[str, int, int]]:
+    """What `find` finds around the joints of the text, once the pieces are joined."""
+    joints = [
+        joint
+        for joint in _JOINT.finditer(text)
+        if _BEFORE_A_JOINT.search(text, max(0, joint.start() - 3), joint.start())
+    ]
+    if not joints:
+        return
+    parts: list[str] = []
+    places: list[tuple[int, int]] = []  # where a part begins in the whole and in the text
+    length = done = 0
+    for at, joint in enumerate(joints):
+        following = joints[at + 1].start() if at + 1 < len(joints) else len(text)
+        left = max(done, joint.start() - AROUND)
+        right = min(following, joint.end() + AROUND)
+        is_next = bool(at) and left == done
+        for start, end in ((left, joint.start()), (joint.end(), right)):
+            if start == left and not is_next:
+                parts.append("\n")
+                length += 1
+            places.append((length, start))
+            parts.append(text[start:end])
+            length += end - start
+        done = right
+    whole = "".join(parts)
+    starts = [start for start, _ in places]
+    for kind, start, end in find(whole):
+        yield kind, _place(places, starts, start), _place(places, starts, end - 1) + 1
+
+
+def _place(places: list[tuple[int, int]], starts: list[int], at: int) -> int:
+    start, original = places[bisect_right(starts, at) - 1]
+    return original + at - start
