@@ -1,11 +1,11 @@
 """Finds secrets in a text and replaces them with masks.
 
 A secret is recognised by its shape (`by_shape`; in pieces: `joined`), by its context
-(`by_context`), by the slot it stands in (`by_slot`), by the name before it (`by_name`), or as a
-number or phrase with a form of its own (`by_number`); `values` and `words` say what a value must
-look like. A mask says the kind of secret, and whether it is long: `[secret: github-token]`, from
-200 characters `[secret: private-key, long]`. It hides nothing but the secret, so that a reader
-still sees which setting, host or user it is.
+(`by_context`), by the slot it stands in (`by_slot`), by the name before it (`by_name`; in a
+sentence: `told`), or as a number or phrase with a form of its own (`by_number`); `values` and
+`words` say what a value must look like. A mask says the kind of secret, and whether it is long:
+`[secret: github-token]`, from 200 characters `[secret: private-key, long]`. It hides nothing but
+the secret, so that a reader still sees which setting, host or user it is.
 """
 
 from bisect import bisect_left, bisect_right
@@ -21,6 +21,7 @@ from memoryd.text.masking.by_number import numbered_in
 from memoryd.text.masking.by_shape import tokens_in
 from memoryd.text.masking.by_slot import slotted_in
 from memoryd.text.masking.joined import joined_in
+from memoryd.text.masking.told import told_in
 
 _LONG = 200
 
@@ -49,6 +50,7 @@ def find_secrets(text: str) -> list[FoundSecret]:
         *numbered_in(text, lowered),
         *slotted_in(text, lowered),
         *named_in(text, lowered),
+        *told_in(text, lowered),
     )
     return list(
         _apart(sorted((FoundSecret(*span) for span in spans), key=lambda found: found.start))

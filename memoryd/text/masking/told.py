@@ -1,0 +1,74 @@
+"""Secrets told in a sentence: "the PIN of the safe is 4711", "log in as bob with S3cret!".
+
+1. The name of a secret, up to six words on what it is for, a verb or a colon, then the value.
+2. The value is in quotes, or has a digit or a mark inside it: a plain word after "is" is prose
+   ("the password is required").
+3. A quick look for the names keeps this cheap on text that has none.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from memoryd.text.lazy_regex import late
+from memoryd.text.masking.values import is_placeholder
+
+_NAMES: Final = (
+    r"pin(?: code)?|pass ?code|pass ?phrase|unseal key|shared secret|recovery code|backup code"
+    r"|(?:2fa|otp|mfa) (?:code|secret)|access code|password|passwort|kennwort|contrase(?:ñ|n)a"
+    r"|senha|mot de passe|パスワード|pw|pass|login|basic auth|credentials"
+)
+_HINTS: Final = (
+    "pin",
+    "pass",
+    "unseal",
+    "shared secret",
+    "code",
+    "kennwort",
+    "contrase",
+    "senha",
+    "mot de passe",
+    "パスワード",
+    "pw",
+    "login",
+    "log in",
+    "basic auth",
+    "credentials",
+    "2fa",
+)
+_IS: Final = r"(?:is|was|are|es|é|è|est|ist|lautet|は)"
+_SHORT_NAME: Final = r"(?:the|my|our|its|his|her) (?:\w+ )?(?:pw|pass|password):"
+# A digit or a mark inside: not a plain word, not a number with a unit, not a path or an address.
+_VALUE: Final = (
+    r"(?P<secret>[\"“'`][^\"”'`\n]{4,60}[\"”'`]|(?=[^\s,;]*(?:\d"
+    r"|[!@#$%^&*+_.~-][^\s,;.!?]))(?![\d.,-]+\w{0,4}[%.]?(?:\s|$))"
+    r"(?!(?:sha|md)-?\d|\w+-(?:encoded|hashed|protected|based|encrypted)|\d+-(?:bit|byte|char)"
+    r"|[a-z]+-[a-z]+(?:\s|$))"
+    r"(?!(?:https?|file)://|[/~.]|\[)[^\s,;:/\"'()\[\]]{5,80}?)(?=[.,;!?]?(?:\s|$)|だ)"
+)
+_TOLD = late(rf"(?i)\b(?:{_NAMES})\b(?: \w[\w.-]*){{0,6}}? ?{_IS}\s?{_VALUE}")
+_TOLD_SHORT = late(rf"(?i)\b{_SHORT_NAME} {_VALUE}")
+_TOLD_WIDE = late(rf"パスワード\s?は\s?{_VALUE}")
+_PIN = late(r"(?i)\bpin\b(?: \w+){0,5}? (?:is|was|=|:)\s?(?P<secret>\d{4,8})(?!\S)")
+_PAIR = late(
+    r"(?i)\b(?:basic auth|login|credentials)\b[^\n.]{0,40}?(?::| is | are )\s?"
+    r"[\w.@-]{2,30}\s?[:/]\s?(?P<secret>[^\s,;\[]{4,60})"
+)
+_WITH = late(
+    r"(?i)\blog(?:s|ged)? ?in\b[^\n.]{0,40}? as \S{2,60} (?:with|using) (?:password )?"
+    r"(?P<secret>(?=\S*\d)(?=\S*[^\W\d_])[^\s,;\[]{6,60})"
+)
+_PASS = late(r"(?i)(?<=, )pass(?:word)? (?P<secret>(?=\S*\d)(?=\S*[!@#$%^&*_-])[^\s,;\[]{5,60})")
+_PHRASE = late(
+    r"(?i)\bpass ?phrase (?P<secret>(?!is |to |for |that |prompt)(?:[a-z]+ ){2,6}?[a-z]+)"
+    r"(?= to (?:unlock|decrypt|open|sign|log))"
+)
+_FORMS: Final = (_TOLD, _TOLD_SHORT, _TOLD_WIDE, _PIN, _PAIR, _WITH, _PASS, _PHRASE)
+
+
+def told_in(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
+    if not any(hint in lowered for hint in _HINTS):
+        return
+    for form in _FORMS:
+        for match in form.finditer(text):
+            if not is_placeholder(match["secret"]):
+                yield "password", *match.span("secret")
