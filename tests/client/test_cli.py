@@ -101,7 +101,7 @@ def test_show_does_not_repeat_the_header_of_the_text(
         assert main.main(["show", "feedback_tabs.md"]) == 0
     shown = capsys.readouterr().out
     assert shown.count("name: Tabs") == 1
-    assert "retired: a newer memory" in shown
+    assert "retired: it no longer holds" in shown
 
 
 def test_no_escape_sequence_of_a_memory_reaches_the_terminal(
