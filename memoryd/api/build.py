@@ -12,6 +12,7 @@ from memoryd.api.handlers.spending import SpendingReports
 from memoryd.api.handlers.status import Status
 from memoryd.api.handlers.why import Origins
 from memoryd.memories.catalog import Catalog
+from memoryd.memories.trusting import Trusting
 from memoryd.memories.versions import Versions
 from memoryd.recall.recall_table import RecallTable
 
@@ -20,6 +21,9 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
     services = areas.services
     catalog = Catalog(services.scopes, services.store, services.now)
     versions = Versions(services.scopes, catalog, services.store, services.versions)
+    trusting = Trusting(
+        services.scopes, catalog, services.store, services.versions, services.notices
+    )
     spending = SpendingReports(
         areas.extraction.worker, areas.spending, services.settings, areas.models
     )
@@ -57,7 +61,7 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
         health=health,
         hooks=hooks,
         catalog=catalog,
-        memories=MemoryRequests(catalog, versions, areas.extraction.exclusions),
+        memories=MemoryRequests(catalog, versions, trusting, areas.extraction.exclusions),
         inbox=InboxRequests(areas.extraction.inbox, areas.extraction.exclusions),
         why=Origins(
             versions, services.store, areas.transcripts.sessions, RecallTable(services.database)

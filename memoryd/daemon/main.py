@@ -48,7 +48,7 @@ from memoryd.memories.changes import event_of
 from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.instruction_files import InstructionDisk
 from memoryd.memories.instruction_reader import Approvals, InstructionReader
-from memoryd.memories.records import DirectoryFound, MemoryChanged
+from memoryd.memories.records import DirectoryFound, MemoryChanged, MemoryTrusted
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.services import Services
 from memoryd.memories.store import Store
@@ -225,6 +225,8 @@ def connect(
     # A memory is changed: recall, then subscribers.
     on(MemoryChanged, areas.recall.changed)
     on(MemoryChanged, lambda change: announce(event_of(change, scopes.owner(change.directory))))
+    # It is known by now who wrote a memory: recall.
+    on(MemoryTrusted, areas.recall.trusted)
     # A memory directory is new: the watch.
     on(DirectoryFound, lambda _: watch.folders_changed())
     # Every announced event: subscribers on the socket.

@@ -21,7 +21,7 @@ from memoryd.extraction.rules.judgement import (
 )
 from memoryd.extraction.rules.origin_evidence import OriginEvidence
 from memoryd.memories.rules import topics
-from memoryd.memories.rules.topics import Topic
+from memoryd.memories.rules.topics import FOUND, Topic
 
 
 class DreamProvenance:
@@ -52,9 +52,9 @@ class DreamProvenance:
             "source": old.source if old else "",
             "trust": trust_of(verdict, new, old),
         }
-        # A memory without a trust field does not get one.
-        if old is not None and not old.trust:
-            fields["trust"] = ""
+        # A memory without a trust field does not get one; a found one keeps what it claims.
+        if old is not None and old.trust in {"", FOUND}:
+            fields["trust"] = topics.parse(self._texts[draft.file]).trust
         given = {"created": new.created, "source": new.source, "trust": new.trust}
         changes = {key: value or None for key, value in fields.items() if value != given[key]}
         return rewritten(draft.text, new, verdict, changes, self._texts.get(draft.file, ""))

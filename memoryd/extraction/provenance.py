@@ -30,6 +30,7 @@ from memoryd.extraction.rules.origin_evidence import OriginEvidence, SaidText
 from memoryd.extraction.task import ExtractionTask
 from memoryd.memories.records import Stored
 from memoryd.memories.rules import headers, topics
+from memoryd.memories.rules.origins import with_origin
 from memoryd.memories.rules.topics import Topic, TopicType, Trust
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
@@ -57,8 +58,7 @@ class Provenance:
         self._evidence.add_printed(text)
 
     def attested(self, draft: MemoryDraft) -> str:
-        before = self._before(draft)
-        old = topics.parse(before) if before is not None else Topic()
+        before, old = self._before(draft)
         new = topics.parse(draft.text)
         becomes_guarded = new.type in GUARDED_TYPES and old.type not in GUARDED_TYPES
         verdict = self._judged(new, Topic() if becomes_guarded else old)
@@ -119,17 +119,18 @@ class Provenance:
             return None
         return topic if _is_the_persons(topic) else None
 
-    def _before(self, draft: MemoryDraft) -> str | None:
-        """What the file said before the task; None if it did not exist."""
+    def _before(self, draft: MemoryDraft) -> tuple[str | None, Topic]:
+        """What the file said before the task, as text and topic; None if it did not exist."""
         first = written_so_far(self._versions, self._task).get(draft.file)
         if first is None:
-            return draft.before.text if draft.before else None
+            return (draft.before.text, draft.before.topic) if draft.before else (None, Topic())
         folder = self._task.project.memory.path
         older = [one for one in self._versions.versions(folder, draft.file) if one.version < first]
         kept = next((one for one in older if one.cause != "refused"), None)
         if kept is None or not kept.sha256:
-            return None
-        return decoded(self._versions.content(folder, draft.file, kept.version))
+            return None, Topic()
+        text = decoded(self._versions.content(folder, draft.file, kept.version))
+        return text, with_origin(topics.parse(text), self._versions.origins.of(kept.sha256))
 
 
 def written_so_far(versions: VersionTable, task: ExtractionTask) -> dict[str, int]:

@@ -5,12 +5,15 @@ asked about, done and checked. A part that is off by default is only done when a
 it or names it: --yes leaves it out.
 """
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memoryd_client.cli.commands import Arguments, Commands, Parser, add_json, answer_to
 from memoryd_client.cli.render import one_line, paint, print_json, wrapped
+from memoryd_client.connection.answers import items_at
+from memoryd_client.connection.call import call
 from memoryd_client.connection.failures import Failure, LocalFailure, UsageError, as_json
 from memoryd_client.connection.locations import Locations, locations
 
@@ -62,8 +65,25 @@ def install(arguments: Arguments) -> int:
     if not (arguments.json or arguments.yes or named_parts(arguments)):
         ask_who_reviews(places)
     if not arguments.json and not named_parts(arguments):
+        offer_trust()
         print("Next: memoryd shows the status, memoryd doctor checks for problems")
     return code
+
+
+def offer_trust() -> None:
+    """Says once how to confirm what was there before; nothing if no daemon runs yet."""
+    try:
+        answer = call("memory/trust", {"cwd": os.getcwd()})  # noqa: PTH109 - text in, text out
+    except (Failure, OSError):
+        return
+    count = len(items_at(answer, "waiting"))
+    if count:
+        print(
+            wrapped(
+                f"{count} of the memories here are of unknown origin: they are served with that"
+                " said. If they are yours, confirm them all with: memoryd trust --all"
+            )
+        )
 
 
 def ask_who_reviews(places: Locations) -> None:

@@ -23,6 +23,7 @@ from memoryd_client.cli import (
     recall,
     sessions,
     status,
+    trust,
     why,
 )
 from memoryd_client.cli.commands import INTERRUPTED, Arguments, Commands
@@ -45,6 +46,7 @@ def command_line() -> Commands:
         status,
         daemon,
         memories,
+        trust,
         inbox,
         history,
         why,
