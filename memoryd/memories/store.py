@@ -321,9 +321,9 @@ class Store(StoreReader):
         own = self._own_index(directory)
         return match_index(folder, lambda: self.scan(directory), changed, own)
 
-    def known_index(self, directory: MemoryDirectory, stored: Stored) -> KnownIndex:
+    def known_index(self, stored: Stored) -> KnownIndex:
         """What a session may be told of an index without being asked."""
-        return known_index(self._own_index(directory), stored, self.read)
+        return known_index(self._own_index(stored.directory), stored, self.read)
 
     def _own_index(self, directory: MemoryDirectory) -> OwnIndex:
         return OwnIndex(self._versions.origins, directory.path)

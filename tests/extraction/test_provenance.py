@@ -13,6 +13,7 @@ from memoryd.extraction.task import ExtractionTask
 from memoryd.memories.records import Stored
 from memoryd.memories.rules import headers
 from memoryd.memories.rules.topics import Topic
+from memoryd.memories.version_table import Cause
 from memoryd.transcripts.rules.assembler import living_history, read_entries
 from memoryd.transcripts.rules.turns import Turn
 from memoryd.transcripts.turn_table import LastWords
@@ -62,8 +63,8 @@ class Desk:
         self._store = here.store
         self._directory = project.memory
 
-    def has(self, file: str, text: str) -> None:
-        self._store.write(self._directory, file, text, over=None, cause="user")
+    def has(self, file: str, text: str, cause: Cause = "user") -> None:
+        self._store.write(self._directory, file, text, over=None, cause=cause)
 
     def writes(self, text: str, file: str = "feedback_note.md") -> Topic:
         """The memory once the draft is written; Denied if it is refused."""
@@ -151,7 +152,7 @@ def test_what_a_person_said_stays_theirs_only_while_every_change_is(here: Extrac
 
 def test_a_memory_without_an_origin_gets_one_that_claims_no_trust(here: ExtractionBench) -> None:
     desk = Desk(here, "tabs in the tools folder as well")
-    desk.has("feedback_note.md", memory("Makefiles have tabs."))
+    desk.has("feedback_note.md", memory("Makefiles have tabs."), cause="agent")
     topic = desk.writes(memory("Makefiles have tabs.\n\nThe tools folder as well."))
     assert topic.trust == "agent-concluded"
     assert topic.source == "session-1"
