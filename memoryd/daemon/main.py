@@ -169,14 +169,21 @@ def open_services(environment: Environment, stack: ExitStack) -> Services:
     database = Database.open(places.state_db)
     stack.callback(database.close)
     notices, versions = Notices(), VersionTable(database, settings.history)
+    scopes = Scopes(places, environment.env, database, notices)
     return Services(
         places=places,
         settings=settings,
         env=environment.env,
         database=database,
         versions=versions,
-        scopes=Scopes(places, environment.env, database, notices),
-        store=Store(versions, now=time.time, skip_index=settings.index.skip, notices=notices),
+        scopes=scopes,
+        store=Store(
+            versions,
+            now=time.time,
+            skip_index=settings.index.skip,
+            notices=notices,
+            on_create=scopes.directory_created,
+        ),
         inbox=InboxTable(database),
         instructions=InstructionReader(places, Approvals(database), InstructionDisk()),
         notices=notices,

@@ -58,8 +58,10 @@ class Store(StoreReader):
         now: Callable[[], float],
         skip_index: bool = False,
         notices: Notices | None = None,
+        on_create: Callable[[MemoryDirectory], None] = lambda _: None,
     ) -> None:
         super().__init__(versions, now)
+        self._on_create = on_create
         self._skip_index = skip_index
         self._notices = notices or Notices()
         self._outside = OutsideChanges(self._scanner, versions, self._retired, now)
@@ -134,6 +136,7 @@ class Store(StoreReader):
             raise InvalidInput(f"a memory may have at most {TOPIC_LIMIT_BYTES} bytes")
         clean = presentable(text)
         with self._locked(directory), open_folder(directory, create=True) as folder:
+            self._on_create(directory)
             before = folder.current(file)
             if before is not None:
                 # What is replaced must be restorable, even if it came from outside.
@@ -256,6 +259,7 @@ class Store(StoreReader):
         `origin` is who wrote them, if that is known and not recorded yet.
         """
         with self._locked(directory), open_folder(directory, create=True) as folder:
+            self._on_create(directory)
             before = folder.current(file)
             if before is not None:
                 self._record(directory, file, before.data, "outside", "")
