@@ -25,7 +25,7 @@ ACTIONS = ("list", "show", "accept", "edit", "reject")
 HEADING = ("ID", "TYPE", "SAID", "STATEMENT")
 WHY = {
     "may-last": "it may hold beyond the task it was said in",
-    "long-message": "it was said in a long message, which may have been pasted",
+    "long-message": "the message is long or shows another voice: it may not be your own words",
     "review": "everything waits for review here",
     "contradicts": "it may contradict what is remembered",
     "agent": "the agent concluded it",

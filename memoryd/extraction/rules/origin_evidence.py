@@ -3,7 +3,8 @@
 Rules
 - A sentence is the person's if it is one of theirs, lightly edited (`spans`). What they typed is
   theirs, whatever was printed or pasted beside it; what they pasted is printed matter, as is what
-  tools printed and what a run is shown by its own tools.
+  tools printed and what a run is shown by its own tools. In a message that shows another voice
+  (`foreign_text`) it is theirs, but not surely.
 - Any other sentence is printed if print says it: one or two printed sentences have most of the
   words that the person did not use, and give an order or begin like it, or there are many of them.
   Else it is unsaid: a conclusion at best.
@@ -22,6 +23,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from memoryd.extraction.rules.foreign_text import may_be_anothers
 from memoryd.extraction.rules.spans import SaidSpans
 from memoryd.extraction.rules.wording import has_denial, keys_in, words_of
 from memoryd.text.lazy_regex import late
@@ -90,12 +92,15 @@ class OriginEvidence:
         heard: Iterable[str] = (),
     ) -> None:
         self._spans = SaidSpans()
+        self._surely = SaidSpans()
         self._print = _Print()
         for text in printed:
             self.add_printed(text)
         for one in said:
             own = own_words(one.text)
             self._spans.add(own, one.at)
+            if not may_be_anothers(one.text):
+                self._surely.add(own, one.at)
             kept = set(own.splitlines())
             self.add_printed("\n".join(ln for ln in one.text.splitlines() if ln not in kept))
         self._heard = list(heard)
@@ -104,6 +109,7 @@ class OriginEvidence:
     def add_said(self, sentence: str) -> None:
         """Adds what is known to be the person's from elsewhere."""
         self._spans.add(sentence)
+        self._surely.add(sentence)
 
     def add_remembered(self, sentence: str) -> None:
         """Adds a sentence of an existing memory: whoever prints its words, they are not new."""
@@ -129,6 +135,11 @@ class OriginEvidence:
             key for key in keys if key not in self._remembered and not self._spans.know(key)
         )
         return "printed" if self._print.says(sentence, keys, unsaid) else "unsaid"
+
+    def is_surely_theirs(self, sentence: str, corrected: Sequence[str] = ()) -> bool:
+        """Whether it is said in a message that shows no other voice."""
+        sentence = _AS_SAID.sub("", sentence)
+        return self._surely.hold(sentence) or self._surely.correct(sentence, corrected)
 
     def names(self, title: str) -> bool:
         """Whether a title only names what the person spoke of, and orders nothing."""

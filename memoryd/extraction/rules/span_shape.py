@@ -84,13 +84,13 @@ def is_joined(
     return False
 
 
-def is_widened(found: Sequence[int], window: Sequence[SaidSentence]) -> bool:
+def is_widened(found: Sequence[int], window: Sequence[SaidSentence], *, spare: int) -> bool:
     """Whether a clause lost a word that said what it holds for.
 
     What stands before the first word that was kept is how people begin; a date that was written out
-    takes the place of the words for it.
+    takes the place of the words for it. `spare` words may be gone, where "it" stands for them.
     """
-    start = 0
+    start = gone = 0
     for sentence in window:
         own = [at - start for at in found if start <= at < start + len(sentence.words)]
         start += len(sentence.words)
@@ -103,9 +103,8 @@ def is_widened(found: Sequence[int], window: Sequence[SaidSentence]) -> bool:
             if one.is_extra or at in own or one.word.clause not in first:
                 continue
             is_how_it_begins = at < first[one.word.clause] and not one.word.is_linked
-            if not is_how_it_begins and not may_be_dropped(one.word.plain):
-                return True
-    return False
+            gone += not is_how_it_begins and not may_be_dropped(one.word.plain)
+    return gone > spare
 
 
 def order_is_kept(found: Sequence[int], said: Sequence[SaidWord]) -> bool:

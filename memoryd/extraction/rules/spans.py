@@ -67,6 +67,10 @@ class _Draft(msgspec.Struct, frozen=True):
     forms: dict[str, frozenset[str]]
 
     @property
+    def points(self) -> bool:
+        return not POINTING.isdisjoint(plain_words(self.text))
+
+    @property
     def limits(self) -> frozenset[str]:
         return limits_in(self.text)
 
@@ -224,7 +228,7 @@ def _is_in(
         and order_is_kept(found, said)
         and _keeps_its_limits(draft, {said[at].word for at in found}, stated)
         and not is_joined(words, places, stated)
-        and not is_widened(found, stated)
+        and not is_widened(found, stated, spare=draft.points)
     )
 
 
@@ -280,10 +284,19 @@ def _keeps_its_limits(draft: _Draft, found: set[Word], window: Sequence[SaidSent
         reach |= sentence.reach if used else frozenset()
         if used and not keeps_limits(sentence.limits, draft.limits):
             return False
-        is_whole = len({one.clause for one in used}) > 1
-        if used and not is_whole and not keeps_condition(sentence.limits, draft.limits):
+        if used and _is_bare(draft, sentence, used):
             return False
         who = sentence.wanted_by
         if who and who not in found and any(0 <= one.clause - who.clause <= 1 for one in used):
             return False
     return draft.reach <= reach
+
+
+def _is_bare(draft: _Draft, sentence: SaidSentence, used: Sequence[Word]) -> bool:
+    """Whether a clause was taken without the condition beside it."""
+    if keeps_condition(sentence.limits, draft.limits):
+        return False
+    wanted = frozenset().union(*draft.forms.values())
+    clauses = {one.word.clause for one in sentence.words if one.word.key in wanted}
+    is_far = min(one.clause for one in used) > sentence.words[0].word.clause + 1
+    return len(clauses) < 2 and not is_far

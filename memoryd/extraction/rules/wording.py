@@ -62,6 +62,7 @@ _DISLIKE = late(
 )
 _BREAKS = frozenset("、。，；：！？,;:.!?()[]{}…—–\n")
 _ENGLISH = frozenset({"the", "is", "are", "and", "of", "you", "i", "it", "for", "to", "with", "an"})
+_SAYING = frozenset({"say", "says", "said", "do", "think", "told"})
 _COMMAS = frozenset(",，、")
 _EDGES = "-.:/~'’*=_&$"
 _PARTS = late(r"['’]")
@@ -130,7 +131,8 @@ class _Reader:
         self._end_clause()
 
     def _read_word(self, word: str, raw: str, behind: str) -> None:
-        if word in CLAUSE_OPENERS or word in DENYING_APART:
+        says_so = word == "so" and not _SAYING.isdisjoint(self._before[-1:])
+        if (word in CLAUSE_OPENERS and not says_so) or word in DENYING_APART:
             self._end_clause()
         if word in DENYING or (word in {"instead", "rather"} and behind in {"of", "than"}):
             self._denies, self._denied_at = True, len(self.found)
