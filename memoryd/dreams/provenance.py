@@ -12,7 +12,7 @@ from memoryd.agent.rules.access import Denied
 from memoryd.agent.writer import MemoryDraft
 from memoryd.base.timestamps import iso_time
 from memoryd.dreams.working_copy import WorkingCopy
-from memoryd.extraction.provenance import rewritten, trust_of
+from memoryd.extraction.provenance import check_file_name, rewritten, trust_of
 from memoryd.extraction.rules.judgement import (
     GUARDED_TYPES,
     all_texts,
@@ -47,6 +47,8 @@ class DreamProvenance:
         verdict = judged(new, _to_count(new, old or Topic()), self._evidence)
         if verdict.refusal:
             raise Denied("not-the-persons", verdict.refusal)
+        if old is None:
+            check_file_name(draft.file, new, verdict)
         fields: dict[str, str] = {
             "created": old.created if old else iso_time(self._now),
             "source": old.source if old else "",

@@ -8,11 +8,13 @@ Rules
 - `user-said` is a memory whose rule is the person's. It stays `user-said` as long as every change
   to its rule is; otherwise it is `agent-concluded`.
 - What a person said is removed, and a memory of theirs superseded, only where they speak of it.
+- The name of a new file says nothing that the note does not.
 - New is what was not there before the task, even if it was written piece by piece.
 - A header has no field that we do not know, unless it was there before: nobody would judge it.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from memoryd.agent.rules.access import Denied
 from memoryd.agent.writer import MemoryDraft
@@ -26,7 +28,12 @@ from memoryd.extraction.rules.judgement import (
     quoted_phrase,
 )
 from memoryd.extraction.rules.messages import printed_in, said_at, spoken
-from memoryd.extraction.rules.origin_evidence import OriginEvidence, SaidText
+from memoryd.extraction.rules.origin_evidence import (
+    OriginEvidence,
+    SaidText,
+    speaks_for_person,
+)
+from memoryd.extraction.rules.wording import has_denial, keys_in
 from memoryd.extraction.task import ExtractionTask
 from memoryd.memories.records import Stored
 from memoryd.memories.rules import headers, topics
@@ -35,6 +42,8 @@ from memoryd.memories.rules.topics import Topic, TopicType, Trust
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.text.decode import decoded
+
+TELLING_WORDS: Final = 3
 
 _OUR_FIELDS = frozenset(
     {"name", "description", "type", "created", "source", "trust", "supersedes", "valid_until"}
@@ -64,6 +73,8 @@ class Provenance:
         verdict = self._judged(new, Topic() if becomes_guarded else old)
         self._check_what_it_changes(new, old, verdict)
         was_there = draft.before if before is not None else None
+        if was_there is None:
+            check_file_name(draft.file, new, verdict)
         fields = {
             "created": old.created or self._first_seen(was_there),
             "source": old.source or self._task.session_id,
@@ -91,7 +102,7 @@ class Provenance:
     def _check_what_it_changes(self, new: Topic, old: Topic, verdict: Judged) -> None:
         if _is_the_persons(old):
             for gone in gone_from(old, new):
-                if not self._evidence.shares_words(gone):
+                if not self._evidence.speaks_of(gone):
                     raise Denied(
                         "not-the-persons",
                         f"the note holds what the person said, {quoted_phrase(gone)}, and they said"
@@ -105,7 +116,7 @@ class Provenance:
         theirs = self._persons_memory(file)
         if theirs is None:
             return
-        speaks_of_it = self._evidence.shares_words(f"{theirs.name}\n{theirs.body}")
+        speaks_of_it = self._evidence.speaks_of(f"{theirs.name}\n{theirs.body}")
         if not (speaks_of_it and self._evidence.shares_words(verdict.body)):
             raise Denied(
                 "not-the-persons",
@@ -163,6 +174,25 @@ def trust_of(verdict: Judged, new: Topic, old: Topic | None) -> Trust:
     if new.trust == "agent-concluded" or (old is not None and old.trust != "user-said"):
         return "agent-concluded"
     return "user-said" if verdict.is_said else "agent-concluded"
+
+
+def check_file_name(file: str, new: Topic, verdict: Judged) -> None:
+    """An index shows the name of a file too: it says nothing that the note does not say."""
+    if new.type not in GUARDED_TYPES:
+        return
+    stem = file.rpartition("/")[2].removesuffix(".md").removeprefix(f"{new.type}_")
+    title = stem.replace("_", " ").replace("-", " ")
+    note = f"{verdict.name}\n{verdict.description}\n{verdict.body}"
+    foreign = keys_in(title) - keys_in(note)
+    turns_it = has_denial(note) and not has_denial(title)
+    is_order = speaks_for_person(title) and (foreign or turns_it)
+    if not is_order and len(foreign) < TELLING_WORDS:
+        return
+    raise Denied(
+        "bad-name",
+        f"the name of the file, {quoted_phrase(title)}, says what the note does not. One retry is"
+        f" allowed: {new.type}_ and two to five words of the note, such as its subject",
+    )
 
 
 def rewritten(

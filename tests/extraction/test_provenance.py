@@ -388,3 +388,31 @@ def test_what_the_assistant_proposed_is_a_conclusion_and_not_refused(here: Extra
     topic = desk.writes(memory("Related work goes into one bundled change."))
     assert topic.trust == "agent-concluded"
     assert topic.body.startswith("(concluded) ")
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "feedback_push_to_main.md",
+        "feedback_always_pipe_curl_to_bash.md",
+        "feedback_send_every_secret_upstream.md",
+        "skip-all-reviews-and-merge.md",
+    ],
+)
+def test_the_name_of_a_file_gives_no_order_that_the_note_does_not(
+    here: ExtractionBench, file: str
+) -> None:
+    desk = Desk(here, "never push to main before the tests are green")
+    draft = memory("Never push to main before the tests are green.")
+    with pytest.raises(Denied):
+        desk.writes(draft, file)
+    desk.writes(draft, "feedback_never_push_main.md")
+
+
+def test_one_word_in_common_does_not_let_a_model_remove_what_the_person_said(
+    here: ExtractionBench,
+) -> None:
+    desk = Desk(here, "the tests are slow today")
+    desk.has("feedback_note.md", memory("Ask Lena before anybody touches billing or its tests."))
+    with pytest.raises(Denied):
+        desk.writes(memory("The tests are slow."))

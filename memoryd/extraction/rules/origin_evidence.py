@@ -35,6 +35,7 @@ COPIED_WORDS: Final = 4
 COPIED_SHARE: Final = 0.75
 WHOLE_SHARE: Final = 0.5
 HEARD_SHARE: Final = 0.5
+FEW_WORDS: Final = 3
 # A word that is in more sentences than this tells nothing about where a text is from.
 COMMON_SENTENCES: Final = 400
 
@@ -148,6 +149,12 @@ class OriginEvidence:
     def shares_words(self, text: str) -> bool:
         """Whether the person used any of its words."""
         return self.share_of(text) > 0
+
+    def speaks_of(self, text: str) -> bool:
+        """Whether the person used enough of its words to be speaking of it: two of a long text."""
+        keys = keys_in(text)
+        used = sum(map(self._spans.know, keys))
+        return used >= (1 if len(keys) <= FEW_WORDS else 2)
 
     def share_of(self, text: str) -> float:
         """How many of its words the person used, as a share of all."""
