@@ -19,7 +19,8 @@ LONG_BLOCK_SENTENCES: Final = 7
 _FLAGS = re.IGNORECASE | re.MULTILINE
 # Who says "do as the readme says" has made it their own.
 _VOICE = late(
-    r"(?<!\bas )(?<!\bas the )(?<!\bas our )(?<!\bwhat the )\b(?:boss|manager|lead|cto|ceo|colleague|coworker|client|customer|intern|reviewer|vendor|he|she"
+    r"(?<!\bas )(?<!\bas the )(?<!\bas our )(?<!\bwhat the )"
+    r"\b(?:boss|manager|lead|cto|ceo|colleague|coworker|client|customer|intern|reviewer|vendor|he|she"
     r"|they|someone|somebody|bot|docs?|readme|note|popup|blog|article|post|comment|coderabbit|copilot"
     r"|chatgpt|gemini|sonar|chef|kollege|kunde|il|elle|ella)\b[^.:?!\n]{0,30}?"
     r"\b(?:says?|said|writes?|wrote|told|tells|reads|states?|stated|commented|comments|insists?|left"
