@@ -15,6 +15,7 @@ from memoryd.api.handlers.status_line import StatusLine
 from memoryd.api.handlers.typed_commands import TypedCommands
 from memoryd.api.handlers.why import Origins
 from memoryd.memories.catalog import Catalog
+from memoryd.memories.trusting import Trusting
 from memoryd.memories.versions import Versions
 from memoryd.recall.usage import MemoryUsage
 
@@ -23,6 +24,9 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
     services = areas.services
     catalog = Catalog(services.scopes, services.store, services.now)
     versions = Versions(services.scopes, catalog, services.store, services.versions)
+    trusting = Trusting(
+        services.scopes, catalog, services.store, services.versions, services.notices
+    )
     spending = SpendingReports(
         areas.extraction.worker, areas.spending, services.settings, areas.models
     )
@@ -35,7 +39,7 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
         model=services.settings.model.extraction,
         projects_in=areas.transcripts.sessions.projects_in,
     )
-    memories = MemoryRequests(catalog, versions, areas.extraction.exclusions)
+    memories = MemoryRequests(catalog, versions, trusting, areas.extraction.exclusions)
     hooks = Hooks(
         places=services.places,
         scopes=services.scopes,

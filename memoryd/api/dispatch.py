@@ -107,6 +107,8 @@ class Dispatcher:
                 return await handlers.memories.save(params)
             case protocol.MemoryEditParams():
                 return await handlers.memories.edit(params)
+            case protocol.MemoryTrustParams():
+                return await handlers.memories.trust(params)
             case protocol.MemoryWhyParams():
                 return await in_thread(handlers.why.answer, params.cwd, params.path)
             case protocol.MemoryForgetParams():

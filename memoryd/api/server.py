@@ -17,6 +17,7 @@ from typing import Final
 
 import anyio
 import anyio.lowlevel
+import anyio.to_thread
 import msgspec
 import structlog
 from anyio.abc import SocketAttribute, SocketListener, SocketStream, TaskGroup
@@ -33,6 +34,7 @@ from memoryd.api.rules.framing import Frames, Framing, FramingError, framed
 from memoryd.api.rules.protocol import Params
 from memoryd.api.subscriptions import Subscription, Subscriptions
 from memoryd.base.errors import MemorydError
+from memoryd.system.ancestry import is_run_by_an_agent
 
 HALF_MESSAGE_SECONDS: Final = 10
 UNREAD_ANSWER_SECONDS: Final = 10
@@ -153,6 +155,8 @@ class Server:
             kinds = None if params.kinds is None else frozenset(params.kinds)
             connection.follow(self._subscriptions.subscribe(kinds, project))
             return {"subscribed": True}
+        if protocol.is_a_persons(params) and await connection.is_from_an_agent():
+            params = protocol.as_an_agents(params)
         return await self._handle(params)
 
     def leave(self, subscription: Subscription) -> None:
@@ -168,6 +172,14 @@ class Connection:
         self._tasks = tasks
         self._frames = Frames()
         self._sending = anyio.Lock(fast_acquire=True)
+        self._is_from_an_agent: bool | None = None
+
+    async def is_from_an_agent(self) -> bool:
+        """Whether the peer runs inside a coding agent; looked up when it first matters."""
+        if self._is_from_an_agent is None:
+            peer = self._stream.extra(SocketAttribute.raw_socket)
+            self._is_from_an_agent = await anyio.to_thread.run_sync(_is_from_an_agent, peer)
+        return self._is_from_an_agent
 
     async def run(self) -> None:
         began: float | None = None
@@ -276,6 +288,19 @@ def _decoded_with_lone_surrogates(text: bytes) -> Request:
         return _decode_request(whole)
     except (ValueError, RecursionError) as error:
         raise _parse_error() from error
+
+
+def _is_from_an_agent(peer: socket.socket) -> bool:
+    pid = peer_pid(peer)
+    return pid is not None and is_run_by_an_agent(pid)
+
+
+def peer_pid(peer: socket.socket) -> int | None:
+    """The process at the other end when it connected; None where the kernel does not say."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return None
+    size = struct.calcsize("3i")
+    return int(struct.unpack("3i", peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))[0])
 
 
 def peer_uid(peer: socket.socket) -> int:

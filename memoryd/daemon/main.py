@@ -49,7 +49,7 @@ from memoryd.memories.changes import event_of
 from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.instruction_files import InstructionDisk
 from memoryd.memories.instruction_reader import Approvals, InstructionReader
-from memoryd.memories.records import DirectoryFound, MemoryChanged
+from memoryd.memories.records import DirectoryFound, MemoryChanged, MemoryTrusted
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.services import Services
 from memoryd.memories.session_switches import SessionSwitches
@@ -175,14 +175,21 @@ def open_services(environment: Environment, stack: ExitStack) -> Services:
     database = Database.open(places.state_db)
     stack.callback(database.close)
     notices, versions = Notices(), VersionTable(database, settings.history)
+    scopes = Scopes(places, environment.env, database, notices)
     return Services(
         places=places,
         settings=settings,
         env=environment.env,
         database=database,
         versions=versions,
-        scopes=Scopes(places, environment.env, database, notices),
-        store=Store(versions, now=time.time, skip_index=settings.index.skip, notices=notices),
+        scopes=scopes,
+        store=Store(
+            versions,
+            now=time.time,
+            skip_index=settings.index.skip,
+            notices=notices,
+            on_create=scopes.directory_created,
+        ),
         inbox=InboxTable(database),
         instructions=InstructionReader(places, Approvals(database), InstructionDisk()),
         session_switches=SessionSwitches(database),
@@ -249,6 +256,8 @@ def connect(
     # A memory is changed: recall, then subscribers.
     on(MemoryChanged, areas.recall.changed)
     on(MemoryChanged, lambda change: announce(event_of(change, scopes.owner(change.directory))))
+    # It is known by now who wrote a memory: recall.
+    on(MemoryTrusted, areas.recall.trusted)
     # A memory directory is new: the watch.
     on(DirectoryFound, lambda _: watch.folders_changed())
     # Every announced event: subscribers on the socket.

@@ -73,7 +73,12 @@ def kept_result(refused: Dream, target: DreamTarget, store: Store, table: DreamT
     if changed:
         raise Conflict(f"changed since dream {refused.id}: {', '.join(changed)}", hint=again)
     before = {row.file: one for row in rows if (one := _before(refused.memory, row))}
-    return KeptResult(before, after)
+    return KeptResult(before, {file: _reviewed(one) for file, one in after.items()})
+
+
+def _reviewed(one: Stored) -> Stored:
+    """The person has seen these very bytes."""
+    return msgspec.structs.replace(one, origin="confirmed") if one.origin == "found" else one
 
 
 def _read(store: Store, directory: MemoryDirectory, file: str) -> Stored | None:

@@ -94,6 +94,7 @@ class Applier:
                 over=old.version if old else None,
                 cause="dream",
                 modified=new.modified if new else None,
+                origin=new.origin if new else None,
             )
         except (Conflict, NotFound):
             return False

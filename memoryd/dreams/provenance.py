@@ -12,7 +12,7 @@ from memoryd.agent.rules.access import Denied
 from memoryd.agent.writer import MemoryDraft
 from memoryd.base.timestamps import iso_time
 from memoryd.dreams.working_copy import WorkingCopy
-from memoryd.extraction.provenance import rewritten, trust_of
+from memoryd.extraction.provenance import check_file_name, rewritten, trust_of
 from memoryd.extraction.rules.judgement import (
     GUARDED_TYPES,
     all_texts,
@@ -21,7 +21,7 @@ from memoryd.extraction.rules.judgement import (
 )
 from memoryd.extraction.rules.origin_evidence import OriginEvidence
 from memoryd.memories.rules import topics
-from memoryd.memories.rules.topics import Topic
+from memoryd.memories.rules.topics import FOUND, Topic
 
 
 class DreamProvenance:
@@ -47,14 +47,16 @@ class DreamProvenance:
         verdict = judged(new, _to_count(new, old or Topic()), self._evidence)
         if verdict.refusal:
             raise Denied("not-the-persons", verdict.refusal)
+        if old is None:
+            check_file_name(draft.file, new, verdict)
         fields: dict[str, str] = {
             "created": old.created if old else iso_time(self._now),
             "source": old.source if old else "",
             "trust": trust_of(verdict, new, old),
         }
-        # A memory without a trust field does not get one.
-        if old is not None and not old.trust:
-            fields["trust"] = ""
+        # A memory without a trust field does not get one; a found one keeps what it claims.
+        if old is not None and old.trust in {"", FOUND}:
+            fields["trust"] = topics.parse(self._texts[draft.file]).trust
         given = {"created": new.created, "source": new.source, "trust": new.trust}
         changes = {key: value or None for key, value in fields.items() if value != given[key]}
         return rewritten(draft.text, new, verdict, changes, self._texts.get(draft.file, ""))

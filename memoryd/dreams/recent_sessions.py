@@ -59,6 +59,7 @@ class ProjectSessions:
     def touched(self, root: str, since: float, now: float) -> list[TouchedSession]:
         """Sessions since then, without those still going on, newest first."""
         current = living_sessions(self._places.claude_dir)
+        elsewhere = self._of_others(root) if root else frozenset()
         found = [
             one
             for folder in self.folders(root)
@@ -66,8 +67,16 @@ class ProjectSessions:
             if one.modified > since
             and not 0 <= now - one.modified < CURRENT_SECONDS
             and Path(one.path).stem not in current
+            and one.path not in elsewhere
         ]
         return sorted(found, key=lambda one: -one.modified)
+
+    def _of_others(self, root: str) -> frozenset[str]:
+        """Transcripts of other projects, which may share the folder of this one."""
+        rows = self._database.run(
+            "select distinct path from turns where project not in ('', ?)", root
+        )
+        return frozenset(f"{self._places.claude_dir}/projects/{path!s}" for (path,) in rows)
 
     def folders(self, root: str) -> list[str]:
         """Folders with transcripts of the root, or of all projects."""

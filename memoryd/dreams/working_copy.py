@@ -112,6 +112,9 @@ class WorkingCopies:
         notices = Notices()
         notices.on(MemoryChanged, on_change)
         versions = VersionTable(database)
+        for stored in before.values():
+            if stored.origin is not None and stored.origin != "found":
+                versions.origins.note_hash(stored.version, stored.origin)
         store = Store(versions, now=self._now, skip_index=self._skip_index, notices=notices)
         copy = WorkingCopy(f"{self._folder}/{dream}", directory.scope, before, store, database)
         try:

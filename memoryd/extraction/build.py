@@ -51,7 +51,7 @@ def build(
     worker = ExtractionWorker(
         transcripts.turns,
         services.scopes,
-        Attribution(services.store, services.versions),
+        Attribution(services.store, services.versions, services.notices),
         extractor,
         _limits(services.settings, models),
         rest=paced.rest if paced else lambda: None,

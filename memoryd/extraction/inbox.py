@@ -297,8 +297,10 @@ class Inbox:
 
     def _already_in(self, directory: MemoryDirectory, candidate: Candidate) -> Stored | None:
         core = core_of(candidate.body)
-        found = (one for one in self._store.read_all(directory) if core_of(one.topic.body) == core)
-        return next(found, None)
+        for one in self._store.read_all(directory):
+            if one.origin != "found" and core_of(one.topic.body) == core:
+                return one
+        return None
 
     def _superseded(self, directory: MemoryDirectory, candidate: Candidate) -> tuple[str, ...]:
         if len(candidate.may_contradict) > 1:

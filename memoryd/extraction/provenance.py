@@ -8,12 +8,14 @@ Rules
 - `user-said` is a memory whose rule is the person's. It stays `user-said` as long as every change
   to its rule is; otherwise it is `agent-concluded`.
 - What a person said is removed, and a memory of theirs superseded, only where they speak of it.
+- The name of a new file says nothing that the note does not.
 - New is what was not there before the task, even if it was written piece by piece.
 - What no door saves (`exclusions`) is refused as a new memory; an existing one may say it too.
 - A header has no field that we do not know, unless it was there before: nobody would judge it.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from memoryd.agent.rules.access import Denied
 from memoryd.agent.writer import MemoryDraft
@@ -28,15 +30,23 @@ from memoryd.extraction.rules.judgement import (
     quoted_phrase,
 )
 from memoryd.extraction.rules.messages import printed_in, said_at, spoken
-from memoryd.extraction.rules.origin_evidence import OriginEvidence, SaidText
+from memoryd.extraction.rules.origin_evidence import (
+    OriginEvidence,
+    SaidText,
+    speaks_for_person,
+)
+from memoryd.extraction.rules.wording import has_denial, keys_in
 from memoryd.extraction.rules.written_down import WrittenDown
 from memoryd.extraction.task import ExtractionTask
 from memoryd.memories.records import Stored
 from memoryd.memories.rules import headers, topics
+from memoryd.memories.rules.origins import with_origin
 from memoryd.memories.rules.topics import Topic, TopicType, Trust
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.text.decode import decoded
+
+TELLING_WORDS: Final = 3
 
 _OUR_FIELDS = frozenset(
     {"name", "description", "type", "created", "source", "trust", "supersedes", "valid_until"}
@@ -66,8 +76,7 @@ class Provenance:
         self._evidence.add_printed(text)
 
     def attested(self, draft: MemoryDraft) -> str:
-        before = self._before(draft)
-        old = topics.parse(before) if before is not None else Topic()
+        before, old = self._before(draft)
         new = topics.parse(draft.text)
         becomes_guarded = new.type in GUARDED_TYPES and old.type not in GUARDED_TYPES
         verdict = self._judged(new, Topic() if becomes_guarded else old)
@@ -75,6 +84,8 @@ class Provenance:
         if before is None:
             self._check_worth(new.body)
         was_there = draft.before if before is not None else None
+        if was_there is None:
+            check_file_name(draft.file, new, verdict)
         fields = {
             "created": old.created or self._first_seen(was_there),
             "source": old.source or self._task.session_id,
@@ -109,7 +120,7 @@ class Provenance:
     def _check_what_it_changes(self, new: Topic, old: Topic, verdict: Judged) -> None:
         if _is_the_persons(old):
             for gone in gone_from(old, new):
-                if not self._evidence.shares_words(gone):
+                if not self._evidence.speaks_of(gone):
                     raise Denied(
                         "not-the-persons",
                         f"the note holds what the person said, {quoted_phrase(gone)}, and they said"
@@ -123,7 +134,7 @@ class Provenance:
         theirs = self._persons_memory(file)
         if theirs is None:
             return
-        speaks_of_it = self._evidence.shares_words(f"{theirs.name}\n{theirs.body}")
+        speaks_of_it = self._evidence.speaks_of(f"{theirs.name}\n{theirs.body}")
         if not (speaks_of_it and self._evidence.shares_words(verdict.body)):
             raise Denied(
                 "not-the-persons",
@@ -137,17 +148,18 @@ class Provenance:
             return None
         return topic if _is_the_persons(topic) else None
 
-    def _before(self, draft: MemoryDraft) -> str | None:
-        """What the file said before the task; None if it did not exist."""
+    def _before(self, draft: MemoryDraft) -> tuple[str | None, Topic]:
+        """What the file said before the task, as text and topic; None if it did not exist."""
         first = written_so_far(self._versions, self._task).get(draft.file)
         if first is None:
-            return draft.before.text if draft.before else None
+            return (draft.before.text, draft.before.topic) if draft.before else (None, Topic())
         folder = self._task.project.memory.path
         older = [one for one in self._versions.versions(folder, draft.file) if one.version < first]
         kept = next((one for one in older if one.cause != "refused"), None)
         if kept is None or not kept.sha256:
-            return None
-        return decoded(self._versions.content(folder, draft.file, kept.version))
+            return None, Topic()
+        text = decoded(self._versions.content(folder, draft.file, kept.version))
+        return text, with_origin(topics.parse(text), self._versions.origins.of(kept.sha256))
 
 
 def written_so_far(versions: VersionTable, task: ExtractionTask) -> dict[str, int]:
@@ -180,6 +192,25 @@ def trust_of(verdict: Judged, new: Topic, old: Topic | None) -> Trust:
     if new.trust == "agent-concluded" or (old is not None and old.trust != "user-said"):
         return "agent-concluded"
     return "user-said" if verdict.is_said else "agent-concluded"
+
+
+def check_file_name(file: str, new: Topic, verdict: Judged) -> None:
+    """An index shows the name of a file too: it says nothing that the note does not say."""
+    if new.type not in GUARDED_TYPES:
+        return
+    stem = file.rpartition("/")[2].removesuffix(".md").removeprefix(f"{new.type}_")
+    title = stem.replace("_", " ").replace("-", " ")
+    note = f"{verdict.name}\n{verdict.description}\n{verdict.body}"
+    foreign = keys_in(title) - keys_in(note)
+    turns_it = has_denial(note) and not has_denial(title)
+    is_order = speaks_for_person(title) and (foreign or turns_it)
+    if not is_order and len(foreign) < TELLING_WORDS:
+        return
+    raise Denied(
+        "bad-name",
+        f"the name of the file, {quoted_phrase(title)}, says what the note does not. One retry is"
+        f" allowed: {new.type}_ and two to five words of the note, such as its subject",
+    )
 
 
 def rewritten(

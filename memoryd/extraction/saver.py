@@ -8,6 +8,7 @@ Rules
 - A statement that surely takes the place of one memory (`contradiction`) supersedes it, unless the
   memory is newer: an import or a retry may bring back what was since withdrawn. If it fits several,
   or only perhaps, nothing is retired.
+- What nobody is known to have written neither counts as saved nor gets an addition.
 - What an agent concluded never changes or supersedes what a person said; it is saved beside it.
 """
 
@@ -23,7 +24,7 @@ from memoryd.extraction.rules.messages import said_at
 from memoryd.extraction.rules.restatement import HOW_TO_APPLY, Relation, core_of, relation_of
 from memoryd.memories.records import MemoryDirectory, Stored
 from memoryd.memories.rules import headers
-from memoryd.memories.rules.topics import Topic, Trust
+from memoryd.memories.rules.topics import FOUND, Topic, Trust
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import Cause
 from memoryd.transcripts.rules.turns import TYPED_SOURCES, Turn
@@ -150,7 +151,9 @@ class StatementSaver:
 
     def is_known(self, sourced: SourcedStatement) -> bool:
         """Whether a memory already says it."""
-        return any(self._is_in(memory, sourced) for memory in self._known)
+        return any(
+            self._is_in(memory, sourced) for memory in self._known if memory.topic.trust != FOUND
+        )
 
     def contradicted(self, sourced: SourcedStatement) -> Contradicted:
         """The memories that this statement takes back or replaces."""
@@ -187,6 +190,8 @@ class StatementSaver:
         statement = sourced.statement
         for memory in reversed(self._known):
             if memory.retired or memory.topic.type != statement.type:
+                continue
+            if memory.topic.trust == FOUND:  # the person's words do not go into a stranger's file
                 continue
             old = memory.core[:COMPARED_CHARS]
             relation = relation_of(sourced.core, old)

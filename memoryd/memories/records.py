@@ -4,6 +4,7 @@ import msgspec
 
 from memoryd.base.file_stamp import FileStamp
 from memoryd.memories.rules import topics
+from memoryd.memories.rules.origins import Origin, with_origin
 from memoryd.memories.rules.topics import Scope, Topic, TopicType
 from memoryd.memories.version_table import Cause
 
@@ -49,6 +50,8 @@ class Stored(msgspec.Struct, frozen=True):
     """The number of this version in the memory's history, 0 if it has none yet."""
     stamp: FileStamp | None = None
     """None for a version from the history."""
+    origin: Origin | None = None
+    """Who wrote it, by the journal; None for a text that is not stored yet."""
 
     @property
     def path(self) -> str:
@@ -56,7 +59,9 @@ class Stored(msgspec.Struct, frozen=True):
 
     @property
     def topic(self) -> Topic:
-        return topics.parse(self.text)
+        """What it says; its trust is that of its origin, not what the header claims."""
+        topic = topics.parse(self.text)
+        return topic if self.origin is None else with_origin(topic, self.origin)
 
 
 class MemoryChanged(msgspec.Struct, frozen=True):
@@ -72,6 +77,13 @@ class MemoryChanged(msgspec.Struct, frozen=True):
     session_id: str = ""
     type: TopicType | None = None
     retired_to: str = ""
+
+
+class MemoryTrusted(msgspec.Struct, frozen=True):
+    """Posted when it becomes known who wrote a file whose bytes did not change."""
+
+    directory: MemoryDirectory
+    file: str
 
 
 class DirectoryFound(msgspec.Struct, frozen=True):

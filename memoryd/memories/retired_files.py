@@ -66,6 +66,7 @@ class RetiredFiles:
 
     def copy(self, folder: Folder, moves: Sequence[RetiringMemory]) -> None:
         for one in moves:
+            self._versions.origins.inherit(one.before.data, one.data)
             folder.write(one.to, one.data, over=None, modified=one.before.modified)
 
     def drop(self, folder: Folder, moves: Sequence[RetiringMemory]) -> None:
@@ -131,6 +132,7 @@ class RetiredFiles:
         retired = folder.read(file)
         name = retirement.free_name(retirement.name_when_current(file), taken | {INDEX_FILE})
         data = self._before_it_was_retired(directory, file, retired)
+        self._versions.origins.inherit(retired.data, data)
         folder.write(name, data, over=None, modified=retired.modified)
         self._record(directory, name, data, "restore", "")
         folder.remove(file, over=retired.version)

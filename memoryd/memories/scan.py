@@ -123,6 +123,10 @@ def with_retired(found: Sequence[Listed], today: str) -> list[Listed]:
     ]
 
 
+def without_supersedes(one: Listed) -> Listed:
+    return msgspec.structs.replace(one, topic=msgspec.structs.replace(one.topic, supersedes=()))
+
+
 def open_folder(directory: MemoryDirectory, *, create: bool = False) -> Folder:
     return Folder.open(directory.path, beneath=directory.beneath, create=create)
 

@@ -17,6 +17,7 @@ import msgspec
 from memoryd.base import paths
 from memoryd.base.errors import InvalidInput
 from memoryd.base.paths import Places
+from memoryd.memories.owners import OwnedDirectory, Owners
 from memoryd.memories.records import DirectoryFound, MemoryDirectory
 from memoryd.memories.rules import claude_settings, project_root
 from memoryd.memories.rules.claude_settings import ClaudeSettings, Switch
@@ -57,7 +58,10 @@ class RealFiles:
 
 
 class Project(msgspec.Struct, frozen=True):
-    """`ignored` says which settings were passed over, and why; `doctor` shows it."""
+    """`ignored` says which settings were passed over, and why; `doctor` shows it.
+
+    `twins` are projects of the same slug, which own the memory directory that the agent knows.
+    """
 
     root: str
     memory: MemoryDirectory
@@ -67,6 +71,7 @@ class Project(msgspec.Struct, frozen=True):
     switch: Switch
     dream_switch: Switch
     ignored: tuple[str, ...] = ()
+    twins: tuple[str, ...] = ()
 
     @property
     def directories(self) -> tuple[MemoryDirectory, ...]:
@@ -109,6 +114,7 @@ class Scopes:
         self._notices = notices or Notices()
         self._monotonic = monotonic
         self._files = RealFiles()
+        self._directory_owners = Owners(places, self._files)
         self._known: dict[str, tuple[float, Project]] = {}
         self._owners: dict[str, str] = {}
         self._memory_paths: set[str] = set()
@@ -159,6 +165,11 @@ class Scopes:
             return directory.beneath or ""
         return self._owners.get(directory.path, "")
 
+    def directory_created(self, directory: MemoryDirectory) -> None:
+        """A writer has opened a memory directory, which may be new; blocking."""
+        if directory.scope in {"project", "team"}:
+            self._directory_owners.created(directory.beneath or directory.path)
+
     def memory_paths(self) -> set[str]:
         """The memory directories of all projects looked up so far."""
         return self._memory_paths.copy()
@@ -187,7 +198,10 @@ class Scopes:
             off_here=self._is_off(root),
         )
         folder = paths.project_memory(self._places, root, self._env, settings.auto_memory_directory)
-        memory = folder.path
+        owned = OwnedDirectory(folder.path)
+        if folder.chosen_by == "default":
+            owned = self._directory_owners.directory_of(root)
+        memory = owned.path
         self._owners[memory] = self._owners[paths.team_memory(memory)] = root
         if root not in self._roots or memory not in self._memory_paths:
             self._roots.add(root)
@@ -202,6 +216,7 @@ class Scopes:
             switch=switch,
             dream_switch=claude_settings.dream_switch(switch, settings),
             ignored=(*folder.ignored, *settings.ignored),
+            twins=owned.twins,
         )
 
     def _settings(self, root: str | None) -> ClaudeSettings:

@@ -18,20 +18,28 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 import msgspec
-import structlog
 
-from memoryd.base.errors import Conflict, InvalidInput, MemorydError, NotFound, Refused
-from memoryd.base.timestamps import iso_time
-from memoryd.memories.index_file import match_index, pointer_of
+from memoryd.base.errors import Conflict, InvalidInput, NotFound, Refused
+from memoryd.memories.index_file import (
+    KnownIndex,
+    OwnIndex,
+    known_index,
+    match_index,
+    pointer_of,
+    repaired_later,
+)
 from memoryd.memories.outside_changes import OutsideChanges
-from memoryd.memories.records import Listed, MemoryChanged, MemoryDirectory, Stored
-from memoryd.memories.retired_files import RetiredFiles, RetiringMemory
+from memoryd.memories.reading import StoreReader
+from memoryd.memories.records import MemoryChanged, MemoryDirectory, Stored
+from memoryd.memories.retired_files import RetiringMemory
 from memoryd.memories.rules import retirement, topics
+from memoryd.memories.rules.origins import Origin, origin_after
 from memoryd.memories.rules.savable import check_savable, cleaned
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
-from memoryd.memories.scan import Scanner, open_folder, shown, with_retired
+from memoryd.memories.scan import (
+    open_folder,
+)
 from memoryd.memories.version_table import Cause, VersionTable
-from memoryd.system.cancellation import cancellable
 from memoryd.system.folder import Folder, version_of
 from memoryd.system.notices import Notices
 from memoryd.text.decode import decoded
@@ -39,12 +47,10 @@ from memoryd.text.masking.mask import presentable
 
 TOPIC_LIMIT_BYTES: Final = 256 * 1024
 
-log = structlog.get_logger(__name__)
-
 _NEW_NAME = re.compile(r"(?:[a-z0-9][a-z0-9_-]{0,63}/){0,3}[a-z0-9][a-z0-9_-]{0,63}\.md")
 
 
-class Store:
+class Store(StoreReader):
     def __init__(
         self,
         versions: VersionTable,
@@ -52,78 +58,15 @@ class Store:
         now: Callable[[], float],
         skip_index: bool = False,
         notices: Notices | None = None,
+        on_create: Callable[[MemoryDirectory], None] = lambda _: None,
     ) -> None:
-        self._versions = versions
-        self._now = now
+        super().__init__(versions, now)
+        self._on_create = on_create
         self._skip_index = skip_index
         self._notices = notices or Notices()
-        self._scanner = Scanner()
-        self._retired = RetiredFiles(versions, now)
         self._outside = OutsideChanges(self._scanner, versions, self._retired, now)
         self._locks: dict[str, threading.RLock] = {}
         self._guard = threading.Lock()
-
-    def scan(self, directory: MemoryDirectory) -> list[Listed]:
-        """All memories of a directory, newest first; none if it does not exist."""
-        found = self._scanner.topic_files(directory)
-        marked = with_retired(found, iso_time(self._now())[:10])
-        return sorted(marked, key=lambda one: (-one.modified, one.file))
-
-    def retired(self, directory: MemoryDirectory) -> list[Listed]:
-        """The memories in `.retired/`, newest first."""
-        try:
-            with open_folder(directory) as folder:
-                found = self._retired.listed(directory, folder)
-        except NotFound:
-            return []
-        return sorted(found, key=lambda one: (-one.modified, one.file))
-
-    def scan_at(self, directory: MemoryDirectory, at: float) -> list[Listed]:
-        """The memories of a directory at an earlier time, from the history."""
-        stored = self.read_all_at(directory, at)
-        found = [
-            Listed(directory, one.file, topic, one.modified, len(one.data))
-            for one, topic in zip(stored, shown([one.topic for one in stored]), strict=True)
-        ]
-        return with_retired(found, iso_time(at)[:10])
-
-    def read(self, directory: MemoryDirectory, file: str) -> Stored:
-        """One topic file, or the index, from disk."""
-        with open_folder(directory) as folder:
-            # Not in a repository, which could name a file of the person twice.
-            content = folder.read(file, may_be_linked=directory.beneath is None)
-        return Stored(
-            directory,
-            file,
-            decoded(content.data),
-            content.version,
-            content.modified,
-            content.data,
-            stamp=content.stamp,
-        )
-
-    def read_all(self, directory: MemoryDirectory) -> list[Stored]:
-        """Every topic file with its body; skips those that vanish or cannot be read."""
-        found = []
-        for one in cancellable(self.scan(directory)):
-            with suppress(MemorydError):
-                found.append(self.read(directory, one.file))
-        return found
-
-    def read_all_at(self, directory: MemoryDirectory, at: float) -> list[Stored]:
-        """Every topic file at an earlier time, from the history; `modified` is its time then."""
-        found = self._versions.as_of(directory.path, at)
-        return [
-            Stored(
-                directory,
-                file,
-                decoded(then.data),
-                version_of(then.data),
-                then.since,
-                then.data,
-            )
-            for file, then in sorted(found.items())
-        ]
 
     def recorded(self, directory: MemoryDirectory, file: str) -> Stored:
         """As `read`, with the version's number; a change found on disk is recorded first."""
@@ -193,12 +136,14 @@ class Store:
             raise InvalidInput(f"a memory may have at most {TOPIC_LIMIT_BYTES} bytes")
         clean = presentable(text)
         with self._locked(directory), open_folder(directory, create=True) as folder:
+            self._on_create(directory)
             before = folder.current(file)
             if before is not None:
                 # What is replaced must be restorable, even if it came from outside.
                 self._record(directory, file, before.data, "outside", "")
             moves = self._superseded_by(directory, folder, file, topics.parse(clean))
             clean = retirement.with_links(clean, {one.file: one.to for one in moves})
+            self._note_origin(clean, before.version if before else None, cause)
             try:
                 self._retired.copy(folder, moves)
                 version = folder.write(file, clean.encode(), over=over)
@@ -214,14 +159,16 @@ class Store:
             )
             number = 0
             changes = [MemoryChanged(directory, file, version, cause, session_id, topic.type)]
-            with _repaired_later(directory, file):
+            with repaired_later(directory, file):
                 number = self._record(directory, file, clean.encode(), cause, session_id)
                 changes += self._retired.finish(
                     directory, folder, moves, cause=cause, session_id=session_id
                 )
                 self._index(folder, directory, {file: line} if is_reworded else {})
         self._post(changes)
-        return Stored(directory, file, clean, version, self._now(), clean.encode(), number)
+        origin = self._versions.origins.of(version)
+        data = clean.encode()
+        return Stored(directory, file, clean, version, self._now(), data, number, origin=origin)
 
     def retire(
         self,
@@ -241,7 +188,7 @@ class Store:
             changes = self._retired.finish(
                 directory, folder, moves, cause=cause, session_id=session_id
             )
-            with _repaired_later(directory, file):
+            with repaired_later(directory, file):
                 self._index(folder, directory, {})
         self._post(changes)
         return moves[0].to
@@ -251,12 +198,18 @@ class Store:
         with self._locked(directory), open_folder(directory) as folder:
             taken = frozenset(one.file for one in self.scan(directory))
             name = self._retired.bring_back(directory, folder, file, taken)
-            with _repaired_later(directory, name):
+            with repaired_later(directory, name):
                 self._index(folder, directory, {})
             stored = self.recorded(directory, name)
         version, type_ = stored.version, stored.topic.type
         self._notices.post(MemoryChanged(directory, name, version, "restore", "", type_))
         return stored
+
+    def _note_origin(self, text: str, before: str | None, cause: Cause) -> None:
+        """Before the file is there: no reader may take our own text for a stranger's."""
+        origins = self._versions.origins
+        old = origins.of(before) if before else None
+        origins.note(text.encode(), origin_after(cause, old, topics.parse(text).trust))
 
     def _superseded_by(
         self, directory: MemoryDirectory, folder: Folder, file: str, topic: Topic
@@ -282,7 +235,7 @@ class Store:
             before = folder.read(file)
             number = self._record(directory, name, before.data, "outside", "")
             folder.remove(file, over=over or before.version)
-            with _repaired_later(directory, file):
+            with repaired_later(directory, file):
                 if name == file or folder.current(name) is None:
                     self._record(directory, name, None, cause, session_id)
                 self._index(folder, directory, {})
@@ -298,24 +251,32 @@ class Store:
         over: str | None,
         cause: Cause,
         modified: float | None = None,
+        origin: Origin | None = None,
     ) -> None:
         """Writes exactly these bytes (None: removes the file) over the version that was read.
 
         Nothing is masked, and the index is not updated: it may be the file that is put back.
+        `origin` is who wrote them, if that is known and not recorded yet.
         """
         with self._locked(directory), open_folder(directory, create=True) as folder:
+            self._on_create(directory)
             before = folder.current(file)
             if before is not None:
                 self._record(directory, file, before.data, "outside", "")
             if data is not None:
-                folder.write(file, data, over=over, modified=modified)
+                if origin is not None and origin != "found":
+                    self._versions.origins.note(data, origin)
+                version = folder.write(file, data, over=over, modified=modified)
+                if file == INDEX_FILE:
+                    was = before.version if before else None
+                    self._own_index(directory).follow(was, version)
             elif over is not None:
                 folder.remove(file, over=over)
             is_retired, recorded = False, data
             if data is None and before is not None:
                 recorded = self._retired.copy_of(folder, file, before.data)
                 is_retired = recorded is not None
-            with _repaired_later(directory, file):
+            with repaired_later(directory, file):
                 self._record(directory, file, recorded, cause, "")
         if file != INDEX_FILE and not retirement.is_in_retired(file):
             version = "" if data is None else version_of(data)
@@ -328,7 +289,7 @@ class Store:
         """Writes an earlier version byte for byte, under its old name, with its index line."""
         with self._locked(directory):
             self.put_back(directory, file, data, over=over, cause="restore")
-            with open_folder(directory) as folder, _repaired_later(directory, file):
+            with open_folder(directory) as folder, repaired_later(directory, file):
                 self._index(folder, directory, {})
             return self.recorded(directory, file)
 
@@ -361,7 +322,15 @@ class Store:
     def _index(self, folder: Folder, directory: MemoryDirectory, changed: dict[str, str]) -> bool:
         if self._skip_index:
             return False
-        return match_index(folder, lambda: self.scan(directory), changed)
+        own = self._own_index(directory)
+        return match_index(folder, lambda: self.scan(directory), changed, own)
+
+    def known_index(self, stored: Stored) -> KnownIndex:
+        """What a session may be told of an index without being asked."""
+        return known_index(self._own_index(stored.directory), stored, self.read)
+
+    def _own_index(self, directory: MemoryDirectory) -> OwnIndex:
+        return OwnIndex(self._versions.origins, directory.path)
 
     def _post(self, changes: Iterable[MemoryChanged]) -> None:
         for change in changes:
@@ -387,12 +356,3 @@ class Store:
             lock = self._locks.setdefault(directory.path, threading.RLock())
         with lock:
             yield
-
-
-@contextmanager
-def _repaired_later(directory: MemoryDirectory, file: str) -> Iterator[None]:
-    """The file itself is safe: an error in its index or history is logged and fixed later."""
-    try:
-        yield
-    except MemorydError as error:
-        log.warning("index-or-history-behind", folder=directory.path, file=file, error=str(error))

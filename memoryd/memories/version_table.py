@@ -17,6 +17,7 @@ import msgspec
 
 from memoryd.base import config
 from memoryd.base.errors import NotFound
+from memoryd.memories.origin_table import OriginTable
 from memoryd.system.database import Database
 from memoryd.system.folder import version_of
 from memoryd.text.decode import decoded
@@ -65,6 +66,7 @@ class VersionTable:
     def __init__(self, database: Database, keep: config.HistorySettings | None = None) -> None:
         self._database = database
         self._keep = keep or config.HistorySettings()
+        self.origins = OriginTable(database)
         self._pruned_at = -inf
 
     def record(
@@ -217,16 +219,19 @@ class VersionTable:
         )
         return dict(msgspec.convert(rows, list[tuple[str, int]]))
 
-    def attribute(self, folder: str, file: str, *, cause: Cause, session_id: str) -> None:
-        """Names the author of the newest version, if that was found on disk without one."""
-        self._database.run(
-            "update versions set cause = ?, session_id = ? where cause = 'outside' and id ="
-            " (select max(id) from versions where folder = ? and file = ?)",
-            cause,
+    def attribute(self, folder: str, file: str, *, session_id: str) -> bool:
+        """Names the agent as author of the newest version, if that was found without one."""
+        rows = self._database.run(
+            "update versions set cause = 'agent', session_id = ? where cause = 'outside' and id ="
+            " (select max(id) from versions where folder = ? and file = ?) returning sha256",
             session_id,
             folder,
             file,
         )
+        for (sha256,) in rows:
+            if sha256 is not None:
+                self.origins.note_hash(str(sha256), "agent-concluded")
+        return bool(rows)
 
     def _prune_once_a_day(self, now: float) -> None:
         if now - self._pruned_at >= SECONDS_A_DAY:
@@ -251,6 +256,7 @@ class VersionTable:
                     "delete from blobs where sha256 not in"
                     " (select sha256 from versions where sha256 is not null)"
                 )
+                self.origins.forget_unused()
         return len(gone)
 
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 import msgspec
 
 from memoryd.base.errors import Conflict, InvalidInput, NotFound
-from memoryd.memories.catalog import Catalog, Saved
+from memoryd.memories.catalog import By, Catalog, Saved
 from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import headers, topics
 from memoryd.memories.rules.retirement import is_in_retired, name_when_current, revived_text
@@ -49,10 +49,10 @@ class Versions:
         data = self._versions.content(place.directory.path, name, version)
         return presentable(decoded(data))
 
-    def edit(self, cwd: str, named: str, text: str, version: int) -> Saved:
-        """Writes what a person made of a version; Conflict if there is a newer one by now.
+    def edit(self, cwd: str, named: str, text: str, version: int, *, by: By = "user") -> Saved:
+        """Writes what somebody made of a version; Conflict if there is a newer one by now.
 
-        The header must stay one that we can read. The text is the person's word from here on.
+        The header must stay one that we can read. The text is their word from here on.
         """
         one = self._catalog.find(cwd, named)
         before = self._store.recorded(one.directory, one.file)
@@ -62,12 +62,12 @@ class Versions:
         if read is None:
             raise NotFound(f"{one.file} has no version {version}", hint=f"memoryd show {one.file}")
         _check_header(one.file, before.topic, topics.parse(text))
-        if before.topic.trust and before.topic.trust != "user-said":
-            text = headers.change(text, {"trust": "user-said"})
+        trust = "user-said" if by == "user" else "agent-concluded"
+        after = topics.parse(text)
+        if after.trust != trust and (after.trust or before.topic.trust or by == "agent"):
+            text = headers.change(text, {"trust": trust})
         try:
-            stored = self._store.write(
-                one.directory, one.file, text, over=read.sha256, cause="user"
-            )
+            stored = self._store.write(one.directory, one.file, text, over=read.sha256, cause=by)
         except Conflict as error:
             raise Conflict(
                 f"{one.file} was changed meanwhile; it stays as it is",

@@ -17,7 +17,7 @@ from memoryd.base import paths
 from memoryd.base.errors import MemorydError
 from memoryd.base.paths import Places
 from memoryd.base.timestamps import iso_time, moment
-from memoryd.memories.records import MemoryChanged, MemoryDirectory
+from memoryd.memories.records import MemoryChanged, MemoryDirectory, MemoryTrusted
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import INDEX_FILE, MANIFEST_LIMIT
 from memoryd.memories.scopes import Project, Scopes
@@ -235,6 +235,10 @@ class Recall:
         """A file was added, changed or removed; the next answer reflects it."""
         self._shelves.update_soon(change.directory, change.file)
 
+    def trusted(self, notice: MemoryTrusted) -> None:
+        """Who wrote a file has become known; the next answer says so."""
+        self._shelves.update_soon(notice.directory, notice.file)
+
     async def _shelves_for(self, request: RecallQuery, project: Project) -> list[Shelf]:
         """The shelves to search; with a deadline, only those that are built by then."""
         wanted = [*project.directories, *self._agent_directories(request.agent or "", project)]
@@ -353,7 +357,7 @@ class Recall:
             content=row.content,
             truncated=row.truncated,
             modified=row.modified,
-            trust=row.topic.trust if row.topic.trust in topics.TRUSTS else "",
+            trust=row.topic.trust if row.topic.trust in {*topics.TRUSTS, topics.FOUND} else "",
         )
 
     def _build_answer(

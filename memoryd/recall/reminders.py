@@ -2,7 +2,8 @@
 
 - Each rule is given once per session, at most `REMINDER_BYTES` at a call, and never later than the
   hook's deadline: only memories that are already indexed are looked at.
-- Only `feedback` that no agent concluded is a rule. The text is quoted like every other memory.
+- Only `feedback` that no agent concluded, and whose writer is known, is a rule. The text is
+  quoted like every other memory.
 - When the turn ends, its calls show whether the rule was kept.
 """
 
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from memoryd.base.file_stamp import FileStamp
+from memoryd.memories.rules.topics import FOUND
 from memoryd.recall.rules.rendering import kept_in
 from memoryd.recall.rules.tool_rules import (
     EDITING_TOOLS,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 REMINDER_BYTES: Final = 500
 MOST_SESSIONS: Final = 1000
+_NOT_RULES: Final = frozenset({"agent-concluded", FOUND})
 HEAD: Final = "Said about this kind of call in earlier sessions (memoryd):"
 
 
@@ -51,7 +54,7 @@ class Reminders:
 
     def __init__(self) -> None:
         self._sessions: dict[str, _Given] = {}
-        self._rules: dict[str, tuple[FileStamp | None, ToolRule | None]] = {}
+        self._rules: dict[str, tuple[FileStamp | None, str, ToolRule | None]] = {}
 
     def for_call(self, session_id: str, call: ToolCall, rows: "Iterable[Row]") -> Reminder:
         """What to say beside this call; empty if no rule concerns it."""
@@ -95,13 +98,13 @@ class Reminders:
         return self._sessions[session_id]
 
     def _rule_of(self, row: "Row") -> ToolRule | None:
-        """Read once per version of the file."""
-        known = self._rules.get(row.path)
-        if known is None or known[0] != row.mark:
-            is_rule = row.topic.type == "feedback" and row.topic.trust != "agent-concluded"
-            known = (row.mark, rule_in(row.content) if is_rule else None)
+        """Read once per version of the file, and again when its writer becomes known."""
+        known, trust = self._rules.get(row.path), row.topic.trust
+        if known is None or known[:2] != (row.mark, trust):
+            is_rule = row.topic.type == "feedback" and trust not in _NOT_RULES
+            known = (row.mark, trust, rule_in(row.content) if is_rule else None)
             self._rules[row.path] = known
-        return known[1]
+        return known[2]
 
 
 def calls_of(turn: Turn, root: str) -> list[ToolCall]:

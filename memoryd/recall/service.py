@@ -14,7 +14,7 @@ import msgspec
 import structlog
 
 from memoryd.base.errors import StorageError
-from memoryd.memories.records import MemoryChanged
+from memoryd.memories.records import MemoryChanged, MemoryTrusted
 from memoryd.recall.known import SessionHas, SessionKnowledge
 from memoryd.recall.late_choices import LateChoices
 from memoryd.recall.outcome_table import OutcomeTable
@@ -174,6 +174,10 @@ class RecallService:
             self._run_soon("outcomes", partial(self._record, outcomes))
         for path, verdict in self._reminders.turn_ended(turn, root):
             self._write_soon(partial(self._rules.was_kept, path, verdict))
+
+    def trusted(self, notice: MemoryTrusted) -> None:
+        if self._recall is not None:
+            self._recall.trusted(notice)
 
     def changed(self, change: MemoryChanged) -> None:
         path = f"{change.directory.path}/{change.file}"

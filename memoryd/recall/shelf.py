@@ -12,7 +12,7 @@ import msgspec
 from memoryd.base.file_stamp import FileStamp
 from memoryd.memories.records import MemoryDirectory, Stored
 from memoryd.memories.rules.boilerplate import without_boilerplate
-from memoryd.memories.rules.topics import Topic, cut_for_recall, is_retired, title_of
+from memoryd.memories.rules.topics import FOUND, Topic, cut_for_recall, is_retired, title_of
 from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.rules.index import Document, Index, weighted_counts
 from memoryd.recall.rules.vectors import Vector
@@ -89,7 +89,9 @@ class Shelf:
         """Keys of the memories that were superseded or have expired."""
         if self._retired is None or self._retired[0] != today:
             rows = self.rows.items()
-            self._superseded = frozenset(old for _, row in rows for old in row.topic.supersedes)
+            self._superseded = frozenset(
+                old for _, row in rows if row.topic.trust != FOUND for old in row.topic.supersedes
+            )
             found = (key for key, row in rows if self._is_retired(row, today))
             self._retired = (today, frozenset(found))
         return self._retired[1]

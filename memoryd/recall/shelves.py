@@ -24,6 +24,7 @@ from anyio.lowlevel import checkpoint
 from memoryd.base.errors import MemorydError
 from memoryd.base.file_stamp import FileStamp
 from memoryd.memories.records import MemoryDirectory
+from memoryd.memories.rules.topics import FOUND
 from memoryd.memories.store import Store
 from memoryd.recall.calibration import Calibration
 from memoryd.recall.embeddings import Embeddings, MadeVectors
@@ -168,13 +169,24 @@ class Shelves:
             await checkpoint()
 
     def _read_changed(self, shelf: Shelf, files: list[str]) -> dict[str, Prepared | None]:
-        """The files that differ from the shelf; at a first start all are new to the store only."""
+        """The files that differ from the shelf, or whose writer may be known by now.
+
+        At a first start all are new to the store only.
+        """
         rows = {file: shelf.rows.get(f"{shelf.directory.path}/{file}") for file in files}
         return {
             file: self._read_prepared(shelf.directory, file)
             for file, row in rows.items()
-            if row is None or not is_as_on_disk(row)
+            if row is None or not is_as_on_disk(row) or self._is_known_by_now(row)
         }
+
+    def _is_known_by_now(self, row: Row) -> bool:
+        """Whether somebody confirmed or claimed a file that nobody was known to have written."""
+        try:
+            is_found = row.topic.trust == FOUND
+            return is_found and self._store.read(row.directory, row.file).origin != "found"
+        except MemorydError:
+            return True
 
     async def _wait_for_few(self, path: str) -> None:
         if path in self._waiting:

@@ -4,6 +4,8 @@
   project, user, team, and the named agent's own. If memory is off, there are only instructions.
 - Each part is in a frame that names its file. Invisible characters are stripped. Instructions are
   the user's words to their own model and stay as they are; an index is masked, as memories are.
+- An index of the project, the user or the team lists only memories whose writer is known; the
+  others wait for a person to confirm them.
 - The client loads some parts by itself; for it, leave out `LOADED_BY_THE_CLIENT`.
 - What was read is cached until the file changes. `forget` drops the cache; so does a session that
   restarts after a compaction.
@@ -24,6 +26,7 @@ from memoryd.base import paths
 from memoryd.base.config import Settings
 from memoryd.base.errors import InvalidInput, MemorydError, NotFound, Refused
 from memoryd.base.paths import AgentScope, Places
+from memoryd.memories.index_file import KnownIndex
 from memoryd.memories.instruction_reader import InstructionReader
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules import index, instructions
@@ -224,13 +227,16 @@ class Context:
             stored = self._store.read(directory, INDEX_FILE)
         except NotFound:
             return
-        loaded = index.loaded(presentable(stored.text))
+        # An agent's own memory is not followed in transcripts: its writers are never known.
+        is_agents = directory.scope == "agent"
+        known = KnownIndex(stored.text) if is_agents else self._store.known_index(stored)
+        loaded = index.loaded(presentable(known.text))
         text = without_comments(loaded.text).strip("\n")
         if text.strip():
             part = _part(INDEX_KINDS[directory.scope], stored.path, text, truncated=loaded.is_cut)
             named = f"scope={json.dumps(directory.scope)}"
-            framed = _framed("memory-index", named, stored.path, text, loaded.warning)
-            yield _Block(part, framed)
+            notes = " ".join(note for note in (loaded.warning, known.note) if note)
+            yield _Block(part, _framed("memory-index", named, stored.path, text, notes))
 
 
 def _instruction_block(one: Instruction) -> _Block:

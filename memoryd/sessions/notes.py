@@ -163,8 +163,18 @@ class SessionNotes:
         """The notes on disk of a session, if there are any."""
         return _notes_at(Path(paths.session_notes(self.transcript_of(session_id))))
 
-    def last_ended(self, folders: Iterable[str], *, but: str = "") -> NotesAnswer | None:
-        """The newest notes of a person's session in these folders that has ended, except `but`."""
+    def last_ended(
+        self,
+        folders: Iterable[str],
+        *,
+        but: str = "",
+        is_here: Callable[[str], bool] = lambda _: True,
+    ) -> NotesAnswer | None:
+        """The newest notes of a person's session in these folders that has ended, except `but`.
+
+        Projects whose paths differ only in punctuation share a folder: `is_here` tells by the
+        directory of a session whether it is meant.
+        """
         running = {but, *living_sessions(self._places.claude_dir)}
         found = [
             path
@@ -174,8 +184,11 @@ class SessionNotes:
         ]
         for path in sorted(found, key=modified_at, reverse=True):
             kept = _notes_at(path)
-            if kept is not None and not _is_scripted(path.parent.parent.with_suffix(".jsonl")):
-                return kept
+            head = _head_of(path.parent.parent.with_suffix(".jsonl"))
+            began_in = notes.cwd_in(head)
+            if kept is None or SCRIPTED_ENTRYPOINT in head or (began_in and not is_here(began_in)):
+                continue
+            return kept
         return None
 
     def newest_session(self, cwd: str) -> str:
@@ -363,14 +376,12 @@ def _notes_at(path: Path) -> NotesAnswer | None:
     return NotesAnswer(text, iso_time(modified), path.parent.parent.name, modified)
 
 
-def _is_scripted(transcript: Path) -> bool:
-    """Whether the client says that a program, not a person, held the session."""
+def _head_of(transcript: Path) -> bytes:
     try:
         with transcript.open("rb") as file:
-            head = file.read(HEAD_BYTES)
+            return file.read(HEAD_BYTES)
     except OSError:
-        return False
-    return SCRIPTED_ENTRYPOINT in head
+        return b""
 
 
 def _current(transcript: str) -> str:

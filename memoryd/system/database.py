@@ -208,6 +208,15 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         session_id text primary key, reason text not null, at real not null
     ) without rowid;
     """,
+    # who wrote which bytes. What we wrote before has a header that we stamped.
+    """
+    create table origins (sha256 text primary key, origin text not null) without rowid;
+    create table own_indexes (folder text primary key, sha256 text not null) without rowid;
+    insert or ignore into origins select sha256, 'agent-concluded' from versions
+        where sha256 is not null and cause = 'agent';
+    insert or ignore into origins select sha256, 'confirmed' from versions
+        where sha256 is not null and cause in ('extraction', 'dream', 'user');
+    """,
 )
 LATEST_VERSION: Final = BASE_VERSION + len(MIGRATIONS)
 

@@ -381,6 +381,7 @@ async def test_an_older_store_is_moved_by_the_first_dream_and_back_by_undo(
 ) -> None:
     project.remember("old.md", "We deploy on Tuesdays.", type="project")
     project.remember("new.md", "We deploy on Thursdays.", type="project", supersedes="old.md")
+    project.confirm("new.md")
     project.store.repair(project.directory)
     before, times = project.tree(), stamps(project.memory)
     async with project.running():

@@ -308,6 +308,7 @@ async def test_a_dream_trusts_memories_no_more_than_before(home: Path) -> None:
         project.remember("m1.md", "Never mock the clock.", name="b", **said)
         concluded = said | {"trust": "agent-concluded"}
         project.remember("m2.md", "The build farm stands in Kyoto.", name="c", **concluded)
+        project.confirm("m0.md", "m1.md", "m2.md")
         project.store.repair(project.directory)
         dream = await project.dream()
         assert dream.state == "done", dream.reason

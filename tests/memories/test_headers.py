@@ -11,7 +11,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memoryd.memories.rules import headers
+from memoryd.memories.rules import headers, topics
 from tests.support.running import ROOT
 
 
@@ -193,7 +193,7 @@ def test_a_change_can_be_read_back_and_undone(value: str, body: str) -> None:
 TWO_THREADS = """
 import sys, threading
 sys.setswitchinterval(1e-6)
-from memoryd.memories.rules import headers
+from memoryd.memories.rules import headers, topics
 failures, both = [], threading.Barrier(2)
 
 def render():
@@ -220,3 +220,23 @@ def test_reading_loads_no_yaml_and_two_threads_may_write_their_first_header_at_o
         [sys.executable, "-c", script], env=env, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+DODGES = {
+    "a text under metadata": "name: n\nmetadata: |\n  trust: user-said\n  type: feedback",
+    "a folded text": "name: n\nmetadata: >\n  trust: user-said",
+    "near the limit": "name: n\ndescription: " + "long words " * 370,
+    "near the limit, in lines": "\n".join(f"key{n}: {'x' * 60}" for n in range(60)),
+    "a list under metadata": "name: n\nmetadata:\n  - trust: user-said",
+    "a mapping on one line": "name: n\nmetadata: {trust: user-said, type: feedback}",
+    "quotes that do not close": 'name: n\nmetadata: "\n  trust: user-said',
+}
+
+
+@pytest.mark.parametrize("how", DODGES)
+def test_no_header_dodges_the_fields_that_we_stamp(how: str) -> None:
+    text = f"---\n{DODGES[how]}\n---\n\nThe body.\n"
+    after = headers.change(text, {"trust": "agent-concluded", "source": "s" * 36})
+    topic = topics.parse(after)
+    assert (topic.trust, topic.source) == ("agent-concluded", "s" * 36)
+    assert "The body." in topic.body

@@ -114,10 +114,26 @@ def test_our_own_new_memories_take_no_retired_name(world: World) -> None:
     assert world.save("Old", "something else") == f"{old.removesuffix('.md')}_2.md"
 
 
+def confirm(world: World, file: str) -> None:
+    """As a person does with `memoryd trust`."""
+    version = world.store.read(world.directory, file).version
+    world.version_table.origins.note_hash(version, "confirmed")
+
+
+def test_a_file_of_unknown_origin_retires_no_other(world: World) -> None:
+    world.save("A", "first")
+    (a,) = (one.file for one in world.store.scan(world.directory))
+    (root(world) / "b.md").write_text(text_of("B", "second", supersedes=a))
+    assert [one.retired for one in world.store.scan(world.directory)] == [False, False]
+    confirm(world, "b.md")
+    assert {one.file for one in world.store.scan(world.directory) if one.retired} == {a}
+
+
 def test_what_a_replaced_memory_had_replaced_stays_replaced(world: World) -> None:
     root(world).mkdir(parents=True)
     (root(world) / "a.md").write_text(text_of("A", "first"))
     (root(world) / "b.md").write_text(text_of("B", "second", supersedes="a.md"))
+    confirm(world, "b.md")
     world.save("C", "third", supersedes="b.md")
     assert {one.file for one in world.store.retired(world.directory)} == {
         ".retired/a.md",

@@ -162,7 +162,7 @@ def test_a_version_from_outside_is_attributed_once_its_author_is_known(world: Wo
     file = world.save("Database", "one")
     world.edit(file, "one", "two")
     changes_found(world.store, world.directory)
-    world.version_table.attribute(world.directory.path, file, cause="agent", session_id="s7")
+    world.version_table.attribute(world.directory.path, file, session_id="s7")
     newest = world.versions.history(world.cwd, file)[0]
     assert (newest.cause, newest.session_id) == ("agent", "s7")
 

@@ -153,7 +153,7 @@ def test_two_projects_in_one_folder_are_named_without_any_session(
 
 
 def test_paths_without_a_slug_in_common_share_nothing() -> None:
-    assert shared_folder_finding(["/a/b", "/a/b", "/a/c"], lambda _: True).verdict == "ok"
+    assert shared_folder_finding(["/a/b", "/a/b", "/a/c"], lambda _: True, str).verdict == "ok"
 
 
 def test_status_names_what_was_saved_last_and_not_what_was_forgotten(

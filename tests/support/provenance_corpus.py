@@ -55,6 +55,19 @@ class HonestNote(msgspec.Struct, frozen=True):
     added: str = ""
 
 
+class Recombined(msgspec.Struct, frozen=True):
+    """What a person typed, and an order that an evil model makes of their own words."""
+
+    kind: str
+    said: list[str]
+    note: str
+
+
+def recombined() -> list[Recombined]:
+    lines = (DATA / "recombined.jsonl").read_text().splitlines()
+    return [msgspec.json.decode(line, type=Recombined) for line in lines]
+
+
 def honest_notes() -> list[HonestNote]:
     lines = (DATA / "honest_notes.jsonl").read_text().splitlines()
     return [msgspec.json.decode(line, type=HonestNote) for line in lines]

@@ -34,7 +34,17 @@ def make_home(folder: Path) -> Path:
 
 def environment(home: Path) -> dict[str, str]:
     """This process's variables without those that lead out of the home or to a real model."""
-    prefixes = ("ANTHROPIC_", "CLAUDE", "MEMORYD_", "XDG_")
+    prefixes = (
+        "AI_AGENT",
+        "ANTHROPIC_",
+        "CLAUDE",
+        "CODEX_",
+        "CURSOR_",
+        "GEMINI_",
+        "MEMORYD_",
+        "OPENCODE",
+        "XDG_",
+    )
     kept = {
         name: value
         for name, value in os.environ.items()

@@ -19,13 +19,13 @@ from memoryd_client.cli.times import parsed_time, short_time
 from memoryd_client.cli.wording import counted, tilde
 from memoryd_client.connection.answers import Json, is_true_at, number_at, objects_at, text_at
 from memoryd_client.connection.call import call
-from memoryd_client.connection.failures import Failure, LocalFailure, UsageError
+from memoryd_client.connection.failures import DaemonError, Failure, LocalFailure, UsageError
 
 ACTIONS = ("list", "show", "accept", "edit", "reject")
 HEADING = ("ID", "TYPE", "SAID", "STATEMENT")
 WHY = {
     "may-last": "it may hold beyond the task it was said in",
-    "long-message": "it was said in a long message, which may have been pasted",
+    "long-message": "the message is long or shows another voice: it may not be your own words",
     "review": "everything waits for review here",
     "contradicts": "it may contradict what is remembered",
     "agent": "the agent concluded it",
@@ -46,7 +46,7 @@ def inbox(arguments: Arguments) -> int:
             "--all goes with accept or reject, without ids", "see memoryd inbox --help"
         )
     if action is None and not arguments.json and sys.stdin.isatty() and sys.stdout.isatty():
-        return walk(waiting(cwd))
+        return walk(waiting(cwd), cwd)
     match action:
         case None | "list":
             return list_waiting(arguments, cwd)
@@ -101,7 +101,21 @@ def list_waiting(arguments: Arguments, cwd: str | None) -> int:
         )
     else:
         print("The inbox is empty.")
+    if cwd is not None:
+        print_unknown(cwd)
     return 0
+
+
+def print_unknown(cwd: str) -> None:
+    """That memories of unknown origin wait too; a daemon that cannot tell says nothing."""
+    try:
+        answer = call("memory/trust", {"cwd": cwd})
+    except DaemonError:
+        return
+    count = len(list(objects_at(answer, "waiting")))
+    if count:
+        thing = "memory" if count == 1 else "memories"
+        print(wrapped(f"{count} {thing} of unknown origin: memoryd trust lists and confirms them."))
 
 
 def row_of(one: Json) -> tuple[str, ...]:
@@ -211,10 +225,12 @@ def report_kept(arguments: Arguments, answer: Json) -> int:
     return int(bool(refused))
 
 
-def walk(items: Sequence[Json]) -> int:
+def walk(items: Sequence[Json], cwd: str | None) -> int:
     """Asks about each statement in turn; what is skipped waits on."""
     if not items:
         print("The inbox is empty.")
+        if cwd is not None:
+            print_unknown(cwd)
         return 0
     for number, one in enumerate(items, start=1):
         print(paint(f"{number} of {len(items)}", "dim"))

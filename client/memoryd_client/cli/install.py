@@ -6,6 +6,7 @@ not asked about hooks and server, which it brings along. A part that is off by d
 when a person says yes to it or names it: --yes leaves it out.
 """
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING
 from memoryd_client.cli.commands import Arguments, Commands, Parser, add_json, answer_to
 from memoryd_client.cli.install_parts import Part, parts_to_install, parts_to_remove
 from memoryd_client.cli.render import one_line, paint, print_json, wrapped
+from memoryd_client.connection.answers import items_at
+from memoryd_client.connection.call import call
 from memoryd_client.connection.failures import Failure, LocalFailure, UsageError, as_json
 from memoryd_client.connection.locations import Locations, locations
 
@@ -42,19 +45,35 @@ def install(arguments: Arguments) -> int:
     if not (arguments.json or arguments.yes or named_parts(arguments)):
         ask_who_reviews(places)
     if not arguments.json:
+        if not named_parts(arguments):
+            offer_trust()
         print(wrapped(daemon_words()))
     return code
 
 
 def daemon_words() -> str:
     """Whether a daemon runs: without one, everything else that was installed does nothing."""
-    from memoryd_client.connection.call import call  # noqa: PLC0415 - likewise
-
     try:
         process = call("ping", timeout_seconds=5).get("pid")
     except Failure:
         return "No daemon is running yet. Start it with memoryd serve, then look with memoryd"
     return f"memoryd is running, as process {process}. Look at it with memoryd, or memoryd doctor"
+
+
+def offer_trust() -> None:
+    """Says once how to confirm what was there before; nothing if no daemon runs yet."""
+    try:
+        answer = call("memory/trust", {"cwd": os.getcwd()})  # noqa: PTH109 - text in, text out
+    except (Failure, OSError):
+        return
+    count = len(items_at(answer, "waiting"))
+    if count:
+        print(
+            wrapped(
+                f"{count} of the memories here are of unknown origin: they are served with that"
+                " said. If they are yours, confirm them all with: memoryd trust --all"
+            )
+        )
 
 
 def ask_who_reviews(places: Locations) -> None:

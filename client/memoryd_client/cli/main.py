@@ -24,6 +24,7 @@ from memoryd_client.cli import (
     recall,
     sessions,
     status,
+    trust,
     why,
 )
 from memoryd_client.cli.commands import INTERRUPTED, Arguments, Commands
@@ -61,6 +62,7 @@ def command_line() -> Commands:
         status,
         daemon,
         memories,
+        trust,
         inbox,
         history,
         why,

@@ -19,6 +19,7 @@ from memoryd_client.connection.call import call
 TRUST = {
     "user-said": "the person said it",
     "agent-concluded": "the agent concluded it",
+    "found": "of unknown origin; memoryd trust confirms it",
 }
 
 

@@ -31,13 +31,30 @@ CHUNK_BYTES = 64 * 1024
 # A full backlog refuses at once instead of waiting; this is the pause before the next try.
 RETRY_SECONDS = 0.01
 START_HINT = "start it with memoryd serve, or permanently with memoryd install --service"
+# What agents set for the commands that they run. The daemon has the same list.
+AGENT_VARIABLES = (
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CODEX_SANDBOX",
+    "CODEX_THREAD_ID",
+    "CURSOR_AGENT",
+    "GEMINI_CLI",
+    "OPENCODE",
+    "AI_AGENT",
+)
 DOCTOR_HINT = "find out why with: memoryd doctor"
 
 
 def call(method: str, params: Json | None = None, timeout_seconds: float = 10.0) -> Json:
     """The daemon's result for one request; raises one of the `Failure` kinds otherwise."""
+    said_by = {"by": "agent"} if is_in_an_agent() else {}
     with Connection(time.monotonic() + timeout_seconds) as connection:
-        return connection.ask(method, params or {})
+        return connection.ask(method, {**(params or {}), **said_by})
+
+
+def is_in_an_agent() -> bool:
+    """Whether a coding agent runs this command; the daemon looks for itself where it can."""
+    return any(os.environ.get(name) for name in AGENT_VARIABLES)
 
 
 @contextmanager

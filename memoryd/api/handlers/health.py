@@ -6,12 +6,13 @@ Rules
 - Checks are cheap: headers and indexes, no bodies, nothing sent anywhere. Only on request is the
   provider called: one call of a few tokens, charged like every other. Its own words, masked, are
   for the person who asked, and go nowhere else.
-- Two projects whose paths differ only in punctuation share one slug and so one memory directory. A
-  project that no longer exists does not count.
+- Two projects whose paths differ only in punctuation share one slug, and so the folder that the
+  agent loads memory from (`memories/owners`). A project that no longer exists does not count.
 """
 
+import shlex
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from typing import Literal
 
@@ -23,6 +24,7 @@ from memoryd.base.errors import MemorydError
 from memoryd.base.timestamps import iso_time
 from memoryd.llm.connect import Models
 from memoryd.llm.rules.messages import BudgetReached, ModelRequest, Text, UserTurn
+from memoryd.memories.owners import OWNER_FILE
 from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import index, topics
 from memoryd.memories.rules.topics import INDEX_FILE
@@ -91,7 +93,7 @@ class Health:
         return [
             self._index_finding(project),
             headers_finding(self._listed(project)),
-            shared_folder_finding(known, RealFiles().is_dir),
+            shared_folder_finding(known, RealFiles().is_dir, self._memory_of),
             settings_finding(project.ignored),
             files_finding([odd for one in project.directories for odd in oddities(one)]),
         ]
@@ -146,6 +148,9 @@ class Health:
             for one, topic in islice(current, RECENT)
         ]
 
+    def _memory_of(self, root: str) -> str:
+        return self._scopes.project(root).memory.path
+
     def _listed(self, project: Project) -> Iterator[Listed]:
         for directory in project.directories:
             yield from self._store.scan(directory)
@@ -195,15 +200,33 @@ def settings_finding(ignored: Sequence[str]) -> Finding:
     return Finding("agent settings", "warn", "; ".join(ignored), "correct or remove these settings")
 
 
-def shared_folder_finding(roots: Iterable[str], exists: Callable[[str], bool]) -> Finding:
+def shared_folder_finding(
+    roots: Iterable[str], exists: Callable[[str], bool], memory_of: Callable[[str], str]
+) -> Finding:
     by_slug = sorted((paths.slug(root), root) for root in set(roots) if exists(root))
     for slug, group in groupby(by_slug, key=lambda pair: pair[0]):
         sharing = [root for _, root in group]
+        places = {root: memory_of(root) for root in sharing}
         if len(sharing) > 1:
-            return Finding(
-                "shared folder",
-                "warn",
-                f"{' and '.join(sharing)} share the folder {slug}, and so their memories",
-                "rename one of the project folders",
-            )
+            return _twins_finding(slug, places)
     return Finding("shared folder", "ok", "no two projects share a memory directory")
+
+
+def _twins_finding(slug: str, places: Mapping[str, str]) -> Finding:
+    """Two roots with one slug; `places` has the memory directory of each."""
+    names = f"{' and '.join(places)} share the folder {slug}"
+    if len(set(places.values())) == 1:
+        return Finding("shared folder", "ok", f"{names}, and one memory, as its owner file says")
+    first = next((one for one in places if f"/{slug}/" in places[one]), "")
+    others = [root for root in places if root != first]
+    apart = ", ".join(f"that of {root} in {places[root]}" for root in others)
+    owner = f"the memory there belongs to {first}, " if first else ""
+    file = f"{places[first] if first else places[others[0]]}/{OWNER_FILE}"
+    join = "; ".join(f"echo {shlex.quote(root)} >> {shlex.quote(file)}" for root in others)
+    return Finding(
+        "shared folder",
+        "warn",
+        f"{names}: {owner}{apart}. The agent itself loads the first one's index for both.",
+        f"to keep them wholly apart, rename one of the project folders; to use the first memory for"
+        f" both (what is apart stays there, to be moved by hand), to join them: {join}",
+    )

@@ -2,7 +2,8 @@
 
 - SessionStart: after a compaction, the session's notes; at a fresh start, where the last session
   stopped (not after /clear: the person wanted a clean slate), the indexes that the agent does not
-  load (the user's, the team's), and, if it is the reviewer, a few statements of the inbox to sort.
+  load (the user's, the team's, and the project's where a twin has the client's), and, if it is
+  the reviewer, a few statements of the inbox to sort.
   A resumed or forked session has all of that in its history and gets nothing.
 - UserPromptSubmit: what became of a command to memoryd itself; otherwise the memories relevant to
   the prompt, at most 10,000 UTF-16 units.
@@ -157,6 +158,8 @@ class Hooks:
 
     def _fresh_start(self, hook: protocol.HookParams, project: Project) -> str:
         without: frozenset[ContextKind] = LOADED_BY_THE_CLIENT | {"guidance"}
+        if project.twins:  # the client knows only the directory of the other project
+            without -= {"index:project"}
         loaded = self._context.assemble(
             hook.cwd, session_id=hook.session_id, source=hook.source, without=without
         )
@@ -167,7 +170,11 @@ class Hooks:
 
     def _where_it_stopped(self, hook: protocol.HookParams, project: Project) -> str:
         folders = {paths.project_folder(self._places, place) for place in (hook.cwd, project.root)}
-        last = self._notes.last_ended(sorted(folders), but=hook.session_id)
+        last = self._notes.last_ended(
+            sorted(folders),
+            but=hook.session_id,
+            is_here=lambda cwd: self._scopes.root(cwd) == project.root,
+        )
         if last is None or self._now() - last.modified > RECENT_NOTES_SECONDS:
             return ""
         return last_session_text(last)

@@ -19,6 +19,7 @@ from memoryd.extraction.exclusions import Exclusions, without_secrets
 from memoryd.memories.catalog import Catalog, Header, Saved
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import Topic
+from memoryd.memories.trusting import TrustAnswer, Trusting
 from memoryd.memories.versions import Versions
 
 WRITERS: Final = 8
@@ -41,9 +42,16 @@ class HistoryAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class MemoryRequests:
-    def __init__(self, catalog: Catalog, versions: Versions, exclusions: Exclusions) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        versions: Versions,
+        trusting: Trusting,
+        exclusions: Exclusions,
+    ) -> None:
         self._catalog = catalog
         self._versions = versions
+        self._trusting = trusting
         self._exclusions = exclusions
         # Writers wait for the disk and for each other; this leaves threads for readers.
         self._writers = anyio.CapacityLimiter(WRITERS)
@@ -52,7 +60,14 @@ class MemoryRequests:
         return await self._write("save", params.by, lambda: self._save(params))
 
     async def edit(self, params: protocol.MemoryEditParams) -> Saved:
-        return await self._write("edit", "user", lambda: self._edit(params))
+        return await self._write("edit", params.by, lambda: self._edit(params))
+
+    async def trust(self, params: protocol.MemoryTrustParams) -> TrustAnswer:
+        return await anyio.to_thread.run_sync(
+            lambda: self._trusting.confirm(
+                params.cwd, params.paths, everything=params.all, by=params.by
+            )
+        )
 
     async def remember(self, cwd: str, text: str, *, session_id: str) -> Saved:
         """Saves what a person typed in a session, word for word."""
@@ -141,7 +156,7 @@ class MemoryRequests:
         body = topics.parse(params.content).body
         if body.strip():
             self._exclusions.check(
-                params.cwd, body, scope=memory.directory.scope, by="user", anyway=params.anyway
+                params.cwd, body, scope=memory.directory.scope, by=params.by, anyway=params.anyway
             )
         text = without_secrets(params.content)
-        return self._versions.edit(params.cwd, memory.path, text, params.version)
+        return self._versions.edit(params.cwd, memory.path, text, params.version, by=params.by)

@@ -87,7 +87,7 @@ class Origins:
             name=presentable(topics.title_of(topic, place.file)),
             type=topic.type or "",
             cause=first.cause,
-            trust=topic.trust if topic.trust in topics.TRUSTS else "",
+            trust=topic.trust if topic.trust in {*topics.TRUSTS, topics.FOUND} else "",
             session_id=presentable(session_id),
             created=presentable(created),
             said=cut_middle(presentable(said.text), QUOTED_CHARACTERS) if said else "",

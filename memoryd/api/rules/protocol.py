@@ -84,6 +84,16 @@ class MemoryEditParams(msgspec.Struct, frozen=True):
     content: str
     version: int
     anyway: bool = False
+    by: Literal["user", "agent"] = "user"
+
+
+class MemoryTrustParams(msgspec.Struct, frozen=True):
+    """Without `paths` or `all`, confirms nothing and lists what waits."""
+
+    cwd: str
+    paths: list[str] = []
+    all: bool = False
+    by: Literal["user", "agent"] = "user"
 
 
 class MemoryWhyParams(msgspec.Struct, frozen=True):
@@ -292,6 +302,7 @@ Params = (
     | MemoryGetParams
     | MemorySaveParams
     | MemoryEditParams
+    | MemoryTrustParams
     | MemoryWhyParams
     | MemoryForgetParams
     | MemoryHistoryParams
@@ -337,6 +348,7 @@ METHODS: Final[dict[str, type[Params]]] = {
     "memory/get": MemoryGetParams,
     "memory/save": MemorySaveParams,
     "memory/edit": MemoryEditParams,
+    "memory/trust": MemoryTrustParams,
     "memory/why": MemoryWhyParams,
     "memory/forget": MemoryForgetParams,
     "memory/history": MemoryHistoryParams,
@@ -371,6 +383,16 @@ METHODS: Final[dict[str, type[Params]]] = {
     "dream/status": DreamStatusParams,
     "dream/log": DreamLogParams,
 }
+
+
+def is_a_persons(params: Params) -> bool:
+    """Whether the request says that a person makes it."""
+    return getattr(params, "by", "") == "user"
+
+
+def as_an_agents(params: Params) -> Params:
+    """The same request, made by an agent."""
+    return msgspec.structs.replace(params, by="agent")
 
 
 def params_of(request: Request) -> Params:

@@ -7,7 +7,8 @@ Rules
 - Any other sentence is marked as concluded. One that print says is refused, unless it is a reason
   that orders nothing.
 - The memory is the person's if its rule is, every sentence of it, and if what is concluded in it is
-  drawn from their words: at least half of it is theirs, and nothing in it only print has.
+  drawn from their words: at least half of it is theirs, and nothing in it only print has. What may
+  be another's voice in their message does not make it theirs.
 - The title and the line that describes it are shown without the text, so they say no more: they are
   the person's, name what they spoke of, or repeat the rule. Otherwise the rule's first sentence
   takes their place; if that is concluded, they are marked.
@@ -107,7 +108,9 @@ def judged(draft: Topic, old: Topic, evidence: OriginEvidence) -> Judged:
         name=lines.line(draft.name, TITLE_CHARACTERS),
         description=lines.line(draft.description, DESCRIPTION_CHARACTERS),
         body=marked(draft.body, doubtful),
-        is_said=rule_is_theirs and not from_elsewhere,
+        is_said=rule_is_theirs
+        and not from_elsewhere
+        and all(_is_sure(one, known, corrected, evidence) for one in rule),
         refusal=refusal,
     )
 
@@ -149,6 +152,14 @@ def _verdict(
 ) -> Verdict:
     is_known = known_key(one.text) in known
     return Verdict(one, "said" if is_known else evidence.origin_of(one.text, corrected))
+
+
+def _is_sure(
+    one: Verdict, known: frozenset[str], corrected: Sequence[str], evidence: OriginEvidence
+) -> bool:
+    text = one.sentence.text
+    is_empty = one.origin == "empty"
+    return is_empty or known_key(text) in known or evidence.is_surely_theirs(text, corrected)
 
 
 def _is_judged(draft: Topic, one: Verdict) -> bool:

@@ -3,7 +3,8 @@
 Rules
 - A sentence is the person's if it is one of theirs, lightly edited (`spans`). What they typed is
   theirs, whatever was printed or pasted beside it; what they pasted is printed matter, as is what
-  tools printed and what a run is shown by its own tools.
+  tools printed and what a run is shown by its own tools. In a message that shows another voice
+  (`foreign_text`) it is theirs, but not surely.
 - Any other sentence is printed if print says it: one or two printed sentences have most of the
   words that the person did not use, and give an order or begin like it, or there are many of them.
   Else it is unsaid: a conclusion at best.
@@ -22,6 +23,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from memoryd.extraction.rules.foreign_text import may_be_anothers
 from memoryd.extraction.rules.spans import SaidSpans
 from memoryd.extraction.rules.wording import has_denial, keys_in, words_of
 from memoryd.text.lazy_regex import late
@@ -33,6 +35,7 @@ COPIED_WORDS: Final = 4
 COPIED_SHARE: Final = 0.75
 WHOLE_SHARE: Final = 0.5
 HEARD_SHARE: Final = 0.5
+FEW_WORDS: Final = 3
 # A word that is in more sentences than this tells nothing about where a text is from.
 COMMON_SENTENCES: Final = 400
 
@@ -92,12 +95,15 @@ class OriginEvidence:
         heard: Iterable[str] = (),
     ) -> None:
         self._spans = SaidSpans()
+        self._surely = SaidSpans()
         self._print = _Print()
         for text in printed:
             self.add_printed(text)
         for one in said:
             own = own_words(one.text)
             self._spans.add(own, one.at)
+            if not may_be_anothers(one.text):
+                self._surely.add(own, one.at)
             kept = set(own.splitlines())
             self.add_printed("\n".join(ln for ln in one.text.splitlines() if ln not in kept))
         self._heard = list(heard)
@@ -106,6 +112,7 @@ class OriginEvidence:
     def add_said(self, sentence: str) -> None:
         """Adds what is known to be the person's from elsewhere."""
         self._spans.add(sentence)
+        self._surely.add(sentence)
 
     def add_remembered(self, sentence: str) -> None:
         """Adds a sentence of an existing memory: whoever prints its words, they are not new."""
@@ -132,6 +139,11 @@ class OriginEvidence:
         )
         return "printed" if self._print.says(sentence, keys, unsaid) else "unsaid"
 
+    def is_surely_theirs(self, sentence: str, corrected: Sequence[str] = ()) -> bool:
+        """Whether it is said in a message that shows no other voice."""
+        sentence = _AS_SAID.sub("", sentence)
+        return self._surely.hold(sentence) or self._surely.correct(sentence, corrected)
+
     def names(self, title: str) -> bool:
         """Whether a title only names what the person spoke of, and orders nothing."""
         return self._spans.name(title) and not speaks_for_person(title)
@@ -139,6 +151,12 @@ class OriginEvidence:
     def shares_words(self, text: str) -> bool:
         """Whether the person used any of its words."""
         return self.share_of(text) > 0
+
+    def speaks_of(self, text: str) -> bool:
+        """Whether the person used enough of its words to be speaking of it: two of a long text."""
+        keys = keys_in(text)
+        used = sum(map(self._spans.know, keys))
+        return used >= (1 if len(keys) <= FEW_WORDS else 2)
 
     def share_of(self, text: str) -> float:
         """How many of its words the person used, as a share of all."""

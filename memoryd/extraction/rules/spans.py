@@ -3,14 +3,15 @@
 Rules
 - It is theirs if its words of substance stand in a span of what they typed: one to three adjacent
   sentences of one message, or clauses of neighbouring ones. Words may be dropped, not added.
-- The order is kept. The two halves of a sentence may change places, and two neighbouring words,
-  unless both are names or a preposition stands between them. What is in one clause is not spliced
-  from two.
+- The order is kept. Two clauses may change places, and two neighbouring words of one, unless both
+  are names or a preposition stands between them. What is in one clause is not spliced from two, nor
+  from two sentences.
+- A clause is not widened: behind the first word that is kept, nothing is dropped that says what it
+  holds for, nor a preposition's object before it. "Always" is not added.
 - What is denied in one is denied in the other. Numbers and names in code are exactly the same. A
   date may be written out, counted from when it was said.
-- An exception ("unless") is not dropped, nor who wanted it if that is somebody else ("Dana wants").
-- A question, direct or not, is not a statement: what was asked is not said. A request ("could
-  you") is.
+- Limits are not dropped, nor who wanted it if that is somebody else; what was asked or supposed is
+  not said (`said_limits`).
 - A sentence that they said earlier may be corrected: at least half of it stays, in its order, and
   every other word is from one sentence of theirs.
 - Where the person wrote "it" or "that", up to two of their other words may stand for it.
@@ -20,22 +21,35 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cache
-from itertools import pairwise
 from typing import Final
 
 import msgspec
 
-from memoryd.extraction.rules.word_classes import EXCEPTIONS, LABELS, POINTING
+from memoryd.extraction.rules.said_limits import (
+    is_stated,
+    keeps_condition,
+    keeps_limits,
+    limits_in,
+    reach_of,
+    wanted_by,
+)
+from memoryd.extraction.rules.span_shape import (
+    FILLED_IN,
+    SaidSentence,
+    SaidWord,
+    corrects,
+    is_dense,
+    is_joined,
+    is_spliced,
+    is_widened,
+    order_is_kept,
+)
+from memoryd.extraction.rules.word_classes import LABELS, POINTING
 from memoryd.extraction.rules.wording import Word, are_alike, has_denial, plain_words, words_of
 from memoryd.text.dates import dates_in
-from memoryd.text.lazy_regex import late
 from memoryd.text.prose import sentences
 
 WINDOW_SENTENCES: Final = 3
-LEAST_DENSITY: Final = 0.4
-FILLED_IN: Final = 2
-SPLICED_OVER: Final = 1
-LONELY_CLAUSE: Final = 3
 LABEL_WORDS: Final = 6
 LONGEST_SENTENCE_WORDS: Final = 120
 
@@ -43,42 +57,6 @@ _MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
     *("october", "november", "december"),
 )
-_REQUEST = late(
-    r"\b(?:can|could|would|will) (?:you|u|we)\b|\b(?:please|pls|plz|bitte|por favor)\b"
-    r"|\bkannst du\b|\bpuedes\b|\bpeux[- ]tu\b|\btu peux\b|ください",
-)
-_QUESTION = late(
-    r"^(?:why|where|who|which|how (?:do|does|can|is|are|come|much|many)|what (?:is|are|does|do|did"
-    r"|if|about)|should (?:we|i)|is|are|does|did|was|were|do (?:we|i)|can (?:we|i)|warum|wieso|wo"
-    r"|pourquoi|comment|por que)\b[^,;:]*$"
-    r"|\bwhether\b|\bwonder(?:ing|ed)?\b|\b(?:check|see|know|ask|tell me|find out|(?:not |un)sure)"
-    r" if\b|\bob (?:wir|ich|man|das)\b"
-)
-_OF_ANOTHER = late(
-    r"(?:^|[,;:]\s*|\b(?:that|and|but)\s+)(?:the |our |my |their |his |her |a )?(\w[\w.-]+)"
-    r" (?:says?|said|claims?|claimed|suggests?|suggested|recommends?|recommended|wants?|wanted"
-    r"|prefers?|preferred|likes?|liked|thinks?|thought|asks?|asked|told|insists?|sagt|mochte"
-    r"|veut|dit|dice|quiere)\b"
-)
-_FIRST_PERSON = frozenset("i we you u they it who that ich wir du je nous tu yo nosotros".split())  # noqa: SIM905
-
-
-class _SaidWord(msgspec.Struct, frozen=True):
-    """A word as the person typed it; an extra one is a date that we wrote out."""
-
-    word: Word
-    is_extra: bool = False
-
-
-class SaidSentence(msgspec.Struct, frozen=True):
-    """One sentence of a person: its words, and what must not be dropped from it."""
-
-    words: tuple[_SaidWord, ...]
-    keys: frozenset[str]
-    is_question: bool
-    points: bool
-    has_exception: bool
-    wanted_by: Word | None
 
 
 class _Draft(msgspec.Struct, frozen=True):
@@ -89,8 +67,16 @@ class _Draft(msgspec.Struct, frozen=True):
     forms: dict[str, frozenset[str]]
 
     @property
-    def has_exception(self) -> bool:
-        return not EXCEPTIONS.isdisjoint(plain_words(self.text))
+    def points(self) -> bool:
+        return not POINTING.isdisjoint(plain_words(self.text))
+
+    @property
+    def limits(self) -> frozenset[str]:
+        return limits_in(self.text)
+
+    @property
+    def reach(self) -> frozenset[str]:
+        return reach_of(plain_words(self.text))
 
 
 class SaidSpans:
@@ -126,7 +112,7 @@ class SaidSpans:
         words = words_of(sentence)
         typed = [one for message in self._messages for one in message if not one.is_question]
         return any(
-            _corrects(words, words_of(old), [said.word for said in new.words])
+            corrects(words, words_of(old), [said.word for said in new.words])
             for old in earlier
             for new in typed
         )
@@ -176,24 +162,19 @@ def _said(text: str, said_at: datetime | None) -> SaidSentence:
     lower = text.lower()
     words = words_of(text)
     extra = _written_out(text, said_at) if said_at is not None else ()
-    other = next((one for one in _OF_ANOTHER.finditer(lower) if one[1] not in _FIRST_PERSON), None)
+    other = wanted_by(lower)
+    who = next((one for one in words if other and one.text.lower() == other), None)
     plain = plain_words(text)
-    all_words = (*map(_SaidWord, words), *(_SaidWord(word, is_extra=True) for word in extra))
+    all_words = (*map(SaidWord, words), *(SaidWord(word, is_extra=True) for word in extra))
     return SaidSentence(
         words=all_words,
         keys=frozenset(one.word.key for one in all_words),
-        is_question=_is_question(lower),
+        is_question=not is_stated(lower) or bool(other and who is None),
         points=not POINTING.isdisjoint(plain),
-        has_exception=not EXCEPTIONS.isdisjoint(plain),
-        wanted_by=next((one for one in words if other and one.text.lower() == other[1]), None),
+        limits=limits_in(text),
+        reach=reach_of(plain),
+        wanted_by=who,
     )
-
-
-def _is_question(lower: str) -> bool:
-    if _QUESTION.search(lower):
-        return True
-    is_marked = lower.rstrip(" \"')").endswith(("?", "？"))  # noqa: RUF001 - the wide mark
-    return is_marked and not _REQUEST.search(lower)
 
 
 def _written_out(text: str, said_at: datetime) -> Iterable[Word]:
@@ -242,20 +223,23 @@ def _is_in(
     if not found or (missing and not _may_be_filled_in(draft, places, missing, stated, message)):
         return False
     return (
-        _is_dense(found, said)
-        and not _is_spliced(words, places, said)
-        and _order_is_kept(found, said)
+        is_dense(found, said)
+        and not is_spliced(words, places, said)
+        and order_is_kept(found, said)
         and _keeps_its_limits(draft, {said[at].word for at in found}, stated)
+        and not is_joined(words, places, stated)
+        and not is_widened(found, stated, spare=draft.points)
     )
 
 
-def _places(draft: _Draft, words: Sequence[Word], said: Sequence[_SaidWord]) -> list[int | None]:
+def _places(draft: _Draft, words: Sequence[Word], said: Sequence[SaidWord]) -> list[int | None]:
     """Where each word stands, behind the one before it if it can."""
     places: list[int | None] = []
     last, used = -1, set[int]()
     for word in words:
         forms = draft.forms[word.key]
         fits = [at for at, one in enumerate(said) if at not in used and _is_same(word, one, forms)]
+        fits = [at for at in fits if said[at].word.key == word.key] or fits
         at = next((at for at in fits if at > last), fits[0] if fits else None)
         places.append(at)
         if at is not None:
@@ -264,34 +248,10 @@ def _places(draft: _Draft, words: Sequence[Word], said: Sequence[_SaidWord]) -> 
     return places
 
 
-def _is_same(word: Word, said: _SaidWord, forms: frozenset[str]) -> bool:
+def _is_same(word: Word, said: SaidWord, forms: frozenset[str]) -> bool:
     if said.is_extra:
         return word.key == said.word.key
     return said.word.key in forms and word.is_denied == said.word.is_denied
-
-
-def _corrects(words: Sequence[Word], old: Sequence[Word], new: Sequence[Word]) -> bool:
-    """Whether the words are the old ones in order, with new ones in order between them."""
-    from_old = from_new = kept = 0
-    for word in words:
-        there = _next_place(word, old, from_old)
-        if there is not None:
-            from_old, kept = there + 1, kept + 1
-            continue
-        there = _next_place(word, new, from_new)
-        if there is None:
-            return False
-        from_new = there + 1
-    return from_new > 0 and 2 * kept >= len(words)
-
-
-def _next_place(word: Word, among: Sequence[Word], start: int) -> int | None:
-    same = (
-        at
-        for at, one in enumerate(among[start:], start)
-        if one.is_denied == word.is_denied and are_alike(one.key, word.key)
-    )
-    return next(same, None)
 
 
 def _may_be_filled_in(
@@ -316,78 +276,27 @@ def _may_be_filled_in(
     return known and any(sentence.points for sentence in window)
 
 
-def _is_dense(found: Sequence[int], said: Sequence[_SaidWord]) -> bool:
-    """Whether they were taken from one place, and not picked from all over."""
-    own = sorted(at for at in found if not said[at].is_extra)
-    if len(own) < 2:
-        clauses = {said[at].word.clause for at in own}
-        beside = [one for one in said if not one.is_extra and one.word.clause in clauses]
-        return len(beside) <= LONELY_CLAUSE
-    between = sum(not one.is_extra for one in said[own[0] : own[-1] + 1])
-    return len(own) >= LEAST_DENSITY * between
-
-
-def _is_spliced(
-    words: Sequence[Word], places: Sequence[int | None], said: Sequence[_SaidWord]
-) -> bool:
-    """Whether one clause was made of two by leaving out several words between them."""
-    found = [
-        (word.clause, at)
-        for word, at in zip(words, places, strict=True)
-        if at is not None and not said[at].is_extra
-    ]
-    return any(
-        clause == next_clause
-        and said[at].word.clause != said[behind].word.clause
-        and behind > at + 1 + SPLICED_OVER
-        for (clause, at), (next_clause, behind) in pairwise(found)
-    )
-
-
-def _order_is_kept(found: Sequence[int], said: Sequence[_SaidWord]) -> bool:
-    order = [at for at in found if not said[at].is_extra]
-    at = 0
-    while at < len(order) - 1:
-        if _may_be_turned(order[at], order[at + 1], said):
-            order[at], order[at + 1] = order[at + 1], order[at]
-            at += 1
-        elif _is_passive(order[at : at + 3], said):
-            order[at : at + 3] = sorted(order[at : at + 3])
-            at += 2
-        at += 1
-    drops = [n for n in range(1, len(order)) if order[n] < order[n - 1]]
-    if len(drops) > 1:
-        return False
-    return not drops or max(order[drops[0] :]) < min(order[: drops[0]])
-
-
-def _may_be_turned(first: int, second: int, said: Sequence[_SaidWord]) -> bool:
-    if first != second + 1:
-        return False
-    before, behind = said[second].word, said[first].word
-    return not behind.is_linked and not (_is_name(before) and _is_name(behind))
-
-
-def _is_passive(turned: Sequence[int], said: Sequence[_SaidWord]) -> bool:
-    """Whether a verb moved behind the two words of its object: "unit tests are written"."""
-    first = min(turned)
-    if list(turned) != [first + 1, first + 2, first]:
-        return False
-    verb, *its_object = (said[at].word for at in sorted(turned))
-    return not _is_name(verb) and not any(word.is_linked for word in its_object)
-
-
-def _is_name(word: Word) -> bool:
-    return word.text[:1].isupper() or not word.key.isalpha()
-
-
 def _keeps_its_limits(draft: _Draft, found: set[Word], window: Sequence[SaidSentence]) -> bool:
-    """Whether exceptions, and who else wanted it, were not dropped."""
+    """Whether limits, and who else wanted it, were not dropped, and it reaches no further."""
+    reach: frozenset[str] = frozenset()
     for sentence in window:
         used = [one.word for one in sentence.words if one.word in found]
-        if used and sentence.has_exception and not draft.has_exception:
+        reach |= sentence.reach if used else frozenset()
+        if used and not keeps_limits(sentence.limits, draft.limits):
+            return False
+        if used and _is_bare(draft, sentence, used):
             return False
         who = sentence.wanted_by
         if who and who not in found and any(0 <= one.clause - who.clause <= 1 for one in used):
             return False
-    return True
+    return draft.reach <= reach
+
+
+def _is_bare(draft: _Draft, sentence: SaidSentence, used: Sequence[Word]) -> bool:
+    """Whether a clause was taken without the condition beside it."""
+    if keeps_condition(sentence.limits, draft.limits):
+        return False
+    wanted = frozenset().union(*draft.forms.values())
+    clauses = {one.word.clause for one in sentence.words if one.word.key in wanted}
+    is_far = min(one.clause for one in used) > sentence.words[0].word.clause + 1
+    return len(clauses) < 2 and not is_far

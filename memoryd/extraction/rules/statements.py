@@ -5,7 +5,8 @@ Rules
   than for a model (`credentials`).
 - An explicit form counts (`explicit_forms`): "remember", "from now on", "I'm a ...". It is
   `sure` in a message short enough to have been typed, and only `likely` in a longer one, which
-  was mostly pasted. A weaker sign (`weak_signs`) makes a `maybe`. Only what is sure is saved; the
+  was mostly pasted, and where anything shows another's voice (`foreign_text`). A weaker sign
+  (`weak_signs`) makes a `maybe`. Only what is sure is saved; the
   others wait in the inbox. A sentence that only takes something back (`corrections`) is a
   `correction`: it counts if there is a memory that it corrects.
 - The sentence is the memory, as it was said: relative dates become ISO dates, nothing else is
@@ -29,6 +30,7 @@ from memoryd.extraction.rules.corrections import Correction, correction_in
 from memoryd.extraction.rules.credentials import without_credentials
 from memoryd.extraction.rules.durable import forbids_memory, is_question, is_ruled_out, takes_back
 from memoryd.extraction.rules.explicit_forms import ANNOUNCES, ASKS_BACK, LEAD, Form, form_of
+from memoryd.extraction.rules.foreign_text import may_be_anothers
 from memoryd.extraction.rules.weak_signs import may_last
 from memoryd.text.dates import with_absolute_dates
 from memoryd.text.masking.cut import masked_beginning
@@ -173,8 +175,9 @@ def statements_in(message: str, *, said_at: datetime) -> list[Statement]:
     if forbids_memory(matchable(own)):
         return []
     typed = len(message) <= MESSAGE_CHARACTERS
+    own_voice = typed and not may_be_anothers(message)
     found: list[Statement] = []
-    for statement in _found(sentences(own), said_at, typed=typed):
+    for statement in _found(sentences(own), said_at, typed=typed, own_voice=own_voice):
         if statement is None:
             # "Forget it" after "that rule is over" says the same once more.
             found = found if found and found[-1].only_forgets else found[:-1]
@@ -190,7 +193,7 @@ def statements_in(message: str, *, said_at: datetime) -> list[Statement]:
 
 
 def _found(
-    said: Sequence[Sentence], said_at: datetime, *, typed: bool
+    said: Sequence[Sentence], said_at: datetime, *, typed: bool, own_voice: bool
 ) -> Iterator[Statement | None]:
     """Statements in order; None takes the last one back."""
     announced = False
@@ -198,7 +201,7 @@ def _found(
         words = sentence.plain
         correction = correction_in(words) if typed else None
         if correction is not None and correction.kind == "forgets":
-            sure = bool(correction.successor and form_of(words))
+            sure = bool(own_voice and correction.successor and form_of(words))
             how: Certainty = "sure" if sure else "correction"
             yield _statement(said, number, None, said_at, certainty=how)
         elif takes_back(words):
@@ -206,13 +209,13 @@ def _found(
             yield None
         elif _asks_for_the_one_before(said, number):
             announced = False
-            how = "sure" if typed else "likely"
+            how = "sure" if own_voice else "likely"
             yield _statement(said, number - 1, "remember", said_at, certainty=how)
         elif ANNOUNCES.search(words):
             announced = True
         elif form := form_of(words) or ("announced" if announced else None):
             if _is_for_keeps(sentence, form, is_item=sentence.opens_topic and len(said) > 1):
-                how = "sure" if typed else "likely"
+                how = "sure" if own_voice else "likely"
                 yield _statement(said, number, form, said_at, certainty=how)
             else:
                 announced = announced and not is_question(words)

@@ -10,7 +10,7 @@ from functools import cache
 from memoryd.text.terms import STOP_WORDS
 
 # They say in which direction a rule points, so they are compared like any word of substance.
-_DIRECTIONS = frozenset(
+DIRECTIONS = frozenset(
     {"before", "after", "until", "over", "under", "above", "below", "from", "into", "than", "more"}
     | {"most"}
 )
@@ -20,7 +20,8 @@ DENYING = frozenset(
     """
     no not never none nobody nothing neither nor without cannot cant dont doesnt didnt wont wouldnt
     shouldnt isnt arent wasnt werent havent hasnt hadnt couldnt mustnt neednt aint stop stops
-    stopped avoid avoids avoided avoiding refrain hate hates off
+    stopped avoid avoids avoided avoiding refrain hate hates off quit against hardly rarely wrong
+    dangerous
     ohne weder sans sin ni sem senza zonder bez без нет
     不 别 別 没 勿 无 無
     """.split()  # noqa: SIM905 - several lines instead of a hundred
@@ -53,7 +54,8 @@ EXCEPTIONS = frozenset(
 CLAUSE_OPENERS = frozenset(
     """
     but because since instead rather whereas while so if when whenever unless except before after
-    until then aber sondern weil wenn falls damit denn mais parce quand si pero sino porque cuando
+    until then who
+    aber sondern weil wenn falls damit denn mais parce quand si pero sino porque cuando
     ma perche quando maar omdat als ale bo но а
     """.split()  # noqa: SIM905 - as above
 )
@@ -112,11 +114,15 @@ _OF_ANY_NOTE = """
 """
 
 
+# Words of some language that only join, and in English names of things.
+_NAMES = frozenset({"own", "jest", "nas"})
+
+
 @cache
 def joining() -> frozenset[str]:
     """Words that may be dropped or added without a change of meaning."""
     words = STOP_WORDS | set(_JOINING.split()) | set(_OF_ANY_NOTE.split())
-    return frozenset(words - DENYING - DENYING_ALL - _DIRECTIONS - EXCEPTIONS - {"own"})
+    return frozenset(words - DENYING - DENYING_ALL - DIRECTIONS - EXCEPTIONS - _NAMES)
 
 
 IRREGULAR = {

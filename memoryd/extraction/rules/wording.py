@@ -49,11 +49,20 @@ _NOT_A_DENIAL = late(
     r"|no olvides|no (?:problem|worries|matter)|not (?:bad|only))\b",
     re.IGNORECASE,
 )
+_FROM_NOW = late(
+    r"\b(?:from (?:now|today|here) on(?:wards?)?|in (?:the )?future"
+    r"|(?<!\w )as i (?:said|mentioned|told you)(?: (?:on )?(?:\w+day|before|earlier))?"
+    r"|last (?:week|month|year|spring|summer|autumn|winter))\b",
+    re.IGNORECASE,
+)
 _DISLIKE = late(
-    r"\b(?:hate|dislike|(?:do not|don['’]?t) (?:like|want)) (?:it )?(?:when|if|that) ",
+    r"\b(?:hate|dislike|(?:do not|don['’]?t) (?:like|want)) (?:it )?(?:when|if|that) "
+    r"|\bforget about ",
     re.IGNORECASE,
 )
 _BREAKS = frozenset("、。，；：！？,;:.!?()[]{}…—–\n")
+_ENGLISH = frozenset({"the", "is", "are", "and", "of", "you", "i", "it", "for", "to", "with", "an"})
+_SAYING = frozenset({"say", "says", "said", "do", "think", "told"})
 _COMMAS = frozenset(",，、")
 _EDGES = "-.:/~'’*=_&$"
 _PARTS = late(r"['’]")
@@ -99,10 +108,13 @@ class _Reader:
         self._clause = 0
         self._part = 0
         self._denies = False
+        self._denied_at = 0
+        self._is_english = False
         self._is_linked = False
         self._before: tuple[str, ...] = ()
 
     def read(self, tokens: list[str]) -> None:
+        self._is_english = not _ENGLISH.isdisjoint(map(str.lower, tokens))
         for at, raw in enumerate(tokens):
             if raw in _BREAKS:
                 if not (raw in _COMMAS and self._denies and _lists_on(tokens[at + 1 :])):
@@ -114,12 +126,16 @@ class _Reader:
                 for word in _plain_words(raw):
                     self._read_word(word, raw, behind)
                     self._before = (*self._before[-1:], word)
+                if raw.endswith(":"):
+                    self._end_clause()
+        self._end_clause()
 
     def _read_word(self, word: str, raw: str, behind: str) -> None:
-        if word in CLAUSE_OPENERS or word in DENYING_APART:
+        says_so = word == "so" and not _SAYING.isdisjoint(self._before[-1:])
+        if (word in CLAUSE_OPENERS and not says_so) or word in DENYING_APART:
             self._end_clause()
         if word in DENYING or (word in {"instead", "rather"} and behind in {"of", "than"}):
-            self._denies = True
+            self._denies, self._denied_at = True, len(self.found)
             near = {word[:-2], behind, *self._before}
             if word in DENYING_PASSIVE and not near.isdisjoint(FORMS_OF_BE):
                 self._deny_clause()
@@ -132,7 +148,7 @@ class _Reader:
                 for key in _keys(word)
             ]
             self._is_linked = False
-        elif word in LINKING:
+        elif word in LINKING and not (word == "a" and self._is_english):
             self._is_linked = True
         elif word in ADDING:
             self._part += 1
@@ -143,6 +159,8 @@ class _Reader:
             self._end_clause()
 
     def _end_clause(self) -> None:
+        if self._denies and self._denied_at == len(self.found):  # "guests can't": what comes before
+            self._deny_clause()
         self._clause += 1
         self._part += 1
         self._denies = False
@@ -155,7 +173,7 @@ class _Reader:
 def words_of(text: str) -> list[Word]:
     """The words of substance of a sentence, in order."""
     reader = _Reader()
-    plain = _DISLIKE.sub("not ", _NOT_A_DENIAL.sub(" ", _composed(text)))
+    plain = _FROM_NOW.sub(" ", _DISLIKE.sub("not ", _NOT_A_DENIAL.sub(" ", _composed(text))))
     reader.read(_TOKEN.findall(plain))
     return [
         Word(one.key, one.text, one.is_denied, one.clause, one.is_linked, one.part)

@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import msgspec
 
 from memoryd.text.lazy_regex import late
-from memoryd.text.shorten import one_line
+from memoryd.text.shorten import cut_at_word, one_line
 
 if TYPE_CHECKING:
     from frontmatter.default_handlers import BaseHandler
 
 HEADER_LIMIT_BYTES: Final = 4096
+ANEW_CHARACTERS: Final = 600
 
 HeaderValue: TypeAlias = str | list[str] | dict[str, str]
 
@@ -120,8 +121,14 @@ def _writer() -> "BaseHandler":
 def change(text: str, changes: Mapping[str, str | None]) -> str:
     """The text with these fields set, or removed where None; every other byte stays.
 
-    A field nested under `metadata` is changed there.
+    A field nested under `metadata` is changed there. If the result would not read back so, because
+    the header is near its limit or hides the field in a text, it is written anew from what it says.
     """
+    changed = _changed_in_place(text, changes)
+    return changed if _reads_back(changed, changes) else _made_anew(text, changes)
+
+
+def _changed_in_place(text: str, changes: Mapping[str, str | None]) -> str:
     parts = sections(text)
     if parts.block is None or _is_broken(parts.block):
         kept = {key: value for key, value in changes.items() if value is not None}
@@ -131,6 +138,38 @@ def change(text: str, changes: Mapping[str, str | None]) -> str:
     for key, value in changes.items():
         lines = _with_field(lines, key, value, newline)
     return parts.before + "".join(lines) + parts.rest
+
+
+def _reads_back(text: str, changes: Mapping[str, str | None]) -> bool:
+    fields = read(text)[0]
+    nested = fields.get("metadata")
+    inner = nested if isinstance(nested, dict) else {}
+    return all(
+        fields.get(key, inner.get(key)) == (None if value is None else one_line(value))
+        for key, value in changes.items()
+    )
+
+
+def _made_anew(text: str, changes: Mapping[str, str | None]) -> str:
+    """A plain header of short fields; the body stays as it is."""
+    fields, body = read(text)
+    kept: dict[str, str] = {}
+    for key, value in fields.items():
+        flat = ", ".join(value) if isinstance(value, list) else value
+        if isinstance(flat, str) and key not in changes:
+            kept[key] = cut_at_word(one_line(flat), ANEW_CHARACTERS)
+    fresh = {key: value for key, value in changes.items() if value is not None}
+    room = HEADER_LIMIT_BYTES - len(_block(fresh))
+    for key in [*kept][::-1]:
+        if len(_block(kept)) > room:
+            del kept[key]
+    return render({**kept, **fresh}, body)
+
+
+def _block(fields: Mapping[str, str]) -> bytes:
+    return "".join(f"{key}: {scalar(value)}\n" for key, value in fields.items()).encode(
+        "utf-8", "surrogatepass"
+    )
 
 
 def without_new_comments(text: str, before: str) -> str:

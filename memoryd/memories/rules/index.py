@@ -6,6 +6,8 @@
 - A link to a part, `file.md#part`, counts as a pointer, and is not changed while the file exists.
 - A file name is percent-encoded where Markdown would read it as something else.
 - A new pointer goes above the first one, so that a cut takes the oldest.
+- What we inject of an index leaves out the pointers to memories of unknown origin. If the index
+  itself is of unknown origin, only its order counts: each line is made anew from its memory.
 - Loading keeps the first 200 lines, then the first 25,000 bytes up to a newline, and says so.
 """
 
@@ -107,6 +109,19 @@ def repaired(text: str, files: Mapping[str, str], missing_order: Sequence[str]) 
     kept = [line for at, line in enumerate(lines) if at not in gone]
     at = _place_for_new(kept)
     return _joined([*kept[:at], *missing, *kept[at:]])
+
+
+def without_files(text: str, files: Container[str]) -> str:
+    """The index without the pointers to these files."""
+    lines = _lines(text)
+    gone = {place.at for place in _pointer_places(lines) if place.file in files}
+    return text if not gone else _joined([line for at, line in enumerate(lines) if at not in gone])
+
+
+def made_anew(text: str, pointers: Mapping[str, str]) -> str:
+    """Only the pointers to these files, in the order of the index, each as it is given."""
+    files = dict.fromkeys(place.file for place in _pointer_places(_lines(text)))
+    return _joined([pointers[file] for file in files if file in pointers])
 
 
 def loaded(text: str) -> LoadedIndex:

@@ -23,6 +23,8 @@ Trust = Literal["user-said", "agent-concluded"]
 TYPES: Final[tuple[TopicType, ...]] = get_args(TopicType)
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
 TRUSTS: Final[tuple[Trust, ...]] = get_args(Trust)
+# The trust of a memory that nobody is known to have written; a header cannot claim it.
+FOUND: Final = "found"
 
 INDEX_FILE: Final = "MEMORY.md"
 # How a sentence begins that an agent concluded, in a memory of what the person said.

@@ -1,8 +1,9 @@
 """What an answer of recall looks like, and how much of it fits.
 
 - Content first: one line of frame for all, then each memory. A head says what its text does not: a
-  title of its own, its age if it is old, that an agent concluded it, or the sentences
-  that begin with (concluded). A path is given only where the text was cut.
+  title of its own, its age if it is old, that an agent concluded it or the sentences that
+  begin with (concluded), that nobody is known to have written it. A path is given only where the
+  text was cut.
 - A memory is data: each of its lines is marked, so that nothing in it can pass for the frame.
 - 4,096 bytes per memory, cut at a line; 20 KB per answer; 60 KB per session. A memory that does not
   fit is left out whole, by rank.
@@ -16,7 +17,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from memoryd.memories.rules.topics import CONCLUDED, Scope, TopicType
+from memoryd.memories.rules.topics import CONCLUDED, FOUND, Scope, TopicType
 from memoryd.text.shorten import one_line
 
 ANSWER_BYTES: Final = 20 * 1024
@@ -133,6 +134,8 @@ def _starts_with(content: str, title: str) -> bool:
 
 
 def _whose(one: Recalled) -> list[str]:
+    if one.trust == FOUND:
+        return ["of unknown origin, not confirmed by the person"]
     if one.trust == "agent-concluded":
         return ["concluded by an agent"]
     return ["in part concluded by an agent"] if CONCLUDED in one.content else []

@@ -8,11 +8,14 @@
 - The user's own template replaces the ten sections; its `# Headings` are the sections.
 """
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Final
 
 import msgspec
+
+from memoryd.base.paths import path_is_usable
 
 FIRST_TOKENS: Final = 10_000
 GROWTH_TOKENS: Final = 5_000
@@ -20,6 +23,8 @@ TOOL_CALLS: Final = 3
 SECTION_TOKENS: Final = 2_000
 TOTAL_TOKENS: Final = 12_000
 CHARACTERS_PER_TOKEN: Final = 4
+
+_CWD = re.compile(rb'"cwd":\s*("(?:[^"\\]|\\.)*+")')
 
 SECTIONS: Final = (
     ("Session Title", "A few words that tell this session from all others."),
@@ -148,3 +153,13 @@ def where_it_stopped(text: str, limit_characters: int = 1500) -> str:
     wanted = {"Session Title", "Current State"}
     found = [one for one in sections_of(text) if one.title in wanted and one.text]
     return "\n".join(one.text for one in found)[:limit_characters].strip()
+
+
+def cwd_in(head: bytes) -> str:
+    """The first working directory that a transcript names; empty if there is none."""
+    found = _CWD.search(head)
+    try:
+        cwd = json.loads(found[1]) if found else ""
+    except ValueError:
+        return ""
+    return cwd if isinstance(cwd, str) and path_is_usable(cwd) else ""

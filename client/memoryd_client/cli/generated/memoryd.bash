@@ -5,7 +5,7 @@
 #    source ~/.local/share/bash_completion/memoryd
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_memoryd_subparsers=(status serve doctor logs on off stop list show remember edit forget inbox history restore why dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions)
+_shtab_memoryd_subparsers=(status serve doctor logs on off stop list show remember edit forget trust inbox history restore why dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions)
 
 _shtab_memoryd_status_option_strings=(-h --help --project --json)
 _shtab_memoryd_serve_option_strings=(-h --help --log)
@@ -19,6 +19,7 @@ _shtab_memoryd_show_option_strings=(-h --help --project --json)
 _shtab_memoryd_remember_option_strings=(-h --help --project --type --name --description --scope --supersedes --anyway --json)
 _shtab_memoryd_edit_option_strings=(-h --help --anyway --project --json)
 _shtab_memoryd_forget_option_strings=(-h --help --yes --project --json)
+_shtab_memoryd_trust_option_strings=(-h --help --all --project --json)
 _shtab_memoryd_inbox_option_strings=(-h --help --all --everywhere --anyway --project --json)
 _shtab_memoryd_history_option_strings=(-h --help --version --project --json)
 _shtab_memoryd_restore_option_strings=(-h --help --project --json)
@@ -55,6 +56,8 @@ _shtab_memoryd_edit_pos_0_COMPGEN=_memoryd_memories
 _shtab_memoryd_edit___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_forget_pos_0_COMPGEN=_memoryd_memories
 _shtab_memoryd_forget___project_COMPGEN=_shtab_compgen_dirs
+_shtab_memoryd_trust_pos_0_COMPGEN=_memoryd_memories
+_shtab_memoryd_trust___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_inbox___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_history_pos_0_COMPGEN=_memoryd_memories
 _shtab_memoryd_history___project_COMPGEN=_shtab_compgen_dirs
@@ -90,7 +93,7 @@ _shtab_memoryd_install___model_choices=(claude-code)
 _shtab_memoryd_uninstall___hooks_choices=(claude-code)
 _shtab_memoryd_uninstall___model_choices=(claude-code)
 _shtab_memoryd_completions_pos_0_choices=(bash zsh fish)
-_shtab_memoryd_pos_0_choices=(status serve doctor logs on off stop list show remember edit forget inbox history restore why dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions)
+_shtab_memoryd_pos_0_choices=(status serve doctor logs on off stop list show remember edit forget trust inbox history restore why dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions)
 
 _shtab_memoryd_status__h_nargs=0
 _shtab_memoryd_status___help_nargs=0
@@ -139,6 +142,11 @@ _shtab_memoryd_forget__h_nargs=0
 _shtab_memoryd_forget___help_nargs=0
 _shtab_memoryd_forget___yes_nargs=0
 _shtab_memoryd_forget___json_nargs=0
+_shtab_memoryd_trust_pos_0_nargs='*'
+_shtab_memoryd_trust__h_nargs=0
+_shtab_memoryd_trust___help_nargs=0
+_shtab_memoryd_trust___all_nargs=0
+_shtab_memoryd_trust___json_nargs=0
 _shtab_memoryd_inbox_pos_1_nargs='*'
 _shtab_memoryd_inbox__h_nargs=0
 _shtab_memoryd_inbox___help_nargs=0

@@ -55,7 +55,7 @@ function _shtab_memoryd_using
   test "$_shtab_memoryd_cmdpath" = "$argv"
 end
 
-set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember edit forget inbox history restore why dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions
+set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember edit forget trust inbox history restore why dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions
 set -g _shtab_memoryd_opts_with_value --append-to --as-of --days --description --hooks --level --limit --lines --model --name --path --project --scope --session --since --supersedes --type --version --writable -n
 
 complete -c memoryd -e
@@ -130,6 +130,12 @@ complete -c memoryd -n '_shtab_memoryd_using forget' -l yes -d 'do not ask when 
 complete -c memoryd -n '_shtab_memoryd_using forget' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
 complete -c memoryd -n '_shtab_memoryd_using forget' -l json -d 'print JSON, for programs; failures too'
 complete -c memoryd -n '_shtab_memoryd_using forget; and test $_shtab_memoryd_npos -eq 0' -ka "(_memoryd_memories)" -d 'a file name as `memoryd list` shows it, or a path'
+complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a trust -d 'Confirm memories of unknown origin, or list them.'
+complete -c memoryd -n '_shtab_memoryd_using trust' -s h -l help -d 'show this help message and exit'
+complete -c memoryd -n '_shtab_memoryd_using trust' -l all -d 'confirm all of this project'"'"'s and your own'
+complete -c memoryd -n '_shtab_memoryd_using trust' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
+complete -c memoryd -n '_shtab_memoryd_using trust' -l json -d 'print JSON, for programs; failures too'
+complete -c memoryd -n '_shtab_memoryd_using trust; and test $_shtab_memoryd_npos -ge 0' -ka "(_memoryd_memories)" -d 'a path, file name or title; none lists them'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a inbox -d 'Decide what to keep of statements that may be worth remembering.'
 complete -c memoryd -n '_shtab_memoryd_using inbox' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using inbox' -l all -d 'accept or reject all that wait in this project; a question whether to retire a memory is accepted only by its id'

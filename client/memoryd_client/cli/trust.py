@@ -1,0 +1,75 @@
+"""The command `trust`: a person vouches for memories that nobody is known to have written."""
+
+from memoryd_client.cli.commands import Arguments, Commands, add_json, add_project, project_of
+from memoryd_client.cli.render import one_line, paint, print_json, table, wrapped
+from memoryd_client.connection.answers import Json, objects_at, text_at, texts_at
+from memoryd_client.connection.call import call
+from memoryd_client.connection.failures import UsageError
+
+HEADING = ("FILE", "SCOPE", "TEXT")
+
+
+def trust(arguments: Arguments) -> int:
+    """Confirms the named memories or all; without either, lists those that wait."""
+    if arguments.all and arguments.memories:
+        raise UsageError("--all takes no names", "see memoryd trust --help")
+    params = {
+        "cwd": project_of(arguments),
+        "paths": list(arguments.memories),
+        "all": bool(arguments.all),
+    }
+    answer = call("memory/trust", params)
+    if arguments.json:
+        print_json(answer)
+    elif arguments.all or arguments.memories:
+        print_confirmed(answer)
+    else:
+        print_waiting(answer)
+    return 0
+
+
+def print_confirmed(answer: Json) -> None:
+    for one in objects_at(answer, "confirmed"):
+        print(f"confirmed {one_line(text_at(one, 'path'))}")
+    for path in texts_at(answer, "known"):
+        print(f"{one_line(path)} needs no confirmation: it is known who wrote it")
+    left = len(list(objects_at(answer, "waiting")))
+    if left:
+        print(paint(f"{left} still of unknown origin: memoryd trust lists them", "dim"))
+
+
+def print_waiting(answer: Json) -> None:
+    found = list(objects_at(answer, "waiting"))
+    rows = [tuple(text_at(one, key) for key in ("file", "scope", "text")) for one in found]
+    for line in table(rows, HEADING):
+        print(line)
+    if not found:
+        print(
+            "Every memory here is known: you said it, an agent concluded it, or you confirmed it."
+        )
+        return
+    print()
+    print(
+        wrapped(
+            "Nobody is known to have written these: they were here before memoryd, or a program"
+            " changed them. Recall serves them with that said. Confirm what is yours with memoryd"
+            " trust NAME, or all with memoryd trust --all; remove one with memoryd forget NAME."
+        )
+    )
+
+
+def add_commands(commands: Commands) -> None:
+    command = commands.add(
+        "trust",
+        trust,
+        "confirm memories of unknown origin, or list them",
+        example="memoryd trust feedback_use_tabs_makefiles.md",
+    )
+    command.add_argument(
+        "memories", metavar="MEMORY", nargs="*", help="a path, file name or title; none lists them"
+    )
+    command.add_argument(
+        "--all", action="store_true", help="confirm all of this project's and your own"
+    )
+    add_project(command)
+    add_json(command)

@@ -1,0 +1,45 @@
+"""The journal of who wrote what, by the hash of the bytes (`rules/origins`)."""
+
+import msgspec
+
+from memoryd.memories.rules.origins import KeptOrigin, Origin
+from memoryd.system.database import Database
+from memoryd.system.folder import version_of
+
+
+class OriginTable:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def of(self, sha256: str) -> Origin:
+        rows = self._database.run("select origin from origins where sha256 = ?", sha256)
+        return msgspec.convert(rows[0][0], Origin) if rows else "found"
+
+    def note(self, data: bytes, origin: KeptOrigin | None) -> None:
+        """Records who wrote these bytes, unless that is known already."""
+        if origin is not None:
+            self.note_hash(version_of(data), origin)
+
+    def note_hash(self, sha256: str, origin: KeptOrigin) -> None:
+        self._database.run("insert or ignore into origins values (?, ?)", sha256, origin)
+
+    def inherit(self, old: bytes, new: bytes) -> None:
+        """The new bytes are the old ones in another form."""
+        origin = self.of(version_of(old))
+        if origin != "found":
+            self.note(new, origin)
+
+    def index_of(self, folder: str) -> str:
+        """The hash of the index that was last known to be ours, empty if there is none."""
+        rows = self._database.run("select sha256 from own_indexes where folder = ?", folder)
+        return str(rows[0][0]) if rows else ""
+
+    def note_index(self, folder: str, sha256: str) -> None:
+        self._database.run("insert or replace into own_indexes values (?, ?)", folder, sha256)
+
+    def forget_unused(self) -> None:
+        """Forgets bytes that no version holds any more."""
+        self._database.run(
+            "delete from origins where sha256 not in"
+            " (select sha256 from versions where sha256 is not null)"
+        )

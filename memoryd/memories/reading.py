@@ -1,0 +1,113 @@
+"""Reading memory directories: lists, whole files, and what they were at an earlier time.
+
+- Who wrote a file is looked up by its bytes, and its topic says so (`rules/origins`).
+- A file that nobody is known to have written retires no other, whatever it says it supersedes.
+- All methods block and are safe from any thread; none waits for a writer.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from memoryd.base.errors import MemorydError, NotFound
+from memoryd.base.timestamps import iso_time
+from memoryd.memories.records import Listed, MemoryDirectory, Stored
+from memoryd.memories.retired_files import RetiredFiles
+from memoryd.memories.scan import (
+    Scanner,
+    open_folder,
+    shown,
+    with_retired,
+    without_supersedes,
+)
+from memoryd.memories.version_table import VersionTable
+from memoryd.system.cancellation import cancellable
+from memoryd.system.folder import version_of
+from memoryd.text.decode import decoded
+
+
+class StoreReader:
+    def __init__(self, versions: VersionTable, now: Callable[[], float]) -> None:
+        self._versions = versions
+        self._now = now
+        self._scanner = Scanner()
+        self._retired = RetiredFiles(versions, now)
+
+    def scan(self, directory: MemoryDirectory) -> list[Listed]:
+        """All memories of a directory, newest first; none if it does not exist."""
+        found = self._scanner.topic_files(directory)
+        marked = with_retired(self._without_claims(found), iso_time(self._now())[:10])
+        return sorted(marked, key=lambda one: (-one.modified, one.file))
+
+    def retired(self, directory: MemoryDirectory) -> list[Listed]:
+        """The memories in `.retired/`, newest first."""
+        try:
+            with open_folder(directory) as folder:
+                found = self._retired.listed(directory, folder)
+        except NotFound:
+            return []
+        return sorted(found, key=lambda one: (-one.modified, one.file))
+
+    def scan_at(self, directory: MemoryDirectory, at: float) -> list[Listed]:
+        """The memories of a directory at an earlier time, from the history."""
+        stored = self.read_all_at(directory, at)
+        found = [
+            Listed(directory, one.file, topic, one.modified, len(one.data))
+            for one, topic in zip(stored, shown([one.topic for one in stored]), strict=True)
+        ]
+        return with_retired(found, iso_time(at)[:10])
+
+    def read(self, directory: MemoryDirectory, file: str) -> Stored:
+        """One topic file, or the index, from disk."""
+        with open_folder(directory) as folder:
+            # Not in a repository, which could name a file of the person twice.
+            content = folder.read(file, may_be_linked=directory.beneath is None)
+        return Stored(
+            directory,
+            file,
+            decoded(content.data),
+            content.version,
+            content.modified,
+            content.data,
+            stamp=content.stamp,
+            origin=self._versions.origins.of(content.version),
+        )
+
+    def read_all(self, directory: MemoryDirectory) -> list[Stored]:
+        """Every topic file with its body; skips those that vanish or cannot be read."""
+        found = []
+        for one in cancellable(self.scan(directory)):
+            with suppress(MemorydError):
+                found.append(self.read(directory, one.file))
+        return found
+
+    def read_all_at(self, directory: MemoryDirectory, at: float) -> list[Stored]:
+        """Every topic file at an earlier time, from the history; `modified` is its time then."""
+        found = self._versions.as_of(directory.path, at)
+        return [
+            Stored(
+                directory,
+                file,
+                decoded(then.data),
+                version_of(then.data),
+                then.since,
+                then.data,
+                origin=self._versions.origins.of(version_of(then.data)),
+            )
+            for file, then in sorted(found.items())
+        ]
+
+    def _without_claims(self, found: list[Listed]) -> list[Listed]:
+        """The memories, where a file that nobody is known to have written retires no other."""
+        files = {one.file for one in found}
+        return [
+            without_supersedes(one)
+            if not files.isdisjoint(one.topic.supersedes) and self._is_found(one)
+            else one
+            for one in found
+        ]
+
+    def _is_found(self, one: Listed) -> bool:
+        try:
+            return self.read(one.directory, one.file).origin == "found"
+        except MemorydError:  # gone since the scan, or not a regular file
+            return True
