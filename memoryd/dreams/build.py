@@ -9,6 +9,8 @@ from memoryd.dreams.consolidate import Consolidation
 from memoryd.dreams.dream_table import DreamTable
 from memoryd.dreams.dreamer import Dreamer
 from memoryd.dreams.either_steps import FEW_CALLS, EitherSteps, may_dream
+from memoryd.dreams.evidence import Evidence
+from memoryd.dreams.housekeeping import Housekeeping
 from memoryd.dreams.recent_sessions import ProjectSessions
 from memoryd.dreams.rules.similarity import Similarity
 from memoryd.dreams.schedule import RealTime, Schedule
@@ -49,11 +51,15 @@ def build_with(
     copies = WorkingCopies(
         f"{places.state_dir}/dreams", services.store, now=now, skip_index=settings.index.skip
     )
-    by_rules = RuleSteps(services.versions, load_similarity)
+    evidence = Evidence(services.database, services.scopes, services.instructions)
+    housekeeping = Housekeeping(evidence, now)
+    by_rules = RuleSteps(services.versions, housekeeping, load_similarity)
     steps: DreamSteps = by_rules
     if model is not None:
         closed = (places.claude_dir, places.state_dir)
-        by_model = ModelSteps(model, services.versions, sessions, closed=closed, now=now)
+        by_model = ModelSteps(
+            model, services.versions, housekeeping, sessions, closed=closed, now=now
+        )
         steps = EitherSteps(by_model, by_rules, may_ask) if may_ask else by_model
     return Dreamer(
         scopes=services.scopes,

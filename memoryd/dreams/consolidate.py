@@ -10,9 +10,10 @@ from memoryd.base.timestamps import iso_time
 from memoryd.dreams.apply import changed_files, undoable
 from memoryd.dreams.distil_logs import distil
 from memoryd.dreams.dream_table import DreamTable
+from memoryd.dreams.housekeeping import believed_memories
 from memoryd.dreams.rules import plan, review
 from memoryd.dreams.run import DreamRun
-from memoryd.dreams.steps import DreamSteps, believed_memories
+from memoryd.dreams.steps import DreamSteps
 from memoryd.dreams.working_copy import Files, WorkingCopies, WorkingCopy
 from memoryd.memories import daily_logs
 from memoryd.memories.rules.retirement import is_in_retired

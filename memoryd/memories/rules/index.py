@@ -7,6 +7,8 @@
 - A file name is percent-encoded where Markdown would read it as something else.
 - A new pointer goes above the first one, so that a cut takes the oldest.
 - Loading keeps the first 200 lines, then the first 25,000 bytes up to a newline, and says so.
+- A dream may leave memories out to stay within that. One line then says how many, and since when:
+  only memories that are newer get a pointer of their own again. Recall finds them all.
 """
 
 import re
@@ -16,6 +18,7 @@ from urllib.parse import unquote
 
 import msgspec
 
+from memoryd.base.timestamps import iso_time, seconds_of
 from memoryd.text.invisible import strip_invisible
 from memoryd.text.shorten import cut_at_line_bytes, cut_at_word, one_line
 
@@ -30,6 +33,7 @@ _UNSAFE_IN_A_LINK = re.compile(r"[^\w/.,+@=-]|[\u115f\u1160\u3164\uffa0]|\A\.(?=
 _NOT_TOPICS = ("team/", "logs/")
 _NOT_IN_A_TITLE = str.maketrans("[]", "()", "\\")
 _FENCE = re.compile(r"\s*(```|~~~)")
+_UNLISTED = re.compile(r"- \d+ more memor(?:y is|ies are) not listed here since (\S+):")
 
 
 class _Place(msgspec.Struct, frozen=True):
@@ -107,6 +111,24 @@ def repaired(text: str, files: Mapping[str, str], missing_order: Sequence[str]) 
     kept = [line for at, line in enumerate(lines) if at not in gone]
     at = _place_for_new(kept)
     return _joined([*kept[:at], *missing, *kept[at:]])
+
+
+def unlisted_line(count: int, since: float) -> str:
+    """What an index says of the memories that it leaves out."""
+    words = "memory is" if count == 1 else "memories are"
+    found = "recall and `memoryd list` find them" if count > 1 else "recall finds it"
+    return f"- {count} more {words} not listed here since {iso_time(since)}: {found}"
+
+
+def is_unlisted_line(line: str) -> bool:
+    return _UNLISTED.match(line) is not None
+
+
+def unlisted_since(text: str) -> float:
+    """Until when a memory without a pointer was left out on purpose; 0 if all are listed."""
+    lines = text.split("\n")
+    found = (_UNLISTED.match(lines[at]) for at in _visible(lines))
+    return max((seconds_of(one[1]) or 0.0 for one in found if one), default=0.0)
 
 
 def loaded(text: str) -> LoadedIndex:
