@@ -70,7 +70,9 @@ def build_with(
         schedule=Schedule(table, sessions, settings, now=now, real_time=real_time),
         consolidation=Consolidation(
             steps,
+            housekeeping,
             table=table,
+            inbox=services.inbox,
             copies=copies,
             max_loss_percent=settings.dream.max_loss_percent,
             now=now,

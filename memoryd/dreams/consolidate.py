@@ -10,12 +10,13 @@ from memoryd.base.timestamps import iso_time
 from memoryd.dreams.apply import changed_files, undoable
 from memoryd.dreams.distil_logs import distil
 from memoryd.dreams.dream_table import DreamTable
-from memoryd.dreams.housekeeping import believed_memories
+from memoryd.dreams.housekeeping import Housekeeping, believed_memories
 from memoryd.dreams.rules import plan, review
 from memoryd.dreams.run import DreamRun
 from memoryd.dreams.steps import DreamSteps
 from memoryd.dreams.working_copy import Files, WorkingCopies, WorkingCopy
 from memoryd.memories import daily_logs
+from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.rules.retirement import is_in_retired
 from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.text.masking.mask import presentable
@@ -27,14 +28,18 @@ class Consolidation:
     def __init__(
         self,
         steps: DreamSteps,
+        housekeeping: Housekeeping,
         *,
         table: DreamTable,
+        inbox: InboxTable,
         copies: WorkingCopies,
         max_loss_percent: float,
         now: Callable[[], float],
     ) -> None:
         self._steps = steps
+        self._housekeeping = housekeeping
         self._table = table
+        self._inbox = inbox
         self._copies = copies
         self._max_loss_percent = max_loss_percent
         self._now = now
@@ -74,7 +79,10 @@ class Consolidation:
         loss = review.loss(before_texts, after_texts, today)
         run.summarize(
             files=review.diffs(before_texts, after_texts, today),
-            flags=plan.flags(believed_memories(copy), after_texts.get(INDEX_FILE, "")),
+            flags=(
+                *plan.flags(believed_memories(copy), after_texts.get(INDEX_FILE, "")),
+                *self._housekeeping.due(run, copy),
+            ),
             lost=loss.lost,
         )
         if run.cause == "dry-run":
@@ -88,6 +96,12 @@ class Consolidation:
             )
         else:
             run.apply(copy.before, after)
+            self._ask(run)
+
+    def _ask(self, run: DreamRun) -> None:
+        for one in run.questions:
+            if one.retires not in run.summary.left_alone:
+                self._inbox.add(run.target.directory.path, one, at=self._now())
 
     def _keep_for_review(self, run: DreamRun, copy: WorkingCopy, after: Files) -> None:
         """The copy stays, and the table records what it was made from."""

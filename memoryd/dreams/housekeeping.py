@@ -1,35 +1,70 @@
 """What every dream does to its working copy, with a model or without: blocking."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 import msgspec
 
 from memoryd.base.errors import MemorydError, NotFound
+from memoryd.base.timestamps import iso_time
 from memoryd.dreams.evidence import Evidence, MemoryUse
 from memoryd.dreams.rules import plan
 from memoryd.dreams.rules.index_fit import IndexedMemory, fitted
-from memoryd.dreams.rules.plan import BelievedMemory, PastText
+from memoryd.dreams.rules.plan import BelievedMemory, Flag, PastText
 from memoryd.dreams.run import DreamRun
+from memoryd.dreams.target import DreamTarget
 from memoryd.dreams.working_copy import WorkingCopy
+from memoryd.extraction.embedded import MAY_REPLACE
 from memoryd.extraction.rules.restatement import core_of
+from memoryd.memories.inbox_table import Candidate
 from memoryd.memories.index_file import pointer_of
-from memoryd.memories.records import MemoryDirectory
+from memoryd.memories.records import Listed, MemoryDirectory
+from memoryd.memories.rules.expiry import has_ended, review_day
 from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.cancellation import cancellable
+from memoryd.text.masking.mask import presentable
 
 
 class Housekeeping:
-    """The last phase of a dream: the index is complete, short and small enough."""
+    """What ends, what is contradicted, and an index that is complete and small enough."""
 
     def __init__(self, evidence: Evidence, now: Callable[[], float]) -> None:
         self._evidence = evidence
         self._now = now
 
+    def settle(self, run: DreamRun, copy: WorkingCopy) -> None:
+        """Retires what is surely contradicted; notes what to ask about."""
+        from memoryd.dreams.rules.conflicts import conflicts, superseding, with_end  # noqa: PLC0415 - its tables take a while
+
+        memories = believed_memories(copy)
+        ending = [(one, with_end(one)) for one in cancellable(memories)]
+        write_memories(copy, [after for before, after in ending if after.text != before.text])
+        current = {one.file: one for _, one in ending}
+        replaced: dict[str, list[str]] = defaultdict(list)
+        for one in conflicts(list(current.values()), run.since):
+            if one.is_sure:
+                replaced[one.new].append(one.old)
+            else:
+                run.questions.append(question(current[one.old], current[one.new], run.target))
+        write_memories(copy, [superseding(current[new], old) for new, old in replaced.items()])
+
+    def due(self, run: DreamRun, copy: WorkingCopy) -> tuple[Flag, ...]:
+        """The memories that somebody should look at."""
+        today = iso_time(self._now())[:10]
+        uses = self._evidence.uses(run.target.directory)
+        return tuple(
+            Flag(one.file, "due for review")
+            for one in copy.store.scan(copy.directory)
+            if not one.retired and is_due(one, uses.get(one.file, MemoryUse()), today)
+        )
+
     def tidy(self, run: DreamRun, copy: WorkingCopy) -> None:
+        """The last phase."""
         run.progress.enter("prune and index")
         move_retired(copy)
+        self._retire_ended(copy)
         copy.store.repair(copy.directory)
         try:
             stored = copy.store.read(copy.directory, INDEX_FILE)
@@ -40,6 +75,12 @@ class Housekeeping:
             copy.store.put_back(
                 copy.directory, INDEX_FILE, text.encode(), over=stored.version, cause="dream"
             )
+
+    def _retire_ended(self, copy: WorkingCopy) -> None:
+        today = iso_time(self._now())[:10]
+        for one in copy.store.scan(copy.directory):
+            if has_ended(one.topic, today):
+                copy.store.retire(copy.directory, one.file, cause="dream")
 
     def _indexed(self, run: DreamRun, copy: WorkingCopy) -> list[IndexedMemory]:
         uses = self._evidence.uses(run.target.directory)
@@ -57,6 +98,31 @@ class Housekeeping:
             for one in copy.store.scan(copy.directory)
             if not one.retired
         ]
+
+
+def is_due(one: Listed, use: MemoryUse, today: str) -> bool:
+    return "" < review_day(one.topic, one.modified, use.last_used) <= today
+
+
+def question(old: BelievedMemory, new: BelievedMemory, target: DreamTarget) -> Candidate:
+    """Whether a memory takes the place of another, for the inbox, with both texts."""
+    topic = new.topic
+    body = f"{core_of(topic.body)}\n\n{MAY_REPLACE} {core_of(old.topic.body)}\n"
+    return Candidate(
+        project=target.project,
+        scope=target.directory.scope,
+        type=topic.type or "project",
+        name=presentable(topic.name),
+        description=presentable(topic.description),
+        body=presentable(body),
+        created=topic.created or iso_time(new.modified),
+        session_id=topic.source,
+        trust="user-said" if topic.trust == "user-said" else "agent-concluded",
+        reason="contradicts",
+        contradicts=old.file,
+        retires=old.file,
+        successor=new.file,
+    )
 
 
 def believed_memories(copy: WorkingCopy) -> list[BelievedMemory]:

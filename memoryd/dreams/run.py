@@ -30,6 +30,7 @@ from memoryd.dreams.lock import ConsolidateLock, LockState, read_lock
 from memoryd.dreams.progress import DreamProgress
 from memoryd.dreams.target import DreamTarget
 from memoryd.dreams.working_copy import Files
+from memoryd.memories.inbox_table import Candidate
 from memoryd.system.notices import Notices
 
 LOGGED_FILES: Final = 100
@@ -40,7 +41,7 @@ log = structlog.get_logger(__name__)
 
 
 class DreamRun:
-    """`since` is when the previous dream was.
+    """`since` is when the previous dream was, `questions` what a person is asked at the end.
 
     `announce_end` and `ended` are for the dreamer, when everything is cleaned up: a client that
     hears of the end may start or undo a dream at once.
@@ -63,6 +64,7 @@ class DreamRun:
         self.summary = Summary()
         self.progress = DreamProgress(target, notices)
         self.since = 0.0
+        self.questions: list[Candidate] = []
         self.ended = anyio.Event()
         self._table = table
         self._applier = applier

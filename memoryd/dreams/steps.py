@@ -103,6 +103,7 @@ class RuleSteps:
         changed = plan.plan(dated, self._similarity(run.id))
         progress.enter("consolidate")
         write_memories(copy, changed)
+        self._housekeeping.settle(run, copy)
         self._housekeeping.tidy(run, copy)
 
     def _similarity(self, dream: int) -> Similarity | None:
@@ -166,6 +167,7 @@ class ModelSteps:
         """Unavailable when the model's run failed, LostLock when the lock was lost meanwhile."""
         directory = run.target.directory
         await anyio.to_thread.run_sync(replace_dates, copy, directory, self._versions)
+        await anyio.to_thread.run_sync(self._housekeeping.settle, run, copy)
         run.progress.enter("orient")
         job, tools = await anyio.to_thread.run_sync(self._prepare, run, copy)
         report = await agent.run(job, self._model.provider, tools, self._model.limits)

@@ -37,7 +37,7 @@ from memoryd.text.decode import decoded
 
 _OUR_FIELDS = frozenset(
     {"name", "description", "type", "created", "source", "trust", "supersedes", "valid_until"}
-    | {"review_by"}
+    | {"review_by", "checked", "gone"}
 )
 
 

@@ -8,6 +8,7 @@ Rules
 - A statement that surely takes the place of one memory (`contradiction`) supersedes it, unless the
   memory is newer: an import or a retry may bring back what was since withdrawn. If it fits several,
   or only perhaps, nothing is retired.
+- A statement that says when it ends ("until 2026-12-03") is valid until then.
 - What an agent concluded never changes or supersedes what a person said; it is saved beside it.
 """
 
@@ -23,6 +24,7 @@ from memoryd.extraction.rules.messages import said_at
 from memoryd.extraction.rules.restatement import HOW_TO_APPLY, Relation, core_of, relation_of
 from memoryd.memories.records import MemoryDirectory, Stored
 from memoryd.memories.rules import headers
+from memoryd.memories.rules.expiry import end_of
 from memoryd.memories.rules.topics import Topic, Trust
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import Cause
@@ -211,6 +213,7 @@ class StatementSaver:
             source=sourced.session_id,
             trust=sourced.trust,
             supersedes=(supersedes.stored.file,) if supersedes else (),
+            valid_until=end_of(statement.text, sourced.at.date()),
             body=statement.body,
         )
         stored = self._store.save(

@@ -20,7 +20,7 @@ from memoryd.dreams.rules.plan import (
 )
 from memoryd.dreams.rules.review import believed, diffs, in_safe_order, loss
 from memoryd.dreams.rules.similarity import ComparedMemory, are_same
-from memoryd.memories.rules import index, topics
+from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import Topic, TopicType
 from tests.support.examples import examples
 

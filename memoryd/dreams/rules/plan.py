@@ -33,7 +33,9 @@ from memoryd.memories.rules.topics import RECALL_LIMIT_BYTES, Topic
 if TYPE_CHECKING:
     from memoryd.text.dates import DateMention
 
-Concern = Literal["empty", "too long for recall", "without a type", "index is cut"]
+Concern = Literal[
+    "empty", "too long for recall", "without a type", "index is cut", "due for review"
+]
 
 SURE_SECONDS: Final = 86_400.0
 
