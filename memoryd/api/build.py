@@ -11,6 +11,8 @@ from memoryd.api.handlers.memories import MemoryRequests
 from memoryd.api.handlers.spending import SpendingReports
 from memoryd.api.handlers.status import Status
 from memoryd.api.handlers.why import Origins
+from memoryd.dreams.due import DueReviews
+from memoryd.dreams.evidence import Evidence
 from memoryd.memories.catalog import Catalog
 from memoryd.memories.versions import Versions
 from memoryd.recall.recall_table import RecallTable
@@ -59,6 +61,13 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
         catalog=catalog,
         memories=MemoryRequests(catalog, versions, areas.extraction.exclusions),
         inbox=InboxRequests(areas.extraction.inbox, areas.extraction.exclusions),
+        due=DueReviews(
+            services.scopes,
+            services.store,
+            catalog,
+            Evidence(services.database, services.scopes, services.instructions),
+            services.now,
+        ),
         why=Origins(
             versions, services.store, areas.transcripts.sessions, RecallTable(services.database)
         ),

@@ -19,6 +19,7 @@ from memoryd.api.handlers.why import Origins
 from memoryd.api.rules import protocol
 from memoryd.base.timestamps import moment
 from memoryd.dreams.dreamer import Dreamer
+from memoryd.dreams.due import DueReviews
 from memoryd.extraction.build import ExtractionParts
 from memoryd.llm.connect import Models
 from memoryd.llm.spending_table import SpendingTable
@@ -58,6 +59,7 @@ class Handlers(msgspec.Struct, frozen=True, kw_only=True):
     catalog: Catalog
     memories: MemoryRequests
     inbox: InboxRequests
+    due: DueReviews
     why: Origins
     checkpoints: CheckpointRequests
     spending: SpendingReports
@@ -116,6 +118,12 @@ class Dispatcher:
                 return await in_thread(handlers.inbox.edit, params)
             case protocol.InboxRejectParams():
                 return await in_thread(handlers.inbox.reject, params)
+            case protocol.ReviewListParams():
+                return {"memories": await in_thread(handlers.due.list, params.cwd)}
+            case protocol.ReviewKeepParams():
+                return await in_thread(handlers.due.keep, params.cwd, params.path)
+            case protocol.ReviewRetireParams():
+                return await in_thread(handlers.due.retire, params.cwd, params.path)
             case RecallQuery():
                 return await areas.recall.answer(params)
             case protocol.HookParams():

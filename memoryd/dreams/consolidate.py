@@ -76,7 +76,7 @@ class Consolidation:
         today = iso_time(self._now())[:10]
         after = copy.after()
         before_texts, after_texts = review.under_own_names(_texts(copy.before), _texts(after))
-        loss = review.loss(before_texts, after_texts, today)
+        loss = review.loss(before_texts, after_texts, today, run.ended_files)
         run.summarize(
             files=review.diffs(before_texts, after_texts, today),
             flags=(

@@ -1,7 +1,7 @@
 """What every dream does to its working copy, with a model or without: blocking."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -19,7 +19,7 @@ from memoryd.extraction.embedded import MAY_REPLACE
 from memoryd.extraction.rules.restatement import core_of
 from memoryd.memories.inbox_table import Candidate
 from memoryd.memories.index_file import pointer_of
-from memoryd.memories.records import Listed, MemoryDirectory
+from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules.expiry import has_ended, review_day
 from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.memories.version_table import VersionTable
@@ -42,6 +42,8 @@ class Housekeeping:
         ending = [(one, with_end(one)) for one in cancellable(memories)]
         write_memories(copy, [after for before, after in ending if after.text != before.text])
         current = {one.file: one for _, one in ending}
+        today = iso_time(self._now())[:10]
+        run.ended_files = {file for file, one in current.items() if has_ended(one.topic, today)}
         replaced: dict[str, list[str]] = defaultdict(list)
         for one in conflicts(list(current.values()), run.since):
             if one.is_sure:
@@ -57,7 +59,8 @@ class Housekeeping:
         return tuple(
             Flag(one.file, "due for review")
             for one in copy.store.scan(copy.directory)
-            if not one.retired and is_due(one, uses.get(one.file, MemoryUse()), today)
+            if not one.retired
+            and "" < review_day(one.topic, one.modified, use_of(uses, one.file)) <= today
         )
 
     def tidy(self, run: DreamRun, copy: WorkingCopy) -> None:
@@ -100,8 +103,9 @@ class Housekeeping:
         ]
 
 
-def is_due(one: Listed, use: MemoryUse, today: str) -> bool:
-    return "" < review_day(one.topic, one.modified, use.last_used) <= today
+def use_of(uses: Mapping[str, MemoryUse], file: str) -> float:
+    """When a session last built on it."""
+    return uses.get(file, MemoryUse()).last_used
 
 
 def question(old: BelievedMemory, new: BelievedMemory, target: DreamTarget) -> Candidate:

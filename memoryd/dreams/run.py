@@ -41,7 +41,10 @@ log = structlog.get_logger(__name__)
 
 
 class DreamRun:
-    """`since` is when the previous dream was, `questions` what a person is asked at the end.
+    """One dream; `since` is when the previous one was.
+
+    `questions` are what a person is asked at the end,
+    `ended_files` the memories whose own words say that they have ended.
 
     `announce_end` and `ended` are for the dreamer, when everything is cleaned up: a client that
     hears of the end may start or undo a dream at once.
@@ -65,6 +68,7 @@ class DreamRun:
         self.progress = DreamProgress(target, notices)
         self.since = 0.0
         self.questions: list[Candidate] = []
+        self.ended_files: set[str] = set()
         self.ended = anyio.Event()
         self._table = table
         self._applier = applier

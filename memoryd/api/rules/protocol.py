@@ -137,6 +137,22 @@ class InboxRejectParams(msgspec.Struct, frozen=True):
     by: Literal["user", "agent"] = "user"
 
 
+class ReviewListParams(msgspec.Struct, frozen=True):
+    cwd: str
+
+
+class ReviewKeepParams(msgspec.Struct, frozen=True):
+    """The memory is still true; it is due again later."""
+
+    cwd: str
+    path: str
+
+
+class ReviewRetireParams(msgspec.Struct, frozen=True):
+    cwd: str
+    path: str
+
+
 class SwitchParams(msgspec.Struct, frozen=True):
     enabled: bool
     cwd: str | None = None
@@ -287,6 +303,9 @@ Params = (
     | InboxAcceptParams
     | InboxEditParams
     | InboxRejectParams
+    | ReviewListParams
+    | ReviewKeepParams
+    | ReviewRetireParams
     | SwitchParams
     | RecallQuery
     | HookParams
@@ -330,6 +349,9 @@ METHODS: Final[dict[str, type[Params]]] = {
     "inbox/accept": InboxAcceptParams,
     "inbox/edit": InboxEditParams,
     "inbox/reject": InboxRejectParams,
+    "review/list": ReviewListParams,
+    "review/keep": ReviewKeepParams,
+    "review/retire": ReviewRetireParams,
     "switch": SwitchParams,
     "recall": RecallQuery,
     "hook": HookParams,

@@ -76,9 +76,10 @@ def diffs(before: Texts, after: Texts, today: str) -> tuple[FileDiff, ...]:
     return tuple(_diff(file, before, after, retired) for file in ordered)
 
 
-def loss(before: Texts, after: Texts, today: str) -> Loss:
-    """The current memories that the dream would lose."""
-    believed_before, believed_after = believed(before, today), believed(after, today)
+def loss(before: Texts, after: Texts, today: str, ended: Collection[str] = ()) -> Loss:
+    """The current memories that the dream would lose, without those that `ended` by their words."""
+    believed_before = believed(before, today) - frozenset(ended)
+    believed_after = believed(after, today)
     changed = {file for file, text in after.items() if before.get(file) != text}
     moved = frozenset[str]().union(*(_words(after[file]) for file in changed & believed_after))
     lost = [

@@ -5,7 +5,7 @@
 #    source ~/.local/share/bash_completion/memoryd
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_memoryd_subparsers=(status serve doctor logs on off stop list show remember edit forget inbox history restore why dream recall notes checkpoint context sessions import cost install uninstall demo hook mcp manual completions)
+_shtab_memoryd_subparsers=(status serve doctor logs on off stop list show remember edit forget inbox review history restore why dream recall notes checkpoint context sessions import cost install uninstall demo hook mcp manual completions)
 
 _shtab_memoryd_status_option_strings=(-h --help --project --json)
 _shtab_memoryd_serve_option_strings=(-h --help)
@@ -20,6 +20,7 @@ _shtab_memoryd_remember_option_strings=(-h --help --project --type --name --desc
 _shtab_memoryd_edit_option_strings=(-h --help --anyway --project --json)
 _shtab_memoryd_forget_option_strings=(-h --help --project --json)
 _shtab_memoryd_inbox_option_strings=(-h --help --all --everywhere --anyway --project --json)
+_shtab_memoryd_review_option_strings=(-h --help --project --json)
 _shtab_memoryd_history_option_strings=(-h --help --version --project --json)
 _shtab_memoryd_restore_option_strings=(-h --help --project --json)
 _shtab_memoryd_why_option_strings=(-h --help --project --json)
@@ -54,6 +55,8 @@ _shtab_memoryd_edit___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_forget_pos_0_COMPGEN=_memoryd_memories
 _shtab_memoryd_forget___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_inbox___project_COMPGEN=_shtab_compgen_dirs
+_shtab_memoryd_review_pos_1_COMPGEN=_memoryd_memories
+_shtab_memoryd_review___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_history_pos_0_COMPGEN=_memoryd_memories
 _shtab_memoryd_history___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_restore_pos_0_COMPGEN=_memoryd_memories
@@ -77,6 +80,7 @@ _shtab_memoryd_list___type_choices=(user feedback project reference)
 _shtab_memoryd_remember___type_choices=(user feedback project reference)
 _shtab_memoryd_remember___scope_choices=(project user team)
 _shtab_memoryd_inbox_pos_0_choices=(list show accept edit reject)
+_shtab_memoryd_review_pos_0_choices=(list keep retire)
 _shtab_memoryd_dream_pos_0_choices=(stop undo log review accept)
 _shtab_memoryd_dream___scope_choices=(project user)
 _shtab_memoryd_checkpoint_pos_0_choices=(save list show remove)
@@ -87,7 +91,7 @@ _shtab_memoryd_install___model_choices=(claude-code)
 _shtab_memoryd_uninstall___hooks_choices=(claude-code)
 _shtab_memoryd_uninstall___model_choices=(claude-code)
 _shtab_memoryd_completions_pos_0_choices=(bash zsh fish)
-_shtab_memoryd_pos_0_choices=(status serve doctor logs on off stop list show remember edit forget inbox history restore why dream recall notes checkpoint context sessions import cost install uninstall demo hook mcp manual completions)
+_shtab_memoryd_pos_0_choices=(status serve doctor logs on off stop list show remember edit forget inbox review history restore why dream recall notes checkpoint context sessions import cost install uninstall demo hook mcp manual completions)
 
 _shtab_memoryd_status__h_nargs=0
 _shtab_memoryd_status___help_nargs=0
@@ -140,6 +144,10 @@ _shtab_memoryd_inbox___all_nargs=0
 _shtab_memoryd_inbox___everywhere_nargs=0
 _shtab_memoryd_inbox___anyway_nargs=0
 _shtab_memoryd_inbox___json_nargs=0
+_shtab_memoryd_review_pos_1_nargs='*'
+_shtab_memoryd_review__h_nargs=0
+_shtab_memoryd_review___help_nargs=0
+_shtab_memoryd_review___json_nargs=0
 _shtab_memoryd_history__h_nargs=0
 _shtab_memoryd_history___help_nargs=0
 _shtab_memoryd_history___json_nargs=0
