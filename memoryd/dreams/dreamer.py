@@ -23,6 +23,7 @@ from memoryd.dreams.accept import accept_refused, kept_result
 from memoryd.dreams.apply import Applier
 from memoryd.dreams.consolidate import Consolidation
 from memoryd.dreams.dream_table import Dream, DreamCause, DreamTable
+from memoryd.dreams.estimates import DreamEstimates
 from memoryd.dreams.lock import LockState
 from memoryd.dreams.run import DreamRun, Work
 from memoryd.dreams.schedule import RealTime, Schedule
@@ -58,6 +59,7 @@ class Dreamer:
         applier: Applier,
         copies: WorkingCopies,
         schedule: Schedule,
+        estimates: DreamEstimates,
         consolidation: Consolidation,
         notices: Notices,
         now: Callable[[], float],
@@ -70,6 +72,7 @@ class Dreamer:
         self._applier = applier
         self._copies = copies
         self._schedule = schedule
+        self._estimates = estimates
         self._consolidation = consolidation
         self._notices = notices
         self._now = now
@@ -238,7 +241,8 @@ class Dreamer:
         run = self._running_over(target)
         # While a dream runs, the lock's time is that of its start.
         last = run.since if run is not None else self._schedule.last(target)
-        return status_of(target, self._schedule.deciding_gate(target), last, run)
+        estimate = self._estimates.of(target, last or 0.0) if run is None else None
+        return status_of(target, self._schedule.deciding_gate(target), last, run, estimate)
 
     # --- one dream ------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ from memoryd.agent.rules.limits import RunLimits
 from memoryd.agent.toolbox import AgentTools
 from memoryd.agent.view import View
 from memoryd.agent.writer import MemoryWriter
+from memoryd.base.config import Price
 from memoryd.base.errors import Unavailable
 from memoryd.base.timestamps import iso_time
 from memoryd.dreams.apply import LostLock
@@ -37,6 +38,7 @@ from memoryd.dreams.housekeeping import (
 from memoryd.dreams.provenance import DreamProvenance
 from memoryd.dreams.recent_sessions import ProjectSessions, TouchedSession
 from memoryd.dreams.rules import plan
+from memoryd.dreams.rules.news import Reading, reading
 from memoryd.dreams.rules.similarity import Similarity
 from memoryd.dreams.run import DreamRun
 from memoryd.dreams.working_copy import WorkingCopy
@@ -139,6 +141,7 @@ class DreamModel(msgspec.Struct, frozen=True):
     provider: Provider
     name: str
     limits: RunLimits = LIMITS
+    unpriced: Price | None = None
 
 
 class ModelSteps:
@@ -211,7 +214,8 @@ class ModelSteps:
         self, run: DreamRun, copy: WorkingCopy, transcripts: Sequence[str], now: float
     ) -> tuple[Text, ...]:
         project = run.target.project
-        current = [one for one in copy.store.scan(copy.directory) if not one.retired]
+        read = reading(believed_memories(copy), run.since)
+        current = [one for one in copy.store.scan(copy.directory) if one.file in read.files]
         sessions = self._sessions.touched(project, run.since, now)
         opening = prompts.dream_opening(
             prompts.JobPlace(copy.directory.path, project, ", ".join(transcripts)),
@@ -219,7 +223,7 @@ class ModelSteps:
             prompts.IndexLimits(),
             datetime.fromtimestamp(now).astimezone().date(),
         )
-        return (*opening, Text(_session_list(sessions)))
+        return (*opening, Text(_news(copy, read)), Text(_session_list(sessions)))
 
 
 def _on_answer(run: DreamRun) -> agent.OnAnswer:
@@ -233,6 +237,19 @@ def _on_answer(run: DreamRun) -> agent.OnAnswer:
 
 def _manifest_line(one: Listed) -> str:
     return mask(topics.manifest_line(one.file, one.topic, one.modified))
+
+
+def _news(copy: WorkingCopy, read: Reading) -> str:
+    """What the list leaves out, and which notes are near each other."""
+    total = sum(not one.retired for one in copy.store.scan(copy.directory))
+    left_out = total - len(read.files)
+    words = f"{left_out} other notes have not changed since the last time: leave them alone."
+    pairs = "\n".join(f"- {one} and {other}" for one, other in read.pairs)
+    task = (
+        "# Notes near each other\nJudge each pair: the same (merge), contradicted (the newer word"
+        f" of the person holds, a person's before an agent's), or two things.\n{pairs}"
+    )
+    return "\n\n".join([*([words] if left_out else []), *([task] if pairs else [])]) or "(no news)"
 
 
 def _session_list(sessions: Sequence[TouchedSession]) -> str:

@@ -68,7 +68,21 @@ def show_status(arguments: Arguments) -> int:
     print(wrapped(one_line(text_at(answer, "message"))))
     if last := date_and_time(text_at(answer, "last")):
         print(f"last dream: {last}. Details: {with_scope('memoryd dream log', arguments.scope)}")
+    if estimate := estimate_of(object_at(answer, "estimate")):
+        print(estimate)
     return 0
+
+
+def estimate_of(one: Json) -> str:
+    """What the next dream would cost; empty if that is nothing."""
+    if text_at(one, "how") != "model":
+        return ""
+    return (
+        f"the next one reads {number_at(one, 'read'):.0f} of"
+        f" {number_at(one, 'memories'):.0f} memories:"
+        f" about {abbreviated(number_at(one, 'tokens'))} tokens,"
+        f" ${number_at(one, 'usd'):.2f} (at most ${number_at(one, 'most_usd'):.2f})"
+    )
 
 
 def stop(arguments: Arguments) -> int:
