@@ -8,8 +8,10 @@ import msgspec
 
 from memoryd.base.errors import MemorydError, NotFound
 from memoryd.base.timestamps import iso_time
+from memoryd.dreams.citation_check import CitationCheck
 from memoryd.dreams.evidence import Evidence, MemoryUse
 from memoryd.dreams.rules import plan
+from memoryd.dreams.rules.citations import with_check
 from memoryd.dreams.rules.index_fit import IndexedMemory, fitted
 from memoryd.dreams.rules.plan import BelievedMemory, Flag, PastText
 from memoryd.dreams.run import DreamRun
@@ -68,6 +70,7 @@ class Housekeeping:
         run.progress.enter("prune and index")
         move_retired(copy)
         self._retire_ended(copy)
+        self._check_citations(run, copy)
         copy.store.repair(copy.directory)
         try:
             stored = copy.store.read(copy.directory, INDEX_FILE)
@@ -84,6 +87,18 @@ class Housekeeping:
         for one in copy.store.scan(copy.directory):
             if has_ended(one.topic, today):
                 copy.store.retire(copy.directory, one.file, cause="dream")
+
+    def _check_citations(self, run: DreamRun, copy: WorkingCopy) -> None:
+        """Looks in the project for what memories cite; only projects have something to look at."""
+        root = run.target.project
+        if not root:
+            return
+        today, check = iso_time(self._now())[:10], CitationCheck(root)
+        before = believed_memories(copy)
+        after = [with_check(one, root, today, check.is_there) for one in cancellable(before)]
+        write_memories(
+            copy, [new for old, new in zip(before, after, strict=True) if new.text != old.text]
+        )
 
     def _indexed(self, run: DreamRun, copy: WorkingCopy) -> list[IndexedMemory]:
         uses = self._evidence.uses(run.target.directory)
