@@ -6,6 +6,7 @@ time from the first record, the files from the second.
 """
 
 import os
+import posixpath
 import zlib
 from collections.abc import Sequence
 from typing import Final, Literal, TypeAlias
@@ -78,7 +79,12 @@ class Dream(msgspec.Struct, frozen=True):
 
     @property
     def memory(self) -> MemoryDirectory:
-        return MemoryDirectory(self.directory, self.scope)
+        beneath: str | None = None
+        if self.scope == "team":
+            beneath = posixpath.dirname(self.directory)
+        elif self.scope == "agent":
+            beneath = self.project or None
+        return MemoryDirectory(self.directory, self.scope, beneath)
 
 
 class Undoable(msgspec.Struct, frozen=True):

@@ -51,13 +51,14 @@ def dream(arguments: Arguments) -> int:
 
 def params_for(arguments: Arguments) -> dict[str, object]:
     """Which memories it is about."""
-    scope = {"scope": arguments.scope} if arguments.scope else {}
-    return {"cwd": project_of(arguments), **scope}
+    wanted = {"scope": arguments.scope or ("agent" if arguments.agent else None)}
+    wanted["agent"] = arguments.agent
+    return {"cwd": project_of(arguments), **{key: text for key, text in wanted.items() if text}}
 
 
 def with_scope(command: str, scope: str | None) -> str:
     """A command to type next, about the same memories."""
-    return f"{command} --scope {scope}" if scope == "user" else command
+    return f"{command} --scope {scope}" if scope in {"user", "team"} else command
 
 
 def show_status(arguments: Arguments) -> int:
@@ -330,9 +331,10 @@ def add_commands(commands: Commands) -> None:
     command.add_argument(
         "--scope",
         metavar="SCOPE",
-        choices=("project", "user"),
+        choices=("project", "user", "team"),
         help="whose memories: %(choices)s (default: project)",
     )
+    command.add_argument("--agent", metavar="NAME", help="the memories of this agent")
     command.add_argument("--now", action="store_true", help="start now, ignoring the schedule")
     command.add_argument(
         "--dry-run", action="store_true", help="show what would change, and change nothing"

@@ -246,10 +246,15 @@ class QueueRetryParams(msgspec.Struct, frozen=True):
 
 
 class DreamParamsBase(msgspec.Struct, frozen=True):
-    """About the memory of the project that `cwd` is in, or the user's own."""
+    """About the memories of the project that `cwd` is in, its team, an agent or the user."""
 
     cwd: str
-    scope: Literal["project", "user"] = "project"
+    scope: Literal["project", "user", "team", "agent"] = "project"
+    agent: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.scope == "agent") != bool(self.agent):
+            raise ValueError("the scope agent goes with the name of an agent, in `agent`")
 
 
 class DreamStartParams(DreamParamsBase, frozen=True):

@@ -56,7 +56,7 @@ function _shtab_memoryd_using
 end
 
 set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember edit forget inbox review history restore why dream recall notes checkpoint context sessions import cost install uninstall demo hook mcp manual completions
-set -g _shtab_memoryd_opts_with_value --as-of --days --description --hooks --level --limit --lines --model --name --path --project --scope --session --since --supersedes --type --version --writable -n
+set -g _shtab_memoryd_opts_with_value --agent --as-of --days --description --hooks --level --limit --lines --model --name --path --project --scope --session --since --supersedes --type --version --writable -n
 
 complete -c memoryd -e
 complete -c memoryd -f
@@ -159,7 +159,8 @@ complete -c memoryd -n '_shtab_memoryd_using why' -l json -d 'print JSON, for pr
 complete -c memoryd -n '_shtab_memoryd_using why; and test $_shtab_memoryd_npos -eq 0' -ka "(_memoryd_memories)" -d 'a file name as `memoryd list` shows it, or a path'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a dream -d 'Show when the next dream starts; start, watch, stop, undo or review one.'
 complete -c memoryd -n '_shtab_memoryd_using dream' -s h -l help -d 'show this help message and exit'
-complete -c memoryd -n '_shtab_memoryd_using dream' -l scope -xka "project user" -d 'whose memories: project, user (default: project)'
+complete -c memoryd -n '_shtab_memoryd_using dream' -l scope -xka "project user team" -d 'whose memories: project, user, team (default: project)'
+complete -c memoryd -n '_shtab_memoryd_using dream' -l agent -x -d 'the memories of this agent'
 complete -c memoryd -n '_shtab_memoryd_using dream' -l now -d 'start now, ignoring the schedule'
 complete -c memoryd -n '_shtab_memoryd_using dream' -l dry-run -d 'show what would change, and change nothing'
 complete -c memoryd -n '_shtab_memoryd_using dream' -l follow -d 'watch the dream until it ends'
