@@ -43,6 +43,7 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
         session_notes=areas.sessions.notes,
         tail=areas.transcripts.tail,
         background=services.background,
+        dream_news=areas.dreamer.news if services.settings.dream.tell else lambda _: "",
         now=services.now,
     )
     handlers = Handlers(

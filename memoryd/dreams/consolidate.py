@@ -12,6 +12,7 @@ from memoryd.dreams.distil_logs import distil
 from memoryd.dreams.dream_table import DreamTable
 from memoryd.dreams.housekeeping import Housekeeping, believed_memories
 from memoryd.dreams.rules import plan, review
+from memoryd.dreams.rules.story import in_words
 from memoryd.dreams.run import DreamRun
 from memoryd.dreams.steps import DreamSteps
 from memoryd.dreams.working_copy import Files, WorkingCopies, WorkingCopy
@@ -60,6 +61,7 @@ class Consolidation:
     def _copy(self, run: DreamRun) -> WorkingCopy:
         copy = self._copies.make(run.id, run.target.directory, run.progress.on_change)
         memories = sum(file != INDEX_FILE and not is_in_retired(file) for file in copy.before)
+        run.progress.read = memories
         run.summarize(memories=memories, daily_logs=copy.daily_logs)
         run.announce_start()
         return copy
@@ -85,6 +87,8 @@ class Consolidation:
             ),
             lost=loss.lost,
         )
+        counts = run.counts(left=len(believed_memories(copy)))
+        run.summarize(counts=counts, words=in_words(counts))
         if run.cause == "dry-run":
             run.end("previewed")
         elif loss.is_too_much(self._max_loss_percent):

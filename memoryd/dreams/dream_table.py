@@ -16,6 +16,7 @@ import msgspec
 from memoryd.dreams.lock import NOTHING, LockState
 from memoryd.dreams.rules.plan import Flag
 from memoryd.dreams.rules.review import FileDiff
+from memoryd.dreams.rules.story import DreamCounts
 from memoryd.memories.daily_logs import LogMark
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules.topics import Scope
@@ -57,6 +58,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     usd: float = 0.0
     seconds: float = 0.0
     said: str = ""
+    words: str = ""
+    """What became of the memories, in plain words."""
+    counts: DreamCounts = DreamCounts()
     kept_at: str = ""
     """Where the working copy of a refused dream is kept for review."""
 

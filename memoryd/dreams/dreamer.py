@@ -38,6 +38,7 @@ from memoryd.system.notices import Notices
 TICK_SECONDS: Final = 1800.0
 FIRST_LOOK_SECONDS: Final = 120.0
 STEP_SECONDS: Final = 60.0
+NEWS_SECONDS: Final = 86_400.0
 
 log = structlog.get_logger(__name__)
 
@@ -82,6 +83,7 @@ class Dreamer:
         self._tasks: TaskGroup | None = None
         self._current: DreamRun | None = None
         self._checking: set[str] = set()
+        self._told: set[int] = set()
 
     # --- on schedule ----------------------------------------------------------------------------
 
@@ -227,6 +229,17 @@ class Dreamer:
         ]
         shown = [one for one in targets if one.project or Path(one.directory.path).is_dir()]
         return [self._status(target) for target in shown]
+
+    def news(self, cwd: str) -> str:
+        """What the last dream of a project changed, in one line; only once, and only while new."""
+        target = target_of(self._scopes, cwd, "project")
+        last = next(iter(self._table.past(target.directory.path, 1)), None)
+        if last is None or last.state != "done" or not last.summary.files or last.id in self._told:
+            return ""
+        if self._now() - (last.finished or 0.0) > NEWS_SECONDS:
+            return ""
+        self._told.add(last.id)
+        return f"A dream (memoryd) has put the memories in order. {last.summary.words}"
 
     def past(self, cwd: str, limit: int, scope: DreamScope = "project") -> list[Dream]:
         """Newest first, without the diffs."""

@@ -28,6 +28,7 @@ from memoryd.dreams.apply import Applier, LostLock
 from memoryd.dreams.dream_table import DreamCause, DreamState, DreamTable, Summary
 from memoryd.dreams.lock import ConsolidateLock, LockState, read_lock
 from memoryd.dreams.progress import DreamProgress
+from memoryd.dreams.rules.story import DreamCounts
 from memoryd.dreams.target import DreamTarget
 from memoryd.dreams.working_copy import Files
 from memoryd.memories.inbox_table import Candidate
@@ -84,6 +85,23 @@ class DreamRun:
 
     def summarize(self, **fields: object) -> None:
         self.summary = msgspec.structs.replace(self.summary, **fields)
+
+    def counts(self, *, left: int) -> DreamCounts:
+        """What became of the memories, once the result was reviewed; `left` are current."""
+        progress = self.progress
+        actions = [one.action for one in self.summary.files]
+        return DreamCounts(
+            sessions=progress.sessions,
+            read=progress.read,
+            merged=progress.merged,
+            retired=max(0, actions.count("retired") + actions.count("removed") - progress.merged),
+            changed=actions.count("changed"),
+            new=actions.count("new"),
+            left=left,
+            due=sum(one.concern == "due for review" for one in self.summary.flags),
+            questions=len(self.questions),
+            tool_calls=progress.tool_calls,
+        )
 
     # --- start and stop -------------------------------------------------------------------------
 
@@ -238,6 +256,13 @@ class DreamRun:
                 tokens=summary.input_tokens + summary.output_tokens,
                 usd=round(summary.usd, 6),
                 seconds=summary.seconds,
+                words=summary.words if self.state in {"done", "previewed"} else "",
+                sessions=summary.counts.sessions,
+                read=summary.counts.read,
+                merged=summary.counts.merged,
+                left=summary.counts.left,
+                questions=summary.counts.questions,
+                tool_calls=summary.counts.tool_calls,
             )
         )
 

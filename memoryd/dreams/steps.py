@@ -105,6 +105,7 @@ class RuleSteps:
         changed = plan.plan(dated, self._similarity(run.id))
         progress.enter("consolidate")
         write_memories(copy, changed)
+        progress.note_merged()
         self._housekeeping.settle(run, copy)
         self._housekeeping.tidy(run, copy)
 
@@ -217,6 +218,7 @@ class ModelSteps:
         read = reading(believed_memories(copy), run.since)
         current = [one for one in copy.store.scan(copy.directory) if one.file in read.files]
         sessions = self._sessions.touched(project, run.since, now)
+        run.progress.sessions = len(sessions)
         opening = prompts.dream_opening(
             prompts.JobPlace(copy.directory.path, project, ", ".join(transcripts)),
             [_manifest_line(one) for one in current[:MANIFEST_LIMIT]],

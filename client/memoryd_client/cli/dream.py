@@ -245,6 +245,8 @@ def print_outcome(one: Json, *, with_diffs: bool) -> None:
     print(f"{paint(head, STATE_COLOURS.get(state, 'bold'))}{details}{bill_of(summary)}")
     if reason := text_at(one, "reason"):
         print(wrapped(one_line(reason)))
+    if words := text_at(summary, "words"):
+        print(wrapped(one_line(words)))
     for line in table([file_row(file) for file in objects_at(summary, "files")]):
         print(f"  {line}")
     for line in remarks(summary):

@@ -70,8 +70,10 @@ def under_own_names(before: Texts, after: Texts) -> tuple[Texts, Texts]:
 
 def diffs(before: Texts, after: Texts, today: str) -> tuple[FileDiff, ...]:
     """Every file that differs or is newly retired, by name; the index last."""
-    retired = believed(before, today) - believed(after, today)
     files = {file for file in before.keys() | after.keys() if before.get(file) != after.get(file)}
+    retired = believed(before, today) - believed(after, today)
+    # What had ended was not believed before, but it moves only now.
+    retired |= {file for file in files & before.keys() if topics.parse(after.get(file, "")).retired}
     ordered = sorted(files | retired, key=lambda file: (file == INDEX_FILE, file))
     return tuple(_diff(file, before, after, retired) for file in ordered)
 
