@@ -5,11 +5,14 @@ Rules
   told is in `contradiction`, as for what a person says just now.
 - The newer word of the person wins over an older one, and over an agent's. An agent's newer one
   never wins over a person's: that is a question, and so is whatever fits only in part.
-- What ends something must fit one memory alone; if it fits several, each is a question.
+- A number that says which one is meant is not a value: "the part 4", "ticket 4", "phase 4".
+- What ends something must fit one memory alone, with every word that counts; if it fits several, or
+  in part, each is a question.
 - Only short memories are compared: a longer one says more than one thing.
 - Pairs come from an index of rare words, so that the work grows with the store, not its square.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -32,6 +35,13 @@ MOST_WITH_A_TERM: Final = 60
 LEAST_SHARED: Final = 0.4
 
 
+_NUMBERED: Final = re.compile(
+    r"\b(?:(?:the|our|this|that) (?P<noun>[a-z-]{3,})|(?P<kind>ticket|issue|bug|pr|step|phase|stage"
+    r"|test|case|page|shard|room|floor|part|team|sprint|milestone|chapter|rule|item|task|story|epic|batch"
+    r"|worker|slot|level|tier|region|zone|build|job|customer|tenant|site)s?) #?(?P<number>\d+)\b"
+)
+
+
 class Conflict(msgspec.Struct, frozen=True):
     """`new` takes the place of `old`: surely, or a person is asked."""
 
@@ -45,6 +55,7 @@ class _Compared(msgspec.Struct, frozen=True, dict=True):
     core: str
     terms: frozenset[str]
     correction: Correction | None
+    numbered: frozenset[str]
     at: float
     is_persons: bool
 
@@ -56,7 +67,7 @@ def conflicts(memories: Sequence[BelievedMemory], touched_since: float = 0.0) ->
     found: dict[str, list[tuple[_Compared, Verdict]]] = defaultdict(list)
     for newer, older in _pairs(compared):
         verdict = verdict_on(newer.core, older.core, newer.correction, is_stated=True)
-        if verdict == "sure" and older.is_persons and not newer.is_persons:
+        if verdict == "sure" and not _is_beyond_doubt(newer, older):
             verdict = "unsure"
         if verdict != "none":
             found[newer.file].append((older, verdict))
@@ -93,6 +104,16 @@ def superseding(new: BelievedMemory, old: Sequence[str]) -> BelievedMemory:
     return msgspec.structs.replace(new, text=text)
 
 
+def _is_beyond_doubt(newer: _Compared, older: _Compared) -> bool:
+    """Nobody is there to object: an agent's word, or a word that is missing, is only a question."""
+    if older.is_persons and not newer.is_persons:
+        return False
+    correction = newer.correction
+    if correction is None or correction.kind not in {"ends", "forgets"}:
+        return True
+    return content_of(correction.about) <= older.terms
+
+
 def _judged(newer: _Compared, against: Sequence[tuple[_Compared, Verdict]]) -> Iterator[Conflict]:
     sure = [older for older, verdict in against if verdict == "sure"]
     ends = newer.correction is not None and newer.correction.kind in {"ends", "forgets"}
@@ -112,6 +133,7 @@ def _compared(memory: BelievedMemory) -> _Compared | None:
         core=core,
         terms=content_of(plain),
         correction=correction_in(plain),
+        numbered=frozenset(hit["number"] for hit in _NUMBERED.finditer(plain)),
         at=seconds_of(topic.created) or memory.modified,
         is_persons=topic.trust == "user-said",
     )
@@ -126,19 +148,18 @@ def _pairs(compared: Sequence[_Compared]) -> Iterator[tuple[_Compared, _Compared
     seen: set[tuple[str, str]] = set()
     for one in compared:
         rare = sorted((len(by_term[term]), term) for term in one.terms)[:RARE_TERMS]
-        for count, term in rare:
-            if count > MOST_WITH_A_TERM:
-                continue
-            for other in by_term[term]:
-                newer, older = (
-                    (one, other) if (one.at, one.file) > (other.at, other.file) else (other, one)
-                )
-                key = (newer.file, older.file)
-                if one is other or key in seen:
-                    continue
-                seen.add(key)
-                shared = len(one.terms & other.terms)
-                if newer.at > older.at and shared >= LEAST_SHARED * min(
-                    len(one.terms), len(other.terms)
-                ):
-                    yield newer, older
+        near = (
+            other for count, term in rare if count <= MOST_WITH_A_TERM for other in by_term[term]
+        )
+        for other in near:
+            older, newer = sorted((one, other), key=lambda each: (each.at, each.file))
+            key = (newer.file, older.file)
+            if one is not other and key not in seen and _may_conflict(newer, older):
+                yield newer, older
+            seen.add(key)
+
+
+def _may_conflict(newer: _Compared, older: _Compared) -> bool:
+    shared = len(newer.terms & older.terms)
+    is_near = shared >= LEAST_SHARED * min(len(newer.terms), len(older.terms))
+    return is_near and newer.at > older.at and newer.numbered == older.numbered
