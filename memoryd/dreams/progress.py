@@ -79,14 +79,15 @@ class DreamProgress:
             )
         )
 
-    def note_merged(self) -> None:
-        """What was retired so far was merged into another memory."""
-        self.merged, self.retired = self.merged + self.retired, 0
+    def note_merged(self, count: int) -> None:
+        """So many of those that were retired were merged into another memory."""
+        self.merged += count
+        self.retired -= count
 
     def on_change(self, change: MemoryChanged) -> None:
         """A file of the working copy changed."""
         stop_if_cancelled()
-        if self.phase is not None:  # relative dates are replaced before the first phase
+        if self.phase is not None and self.model_turns:  # rules say so themselves
             self.enter("consolidate")
         self.files.add(change.file)
         self.retired += bool(change.retired_to)

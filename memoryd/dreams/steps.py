@@ -97,16 +97,18 @@ class RuleSteps:
         return ""
 
     def _take(self, run: DreamRun, copy: WorkingCopy) -> None:
-        progress = run.progress
+        progress, directory = run.progress, run.target.directory
         progress.enter("orient")
-        memories = believed_memories(copy)
+        replace_dates(copy, directory, self._versions)
+        # Before memories are merged: one that was said again must win over what came between.
+        self._housekeeping.settle(run, copy)
         progress.enter("gather")
-        dated = with_versions(memories, run.target.directory, self._versions)
+        dated = with_versions(believed_memories(copy), directory, self._versions)
         changed = plan.plan(dated, self._similarity(run.id))
         progress.enter("consolidate")
+        contradicted = progress.retired
         write_memories(copy, changed)
-        progress.note_merged()
-        self._housekeeping.settle(run, copy)
+        progress.note_merged(progress.retired - contradicted)
         self._housekeeping.tidy(run, copy)
 
     def _similarity(self, dream: int) -> Similarity | None:

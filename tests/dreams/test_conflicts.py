@@ -127,3 +127,15 @@ async def test_a_contradicted_memory_is_retired_and_undo_brings_it_back(
     assert project.text("old.md").endswith("on Tuesdays.\n")
     assert not (project.memory / ".retired/old.md").exists()
     assert before != ""
+
+
+async def test_what_is_said_again_wins_over_what_came_between(project: DreamProject) -> None:
+    said = (("a.md", "Tuesdays", 9), ("b.md", "Thursdays", 5), ("c.md", "Tuesdays", 1))
+    for file, day, age in said:
+        text = f"The shop deploys on {day}." + "\n\n**Why:** the audit." * (file == "a.md")
+        project.remember(file, text, type="project", age_days=age, trust="user-said")
+    async with project.running():
+        await project.dream()
+    current = [one.file for one in project.store.scan(project.directory)]
+    assert len(current) == 1
+    assert "on Tuesdays" in project.text(current[0])
