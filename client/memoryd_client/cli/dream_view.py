@@ -35,10 +35,12 @@ class Lines(View):
     """One line for each event."""
 
     def update(self, event: Json) -> None:
+        counts = counts_of(event)
         words = {
             "dream/started": f"dream {number_at(event, 'dream'):.0f} starts with"
             f" {number_at(event, 'memories'):.0f} memories ({text_at(event, 'how')})",
-            "dream/phase": f"phase: {text_at(event, 'phase')}{counts_of(event)}{cost_of(event)}",
+            "dream/phase": f"phase: {text_at(event, 'phase')}{f', {counts}' * bool(counts)}"
+            f"{cost_of(event)}",
             "dream/file": f"changing {text_at(event, 'file')}{cost_of(event)}",
         }
         if text := words.get(text_at(event, "kind")):
@@ -104,7 +106,7 @@ class Picture(View):
         files = counted(len(self._files), "file")
         return [
             f"dream {self._number}   {elapsed}   {files}   ${self._usd:.4f}",
-            f"  {bar_of(max(0, done), len(PHASES))}{self._counts}",
+            f"  {bar_of(max(0, done), len(PHASES))}   {self._counts}".rstrip(),
             "  " + "  ".join(marks),
             *(f"    {file}" for file in self._files[-FILES_SHOWN:]),
         ]
@@ -124,7 +126,7 @@ def counts_of(event: Json) -> str:
     calls, sessions = number_at(event, "tool_calls"), number_at(event, "sessions")
     words += [counted(sessions, "session")] if sessions else []
     words += [counted(calls, "tool call")] if calls else []
-    return f"   {', '.join(words)}" if words else ""
+    return ", ".join(words)
 
 
 def cost_of(event: Json) -> str:

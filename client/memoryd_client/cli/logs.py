@@ -184,7 +184,7 @@ def told(fields: Json) -> str:
             memories = f"{number_at(fields, 'memories'):.0f} memories"
             return f"{number} begins over {memories} of {where}, {how}"
         case "dream-phase":
-            counts = counts_of(fields).strip()
+            counts = counts_of(fields)
             return f"{number}: {text_at(fields, 'phase')}{f', {counts}' * bool(counts)}{took}"
         case "dream-file":
             return f"{number}: works on {text_at(fields, 'file')}"
