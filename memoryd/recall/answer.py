@@ -337,8 +337,7 @@ class Recall:
         return None
 
     def _shown(self, hit: Hit, row: Row) -> Recalled:
-        now = self._now()
-        has_ended = expiry.has_ended(row.topic, iso_time(now)[:10])
+        now, until = self._now(), row.topic.valid_until
         return Recalled(
             path=row.path,
             name=topics.title_of(row.topic, row.file),
@@ -352,7 +351,7 @@ class Recall:
             truncated=row.truncated,
             modified=row.modified,
             trust=row.topic.trust if row.topic.trust in topics.TRUSTS else "",
-            ended=row.topic.valid_until if has_ended else "",
+            ended=until if expiry.has_ended(row.topic, iso_time(now)[:10]) else "",
             gone=row.topic.gone,
         )
 

@@ -20,7 +20,7 @@ def recalled(**fields: str) -> Recalled:
         content="No merges to main.\n",
         truncated=False,
         modified=0.0,
-        **fields,  # type: ignore[arg-type]
+        **fields,
     )
 
 
