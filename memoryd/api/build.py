@@ -14,6 +14,8 @@ from memoryd.api.handlers.status import Status
 from memoryd.api.handlers.status_line import StatusLine
 from memoryd.api.handlers.typed_commands import TypedCommands
 from memoryd.api.handlers.why import Origins
+from memoryd.dreams.due import DueReviews
+from memoryd.dreams.evidence import Evidence
 from memoryd.memories.catalog import Catalog
 from memoryd.memories.trusting import Trusting
 from memoryd.memories.versions import Versions
@@ -50,6 +52,7 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
         session_notes=areas.sessions.notes,
         tail=areas.transcripts.tail,
         background=services.background,
+        dream_news=areas.dreamer.news if services.settings.dream.tell else lambda _: "",
         now=services.now,
         switches=services.session_switches,
     )
@@ -79,6 +82,13 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
         inbox=InboxRequests(areas.extraction.inbox, areas.extraction.exclusions),
         why=Origins(versions, services.store, areas.transcripts.sessions, usage),
         recall_stats=RecallStats(services.scopes, usage),
+        due=DueReviews(
+            services.scopes,
+            services.store,
+            catalog,
+            Evidence(services.database, services.scopes, services.instructions),
+            services.now,
+        ),
         memories=memories,
         checkpoints=CheckpointRequests(
             services.scopes, areas.sessions.notes, areas.sessions.checkpoints

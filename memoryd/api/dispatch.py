@@ -8,7 +8,7 @@ import msgspec
 import structlog
 
 from memoryd.api.handlers.checkpoints import CheckpointRequests
-from memoryd.api.handlers.dreams import dream_line, past_dreams
+from memoryd.api.handlers.dreams import dream_line, past_dreams, whose
 from memoryd.api.handlers.health import Health
 from memoryd.api.handlers.hooks import Hooks
 from memoryd.api.handlers.inbox import InboxRequests
@@ -21,6 +21,7 @@ from memoryd.api.handlers.why import Origins
 from memoryd.api.rules import protocol
 from memoryd.base.timestamps import moment
 from memoryd.dreams.dreamer import Dreamer
+from memoryd.dreams.due import DueReviews
 from memoryd.extraction.build import ExtractionParts
 from memoryd.llm.connect import Models
 from memoryd.llm.spending_table import SpendingTable
@@ -61,6 +62,7 @@ class Handlers(msgspec.Struct, frozen=True, kw_only=True):
     catalog: Catalog
     memories: MemoryRequests
     inbox: InboxRequests
+    due: DueReviews
     why: Origins
     recall_stats: RecallStats
     checkpoints: CheckpointRequests
@@ -125,6 +127,12 @@ class Dispatcher:
                 return await in_thread(handlers.inbox.edit, params)
             case protocol.InboxRejectParams():
                 return await in_thread(handlers.inbox.reject, params)
+            case protocol.ReviewListParams():
+                return {"memories": await in_thread(handlers.due.list, params.cwd)}
+            case protocol.ReviewKeepParams():
+                return await in_thread(handlers.due.keep, params.cwd, params.path)
+            case protocol.ReviewRetireParams():
+                return await in_thread(handlers.due.retire, params.cwd, params.path)
             case RecallQuery():
                 return await areas.recall.answer(params)
             case protocol.RecallStatsParams():
@@ -177,18 +185,18 @@ class Dispatcher:
                 return {"retried": await areas.extraction.worker.retry_parked()}
             case protocol.DreamStartParams():
                 number = await areas.dreamer.start(
-                    params.cwd, force=params.force, dry_run=params.dry_run, scope=params.scope
+                    params.cwd, force=params.force, dry_run=params.dry_run, scope=whose(params)
                 )
                 return {"dream": number}
             case protocol.DreamStopParams():
-                return dream_line(await areas.dreamer.stop(params.cwd, params.scope))
+                return dream_line(await areas.dreamer.stop(params.cwd, whose(params)))
             case protocol.DreamAcceptParams():
-                accepted = await areas.dreamer.accept(params.cwd, params.dream, params.scope)
+                accepted = await areas.dreamer.accept(params.cwd, params.dream, whose(params))
                 return dream_line(accepted)
             case protocol.DreamUndoParams():
-                return await areas.dreamer.undo(params.cwd, params.scope)
+                return await areas.dreamer.undo(params.cwd, whose(params))
             case protocol.DreamStatusParams():
-                return await in_thread(areas.dreamer.status, params.cwd, params.scope)
+                return await in_thread(areas.dreamer.status, params.cwd, whose(params))
             case protocol.DreamLogParams():
                 return {"dreams": await in_thread(past_dreams, areas.dreamer, params)}
             case protocol.SubscribeParams():

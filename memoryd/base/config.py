@@ -107,6 +107,7 @@ class DreamSettings(SettingsSection, frozen=True, kw_only=True):
     min_hours: Annotated[float, msgspec.Meta(ge=0, le=8760)] = 24
     min_sessions: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 5
     max_loss_percent: Annotated[float, msgspec.Meta(ge=0, le=100)] = 30
+    tell: bool = False
 
 
 class IndexSettings(SettingsSection, frozen=True, kw_only=True):

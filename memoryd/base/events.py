@@ -107,6 +107,8 @@ class DreamStarted(Event, frozen=True, kw_only=True, tag="dream/started"):
 
 
 class DreamPhase(Event, frozen=True, kw_only=True, tag="dream/phase"):
+    """`sessions` were looked at, `read`, `merged`, `retired` and `left` count memories so far."""
+
     dream: int
     scope: str
     phase: str
@@ -116,6 +118,12 @@ class DreamPhase(Event, frozen=True, kw_only=True, tag="dream/phase"):
     usd: float
     seconds: float
     step: str = ""
+    sessions: int = 0
+    read: int = 0
+    merged: int = 0
+    retired: int = 0
+    left: int = 0
+    tool_calls: int = 0
 
 
 class DreamFile(Event, frozen=True, kw_only=True, tag="dream/file"):
@@ -131,7 +139,10 @@ class DreamFile(Event, frozen=True, kw_only=True, tag="dream/file"):
 
 
 class DreamFinished(Event, frozen=True, kw_only=True, tag="dream/finished"):
-    """The counts are of files; `left_alone` were skipped because they changed meanwhile."""
+    """The counts are of files; `left_alone` were skipped because they changed meanwhile.
+
+    `words` says it all in plain words; `left` memories are current, `questions` wait in the inbox.
+    """
 
     dream: int
     scope: str
@@ -147,6 +158,13 @@ class DreamFinished(Event, frozen=True, kw_only=True, tag="dream/finished"):
     tokens: int
     usd: float
     seconds: float
+    words: str = ""
+    sessions: int = 0
+    read: int = 0
+    merged: int = 0
+    left: int = 0
+    questions: int = 0
+    tool_calls: int = 0
 
 
 class DaemonStopping(Event, frozen=True, kw_only=True, tag="daemon/stopping"):

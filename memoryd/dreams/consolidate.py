@@ -10,11 +10,14 @@ from memoryd.base.timestamps import iso_time
 from memoryd.dreams.apply import changed_files, undoable
 from memoryd.dreams.distil_logs import distil
 from memoryd.dreams.dream_table import DreamTable
+from memoryd.dreams.housekeeping import Housekeeping, believed_memories
 from memoryd.dreams.rules import plan, review
+from memoryd.dreams.rules.story import in_words
 from memoryd.dreams.run import DreamRun
-from memoryd.dreams.steps import DreamSteps, believed_memories
+from memoryd.dreams.steps import DreamSteps
 from memoryd.dreams.working_copy import Files, WorkingCopies, WorkingCopy
 from memoryd.memories import daily_logs
+from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.rules.retirement import is_in_retired
 from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.text.masking.mask import presentable
@@ -26,14 +29,18 @@ class Consolidation:
     def __init__(
         self,
         steps: DreamSteps,
+        housekeeping: Housekeeping,
         *,
         table: DreamTable,
+        inbox: InboxTable,
         copies: WorkingCopies,
         max_loss_percent: float,
         now: Callable[[], float],
     ) -> None:
         self._steps = steps
+        self._housekeeping = housekeeping
         self._table = table
+        self._inbox = inbox
         self._copies = copies
         self._max_loss_percent = max_loss_percent
         self._now = now
@@ -54,6 +61,7 @@ class Consolidation:
     def _copy(self, run: DreamRun) -> WorkingCopy:
         copy = self._copies.make(run.id, run.target.directory, run.progress.on_change)
         memories = sum(file != INDEX_FILE and not is_in_retired(file) for file in copy.before)
+        run.progress.read = memories
         run.summarize(memories=memories, daily_logs=copy.daily_logs)
         run.announce_start()
         return copy
@@ -70,12 +78,17 @@ class Consolidation:
         today = iso_time(self._now())[:10]
         after = copy.after()
         before_texts, after_texts = review.under_own_names(_texts(copy.before), _texts(after))
-        loss = review.loss(before_texts, after_texts, today)
+        loss = review.loss(before_texts, after_texts, today, run.ended_files)
         run.summarize(
             files=review.diffs(before_texts, after_texts, today),
-            flags=plan.flags(believed_memories(copy), after_texts.get(INDEX_FILE, "")),
+            flags=(
+                *plan.flags(believed_memories(copy), after_texts.get(INDEX_FILE, "")),
+                *self._housekeeping.due(run, copy),
+            ),
             lost=loss.lost,
         )
+        counts = run.counts(left=len(believed_memories(copy)))
+        run.summarize(counts=counts, words=in_words(counts))
         if run.cause == "dry-run":
             run.end("previewed")
         elif loss.is_too_much(self._max_loss_percent):
@@ -87,6 +100,12 @@ class Consolidation:
             )
         else:
             run.apply(copy.before, after)
+            self._ask(run)
+
+    def _ask(self, run: DreamRun) -> None:
+        for one in run.questions:
+            if one.retires not in run.summary.left_alone:
+                self._inbox.add(run.target.directory.path, one, at=self._now())
 
     def _keep_for_review(self, run: DreamRun, copy: WorkingCopy, after: Files) -> None:
         """The copy stays, and the table records what it was made from."""

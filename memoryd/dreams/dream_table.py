@@ -6,6 +6,7 @@ time from the first record, the files from the second.
 """
 
 import os
+import posixpath
 import zlib
 from collections.abc import Sequence
 from typing import Final, Literal, TypeAlias
@@ -15,6 +16,7 @@ import msgspec
 from memoryd.dreams.lock import NOTHING, LockState
 from memoryd.dreams.rules.plan import Flag
 from memoryd.dreams.rules.review import FileDiff
+from memoryd.dreams.rules.story import DreamCounts
 from memoryd.memories.daily_logs import LogMark
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules.topics import Scope
@@ -56,6 +58,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     usd: float = 0.0
     seconds: float = 0.0
     said: str = ""
+    words: str = ""
+    """What became of the memories, in plain words."""
+    counts: DreamCounts = DreamCounts()
     kept_at: str = ""
     """Where the working copy of a refused dream is kept for review."""
 
@@ -78,7 +83,12 @@ class Dream(msgspec.Struct, frozen=True):
 
     @property
     def memory(self) -> MemoryDirectory:
-        return MemoryDirectory(self.directory, self.scope)
+        beneath: str | None = None
+        if self.scope == "team":
+            beneath = posixpath.dirname(self.directory)
+        elif self.scope == "agent":
+            beneath = self.project or None
+        return MemoryDirectory(self.directory, self.scope, beneath)
 
 
 class Undoable(msgspec.Struct, frozen=True):

@@ -1,6 +1,7 @@
 """The dreamer: decides when to dream, runs one dream at a time, and answers requests about dreams.
 
-- Every project has its own dreams, and so has the person (`target`).
+- Every memory directory has its own dreams: a project's, its team's, an agent's, the person's
+  (`target`).
 - Gates are checked when a turn ends, and every half hour of real time, including sleep of the
   machine; missed ticks are skipped, one check is enough.
 - `force` skips the gates of time, rest and sessions, but never the switch and the lock. A dry run
@@ -23,11 +24,12 @@ from memoryd.dreams.accept import accept_refused, kept_result
 from memoryd.dreams.apply import Applier
 from memoryd.dreams.consolidate import Consolidation
 from memoryd.dreams.dream_table import Dream, DreamCause, DreamTable
+from memoryd.dreams.estimates import DreamEstimates
 from memoryd.dreams.lock import LockState
 from memoryd.dreams.run import DreamRun, Work
 from memoryd.dreams.schedule import RealTime, Schedule
 from memoryd.dreams.status import DreamStatus, gate_hint, status_of
-from memoryd.dreams.target import DreamScope, DreamTarget, target_of
+from memoryd.dreams.target import DreamScope, DreamTarget, scopes_of, target_of
 from memoryd.dreams.working_copy import WorkingCopies
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
@@ -36,6 +38,7 @@ from memoryd.system.notices import Notices
 TICK_SECONDS: Final = 1800.0
 FIRST_LOOK_SECONDS: Final = 120.0
 STEP_SECONDS: Final = 60.0
+NEWS_SECONDS: Final = 86_400.0
 
 log = structlog.get_logger(__name__)
 
@@ -58,6 +61,7 @@ class Dreamer:
         applier: Applier,
         copies: WorkingCopies,
         schedule: Schedule,
+        estimates: DreamEstimates,
         consolidation: Consolidation,
         notices: Notices,
         now: Callable[[], float],
@@ -70,6 +74,7 @@ class Dreamer:
         self._applier = applier
         self._copies = copies
         self._schedule = schedule
+        self._estimates = estimates
         self._consolidation = consolidation
         self._notices = notices
         self._now = now
@@ -78,6 +83,7 @@ class Dreamer:
         self._tasks: TaskGroup | None = None
         self._current: DreamRun | None = None
         self._checking: set[str] = set()
+        self._told: set[int] = set()
 
     # --- on schedule ----------------------------------------------------------------------------
 
@@ -97,9 +103,8 @@ class Dreamer:
             except MemorydError as error:
                 log.warning("dream-projects-not-listed", error=error.message)
                 roots = []
-            for root in roots:
-                await self._dream_if_due(root, "project")
-            await self._dream_if_due("", "user")
+            for root in (*roots, ""):
+                await self._check(root)
             await self._pause(TICK_SECONDS)
 
     async def _pause(self, seconds: float) -> None:
@@ -109,17 +114,30 @@ class Dreamer:
             await self._sleep(min(left, STEP_SECONDS))
 
     def turn_ended(self, root: str) -> None:
-        """Checks the gates of the project, and of the person's own memories."""
+        """Checks the gates of the project's memories, and of the person's own."""
         if self._tasks is not None and root and root not in self._checking:
             self._checking.add(root)
             self._tasks.start_soon(self._check_both, root)
 
     async def _check_both(self, root: str) -> None:
         try:
-            await self._dream_if_due(root, "project")
-            await self._dream_if_due(root, "user")
+            await self._check(root)
+            await self._check("")
         finally:
             self._checking.discard(root)
+
+    async def _check(self, root: str) -> None:
+        """Every memory directory of a project, or of the person, by its own gates."""
+        try:
+            scopes = await anyio.to_thread.run_sync(self._scopes_of, root)
+        except MemorydError as error:
+            log.warning("dream-not-started", project=root, error=error.message)
+            return
+        for scope in scopes:
+            await self._dream_if_due(root, scope)
+
+    def _scopes_of(self, root: str) -> list[DreamScope]:
+        return list(scopes_of(self._scopes.places, self._scopes, root))
 
     async def _dream_if_due(self, root: str, scope: DreamScope) -> None:
         """Dreams if all gates are open, and waits for the end."""
@@ -131,9 +149,9 @@ class Dreamer:
                 if await self._begin(run, self._consolidation.dream, is_forced=False):
                     await run.ended.wait()
         except MemorydError as error:
-            log.warning("dream-not-started", project=root, scope=scope, error=error.message)
+            log.warning("dream-not-started", project=root, scope=str(scope), error=error.message)
         except Exception:
-            log.exception("dream-not-started", project=root, scope=scope)
+            log.exception("dream-not-started", project=root, scope=str(scope))
 
     # --- requests -------------------------------------------------------------------------------
 
@@ -208,13 +226,25 @@ class Dreamer:
         return self._status(target_of(self._scopes, cwd, scope))
 
     def statuses(self) -> list[DreamStatus]:
-        """Of all known projects, and of the person's own memories if there are any."""
-        roots = self._schedule.known_roots()
-        targets = [target_of(self._scopes, root, "project") for root in roots]
-        own = target_of(self._scopes, "", "user")
-        if Path(own.directory.path).is_dir():
-            targets.append(own)
-        return [self._status(target) for target in targets]
+        """Of all memory directories of known projects, and of the person's if there are any."""
+        targets = [
+            target_of(self._scopes, root, scope)
+            for root in (*self._schedule.known_roots(), "")
+            for scope in self._scopes_of(root)
+        ]
+        shown = [one for one in targets if one.project or Path(one.directory.path).is_dir()]
+        return [self._status(target) for target in shown]
+
+    def news(self, cwd: str) -> str:
+        """What the last dream of a project changed, in one line; only once, and only while new."""
+        target = target_of(self._scopes, cwd, "project")
+        last = next(iter(self._table.past(target.directory.path, 1)), None)
+        if last is None or last.state != "done" or not last.summary.files or last.id in self._told:
+            return ""
+        if self._now() - (last.finished or 0.0) > NEWS_SECONDS:
+            return ""
+        self._told.add(last.id)
+        return f"A dream (memoryd) has put the memories in order. {last.summary.words}"
 
     def past(self, cwd: str, limit: int, scope: DreamScope = "project") -> list[Dream]:
         """Newest first, without the diffs."""
@@ -243,7 +273,8 @@ class Dreamer:
         run = self._running_over(target)
         # While a dream runs, the lock's time is that of its start.
         last = run.since if run is not None else self._schedule.last(target)
-        return status_of(target, self._schedule.deciding_gate(target), last, run)
+        estimate = self._estimates.of(target, last or 0.0) if run is None else None
+        return status_of(target, self._schedule.deciding_gate(target), last, run, estimate)
 
     # --- one dream ------------------------------------------------------------------------------
 

@@ -35,6 +35,11 @@ class DreamProgress:
         self.model_turns = 0
         self.usage = Usage()
         self.usd = 0.0
+        self.sessions = 0
+        self.read = 0
+        self.merged = 0
+        self.retired = 0
+        self.tool_calls = 0
         self._project = target.project
         self._scope = target.directory.scope
         self._notices = notices
@@ -65,15 +70,27 @@ class DreamProgress:
                 tokens=self.tokens,
                 usd=round(self.usd, 6),
                 seconds=self.seconds,
+                sessions=self.sessions,
+                read=self.read,
+                merged=self.merged,
+                retired=self.retired,
+                left=max(0, self.read - self.merged - self.retired),
+                tool_calls=self.tool_calls,
             )
         )
+
+    def note_merged(self, count: int) -> None:
+        """So many of those that were retired were merged into another memory."""
+        self.merged += count
+        self.retired -= count
 
     def on_change(self, change: MemoryChanged) -> None:
         """A file of the working copy changed."""
         stop_if_cancelled()
-        if self.phase is not None:  # relative dates are replaced before the first phase
+        if self.phase is not None and self.model_turns:  # rules say so themselves
             self.enter("consolidate")
         self.files.add(change.file)
+        self.retired += bool(change.retired_to)
         self._notices.announce(
             DreamFile(
                 project=self._project,
@@ -89,6 +106,7 @@ class DreamProgress:
     def on_answer(self, answer: ModelAnswer) -> None:
         """The model answered."""
         self.model_turns += 1
+        self.tool_calls += len(answer.calls)
         self.usage += answer.usage
         self.usd += answer.usd
         for name in _SAYS_PHASE.findall(answer.text):

@@ -28,8 +28,10 @@ from memoryd.dreams.apply import Applier, LostLock
 from memoryd.dreams.dream_table import DreamCause, DreamState, DreamTable, Summary
 from memoryd.dreams.lock import ConsolidateLock, LockState, read_lock
 from memoryd.dreams.progress import DreamProgress
+from memoryd.dreams.rules.story import DreamCounts
 from memoryd.dreams.target import DreamTarget
 from memoryd.dreams.working_copy import Files
+from memoryd.memories.inbox_table import Candidate
 from memoryd.system.notices import Notices
 
 LOGGED_FILES: Final = 100
@@ -40,7 +42,10 @@ log = structlog.get_logger(__name__)
 
 
 class DreamRun:
-    """`since` is when the previous dream was.
+    """One dream; `since` is when the previous one was.
+
+    `questions` are what a person is asked at the end,
+    `ended_files` the memories whose own words say that they have ended.
 
     `announce_end` and `ended` are for the dreamer, when everything is cleaned up: a client that
     hears of the end may start or undo a dream at once.
@@ -63,6 +68,8 @@ class DreamRun:
         self.summary = Summary()
         self.progress = DreamProgress(target, notices)
         self.since = 0.0
+        self.questions: list[Candidate] = []
+        self.ended_files: set[str] = set()
         self.ended = anyio.Event()
         self._table = table
         self._applier = applier
@@ -78,6 +85,23 @@ class DreamRun:
 
     def summarize(self, **fields: object) -> None:
         self.summary = msgspec.structs.replace(self.summary, **fields)
+
+    def counts(self, *, left: int) -> DreamCounts:
+        """What became of the memories, once the result was reviewed; `left` are current."""
+        progress = self.progress
+        actions = [one.action for one in self.summary.files]
+        return DreamCounts(
+            sessions=progress.sessions,
+            read=progress.read,
+            merged=progress.merged,
+            retired=max(0, actions.count("retired") + actions.count("removed") - progress.merged),
+            changed=actions.count("changed"),
+            new=actions.count("new"),
+            left=left,
+            due=sum(one.concern == "due for review" for one in self.summary.flags),
+            questions=len(self.questions),
+            tool_calls=progress.tool_calls,
+        )
 
     # --- start and stop -------------------------------------------------------------------------
 
@@ -232,6 +256,13 @@ class DreamRun:
                 tokens=summary.input_tokens + summary.output_tokens,
                 usd=round(summary.usd, 6),
                 seconds=summary.seconds,
+                words=summary.words if self.state in {"done", "previewed"} else "",
+                sessions=summary.counts.sessions,
+                read=summary.counts.read,
+                merged=summary.counts.merged,
+                left=summary.counts.left,
+                questions=summary.counts.questions,
+                tool_calls=summary.counts.tool_calls,
             )
         )
 

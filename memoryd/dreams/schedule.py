@@ -107,13 +107,15 @@ class Schedule:
 
     def _activity(self, target: DreamTarget) -> Gate:
         """New sessions or daily logs, counted at most every ten minutes."""
-        is_log_mode = self._settings.mode_of(target.project) == "log"
+        is_log_mode = (
+            target.directory.scope == "project" and self._settings.mode_of(target.project) == "log"
+        )
         last = self.last(target)
-        scanned_at, count = self._scans.get(target.name, (None, 0))
+        scanned_at, count = self._scans.get(target.directory.path, (None, 0))
         if gates.scan_is_due(scanned_at, self._real()):
             since = last or 0.0
             count = _logs_since(target, since) if is_log_mode else self._touched(target, since)
-            self._scans[target.name] = (self._real(), count)
+            self._scans[target.directory.path] = (self._real(), count)
         has_dreamt = last is not None
         if is_log_mode:
             return gates.logs_gate(count, has_dreamt=has_dreamt)
@@ -143,7 +145,7 @@ class Schedule:
         return gates.last_dream(self._clock(target, _lock_of(target)))
 
     def note_end(self, target: DreamTarget, *, has_dreamt: bool) -> None:
-        self._scans.pop(target.name, None)
+        self._scans.pop(target.directory.path, None)
         if has_dreamt:
             self._table.note_real_time(target.directory.path, self._boot, self._real())
 
@@ -163,7 +165,7 @@ def _has_memories(target: DreamTarget) -> bool:
     The team's memories lie below a project's folder, and do not count.
     """
     folder = Path(target.directory.path)
-    others = f"{folder}/team/" if target.project else "\0"
+    others = f"{folder}/team/" if target.directory.scope == "project" else "\0"
     return any(
         path.name != INDEX_FILE and not str(path).startswith(others)
         for path in folder.rglob("*.md")

@@ -4,6 +4,7 @@ import msgspec
 
 from memoryd.base.timestamps import iso_time
 from memoryd.dreams.rules.gates import Gate
+from memoryd.dreams.rules.news import Estimate
 from memoryd.dreams.run import DreamRun
 from memoryd.dreams.target import DreamTarget
 
@@ -29,10 +30,16 @@ class DreamStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     opens_at: str = ""
     last: str = ""
     running: Running | None = None
+    estimate: Estimate | None = None
+    """What the next dream would read and cost."""
 
 
 def status_of(
-    target: DreamTarget, gate: Gate, last: float | None, run: DreamRun | None
+    target: DreamTarget,
+    gate: Gate,
+    last: float | None,
+    run: DreamRun | None,
+    estimate: Estimate | None = None,
 ) -> DreamStatus:
     """`gate` is the one that decides, `last` the time of the last dream, `run` the current one."""
     running = _running(run) if run is not None and run.id else None
@@ -48,6 +55,7 @@ def status_of(
         opens_at=opens_at,
         last=iso_time(last) if last else "",
         running=running,
+        estimate=estimate,
     )
 
 

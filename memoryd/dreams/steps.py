@@ -8,8 +8,7 @@
 - Relative dates are replaced by rules before a model sees them: models count weekdays wrongly.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Final, Protocol
@@ -19,31 +18,38 @@ import msgspec
 import structlog
 
 from memoryd.agent import loop as agent
-from memoryd.agent.loop import AgentJob, AgentReport
+from memoryd.agent.loop import AgentJob
 from memoryd.agent.rules.limits import RunLimits
 from memoryd.agent.toolbox import AgentTools
 from memoryd.agent.view import View
 from memoryd.agent.writer import MemoryWriter
-from memoryd.base.errors import MemorydError, NotFound, Unavailable
+from memoryd.base.config import Price
+from memoryd.base.errors import Unavailable
 from memoryd.base.timestamps import iso_time
 from memoryd.dreams.apply import LostLock
 from memoryd.dreams.dream_table import How
-from memoryd.dreams.progress import DreamProgress
+from memoryd.dreams.housekeeping import (
+    Housekeeping,
+    believed_memories,
+    replace_dates,
+    with_versions,
+    write_memories,
+)
 from memoryd.dreams.provenance import DreamProvenance
 from memoryd.dreams.recent_sessions import ProjectSessions, TouchedSession
 from memoryd.dreams.rules import plan
-from memoryd.dreams.rules.plan import BelievedMemory, PastText
+from memoryd.dreams.rules.news import Reading, reading
 from memoryd.dreams.rules.similarity import Similarity
 from memoryd.dreams.run import DreamRun
 from memoryd.dreams.working_copy import WorkingCopy
 from memoryd.llm.anthropic_client import Provider
 from memoryd.llm.rules import prompts
 from memoryd.llm.rules.messages import ModelAnswer, Text
-from memoryd.memories.records import Listed, MemoryDirectory
-from memoryd.memories.rules import index, topics
-from memoryd.memories.rules.topics import INDEX_FILE, MANIFEST_LIMIT
+from memoryd.memories.records import Listed
+from memoryd.memories.rules import topics
+from memoryd.memories.rules.topics import MANIFEST_LIMIT
 from memoryd.memories.version_table import VersionTable
-from memoryd.system.cancellation import cancellable, stop_if_cancelled
+from memoryd.system.cancellation import stop_if_cancelled
 from memoryd.text.masking.mask import mask
 
 LIMITS: Final = RunLimits(
@@ -77,9 +83,13 @@ class RuleSteps:
     how: How = "embedded"
 
     def __init__(
-        self, versions: VersionTable, load_similarity: Callable[[], Similarity | None]
+        self,
+        versions: VersionTable,
+        housekeeping: Housekeeping,
+        load_similarity: Callable[[], Similarity | None],
     ) -> None:
         self._versions = versions
+        self._housekeeping = housekeeping
         self._load_similarity = load_similarity
 
     async def take(self, run: DreamRun, copy: WorkingCopy) -> str:
@@ -87,15 +97,19 @@ class RuleSteps:
         return ""
 
     def _take(self, run: DreamRun, copy: WorkingCopy) -> None:
-        progress = run.progress
+        progress, directory = run.progress, run.target.directory
         progress.enter("orient")
-        memories = believed_memories(copy)
+        replace_dates(copy, directory, self._versions)
+        # Before memories are merged: one that was said again must win over what came between.
+        self._housekeeping.settle(run, copy)
         progress.enter("gather")
-        dated = with_versions(memories, run.target.directory, self._versions)
+        dated = with_versions(believed_memories(copy), directory, self._versions)
         changed = plan.plan(dated, self._similarity(run.id))
         progress.enter("consolidate")
+        contradicted = progress.retired
         write_memories(copy, changed)
-        tidy_index(copy, progress)
+        progress.note_merged(progress.retired - contradicted)
+        self._housekeeping.tidy(run, copy)
 
     def _similarity(self, dream: int) -> Similarity | None:
         try:
@@ -130,6 +144,7 @@ class DreamModel(msgspec.Struct, frozen=True):
     provider: Provider
     name: str
     limits: RunLimits = LIMITS
+    unpriced: Price | None = None
 
 
 class ModelSteps:
@@ -141,6 +156,7 @@ class ModelSteps:
         self,
         model: DreamModel,
         versions: VersionTable,
+        housekeeping: Housekeeping,
         sessions: ProjectSessions,
         *,
         closed: tuple[str, ...],
@@ -148,6 +164,7 @@ class ModelSteps:
     ) -> None:
         self._model = model
         self._versions = versions
+        self._housekeeping = housekeeping
         self._sessions = sessions
         self._closed = closed
         self._now = now
@@ -156,13 +173,15 @@ class ModelSteps:
         """Unavailable when the model's run failed, LostLock when the lock was lost meanwhile."""
         directory = run.target.directory
         await anyio.to_thread.run_sync(replace_dates, copy, directory, self._versions)
+        await anyio.to_thread.run_sync(self._housekeeping.settle, run, copy)
         run.progress.enter("orient")
         job, tools = await anyio.to_thread.run_sync(self._prepare, run, copy)
         report = await agent.run(job, self._model.provider, tools, self._model.limits)
         if report.ended not in COMPLETE:
             words = report.error.message if report.error else f"its answer was {report.ended}"
             raise Unavailable(f"the model could not dream: {words}")
-        return await anyio.to_thread.run_sync(_conclude, run, copy, report)
+        await anyio.to_thread.run_sync(self._housekeeping.tidy, run, copy)
+        return mask(report.final_text)[:SAID_CHARACTERS]
 
     def _prepare(self, run: DreamRun, copy: WorkingCopy) -> tuple[AgentJob, AgentTools]:
         target, now = run.target, self._now()
@@ -198,15 +217,17 @@ class ModelSteps:
         self, run: DreamRun, copy: WorkingCopy, transcripts: Sequence[str], now: float
     ) -> tuple[Text, ...]:
         project = run.target.project
-        current = [one for one in copy.store.scan(copy.directory) if not one.retired]
+        read = reading(believed_memories(copy), run.since)
+        current = [one for one in copy.store.scan(copy.directory) if one.file in read.files]
         sessions = self._sessions.touched(project, run.since, now)
+        run.progress.sessions = len(sessions)
         opening = prompts.dream_opening(
             prompts.JobPlace(copy.directory.path, project, ", ".join(transcripts)),
             [_manifest_line(one) for one in current[:MANIFEST_LIMIT]],
             prompts.IndexLimits(),
             datetime.fromtimestamp(now).astimezone().date(),
         )
-        return (*opening, Text(_session_list(sessions)))
+        return (*opening, Text(_news(copy, read)), Text(_session_list(sessions)))
 
 
 def _on_answer(run: DreamRun) -> agent.OnAnswer:
@@ -218,13 +239,21 @@ def _on_answer(run: DreamRun) -> agent.OnAnswer:
     return on_answer
 
 
-def _conclude(run: DreamRun, copy: WorkingCopy, report: AgentReport) -> str:
-    tidy_index(copy, run.progress)
-    return mask(report.final_text)[:SAID_CHARACTERS]
-
-
 def _manifest_line(one: Listed) -> str:
     return mask(topics.manifest_line(one.file, one.topic, one.modified))
+
+
+def _news(copy: WorkingCopy, read: Reading) -> str:
+    """What the list leaves out, and which notes are near each other."""
+    total = sum(not one.retired for one in copy.store.scan(copy.directory))
+    left_out = total - len(read.files)
+    words = f"{left_out} other notes have not changed since the last time: leave them alone."
+    pairs = "\n".join(f"- {one} and {other}" for one, other in read.pairs)
+    task = (
+        "# Notes near each other\nJudge each pair: the same (merge), contradicted (the newer word"
+        f" of the person holds, a person's before an agent's), or two things.\n{pairs}"
+    )
+    return "\n\n".join([*([words] if left_out else []), *([task] if pairs else [])]) or "(no news)"
 
 
 def _session_list(sessions: Sequence[TouchedSession]) -> str:
@@ -232,89 +261,3 @@ def _session_list(sessions: Sequence[TouchedSession]) -> str:
     more = len(lines) - LISTED_SESSIONS
     lines = lines[:LISTED_SESSIONS] + ([f"- and {more} older ones"] if more > 0 else [])
     return "# Sessions since the last time, newest first\n" + ("\n".join(lines) or "(none)")
-
-
-# --- either way: blocking -----------------------------------------------------------------------
-
-
-def believed_memories(copy: WorkingCopy) -> list[BelievedMemory]:
-    scanned = {one.file: one for one in copy.store.scan(copy.directory)}
-    return [
-        BelievedMemory(file, stored.text, stored.modified)
-        for file, stored in copy.after().items()
-        if file in scanned and not scanned[file].retired
-    ]
-
-
-def replace_dates(copy: WorkingCopy, source: MemoryDirectory, versions: VersionTable) -> None:
-    memories = with_versions(believed_memories(copy), source, versions)
-    dated = [(memory, plan.with_dates(memory)) for memory in memories]
-    write_memories(copy, [after for before, after in dated if after.text != before.text])
-
-
-def with_versions(
-    memories: Iterable[BelievedMemory], source: MemoryDirectory, versions: VersionTable
-) -> Iterator[BelievedMemory]:
-    """The memories; those with relative dates get their past versions, which tell the day."""
-    for memory in cancellable(memories):
-        if memory.topic.type == "project" and plan.has_relative_dates(memory.text):
-            past = _past_texts(memory.file, source, versions)
-            yield msgspec.structs.replace(memory, past=past)
-        else:
-            yield memory
-
-
-def _past_texts(file: str, source: MemoryDirectory, versions: VersionTable) -> tuple[PastText, ...]:
-    found = [one for one in versions.versions(source.path, file) if one.sha256]
-    return tuple(
-        PastText(
-            one.at, versions.content(source.path, file, one.version).decode("utf-8", "replace")
-        )
-        for one in reversed(found)
-        if one.cause != "refused"
-    )
-
-
-def write_memories(copy: WorkingCopy, memories: Sequence[BelievedMemory]) -> None:
-    for memory in memories:
-        over = copy.store.read(copy.directory, memory.file).version
-        copy.store.write(copy.directory, memory.file, memory.text, over=over, cause="dream")
-        copy.backdate(memory.file, memory.modified)
-
-
-def move_retired(copy: WorkingCopy) -> None:
-    """Moves what older stores, people and agents left beside the memories that replaced it."""
-    found = {one.file: one for one in copy.store.scan(copy.directory)}
-    for one in found.values():
-        if not found.keys().isdisjoint(one.topic.supersedes):
-            # Writing a memory retires what it supersedes; some may be gone by now.
-            with suppress(NotFound):
-                stored = copy.store.read(copy.directory, one.file)
-                write_memories(copy, [BelievedMemory(one.file, stored.text, stored.modified)])
-    for one in copy.store.scan(copy.directory):
-        if one.topic.retired:
-            copy.store.retire(
-                copy.directory, one.file, superseded_by=one.topic.superseded_by, cause="dream"
-            )
-
-
-def tidy_index(copy: WorkingCopy, progress: DreamProgress) -> None:
-    """The last phase: makes the index complete, short and small enough."""
-    progress.enter("prune and index")
-    move_retired(copy)
-    copy.store.repair(copy.directory)
-    try:
-        stored = copy.store.read(copy.directory, INDEX_FILE)
-    except MemorydError:  # no memories, or the settings say no index
-        return
-    current = [one for one in copy.store.scan(copy.directory) if not one.retired]
-    pointers = {one.file: _pointer(one) for one in current}
-    text = plan.tidy_index(stored.text, pointers, [one.file for one in current])
-    if text != stored.text:
-        copy.store.put_back(
-            copy.directory, INDEX_FILE, text.encode(), over=stored.version, cause="dream"
-        )
-
-
-def _pointer(one: Listed) -> str:
-    return index.pointer(topics.title_of(one.topic, one.file), one.file, one.topic.description)

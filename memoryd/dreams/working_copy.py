@@ -31,11 +31,19 @@ Files = dict[str, Stored]
 
 
 class WorkingCopy:
-    """`before` is what was copied, by file name, the index included. Blocking."""
+    """`before` is what was copied at `made_at`, by file name, the index included. Blocking."""
 
     def __init__(
-        self, folder: str, scope: Scope, before: Files, store: Store, database: Database
+        self,
+        folder: str,
+        scope: Scope,
+        before: Files,
+        store: Store,
+        database: Database,
+        *,
+        made_at: float,
     ) -> None:
+        self.made_at = made_at
         self.folder = folder
         self.directory = MemoryDirectory(f"{folder}/memory", scope)
         self.before = before
@@ -107,6 +115,7 @@ class WorkingCopies:
 
         It may raise a cancellation there, which ends the dream.
         """
+        made_at = self._now()
         before = all_files(self._source, directory)
         database = Database.open(":memory:")
         notices = Notices()
@@ -116,7 +125,9 @@ class WorkingCopies:
             if stored.origin is not None and stored.origin != "found":
                 versions.origins.note_hash(stored.version, stored.origin)
         store = Store(versions, now=self._now, skip_index=self._skip_index, notices=notices)
-        copy = WorkingCopy(f"{self._folder}/{dream}", directory.scope, before, store, database)
+        copy = WorkingCopy(
+            f"{self._folder}/{dream}", directory.scope, before, store, database, made_at=made_at
+        )
         try:
             copy.fill(self._source, directory)
         except BaseException:

@@ -50,7 +50,7 @@ TELLING_WORDS: Final = 3
 
 _OUR_FIELDS = frozenset(
     {"name", "description", "type", "created", "source", "trust", "supersedes", "valid_until"}
-    | {"review_by"}
+    | {"review_by", "checked", "gone"}
 )
 
 

@@ -9,6 +9,7 @@ Rules
   memory is newer: an import or a retry may bring back what was since withdrawn. If it fits several,
   or only perhaps, nothing is retired.
 - What nobody is known to have written neither counts as saved nor gets an addition.
+- A statement that says when it ends ("until 2026-12-03") is valid until then.
 - What an agent concluded never changes or supersedes what a person said; it is saved beside it.
 """
 
@@ -24,6 +25,7 @@ from memoryd.extraction.rules.messages import said_at
 from memoryd.extraction.rules.restatement import HOW_TO_APPLY, Relation, core_of, relation_of
 from memoryd.memories.records import MemoryDirectory, Stored
 from memoryd.memories.rules import headers
+from memoryd.memories.rules.expiry import end_of
 from memoryd.memories.rules.topics import FOUND, Topic, Trust
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import Cause
@@ -212,6 +214,7 @@ class StatementSaver:
             source=sourced.session_id,
             trust=sourced.trust,
             supersedes=(supersedes.stored.file,) if supersedes else (),
+            valid_until=end_of(statement.text, sourced.at.date()),
             body=statement.body,
         )
         stored = self._store.save(

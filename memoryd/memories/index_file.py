@@ -89,7 +89,8 @@ def match_index(
         current = folder.current(INDEX_FILE)
         before = decoded(current.data) if current else ""
         lines = {one.file: pointer_of(one.file, one.topic) for one in alive}
-        after = index.repaired(before, lines, [one.file for one in alive])
+        since = index.unlisted_since(before)
+        after = index.repaired(before, lines, [one.file for one in alive if one.modified > since])
         for file in changed.keys() & lines.keys():
             after = index.with_pointer(after, file, changed[file])
         if after == before:

@@ -108,7 +108,7 @@ class Scopes:
         notices: Notices | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._places = places
+        self.places = places
         self._env = env
         self._database = database
         self._notices = notices or Notices()
@@ -152,7 +152,7 @@ class Scopes:
         settings = self._settings(None)
         switch = claude_settings.memory_switch(self._env, settings, off_everywhere=self._is_off(""))
         return Person(
-            MemoryDirectory(paths.user_memory(self._places), "user"),
+            MemoryDirectory(paths.user_memory(self.places), "user"),
             claude_settings.dream_switch(switch, settings),
         )
 
@@ -197,7 +197,7 @@ class Scopes:
             off_everywhere=self._is_off(""),
             off_here=self._is_off(root),
         )
-        folder = paths.project_memory(self._places, root, self._env, settings.auto_memory_directory)
+        folder = paths.project_memory(self.places, root, self._env, settings.auto_memory_directory)
         owned = OwnedDirectory(folder.path)
         if folder.chosen_by == "default":
             owned = self._directory_owners.directory_of(root)
@@ -211,7 +211,7 @@ class Scopes:
             root=root,
             memory=MemoryDirectory(memory, "project"),
             team=MemoryDirectory(paths.team_memory(memory), "team", beneath=memory),
-            user=MemoryDirectory(paths.user_memory(self._places), "user"),
+            user=MemoryDirectory(paths.user_memory(self.places), "user"),
             settings=settings,
             switch=switch,
             dream_switch=claude_settings.dream_switch(switch, settings),
@@ -223,7 +223,7 @@ class Scopes:
         """Without a root, the settings that apply in every project."""
         texts = (
             (source, self._files.read_text(path, SETTINGS_LIMIT_BYTES))
-            for source, path in claude_settings.settings_paths(self._places, root or "")
+            for source, path in claude_settings.settings_paths(self.places, root or "")
             if root is not None or source in {"managed", "user"}
         )
         return claude_settings.claude_settings(

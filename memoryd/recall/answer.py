@@ -18,7 +18,7 @@ from memoryd.base.errors import MemorydError
 from memoryd.base.paths import Places
 from memoryd.base.timestamps import iso_time, moment
 from memoryd.memories.records import MemoryChanged, MemoryDirectory, MemoryTrusted
-from memoryd.memories.rules import topics
+from memoryd.memories.rules import expiry, topics
 from memoryd.memories.rules.topics import INDEX_FILE, MANIFEST_LIMIT
 from memoryd.memories.scopes import Project, Scopes
 from memoryd.memories.store import Store
@@ -227,7 +227,8 @@ class Recall:
             row
             for shelf in shelves
             for key, row in shelf.rows.items()
-            if row.topic.type == "feedback" and key not in shelf.retired(today)
+            if row.topic.type == "feedback" and key not in shelf.retired()
+            if not expiry.has_ended(row.topic, today)
         ]
         return project.root, rows
 
@@ -269,9 +270,8 @@ class Recall:
         *,
         unasked: bool,
     ) -> tuple[list[Hit], Literal["model", "embedded"]]:
-        today = iso_time(self._now())[:10]
         for shelf in shelves:
-            excluded |= shelf.retired(today)
+            excluded |= shelf.retired()
         query = request.query[:QUERY_CHARACTERS]
         question = await self._question(query)
         parts = [shelf.index for shelf in shelves]
@@ -345,6 +345,7 @@ class Recall:
         return None
 
     def _shown(self, hit: Hit, row: Row) -> Recalled:
+        now, until = self._now(), row.topic.valid_until
         return Recalled(
             path=row.path,
             name=topics.title_of(row.topic, row.file),
@@ -352,12 +353,14 @@ class Recall:
             type=row.topic.type,
             scope=row.directory.scope,
             score=round(hit.score, 4),
-            age=topics.age_in_words(row.modified, self._now()),
-            stale=topics.is_stale(row.modified, self._now()),
+            age=topics.age_in_words(row.modified, now),
+            stale=topics.is_stale(row.modified, now),
             content=row.content,
             truncated=row.truncated,
             modified=row.modified,
             trust=row.topic.trust if row.topic.trust in {*topics.TRUSTS, topics.FOUND} else "",
+            ended=until if expiry.has_ended(row.topic, iso_time(now)[:10]) else "",
+            gone=row.topic.gone,
         )
 
     def _build_answer(

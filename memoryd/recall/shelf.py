@@ -64,7 +64,7 @@ class Shelf:
         self.is_measuring = False
         self.changes = 0  # since the bar was measured
         self._superseded: frozenset[str] = frozenset()
-        self._retired: tuple[str, frozenset[str]] | None = None
+        self._retired: frozenset[str] | None = None
 
     def put(self, one: Prepared, *, lacks_vectors: bool) -> None:
         """Makes a memory findable; missing vectors are made later."""
@@ -85,27 +85,27 @@ class Shelf:
         self.changes += 1
         self._reset_retired(self.rows.pop(key, None))
 
-    def retired(self, today: str) -> frozenset[str]:
-        """Keys of the memories that were superseded or have expired."""
-        if self._retired is None or self._retired[0] != today:
+    def retired(self) -> frozenset[str]:
+        """Keys of the memories that were superseded or taken back.
+
+        One that has ended is not: it is served, and says so.
+        """
+        if self._retired is None:
             rows = self.rows.items()
             self._superseded = frozenset(
                 old for _, row in rows if row.topic.trust != FOUND for old in row.topic.supersedes
             )
-            found = (key for key, row in rows if self._is_retired(row, today))
-            self._retired = (today, frozenset(found))
-        return self._retired[1]
+            found = (key for key, row in rows if self._is_retired(row))
+            self._retired = frozenset(found)
+        return self._retired
 
-    def _is_retired(self, row: Row, today: str) -> bool:
-        return is_retired(row.file, row.topic, self._superseded, today)
+    def _is_retired(self, row: Row) -> bool:
+        return is_retired(row.file, row.topic, self._superseded, today="")
 
     def _reset_retired(self, row: Row | None) -> None:
         """Forgets which memories are retired if this one has to do with it; few have."""
         if row is not None and (
-            row.topic.supersedes
-            or row.topic.retired
-            or row.topic.valid_until
-            or row.file in self._superseded
+            row.topic.supersedes or row.topic.retired or row.file in self._superseded
         ):
             self._retired = None
 

@@ -170,3 +170,19 @@ def test_following_starts_over_in_a_truncated_file(log: Path) -> None:
 def test_for_programs_every_line_is_an_object() -> None:
     for raw in (b'{"event": "started"}\n', b"Traceback (most recent call last):\n", b"[1]\n"):
         assert isinstance(json.loads(logs.as_json(logs.parsed(raw))), dict)
+
+
+def test_a_dream_reads_as_a_story() -> None:
+    lines = [
+        line("dream-started", dream=7, project="/work/app", how="embedded", memories=71),
+        line("dream-phase", dream=7, phase="gather", read=71, merged=2, left=69, seconds=0.5),
+        line("dream-applied", dream=7, file="a.md", action="retired"),
+        line("dream-finished", dream=7, state="done", words="Read 71 memories.", seconds=1.25),
+    ]
+    shown = [logs.rendered(logs.parsed(one)).removeprefix("2026-03-30 12:00:00 ") for one in lines]
+    assert shown == [
+        "info     dream 7 begins over 71 memories of /work/app, without a model",
+        "info     dream 7: gather, 71 read, 2 merged, 69 left (0.5 s)",
+        "info     dream 7: a.md retired",
+        "info     dream 7 is done: Read 71 memories. (1.2 s)",
+    ]

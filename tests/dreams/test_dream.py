@@ -285,7 +285,7 @@ async def test_a_dream_by_rules_can_be_stopped_too(
     async with project.running():
         dream = await project.dream()
     assert (dream.state, project.tree()) == ("stopped", before)
-    assert [event["file"] for event in data_of(project.events, "dream/file")] == ["a.md"]
+    assert [event["file"] for event in data_of(project.events, "dream/file")] == ["d.md"]
     assert not project.lock.exists()
 
 

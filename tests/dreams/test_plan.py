@@ -15,13 +15,12 @@ from memoryd.dreams.rules.plan import (
     _candidates,
     flags,
     plan,
-    tidy_index,
     unite,
     with_dates,
 )
 from memoryd.dreams.rules.review import believed, diffs, in_safe_order, loss
 from memoryd.dreams.rules.similarity import ComparedMemory, are_same
-from memoryd.memories.rules import index, topics
+from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import Topic, TopicType
 from tests.support.examples import examples
 
@@ -293,45 +292,6 @@ def test_hostile_texts_are_compared_without_backtracking() -> None:
 
 
 # --- index and flags ----------------------------------------------------------------------------
-
-
-def test_a_long_line_is_replaced_by_the_header() -> None:
-    own = index.pointer("A", "a.md", "short hook")
-    long = f"- [A](a.md) — {'words ' * 60}"
-    text = f"# Mine\n\n{long}\n- [B](b.md) — a person's words\n"
-    pointers = {"a.md": own, "b.md": "- [B](b.md)"}
-    assert tidy_index(text, pointers, ["b.md", "a.md"]) == (
-        f"# Mine\n\n{own}\n- [B](b.md) — a person's words\n"
-    )
-
-
-def test_long_lines_that_a_person_wrote_stay() -> None:
-    pointers = {"a.md": index.pointer("A", "a.md", "short")}
-    words = "words of a person " * 20
-    for text in (
-        f"- [the part](a.md#part) {words}\n",
-        f"```\n- [A](a.md) {words}\n```\n{pointers['a.md']}\n",
-        f"<!--\n- [A](a.md) {words}\n-->\n{pointers['a.md']}\n",
-    ):
-        assert tidy_index(text, pointers, ["a.md"]) == text
-
-
-def test_an_index_with_links_to_parts_is_not_reordered() -> None:
-    files = [f"n{number}.md" for number in range(250)]
-    pointers = {file: index.pointer(file, file, "") for file in files}
-    text = "\n".join([*pointers.values(), "- [a part](n3.md#part)"]) + "\n"
-    assert tidy_index(text, pointers, files[::-1]) == text
-
-
-def test_only_a_cut_index_of_bare_pointers_is_reordered() -> None:
-    files = [f"n{number}.md" for number in range(250)]
-    pointers = {file: index.pointer(file, file, "") for file in files}
-    newest_first = files[::-1]
-    text = "\n".join(pointers[file] for file in files) + "\n"
-    assert tidy_index(text, pointers, newest_first).splitlines()[0] == pointers["n249.md"]
-    assert tidy_index(f"# Mine\n{text}", pointers, newest_first) == f"# Mine\n{text}"
-    few = "\n".join(pointers[file] for file in files[:9]) + "\n"
-    assert tidy_index(few, pointers, newest_first) == few
 
 
 def test_what_a_program_cannot_fix_is_flagged() -> None:

@@ -11,6 +11,7 @@ from memoryd.base.config import DreamSettings
 from memoryd.base.errors import NotFound, Refused
 from memoryd.dreams.dream_table import Undoable
 from memoryd.dreams.lock import NOTHING
+from memoryd.dreams.target import AgentName, DreamScope
 from memoryd.system.folder import version_of
 from tests.dreams.test_model_dream import dreaming, six_facts
 from tests.support.dream_fixtures import DreamProject, data_of, tree_hash, two_of_a_kind, until
@@ -187,3 +188,52 @@ async def test_a_model_sees_all_sessions_and_no_projects_files(home: Path) -> No
         opening = json.dumps(server.requests[0].body["messages"][0]["content"])
         assert "follow the person into every project" in opening
         assert project.root not in opening.replace(str(folders[0]), "")
+
+
+# --- the team's and the agents' -------------------------------------------------------------------
+
+
+async def test_team_and_agent_memories_dream_by_their_own_locks(project: DreamProject) -> None:
+    team = project.memory / "team"
+    agent = project.folder / ".claude/agent-memory/tester"
+    own = Path(project.places.claude_dir, "agent-memory/reviewer")
+    for folder in (team, agent, own):
+        project.remember("a.md", "Use pnpm for installs.", folder=folder)
+        project.remember("b.md", "Always use pnpm for installs!", folder=folder)
+    scopes: list[tuple[Path, DreamScope]] = [
+        (team, "team"),
+        (agent, AgentName("tester")),
+        (own, AgentName("reviewer")),
+    ]
+    async with project.running():
+        for folder, scope in scopes:
+            dream = await project.dream(scope=scope)
+            assert dream.state == "done"
+            assert (folder / ".consolidate-lock").exists()
+            assert len(list((folder / ".retired").iterdir())) == 1
+            await project.dreamer.undo(project.root, scope)
+            assert sorted(path.name for path in folder.glob("[ab].md")) == ["a.md", "b.md"]
+    assert not project.lock.exists()
+
+
+async def test_all_of_a_projects_directories_are_checked_on_schedule(project: DreamProject) -> None:
+    project.have_turn(project.root)
+    for folder in (
+        project.memory,
+        project.memory / "team",
+        project.folder / ".claude/agent-memory/x",
+    ):
+        project.remember("a.md", "Use pnpm for installs.", folder=folder)
+    found = {(one.scope, one.directory) for one in project.dreamer.statuses()}
+    assert found == {
+        ("project", str(project.memory)),
+        ("team", str(project.memory / "team")),
+        ("agent", str(project.folder / ".claude/agent-memory/x")),
+    }
+
+
+async def test_an_unknown_agent_is_named(project: DreamProject) -> None:
+    with pytest.raises(NotFound, match="nobody"):
+        await project.dreamer.start(
+            project.root, force=True, dry_run=False, scope=AgentName("nobody")
+        )

@@ -51,13 +51,14 @@ def dream(arguments: Arguments) -> int:
 
 def params_for(arguments: Arguments) -> dict[str, object]:
     """Which memories it is about."""
-    scope = {"scope": arguments.scope} if arguments.scope else {}
-    return {"cwd": project_of(arguments), **scope}
+    wanted = {"scope": arguments.scope or ("agent" if arguments.agent else None)}
+    wanted["agent"] = arguments.agent
+    return {"cwd": project_of(arguments), **{key: text for key, text in wanted.items() if text}}
 
 
 def with_scope(command: str, scope: str | None) -> str:
     """A command to type next, about the same memories."""
-    return f"{command} --scope {scope}" if scope == "user" else command
+    return f"{command} --scope {scope}" if scope in {"user", "team"} else command
 
 
 def show_status(arguments: Arguments) -> int:
@@ -68,7 +69,21 @@ def show_status(arguments: Arguments) -> int:
     print(wrapped(one_line(text_at(answer, "message"))))
     if last := date_and_time(text_at(answer, "last")):
         print(f"last dream: {last}. Details: {with_scope('memoryd dream log', arguments.scope)}")
+    if estimate := estimate_of(object_at(answer, "estimate")):
+        print(estimate)
     return 0
+
+
+def estimate_of(one: Json) -> str:
+    """What the next dream would cost; empty if that is nothing."""
+    if text_at(one, "how") != "model":
+        return ""
+    return (
+        f"the next one reads {number_at(one, 'read'):.0f} of"
+        f" {number_at(one, 'memories'):.0f} memories:"
+        f" about {abbreviated(number_at(one, 'tokens'))} tokens,"
+        f" ${number_at(one, 'usd'):.2f} (at most ${number_at(one, 'most_usd'):.2f})"
+    )
 
 
 def stop(arguments: Arguments) -> int:
@@ -230,6 +245,8 @@ def print_outcome(one: Json, *, with_diffs: bool) -> None:
     print(f"{paint(head, STATE_COLOURS.get(state, 'bold'))}{details}{bill_of(summary)}")
     if reason := text_at(one, "reason"):
         print(wrapped(one_line(reason)))
+    if words := text_at(summary, "words"):
+        print(wrapped(one_line(words)))
     for line in table([file_row(file) for file in objects_at(summary, "files")]):
         print(f"  {line}")
     for line in remarks(summary):
@@ -316,9 +333,10 @@ def add_commands(commands: Commands) -> None:
     command.add_argument(
         "--scope",
         metavar="SCOPE",
-        choices=("project", "user"),
+        choices=("project", "user", "team"),
         help="whose memories: %(choices)s (default: project)",
     )
+    command.add_argument("--agent", metavar="NAME", help="the memories of this agent")
     command.add_argument("--now", action="store_true", help="start now, ignoring the schedule")
     command.add_argument(
         "--dry-run", action="store_true", help="show what would change, and change nothing"

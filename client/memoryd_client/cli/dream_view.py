@@ -18,6 +18,7 @@ GOOD_ENDS = frozenset({"done", "previewed"})
 PHASES = ("orient", "gather", "consolidate", "prune and index")
 FILES_SHOWN = 5
 TICK_SECONDS = 1.0
+BAR_WIDTH = 24
 
 
 class View:
@@ -34,10 +35,12 @@ class Lines(View):
     """One line for each event."""
 
     def update(self, event: Json) -> None:
+        counts = counts_of(event)
         words = {
             "dream/started": f"dream {number_at(event, 'dream'):.0f} starts with"
             f" {number_at(event, 'memories'):.0f} memories ({text_at(event, 'how')})",
-            "dream/phase": f"phase: {text_at(event, 'phase')}{cost_of(event)}",
+            "dream/phase": f"phase: {text_at(event, 'phase')}{f', {counts}' * bool(counts)}"
+            f"{cost_of(event)}",
             "dream/file": f"changing {text_at(event, 'file')}{cost_of(event)}",
         }
         if text := words.get(text_at(event, "kind")):
@@ -53,6 +56,7 @@ class Picture(View):
         self._is_done = False
         self._files: list[str] = []
         self._usd = 0.0
+        self._counts = ""
         self._started = time.monotonic()
         self._height = 0
         self._lock = threading.Lock()
@@ -64,6 +68,7 @@ class Picture(View):
         with self._lock:
             self._phase = text_at(event, "phase") or self._phase
             self._usd = number_at(event, "usd") or self._usd
+            self._counts = counts_of(event) or self._counts
             self._started = min(self._started, time.monotonic() - number_at(event, "seconds"))
             self._is_done = text_at(event, "state") in GOOD_ENDS
             file = one_line(text_at(event, "file"))
@@ -101,9 +106,27 @@ class Picture(View):
         files = counted(len(self._files), "file")
         return [
             f"dream {self._number}   {elapsed}   {files}   ${self._usd:.4f}",
+            f"  {bar_of(max(0, done), len(PHASES))}   {self._counts}".rstrip(),
             "  " + "  ".join(marks),
             *(f"    {file}" for file in self._files[-FILES_SHOWN:]),
         ]
+
+
+def bar_of(done: int, total: int) -> str:
+    """How far it is, in plain letters."""
+    filled = BAR_WIDTH * done // total
+    return f"[{'#' * filled}{'-' * (BAR_WIDTH - filled)}]"
+
+
+def counts_of(event: Json) -> str:
+    """What became of the memories so far, as far as there is something to say."""
+    names = ("read", "merged", "retired", "left")
+    counts = [(name, number_at(event, name)) for name in names]
+    words = [f"{count:.0f} {name}" for name, count in counts if count]
+    calls, sessions = number_at(event, "tool_calls"), number_at(event, "sessions")
+    words += [counted(sessions, "session")] if sessions else []
+    words += [counted(calls, "tool call")] if calls else []
+    return ", ".join(words)
 
 
 def cost_of(event: Json) -> str:

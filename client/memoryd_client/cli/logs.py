@@ -16,9 +16,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, NamedTuple, Self
 
+from memoryd_client.cli.dream_view import counts_of
 from memoryd_client.cli.render import Colour, one_line, paint, printable
 from memoryd_client.cli.times import parsed_time
-from memoryd_client.connection.answers import Json, as_object, text_at
+from memoryd_client.connection.answers import Json, as_object, number_at, text_at
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
 COLOURS: dict[str, Colour] = {
@@ -152,6 +153,9 @@ def rendered(line: Line) -> str:
     level = text_at(line.fields, "level").lower()
     colour = COLOURS.get(level)
     label = one_line(level or "-").ljust(8)
+    if story := told(line.fields):
+        parts = [paint(local_time(line.fields), "dim"), paint(label, colour) if colour else label]
+        return " ".join([*parts, one_line(story)])
     event = one_line(text_at(line.fields, "event")).ljust(EVENT_WIDTH)
     others = {
         one_line(key): value
@@ -166,6 +170,30 @@ def rendered(line: Line) -> str:
     ]
     blocks = [indented(str(value)) for value in others.values() if not fits(value)]
     return "\n".join([" ".join(parts).rstrip(), *blocks])
+
+
+def told(fields: Json) -> str:
+    """A line about a dream as a sentence, so that its lines read as a story; else empty."""
+    number = f"dream {number_at(fields, 'dream'):.0f}"
+    cost = f", ${number_at(fields, 'usd'):.4f}" if number_at(fields, "usd") else ""
+    took = f" ({number_at(fields, 'seconds'):.1f} s{cost})"
+    match text_at(fields, "event"):
+        case "dream-started":
+            where = text_at(fields, "project") or f"the {text_at(fields, 'scope')}'s own memories"
+            how = "with a model" if text_at(fields, "how") == "model" else "without a model"
+            memories = f"{number_at(fields, 'memories'):.0f} memories"
+            return f"{number} begins over {memories} of {where}, {how}"
+        case "dream-phase":
+            counts = counts_of(fields)
+            return f"{number}: {text_at(fields, 'phase')}{f', {counts}' * bool(counts)}{took}"
+        case "dream-file":
+            return f"{number}: works on {text_at(fields, 'file')}"
+        case "dream-applied" if text_at(fields, "file"):
+            return f"{number}: {text_at(fields, 'file')} {text_at(fields, 'action')}"
+        case "dream-finished":
+            words = text_at(fields, "words") or text_at(fields, "reason")
+            return f"{number} is {text_at(fields, 'state')}{f': {words}' * bool(words)}{took}"
+    return ""
 
 
 def as_json(line: Line) -> str:

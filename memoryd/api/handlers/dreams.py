@@ -6,6 +6,7 @@ from memoryd.api.rules import protocol
 from memoryd.base.timestamps import iso_time
 from memoryd.dreams.dream_table import Dream, Summary
 from memoryd.dreams.dreamer import Dreamer
+from memoryd.dreams.target import AgentName, DreamScope
 
 
 class DreamLine(msgspec.Struct, frozen=True):
@@ -20,10 +21,15 @@ class DreamLine(msgspec.Struct, frozen=True):
     summary: Summary
 
 
+def whose(params: protocol.DreamParamsBase) -> DreamScope:
+    """Whose memories a request is about."""
+    return AgentName(params.agent) if params.scope == "agent" else params.scope
+
+
 def past_dreams(dreamer: Dreamer, params: protocol.DreamLogParams) -> list[DreamLine]:
     if params.dream is not None:
-        return [dream_line(dreamer.one(params.cwd, params.dream, params.scope))]
-    found = dreamer.past(params.cwd, params.limit, params.scope)
+        return [dream_line(dreamer.one(params.cwd, params.dream, whose(params)))]
+    found = dreamer.past(params.cwd, params.limit, whose(params))
     return [dream_line(dream) for dream in found]
 
 

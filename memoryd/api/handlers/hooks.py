@@ -3,7 +3,8 @@
 - SessionStart: after a compaction, the session's notes; at a fresh start, where the last session
   stopped (not after /clear: the person wanted a clean slate), the indexes that the agent does not
   load (the user's, the team's, and the project's where a twin has the client's), and, if it is
-  the reviewer, a few statements of the inbox to sort.
+  the reviewer, a few statements of the inbox to sort; with `dream.tell`, one line on what the
+  last dream changed.
   A resumed or forked session has all of that in its history and gets nothing.
 - UserPromptSubmit: what became of a command to memoryd itself; otherwise the memories relevant to
   the prompt, at most 10,000 UTF-16 units.
@@ -67,6 +68,7 @@ class Hooks:
         session_notes: SessionNotes,
         tail: Tail,
         background: Background,
+        dream_news: Callable[[str], str] = lambda _: "",
         now: Callable[[], float],
         switches: SessionSwitches,
     ) -> None:
@@ -80,6 +82,7 @@ class Hooks:
         self._notes = session_notes
         self._tail = tail
         self._background = background
+        self._dream_news = dream_news
         self._now = now
         self._switches = switches
 
@@ -166,6 +169,7 @@ class Hooks:
         stopped = "" if hook.source == "clear" else self._where_it_stopped(hook, project)
         pieces = [stopped, loaded.text if loaded.parts else ""]
         pieces.append(self._inbox.for_agent(project))
+        pieces.append(self._dream_news(hook.cwd))
         return limited("\n\n".join(piece for piece in pieces if piece))
 
     def _where_it_stopped(self, hook: protocol.HookParams, project: Project) -> str:

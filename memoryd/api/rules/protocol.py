@@ -148,6 +148,22 @@ class InboxRejectParams(msgspec.Struct, frozen=True):
     by: Literal["user", "agent"] = "user"
 
 
+class ReviewListParams(msgspec.Struct, frozen=True):
+    cwd: str
+
+
+class ReviewKeepParams(msgspec.Struct, frozen=True):
+    """The memory is still true; it is due again later."""
+
+    cwd: str
+    path: str
+
+
+class ReviewRetireParams(msgspec.Struct, frozen=True):
+    cwd: str
+    path: str
+
+
 class SwitchParams(msgspec.Struct, frozen=True):
     enabled: bool
     cwd: str | None = None
@@ -253,10 +269,15 @@ class QueueRetryParams(msgspec.Struct, frozen=True):
 
 
 class DreamParamsBase(msgspec.Struct, frozen=True):
-    """About the memory of the project that `cwd` is in, or the user's own."""
+    """About the memories of the project that `cwd` is in, its team, an agent or the user."""
 
     cwd: str
-    scope: Literal["project", "user"] = "project"
+    scope: Literal["project", "user", "team", "agent"] = "project"
+    agent: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.scope == "agent") != bool(self.agent):
+            raise ValueError("the scope agent goes with the name of an agent, in `agent`")
 
 
 class DreamStartParams(DreamParamsBase, frozen=True):
@@ -311,6 +332,9 @@ Params = (
     | InboxAcceptParams
     | InboxEditParams
     | InboxRejectParams
+    | ReviewListParams
+    | ReviewKeepParams
+    | ReviewRetireParams
     | SwitchParams
     | RecallQuery
     | RecallStatsParams
@@ -357,6 +381,9 @@ METHODS: Final[dict[str, type[Params]]] = {
     "inbox/accept": InboxAcceptParams,
     "inbox/edit": InboxEditParams,
     "inbox/reject": InboxRejectParams,
+    "review/list": ReviewListParams,
+    "review/keep": ReviewKeepParams,
+    "review/retire": ReviewRetireParams,
     "switch": SwitchParams,
     "recall": RecallQuery,
     "recall/stats": RecallStatsParams,

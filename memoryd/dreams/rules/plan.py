@@ -9,16 +9,12 @@ Only changes that are certain, so that a second dream right after the first chan
   agent concluded, then the newer), gets the lines that only the other has, and supersedes the
   other, which is moved to `.retired/` and can be restored. Nothing is deleted.
 - A merge or a date is not a new observation: a memory keeps the time of its newest source.
-- Index lines that grew too long are replaced by what their file's header says. Links to a part of a
-  file, and text in fences or comments, were written by a person and stay. The index is reordered,
-  newest first, only if it no longer fits and holds nothing but pointers: the order may be a
-  person's work.
 - What only a person or a model can fix (empty, too long, no type) is flagged.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -37,10 +33,11 @@ from memoryd.memories.rules.topics import RECALL_LIMIT_BYTES, Topic
 if TYPE_CHECKING:
     from memoryd.text.dates import DateMention
 
-Concern = Literal["empty", "too long for recall", "without a type", "index is cut"]
+Concern = Literal[
+    "empty", "too long for recall", "without a type", "index is cut", "due for review"
+]
 
 SURE_SECONDS: Final = 86_400.0
-LONGEST_LINE: Final = index.HOOK_LINE_CHARACTERS + 20
 
 _QUOTED = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”", re.DOTALL)
 _LETTER = re.compile(r"[^\n]")
@@ -246,24 +243,7 @@ def _lines_missing(body: str, other: str) -> str:
     return other.strip() if missing and "```" in other else "\n".join(missing)
 
 
-# --- index and flags ----------------------------------------------------------------------------
-
-
-def tidy_index(text: str, pointers: Mapping[str, str], newest_first: Sequence[str]) -> str:
-    """Shortens long lines, and reorders where necessary; the index is already complete."""
-    lines = text.split("\n")
-    whole = index.whole_pointers(lines)
-    for at, file in whole.items():
-        own = pointers.get(file, lines[at])
-        if len(lines[at]) > LONGEST_LINE and len(own) < len(lines[at]):
-            lines[at] = own
-    tidied = "\n".join(lines)
-    holds_more = any(line for at, line in enumerate(lines) if at not in whole)
-    if not index.loaded(tidied).is_cut or holds_more or set(whole.values()) != set(newest_first):
-        return tidied
-    place = {file: number for number, file in enumerate(newest_first)}
-    ours = sorted(whole, key=lambda at: place[whole[at]])
-    return "\n".join(lines[at] for at in ours) + "\n"
+# --- flags --------------------------------------------------------------------------------------
 
 
 def flags(memories: Sequence[BelievedMemory], index_text: str) -> tuple[Flag, ...]:

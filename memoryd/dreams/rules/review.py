@@ -70,15 +70,18 @@ def under_own_names(before: Texts, after: Texts) -> tuple[Texts, Texts]:
 
 def diffs(before: Texts, after: Texts, today: str) -> tuple[FileDiff, ...]:
     """Every file that differs or is newly retired, by name; the index last."""
-    retired = believed(before, today) - believed(after, today)
     files = {file for file in before.keys() | after.keys() if before.get(file) != after.get(file)}
+    retired = believed(before, today) - believed(after, today)
+    # What had ended was not believed before, but it moves only now.
+    retired |= {file for file in files & before.keys() if topics.parse(after.get(file, "")).retired}
     ordered = sorted(files | retired, key=lambda file: (file == INDEX_FILE, file))
     return tuple(_diff(file, before, after, retired) for file in ordered)
 
 
-def loss(before: Texts, after: Texts, today: str) -> Loss:
-    """The current memories that the dream would lose."""
-    believed_before, believed_after = believed(before, today), believed(after, today)
+def loss(before: Texts, after: Texts, today: str, ended: Collection[str] = ()) -> Loss:
+    """The current memories that the dream would lose, without those that `ended` by their words."""
+    believed_before = believed(before, today) - frozenset(ended)
+    believed_after = believed(after, today)
     changed = {file for file, text in after.items() if before.get(file) != text}
     moved = frozenset[str]().union(*(_words(after[file]) for file in changed & believed_after))
     lost = [

@@ -79,6 +79,8 @@ If the person asks to keep one of these, keep the surprising part of it, if ther
 Never keep a password, key, token or other secret, nor a placeholder that stands for one.
 
 Write dates as dates: "next Friday" becomes 2026-03-06, counted from the day the words were said.
+What holds only until a day ("until the release on the 3rd", "this week", a deadline) carries its
+last day in the header, as `valid_until: 2026-03-06`.
 Write names of people, systems and files as they were written. State only what was said or shown;
 where you conclude something, word it as a conclusion.
 

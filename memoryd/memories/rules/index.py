@@ -9,6 +9,8 @@
 - What we inject of an index leaves out the pointers to memories of unknown origin. If the index
   itself is of unknown origin, only its order counts: each line is made anew from its memory.
 - Loading keeps the first 200 lines, then the first 25,000 bytes up to a newline, and says so.
+- A dream may leave memories out to stay within that. One line then says how many, and since when:
+  only memories that are newer get a pointer of their own again. Recall finds them all.
 """
 
 import re
@@ -18,6 +20,7 @@ from urllib.parse import unquote
 
 import msgspec
 
+from memoryd.base.timestamps import iso_time, seconds_of
 from memoryd.text.invisible import strip_invisible
 from memoryd.text.shorten import cut_at_line_bytes, cut_at_word, one_line
 
@@ -32,6 +35,7 @@ _UNSAFE_IN_A_LINK = re.compile(r"[^\w/.,+@=-]|[\u115f\u1160\u3164\uffa0]|\A\.(?=
 _NOT_TOPICS = ("team/", "logs/")
 _NOT_IN_A_TITLE = str.maketrans("[]", "()", "\\")
 _FENCE = re.compile(r"\s*(```|~~~)")
+_UNLISTED = re.compile(r"- \d+ more memor(?:y is|ies are) not listed here since (\S+):")
 
 
 class _Place(msgspec.Struct, frozen=True):
@@ -122,6 +126,24 @@ def made_anew(text: str, pointers: Mapping[str, str]) -> str:
     """Only the pointers to these files, in the order of the index, each as it is given."""
     files = dict.fromkeys(place.file for place in _pointer_places(_lines(text)))
     return _joined([pointers[file] for file in files if file in pointers])
+
+
+def unlisted_line(count: int, since: float) -> str:
+    """What an index says of the memories that it leaves out."""
+    words = "memory is" if count == 1 else "memories are"
+    found = "recall and `memoryd list` find them" if count > 1 else "recall finds it"
+    return f"- {count} more {words} not listed here since {iso_time(since)}: {found}"
+
+
+def is_unlisted_line(line: str) -> bool:
+    return _UNLISTED.match(line) is not None
+
+
+def unlisted_since(text: str) -> float:
+    """Until when a memory without a pointer was left out on purpose; 0 if all are listed."""
+    lines = text.split("\n")
+    found = (_UNLISTED.match(lines[at]) for at in _visible(lines))
+    return max((seconds_of(one[1]) or 0.0 for one in found if one), default=0.0)
 
 
 def loaded(text: str) -> LoadedIndex:

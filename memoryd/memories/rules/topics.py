@@ -48,7 +48,11 @@ _APOSTROPHE: Final = re.compile("['\u2019]")
 
 
 class Topic(msgspec.Struct, frozen=True, kw_only=True):
-    """The contents of one topic file; fields missing from the header are empty."""
+    """The contents of one topic file; fields missing from the header are empty.
+
+    `valid_until` is the last day on which it is true, `checked` when a dream last looked for what
+    it cites, `gone` what was not there any more.
+    """
 
     name: str = ""
     description: str = ""
@@ -61,6 +65,8 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
     retired: str = ""
     valid_until: str = ""
     review_by: str = ""
+    checked: str = ""
+    gone: str = ""
     body: str = ""
     has_header: bool = False
 
@@ -87,6 +93,8 @@ def parse(text: str) -> Topic:
         retired=_day(field("retired")),
         valid_until=field("valid_until"),
         review_by=field("review_by"),
+        checked=_day(field("checked")),
+        gone=one_line(field("gone")),
         body=body,
         has_header=bool(fields),
     )
@@ -104,6 +112,8 @@ def render(topic: Topic) -> str:
         "supersedes": ", ".join(topic.supersedes),
         "valid_until": topic.valid_until,
         "review_by": topic.review_by,
+        "checked": topic.checked,
+        "gone": topic.gone,
     }
     kept = {key: strip_invisible(value) for key, value in fields.items() if value}
     return headers.render(kept, strip_invisible(topic.body))

@@ -5,7 +5,7 @@
 #    source ~/.local/share/bash_completion/memoryd
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_memoryd_subparsers=(status serve doctor logs on off stop list show remember edit forget trust inbox history restore why dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions)
+_shtab_memoryd_subparsers=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore why dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions)
 
 _shtab_memoryd_status_option_strings=(-h --help --project --json)
 _shtab_memoryd_serve_option_strings=(-h --help --log)
@@ -21,10 +21,11 @@ _shtab_memoryd_edit_option_strings=(-h --help --anyway --project --json)
 _shtab_memoryd_forget_option_strings=(-h --help --yes --project --json)
 _shtab_memoryd_trust_option_strings=(-h --help --all --project --json)
 _shtab_memoryd_inbox_option_strings=(-h --help --all --everywhere --anyway --project --json)
+_shtab_memoryd_review_option_strings=(-h --help --project --json)
 _shtab_memoryd_history_option_strings=(-h --help --version --project --json)
 _shtab_memoryd_restore_option_strings=(-h --help --project --json)
 _shtab_memoryd_why_option_strings=(-h --help --project --json)
-_shtab_memoryd_dream_option_strings=(-h --help --scope --now --dry-run --follow --project --json)
+_shtab_memoryd_dream_option_strings=(-h --help --scope --agent --now --dry-run --follow --project --json)
 _shtab_memoryd_recall_option_strings=(-h --help --stats --why --limit --as-of --project --json)
 _shtab_memoryd_notes_option_strings=(-h --help --project --json)
 _shtab_memoryd_checkpoint_option_strings=(-h --help --session --project --json)
@@ -59,6 +60,8 @@ _shtab_memoryd_forget___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_trust_pos_0_COMPGEN=_memoryd_memories
 _shtab_memoryd_trust___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_inbox___project_COMPGEN=_shtab_compgen_dirs
+_shtab_memoryd_review_pos_1_COMPGEN=_memoryd_memories
+_shtab_memoryd_review___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_history_pos_0_COMPGEN=_memoryd_memories
 _shtab_memoryd_history___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_restore_pos_0_COMPGEN=_memoryd_memories
@@ -82,8 +85,9 @@ _shtab_memoryd_list___type_choices=(user feedback project reference)
 _shtab_memoryd_remember___type_choices=(user feedback project reference)
 _shtab_memoryd_remember___scope_choices=(project user team)
 _shtab_memoryd_inbox_pos_0_choices=(list show accept edit reject)
+_shtab_memoryd_review_pos_0_choices=(list keep retire)
 _shtab_memoryd_dream_pos_0_choices=(stop undo log review accept)
-_shtab_memoryd_dream___scope_choices=(project user)
+_shtab_memoryd_dream___scope_choices=(project user team)
 _shtab_memoryd_checkpoint_pos_0_choices=(save list show remove)
 _shtab_memoryd_context_pos_0_choices=(approve)
 _shtab_memoryd_sessions_pos_0_choices=(show)
@@ -93,7 +97,7 @@ _shtab_memoryd_install___model_choices=(claude-code)
 _shtab_memoryd_uninstall___hooks_choices=(claude-code)
 _shtab_memoryd_uninstall___model_choices=(claude-code)
 _shtab_memoryd_completions_pos_0_choices=(bash zsh fish)
-_shtab_memoryd_pos_0_choices=(status serve doctor logs on off stop list show remember edit forget trust inbox history restore why dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions)
+_shtab_memoryd_pos_0_choices=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore why dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions)
 
 _shtab_memoryd_status__h_nargs=0
 _shtab_memoryd_status___help_nargs=0
@@ -154,6 +158,10 @@ _shtab_memoryd_inbox___all_nargs=0
 _shtab_memoryd_inbox___everywhere_nargs=0
 _shtab_memoryd_inbox___anyway_nargs=0
 _shtab_memoryd_inbox___json_nargs=0
+_shtab_memoryd_review_pos_1_nargs='*'
+_shtab_memoryd_review__h_nargs=0
+_shtab_memoryd_review___help_nargs=0
+_shtab_memoryd_review___json_nargs=0
 _shtab_memoryd_history__h_nargs=0
 _shtab_memoryd_history___help_nargs=0
 _shtab_memoryd_history___json_nargs=0

@@ -55,8 +55,8 @@ function _shtab_memoryd_using
   test "$_shtab_memoryd_cmdpath" = "$argv"
 end
 
-set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember edit forget trust inbox history restore why dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions
-set -g _shtab_memoryd_opts_with_value --append-to --as-of --days --description --hooks --level --limit --lines --model --name --path --project --scope --session --since --supersedes --type --version --writable -n
+set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember edit forget trust inbox review history restore why dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions
+set -g _shtab_memoryd_opts_with_value --agent --append-to --as-of --days --description --hooks --level --limit --lines --model --name --path --project --scope --session --since --supersedes --type --version --writable -n
 
 complete -c memoryd -e
 complete -c memoryd -f
@@ -144,6 +144,12 @@ complete -c memoryd -n '_shtab_memoryd_using inbox' -l anyway -d 'even if the co
 complete -c memoryd -n '_shtab_memoryd_using inbox' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
 complete -c memoryd -n '_shtab_memoryd_using inbox' -l json -d 'print JSON, for programs; failures too'
 complete -c memoryd -n '_shtab_memoryd_using inbox; and test $_shtab_memoryd_npos -eq 0' -ka "list show accept edit reject" -d 'list, show, accept, edit, reject; without one, asks about each on a terminal'
+complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a review -d 'Keep, change or retire memories that have ended or aged.'
+complete -c memoryd -n '_shtab_memoryd_using review' -s h -l help -d 'show this help message and exit'
+complete -c memoryd -n '_shtab_memoryd_using review' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
+complete -c memoryd -n '_shtab_memoryd_using review' -l json -d 'print JSON, for programs; failures too'
+complete -c memoryd -n '_shtab_memoryd_using review; and test $_shtab_memoryd_npos -eq 0' -ka "list keep retire" -d 'list, keep, retire; without one, asks about each on a terminal'
+complete -c memoryd -n '_shtab_memoryd_using review; and test $_shtab_memoryd_npos -ge 1' -ka "(_memoryd_memories)" -d 'a memory'"'"'s file, title or path'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a history -d 'Show the versions of a memory, and who changed it.'
 complete -c memoryd -n '_shtab_memoryd_using history' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using history' -l version -x -d 'print the whole text of this version'
@@ -162,7 +168,8 @@ complete -c memoryd -n '_shtab_memoryd_using why' -l json -d 'print JSON, for pr
 complete -c memoryd -n '_shtab_memoryd_using why; and test $_shtab_memoryd_npos -eq 0' -ka "(_memoryd_memories)" -d 'a file name as `memoryd list` shows it, or a path'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a dream -d 'Show when the next dream starts; start, watch, stop, undo or review one.'
 complete -c memoryd -n '_shtab_memoryd_using dream' -s h -l help -d 'show this help message and exit'
-complete -c memoryd -n '_shtab_memoryd_using dream' -l scope -xka "project user" -d 'whose memories: project, user (default: project)'
+complete -c memoryd -n '_shtab_memoryd_using dream' -l scope -xka "project user team" -d 'whose memories: project, user, team (default: project)'
+complete -c memoryd -n '_shtab_memoryd_using dream' -l agent -x -d 'the memories of this agent'
 complete -c memoryd -n '_shtab_memoryd_using dream' -l now -d 'start now, ignoring the schedule'
 complete -c memoryd -n '_shtab_memoryd_using dream' -l dry-run -d 'show what would change, and change nothing'
 complete -c memoryd -n '_shtab_memoryd_using dream' -l follow -d 'watch the dream until it ends'
