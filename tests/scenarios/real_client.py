@@ -38,6 +38,8 @@ from tests.support.scripted_model import (
 
 FACT = "Remember that we deploy on Tuesdays only, because the customer's change board meets then."
 RULE = "Invoices leave the house on Fridays, never before noon."
+CANDIDATE = "We use pnpm for everything in the web client."
+SORT_INBOX = "mcp__memoryd__sort_inbox"
 QUESTION = "On which weekday do we deploy, and why?"
 INSIDE = "MEMORYD_TEST_CLIENT_INSIDE"
 WAIT_SECONDS = 120
@@ -66,6 +68,7 @@ def main() -> int:
         a_memory_reaches_the_next_session,
         the_plugin_does_all_of_it,
         recall_needs_no_permission_once_it_is_given,
+        the_agent_sorts_the_inbox,
         a_repository_does_not_reach_us,
         the_terminal_shows_the_status_line,
         nothing_that_is_missing_stops_a_prompt,
@@ -200,6 +203,51 @@ def recall_needs_no_permission_once_it_is_given(claude: Path, _model: ScriptedMo
                 assert any("never before noon" in text for text in results) == is_allowed, results
                 assert daemon.run("install", "--permissions").returncode == 0
             print(f"the tool asks before install --permissions, and not after it: {tool}")
+
+
+def the_agent_sorts_the_inbox(claude: Path, model: ScriptedModel) -> None:
+    """A sentence of one session is handed to the agent at the start of the next, which keeps it."""
+    with a_home() as (home, project):
+        folder = home / ".config/memoryd"
+        folder.mkdir(parents=True)
+        settings = '[extraction]\nscripted = true\n[inbox]\nreviewer = "agent"\n'
+        (folder / "config.toml").write_text(settings)
+        with a_daemon(home) as daemon:
+            assert daemon.run("install", "--hooks", "claude-code", "--mcp").returncode == 0
+            allow_tool(home, SORT_INBOX)
+            ask(claude, home, project, model, f"{CANDIDATE} Fix the login test.")
+            until = time.monotonic() + WAIT_SECONDS
+            with daemon.peer() as peer:
+                while not (waiting := peer.call("inbox/list")["items"]):
+                    assert time.monotonic() < until, "nothing waits in the inbox"
+            with ScriptedModel(sorts_once(waiting[0]["id"])) as reviewer:
+                ask(claude, home, project, reviewer, "Go on.", ENABLE_TOOL_SEARCH="false")
+                told = [json.dumps(request.body) for request in reviewer.requests]
+            assert any("sort_inbox" in body and "pnpm" in body for body in told)
+            with daemon.peer() as peer:
+                assert peer.call("inbox/list")["items"] == []
+                (memory,) = peer.call("memory/list", cwd=str(project))["memories"]
+        print(f"the agent kept what waited: {memory['file']}")
+
+
+def allow_tool(home: Path, tool: str) -> None:
+    path = home / ".claude/settings.json"
+    settings = json.loads(path.read_text())
+    settings.setdefault("permissions", {}).setdefault("allow", []).append(tool)
+    path.write_text(json.dumps(settings))
+
+
+def sorts_once(number: int) -> Any:
+    """A model that keeps one candidate in its own words as soon as it has the tool."""
+
+    def reply(request: SeenRequest) -> Any:
+        has_tool = any(one.get("name") == SORT_INBOX for one in request.body.get("tools", ()))
+        has_result = '"tool_result"' in json.dumps(request.body["messages"])
+        decision = {"id": number, "keep": True, "text": "We use pnpm in the web client."}
+        call = asks(Call(SORT_INBOX, {"decisions": [decision]}))
+        return as_asked(request, call if has_tool and not has_result else says("Understood."))
+
+    return reply
 
 
 def a_repository_does_not_reach_us(claude: Path, model: ScriptedModel) -> None:

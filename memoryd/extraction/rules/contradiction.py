@@ -207,8 +207,7 @@ def _ended(about: str, old: str) -> Verdict:
         return "none"
     wanted, there = content_of(about), content_of(old)
     share, back = _share(wanted, there), _share(there, wanted)
-    needed = 1.0 if len(wanted) < 4 else 0.75
-    if share >= needed:
+    if share == 1.0:
         return "sure" if back >= 0.5 else "unsure"
     return "unsure" if len(wanted) >= 4 and share >= 0.6 and back >= 0.6 else "none"
 
