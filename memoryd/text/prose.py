@@ -306,7 +306,7 @@ def _are_a_dialogue(line: str, behind: str) -> bool:
 
 def _is_pasted(line: str, *, is_diff: bool) -> bool:
     return bool(
-        line.lstrip().startswith(">")
+        line.lstrip().startswith((">", "//", "/*"))
         or _INDENTED.match(line)
         or _MACHINE_LINES.match(line)
         or (is_diff and line[:1] in "+-")

@@ -30,9 +30,10 @@ _NO_LONGER: Final = (
 _ANY_MORE: Final = rf"(?:^|[,;:.!] )(?P<gone>[^,;:.!]*? any ?(?:more|longer)){_END}"
 _HAS_LEFT: Final = r"(?:^|[,;:.!] )(?P<gone>[^,;:.!]+?) (?:has|have) left\b(?P<rest>[^,;.!]*)"
 _WE_LEFT: Final = r"\bwe (?:have )?left (?P<gone>[^,;.!]+)"
+_LEFT_US: Final = r"(?:^|[,;:.!] )(?P<gone>\w+) left (?:the|us|our)\b"
 _IS_GONE: Final = (
     r"(?:^|[,;:.!] )(?P<gone>[^,;:.!]+?) (?:is|are|was|were|got|has been) (?:gone|dead|retired|over"
-    r"|moved|postponed|replaced|deleted|renamed|reversed|raised|lowered)\b"
+    r"|moved|postponed|replaced|deleted|renamed|reversed|raised|lowered|outdated|obsolete)\b"
 )
 _HAS_MOVED: Final = (
     r"(?:^|[,;:.!] )(?P<gone>[^,;:.!]+?) (?:has |have |went )?(?:moved|changed|up|down) to\b"
@@ -48,12 +49,14 @@ _GONE: Final = tuple(
         _ANY_MORE,
         _HAS_LEFT,
         _WE_LEFT,
+        _LEFT_US,
         _IS_GONE,
         _HAS_MOVED,
     )
 )
 _MARKS: Final = re.compile(
-    r"\b(?:no longer|any ?more|any longer|nicht mehr|ya no|nao|mais|non|piu|plus|arent|isnt|dont"
+    r"\b(?:as (?:i|we) (?:said|told you)(?: before| earlier)?|as before|no longer|any ?more"
+    r"|any longer|nicht mehr|ya no|nao|mais|non|piu|plus|arent|isnt|dont"
     r"|doesnt|were|we|they|not|now|so|i|im|you)\b"
 )
 

@@ -149,7 +149,8 @@ def verdict_on(
         found.append(_by_words(correction, before, is_stated=is_stated))
     if correction is not None or is_stated:
         found.append(_by_slot(after, before, correction))
-    if is_stated and around:
+    is_outright = correction is not None and correction.is_strong
+    if around and (is_stated or is_outright):
         found.append(_by_change(matchable(around), before))
     if is_stated and polarity_differs(first_clause(after), before):
         # One that names more than the memory makes an exception to it.
@@ -163,8 +164,7 @@ def _by_words(correction: Correction, old: str, *, is_stated: bool) -> Verdict:
     match correction.kind:
         case "forgets":
             found = _named(correction.about, old)
-            is_vague = not correction.is_strong and len(content_of(correction.about)) < LEAST_NAMED
-            return "unsure" if is_vague and found == "sure" else found
+            return found if correction.is_strong or found != "sure" else _thing(correction, old)
         case "ends" if correction.is_strong:
             return "sure" if _is_in_order(correction.about, old) else "none"
         case "ends":
@@ -176,6 +176,13 @@ def _by_words(correction: Correction, old: str, *, is_stated: bool) -> Verdict:
             return "unsure" if is_order and found == "sure" else found
         case "changes":
             return "none"
+
+
+def _thing(correction: Correction, old: str) -> Verdict:
+    """A thing that is not called a rule: it must be most of what the memory is about."""
+    wanted, there = content_of(correction.about), content_of(first_clause(_bare_lead(old)))
+    is_meant = len(wanted) >= LEAST_NAMED and _share(there, wanted) >= HALF_OF_IT
+    return "sure" if is_meant else "unsure"
 
 
 def _by_change(around: str, old: str) -> Verdict:

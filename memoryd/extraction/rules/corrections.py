@@ -49,8 +49,10 @@ _RULE: Final = (
 )
 _FORGETS: Final = re.compile(
     r"^(?:\W|please |ok |okay |hey |so |and |also |actually |oh |you can |just )*"
-    r"(?:(?:forget|scratch|disregard|ignore|drop|delete) (?:everything |all )?"
-    rf"(?:(?:about )?what {_SAID}|(?:about )?{_RULE}|that(?= (?:i|we|you|my|our)\b))"
+    r"(?:(?:forget|scratch|disregard|ignore|drop|delete|erase|remove) (?:everything |all )?"
+    rf"(?:(?:about )?what {_SAID}|what(?:ever)? you (?:remember|know|have|noted) (?:about|on)"
+    r"|your (?:memory|notes?|rule) (?:about|on|of)"
+    rf"|(?:about )?{_RULE}|that(?= (?:i|we|you|my|our)\b))"
     r"|(?:ive |i have |i |weve |we have |we )?changed (?:my|our) minds? (?:about|on)"
     r"|i was wrong (?:about|on)"
     r"|(?:bitte )?vergiss,? was ich (?:dir )?(?:uber|zu|zum|zur)"
@@ -61,7 +63,10 @@ _FORGETS: Final = re.compile(
 # A thing that is forgotten without being called a rule must be named by more than one word.
 _FORGETS_A_THING: Final = re.compile(
     r"^(?:\W|please |ok |okay |hey |so |and |also |actually |oh |you can |just )*"
-    r"(?:forget|disregard|drop) (?:about )?(?:the|our|my) (?P<about>.+)$"
+    r"(?:forget|disregard|drop) (?:(?:about )?(?:the|our|my) |about (?:not )?(?=\w+ing\b))"
+    r"(?!.*\b(?:you|i|we) (?:just |already )?(?:showed|sent|made|wrote|gave|did|posted|pasted"
+    r"|had)\b)"
+    r"(?!(?:last|latest|previous|above|rest)\b)(?P<about>.+)$"
 )
 _DROPS: Final = tuple(
     re.compile(pattern)
@@ -81,7 +86,8 @@ _DROPS: Final = tuple(
             r"^(?:bitte |por favor,? |sil te plait,? |per favore,? )*(?:oublie (?:la"
             r"|cette) (?:regle"
             r"|consigne)|olvida (?:la|esa) regla|vergiss die regel|dimentica la regola"
-            r"|esqueca a regra),? (?:de|du|sur|sobre|del|uber|mit|zu|dass|di|su)\b (?P<about>.+)$"
+            r"|esqueca a regra|olvida (?:lo|eso)),? (?:de|du|sur|sobre|del|uber|mit|zu|dass|di"
+            r"|su)\b (?P<about>.+)$"
         ),
     )
 )
@@ -89,7 +95,8 @@ _STOPS: Final = re.compile(
     r"\b(?:stop|no longer|dont|do not|you can stop|from now on|have to|has to|need to|needs to)\b"
 )
 _GIVES_REASON: Final = re.compile(
-    r"^(?:its|it|that|this|thats|because|since|as|they|there|was|im|sorry|please|thanks|thank)\b"
+    r"^(?:i|we dont|nobody|not|no longer|its|it|that|this|thats|because|since|as|they|there|was"
+    r"|im|sorry|please|thanks|thank)\b"
 )
 _ANY_MORE: Final = r" any ?more\b(?P<rest>.*)"
 _ASKED: Final = r"^(?:\W|please |ok |and |so |also |from now on,? |theres |there is )*"
@@ -112,6 +119,8 @@ _ENDS: Final = tuple(
         r"\btu n ?(?:as|es) plus (?:besoin de|oblige de) (?P<about>.+)",
     )
 )
+# What was asked for is asked for no more; all of it must be in the memory.
+_STOP_DOING: Final = re.compile(r"^(?:\W|please |ok |and |so )*stop (?P<about>\w+ing\b.+)$")
 _IS_NO_LONGER: Final = re.compile(
     r"^(?P<start>.+?\b(?:is|are)) (?:no longer|not(?= .*\bany ?more\b)) (?P<end>.+?)"
     r"(?: any ?more)?$"
@@ -215,10 +224,14 @@ def _ended(text: str) -> Correction | None:
             if rest and not _CLAUSE_END.match(rest):
                 about = f"{about} {first_clause(rest)}"
             return Correction(kind="ends", about=about)
-    match = _IS_NO_LONGER.match(first_clause(text))
-    if match is None or _NOT_A_STATE.match(text):
-        return None
-    return Correction(kind="ends", about=f"{_bare(match['start'])} {match['end']}", is_strong=True)
+    if match := _STOP_DOING.match(text):
+        return Correction(kind="ends", about=first_clause(match["about"]))
+    for clause in _CLAUSE_END.split(text)[:3]:
+        match = _IS_NO_LONGER.match(clause)
+        if match is not None and not _NOT_A_STATE.match(clause):
+            about = f"{_bare(match['start'])} {match['end']}"
+            return Correction(kind="ends", about=about, is_strong=True)
+    return None
 
 
 def _replaced(text: str) -> Correction | None:

@@ -21,9 +21,22 @@ _QUESTION: Final = re.compile(
     r"| not | remember)"
     r"(?! you (?:please )?(?:always |also )?(?:remember|keep in mind|never|make a note|memori))"
 )
+_ASKS_POLITELY: Final = re.compile(
+    r"^(?:\W|please |and )*(?:can|could|would|will) you (?:please |also )*(?:always )?"
+    r"(?:remember|keep (?:this |that |it )?in mind|keep a note|make a note|note (?:that|down)"
+    r"|memori[sz]e|save (?:this|that|it))\b(?! (?:when|how|what|where|why|if|the time|stuff"
+    r"|things|anything|something)\b)"
+)
+# About the lines in front of both, however it is said.
+_LOCAL: Final = re.compile(
+    r"\bin this (?:function|method|class|loop|query|block|snippet|case|line|call|branch)\b"
+    r"|\b(?:can|could|may|might) be \w+ here\b"
+    r"|^(?:\W|please |and )*remember to \w+(?: \S+){1,3}[.!]*$"
+)
 _NOT_MEANT: Final = re.compile(
     r"\b(?:imagine|suppose|hypothetically|what if|maybe|perhaps|might|i think|i guess|i thought"
-    r"|not sure|i wonder|wondering|would be nice|in theory|seems? like|looks like)\b"
+    r"|(?:im |i am )not sure|not sure (?:if|whether|what|why|how|about)|i wonder|wondering"
+    r"|would be nice|in theory|seems? like|looks like)\b"
     r"|^(?:never|always) mind|^to (?:suppress|hide|avoid|disable|enable|fix)\b"
 )
 _JOKES: Final = re.compile(
@@ -68,7 +81,8 @@ _NOT_FOR_MEMORY: Final = re.compile(
 
 
 def is_question(sentence: str) -> bool:
-    return bool(_QUESTION.search(sentence))
+    """Not if it asks the agent to remember: that is an order, however polite."""
+    return bool(_QUESTION.search(sentence)) and not _ASKS_POLITELY.search(sentence)
 
 
 def is_for_the_moment(sentence: str) -> bool:
@@ -81,7 +95,7 @@ def is_ruled_out(sentence: str, *, asked_for: bool, matter: str = "") -> bool:
     `asked_for` is true where the person asked for memory in so many words; `matter` is the sentence
     without these.
     """
-    if is_question(sentence) or _JOKES.search(sentence):
+    if is_question(sentence) or _JOKES.search(sentence) or _LOCAL.search(sentence):
         return True
     if asked_for:
         return bool(_DERIVABLE.search(sentence)) and not says_more_than_code(matter or sentence)

@@ -47,9 +47,13 @@ _REMEMBER: Final = (
     r"|lets )?(?:please )?(?:always )?"
     r"(?:(?:\w+ )?things? to remember|(?:do )?rem(?:em)?ber|keep (?:this |that |it )?in mind"
     r"|bear in mind"
-    r"|keep this(?=:)|store (?=that\b)|just so you know,? for|for the future(?=[:,])"
+    r"|keep this(?=:)|keep a note|save (?:this |that |it )?(?:for (?:later|future)|somewhere)"
+    r"|for later(?=:)|on file(?=[:,])|make it a habit|(?:just )?so you know(?=,)"
+    r"|you should know(?= (?:that|i)\b)|store (?=that\b)|just so you know,? for"
+    r"|for the future(?=[:,])"
     r"|(?:as )?an? (?:fact|note) for"
-    r"|memori[sz]e|dont (?:ever )?forget|do not forget|never forget|make (?:a )?(?:mental )?note"
+    r"|memori[sz]e|dont (?:ever )?forget(?= (?:that|to)\b|[:,])|do not forget(?= (?:that|to)\b"
+    r"|[:,])|never forget|make (?:a )?(?:mental )?note"
     r"|take note|note down|note (?:for|to) (?:the future|future|self|later|yourself|keep)"
     r"|(?:for|in) (?:the )?future sessions?|make (?:it|this|that) a (?:standing )?rule"
     r"|for the record,? (?=(?:we|weve|i|ive|our|the)\b)"
@@ -112,8 +116,10 @@ _WHO_I_AM: Final = (
 _REMEMBER_ELSEWHERE: Final = (
     r"^(?:\W|bitte |und |also |por favor |y |et |e )*(?:merke? dir|denke? (?:bitte )?d?a?ran"
     r"|vergiss nicht|recuerda(?: que)?|acuerdate|ten en cuenta|no olvides|souviens-toi"
-    r"|rappelle-toi|retiens(?: que)?|noublie pas|garde en tete|lembre(?:-se| que)|lembra(?: que)?"
+    r"|rappelle-toi|retiens(?: que)?|anota|noublie pas|garde en tete|lembre(?:-se| que)"
+    r"|lembra(?: que)?"
     r"|nao esqueca|ricorda(?:ti)?(?: che)?|tieni presente|onthoud|zapamietaj|запомни|не забудь)\b"
+    r"|\b(?:retiens-le|ricordalo|ricordatelo|recuerdalo|merk dir das(?: bitte)?|lembre disso)\W*$"
     r"|(?:请)?(?:记住|切记)|覚えて(?:おいて|ください)|忘れないで|기억해"
 )
 _FROM_NOW_ON_ELSEWHERE: Final = (

@@ -20,10 +20,13 @@ _FLAGS = re.IGNORECASE | re.MULTILINE
 # Who says "do as the readme says" has made it their own.
 _VOICE = late(
     r"(?<!\bas )(?<!\bas the )(?<!\bas our )(?<!\bwhat the )"
-    r"\b(?:boss|manager|lead|cto|ceo|colleague|coworker|client|customer|intern|reviewer|vendor|he|she"
-    r"|they|someone|somebody|bot|docs?|readme|note|popup|blog|article|post|comment|coderabbit|copilot"
+    r"\b(?:boss|manager|lead|cto|ceo|colleague|coworker|client|customer|intern|reviewer|vendor|he"
+    r"|she"
+    r"|they|someone|somebody|bot|docs?|readme|note|popup|blog|article|post|comment|coderabbit"
+    r"|copilot"
     r"|chatgpt|gemini|sonar|chef|kollege|kunde|il|elle|ella)\b[^.:?!\n]{0,30}?"
-    r"\b(?:says?|said|writes?|wrote|told|tells|reads|states?|stated|commented|comments|insists?|left"
+    r"\b(?:says?|said|writes?|wrote|told|tells|reads|states?|stated|commented|comments|insists?"
+    r"|left"
     r"|asks|asked|claims?|recommends?|suggests?|sagt|schreibt|schrieb|meint|dit|dice)\b",
     _FLAGS,
 )

@@ -13,7 +13,8 @@ from memoryd.text.lazy_regex import late
 from memoryd.text.masking.values import is_placeholder
 
 _NAMES: Final = (
-    r"pin(?: code)?|pass ?code|pass ?phrase|unseal key|shared secret|recovery code|backup code"
+    r"pin(?: code)?|passwd|clave|zugangsdaten|secret answer|seed phrase|recovery phrase"
+    r"|pass ?code|pass ?phrase|unseal key|shared secret|recovery code|backup code"
     r"|(?:2fa|otp|mfa) (?:code|secret)|access code|password|passwort|kennwort|contrase(?:ñ|n)a"
     r"|senha|mot de passe|パスワード|pw|pass|login|basic auth|credentials"
 )
@@ -24,6 +25,12 @@ _HINTS: Final = (
     "shared secret",
     "code",
     "kennwort",
+    "clave",
+    "zugangsdaten",
+    "secret answer",
+    "phrase",
+    "wifi",
+    "wlan",
     "contrase",
     "senha",
     "mot de passe",
@@ -58,11 +65,36 @@ _WITH = late(
     r"(?P<secret>(?=\S*\d)(?=\S*[^\W\d_])[^\s,;\[]{6,60})"
 )
 _PASS = late(r"(?i)(?<=, )pass(?:word)? (?P<secret>(?=\S*\d)(?=\S*[!@#$%^&*_-])[^\s,;\[]{5,60})")
+_HAS = late(
+    r"(?i)\b(?:has|have|use|with|uses) (?:the |a )?password (?P<secret>(?!is\b|for\b|that\b|and\b"
+    r"|to\b|in\b|of\b|set\b|auth|protected|manager|reset|field|hash)[^\s,;.\[]{5,60})"
+)
+_WIFI = late(r"(?i)\b(?:wifi|wlan|network)\b[^\n]{0,40}\bkey (?P<secret>(?=\S*\d)[^\s,;\[]{8,60})")
+_CODES = late(
+    r"(?i)\b(?:backup|recovery|2fa|otp) codes?\b[^\n.]{0,40}?[:=] ?(?P<secret>[\dA-Z-]{6,20}"
+    r"(?:, ?[\dA-Z-]{6,20})*)"
+)
+_PIN_PARTS = late(r"(?i)\bpin\b(?: \w+){0,6}? (?:is|was) (?P<secret>\d[\d-]{3,9}\d)(?!\S)")
+_THEM = late(r"(?i)\bcredentials\b[^\n.]{0,30}: ?[\w.@-]{2,30}, (?P<secret>[^\s,;\[]{5,60})")
+_AND = late(
+    r"(?i)\b(?:zugangsdaten|credentials|login)\b[^\n.]{0,30} (?:sind|are|is) [\w.@-]{2,30} (?:und"
+    r"|and)"
+    r" (?P<secret>(?=\S*[\d.!@#$_-])[^\s,;\[]{5,60})"
+)
+_ANSWER = late(r"(?i)\bsecret answer\b(?: \w+){0,5}? is (?P<secret>[^\n.,;]{3,60})")
+_SEED = late(r"(?i)\bseed phrase\b(?: \w+){0,6}? is (?P<secret>[a-z]+(?: [a-z]+){11,23})")
+_UNZIP = late(
+    r"(?i)\bpass(?:wd|word|wort)\b to (?:unzip|unlock|open"
+    r"|decrypt) \S+ is (?P<secret>[^\s,;\[]{4,60})"
+)
 _PHRASE = late(
     r"(?i)\bpass ?phrase (?P<secret>(?!is |to |for |that |prompt)(?:[a-z]+ ){2,6}?[a-z]+)"
     r"(?= to (?:unlock|decrypt|open|sign|log))"
 )
-_FORMS: Final = (_TOLD, _TOLD_SHORT, _TOLD_WIDE, _PIN, _PAIR, _WITH, _PASS, _PHRASE)
+_FORMS: Final = (
+    *(_TOLD, _TOLD_SHORT, _TOLD_WIDE, _PIN, _PIN_PARTS, _PAIR, _WITH, _PASS, _PHRASE),
+    *(_HAS, _WIFI, _CODES, _THEM, _AND, _ANSWER, _SEED, _UNZIP),
+)
 
 
 def told_in(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
