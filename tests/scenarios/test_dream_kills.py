@@ -87,6 +87,8 @@ def test_a_kill_at_any_of_a_hundred_points_loses_nothing_and_skips_no_night(
     for kill in thinned(range(KILLS)):
         scenario.kill(1 + kill * most_calls // KILLS, after=bool(kill % 2))
         outcomes.add(scenario.outcome(dreams_again=kill % DREAM_AGAIN_EVERY == 0))
+    scenario.kill(scenario.calls, after=True)
+    outcomes.add(scenario.outcome())
     assert outcomes == {"as before", "done"}
 
 

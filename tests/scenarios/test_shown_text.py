@@ -53,6 +53,8 @@ def answers(daemon: Daemon, cwd: str) -> dict[str, Any]:
         peer.call("checkpoint/save", **here, name="kept", session_id="s")
         for kept in (daemon.home / ".local/state/memoryd/checkpoints").glob("*/kept.md"):
             kept.write_text(f"The door{UNSEEN} needs {SECRET}.")
+        # Confirmed by the person: what is of unknown origin is not in an index that we inject.
+        peer.call("memory/trust", **here, all=True)
         found = {
             "list": peer.call("memory/list", **here),
             "list of then": peer.call("memory/list", **here, as_of="2100-01-01"),

@@ -116,7 +116,7 @@ def test_doctor_says_so_and_its_words_join_them(daemon: Daemon, twins: tuple[str
         findings = peer.call("health", cwd=dashed)["findings"]
         (one,) = (found for found in findings if found["check"] == "shared folder")
         assert one["verdict"] == "warn"
-        command = one["mend"].partition("to join them: ")[2]
+        command = one["fix"].partition("to join them: ")[2]
         assert shlex.split(command)[1] == dashed
     subprocess.run(["/bin/sh", "-c", command], check=True, env=os.environ | {"HOME": "/"})
     daemon.end()

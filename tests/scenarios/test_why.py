@@ -90,7 +90,7 @@ def test_it_names_what_replaced_what(daemon: Daemon, session: Session) -> None:
     daemon.run("remember", "Deploys go out on Thursdays", "--name", "Old", *here)
     replaces = ("--supersedes", "feedback_old.md")
     daemon.run("remember", "Deploys go out on Mondays", "--name", "New", *replaces, *here)
-    assert why(daemon, session, "feedback_new.md")["replaces"] == [".retired/feedback_old.md"]
+    assert why(daemon, session, "feedback_new.md")["replaces"] == ["feedback_old.md"]
     assert why(daemon, session, "feedback_old.md")["replaced_by"] == ["feedback_new.md"]
     assert "replaced    feedback_old.md" in daemon.run("why", "feedback_new.md", *here).stdout
 

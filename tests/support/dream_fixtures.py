@@ -224,10 +224,10 @@ def two_of_a_kind(project: DreamProject) -> None:
 
 
 def tree_hash(folder: Path) -> str:
-    """Of every name and byte in the folder, except the lock."""
+    """Of every name and byte in the folder, except the lock and the mark of its owner."""
     seen = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.name != ".consolidate-lock":
+        if path.is_file() and path.name not in {".consolidate-lock", ".memoryd-root"}:
             seen.update(f"{path.relative_to(folder)}\0".encode())
             seen.update(path.read_bytes())
     return seen.hexdigest()

@@ -19,6 +19,7 @@ from memoryd_client.doctor import fixes
 from memoryd_client.install.service import Report
 
 RECORD = "made-by-install"
+OWNER_MARK = ".memoryd-root"
 STOP_SECONDS = 20.0
 POLL_SECONDS = 0.05
 
@@ -70,7 +71,7 @@ def has_state(places: Locations) -> bool:
 
 
 def remove_state(places: Locations) -> Report:
-    """Stops the daemon and removes its state; memories are not part of it."""
+    """Stops the daemon and removes its state and its marks; memories are not part of it."""
     if places.service.exists():
         raise LocalFailure(
             "the service still needs the state", "first: memoryd uninstall --service"
@@ -84,6 +85,8 @@ def remove_state(places: Locations) -> Report:
             elif path.name != RECORD:
                 path.unlink()
         remove_if_empty(folder)
+    for mark in places.claude.glob(f"projects/*/memory/{OWNER_MARK}"):
+        mark.unlink(missing_ok=True)
     return Report(removed=folders[:1], notes=notes)
 
 
