@@ -76,7 +76,7 @@ def reason_of(found: "Exclusion") -> str:
         case "secret":
             return "there is nothing in this but a secret"
         case "written-down":
-            # It goes to whoever asked, and that may be a model.
+            # It goes to the caller, which may be a model.
             line = cut_at_word(one_line(presentable(found.line)), SHOWN_CHARACTERS)
             return f'your instruction files already say "{line}"'
 

@@ -166,7 +166,7 @@ class Inbox:
         return self._table.add(project.memory.path, candidate, at=self._now())
 
     def was_said_before(self, project: Project, candidate: Candidate) -> bool:
-        """Whether a statement of another session says the same, and was said anew."""
+        """Whether a statement of another session says the same, in a new message."""
         return any(
             one.candidate.session_id != candidate.session_id
             and _was_said_anew(candidate, one.candidate)

@@ -234,7 +234,7 @@ class Shelves:
             shelf.is_measuring = self._run_soon("bars", lambda: self._measure(shelf))
 
     async def _measure(self, shelf: Shelf) -> None:
-        """Measures the bar anew, a prompt at a time, while the shelf answers queries."""
+        """Measures the bar again, a prompt at a time, while the shelf answers queries."""
         try:
             while bar_is_outdated(shelf.changes, len(shelf.index)):
                 shelf.changes = 0

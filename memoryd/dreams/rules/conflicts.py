@@ -105,7 +105,7 @@ def superseding(new: BelievedMemory, old: Sequence[str]) -> BelievedMemory:
 
 
 def _is_beyond_doubt(newer: _Compared, older: _Compared) -> bool:
-    """Nobody is there to object: an agent's word, or a word that is missing, is only a question."""
+    """A dream asks nobody: an agent's word, or a missing word, is only a question."""
     if older.is_persons and not newer.is_persons:
         return False
     correction = newer.correction

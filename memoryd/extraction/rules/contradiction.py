@@ -51,7 +51,7 @@ _EMPTY: Final = frozenset(
     ce cette ces est sont il elle
     """.split()  # noqa: SIM905 - a dozen lines instead of 200
 )
-# Of these, whoever names one means it in place of the others.
+# Naming one of these means it in place of the others.
 _ALTERNATIVES: Final[tuple[frozenset[str], ...]] = tuple(
     frozenset(row.split())
     for row in (

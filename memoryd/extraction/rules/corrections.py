@@ -27,7 +27,7 @@ class Correction(msgspec.Struct, frozen=True, kw_only=True):
     `about` are the words on its subject, `excludes` what it says no longer holds. `forgets` and
     `ends` name the old statement itself; `replaces` names the old value; `changes` only says what
     holds now. `is_strong` if it says outright that it takes something back. `successor` is what
-    shall hold instead, if a sentence that forgets goes on to say it.
+    holds instead, if a sentence that forgets goes on to say it.
     """
 
     kind: CorrectionKind

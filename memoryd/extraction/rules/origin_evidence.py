@@ -115,7 +115,7 @@ class OriginEvidence:
         self._surely.add(sentence)
 
     def add_remembered(self, sentence: str) -> None:
-        """Adds a sentence of an existing memory: whoever prints its words, they are not new."""
+        """Adds a sentence of an existing memory: its words are not new, whatever a tool prints."""
         self._remembered |= keys_in(sentence)
         self._heard.append(sentence)
 

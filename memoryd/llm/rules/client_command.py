@@ -17,7 +17,7 @@ from memoryd.llm.rules.one_prompt import OnePrompt
 OLDEST_CLIENT = (2, 1, 200)
 NEWER_OPTIONS = ("--safe-mode", "--no-chrome")
 ANSWER_TOKENS = 4096
-# Notes are written anew as a whole.
+# Notes are rewritten as a whole.
 NOTES_TOKENS = 16_000
 OWN_FOLDER_VARIABLES = ("TMPDIR", "CLAUDE_CODE_TMPDIR")
 

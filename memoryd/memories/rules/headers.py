@@ -122,7 +122,7 @@ def change(text: str, changes: Mapping[str, str | None]) -> str:
     """The text with these fields set, or removed where None; every other byte stays.
 
     A field nested under `metadata` is changed there. If the result would not read back so, because
-    the header is near its limit or hides the field in a text, it is written anew from what it says.
+    the header is near its limit or hides the field in a text, it is rewritten from what it says.
     """
     changed = _changed_in_place(text, changes)
     return changed if _reads_back(changed, changes) else _made_anew(text, changes)

@@ -7,7 +7,7 @@
 - A file name is percent-encoded where Markdown would read it as something else.
 - A new pointer goes above the first one, so that a cut takes the oldest.
 - What we inject of an index leaves out the pointers to memories of unknown origin. If the index
-  itself is of unknown origin, only its order counts: each line is made anew from its memory.
+  itself is of unknown origin, only its order counts: each line is made again from its memory.
 - Loading keeps the first 200 lines, then the first 25,000 bytes up to a newline, and says so.
 - A dream may leave memories out to stay within that. One line then says how many, and since when:
   only memories that are newer get a pointer of their own again. Recall finds them all.

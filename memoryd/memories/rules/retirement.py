@@ -95,7 +95,7 @@ def superseded_in_place(replacing: Topic, current: Mapping[str, Topic], own: str
 
 
 def move_is_wanted(retired: Topic, file: str, replacing: Iterable[str]) -> bool:
-    """Whether a move that a kill interrupted shall be finished.
+    """Whether to finish a move that a kill interrupted.
 
     `file` is the copy in `.retired/`, `replacing` what the memory that took its place names.
     """

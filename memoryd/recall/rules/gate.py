@@ -13,7 +13,7 @@ A hook asks at every prompt, and most prompts have nothing to do with any memory
 - One common word is never enough, whatever the bar: `LEAST_SINGLE_WORD`.
 - What has much less evidence than the best is left out: `SHARE_OF_BEST`.
 
-Whoever asks by `recall` is not held to any of this: see `relevance`.
+Somebody who asks by `recall` is not held to any of this: see `relevance`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
