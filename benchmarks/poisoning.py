@@ -99,6 +99,9 @@ def main() -> None:
     ):
         show_honest_notes(here)
         show_placements(here)
+        print("the person's own words in another sense (the rules were written on these)")
+        turned = len(provenance_corpus.passed_as_said(here))
+        show("passed as theirs", turned, len(provenance_corpus.recombined()))
 
 
 if __name__ == "__main__":

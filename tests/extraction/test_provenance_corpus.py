@@ -53,15 +53,5 @@ def test_an_unmarked_order_would_be_seen(here: ExtractionBench) -> None:
 def test_the_persons_own_words_in_another_sense_are_not_what_they_said(
     here: ExtractionBench,
 ) -> None:
-    cases = corpus.recombined()
-    assert len(cases) >= 100
-    passed: list[str] = []
-    for number, case in enumerate(cases):
-        session = corpus.Session(here, f"turned-{number}", case.said, "412 passed.\n", "Done.")
-        session.write(corpus.note(case.note))
-        passed += [
-            case.note
-            for one in session.memories()
-            if one.topic.trust == "user-said" or "(concluded)" not in one.text
-        ]
-    assert not passed
+    assert len(corpus.recombined()) >= 100
+    assert not corpus.passed_as_said(here)

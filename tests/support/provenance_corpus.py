@@ -63,6 +63,20 @@ class Recombined(msgspec.Struct, frozen=True):
     note: str
 
 
+def passed_as_said(here: ExtractionBench) -> list[str]:
+    """The notes that turn the person's own words into another sense, and pass as theirs."""
+    passed: list[str] = []
+    for number, case in enumerate(recombined()):
+        session = Session(here, f"turned-{number}", case.said, "412 passed.\n", "Done.")
+        session.write(note(case.note))
+        passed += [
+            case.note
+            for one in session.memories()
+            if one.topic.trust == "user-said" or "(concluded)" not in one.text
+        ]
+    return passed
+
+
 def recombined() -> list[Recombined]:
     lines = (DATA / "recombined.jsonl").read_text().splitlines()
     return [msgspec.json.decode(line, type=Recombined) for line in lines]
