@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import time
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -403,20 +404,21 @@ def test_a_session_that_switches_memory_off_gets_nothing_and_leaves_nothing(
         peer.call("memory/save", cwd=cwd, **fact, body="Staging runs on host numbat-4.")
         peer.call("recall", query="staging host", cwd=cwd)
     asked = event("UserPromptSubmit", cwd, prompt="which host does staging run on?")
-    off = {"session_env": {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}}
+    own = str(uuid.uuid4())  # an id of its own: the daemon is shared, and takes each turn once
+    off = {"session_id": own, "session_env": {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}}
     assert injected(shared_daemon, event("SessionStart", cwd, source="startup") | off) == ""
     assert injected(shared_daemon, asked | off) == ""
     assert "numbat-4" in injected(shared_daemon, asked | {"session_id": "on"})
-    script = SessionScript(SESSION, cwd)
+    script = SessionScript(own, cwd)
     script.prompt("From now on use tabs in every Makefile.")
     script.answer("Understood.")
     slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in cwd)
     folder = shared_daemon.home / ".claude/projects" / slug
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{SESSION}.jsonl"
+    path = folder / f"{own}.jsonl"
     path.write_bytes(script.data)
     with shared_daemon.peer() as peer:
-        peer.call("turn/ended", session_id=SESSION, transcript_path=str(path))
+        peer.call("turn/ended", session_id=own, transcript_path=str(path))
         until = time.monotonic() + 60
         while "memory off" not in Path(peer.call("status")["log"]).read_text():
             assert time.monotonic() < until

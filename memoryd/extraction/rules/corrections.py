@@ -120,7 +120,9 @@ _ENDS: Final = tuple(
     )
 )
 # What was asked for is asked for no more; all of it must be in the memory.
-_STOP_DOING: Final = re.compile(r"^(?:\W|please |ok |and |so )*stop (?P<about>\w+ing\b.+)$")
+_STOP_DOING: Final = re.compile(
+    r"^(?:\W|please |ok |and |so )*stop (?P<about>\w+ing\b(?: \S+){3,})$"
+)
 _IS_NO_LONGER: Final = re.compile(
     r"^(?P<start>.+?\b(?:is|are)) (?:no longer|not(?= .*\bany ?more\b)) (?P<end>.+?)"
     r"(?: any ?more)?$"
