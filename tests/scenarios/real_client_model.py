@@ -233,7 +233,7 @@ def played(
         folder = home / ".config/memoryd"
         folder.mkdir()
         (folder / "config.toml").write_text(
-            '[model]\nprovider = "claude-code"\n'
+            '[extraction]\nscripted = true\n[model]\nprovider = "claude-code"\n'
             f'[model.claude_code]\ncommand = "{path}"\nminutes_apart = 0\nidle_minutes = 0\n'
         )
         daemon = Daemon(home, MEMORYD_FORBID_NETWORK="0", ANTHROPIC_API_KEY=KEY).start()
