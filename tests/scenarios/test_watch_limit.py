@@ -23,7 +23,7 @@ async def main():
         found = await run.heard.wait_for_turns(6)
         with anyio.fail_after(60):
             while not run.tail.problems:
-                await run.tail.lag()
+                await run.tail.status()
         print(len(found), run.tail.problems)
 anyio.run(main)
 """

@@ -2,9 +2,10 @@
 
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 import anyio
 import pytest
@@ -13,17 +14,20 @@ from watchfiles._rust_notify import RustNotify
 
 from memoryd.base.file_stamp import FileStamp, Identity
 from memoryd.system import watcher
+from memoryd.system.bell import Bell
 from memoryd.system.watcher import Watcher
 from memoryd.transcripts.scan import scan
 from tests.support.tail_fixtures import WAIT_SECONDS
 
+HangBell: TypeAlias = Callable[[list[str]], Bell | None]
+
 
 class Watching:
-    def __init__(self) -> None:
+    def __init__(self, hang_bell: HangBell = Bell.hang) -> None:
         self.hints: set[str] = set()
         self.doubts = 0
         self._heard = anyio.Event()
-        self.watcher = Watcher(self._hint, self._doubt)
+        self.watcher = Watcher(self._hint, self._doubt, hang_bell)
 
     def _hint(self, paths: set[str]) -> None:
         self.hints |= paths
@@ -45,9 +49,9 @@ def folders(*paths: Path) -> dict[str, Identity]:
 
 
 @asynccontextmanager
-async def watching(*paths: Path) -> AsyncIterator[Watching]:
+async def watching(*paths: Path, hang_bell: HangBell = Bell.hang) -> AsyncIterator[Watching]:
     """Returns when the watch has started."""
-    made = Watching()
+    made = Watching(hang_bell)
     made.watcher.set_folders(folders(*paths))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(made.watcher.run)
@@ -61,6 +65,13 @@ async def test_a_change_in_a_watched_folder_is_a_hint(tmp_path: Path) -> None:
         (tmp_path / "a.jsonl").write_text("x")
         await heard.until(hint=str(tmp_path / "a.jsonl"))
         assert heard.watcher.problem == ""
+
+
+async def test_without_a_bell_changes_are_hints_too(tmp_path: Path) -> None:
+    async with watching(tmp_path, hang_bell=lambda _folders: None) as heard:
+        (tmp_path / "a.jsonl").write_text("x")
+        await heard.until(hint=str(tmp_path / "a.jsonl"))
+        heard.watcher.set_folders({})  # and it stops when told
 
 
 async def test_it_ends_at_once(tmp_path: Path) -> None:
@@ -167,7 +178,7 @@ async def test_links_in_the_tree_are_not_followed(tmp_path: Path) -> None:
     outside.mkdir()
     (folder / "link").symlink_to(outside)
     async with watching(folder) as heard:
-        assert inotify_watches() == 1
+        assert inotify_watches() == 2  # the library and the bell, one each
         (outside / "a.jsonl").write_text("x")
         (folder / "b.jsonl").write_text("x")
         await heard.until(hint=str(folder / "b.jsonl"))
