@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks.tail import FOLDERS, home_with, milliseconds, running, told, turn_heard_after
+from tail import FOLDERS, home_with, milliseconds, running, told, turn_heard_after
 
 SIZES = (0, 100, 10_000)
 SETTLING_SECONDS = 12
