@@ -129,7 +129,8 @@ class Recall:
         )
         found = [one for hit in hits if (one := await self._recalled(hit, shelves))]
         if has is not None:
-            found = [one for one in found if not _is_usage_of(has.tools, one)]
+            fitting = [one for one in found if not _is_usage_of(has.tools, one)]
+            found = [recall_text.excerpted(one, request.query) for one in fitting]
         served = recall_text.within_budgets(found, spent)
         self._surfaced.add(session_id, served.sizes)
         left_out = [LeftOut(path, budget) for path, budget in served.left_out]

@@ -5,6 +5,7 @@
   with (concluded), that nobody is known to have written it, that it has ended, or that what it
   cites is gone. A path is given only where the text was cut.
 - A memory is data: each of its lines is marked, so that nothing in it can pass for the frame.
+- A hook, which nobody asked, shows of a long memory only a part: see `excerpt`.
 - 4,096 bytes per memory, cut at a line; 20 KB per answer; 60 KB per session. A memory that does not
   fit is left out whole, by rank.
 - For a hook the client's own limit of 10,000 UTF-16 units applies: whole memories by rank, then the
@@ -18,6 +19,7 @@ from typing import Final, Literal
 import msgspec
 
 from memoryd.memories.rules.topics import CONCLUDED, FOUND, Scope, TopicType
+from memoryd.recall.rules.excerpt import excerpt
 from memoryd.text.shorten import one_line
 
 ANSWER_BYTES: Final = 20 * 1024
@@ -62,6 +64,14 @@ class Served(msgspec.Struct, frozen=True):
     memories: list[Recalled]
     left_out: list[tuple[str, SpentBudget]]
     sizes: dict[str, int]
+
+
+def excerpted(one: Recalled, prompt: str) -> Recalled:
+    """The memory as a hook shows it: a long one in part."""
+    content = excerpt(one.content, prompt, one_line(one.path))
+    if content == one.content:
+        return one
+    return msgspec.structs.replace(one, content=content, truncated=True)
 
 
 def within_budgets(found: Sequence[Recalled], session_spent_bytes: int) -> Served:
