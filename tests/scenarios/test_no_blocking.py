@@ -23,6 +23,9 @@ STILL_BLOCKS = {
         "one lstat for each of at most five memories, a microsecond each, so that a change that no"
         " watch has reported yet is seen; a thread would cost a hundred times as much"
     ),
+    "os.read in memoryd/system/bell.py Bell.silence": (
+        "a handle that never waits, read when the kernel said that there is something"
+    ),
     "import in memoryd/llm/anthropic_client.py AnthropicProvider.complete": (
         "asyncio loads its thread pool for the first request of the SDK: one small module, once"
     ),
@@ -138,7 +141,10 @@ def blocked(tmp_path_factory: pytest.TempPathFactory) -> list[BlockingCall]:
     with ScriptedModel(lambda _: says('{"selected_memories": []}')) as model:
         key = {"ANTHROPIC_API_KEY": "made-up", "ANTHROPIC_BASE_URL": model.base_url}
         for env in ({}, key):
-            daemon = DetectingDaemon(make_home(tmp_path_factory.mktemp("b")), **env)
+            home = make_home(tmp_path_factory.mktemp("b"))
+            (home / ".config/memoryd").mkdir()
+            (home / ".config/memoryd/config.toml").write_text("[extraction]\nquiet_seconds = 0\n")
+            daemon = DetectingDaemon(home, **env)
             try:
                 found += calls_while(daemon)
             finally:
