@@ -60,6 +60,7 @@ from memoryd.system.background import Background
 from memoryd.system.database import Database
 from memoryd.system.notices import Notices
 from memoryd.system.plain_file import read_plain, refuse_unless_plain
+from memoryd.transcripts.rules.open_turn import OpenTurn
 from memoryd.transcripts.rules.turns import Compacted
 from memoryd.transcripts.turn_table import QueuedTurn
 
@@ -246,6 +247,8 @@ def connect(
     on(QueuedTurn, areas.sessions.notes.turn_stored)
     on(QueuedTurn, lambda queued: areas.dreamer.turn_ended(queued.project))
     on(QueuedTurn, lambda queued: areas.recall.turn_ended(queued.turn, queued.project))
+    # A turn still runs and has grown: notes.
+    on(OpenTurn, areas.sessions.notes.turn_grew)
     # Old turns are imported: extraction.
     on(TurnsImported, lambda _: areas.extraction.worker.wake())
     # A session is compacted: recall and context, which may give it everything again.

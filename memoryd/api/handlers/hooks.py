@@ -12,8 +12,9 @@
 - A session whose own environment switches memory off gets nothing, and nothing is kept of it.
 - Stop, SubagentStop: nothing. Any output there would start another turn of the model, and the last
   lines are not even on disk yet. They only wake the tail.
-- PreCompact: the notes, as plain text, which the client hands to the compactor; they are updated
-  in the background. SessionEnd: extraction no longer waits for more of the session; nothing slow.
+- PreCompact: the notes, as plain text, which the client hands to the compactor, with excerpts of
+  what is new; a model updates them in the background. SessionEnd: extraction no longer waits for
+  more of the session; nothing slow.
 """
 
 import json
@@ -38,13 +39,16 @@ from memoryd.recall.rules.query import RecallQuery
 from memoryd.recall.rules.rendering import kept_in
 from memoryd.recall.service import RecallService
 from memoryd.sessions.context import LOADED_BY_THE_CLIENT, Context, ContextKind
-from memoryd.sessions.notes import NotesAnswer, SessionNotes
+from memoryd.sessions.note_files import NotesAnswer
+from memoryd.sessions.notes import SessionNotes
 from memoryd.sessions.rules import notes
 from memoryd.system.background import Background
 from memoryd.transcripts.rules.assembler import read_entries
 from memoryd.transcripts.tail import Tail
 
 RECALL_MS: Final = 120.0
+# Part of what a hook may take; a transcript that takes longer to read is handed over as noted.
+QUICK_NOTES_SECONDS: Final = 0.1
 TEXT_UNITS: Final = 10_000
 COMPACTOR_UNITS: Final = 6_000
 TAIL_BYTES: Final = 256 * 1024
@@ -123,7 +127,10 @@ class Hooks:
                 ended = partial(self._notes.session_ended, hook.session_id, hook.cwd)
                 self._background.soon("notes", ended)
             case "PreCompact":
-                self._background.soon("notes", lambda: self._freshen(hook))
+                noted = anyio.Event()
+                self._background.soon("notes", lambda: self._freshen(hook, noted))
+                with anyio.move_on_after(QUICK_NOTES_SECONDS):
+                    await noted.wait()
                 return await anyio.to_thread.run_sync(self._for_compactor, hook)
         return ""
 
@@ -207,8 +214,10 @@ class Hooks:
         if hook.transcript_path:
             await self._tail.turn_ended(hook.transcript_path)
 
-    async def _freshen(self, hook: session_params.HookParams) -> None:
+    async def _freshen(self, hook: session_params.HookParams, noted: anyio.Event) -> None:
         transcript = await anyio.to_thread.run_sync(self._notes.transcript_of, hook.session_id)
+        await self._notes.note_quickly(hook.session_id, transcript)
+        noted.set()
         await self._notes.freshen(hook.session_id, transcript, hook.cwd)
 
     def _recent_tools(self, transcript: str) -> list[str]:
