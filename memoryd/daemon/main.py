@@ -34,7 +34,7 @@ from memoryd.api.server import Server
 from memoryd.api.subscriptions import Subscriptions
 from memoryd.base import config_recovery, paths
 from memoryd.base.config import Settings
-from memoryd.base.errors import ConfigError, MemorydError
+from memoryd.base.errors import ConfigError, MemorydError, Refused
 from memoryd.base.events import DaemonStopping, Event
 from memoryd.base.paths import Places
 from memoryd.daemon import log_file
@@ -223,7 +223,7 @@ def usable_model(services: Services, spending: SpendingTable) -> Models | None:
     """The model in the settings; None, with a problem for people to see, if it cannot be used."""
     try:
         models = model_server(services.settings, spending, services.places.home, env=services.env)
-    except ConfigError as error:
+    except (ConfigError, Refused) as error:
         services.problems.append(config_recovery.in_words(error))
         return None
     if models is not None:

@@ -1,7 +1,9 @@
 """What Claude Code runs for memoryd never stands in its way, and obeys no repository."""
 
+import importlib.util
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -66,6 +68,32 @@ def test_the_hook_needs_no_environment(installed: Removable, env: dict[str, str]
     with ScriptedDaemon(installed.home / "run/memoryd.sock", answer):
         done = run_as_the_client(installed.home, env)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"a memory\n", b"")
+
+
+@pytest.mark.parametrize("cached", ["nothing", "garbage", "a file for the folder"])
+def test_the_hook_runs_whatever_is_in_the_cache_of_compiled_code(
+    installed: Removable, cached: str
+) -> None:
+    folder = installed.package / "__pycache__"
+    shutil.rmtree(folder)
+    if cached == "garbage":
+        folder.mkdir()
+        name = Path(importlib.util.cache_from_source("hook.py")).name
+        (folder / name).write_bytes(importlib.util.MAGIC_NUMBER + b"garbage")
+    elif cached != "nothing":
+        folder.write_text("")
+    answers = {"hook": Result({"stdout": "ours"}), "statusline": Result({"stdout": "a line"})}
+    with ScriptedDaemon(installed.home / "run/memoryd.sock", answers):
+        assert run_as_the_client(installed.home, {}).stdout == b"ours"
+        line = subprocess.run(
+            ["/bin/sh", installed.launcher, "statusline"],
+            env={},
+            input=PROMPT,
+            capture_output=True,
+            timeout=PATIENCE_SECONDS,
+            check=False,
+        )
+    assert (line.returncode, line.stdout, line.stderr) == (0, b"a line\n", b"")
 
 
 def evil_environment(home: Path, folder: Path, word: str) -> dict[str, str]:

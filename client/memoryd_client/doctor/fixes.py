@@ -10,7 +10,7 @@ from memoryd_client.connection.locations import Locations
 PAUSES = {
     "day-cap": "the daily budget is used up",
     "month-cap": "the monthly budget is used up",
-    "breaker-open": "the provider keeps failing",
+    "breaker-open": "the provider failed, or asked for a pause",
     "provider-down": "the provider does not answer",
     "provider-paused": "the provider asked for a pause",
     "provider-refused": "the provider refuses the key or the model",

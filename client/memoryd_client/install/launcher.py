@@ -35,17 +35,25 @@ LAUNCHER = """\
 {written_by} Claude Code runs this for memoryd's hooks, its MCP server and its status line.
 # If memoryd is gone, it does nothing; to remove what is left: {uninstaller}
 {places}
-case $1 in
-hook)
-  {python} -I -S -E {hook} 2>/dev/null
+case $1-$# in
+hook-*|statusline-1)
+  {python} -I -S -E -c {run} {hook} "$@" 2>/dev/null ||
+  {python} -I -S -E {hook} "$@" 2>/dev/null
   exit 0 ;;
-statusline)
+statusline-*)
   exec {python} -I -S -E {launched} "$@" ;;
-mcp)
+mcp-*)
   exec {python} -I -S -E {launched} mcp ;;
 esac
 exit 0
 """
+
+# Python compiles a script at every start, which takes longer than all that a hook does; this runs
+# the bytecode that an import would use. If it cannot, it fails before it reads; then the script runs.
+RUN_COMPILED = (
+    "import sys, _frozen_importlib_external as loaders; path = sys.argv.pop(1); "
+    "exec(loaders.SourceFileLoader('hook', path).get_code('hook'), {'__name__': '__main__'})"
+)
 
 REMOVER = """\
 #!/bin/sh
@@ -127,6 +135,7 @@ def launcher_text(places: Locations) -> str:
         uninstaller=uninstaller(places),
         places="\n".join(map(assignment, PLACE_VARIABLES)),
         python=quoted(os.path.realpath(sys.executable)),
+        run=quoted(RUN_COMPILED),
         hook=quoted(str(package_folder() / "hook.py")),
         launched=quoted(str(package_folder() / "launched.py")),
     )
