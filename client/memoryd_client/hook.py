@@ -39,12 +39,13 @@ ANSWER_BYTES = 1024 * 1024
 CHUNK_BYTES = 64 * 1024
 PATH_BYTES = 4096
 USUAL_RUNTIME = b"/run/user"
-# Switches of the session that the daemon cannot see; `memories/rules/session_marks` knows them.
+# What a session's own variables say and the daemon cannot see; `memories/rules/session_marks`.
 MARKS = (
     b"CLAUDE_CODE_DISABLE_AUTO_MEMORY",
     b"CLAUDE_CODE_SIMPLE",
     b"CLAUDE_CODE_REMOTE",
     b"CLAUDE_CODE_REMOTE_MEMORY_DIR",
+    b"CLAUDE_COWORK_MEMORY_PATH_OVERRIDE",
 )
 UNSAFE = {*range(32), 34, 92, 127}  # would need escaping in JSON
 

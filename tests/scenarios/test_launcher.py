@@ -1,5 +1,6 @@
 """What Claude Code runs for memoryd never stands in its way, and obeys no repository."""
 
+import fcntl
 import importlib.util
 import json
 import os
@@ -233,6 +234,22 @@ def test_a_half_removed_installation_can_still_be_uninstalled(
     assert (home / ".claude/settings.json").read_text() == THEIRS
     assert (home / ".claude.json").read_text() == '{"numStartups": 7}'
     assert not (home / ".local/share").exists()
+
+
+def test_without_the_package_no_command_of_it_is_recommended(installed: Removable) -> None:
+    state = installed.home / ".local/state/memoryd"
+    state.mkdir(parents=True, exist_ok=True)
+    (state / "state.db").touch()
+    BREAKS["package gone"](installed)
+    with (state / "memoryd.lock").open("w") as lock:
+        lock.write("4711")
+        lock.flush()
+        fcntl.flock(lock, fcntl.LOCK_EX)  # as a daemon that was started by hand
+        shown = " ".join(installed.uninstall_what_is_left("--yes").stdout.split())
+    assert f"stay in {state}; remove that folder if you do not want them." in shown
+    assert "kill 4711 ends it" in shown
+    assert "memoryd stop" not in shown
+    assert "memoryd uninstall" not in shown
 
 
 def test_what_is_left_can_be_removed_from_a_new_installation(installed: Removable) -> None:

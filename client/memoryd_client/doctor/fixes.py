@@ -60,11 +60,19 @@ def kill(places: Locations) -> str:
     """How to end a daemon that is running and does not answer."""
     if places.service.exists():
         return restart(places)
+    return f"kill -9 {process_of(places)}, then run memoryd serve; nothing is lost"
+
+
+def end(places: Locations) -> str:
+    """How to end a daemon where there is no memoryd command any more."""
+    return f"kill {process_of(places)}"
+
+
+def process_of(places: Locations) -> str:
     try:
-        process = (places.state / "memoryd.lock").read_text("ascii").strip()
+        return (places.state / "memoryd.lock").read_text("ascii").strip() or "it"
     except (OSError, ValueError):
-        process = ""
-    return f"kill -9 {process or 'it'}, then run memoryd serve; nothing is lost"
+        return "it"
 
 
 def other_command(places: Locations) -> str:

@@ -49,7 +49,8 @@ exit 0
 """
 
 # Python compiles a script at every start, which takes longer than all that a hook does; this runs
-# the bytecode that an import would use. If it cannot, it fails before it reads; then the script runs.
+# the bytecode that an import would use. If it cannot, it fails before it reads, and the script is
+# run instead.
 RUN_COMPILED = (
     "import sys, _frozen_importlib_external as loaders; path = sys.argv.pop(1); "
     "exec(loaders.SourceFileLoader('hook', path).get_code('hook'), {'__name__': '__main__'})"
@@ -166,10 +167,15 @@ def package_folder() -> Path:
     return Path(hook.__file__).resolve().parent
 
 
+def is_only_the_archive() -> bool:
+    """Whether this is the copy that `install` left, and the package may be gone."""
+    return not package_folder().is_dir()
+
+
 def client_archive() -> bytes:
     """The client as one file that any Python can run: it imports only the standard library."""
     package = package_folder()
-    if not package.is_dir():
+    if is_only_the_archive():
         raise LocalFailure(
             "this copy of memoryd can only uninstall", "install memoryd with pip, pipx or uv first"
         )

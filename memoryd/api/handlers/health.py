@@ -106,7 +106,7 @@ class Health:
             self._index_finding(project),
             headers_finding(self._listed(project)),
             shared_folder_finding(known, RealFiles().is_dir, self._memory_of),
-            settings_finding(project.ignored),
+            settings_finding(self._scopes.ignored(project)),
             files_finding([odd for one in project.directories for odd in oddities(one)]),
         ]
 

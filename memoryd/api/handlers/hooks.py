@@ -138,6 +138,7 @@ class Hooks:
         project = await self._scopes.find(hook.cwd)
         if not project.switch.enabled:
             return ""
+        await self._scopes.session_began(hook.cwd, hook.session_env)
         began = partial(self._recall.session_began, hook.session_id, hook.cwd)
         self._background.soon("warm", began)
         if hook.source in {"resume", "fork"}:
