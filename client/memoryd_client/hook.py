@@ -1,8 +1,9 @@
 """Passes the agent's hook JSON to the daemon and prints the answer. It runs at every prompt.
 
 Rules:
-- It stands alone: the launcher runs this file as `python -I -S -E .../hook.py`, which cannot
-  import even its own package, and every module it loads delays the person at the prompt.
+- It stands alone: the launcher runs this file with `python -I -S -E`, which cannot import even its
+  own package, and every module it loads delays the person at the prompt. For the same reason the
+  status line without another one before it is asked for here: `hook.py statusline`.
 - One deadline covers everything from reading standard input to writing the answer. The kernel's
   timer enforces it, so no call can block past it, not even a connect to a full backlog.
 - A command that a person typed to memoryd itself gets a longer one: they want its answer.
@@ -28,6 +29,8 @@ except ImportError:  # not CPython; there the public module loads quickly
 
 # A prompt may lose 300 ms, and the start of the interpreter comes on top of this.
 DEADLINE_SECONDS = 0.22
+# The client asks for its status line often, and shows the last one meanwhile.
+LINE_SECONDS = 0.15
 # For a prompt that is a command to memoryd; still less than the client waits.
 COMMAND_SECONDS = 3.0
 COMMANDS = (b'"prompt":"/memoryd:', b'"prompt": "/memoryd:')
@@ -36,12 +39,13 @@ ANSWER_BYTES = 1024 * 1024
 CHUNK_BYTES = 64 * 1024
 PATH_BYTES = 4096
 USUAL_RUNTIME = b"/run/user"
-# Switches of the session that the daemon cannot see; `memories/rules/session_marks` knows them.
+# What a session's own variables say and the daemon cannot see; `memories/rules/session_marks`.
 MARKS = (
     b"CLAUDE_CODE_DISABLE_AUTO_MEMORY",
     b"CLAUDE_CODE_SIMPLE",
     b"CLAUDE_CODE_REMOTE",
     b"CLAUDE_CODE_REMOTE_MEMORY_DIR",
+    b"CLAUDE_COWORK_MEMORY_PATH_OVERRIDE",
 )
 UNSAFE = {*range(32), 34, 92, 127}  # would need escaping in JSON
 
@@ -215,11 +219,11 @@ def leave() -> None:
     posix._exit(0)  # noqa: SLF001 - os._exit without loading os
 
 
-def start_timer() -> None:
+def start_timer(seconds: float) -> None:
     """From now on the process exits silently at the deadline."""
     _signal.signal(_signal.SIGALRM, lambda *_: leave())
     _signal.pthread_sigmask(_signal.SIG_UNBLOCK, (_signal.SIGALRM,))
-    _signal.setitimer(_signal.ITIMER_REAL, DEADLINE_SECONDS)
+    _signal.setitimer(_signal.ITIMER_REAL, seconds)
 
 
 def answer_to(payload: bytes, method: bytes) -> bytes:
@@ -229,6 +233,12 @@ def answer_to(payload: bytes, method: bytes) -> bytes:
     if request is None or not is_ours(path, posix.getuid()):
         return b""
     return output_in(ask(path, request))
+
+
+def show_line() -> None:
+    line = answer_to(read_payload(), b"statusline").strip()
+    if line:
+        posix.write(1, line + b"\n")
 
 
 def relay() -> None:
@@ -242,9 +252,11 @@ def relay() -> None:
 
 def main() -> None:
     try:
-        if posix.environ.get(b"MEMORYD_CHILD") != b"1":
-            start_timer()
-            relay()
+        if posix.environ.get(b"MEMORYD_CHILD") == b"1":
+            return
+        is_line = sys.argv[1:] == ["statusline"]
+        start_timer(LINE_SECONDS if is_line else DEADLINE_SECONDS)
+        show_line() if is_line else relay()
     finally:
         leave()
 

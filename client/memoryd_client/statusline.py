@@ -1,8 +1,9 @@
 """The command `statusline`: one line about memoryd for Claude Code's status line, which asks often.
 
 It shares the hook's way to the daemon and its rules: few modules, one deadline, silence instead of
-an error. With `--append-to COMMAND` it first runs the person's own status line with the same input
-and adds to its last line; that line is printed whatever becomes of ours.
+an error; where nothing is added to another line, the launcher asks by the hook alone. With
+`--append-to COMMAND` it first runs the person's own status line with the same input and adds to its
+last line; that line is printed whatever becomes of ours.
 """
 
 import _signal  # type: ignore[import-not-found]  # built in, no stub; signal would load enum
@@ -11,7 +12,6 @@ import sys
 
 from memoryd_client import hook
 
-DEADLINE_SECONDS = 0.15
 OWN_SECONDS = 5.0
 
 
@@ -36,7 +36,7 @@ def joined(theirs: bytes, ours: bytes) -> bytes:
 def our_line(payload: bytes) -> bytes:
     """What the daemon says; empty if it says nothing in time."""
     _signal.signal(_signal.SIGALRM, _give_up)
-    _signal.setitimer(_signal.ITIMER_REAL, DEADLINE_SECONDS)
+    _signal.setitimer(_signal.ITIMER_REAL, hook.LINE_SECONDS)
     try:
         return hook.answer_to(payload, b"statusline")
     except (_Late, OSError, ValueError, KeyError):

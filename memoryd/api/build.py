@@ -39,6 +39,7 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
         turns=areas.transcripts.turns,
         models=areas.models,
         model=services.settings.model.extraction,
+        problems=services.problems,
         projects_in=areas.transcripts.sessions.projects_in,
     )
     memories = MemoryRequests(catalog, versions, trusting, areas.extraction.exclusions)

@@ -18,7 +18,7 @@ from memoryd.api.handlers.spending import SpendingReports
 from memoryd.api.handlers.status import Status
 from memoryd.api.handlers.status_line import StatusLine
 from memoryd.api.handlers.why import Origins
-from memoryd.api.rules import protocol
+from memoryd.api.rules import protocol, session_params
 from memoryd.base.timestamps import moment
 from memoryd.dreams.dreamer import Dreamer
 from memoryd.dreams.due import DueReviews
@@ -137,11 +137,11 @@ class Dispatcher:
                 return await areas.recall.answer(params)
             case protocol.RecallStatsParams():
                 return await in_thread(handlers.recall_stats.answer, params.cwd)
-            case protocol.HookParams():
+            case session_params.HookParams():
                 return {"stdout": await handlers.hooks.stdout(params)}
-            case protocol.StatusLineParams():
+            case session_params.StatusLineParams():
                 return {"stdout": await handlers.status_line.stdout(params)}
-            case protocol.ContextParams():
+            case session_params.ContextParams():
                 return await in_thread(
                     areas.sessions.context.assemble,
                     params.cwd,
@@ -150,28 +150,28 @@ class Dispatcher:
                     path=params.path,
                     agent=params.agent,
                 )
-            case protocol.ContextApproveParams():
+            case session_params.ContextApproveParams():
                 path = await in_thread(areas.sessions.context.approve, params.cwd, params.path)
                 log.info("import-approved", path=path, cwd=params.cwd)
                 return {"approved": path}
-            case protocol.SessionNotesParams():
+            case session_params.SessionNotesParams():
                 return await in_thread(_notes, areas, params.session_id)
-            case protocol.CheckpointSaveParams():
+            case session_params.CheckpointSaveParams():
                 return await in_thread(_checkpoint, areas, handlers, params)
-            case protocol.CheckpointListParams():
+            case session_params.CheckpointListParams():
                 return await in_thread(handlers.checkpoints.list, params)
-            case protocol.CheckpointGetParams():
+            case session_params.CheckpointGetParams():
                 return await in_thread(handlers.checkpoints.get, params)
-            case protocol.CheckpointRemoveParams():
+            case session_params.CheckpointRemoveParams():
                 return await in_thread(handlers.checkpoints.remove, params)
             case protocol.SwitchParams():
                 return await in_thread(_switch, areas.services.scopes, params)
-            case protocol.TurnEndedParams():
+            case session_params.TurnEndedParams():
                 return {"queued": await areas.transcripts.tail.turn_ended(params.transcript_path)}
-            case protocol.SessionListParams():
+            case session_params.SessionListParams():
                 sessions = areas.transcripts.sessions
                 return {"sessions": await in_thread(sessions.of_project, params.cwd, params.limit)}
-            case protocol.SessionShowParams():
+            case session_params.SessionShowParams():
                 return await in_thread(areas.transcripts.sessions.show, params.session_id)
             case protocol.ImportStartParams(dry_run=True):
                 return await areas.extraction.backfill.estimate(params.cwd, params.since)
@@ -215,7 +215,9 @@ def _notes(areas: Areas, session_id: str) -> object:
     return areas.sessions.notes.serve(areas.transcripts.sessions.full_id(session_id))
 
 
-def _checkpoint(areas: Areas, handlers: Handlers, params: protocol.CheckpointSaveParams) -> object:
+def _checkpoint(
+    areas: Areas, handlers: Handlers, params: session_params.CheckpointSaveParams
+) -> object:
     if params.session_id:
         whole = areas.transcripts.sessions.full_id(params.session_id)
         params = msgspec.structs.replace(params, session_id=whole)

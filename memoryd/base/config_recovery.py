@@ -27,7 +27,7 @@ from memoryd.base.config_file import (
     parsed,
     section_named,
 )
-from memoryd.base.errors import ConfigError
+from memoryd.base.errors import ConfigError, Refused
 
 CAREFUL: Final[dict[str, object]] = {
     "model": ModelSettings(provider="embedded"),
@@ -91,5 +91,5 @@ def _or(default: Found, work: Callable[[], Found], problems: list[str]) -> Found
         return default
 
 
-def in_words(error: ConfigError) -> str:
+def in_words(error: ConfigError | Refused) -> str:
     return f"{error.message}; {error.hint}" if error.hint else error.message

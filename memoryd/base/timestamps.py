@@ -30,6 +30,15 @@ def moment(text: str) -> float:
     return seconds
 
 
+def next_try_words(until: float, now: float) -> str:
+    """When something is tried again, by this machine's clock."""
+    if until <= now:
+        return "the next job tries again"
+    at, today = (datetime.fromtimestamp(one, UTC).astimezone() for one in (until, now))
+    day = "" if at.date() == today.date() else f"{at:%Y-%m-%d} "
+    return f"next try at {day}{at:%H:%M}"
+
+
 def local_time(text: str) -> datetime | None:
     """A date or time on this machine's clock, local unless it says otherwise; None for neither."""
     try:

@@ -34,7 +34,7 @@ from memoryd.api.server import Server
 from memoryd.api.subscriptions import Subscriptions
 from memoryd.base import config_recovery, paths
 from memoryd.base.config import Settings
-from memoryd.base.errors import ConfigError, MemorydError
+from memoryd.base.errors import ConfigError, MemorydError, Refused
 from memoryd.base.events import DaemonStopping, Event
 from memoryd.base.paths import Places
 from memoryd.daemon import log_file
@@ -60,6 +60,7 @@ from memoryd.system.background import Background
 from memoryd.system.database import Database
 from memoryd.system.notices import Notices
 from memoryd.system.plain_file import read_plain, refuse_unless_plain
+from memoryd.transcripts.rules.open_turn import OpenTurn
 from memoryd.transcripts.rules.turns import Compacted
 from memoryd.transcripts.turn_table import QueuedTurn
 
@@ -222,7 +223,7 @@ def usable_model(services: Services, spending: SpendingTable) -> Models | None:
     """The model in the settings; None, with a problem for people to see, if it cannot be used."""
     try:
         models = model_server(services.settings, spending, services.places.home, env=services.env)
-    except ConfigError as error:
+    except (ConfigError, Refused) as error:
         services.problems.append(config_recovery.in_words(error))
         return None
     if models is not None:
@@ -246,6 +247,8 @@ def connect(
     on(QueuedTurn, areas.sessions.notes.turn_stored)
     on(QueuedTurn, lambda queued: areas.dreamer.turn_ended(queued.project))
     on(QueuedTurn, lambda queued: areas.recall.turn_ended(queued.turn, queued.project))
+    # A turn still runs and has grown: notes.
+    on(OpenTurn, areas.sessions.notes.turn_grew)
     # Old turns are imported: extraction.
     on(TurnsImported, lambda _: areas.extraction.worker.wake())
     # A session is compacted: recall and context, which may give it everything again.

@@ -46,6 +46,7 @@ from memoryd.llm.rules.messages import (
     read_answer,
     schema_of,
 )
+from memoryd.llm.unreachable import system_words
 
 if TYPE_CHECKING:
     from anthropic import APIStatusError, AsyncAnthropic
@@ -328,12 +329,10 @@ def _as_ours(error: Exception) -> ProviderDown | ProviderPaused | ProviderRefuse
         return _status_as_ours(error)
     if isinstance(error, anthropic.APIConnectionError | httpx2.HTTPError):
         never_sent = isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout)
-        message = (
-            "cannot reach the model server"
-            if never_sent
-            else "the model server closed the connection"
-        )
-        return ProviderDown(message, may_have_cost=not never_sent)
+        if never_sent:
+            words = system_words(error, "cannot reach the model server")
+            return ProviderDown(words, may_have_cost=False)
+        return ProviderDown("the model server closed the connection", may_have_cost=True)
     return None
 
 
@@ -380,7 +379,11 @@ def _refusal(status: int) -> ProviderRefused:
     if status == 404 or status < 400:
         hint = "check model.base_url and the names of the models in the settings"
         return ProviderRefused(message, hint, whole_account=True)
-    return ProviderRefused(message, "only this job failed; others continue", whole_account=False)
+    return ProviderRefused(
+        message,
+        "only this job failed, others continue; if all do, check the models' names",
+        whole_account=False,
+    )
 
 
 def _retry_after_seconds(header: str) -> float | None:

@@ -222,7 +222,7 @@ def with_key_file(settings: Settings, home: str) -> Credentials:
     return msgspec.structs.replace(given, api_key=_key_in(path, home))
 
 
-def _key_in(path: str, home: str) -> Secret | None:
+def _key_in(path: str, home: str) -> Secret:
     place = Path(f"{home}{path[1:]}" if path.startswith("~/") else path)
     try:
         text = read_plain(place, KEY_FILE_LIMIT_BYTES).decode("ascii").strip()
@@ -231,4 +231,6 @@ def _key_in(path: str, home: str) -> Secret | None:
         raise ConfigError(
             f"model.key_file {path} cannot be used: {reason}", hint="fix the file or its name"
         ) from error
-    return Secret(text) if text else None
+    if not text:
+        raise ConfigError(f"model.key_file {path} is empty", hint="write the key into it")
+    return Secret(text)

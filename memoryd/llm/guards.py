@@ -25,6 +25,7 @@ import msgspec
 from memoryd.base.config import Budget, Price
 from memoryd.llm.anthropic_client import Provider
 from memoryd.llm.rules.messages import (
+    CHECK_JOB,
     BudgetReached,
     ModelAnswer,
     ModelRequest,
@@ -32,6 +33,7 @@ from memoryd.llm.rules.messages import (
     ProviderPaused,
     ProviderRefused,
     Usage,
+    told,
 )
 from memoryd.llm.rules.spending import (
     Breaker,
@@ -92,6 +94,14 @@ class Ledger(Protocol):
         """Saves the breaker, so that it survives a restart."""
 
 
+class LastFailure(msgspec.Struct, frozen=True):
+    """What the provider did last, if it failed; `at` is in seconds since the epoch."""
+
+    words: str
+    hint: str
+    at: float
+
+
 class MeteredProvider:
     """Debits every call before it is made, and refuses calls that the caps or breaker forbid."""
 
@@ -114,6 +124,7 @@ class MeteredProvider:
         self._now = now
         self._reserving = anyio.Lock()
         self.breaker = breaker or Breaker()
+        self.last_failure: LastFailure | None = None
 
     async def complete(self, request: ModelRequest, deadline_seconds: float) -> ModelAnswer:
         price = price_of(request.model, self._prices, self._unpriced)
@@ -123,8 +134,10 @@ class MeteredProvider:
         except (ProviderDown, ProviderPaused, ProviderRefused) as error:
             if not (isinstance(error, ProviderDown) and error.may_have_cost):
                 await self._ledger.release(reservation)
+            self.last_failure = LastFailure(told(error), error.hint, self._now().timestamp())
             await self._count_failure(error)
             raise
+        self.last_failure = None
         await self._set_breaker(after_success())
         # If the server does not count tokens, the worst case stays debited.
         if not answer.usage.prompt_tokens:
@@ -133,17 +146,21 @@ class MeteredProvider:
         await self._ledger.settle(reservation, answer.usage, usd)
         return msgspec.structs.replace(answer, usd=usd)
 
-    async def verdict(self, estimate_usd: float) -> SpendingVerdict:
+    def pause(self) -> SpendingVerdict:
+        """Whether the provider's failures, or its own wish, keep jobs from calling it now."""
+        return may_call(self.breaker, self._now().timestamp())
+
+    async def verdict(self, estimate_usd: float, job: str = "") -> SpendingVerdict:
         """Whether a call that may cost this much would be made now."""
-        now = self._now()
-        verdict = may_call(self.breaker, now.timestamp())
-        if not verdict.allowed:
+        now, verdict = self._now(), self.pause()
+        # A person who tries the provider may have repaired what made it fail.
+        if not verdict.allowed and job != CHECK_JOB:
             return verdict
         return may_spend(await self._ledger.spent(now.date()), estimate_usd, self._budget, now)
 
     async def _reserve(self, request: ModelRequest, usd: float) -> int:
         async with self._reserving:
-            verdict = await self.verdict(usd)
+            verdict = await self.verdict(usd, request.job)
             if not verdict.allowed:
                 message, hint = PAUSE_MESSAGES[verdict.reason]
                 raise BudgetReached(message, hint, reason=verdict.reason, until=verdict.until)

@@ -22,6 +22,7 @@ import msgspec
 from memoryd.llm.anthropic_client import Provider
 from memoryd.llm.plan_table import PlanTable
 from memoryd.llm.rules.messages import (
+    CHECK_JOB,
     BudgetReached,
     ModelAnswer,
     ModelRequest,
@@ -32,7 +33,6 @@ from memoryd.llm.rules.plan import PlanLimits, PlanReason, PlanUse, PlanVerdict,
 
 LONGEST_CALL_SECONDS = 120.0
 UNUSABLE_SECONDS = 3600.0
-CHECK_JOB = "check"
 
 HINTS: Mapping[PlanReason, str] = {
     "ok": "",
@@ -73,6 +73,10 @@ class PacedProvider:
         """Why the model cannot be used for some time; None if it can, or may be tried again."""
         known, now = self._unusable, self._now().timestamp()
         return known.error if known is not None and known.since <= now < known.until else None
+
+    def next_try(self) -> float:
+        """When a problem is looked at again, in seconds since the epoch; 0 if there is none."""
+        return self._unusable.until if self._unusable and self.problem() else 0.0
 
     def note_problem(self, error: ProviderRefused) -> None:
         now = self._now().timestamp()

@@ -19,15 +19,18 @@ from memoryd.base.errors import InvalidInput
 from memoryd.base.paths import Places
 from memoryd.memories.owners import OwnedDirectory, Owners
 from memoryd.memories.records import DirectoryFound, MemoryDirectory
-from memoryd.memories.rules import claude_settings, project_root
+from memoryd.memories.rules import claude_settings, project_root, session_marks
 from memoryd.memories.rules.claude_settings import ClaudeSettings, Switch
 from memoryd.memories.rules.topics import Scope
 from memoryd.system.database import Database
 from memoryd.system.notices import Notices
 from memoryd.system.plain_file import read_plain
+from memoryd.text.masking.mask import presentable
+from memoryd.text.shorten import one_line
 
 FRESH_SECONDS: Final = 2.0
 SETTINGS_LIMIT_BYTES: Final = 1024 * 1024
+SHOWN_CHARACTERS: Final = 200
 
 
 class RealFiles:
@@ -119,6 +122,7 @@ class Scopes:
         self._owners: dict[str, str] = {}
         self._memory_paths: set[str] = set()
         self._roots: set[str] = set()
+        self._passed_over: dict[str, str] = {}
 
     def project(self, cwd: str) -> Project:
         """Blocks unless the answer is cached; InvalidInput if `cwd` is not an absolute path."""
@@ -140,6 +144,25 @@ class Scopes:
         if found is not None and found[0] > self._monotonic():
             return found[1]
         return await anyio.to_thread.run_sync(self.project, cwd)
+
+    async def session_began(self, cwd: str, marks: Mapping[str, str]) -> None:
+        """Notes which memory folder a session names although another one is used."""
+        project = await self.find(cwd)
+        self._passed_over.pop(project.root, None)
+        if value := session_marks.passed_over(marks, project.memory.path, self.places.home):
+            self._passed_over[project.root] = value
+
+    def ignored(self, project: Project) -> tuple[str, ...]:
+        """Every setting that was passed over in a project, and why."""
+        value = self._passed_over.get(project.root)
+        if value is None:
+            return project.ignored
+        shown = one_line(presentable(value))[:SHOWN_CHARACTERS]
+        words = (
+            f"the last session's environment: {paths.MEMORY_PATH_OVERRIDE}={shown} is ignored:"
+            " neither your settings nor the machine's name this folder"
+        )
+        return (*project.ignored, words)
 
     async def find_root(self, cwd: str) -> str:
         return (await self.find(cwd)).root
@@ -197,7 +220,9 @@ class Scopes:
             off_everywhere=self._is_off(""),
             off_here=self._is_off(root),
         )
-        folder = paths.project_memory(self.places, root, self._env, settings.auto_memory_directory)
+        override = settings.memory_path_override
+        env = {paths.MEMORY_PATH_OVERRIDE: override, **self._env} if override else self._env
+        folder = paths.project_memory(self.places, root, env, settings.auto_memory_directory)
         owned = OwnedDirectory(folder.path)
         if folder.chosen_by == "default":
             owned = self._directory_owners.directory_of(root)

@@ -2,16 +2,18 @@
 
 Rules
 - One run per session at a time; what arrives meanwhile is covered by one more run.
-- A model writes them at the thresholds (`rules/notes`), before a compaction and at the session's
-  end. Without one, or while it is unavailable or over budget, they are excerpts, which cost
-  nothing: they are refreshed at every finished turn, unless reading the transcript takes long.
-  A model with few calls is not asked at the thresholds; what it wrote stays until the next pause.
+- A model writes them at the thresholds (`rules/notes`), also in the middle of a long turn, before a
+  compaction and at the session's end; there, excerpts of what is new are added at once. Of a turn
+  that it has read in part it is sent the rest.
+- Without one, or while it is unavailable or over budget, they are excerpts, which cost nothing:
+  they are refreshed at every finished turn, unless reading the transcript takes long. A model with
+  few calls is not asked at the thresholds; what it wrote stays until the next pause.
 - "The last session" is the last one that a person held and that has ended: not a scripted run, and
   not one that is still open elsewhere.
 """
 
-import os
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -38,34 +40,32 @@ from memoryd.llm.rules.messages import (
     ToolDefinition,
     UserTurn,
 )
+from memoryd.sessions.note_files import (
+    NotesAnswer,
+    current_text,
+    head_of,
+    notes_at,
+    turns_in,
+    write_notes,
+)
+from memoryd.sessions.notes_table import NotesTable
 from memoryd.sessions.rules import note_excerpts, notes
 from memoryd.system.background import Soon
 from memoryd.system.database import Database
-from memoryd.system.folder import Folder
 from memoryd.system.plain_file import modified_at, read_plain
 from memoryd.text.decode import decoded
-from memoryd.text.masking.mask import mask, presentable
-from memoryd.transcripts.file import ALL_BYTES, open_transcript
-from memoryd.transcripts.rules.assembler import living_history, read_entries
+from memoryd.text.masking.mask import mask
+from memoryd.transcripts.rules.open_turn import OpenTurn
 from memoryd.transcripts.rules.turns import Turn
 from memoryd.transcripts.turn_table import QueuedTurn
 
 USERS_TEXT_BYTES: Final = 64 * 1024
-NOTES_BYTES: Final = 1024 * 1024
 ANSWER_TOKENS: Final = 16_000
 MOST_TURNS_SENT: Final = 40
 CHEAP_SECONDS: Final = 0.1
-HEAD_BYTES: Final = 256 * 1024
 SCRIPTED_ENTRYPOINT: Final = b'"entrypoint":"sdk'
 
 log = structlog.get_logger(__name__)
-
-
-class NotesAnswer(msgspec.Struct, frozen=True):
-    text: str
-    updated: str
-    session_id: str = ""
-    modified: float = 0.0
 
 
 class NotesWriter(msgspec.Struct, frozen=True):
@@ -93,7 +93,7 @@ class SessionNotes:
     ) -> None:
         self._root = f"{places.claude_dir}/projects"
         self._places = places
-        self._database = database
+        self._table = NotesTable(database)
         self._run_soon = run_soon
         self._writer = writer
         self._now = now
@@ -102,9 +102,29 @@ class SessionNotes:
         self._again: dict[str, bool] = {}
         self._slow: set[str] = set()
         self._kept: set[str] = set()
+        self._open: dict[str, OpenTurn] = {}
+
+    def turn_grew(self, turn: OpenTurn) -> None:
+        """Writes the notes, in the background, if a turn that still runs has made them due."""
+        before = self._open.get(turn.session_id)
+        self._open[turn.session_id] = turn
+        is_longer = before is None or before.context_tokens != turn.context_tokens
+        if is_longer and turn.session_id not in self._running:
+            self._run_soon("notes", lambda: self.turn_runs(turn))
+
+    async def turn_runs(self, turn: OpenTurn) -> None:
+        if turn.session_id in self._kept or turn.session_id in self._running:
+            return
+        if await anyio.to_thread.run_sync(self._off_for, turn.session_id):
+            return
+        progress = await anyio.to_thread.run_sync(self._table.with_open, turn)
+        if notes.notes_are_due(progress):
+            transcript = f"{self._root}/{turn.path}"
+            await self.freshen(turn.session_id, transcript, turn.cwd, at_pause=False)
 
     def turn_stored(self, queued: QueuedTurn) -> None:
         """Writes the notes, in the background, if this turn has made them due."""
+        self._open.pop(queued.turn.session_id, None)
         transcript = f"{self._root}/{queued.path}"
         self._run_soon("notes", lambda: self.turn_ended(queued.turn, transcript))
 
@@ -114,7 +134,7 @@ class SessionNotes:
         if reason := await anyio.to_thread.run_sync(self._off_for, turn.session_id):
             log.info("notes-off", session_id=turn.session_id, reason=reason)
             return
-        progress = await anyio.to_thread.run_sync(self._progress, turn)
+        progress = await anyio.to_thread.run_sync(self._table.count, turn)
         writer = self._writer
         is_cheap = (writer is None or writer.at_pauses) and turn.session_id not in self._slow
         # What a model with few calls wrote stays until the next pause: excerpts say less.
@@ -127,9 +147,31 @@ class SessionNotes:
         """Brings notes that exist up to date with the last turns."""
         transcript = await anyio.to_thread.run_sync(self.transcript_of, session_id)
         if await anyio.to_thread.run_sync(self.written, session_id) is not None:
+            await self.note_quickly(session_id, transcript)
             await self.freshen(session_id, transcript, cwd)
         self._slow.discard(session_id)
         self._kept.discard(session_id)
+
+    async def note_quickly(self, session_id: str, transcript: str) -> None:
+        """Adds the newest turns as excerpts, at once: whoever reads on cannot wait for a model."""
+        if session_id in self._running or session_id in self._slow:
+            return
+        self._running.add(session_id)
+        try:
+            await anyio.to_thread.run_sync(self._note_quickly, session_id, transcript)
+        finally:
+            self._running.discard(session_id)
+
+    def _note_quickly(self, session_id: str, transcript: str) -> None:
+        turns, written = turns_in(transcript), current_text(transcript)
+        covered = self._table.covered(session_id)
+        unread = [notes.unread_of(turn, covered) for turn in turns if turn.ended > covered]
+        if not unread or not written:
+            return
+        if note_excerpts.is_excerpt(written):
+            write_notes(transcript, _excerpts(turns, self._template()))
+        else:
+            write_notes(transcript, mask(note_excerpts.with_newest(written, unread)))
 
     async def freshen(
         self, session_id: str, transcript: str, project: str, *, at_pause: bool = True
@@ -161,7 +203,7 @@ class SessionNotes:
 
     def written(self, session_id: str) -> NotesAnswer | None:
         """The notes on disk of a session, if there are any."""
-        return _notes_at(Path(paths.session_notes(self.transcript_of(session_id))))
+        return notes_at(Path(paths.session_notes(self.transcript_of(session_id))))
 
     def last_ended(
         self,
@@ -183,8 +225,8 @@ class SessionNotes:
             if path.parent.parent.name not in running
         ]
         for path in sorted(found, key=modified_at, reverse=True):
-            kept = _notes_at(path)
-            head = _head_of(path.parent.parent.with_suffix(".jsonl"))
+            kept = notes_at(path)
+            head = head_of(path.parent.parent.with_suffix(".jsonl"))
             began_in = notes.cwd_in(head)
             if kept is None or SCRIPTED_ENTRYPOINT in head or (began_in and not is_here(began_in)):
                 continue
@@ -210,15 +252,18 @@ class SessionNotes:
         self, session_id: str, transcript: str, project: str, *, at_pause: bool
     ) -> None:
         began = self._now()
+        running = self._open.get(session_id)
         turns = await anyio.to_thread.run_sync(turns_in, transcript)
         if not turns:
             return
         writer = self._writer
         if writer is not None and writer.at_pauses and not at_pause:
             writer = None
+        calls = running.tool_calls if running else 0
+        recorded = partial(self._table.record, session_id, turns[-1], uncounted_calls=calls)
         text, how = await self._compose(writer, session_id, transcript, turns, project)
         await anyio.to_thread.run_sync(write_notes, transcript, text)
-        await anyio.to_thread.run_sync(self._record_progress, session_id, turns)
+        await anyio.to_thread.run_sync(recorded)
         if self._now() - began > CHEAP_SECONDS:
             self._slow.add(session_id)
         if how == "model" and self._writer is not None and self._writer.at_pauses:
@@ -283,54 +328,16 @@ class SessionNotes:
     ) -> tuple[str, tuple[Text, ...]]:
         """The template of the notes and the first message to the model; blocking."""
         template = self._template() or notes.template()
-        current, covered = _current(transcript), self._covered(session_id)
+        current, covered = current_text(transcript), self._table.covered(session_id)
         fresh = [turn for turn in turns if turn.ended > covered][-MOST_TURNS_SENT:] or turns[-1:]
         opening = prompts.session_notes_opening(
             template,
             current,
-            [message for turn in fresh for message in messages(turn)],
+            [text for turn in fresh for text in messages(notes.unread_of(turn, covered))],
             prompts.NotesLimits(notes.SECTION_TOKENS, notes.TOTAL_TOKENS),
             self._users_text("prompt.md"),
         )
         return template, opening
-
-    def _progress(self, turn: Turn) -> notes.NotesProgress:
-        """Counts this turn and returns how far the session is; blocking."""
-        self._database.run(
-            "insert into session_notes (session_id, tool_calls) values (?, ?)"
-            " on conflict (session_id) do update set tool_calls = tool_calls + ?",
-            turn.session_id,
-            turn.tool_call_count,
-            turn.tool_call_count,
-        )
-        ((calls, noted, noted_calls),) = self._database.run(
-            "select tool_calls, noted_tokens, noted_tool_calls from session_notes"
-            " where session_id = ?",
-            turn.session_id,
-        )
-        return notes.NotesProgress(
-            context_tokens=turn.context_tokens,
-            tool_calls=int(str(calls)),
-            noted_tokens=None if noted is None else int(str(noted)),
-            noted_tool_calls=int(str(noted_calls)),
-            asks_for_tools=not turn.complete,
-        )
-
-    def _record_progress(self, session_id: str, turns: Sequence[Turn]) -> None:
-        self._database.run(
-            "insert into session_notes (session_id, noted_tokens, covered) values (?, ?, ?)"
-            " on conflict (session_id) do update set noted_tokens = excluded.noted_tokens,"
-            " noted_tool_calls = tool_calls, covered = excluded.covered",
-            session_id,
-            turns[-1].context_tokens,
-            turns[-1].ended,
-        )
-
-    def _covered(self, session_id: str) -> str:
-        rows = self._database.run(
-            "select covered from session_notes where session_id = ?", session_id
-        )
-        return str(rows[0][0]) if rows else ""
 
     def _template(self) -> str:
         """The user's own template; empty if there is none with a heading."""
@@ -343,50 +350,6 @@ class SessionNotes:
             return decoded(read_plain(path, USERS_TEXT_BYTES))
         except OSError:
             return ""
-
-
-def turns_in(transcript: str) -> list[Turn]:
-    """The turns of a session that are not on a dead branch, the current one included."""
-    above, name = os.path.split(transcript)
-    root, folder = os.path.split(above)
-    try:
-        with open_transcript(root, f"{folder}/{name}") as file:
-            history = living_history(read_entries(file.chunks(0, ALL_BYTES)))
-    except OSError:
-        return []
-    return [one for one in history if isinstance(one, Turn)]
-
-
-def write_notes(transcript: str, text: str) -> None:
-    """Writes the notes beside their transcript, durably and nowhere else."""
-    notes_path, folder = paths.session_notes(transcript), str(Path(transcript).parent)
-    inside = notes_path.removeprefix(f"{folder}/")
-    with Folder.open(folder) as opened:
-        current = opened.current(inside)
-        opened.write(inside, text.encode(), over=current.version if current else None)
-
-
-def _notes_at(path: Path) -> NotesAnswer | None:
-    """Notes as a model may see them; a person may have edited or removed them."""
-    try:
-        text = presentable(decoded(read_plain(path, NOTES_BYTES)))
-    except OSError:
-        return None
-    modified = modified_at(path)
-    return NotesAnswer(text, iso_time(modified), path.parent.parent.name, modified)
-
-
-def _head_of(transcript: Path) -> bytes:
-    try:
-        with transcript.open("rb") as file:
-            return file.read(HEAD_BYTES)
-    except OSError:
-        return b""
-
-
-def _current(transcript: str) -> str:
-    written = _notes_at(Path(paths.session_notes(transcript)))
-    return written.text if written else ""
 
 
 def _excerpts(turns: Sequence[Turn], template: str) -> str:

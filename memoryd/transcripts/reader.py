@@ -30,6 +30,7 @@ from memoryd.transcripts.cursor_table import CursorTable
 from memoryd.transcripts.file import ALL_BYTES, TranscriptFile, open_transcript
 from memoryd.transcripts.rules.assembler import SETTLE_SECONDS, Follower
 from memoryd.transcripts.rules.cursor import Cursor, Fingerprint
+from memoryd.transcripts.rules.open_turn import OpenTurn, open_turn
 from memoryd.transcripts.rules.turns import Abandoned, Compacted, Turn, TurnEvent
 from memoryd.transcripts.scan import TranscriptScan
 from memoryd.transcripts.turn_table import QueuedTurn, TurnTable, root_named
@@ -46,7 +47,7 @@ class ReadResult(msgspec.Struct, frozen=True):
     """What reading one slice gave; `turns` are only those not seen before.
 
     `project` is that of the session's last turn, if there is one. `open_session` is the session if
-    a turn of it has not ended, else empty.
+    a turn of it has not ended, else empty; `open_turn` says how far that turn is while it runs.
     """
 
     cursor: Cursor
@@ -58,6 +59,7 @@ class ReadResult(msgspec.Struct, frozen=True):
     has_more: bool
     started_over: bool
     open_session: str = ""
+    open_turn: OpenTurn | None = None
 
 
 class TranscriptReader:
@@ -141,6 +143,7 @@ class TranscriptReader:
             has_more=read_until < stamp.size,
             started_over=began_at == 0 and cursor.number > 0,
             open_session=follower.open_session,
+            open_turn=open_turn(follower.draft, cursor.path),
         )
 
     def _store(

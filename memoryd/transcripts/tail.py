@@ -230,6 +230,8 @@ class Tail:
         )
         if reading.bad_lines:
             self._warn_once.warn(path, "has unreadable lines")
+        if reading.open_turn and reading.bytes_read and not reading.has_more:
+            self._notices.post(reading.open_turn)
         for compacted in reading.compactions:
             self._announce_compaction(compacted, reading.project)
         for number, queued in enumerate(reading.turns, start=1):

@@ -186,7 +186,7 @@ def test_who_sorts_the_inbox_is_asked_once(
     monkeypatch.setattr("sys.stdin", Terminal(f"{parts}y\n"))
     assert main(["install"]) == 0
     assert config.read_text() == '[inbox]\nreviewer = "agent"\n'
-    assert "restart" in capsys.readouterr().out
+    assert "no daemon is running; the next one reads it" in capsys.readouterr().out
     monkeypatch.setattr("sys.stdin", Terminal(parts))
     assert main(["install"]) == 0
     assert REVIEWER not in capsys.readouterr().out
@@ -259,6 +259,19 @@ def test_one_part_that_fails_does_not_stop_the_rest(
     report = json.loads(capsys.readouterr().out)
     assert report["hooks"]["error"]["kind"] == "local"
     assert report["mcp"]["written"][0] == str(home / ".claude.json")
+
+
+def test_what_is_not_possible_here_is_said_and_is_no_failure(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(home / "no-programs"))
+    assert main(["install", "--yes"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "service: not possible here, this system has no systemd" in shown
+    assert "No daemon is running yet. Start it with memoryd serve" in shown
+    assert main(["install", "--yes", "--json"]) == 0
+    assert "no systemd" in json.loads(capsys.readouterr().out)["service"]["not_possible"]
+    assert main(["install", "--service"]) == 1, "what was asked for by name has failed"
 
 
 def test_the_installed_commands_can_be_listed(settings: Path) -> None:

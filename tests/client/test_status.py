@@ -99,7 +99,7 @@ def test_memory_that_is_off_says_why_and_how_to_turn_it_on(
     [
         ({}, "paused: the budget is used up"),
         ({"reason": "day-cap"}, "paused: the daily budget is used up"),
-        ({"reason": "breaker-open"}, "paused: the provider keeps failing"),
+        ({"reason": "breaker-open"}, "paused: the provider failed, or asked for a pause"),
     ],
 )
 def test_a_pause_in_spending_says_why(extra: dict[str, object], words: str) -> None:

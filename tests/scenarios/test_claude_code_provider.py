@@ -394,7 +394,13 @@ def test_the_switch_that_forbids_the_network_forbids_programs_too(
     home: Path, provider: str
 ) -> None:
     configure(home, f'[model]\nprovider = "{provider}"\ncommand = ["model"]\n')
-    assert "MEMORYD_FORBID_NETWORK" in Daemon(home).fails_to_start()
+    daemon = Daemon(home).start()
+    try:
+        with daemon.peer() as peer:
+            assert "MEMORYD_FORBID_NETWORK does not allow" in str(peer.call("ping")["problems"])
+            assert peer.call("status")["provider"] == "embedded"
+    finally:
+        daemon.end()
 
 
 def test_the_provider_command_needs_a_command(home: Path) -> None:

@@ -1,6 +1,7 @@
 """What the daemon finds out about its own health, asked over its socket."""
 
 import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -204,8 +205,70 @@ def test_a_provider_that_refuses_the_key_fails_in_its_own_words_without_the_key(
     found, _ = asked_with(home, [Status(401, content=said % b"for-the-test")])
     assert found["verdict"] == "fail"
     assert found["reason"].startswith("127.0.0.1: ")
-    assert found["reason"].endswith("; it says: [secret] is no key")
+    assert found["reason"].endswith("; it says: [secret] is no key; the next job tries again")
     assert found["fix"]
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500])
+def test_a_failing_provider_is_told_in_its_own_words_with_the_next_try(
+    home: Path, status: int
+) -> None:
+    said = b'{"type":"error","error":{"type":"x","message":"quota of for-the-test is gone"}}'
+    with ScriptedModel(lambda _: Status(status, content=said)) as server:
+        key = {"ANTHROPIC_API_KEY": "for-the-test", "ANTHROPIC_BASE_URL": server.base_url}
+        daemon = Daemon(home, **key).start()
+        try:
+            done = daemon.run("doctor", "--provider")
+            shown = daemon.run("status").stdout
+            # Whoever tries again may have repaired it: a pause does not keep it from being asked.
+            daemon.run("doctor", "--provider")
+        finally:
+            daemon.end()
+    assert done.returncode == 1
+    when = "next try at " if status == 429 else "the next job tries again"
+    for text in (done.stdout, shown):
+        assert "it says: quota of [secret] is gone; " + when in " ".join(text.split())
+        assert "for-the-test" not in text
+    assert len(server.requests) == 2
+
+
+def test_an_address_where_nobody_listens_is_told_with_the_systems_reason(home: Path) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{unused.getsockname()[1]}"
+        daemon = Daemon(home, ANTHROPIC_API_KEY="made-up", ANTHROPIC_BASE_URL=address).start()
+        try:
+            done = daemon.run("doctor", "--provider")
+        finally:
+            daemon.end()
+    assert done.returncode == 1
+    assert "cannot reach the model server: Connection refused" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ('[model]\nkey_file = "~/empty"\n', "key_file ~/empty is empty"),
+        ('[model]\nkey_file = "~/missing"\n', "No such file"),
+        ('[model]\nprovider = "claude-code"\n', "MEMORYD_FORBID_NETWORK does not allow"),
+    ],
+    ids=["empty key file", "missing key file", "forbidden provider"],
+)
+def test_a_daemon_whose_model_cannot_be_used_comes_up_and_says_why(
+    home: Path, settings: str, words: str
+) -> None:
+    (home / "empty").write_text("")
+    (home / ".config/memoryd").mkdir(parents=True)
+    (home / ".config/memoryd/config.toml").write_text(settings)
+    daemon = Daemon(home).start()
+    try:
+        done = daemon.run("doctor", "--provider")
+        shown = daemon.run("status")
+    finally:
+        daemon.end()
+    assert done.returncode == 1
+    assert words in " ".join(done.stdout.split())
+    assert words in " ".join(shown.stdout.split())
 
 
 def test_status_says_which_fences_are_up(peer: Peer) -> None:

@@ -396,6 +396,58 @@ def test_a_typed_dream_starts_and_a_typed_inbox_is_shown(shared_daemon: Daemon, 
     assert "empty" in told
 
 
+OVERRIDE = "CLAUDE_COWORK_MEMORY_PATH_OVERRIDE"
+
+
+def agent_settings(daemon: Daemon, cwd: str) -> dict[str, Any]:
+    with daemon.peer() as peer:
+        findings = peer.call("health", cwd=cwd)["findings"]
+    (found,) = (one for one in findings if one["check"] == "agent settings")
+    return dict(found)
+
+
+def test_a_session_cannot_lead_memories_to_a_folder_that_only_it_names(
+    shared_daemon: Daemon, cwd: str, tmp_path: Path
+) -> None:
+    fact = {"name": "Staging", "description": "where staging is", "type": "reference"}
+    started = event("SessionStart", cwd, source="startup")
+    run_hook(shared_daemon, started)
+    assert agent_settings(shared_daemon, cwd)["verdict"] == "ok"
+    env = shared_daemon.env | {OVERRIDE: str(tmp_path / "theirs")}
+    subprocess.run(
+        [*COMMAND, "hook"], input=json.dumps(started).encode(), env=env, check=True, timeout=60
+    )
+    found = agent_settings(shared_daemon, cwd)
+    assert found["verdict"] == "warn"
+    assert f"{OVERRIDE}={tmp_path}/theirs is ignored" in found["reason"]
+    with shared_daemon.peer() as peer:
+        saved = peer.call("memory/save", cwd=cwd, **fact, body="Staging runs on numbat-5.")["path"]
+    assert "theirs" not in saved
+    run_hook(shared_daemon, started)
+    assert agent_settings(shared_daemon, cwd)["verdict"] == "ok"
+
+
+def test_a_memory_folder_in_the_users_settings_is_used_and_in_a_repositorys_named(
+    daemon: Daemon, cwd: str, tmp_path: Path
+) -> None:
+    def settings(folder: Path, value: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "settings.json").write_text(json.dumps({"env": {OVERRIDE: value}}))
+
+    settings(Path(cwd) / ".claude", str(tmp_path / "theirs"))
+    settings(daemon.home / ".claude", str(tmp_path / "mine"))
+    daemon.start()
+    fact = {"name": "Staging", "description": "where staging is", "type": "reference"}
+    with daemon.peer() as peer:
+        saved = peer.call("memory/save", cwd=cwd, **fact, body="Staging runs on numbat-6.")["path"]
+        marks = {OVERRIDE: str(tmp_path / "mine")}
+        peer.call("hook", **event("SessionStart", cwd, source="startup"), session_env=marks)
+    assert saved.startswith(str(tmp_path / "mine"))
+    reason = agent_settings(daemon, cwd)["reason"]
+    assert f"project settings: {OVERRIDE} is ignored: a repository cannot choose" in reason
+    assert "last session" not in reason
+
+
 def test_a_session_that_switches_memory_off_gets_nothing_and_leaves_nothing(
     shared_daemon: Daemon, cwd: str
 ) -> None:

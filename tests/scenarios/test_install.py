@@ -24,7 +24,7 @@ def test_everything_but_memories_goes_with_yes_and_state(
         for folder in (".claude/projects", ".claude", ".local/state", ".local"):
             (home / folder).rmdir()
     before = tree(home)
-    assert main(["install", "--yes"]) == 1
+    assert main(["install", "--yes"]) == 0
     assert (home / ".claude/settings.json").exists()
     daemon = Daemon(home).start()
     try:

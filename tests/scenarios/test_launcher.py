@@ -1,7 +1,10 @@
 """What Claude Code runs for memoryd never stands in its way, and obeys no repository."""
 
+import fcntl
+import importlib.util
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -66,6 +69,32 @@ def test_the_hook_needs_no_environment(installed: Removable, env: dict[str, str]
     with ScriptedDaemon(installed.home / "run/memoryd.sock", answer):
         done = run_as_the_client(installed.home, env)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"a memory\n", b"")
+
+
+@pytest.mark.parametrize("cached", ["nothing", "garbage", "a file for the folder"])
+def test_the_hook_runs_whatever_is_in_the_cache_of_compiled_code(
+    installed: Removable, cached: str
+) -> None:
+    folder = installed.package / "__pycache__"
+    shutil.rmtree(folder)
+    if cached == "garbage":
+        folder.mkdir()
+        name = Path(importlib.util.cache_from_source("hook.py")).name
+        (folder / name).write_bytes(importlib.util.MAGIC_NUMBER + b"garbage")
+    elif cached != "nothing":
+        folder.write_text("")
+    answers = {"hook": Result({"stdout": "ours"}), "statusline": Result({"stdout": "a line"})}
+    with ScriptedDaemon(installed.home / "run/memoryd.sock", answers):
+        assert run_as_the_client(installed.home, {}).stdout == b"ours"
+        line = subprocess.run(
+            ["/bin/sh", installed.launcher, "statusline"],
+            env={},
+            input=PROMPT,
+            capture_output=True,
+            timeout=PATIENCE_SECONDS,
+            check=False,
+        )
+    assert (line.returncode, line.stdout, line.stderr) == (0, b"a line\n", b"")
 
 
 def evil_environment(home: Path, folder: Path, word: str) -> dict[str, str]:
@@ -205,6 +234,22 @@ def test_a_half_removed_installation_can_still_be_uninstalled(
     assert (home / ".claude/settings.json").read_text() == THEIRS
     assert (home / ".claude.json").read_text() == '{"numStartups": 7}'
     assert not (home / ".local/share").exists()
+
+
+def test_without_the_package_no_command_of_it_is_recommended(installed: Removable) -> None:
+    state = installed.home / ".local/state/memoryd"
+    state.mkdir(parents=True, exist_ok=True)
+    (state / "state.db").touch()
+    BREAKS["package gone"](installed)
+    with (state / "memoryd.lock").open("w") as lock:
+        lock.write("4711")
+        lock.flush()
+        fcntl.flock(lock, fcntl.LOCK_EX)  # as a daemon that was started by hand
+        shown = " ".join(installed.uninstall_what_is_left("--yes").stdout.split())
+    assert f"stay in {state}; remove that folder if you do not want them." in shown
+    assert "kill 4711 ends it" in shown
+    assert "memoryd stop" not in shown
+    assert "memoryd uninstall" not in shown
 
 
 def test_what_is_left_can_be_removed_from_a_new_installation(installed: Removable) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from memoryd.base import paths
 from memoryd.memories.leftovers import clear_leftovers
-from memoryd.sessions.notes import write_notes
+from memoryd.sessions.note_files import write_notes
 from tests.memories.test_leftovers import OTHERS, PLACES, put
 from tests.support.fault_injection import count_calls, killed_at
 from tests.support.running import Daemon

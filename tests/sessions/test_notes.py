@@ -13,11 +13,14 @@ from memoryd.base.errors import InvalidInput, NotFound
 from memoryd.base.paths import Places, places
 from memoryd.llm.anthropic_client import AnthropicProvider, endpoint_at
 from memoryd.sessions.checkpoints import Checkpoints
-from memoryd.sessions.notes import NotesWriter, SessionNotes, turns_in
+from memoryd.sessions.note_files import turns_in
+from memoryd.sessions.notes import NotesWriter, SessionNotes
 from memoryd.sessions.rules import notes
 from memoryd.system.database import Database
+from memoryd.transcripts.rules.assembler import Follower
+from memoryd.transcripts.rules.open_turn import OpenTurn, open_turn
 from memoryd.transcripts.rules.turns import Turn
-from tests.support.scripted_model import Script, ScriptedModel, Status, says
+from tests.support.scripted_model import Script, ScriptedModel, SeenRequest, Status, says
 from tests.support.session_script import SessionScript
 from tests.support.times import NOW
 
@@ -50,6 +53,18 @@ class Scene:
         self.script.answer(answered, message={"usage": usage})
         self.path.write_bytes(self.script.data)
         return turns_in(str(self.path))[-1]
+
+    def call(self, tool: str, context_tokens: int) -> OpenTurn:
+        """Another call and its result, in a turn that still runs."""
+        usage = {"input_tokens": context_tokens, "output_tokens": 0}
+        call_id = self.script.call(tool, {"command": "make"}, message={"usage": usage})
+        self.script.result(call_id, "made")
+        self.path.write_bytes(self.script.data)
+        follower = Follower()
+        follower.feed(self.script.data)
+        found = open_turn(follower.draft, f"{self.folder.name}/{self.path.name}")
+        assert found is not None
+        return found
 
 
 @pytest.fixture
@@ -131,6 +146,62 @@ async def test_the_models_notes_are_written_if_they_have_the_right_shape(scene: 
     assert "about Learnings" in scene.summary.read_text()
     assert "Hunter2" not in str(model.requests[0].body)
     assert "Session Title" in str(model.requests[0].body)
+
+
+async def test_a_model_is_asked_in_the_middle_of_a_long_turn_for_what_it_has_not_read(
+    scene: Scene,
+) -> None:
+    scene.script.prompt("rewrite the parser")
+    async with a_writer([says(GOOD), says(GOOD)]) as (writer, model):
+        session_notes = scene.notes(writer)
+        await session_notes.turn_runs(scene.call("Early", 9_000))
+        assert model.requests == []
+        await session_notes.turn_runs(scene.call("Early", 10_500))
+        assert len(model.requests) == 1
+        for tokens in (12_000, 14_000):
+            await session_notes.turn_runs(scene.call("Late", tokens))
+        assert len(model.requests) == 1, "it has not grown by enough"
+        await session_notes.turn_runs(scene.call("Late", 16_000))
+        assert len(model.requests) == 2
+        told = str(model.requests[1].body["messages"])
+        assert "rewrite the parser" in told
+        assert "Late" in told
+        assert "Early" not in told
+        scene.script.answer("rewritten", message={"usage": {"input_tokens": 16_500}})
+        scene.path.write_bytes(scene.script.data)
+        await session_notes.turn_ended(turns_in(str(scene.path))[-1], str(scene.path))
+        assert len(model.requests) == 2, "nothing happened since"
+
+
+async def test_a_turn_that_runs_while_notes_are_off_leaves_none(scene: Scene) -> None:
+    scene.script.prompt("rewrite the parser")
+    off = SessionNotes(
+        scene.places, scene.database, None, lambda *_: True, lambda: NOW, lambda _: "switched off"
+    )
+    await off.turn_runs(scene.call("Bash", 50_000))
+    assert not scene.summary.exists()
+    await scene.notes().turn_runs(scene.call("Bash", 50_100))
+    assert "rewrite the parser" in scene.summary.read_text()
+
+
+async def test_at_the_end_the_newest_turns_are_in_the_notes_before_the_model_answers(
+    scene: Scene,
+) -> None:
+    found: list[str] = []
+
+    def reply(_: SeenRequest) -> object:
+        found.append(scene.summary.read_text() if scene.summary.exists() else "")
+        return says(GOOD)
+
+    async with a_writer(reply) as (writer, _):  # type: ignore[arg-type]
+        session_notes = scene.notes(writer)
+        await session_notes.turn_ended(scene.turn("first", "a", 12_000), str(scene.path))
+        scene.turn("last words", "b", 12_100)
+        await session_notes.session_ended(SESSION, "/app")
+    _, at_the_end = found
+    assert "last words" in notes.where_it_stopped(at_the_end)
+    assert "about Learnings" in at_the_end, "what the model wrote before stays"
+    assert scene.summary.read_text() == GOOD
 
 
 async def test_a_writer_with_few_calls_is_asked_at_a_compaction_and_at_the_end_alone(

@@ -16,6 +16,7 @@ from memoryd.system.database import Database
 from memoryd.system.notices import Notices
 from memoryd.transcripts.cursor_table import CursorTable
 from memoryd.transcripts.reader import TranscriptReader
+from memoryd.transcripts.rules.open_turn import OpenTurn
 from memoryd.transcripts.rules.turns import Compacted, Turn
 from memoryd.transcripts.tail import Tail
 from memoryd.transcripts.turn_table import QueuedTurn, TurnTable
@@ -102,10 +103,12 @@ class PostedNotices:
     def __init__(self, notices: Notices) -> None:
         self.turns: list[QueuedTurn] = []
         self.compactions: list[Compacted] = []
+        self.open_turns: list[OpenTurn] = []
         self.events: list[events.Event] = []
         self._changed = anyio.Event()
         notices.on(QueuedTurn, self._add_turn)
         notices.on(Compacted, self.compactions.append)
+        notices.on(OpenTurn, self.open_turns.append)
         notices.on(events.Event, self.events.append)
 
     def _add_turn(self, queued: QueuedTurn) -> None:

@@ -100,6 +100,27 @@ async def test_half_a_turn_before_a_restart_and_half_after_are_one(home: Path) -
         assert turn.final == "whole"
 
 
+async def test_a_turn_that_still_runs_is_told_with_its_size_and_an_ended_one_is_not(
+    home: Path,
+) -> None:
+    await begin_empty(home)
+    script = session("s", "short")
+    script.prompt("long")
+    script.call("Bash", {"command": "make"})
+    path = write(home, script)
+    async with following(home) as run:
+        await run.caught_up()
+        (first,) = run.heard.open_turns
+        assert (first.session_id, first.tool_calls, first.context_tokens) == ("s", 1, 3160)
+        assert f"{FOLDER}/s.jsonl" == first.path
+        seen = len(script.data)
+        script.answer("done")
+        append(path, script.data[seen:])
+        age(path)
+        assert len(await run.rows()) == 2
+        assert run.heard.open_turns == [first]
+
+
 @contextmanager
 def no_silence_is_enough() -> Iterator[None]:
     """Nothing settles, so that a slow machine cannot end the wait that a test relies on."""

@@ -18,6 +18,7 @@ from memoryd_client.connection.answers import items_at
 from memoryd_client.connection.call import call
 from memoryd_client.connection.failures import Failure, LocalFailure, UsageError, as_json
 from memoryd_client.connection.locations import Locations, locations
+from memoryd_client.doctor import fixes
 
 if TYPE_CHECKING:
     from memoryd_client.install.service import Report
@@ -78,8 +79,7 @@ def offer_trust() -> None:
 
 def ask_who_reviews(places: Locations) -> None:
     """Asks once whether the agent may sort the inbox; only where it could."""
-    from memoryd_client.doctor.fixes import restart  # noqa: PLC0415 - only a yes needs it
-    from memoryd_client.install import claude_code, config_toml, plugin  # noqa: PLC0415 - likewise
+    from memoryd_client.install import claude_code, config_toml, footprint, plugin  # noqa: PLC0415 - likewise
 
     in_settings = claude_code.has_hooks(places) and claude_code.has_server(places)
     if not (in_settings or plugin.is_installed(places)):
@@ -92,7 +92,7 @@ def ask_who_reviews(places: Locations) -> None:
         return
     config_toml.change(places.config, {"inbox.reviewer": "agent"})
     print(f"inbox: wrote {one_line(str(places.config))}")
-    print(wrapped(f"A daemon that runs already learns of it by a restart: {restart(places)}"))
+    print(wrapped(footprint.how_it_is_learned(places)))
 
 
 def uninstall(arguments: Arguments) -> int:
@@ -114,17 +114,22 @@ def uninstall(arguments: Arguments) -> int:
 
 
 def what_stays(places: Locations) -> Iterator[str]:
-    from memoryd_client.install import footprint  # noqa: PLC0415 - likewise
+    """What is left, and how to end it; without the package there is no command for that."""
+    from memoryd_client.install import footprint, launcher  # noqa: PLC0415 - likewise
+
+    is_gone = launcher.is_only_the_archive()
 
     if places.config.exists():
         yield f"Your settings in {one_line(str(places.config))} and your memories stay."
     if footprint.has_state(places):
         yield (
             f"The history, checkpoints and log stay in {one_line(str(places.state))};"
-            " memoryd uninstall --state removes them."
+            f" {'remove that folder' if is_gone else 'memoryd uninstall --state removes them'}"
+            f"{' if you do not want them' * is_gone}."
         )
     if footprint.is_running(places):
-        yield "A daemon still runs that was started by hand; memoryd stop ends it."
+        how = fixes.end(places) if is_gone else "memoryd stop"
+        yield f"A daemon still runs that was started by hand; {how} ends it."
 
 
 def named_parts(arguments: Arguments) -> list[str]:
@@ -136,7 +141,7 @@ def run_parts(arguments: Arguments, parts: Sequence[Part]) -> int:
     """Runs each named part and prints a report.
 
     With none named, each part is explained, asked about unless --yes, and checked afterwards; one
-    that fails does not stop the others.
+    that fails does not stop the others, and one that is not possible here is no failure.
     """
     named = named_parts(arguments)
     with_state = "state" in named
@@ -149,44 +154,57 @@ def run_parts(arguments: Arguments, parts: Sequence[Part]) -> int:
             "cannot ask: standard input is not a terminal",
             f"name the parts ({flags}), or add --yes for all of them",
         )
-    reports: dict[str, object] = {}
-    done: set[str] = set()
-    failed = False
+    progress = Progress()
     for part in parts:
-        if named:
-            is_due = part.name in named
-        else:
+        is_due = part.name in named
+        if not named:
             is_safe = asks or with_state or not part.is_off_by_default
-            is_due = part.unless not in done and is_safe and is_wanted(part, asks=asks)
-        if not is_due:
-            continue
-        try:
-            report = run_part(part, is_checked=not named)
-        except Failure as failure:
-            if named:
-                raise
-            failed = True
-            reports[part.name] = as_json(failure)
-            print(f"{part.name}: {one_line(failure.message)}", file=sys.stderr)
-            print(f"  {one_line(failure.hint)}", file=sys.stderr)
-            continue
-        done.add(part.name)
-        reports[part.name] = report_json(report)
-        if not arguments.json:
-            print_report(part.name, report)
+            is_due = part.unless not in progress.done and is_safe
+            is_due = is_due and is_wanted(part, progress, arguments, asks=asks)
+        if is_due:
+            do_part(part, progress, arguments, is_named=bool(named))
     if arguments.json:
-        print_json(reports)
-    return int(failed)
+        print_json(progress.reports)
+    return int(progress.has_failed)
 
 
-def is_wanted(part: Part, *, asks: bool) -> bool:
+class Progress:
+    """What became of the parts so far."""
+
+    def __init__(self) -> None:
+        self.reports: dict[str, object] = {}
+        self.done: set[str] = set()
+        self.has_failed = False
+
+
+def do_part(part: Part, progress: Progress, arguments: Arguments, *, is_named: bool) -> None:
+    """Does a part and reports it; one that nobody named may fail without stopping the others."""
+    try:
+        report = run_part(part, is_checked=not is_named)
+    except Failure as failure:
+        if is_named:
+            raise
+        progress.has_failed = True
+        progress.reports[part.name] = as_json(failure)
+        print(f"{part.name}: {one_line(failure.message)}", file=sys.stderr)
+        print(f"  {one_line(failure.hint)}", file=sys.stderr)
+        return
+    progress.done.add(part.name)
+    progress.reports[part.name] = report_json(report)
+    if not arguments.json:
+        print_report(part.name, report)
+
+
+def is_wanted(part: Part, progress: Progress, arguments: Arguments, *, asks: bool) -> bool:
     """Whether a part that nobody named makes sense here and, if people are asked, is agreed to."""
     if not part.is_needed():
         if asks and part.name not in OPTIONAL:
             print(headed(part.name, "nothing to do"))
         return False
-    if asks and (obstacle := part.obstacle()):
-        print(headed(part.name, f"not possible here, {obstacle}"))
+    if obstacle := part.obstacle():
+        progress.reports[part.name] = {"not_possible": obstacle}
+        if not arguments.json:
+            print(headed(part.name, f"not possible here, {obstacle}"))
         return False
     return agreed(part) if asks else True
 

@@ -148,7 +148,10 @@ def plan_lines(plan: Json) -> Iterator[str]:
         words += f", {tokens} of {abbreviated(number_at(plan, 'tokens_per_day'))} tokens"
     yield f"{words}; {counted(max(most - calls, 0), 'call')} left"
     if problem := text_at(plan, "problem"):
-        yield f"not in use, the built-in rules do the work: {problem} -> {text_at(plan, 'hint')}"
+        again = parsed_time(plan.get("next_try"))
+        when = f"; next try at {short_time(again)}" if again else ""
+        words = f"not in use, the built-in rules do the work: {problem}{when}"
+        yield f"{words} -> {text_at(plan, 'hint')}"
     elif until := parsed_time(plan.get("until")):
         yield f"the next extraction waits until {short_time(until)}: {text_at(plan, 'waits')}"
 

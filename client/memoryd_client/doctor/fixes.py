@@ -10,7 +10,7 @@ from memoryd_client.connection.locations import Locations
 PAUSES = {
     "day-cap": "the daily budget is used up",
     "month-cap": "the monthly budget is used up",
-    "breaker-open": "the provider keeps failing",
+    "breaker-open": "the provider failed, or asked for a pause",
     "provider-down": "the provider does not answer",
     "provider-paused": "the provider asked for a pause",
     "provider-refused": "the provider refuses the key or the model",
@@ -60,11 +60,19 @@ def kill(places: Locations) -> str:
     """How to end a daemon that is running and does not answer."""
     if places.service.exists():
         return restart(places)
+    return f"kill -9 {process_of(places)}, then run memoryd serve; nothing is lost"
+
+
+def end(places: Locations) -> str:
+    """How to end a daemon where there is no memoryd command any more."""
+    return f"kill {process_of(places)}"
+
+
+def process_of(places: Locations) -> str:
     try:
-        process = (places.state / "memoryd.lock").read_text("ascii").strip()
+        return (places.state / "memoryd.lock").read_text("ascii").strip() or "it"
     except (OSError, ValueError):
-        process = ""
-    return f"kill -9 {process or 'it'}, then run memoryd serve; nothing is lost"
+        return "it"
 
 
 def other_command(places: Locations) -> str:

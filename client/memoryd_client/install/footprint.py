@@ -107,6 +107,13 @@ def stop_daemon(places: Locations) -> bool:
     return True
 
 
+def how_it_is_learned(places: Locations) -> str:
+    """How a change of the settings takes effect."""
+    if is_running(places):
+        return f"the daemon reads it at its next start: {fixes.restart(places)}"
+    return "no daemon is running; the next one reads it: memoryd serve"
+
+
 def is_running(places: Locations) -> bool:
     """Whether a process holds the daemon's lock, which it releases last."""
     try:

@@ -35,17 +35,26 @@ LAUNCHER = """\
 {written_by} Claude Code runs this for memoryd's hooks, its MCP server and its status line.
 # If memoryd is gone, it does nothing; to remove what is left: {uninstaller}
 {places}
-case $1 in
-hook)
-  {python} -I -S -E {hook} 2>/dev/null
+case $1-$# in
+hook-*|statusline-1)
+  {python} -I -S -E -c {run} {hook} "$@" 2>/dev/null ||
+  {python} -I -S -E {hook} "$@" 2>/dev/null
   exit 0 ;;
-statusline)
+statusline-*)
   exec {python} -I -S -E {launched} "$@" ;;
-mcp)
+mcp-*)
   exec {python} -I -S -E {launched} mcp ;;
 esac
 exit 0
 """
+
+# Python compiles a script at every start, which takes longer than all that a hook does; this runs
+# the bytecode that an import would use. If it cannot, it fails before it reads, and the script is
+# run instead.
+RUN_COMPILED = (
+    "import sys, _frozen_importlib_external as loaders; path = sys.argv.pop(1); "
+    "exec(loaders.SourceFileLoader('hook', path).get_code('hook'), {'__name__': '__main__'})"
+)
 
 REMOVER = """\
 #!/bin/sh
@@ -127,6 +136,7 @@ def launcher_text(places: Locations) -> str:
         uninstaller=uninstaller(places),
         places="\n".join(map(assignment, PLACE_VARIABLES)),
         python=quoted(os.path.realpath(sys.executable)),
+        run=quoted(RUN_COMPILED),
         hook=quoted(str(package_folder() / "hook.py")),
         launched=quoted(str(package_folder() / "launched.py")),
     )
@@ -157,10 +167,15 @@ def package_folder() -> Path:
     return Path(hook.__file__).resolve().parent
 
 
+def is_only_the_archive() -> bool:
+    """Whether this is the copy that `install` left, and the package may be gone."""
+    return not package_folder().is_dir()
+
+
 def client_archive() -> bytes:
     """The client as one file that any Python can run: it imports only the standard library."""
     package = package_folder()
-    if not package.is_dir():
+    if is_only_the_archive():
         raise LocalFailure(
             "this copy of memoryd can only uninstall", "install memoryd with pip, pipx or uv first"
         )

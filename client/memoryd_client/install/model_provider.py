@@ -13,8 +13,7 @@ from pathlib import Path
 
 from memoryd_client.connection.failures import LocalFailure
 from memoryd_client.connection.locations import Locations
-from memoryd_client.doctor import fixes
-from memoryd_client.install import config_toml
+from memoryd_client.install import config_toml, footprint
 from memoryd_client.install.service import Report
 
 PROVIDER = "claude-code"
@@ -41,8 +40,7 @@ def uninstall(places: Locations) -> Report:
 
 
 def next_steps(places: Locations) -> list[str]:
-    restart = f"the daemon reads it at its next start: {fixes.restart(places)}"
-    return [restart, "then memoryd doctor --provider tries it"]
+    return [footprint.how_it_is_learned(places), "then memoryd doctor --provider tries it"]
 
 
 def found_client() -> str | None:

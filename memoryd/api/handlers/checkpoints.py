@@ -3,7 +3,7 @@
 import msgspec
 import structlog
 
-from memoryd.api.rules import protocol
+from memoryd.api.rules import session_params
 from memoryd.memories.scopes import Scopes
 from memoryd.sessions.checkpoints import Checkpoint, Checkpoints
 from memoryd.sessions.notes import SessionNotes
@@ -21,7 +21,7 @@ class CheckpointRequests:
         self._notes = notes
         self._checkpoints = checkpoints
 
-    def save(self, params: protocol.CheckpointSaveParams) -> Checkpoint:
+    def save(self, params: session_params.CheckpointSaveParams) -> Checkpoint:
         """Copies the session's notes; without a session, those of the project's newest one."""
         session = params.session_id or self._notes.newest_session(params.cwd)
         text, project = self._notes.serve(session).text, self._scopes.root(params.cwd)
@@ -29,14 +29,14 @@ class CheckpointRequests:
         log.info("checkpoint-saved", project=project, name=saved.name, bytes=saved.bytes)
         return saved
 
-    def list(self, params: protocol.CheckpointListParams) -> object:
+    def list(self, params: session_params.CheckpointListParams) -> object:
         return {"checkpoints": self._checkpoints.list(self._scopes.root(params.cwd))}
 
-    def get(self, params: protocol.CheckpointGetParams) -> CheckpointText:
+    def get(self, params: session_params.CheckpointGetParams) -> CheckpointText:
         kept, text = self._checkpoints.get(self._scopes.root(params.cwd), params.name)
         return CheckpointText(**msgspec.structs.asdict(kept), text=text)
 
-    def remove(self, params: protocol.CheckpointRemoveParams) -> object:
+    def remove(self, params: session_params.CheckpointRemoveParams) -> object:
         project = self._scopes.root(params.cwd)
         self._checkpoints.remove(project, params.name)
         log.info("checkpoint-removed", project=project, name=params.name)

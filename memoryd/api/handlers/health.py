@@ -21,9 +21,19 @@ import msgspec
 
 from memoryd.base import paths
 from memoryd.base.errors import MemorydError
-from memoryd.base.timestamps import iso_time
+from memoryd.base.timestamps import iso_time, next_try_words
 from memoryd.llm.connect import Models
-from memoryd.llm.rules.messages import BudgetReached, ModelRequest, Text, UserTurn
+from memoryd.llm.rules.messages import (
+    CHECK_JOB,
+    BudgetReached,
+    ModelRequest,
+    ProviderDown,
+    ProviderPaused,
+    ProviderRefused,
+    Text,
+    UserTurn,
+    told,
+)
 from memoryd.memories.owners import OWNER_FILE
 from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import index, topics
@@ -75,6 +85,7 @@ class Health:
         turns: TurnTable,
         models: Models | None,
         model: str,
+        problems: Sequence[str],
         projects_in: Callable[[str], set[str]],
     ) -> None:
         self._scopes = scopes
@@ -83,6 +94,7 @@ class Health:
         self._turns = turns
         self._models = models
         self._model = model
+        self._problems = problems
         self._projects_in = projects_in
 
     def findings(self, cwd: str) -> list[Finding]:
@@ -94,7 +106,7 @@ class Health:
             self._index_finding(project),
             headers_finding(self._listed(project)),
             shared_folder_finding(known, RealFiles().is_dir, self._memory_of),
-            settings_finding(project.ignored),
+            settings_finding(self._scopes.ignored(project)),
             files_finding([odd for one in project.directories for odd in oddities(one)]),
         ]
 
@@ -104,12 +116,14 @@ class Health:
 
     async def provider_finding(self) -> Finding:
         """Whether the provider answers, accepts its login and knows the model."""
+        if self._models is None and self._problems:
+            return Finding("model server", "fail", self._problems[-1], "then restart memoryd")
         if self._models is None:
             return Finding("model server", "ok", "none is used: the built-in rules do the work")
         model = self._models.model_of(self._model)
         name = self._models.host or self._models.provider
         request = ModelRequest(
-            job="check",
+            job=CHECK_JOB,
             project="",
             model=self._model,
             max_tokens=1,
@@ -120,18 +134,24 @@ class Health:
         began = time.monotonic()
         try:
             answer = await self._models.checking.complete(request, CHECK_SECONDS)
-        except MemorydError as error:
-            said = getattr(error, "own_words", "")
-            words = f"{error.message}; it says: {said}" if said else error.message
+        except (BudgetReached, ProviderDown, ProviderPaused, ProviderRefused) as error:
             # Our own caps are not the provider's failure: it was not even asked.
             verdict: Verdict = "warn" if isinstance(error, BudgetReached) else "fail"
-            return Finding("model server", verdict, f"{name}: {words}", error.hint)
+            until = (
+                error.until if isinstance(error, BudgetReached) else self._next_try(self._models)
+            )
+            words = f"{name}: {told(error)}; {next_try_words(until, time.time())}"
+            return Finding("model server", verdict, words, error.hint)
         seconds, usage = time.monotonic() - began, answer.usage
         tokens = f"{usage.prompt_tokens} tokens in, {usage.output_tokens} out"
         cost = f"for ${answer.usd:.6f} ({tokens})"
         return Finding(
             "model server", "ok", f"{name} answered with {model} in {seconds:.1f} s, {cost}"
         )
+
+    @staticmethod
+    def _next_try(models: Models) -> float:
+        return max(models.metered.pause().until, models.pace.next_try() if models.pace else 0.0)
 
     def recent(self) -> list[Recent]:
         """The memories saved last, in all projects, newest first."""

@@ -12,8 +12,9 @@
 - A session whose own environment switches memory off gets nothing, and nothing is kept of it.
 - Stop, SubagentStop: nothing. Any output there would start another turn of the model, and the last
   lines are not even on disk yet. They only wake the tail.
-- PreCompact: the notes, as plain text, which the client hands to the compactor; they are updated
-  in the background. SessionEnd: extraction no longer waits for more of the session; nothing slow.
+- PreCompact: the notes, as plain text, which the client hands to the compactor, with excerpts of
+  what is new; a model updates them in the background. SessionEnd: extraction no longer waits for
+  more of the session; nothing slow.
 """
 
 import json
@@ -26,7 +27,7 @@ import anyio.to_thread
 import structlog
 
 from memoryd.api.handlers.typed_commands import TypedCommands
-from memoryd.api.rules import protocol
+from memoryd.api.rules import session_params
 from memoryd.api.rules.typed_commands import command_in
 from memoryd.base import paths
 from memoryd.base.errors import MemorydError
@@ -38,13 +39,16 @@ from memoryd.recall.rules.query import RecallQuery
 from memoryd.recall.rules.rendering import kept_in
 from memoryd.recall.service import RecallService
 from memoryd.sessions.context import LOADED_BY_THE_CLIENT, Context, ContextKind
-from memoryd.sessions.notes import NotesAnswer, SessionNotes
+from memoryd.sessions.note_files import NotesAnswer
+from memoryd.sessions.notes import SessionNotes
 from memoryd.sessions.rules import notes
 from memoryd.system.background import Background
 from memoryd.transcripts.rules.assembler import read_entries
 from memoryd.transcripts.tail import Tail
 
 RECALL_MS: Final = 120.0
+# Part of what a hook may take; a transcript that takes longer to read is handed over as noted.
+QUICK_NOTES_SECONDS: Final = 0.1
 TEXT_UNITS: Final = 10_000
 COMPACTOR_UNITS: Final = 6_000
 TAIL_BYTES: Final = 256 * 1024
@@ -86,7 +90,7 @@ class Hooks:
         self._now = now
         self._switches = switches
 
-    async def stdout(self, hook: protocol.HookParams) -> str:
+    async def stdout(self, hook: session_params.HookParams) -> str:
         """What the hook prints; may be empty. A hook never fails."""
         try:
             text = await self._text(hook)
@@ -100,7 +104,7 @@ class Hooks:
         output = {"hookEventName": hook.hook_event_name, "additionalContext": kept_in(text)}
         return json.dumps({"hookSpecificOutput": output}, ensure_ascii=False)
 
-    async def _text(self, hook: protocol.HookParams) -> str:
+    async def _text(self, hook: session_params.HookParams) -> str:
         if reason := self._switches.note(hook.session_id, hook.session_env):
             if hook.hook_event_name == "SessionStart":
                 save = partial(self._switches.save, hook.session_id, reason, self._now())
@@ -123,14 +127,18 @@ class Hooks:
                 ended = partial(self._notes.session_ended, hook.session_id, hook.cwd)
                 self._background.soon("notes", ended)
             case "PreCompact":
-                self._background.soon("notes", lambda: self._freshen(hook))
+                noted = anyio.Event()
+                self._background.soon("notes", lambda: self._freshen(hook, noted))
+                with anyio.move_on_after(QUICK_NOTES_SECONDS):
+                    await noted.wait()
                 return await anyio.to_thread.run_sync(self._for_compactor, hook)
         return ""
 
-    async def _session_start(self, hook: protocol.HookParams) -> str:
+    async def _session_start(self, hook: session_params.HookParams) -> str:
         project = await self._scopes.find(hook.cwd)
         if not project.switch.enabled:
             return ""
+        await self._scopes.session_began(hook.cwd, hook.session_env)
         began = partial(self._recall.session_began, hook.session_id, hook.cwd)
         self._background.soon("warm", began)
         if hook.source in {"resume", "fork"}:
@@ -141,7 +149,7 @@ class Hooks:
             return await anyio.to_thread.run_sync(self._own_notes, hook)
         return await anyio.to_thread.run_sync(self._fresh_start, hook, project)
 
-    def _own_notes(self, hook: protocol.HookParams) -> str:
+    def _own_notes(self, hook: session_params.HookParams) -> str:
         """This session's notes; empty if none were written."""
         kept = self._notes.written(hook.session_id)
         if kept is None:
@@ -152,14 +160,14 @@ class Hooks:
         )
         return limited(f"{head}\n{_quoted(kept.text)}")
 
-    def _for_compactor(self, hook: protocol.HookParams) -> str:
+    def _for_compactor(self, hook: session_params.HookParams) -> str:
         kept = self._notes.written(hook.session_id)
         if kept is None:
             return ""
         head = "Notes of this session so far, to be kept in the summary where they still hold:"
         return limited(f"{head}\n{_quoted(kept.text)}", COMPACTOR_UNITS)
 
-    def _fresh_start(self, hook: protocol.HookParams, project: Project) -> str:
+    def _fresh_start(self, hook: session_params.HookParams, project: Project) -> str:
         without: frozenset[ContextKind] = LOADED_BY_THE_CLIENT | {"guidance"}
         if project.twins:  # the client knows only the directory of the other project
             without -= {"index:project"}
@@ -172,7 +180,7 @@ class Hooks:
         pieces.append(self._dream_news(hook.cwd))
         return limited("\n\n".join(piece for piece in pieces if piece))
 
-    def _where_it_stopped(self, hook: protocol.HookParams, project: Project) -> str:
+    def _where_it_stopped(self, hook: session_params.HookParams, project: Project) -> str:
         folders = {paths.project_folder(self._places, place) for place in (hook.cwd, project.root)}
         last = self._notes.last_ended(
             sorted(folders),
@@ -183,7 +191,7 @@ class Hooks:
             return ""
         return last_session_text(last)
 
-    async def _prompt(self, hook: protocol.HookParams) -> str:
+    async def _prompt(self, hook: session_params.HookParams) -> str:
         prompt = hook.prompt.strip()
         if command := command_in(prompt):
             if told := await self._typed_commands.answer(command, hook):
@@ -203,12 +211,14 @@ class Hooks:
         )
         return await self._recall.for_hook(query, TEXT_UNITS)
 
-    async def _wake_tail(self, hook: protocol.HookParams) -> None:
+    async def _wake_tail(self, hook: session_params.HookParams) -> None:
         if hook.transcript_path:
             await self._tail.turn_ended(hook.transcript_path)
 
-    async def _freshen(self, hook: protocol.HookParams) -> None:
+    async def _freshen(self, hook: session_params.HookParams, noted: anyio.Event) -> None:
         transcript = await anyio.to_thread.run_sync(self._notes.transcript_of, hook.session_id)
+        await self._notes.note_quickly(hook.session_id, transcript)
+        noted.set()
         await self._notes.freshen(hook.session_id, transcript, hook.cwd)
 
     def _recent_tools(self, transcript: str) -> list[str]:

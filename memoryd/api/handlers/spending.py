@@ -7,11 +7,12 @@ from math import inf
 import msgspec
 
 from memoryd.base.config import Budget, Settings
-from memoryd.base.timestamps import iso_time
+from memoryd.base.timestamps import iso_time, next_try_words
 from memoryd.extraction.by_program import JOB as EXTRACTION
 from memoryd.extraction.rules.batching import Pause
 from memoryd.extraction.worker import ExtractionWorker
 from memoryd.llm.connect import Models, local_now
+from memoryd.llm.rules.messages import told
 from memoryd.llm.rules.spending import Spent, may_call, may_spend
 from memoryd.llm.spending_table import SpendingTable, Total
 
@@ -43,7 +44,8 @@ class SpendingStatus(msgspec.Struct, frozen=True):
 class PlanStatus(msgspec.Struct, frozen=True):
     """Today's use of a model behind a command; `problem` says why the built-in rules do its work.
 
-    `waits` and `until` say why and until when the next extraction waits.
+    `next_try` is when that is looked at again; `waits` and `until` say why and until when the next
+    extraction waits.
     """
 
     model: str
@@ -55,6 +57,7 @@ class PlanStatus(msgspec.Struct, frozen=True):
     hint: str = ""
     waits: str = ""
     until: str = ""
+    next_try: str = ""
 
 
 class CostReport(msgspec.Struct, frozen=True):
@@ -138,11 +141,23 @@ class SpendingReports:
             calls_per_day=pace.limits.calls_per_day,
             tokens=use.tokens,
             tokens_per_day=pace.limits.tokens_per_day,
-            problem=problem.message if problem else "",
+            problem=told(problem) if problem else "",
             hint=problem.hint if problem else "",
             waits=verdict.words,
             until="" if verdict.allowed else iso_time(verdict.until),
+            next_try=iso_time(pace.next_try()) if problem else "",
         )
+
+    def provider_problems(self) -> list[str]:
+        """What the provider's last failure was, and when it is tried again."""
+        failure = self._models.metered.last_failure if self._models else None
+        pace = self._models.pace if self._models else None
+        if failure is None or (pace and pace.problem()):  # the plan tells the latter
+            return []
+        now = self._now()
+        pause = self._pause(self._table.spent_by(now.date()), now)
+        when = next_try_words(pause.until if pause else 0.0, now.timestamp())
+        return [f"{failure.words}; {when}"]
 
     def _pause(self, spent: Spent, now: datetime) -> Pause | None:
         """Why no job may call the model now."""

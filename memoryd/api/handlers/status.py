@@ -137,6 +137,7 @@ class Status:
                 *self._storage_problems(),
                 *self._tail.problems,
                 *queue_problems,
+                *self._spending.provider_problems(),
                 *self._recall.problems,
             ],
         )

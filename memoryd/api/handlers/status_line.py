@@ -3,7 +3,7 @@
 import anyio.to_thread
 
 from memoryd.api.handlers.spending import SpendingReports
-from memoryd.api.rules import protocol
+from memoryd.api.rules import session_params
 from memoryd.api.rules.status_line import status_line
 from memoryd.dreams.dreamer import Dreamer
 from memoryd.extraction.inbox import Inbox
@@ -27,7 +27,7 @@ class StatusLine:
         self._dreamer = dreamer
         self._spending = spending
 
-    async def stdout(self, params: protocol.StatusLineParams) -> str:
+    async def stdout(self, params: session_params.StatusLineParams) -> str:
         given = await self._recall.given_to(params.session_id)
         return await anyio.to_thread.run_sync(self._line, params.cwd, given)
 

@@ -11,7 +11,7 @@ from typing import Final
 import anyio.to_thread
 
 from memoryd.api.handlers.memories import MemoryRequests
-from memoryd.api.rules import protocol
+from memoryd.api.rules import session_params
 from memoryd.api.rules.typed_commands import TypedCommand
 from memoryd.base.errors import MemorydError
 from memoryd.dreams.dreamer import Dreamer
@@ -28,7 +28,7 @@ class TypedCommands:
         self._dreamer = dreamer
         self._inbox = inbox
 
-    async def answer(self, command: TypedCommand, hook: protocol.HookParams) -> str:
+    async def answer(self, command: TypedCommand, hook: session_params.HookParams) -> str:
         """What the agent is told; empty for a command that is the agent's to do."""
         try:
             match command.name:
@@ -44,7 +44,7 @@ class TypedCommands:
         except MemorydError as error:
             return f"memoryd did not do it: {error.message}. {error.hint}".strip()
 
-    async def _remember(self, text: str, hook: protocol.HookParams) -> str:
+    async def _remember(self, text: str, hook: session_params.HookParams) -> str:
         if not text:
             return "memoryd saved nothing: no text was typed after /memoryd:remember."
         saved = await self._memories.remember(hook.cwd, text, session_id=hook.session_id)

@@ -1,8 +1,9 @@
 """What may be asked over the socket, decoded in two steps.
 
 First the envelope (`envelope`), with params of any shape, so that an id survives bad params; then
-the params, by the method's own type in `METHODS`. Params ignore unknown keys and every new field
-has a default, so that clients and daemons of different versions understand each other.
+the params, by the method's own type in `METHODS`; those about sessions are in `session_params`.
+Params ignore unknown keys and every new field has a default, so that clients and daemons of
+different versions understand each other.
 """
 
 from difflib import get_close_matches
@@ -10,6 +11,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
+from memoryd.api.rules import session_params
 from memoryd.api.rules.envelope import INVALID_PARAMS, METHOD_NOT_FOUND, Request, RequestError
 from memoryd.base.events import KINDS
 from memoryd.recall.rules.query import RecallQuery
@@ -173,81 +175,6 @@ class RecallStatsParams(msgspec.Struct, frozen=True):
     cwd: str
 
 
-class HookParams(msgspec.Struct, frozen=True):
-    """The agent's own JSON; fields not listed here are ignored."""
-
-    hook_event_name: str
-    cwd: str = ""
-    session_id: str = ""
-    transcript_path: str = ""
-    source: str = ""
-    prompt: str = ""
-    tool_name: str = ""
-    tool_input: object = None
-    session_env: dict[str, str] = {}
-
-
-class StatusLineParams(msgspec.Struct, frozen=True):
-    """The agent's own JSON for a status line; fields not listed here are ignored."""
-
-    cwd: str = ""
-    session_id: str = ""
-
-
-class ContextParams(msgspec.Struct, frozen=True):
-    cwd: str
-    session_id: str | None = None
-    source: str | None = None
-    path: str | None = None
-    agent: str | None = None
-
-
-class ContextApproveParams(msgspec.Struct, frozen=True):
-    cwd: str
-    path: str
-
-
-class SessionNotesParams(msgspec.Struct, frozen=True):
-    session_id: str
-    cwd: str = ""
-
-
-class CheckpointSaveParams(msgspec.Struct, frozen=True):
-    cwd: str
-    name: str
-    session_id: str | None = None
-
-
-class CheckpointListParams(msgspec.Struct, frozen=True):
-    cwd: str
-
-
-class CheckpointGetParams(msgspec.Struct, frozen=True):
-    cwd: str
-    name: str
-
-
-class CheckpointRemoveParams(msgspec.Struct, frozen=True):
-    cwd: str
-    name: str
-
-
-class TurnEndedParams(msgspec.Struct, frozen=True):
-    session_id: str
-    transcript_path: str
-
-
-class SessionListParams(msgspec.Struct, frozen=True):
-    cwd: str
-    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 50
-
-
-class SessionShowParams(msgspec.Struct, frozen=True):
-    """`session_id` may be a prefix that matches only one session."""
-
-    session_id: str
-
-
 class ImportStartParams(msgspec.Struct, frozen=True):
     """Without a `cwd`, every project; `since` is a date or a duration such as 30d."""
 
@@ -338,18 +265,18 @@ Params = (
     | SwitchParams
     | RecallQuery
     | RecallStatsParams
-    | HookParams
-    | StatusLineParams
-    | ContextParams
-    | ContextApproveParams
-    | SessionNotesParams
-    | CheckpointSaveParams
-    | CheckpointListParams
-    | CheckpointGetParams
-    | CheckpointRemoveParams
-    | TurnEndedParams
-    | SessionListParams
-    | SessionShowParams
+    | session_params.HookParams
+    | session_params.StatusLineParams
+    | session_params.ContextParams
+    | session_params.ContextApproveParams
+    | session_params.SessionNotesParams
+    | session_params.CheckpointSaveParams
+    | session_params.CheckpointListParams
+    | session_params.CheckpointGetParams
+    | session_params.CheckpointRemoveParams
+    | session_params.TurnEndedParams
+    | session_params.SessionListParams
+    | session_params.SessionShowParams
     | ImportStartParams
     | ImportStopParams
     | CostParams
@@ -387,18 +314,18 @@ METHODS: Final[dict[str, type[Params]]] = {
     "switch": SwitchParams,
     "recall": RecallQuery,
     "recall/stats": RecallStatsParams,
-    "hook": HookParams,
-    "statusline": StatusLineParams,
-    "context": ContextParams,
-    "context/approve": ContextApproveParams,
-    "session/notes": SessionNotesParams,
-    "checkpoint/save": CheckpointSaveParams,
-    "checkpoint/list": CheckpointListParams,
-    "checkpoint/get": CheckpointGetParams,
-    "checkpoint/remove": CheckpointRemoveParams,
-    "turn/ended": TurnEndedParams,
-    "session/list": SessionListParams,
-    "session/show": SessionShowParams,
+    "hook": session_params.HookParams,
+    "statusline": session_params.StatusLineParams,
+    "context": session_params.ContextParams,
+    "context/approve": session_params.ContextApproveParams,
+    "session/notes": session_params.SessionNotesParams,
+    "checkpoint/save": session_params.CheckpointSaveParams,
+    "checkpoint/list": session_params.CheckpointListParams,
+    "checkpoint/get": session_params.CheckpointGetParams,
+    "checkpoint/remove": session_params.CheckpointRemoveParams,
+    "turn/ended": session_params.TurnEndedParams,
+    "session/list": session_params.SessionListParams,
+    "session/show": session_params.SessionShowParams,
     "import/start": ImportStartParams,
     "import/stop": ImportStopParams,
     "cost": CostParams,

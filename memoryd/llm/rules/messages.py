@@ -8,7 +8,8 @@ Rules
 - An assistant's turn is sent back exactly as it came, thinking blocks included: providers sign them
   together with everything before them, so a turn is kept as bytes and never rebuilt.
 - Errors carry fixed words and a status, never a server's text: servers echo keys and prompts. The
-  first of its own words are kept apart, masked, only for the person who tries the provider.
+  first of its own words are kept apart, masked, only for the person who tries the provider or asks
+  for the status.
 
     MemorydError
     |-- ProviderDown          it may work later; `may_have_cost` if the server could have billed
@@ -33,6 +34,7 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 
 OWN_WORDS_CHARACTERS = 300
 READ_CHARACTERS = 20_000
+CHECK_JOB = "check"  # what a person tries; only the budget can refuse it
 FINAL_STOP_REASONS = frozenset({"end_turn", "tool_use", "stop_sequence"})
 
 
@@ -102,6 +104,12 @@ def in_own_words(error: ProviderFailure, words: str, secret: str = "") -> Provid
     said = strip_invisible(said.replace(secret, "[secret]") if secret else said)
     error.own_words = " ".join(masked_beginning(said, OWN_WORDS_CHARACTERS).split())
     return error
+
+
+def told(error: Unavailable | Refused) -> str:
+    """What went wrong, for a person: our words, then the provider's own if it said any."""
+    said = getattr(error, "own_words", "")
+    return f"{error.message}; it says: {said}" if said else error.message
 
 
 class Text(msgspec.Struct, frozen=True):

@@ -2,7 +2,8 @@
 
 Rules:
 - Four files: managed (the machine's), user, project and local (both inside the repository). Only
-  four of their keys are read. An invalid file or value is ignored, with a reason.
+  four of their keys are read, and in `env` the variable that moves the memories. An invalid file or
+  value is ignored, with a reason.
 - The project and local files come with a repository, so they can only do what is harmless: switch
   memory or dreams off. They cannot switch them on, name a folder or exclude instructions.
 - The managed file takes precedence, then a repository's "off", then the user's file.
@@ -17,7 +18,7 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from memoryd.base.paths import Places
+from memoryd.base.paths import MEMORY_PATH_OVERRIDE, Places
 
 DISABLE_VARIABLE = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
 FALSY = frozenset({"0", "false", "no", "off"})
@@ -35,6 +36,7 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True):
     auto_memory_enabled: bool | None = None
     auto_dream_enabled: bool | None = None
     auto_memory_directory: str | None = None
+    memory_path_override: str | None = None
     claude_md_excludes: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
 
@@ -47,6 +49,7 @@ class ClaudeSettings(msgspec.Struct, frozen=True, kw_only=True):
     dream_enabled: bool = True
     dream_says: SettingsSource | None = None
     auto_memory_directory: str | None = None
+    memory_path_override: str | None = None
     claude_md_excludes: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
 
@@ -73,12 +76,14 @@ def claude_settings(texts: Iterable[tuple[SettingsSource, str]]) -> ClaudeSettin
     memory_enabled, memory_says = first_answer(files, lambda file: file.auto_memory_enabled)
     dream_enabled, dream_says = first_answer(files, lambda file: file.auto_dream_enabled)
     directory, _ = first_answer(files, lambda file: file.auto_memory_directory)
+    override, _ = first_answer(files, lambda file: file.memory_path_override)
     return ClaudeSettings(
         memory_enabled=memory_enabled is not False,
         memory_says=memory_says,
         dream_enabled=dream_enabled is not False,
         dream_says=dream_says,
         auto_memory_directory=directory,
+        memory_path_override=override,
         claude_md_excludes=tuple(glob for file in files for glob in file.claude_md_excludes),
         ignored=tuple(f"{file.source} settings: {why}" for file in files for why in file.ignored),
     )
@@ -109,6 +114,7 @@ def settings_file(source: SettingsSource, text: str) -> SettingsFile:
         auto_memory_enabled=reader.switch("autoMemoryEnabled"),
         auto_dream_enabled=reader.switch("autoDreamEnabled"),
         auto_memory_directory=reader.directory("autoMemoryDirectory"),
+        memory_path_override=reader.variable(MEMORY_PATH_OVERRIDE),
         claude_md_excludes=reader.globs("claudeMdExcludes"),
         ignored=tuple(reader.ignored),
     )
@@ -132,8 +138,15 @@ class SettingsReader:
             self.ignore(key, "it must be true or false")
         return None
 
+    def variable(self, name: str) -> str | None:
+        """A folder that the file puts into the environment of every session."""
+        env = self.content.get("env")
+        return self._folder(name, env.get(name) if isinstance(env, dict) else None)
+
     def directory(self, key: str) -> str | None:
-        value = self.content.get(key)
+        return self._folder(key, self.content.get(key))
+
+    def _folder(self, key: str, value: object) -> str | None:
         if value is not None and self.from_repository:
             self.ignore(key, "a repository cannot choose the memory directory")
         elif isinstance(value, str):

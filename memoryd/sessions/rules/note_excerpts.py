@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from memoryd.sessions.rules.notes import SECTIONS, NotesSection, render, titles_of
+from memoryd.sessions.rules.notes import SECTIONS, NotesSection, render, sections_of, titles_of
 from memoryd.text.shorten import cut_at_word, one_line
 from memoryd.transcripts.rules.turns import Turn, TurnPart
 
@@ -46,6 +46,25 @@ def extracted(turns: Sequence[Turn], template_text: str = "") -> str:
         for title in titles
     ]
     return render(sections, PREFACE)
+
+
+def is_excerpt(text: str) -> bool:
+    """Whether notes were made here, not by a model."""
+    return text.startswith(PREFACE)
+
+
+def with_newest(written: str, unread: Sequence[Turn]) -> str:
+    """A model's notes with what happened since: its state and worklog, until the model reads it."""
+    state, worklog = _state(unread), _worklog(unread)
+    sections = []
+    for one in sections_of(written):
+        if one.title == "Current State" and state not in one.text:
+            sections.append(NotesSection(one.title, f"{state}\n\n{one.text}"))
+        elif one.title == "Worklog" and worklog not in one.text:
+            sections.append(NotesSection(one.title, f"{one.text}\n{worklog}"))
+        else:
+            sections.append(one)
+    return render(sections)
 
 
 def _title(turns: Sequence[Turn]) -> str:

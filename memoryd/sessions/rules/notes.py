@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 
 from memoryd.base.paths import path_is_usable
+from memoryd.transcripts.rules.turns import Turn
 
 FIRST_TOKENS: Final = 10_000
 GROWTH_TOKENS: Final = 5_000
@@ -79,6 +80,16 @@ def notes_are_due(progress: NotesProgress) -> bool:
         return False
     is_busy = progress.tool_calls - progress.noted_tool_calls >= TOOL_CALLS
     return is_busy or not progress.asks_for_tools
+
+
+def unread_of(turn: Turn, covered: str) -> Turn:
+    """A turn without what notes up to `covered` have in them; what a person said stays."""
+    if not covered or turn.started > covered:
+        return turn
+    parts = [
+        part for part in turn.parts if part.kind == "prompt" or not part.at or part.at > covered
+    ]
+    return msgspec.structs.replace(turn, parts=tuple(parts))
 
 
 def template() -> str:

@@ -320,16 +320,19 @@ class Follower:
         return self._bad_lines + self._splitter.position.long_lines
 
     @property
+    def draft(self) -> TurnDraft | None:
+        """The turn that is not handed out yet."""
+        return self._assembler.progress.draft
+
+    @property
     def awaits_settling(self) -> bool:
         """Whether a turn has an ending and only needs `settle`."""
-        draft = self._assembler.progress.draft
-        return draft is not None and draft.ending is not None
+        return self.draft is not None and self.draft.ending is not None
 
     @property
     def open_session(self) -> str:
         """The session of the turn that is not handed out yet; empty if there is none."""
-        draft = self._assembler.progress.draft
-        return draft.session_id if draft else ""
+        return self.draft.session_id if self.draft else ""
 
     def feed(self, chunk: bytes) -> list[TurnEvent]:
         events: list[TurnEvent] = []
