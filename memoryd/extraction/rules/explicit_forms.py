@@ -5,12 +5,21 @@ Rules
   ("dont", "im"), quoted words blanked out.
 - A row says how people talk, never what about. It stays only if most of what it finds in real
   messages is worth keeping; "don't", "should" and a bare "always" in mid-sentence do not.
-- `FORMS` is tried in order; the first row that fits names the statement.
+- The rows are tried in order; the first one that fits names the statement. Requests to remember
+  have a grammar of their own (`memory_requests`).
 """
 # ruff: noqa: RUF001 - Cyrillic letters are what some rows are about
 
 import re
+from collections.abc import Callable
 from typing import Final, Literal
+
+from memoryd.extraction.rules.memory_requests import (
+    LEAD,
+    asks_elsewhere,
+    asks_for_memory,
+    asks_weakly,
+)
 
 Form = Literal[
     "remember",
@@ -23,16 +32,9 @@ Form = Literal[
     "who-i-am",
     "remember-elsewhere",
     "from-now-on-elsewhere",
+    "noted",
 ]
 
-# Small words that people put in front of what they mean.
-LEAD: Final = (
-    r"(?:(?:please|pls|plz|hey|hi|ok|okay|no|nope|oh|just|and|but|so|also|actually|yes|yeah|btw|fyi"
-    r"|one (?:more )?thing|one rule|two things|note|again|great|thanks|thank you|cool|nice|perfect"
-    r"|then|well|right|seriously|ugh|look|quick note|side note|(?:new )?rule|important|heads up"
-    r"|for the record|by the way|first|wait|sorry|alright|yep|sure|ps|anyway|bitte|und|por favor"
-    r"|svp|stp)[,:!.]{0,3} +)*"
-)
 _HERE = (
     r"(?:in (?:this|our) (?:projects?|repos?|repository|codebase|code base|team|company)"
     r"|around here"
@@ -40,30 +42,6 @@ _HERE = (
 )
 _OPENS = r"(?:^|[:;] )(?:\W|and |but |also |fyi |btw |so |ok |actually |heads up |hi |hey |oh )*"
 
-_REMEMBER: Final = (
-    rf"(?:^|[(:;.!,–—-]\s*|\b(?:and|so|but|to)\s){LEAD}"
-    r"(?:(?:can|could|would|will) you |you (?:should|must|need to|can) |i want you to "
-    r"|id like you to "
-    r"|lets )?(?:please )?(?:always )?"
-    r"(?:(?:\w+ )?things? to remember|(?:do )?rem(?:em)?ber|keep (?:this |that |it )?in mind"
-    r"|bear in mind"
-    r"|keep this(?=:)|keep a note|save (?:this |that |it )?(?:for (?:later|future)|somewhere)"
-    r"|for later(?=:)|on file(?=[:,])|make it a habit|(?:just )?so you know(?=,)"
-    r"|you should know(?= (?:that|i)\b)|store (?=that\b)|just so you know,? for"
-    r"|for the future(?=[:,])"
-    r"|(?:as )?an? (?:fact|note) for"
-    r"|memori[sz]e|dont (?:ever )?forget(?= (?:that|to)\b|[:,])|do not forget(?= (?:that|to)\b"
-    r"|[:,])|never forget|make (?:a )?(?:mental )?note"
-    r"|take note|note down|note (?:for|to) (?:the future|future|self|later|yourself|keep)"
-    r"|(?:for|in) (?:the )?future sessions?|make (?:it|this|that) a (?:standing )?rule"
-    r"|for the record,? (?=(?:we|weve|i|ive|our|the)\b)"
-    r"|for (?:future|later) ref(?:erence)?|for next time"
-    r"|(?:save|add|put|store|write|keep|commit) (?:this |that |it |the following )?(?:in|into|to)"
-    r" (?:your |the )?memory|save this)\b"
-    r"(?! to (?!(?:always|never)\b)(?:\w+ ){1,12}(?:as well|too|there|here)\b)"
-    r"(?! (?:when|how|last|me\b|kids|folks|children|where we|what (?:i|we)|if"
-    r"|the (?:time|bug|issue|error|other day|last))\b)"
-)
 _FROM_NOW_ON: Final = (
     r"\b(?:from now on|from here on(?: out| in)?|from this point on|from today on|going forward"
     r"|moving forward|henceforth)\b"
@@ -74,19 +52,21 @@ _FROM_NOW_ON: Final = (
 _NEXT_TIME: Final = (
     # Reports ("next time I ran it", "next time the test failed") are about somebody or something.
     rf"^{LEAD}(?:the )?next time,? "
-    r"(?:i ask|(?!(?:i|it|he|she|they|the|my|our|its|im|around|round)\b)\w+)\b"
+    r"(?:i ask|(?!(?:i|it|he|she|they|the|my|our|its|im|ill|well|theyll|around|round)\b)\w+)\b"
     r"|\b(?:please|dont|do not|just|let me|ask|check|run|use)\b.* next time[.!]*$"
-    rf"|^{LEAD}(?:whenever|every time|each time|any time|anytime) (?:you|i ask you|i say"
+    rf"|^{LEAD}(?:whenever|every time|each time|any time|anytime) "
+    r"(?:you(?! are ready| can| have time| like| want)|i ask you|i say"
     r"|we (?:touch|change|add|release|deploy|merge))\b"
 )
 _ALWAYS_HERE: Final = (
-    rf"\b(?:always|never)\b.*\b{_HERE}\b|\b{_HERE}\b.*\b(?:always|never|dont|do not)\b"
+    rf"\b(?:always|never)\b.*\b{_HERE}\b"
+    rf"|\b{_HERE}\b.*\b(?:always|never|dont|do not)\b(?! (?:seems?|is|are|has|was|gets|fails))"
 )
 # At the start of a sentence, with something to do behind it; "never mind" and reports are not.
 _ALWAYS: Final = (
     rf"^{LEAD}(?:always|never(?! ?mind)) (?!(?:been|had|was|were|seen|got|worked|fails|is|gets"
     r"|happens|shows?|returns?|signs|like that|like this|just|display|render|the|more|less|again"
-    r"|gonna)\b)\w+(?: \S+){2,}"
+    r"|gonna|going)\b)\w+(?: \S+){2,}"
     rf"|^{LEAD}(?:you (?:should|must|have to|need to) (?:always|never)|dont ever|never ever)\b"
 )
 _STANDING_RULE: Final = (
@@ -105,22 +85,14 @@ _NO_LONGER: Final = (
 )
 _WHO_I_AM: Final = (
     rf"{_OPENS}(?:im|i am) "
-    r"(?:an? (?!bit|little|lot|fan|huge|idiot|moron|big|tad|fool|dummy|user)\w+"
+    r"(?:an? (?!hour|minute|day|week|bit|little|lot|fan|huge|idiot|moron|big|tad|fool|dummy"
+    r"|user)\w+"
     r"|the (?:only|lead|sole|main|solo|owner|maintainer|author)\b|new to\b"
     r"|not an? (?:\w+ )?(?:expert|developer|programmer|engineer|coder|designer|native|dev)"
     r"|colou?r ?blind|dyslexic|deaf|blind)"
     rf"|{_OPENS}(?:i work (?:as|for|at)|my name is|my background is|my (?:native|first) language"
     r"|my (?:time ?zone|pronouns)|ive been (?:an? \w+ (?:for|since)|doing|writing|coding"
     r"|programming)|i have \d+ years|i speak)\b"
-)
-_REMEMBER_ELSEWHERE: Final = (
-    r"^(?:\W|bitte |und |also |por favor |y |et |e )*(?:merke? dir|denke? (?:bitte )?d?a?ran"
-    r"|vergiss nicht|recuerda(?: que)?|acuerdate|ten en cuenta|no olvides|souviens-toi"
-    r"|rappelle-toi|retiens(?: que)?|anota|noublie pas|garde en tete|lembre(?:-se| que)"
-    r"|lembra(?: que)?"
-    r"|nao esqueca|ricorda(?:ti)?(?: che)?|tieni presente|onthoud|zapamietaj|запомни|не забудь)\b"
-    r"|\b(?:retiens-le|ricordalo|ricordatelo|recuerdalo|merk dir das(?: bitte)?|lembre disso)\W*$"
-    r"|(?:请)?(?:记住|切记)|覚えて(?:おいて|ください)|忘れないで|기억해"
 )
 _FROM_NOW_ON_ELSEWHERE: Final = (
     r"\b(?:ab jetzt|ab sofort|von nun an|in zukunft|zukunftig|kunftig|beim nachsten mal"
@@ -134,17 +106,18 @@ _FROM_NOW_ON_ELSEWHERE: Final = (
     r"|今後(?:は|、)|これからは|次回から|앞으로는|다음부터"
 )
 
-FORMS: Final[tuple[tuple[Form, re.Pattern[str]], ...]] = (
-    ("remember", re.compile(_REMEMBER)),
-    ("from-now-on", re.compile(_FROM_NOW_ON)),
-    ("next-time", re.compile(_NEXT_TIME)),
-    ("always-here", re.compile(_ALWAYS_HERE)),
-    ("always", re.compile(_ALWAYS)),
-    ("standing-rule", re.compile(_STANDING_RULE)),
-    ("no-longer", re.compile(_NO_LONGER)),
-    ("who-i-am", re.compile(_WHO_I_AM)),
-    ("remember-elsewhere", re.compile(_REMEMBER_ELSEWHERE)),
-    ("from-now-on-elsewhere", re.compile(_FROM_NOW_ON_ELSEWHERE)),
+_FORMS: Final[tuple[tuple[Form, Callable[[str], object]], ...]] = (
+    ("remember", asks_for_memory),
+    ("from-now-on", re.compile(_FROM_NOW_ON).search),
+    ("next-time", re.compile(_NEXT_TIME).search),
+    ("always-here", re.compile(_ALWAYS_HERE).search),
+    ("always", re.compile(_ALWAYS).search),
+    ("standing-rule", re.compile(_STANDING_RULE).search),
+    ("no-longer", re.compile(_NO_LONGER).search),
+    ("who-i-am", re.compile(_WHO_I_AM).search),
+    ("remember-elsewhere", asks_elsewhere),
+    ("from-now-on-elsewhere", re.compile(_FROM_NOW_ON_ELSEWHERE).search),
+    ("noted", asks_weakly),
 )
 # A sentence that only announces what the next ones say: "two things to remember."
 ANNOUNCES: Final = re.compile(
@@ -168,4 +141,4 @@ ASKS_BACK: Final = re.compile(
 
 def form_of(sentence: str) -> Form | None:
     """The form of a sentence in `matchable` text, if it has one."""
-    return next((form for form, pattern in FORMS if pattern.search(sentence)), None)
+    return next((form for form, fits in _FORMS if fits(sentence)), None)
