@@ -24,7 +24,7 @@ from memoryd.memories.rules.claude_settings import ClaudeSettings, Switch
 from memoryd.memories.rules.topics import Scope
 from memoryd.system.database import Database
 from memoryd.system.notices import Notices
-from memoryd.system.plain_file import read_plain
+from memoryd.system.plain_file import owner_is_trusted, read_plain
 from memoryd.text.masking.mask import presentable
 from memoryd.text.shorten import one_line
 
@@ -46,11 +46,13 @@ class RealFiles:
         return stat.S_ISREG(self._mode(path))
 
     def _mode(self, path: str) -> int:
-        """0 if it cannot be read: absent, a name too long, a folder without permission."""
+        """0 if it cannot be read, or if another user placed it or the link to it."""
         try:
-            return Path(path).stat().st_mode
-        except (OSError, ValueError):
+            facts = Path(path).stat(), Path(path).lstat()
+        except (OSError, ValueError):  # absent, a name too long, a folder without permission
             return 0
+        is_ours = all(owner_is_trusted(one, path) for one in facts)
+        return facts[0].st_mode if is_ours else 0
 
     def read_text(self, path: str, limit_bytes: int) -> str | None:
         """The whole file, or None if it is absent, too large or not a regular file."""

@@ -1,4 +1,4 @@
-"""The one opener for files that strangers can place: instructions, settings, notes, keys.
+"""The one opener for files that strangers can place: instructions, settings, notes, transcripts.
 
 - A path is resolved first, and its real path is opened from the root without following a link. A
   step that was swapped for a link in between is an error, not another file; on kernels without
@@ -47,14 +47,35 @@ def opened_real(real: str) -> Iterator[int]:
     """As `opened`, for a path that was resolved already; OSError if it leads elsewhere by now."""
     handle = open_real(real)
     try:
-        facts = os.fstat(handle)
-        if not stat.S_ISREG(facts.st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file", real)
-        if not owner_is_trusted(facts, real):
-            raise OSError(errno.EPERM, "it belongs to another user", real)
+        _refuse_foreign(handle, real)
         yield handle
     finally:
         os.close(handle)
+
+
+@contextmanager
+def opened_beneath(root: str, relative: str) -> Iterator[int]:
+    """As `opened`, for a file below a folder: no link on the way from that folder is followed."""
+    above = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        handle = open_beneath(above, relative, _FILE_FLAGS)
+    except Refused as error:
+        raise OSError(errno.EINVAL, "it is not a path to a file", relative) from error
+    finally:
+        os.close(above)
+    try:
+        _refuse_foreign(handle, f"{root}/{relative}")
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _refuse_foreign(handle: int, path: str) -> None:
+    facts = os.fstat(handle)
+    if not stat.S_ISREG(facts.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file", path)
+    if not owner_is_trusted(facts, path):
+        raise OSError(errno.EPERM, "it belongs to another user", path)
 
 
 def open_real(real: str) -> int:

@@ -1,8 +1,6 @@
 """One transcript, open for reading: inside the projects folder, no links followed, no waiting."""
 
-import errno
 import os
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -10,11 +8,11 @@ from typing import Final
 
 from memoryd.base.file_stamp import FileStamp
 from memoryd.system.cancellation import stop_if_cancelled
+from memoryd.system.plain_file import opened_beneath
 from memoryd.transcripts.rules.cursor import HEAD_BYTES, TAIL_BYTES, Cursor, Fingerprint
 
 CHUNK_BYTES: Final = 1024 * 1024
 ALL_BYTES: Final = 1 << 62
-_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class TranscriptFile:
@@ -69,16 +67,6 @@ class TranscriptFile:
 
 @contextmanager
 def open_transcript(root: str, path: str) -> Iterator[TranscriptFile]:
-    """The file `path` below `root`; raises OSError if it is missing or not a regular file."""
-    folder, _, name = path.partition("/")
-    above = os.open(f"{root}/{folder}", _READ | os.O_DIRECTORY)
-    try:
-        handle = os.open(name, _READ | os.O_NONBLOCK, dir_fd=above)
-    finally:
-        os.close(above)
-    try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(errno.EINVAL, "not a regular file", path)
+    """The file `path` below `root`; raises OSError if it is missing, foreign or not a file."""
+    with opened_beneath(root, path) as handle:
         yield TranscriptFile(handle)
-    finally:
-        os.close(handle)

@@ -1,23 +1,24 @@
 """One scan of the whole projects folder, by stat alone: it finds everything that events miss.
 
 Only `folder/session.jsonl` counts, and only regular files in real folders. Links are not followed,
-pipes are not opened, and names that cannot be stored and shown are skipped; each of these is an
-oddity, which the caller logs once.
+pipes are not opened, and files of other users and names that cannot be stored and shown are
+skipped; each of these is an oddity, which the caller logs once.
 """
 
 import os
 from collections.abc import Container, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final, Literal
 
 import msgspec
 
 from memoryd.base.file_stamp import FileStamp, Identity
+from memoryd.system.plain_file import owner_is_trusted
 from memoryd.transcripts.rules.assembler import is_session_transcript
 
 NAME_BYTES_MAX: Final = 220  # a project's folder has up to 208, a session's file 42
 
-OddReason = Literal["a link", "not a file", "unusable name", "unreadable"]
+OddReason = Literal["a link", "not a file", "unusable name", "unreadable", "another user's"]
 
 
 class Oddity(msgspec.Struct, frozen=True):
@@ -80,10 +81,15 @@ def _visit_folder(
             path = f"{folder}/{entry.name}"
             is_known = path in known and entry.is_file(follow_symlinks=False)
             if is_known or _is_transcript(entry, path, found):
-                try:
-                    found.files[path] = FileStamp.of(entry.stat(follow_symlinks=False))
-                except FileNotFoundError:
-                    continue
+                with suppress(FileNotFoundError):
+                    _take(entry.stat(follow_symlinks=False), path, found)
+
+
+def _take(facts: os.stat_result, path: str, found: TranscriptScan) -> None:
+    if owner_is_trusted(facts, f"{found.root}/{path}"):
+        found.files[path] = FileStamp.of(facts)
+    else:
+        found.oddities.append(Oddity(shown(path), "another user's"))
 
 
 def _is_transcript(entry: "os.DirEntry[str]", path: str, found: TranscriptScan) -> bool:

@@ -191,7 +191,7 @@ def test_text_beside_a_secret_is_kept_without_it() -> None:
 
 def test_a_message_gives_a_bounded_number_of_statements() -> None:
     many = "\n".join(f"From now on always greet number {n} politely." for n in range(6))
-    assert len(found(many)) == STATEMENTS_MAX
+    assert len(statements_in(many, said_at=AT)) == STATEMENTS_MAX
 
 
 @given(st.text(max_size=400))

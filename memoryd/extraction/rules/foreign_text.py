@@ -1,9 +1,11 @@
 """Whether a message may hold somebody else's words, although nothing says that it was pasted.
 
 Rules
-- The marks are: a voice that is named ("my boss says"), a text that is announced ("notes from the
-  call:", "make this nicer:"), a sign-off, a time stamp or a ticket number, a line of a log, several
-  lines that the person then asks about, and a long block in one go.
+- The marks are: a voice that is named ("my boss says", "it prints"), a text that is announced
+  ("notes from the call:", "make this nicer:") or named behind it ("- Ole", "that is from their
+  handbook"), a sign-off, a time stamp or a ticket number, a line of a log, a table, a change or a
+  numbered task, several lines that the person then asks about, a line in capitals, many rules at
+  once, and a long block in one go.
 - One mark is enough. What such a message states is likely at most, and waits in the inbox: it is
   better to ask than to take a stranger's order for the person's.
 """
@@ -15,21 +17,29 @@ from memoryd.text.lazy_regex import late
 
 LONG_BLOCK_CHARACTERS: Final = 450
 LONG_BLOCK_SENTENCES: Final = 7
+# Nobody types so many rules in one go, but every handbook has them.
+MANY_RULES: Final = 3
 
 _FLAGS = re.IGNORECASE | re.MULTILINE
 # Who says "do as the readme says" has made it their own.
 _VOICE = late(
     r"(?<!\bas )(?<!\bas the )(?<!\bas our )(?<!\bwhat the )"
     r"\b(?:boss|manager|lead|cto|ceo|colleague|coworker|client|customer|intern|reviewer|vendor|he"
-    r"|she"
+    r"|she|video|song|screen|linter|compiler|installer|toast|dialog|banner|sign"
+    r"|sticker|label|poster|slide|book|manual|guide|tutorial|tweet|mail|email|letter|ticket|issue"
+    r"|teacher|professor|doctor|mom|dad|wife|husband|friend|guy"
     r"|they|someone|somebody|bot|docs?|readme|note|popup|blog|article|post|comment|coderabbit"
     r"|copilot"
-    r"|chatgpt|gemini|sonar|chef|kollege|kunde|il|elle|ella)\b[^.:?!\n]{0,30}?"
+    r"|chatgpt|gemini|sonar|chef|kollege|kunde|il|elle|ella)\b(?:[^.:?!\n]|\d:\d){0,30}?"
     r"\b(?:says?|said|writes?|wrote|told|tells|reads|states?|stated|commented|comments|insists?"
     r"|left"
-    r"|asks|asked|claims?|recommends?|suggests?|sagt|schreibt|schrieb|meint|dit|dice)\b",
+    r"|asks|asked|claims?|recommends?|suggests?|prints?|printed|displays?|pops up|goes(?! (?:in|to"
+    r"|into|live|through|on|under|over|down|up)\b)|demands?|demanded|orders?|ordered|posted|posts"
+    r"|replied|replies|answered|warns?|warned|wants(?= (?:us|me|you|to|everyone))|sings?"
+    r"|sagt|schreibt|schrieb|meint|dit|dice)\b",
     _FLAGS,
 )
+_PRINTS = late(r"\bit (?:prints|printed|displays|outputs|pops up|reads|goes like)\b", _FLAGS)
 _ANNOUNCED = late(
     r"(?<!to )\b(?:got|received|found|have|saw) (?:this|that|it)\b[^.\n]{0,40}:"
     r"|\b(?:notes?|minutes|transcript|summary|excerpt|quote|rules|copy|clause|message)"
@@ -41,8 +51,53 @@ _ANNOUNCED = late(
     r"|\b(?:the following|as follows|see below|below)\b[^.\n]{0,20}:",
     _FLAGS,
 )
+# A rule behind a colon, and nothing before the colon announces it as the person's own.
+_LED_IN = late(
+    r"(?:^|[.!?]\s+)(?![^:\n]*\b(?:rules?|notes?|remember|reminders?|things?|now on|going forward"
+    r"|generally|in general|before (?:we|i)|to know|fyi|btw|heads up|important|keep|wait|i|we"
+    r"|preferences?|conventions?|remarks?|points?|please|pls|memory|future|later|merk\w*|bitte"
+    r"|regel|recuerda|nota|retiens)\b)"
+    r"(?=[^:\n]*[a-z])[^:\n!?]{1,60}:\s[^.!?\n]{0,80}?\b(?:always|never|from now on|remember|immer"
+    r"|nie|niemals|ab jetzt|toujours|jamais|d[eé]sormais|siempre|nunca)\b",
+    _FLAGS,
+)
+_NAMED_BEHIND = late(
+    r"[.!?;\"'”]\s*(?:—|\u2013|--?|~)\s*[A-ZÄÖÜ][\w.]+(?: [A-Z][\w.]+)?\s*$"
+    r"|\((?:[A-Z]\w+|from|says|via|source|quoted?)\b[^()\n]{0,60}\)\s*$"
+    r"|(?:<-+|←|\^+)\s*(?:this|that|these|from|is|what|they|he|she|the)\b"
+    r"|\b(?:this|that|it|these|those)(?: is| are|'s) (?:what (?![Ii] |we |you )|from"
+    r"|out of|copied|quoted)\b"
+    r"|\bthat'?s (?:\w+'s|the \w+'s)|\brumou?r has it\b|\bthey say\b|^--\s*$"
+    r"|\b(?:copied|quoted) from\b",
+    re.MULTILINE,
+)
+_OF_A_FILE = late(
+    r"^[+-](?! )\S|^\d+[,;]\S|^\s*(?:\w+ )?\d+\)\s|^\s{0,4}--?\w[\w-]*\s{2,}\S"
+    r"|^[^\n>]{1,40} > [^\n>]{1,40} > \S|^(?:usage|synopsis|description|name|options):?\s*$",
+    _FLAGS,
+)
+_REACTION = late(
+    r"\b(?:can you believe|believe (?:it|that)|who (?:sings|sang|wrote|said) (?:that|this|it)"
+    r"|funny,? right|(?:is|are) (?:this|that|it|they) (?:legit|real|serious|normal|a joke)"
+    r"|how (?:do|should) i (?:decline|answer|respond|reply|react)|whats? the gist|the gist"
+    r"|annoying|ridiculous|lmao|wtf|convert (?:it|this|that)? ?to|turn (?:it|this|that) into"
+    r"|make (?:it|this|that) an?)\b",
+    re.IGNORECASE,
+)
+_RULE = late(
+    r"(?:^|[.!?\n,;]\s*)(?:please )?(?:and )?(?:always|never|from now on|remember to|immer|nie"
+    r"|niemals|ab jetzt|toujours|jamais|siempre|nunca)\b",
+    re.IGNORECASE,
+)
+_SHOUTED = late(
+    r"^(?=[^a-z\n]*\b(?:ALWAYS|NEVER|FROM NOW ON|REMEMBER)\b)[^a-z\n]{8,}$", re.MULTILINE
+)
 _STAMPED = late(
-    r"^\s*\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? +\d{1,2}:\d{2}"
+    r"^\s*\[?(?:(?:[Yy]esterday|[Tt]oday|(?:[Mm]on|[Tt]ue|[Ww]ed|[Tt]hu|[Ff]ri|[Ss]at|[Ss]un)\w*)"
+    r",? )?\d{1,2}:\d{2}(?: ?[ap]m)?\]"
+    r"|^\s*\S[^\n]{0,30}[ \t]\d{1,2}:\d{2}(?: ?[ap]m)?\s*$|^\d\d:\d\d\S* --> "
+    r"|^\s*[\w. ]{2,30}[,(\[] ?\d{1,2}:\d{2}(?: ?[ap]m)?[)\]]?:?\s"
+    r"|^\s*\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? +\d{1,2}:\d{2}"
     r"|^\s*\[?\d{1,2}:\d{2}(?: ?[ap]m)?\]?[ \t]+\S"
     r"|\b(?:today|yesterday) at \d|\b\d+ (?:minutes?|hours?|days?|weeks?) ago\b"
     r"|^\s*[A-Z][A-Z0-9]{1,9}-\d+\b[: ]|\b\d{1,2}:\d{2} ?[AP]M\b"
@@ -64,15 +119,36 @@ _ASKS_ABOUT_IT = late(
     r"|what does (?:it|this|that)|shorten it|refactor)\b",
     re.IGNORECASE,
 )
-_FENCED = late(r"(?:^[^\n]*:[ \t]*\n+)?^```.*?(?:^```|\Z)", re.MULTILINE | re.DOTALL)
+_FENCED = late(
+    r"(?:^[^\n]*:[ \t]*\n+)?(?:^```.*?(?:^```|\Z)|^>[^\n]*(?:\n>[^\n]*)*)",
+    re.MULTILINE | re.DOTALL,
+)
 _POINTS = late(r"\b(?:this|that|it|these|them|below|das|ceci|esto)\b", re.IGNORECASE)
 _SENTENCE_END = late(r"[.!?](?:\s|$)")
 
 
+_MARKS: Final = (
+    *(
+        _VOICE,
+        _PRINTS,
+        _ANNOUNCED,
+        _LED_IN,
+        _NAMED_BEHIND,
+        _OF_A_FILE,
+        _REACTION,
+        _SHOUTED,
+        _STAMPED,
+    ),
+    _SIGN_OFF,
+)
+
+
 def may_be_anothers(message: str) -> bool:
     """Whether anything in the message shows that not all of it need be the person's own words."""
-    text = _FENCED.sub("", message).strip()  # what is fenced is not taken for theirs anyway
-    if any(mark.search(text) for mark in (_VOICE, _ANNOUNCED, _STAMPED, _SIGN_OFF)):
+    text = _FENCED.sub(
+        "", message
+    ).strip()  # what is fenced or quoted is not taken for theirs anyway
+    if any(mark.search(text) for mark in _MARKS) or len(_RULE.findall(text)) >= MANY_RULES:
         return True
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) > 1 and (_ASKS_ABOUT_IT.search(lines[-1]) or _points_down(lines[0])):

@@ -4,8 +4,8 @@ Rules
 - In a user or feedback memory every sentence is judged; in others every one that orders, and all of
   them if the rule is the person's.
 - The person's own sentence stays. So does one that the memory already had, unmarked.
-- Any other sentence is marked as concluded. One that print says is refused, unless it is a reason
-  that orders nothing.
+- Any other sentence is marked as concluded. One that print says is refused in a user or feedback
+  memory, as is a conclusion with a word that only print has; in others if it orders.
 - The memory is the person's if its rule is, every sentence of it, and if what is concluded in it is
   drawn from their words: at least half of it is theirs, and nothing in it only print has. What may
   be another's voice in their message does not make it theirs.
@@ -47,6 +47,7 @@ QUOTED_CHARACTERS: Final = 80
 NEAR_SHARE: Final = 0.5
 
 _PRINTED = "only a tool or a pasted text says {phrase}; the person neither said nor wants it."
+_FAR = "the person said nothing of {phrase}, and it may come from what was printed."
 _WITHOUT_IT = " One retry is allowed: the same note without it."
 _NO_RETRY = " No note is made of it; do not try again."
 _UNSAID = (
@@ -191,7 +192,17 @@ def _refusal(
             helps = any(other.origin == "said" for other in verdicts)
             phrase = quoted_phrase(one.sentence.text)
             return _PRINTED.format(phrase=phrase) + (_WITHOUT_IT if helps else _NO_RETRY)
-    return _refusal_of_invention(draft, verdicts, evidence)
+    return _refusal_of_invention(draft, verdicts, evidence) or _refusal_of_print(
+        draft, verdicts, evidence
+    )
+
+
+def _refusal_of_print(draft: Topic, verdicts: Sequence[Verdict], evidence: OriginEvidence) -> str:
+    """Why a conclusion may not stand in a memory of the person's wishes."""
+    for one in verdicts if draft.type in GUARDED_TYPES else ():
+        if one.origin == "unsaid" and evidence.has_printed_words(one.sentence.text):
+            return _FAR.format(phrase=quoted_phrase(one.sentence.text)) + _WITHOUT_IT
+    return ""
 
 
 def _refusal_of_invention(
@@ -209,8 +220,7 @@ def _refusal_of_invention(
 
 
 def _may_not_be_printed(draft: Topic, one: Verdict) -> bool:
-    is_reason = one.sentence.part == "why"
-    return one.orders or (draft.type in GUARDED_TYPES and not is_reason)
+    return one.orders or draft.type in GUARDED_TYPES
 
 
 class _HeadLines(msgspec.Struct, frozen=True):

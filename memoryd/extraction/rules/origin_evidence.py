@@ -7,7 +7,7 @@ Rules
   (`foreign_text`) it is theirs, but not surely.
 - Any other sentence is printed if print says it: one or two printed sentences have most of the
   words that the person did not use, and give an order or begin like it, or there are many of them.
-  Else it is unsaid: a conclusion at best.
+  Else it is unsaid: a conclusion at best. What print holds as base64 or hex is printed, too.
 - A sentence without words of substance ("Always.", "No reason was given.") says nothing.
 - Whether a text speaks for the person is decided by its form: an imperative, a word that makes a
   rule, or a claim about what they want.
@@ -15,9 +15,10 @@ Rules
   it does not have the person's words either, and is unsaid.
 """
 
+import binascii
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Final, Literal
 
@@ -39,9 +40,14 @@ FEW_WORDS: Final = 3
 # A word that is in more sentences than this tells nothing about where a text is from.
 COMMON_SENTENCES: Final = 400
 
+# A text without end is not unpacked without end.
+PACKED_MOST: Final = 200
+
 SentenceOrigin = Literal["said", "empty", "printed", "unsaid"]
 
 _SENTENCE_END = late(r"(?<=[.!?;:])\s+|(?<=[。！？；])|\n+")  # noqa: RUF001 - wide marks too
+_PACKED = late(r"(?<![\w+/-])[\w+/-]{16,8192}={0,2}(?![\w+/-])", re.ASCII)
+_HEX = late(r"(?:[0-9a-fA-F]{2})+")
 _AS_SAID = late(
     r"^\s*(?:the )?(?:person|user) (?:has )?(?:said|says|stated|mentioned)(?: that)?[:,]?\s+",
     re.IGNORECASE,
@@ -164,8 +170,9 @@ class OriginEvidence:
         return sum(map(self._spans.know, keys)) / max(len(keys), 1)
 
     def has_printed_words(self, text: str) -> bool:
-        """Whether any of its words was printed and not used by the person."""
-        return any(self._print.has(key) and not self._spans.know(key) for key in keys_in(text))
+        """Whether any of its words was printed, and is neither the person's nor remembered."""
+        new = keys_in(text) - self._remembered
+        return any(self._print.has(key) and not self._spans.know(key) for key in new)
 
     @property
     def has_print(self) -> bool:
@@ -194,6 +201,7 @@ class _Print:
 
     def add(self, text: str) -> None:
         self._unread.append(text)
+        self._unread += unpacked(text)
 
     def has(self, key: str) -> bool:
         self._read()
@@ -242,6 +250,23 @@ class _Print:
             # Two texts are no neighbours.
             self._sentences.append("")
             self._keys.append(frozenset())
+
+
+def unpacked(text: str) -> Iterator[str]:
+    """What is packed into a text as base64 or hex: a model reads that as easily as we do."""
+    for packed in _PACKED.findall(text)[:PACKED_MOST]:
+        try:
+            data = bytes.fromhex(packed) if _HEX.fullmatch(packed) else _from_base64(packed)
+        except ValueError:
+            continue
+        words = data.decode("utf-8", "replace")
+        if words.isprintable() and " " in words:
+            yield words
+
+
+def _from_base64(packed: str) -> bytes:
+    plain = packed.rstrip("=").replace("-", "+").replace("_", "/")
+    return binascii.a2b_base64(plain + "=" * (-len(plain) % 4))
 
 
 def speaks_for_person(text: str) -> bool:

@@ -31,6 +31,8 @@ _SUPPOSED = late(
     r"|vielleicht|peut[- ]etre|quiza|suppose|supposing"
     r"|imagine|pretend|say we|how about|what about|what if|am i right|would it be|wouldnt it be"
     r"|does the|do you|is it|isnt it|are you)\b"
+    r"|^(?:(?:oh|ha|haha|wow|yeah|yes|ok)[, ]+)*(?:(?:what an? )?(?:great|brilliant|wonderful"
+    r"|fantastic|genius|lovely) (?:idea|plan)|yeah,? (?:sure|right)|sure sure|as if)\b"
     r"|\bwould it be\b|\bnot sure yet\b|\bno idea (?:if|whether)\b|\bin theory\b"
 )
 _PAST = late(
@@ -48,6 +50,12 @@ _OF_ANOTHER = late(
     rf" (?:to )?{_OTHERS_VERBS}\b"
 )
 _ACCORDING = late(r"\b(?:according to|as per|laut|selon|segun) (?:the |our |my |a )?(\w[\w.-]+)")
+# "Some guy on reddit: just ..." and "the wiki: always ..."; the last word before the colon.
+_INTRODUCED = late(
+    r"^(?![^:]*\b(?:i|me|my|we|our|you|your|rules?|notes?|things?|remember|reminder|know|fyi|here"
+    r"|do|as)\b)"
+    r"(?:[\w'@#.-]+ ){1,6}?([\w@#.-]+):\s"
+)
 _PRONOUNS = frozenset({"he", "she", "they", "it", "someone", "somebody", "everyone", "everybody"})
 _FIRST_PERSON = frozenset("i we you u ich wir du je nous tu yo nosotros id youd wed".split())  # noqa: SIM905
 
@@ -71,7 +79,25 @@ _OFTEN_MISTYPED: Final = (
 )
 # What a rule is limited by; it stays with the rule.
 _LIMITS: Final = frozenset({"only", "until", "till", "once", "temporarily"})
-_CONDITIONS: Final = frozenset({"if", "when", "while", "whenever", "wenn", "falls", "si", "quand"})
+CONDITIONS: Final = frozenset(
+    {"if", "when", "while", "whenever", "provided", "providing", "assuming", "wenn", "falls"}
+    | {"sofern", "si", "quand"}
+)
+_CONDITION_PHRASES = late(r"\b(?:in case(?: of)?|as long as|on condition that)\b", re.IGNORECASE)
+_AFTER_THAT = late(
+    r"^\W*(?:after|before(?! i forget| we start)|should (?!we|i\b|you)\w+)\b[^,]*,", re.IGNORECASE
+)
+_ALL_BUT = late(
+    r"\b((?:all|every|any|anything|everything|nothing)\b[^,;.]{0,30}) but\b", re.IGNORECASE
+)
+_TAKES_BACK = late(
+    r"^(?:(?:ah|oh|uh|hm+|er|sorry|actually|no|nope|wait|argh)[,. ]+)*"
+    r"(?:(?:wait|hold on)[, ]+no|no[, ]+wait"
+    r"|(?:ah|oh|uh|wait|sorry)[, ]+no\b(?! (?:problem|worries))"
+    r"|scratch (?:that|it)|strike that|forget (?:that|it|what i)|never ?mind|nvm|correction\b"
+    r"|my bad|i (?:take (?:that|it) back|(?:have )?changed my mind)"
+    r"|ignore (?:that|my last)|doch nicht|vergiss das)"
+)
 
 
 def is_stated(lower: str) -> bool:
@@ -82,10 +108,17 @@ def is_stated(lower: str) -> bool:
     return not is_marked or bool(_REQUEST.search(lower))
 
 
+def takes_back(lower: str) -> bool:
+    """Whether a sentence in lower case takes back the one before it."""
+    return bool(_TAKES_BACK.search(lower))
+
+
 def wanted_by(lower: str) -> str:
     """Who else wants or says it, in a sentence in lower case; empty if nobody is named."""
     if according := _ACCORDING.search(lower):
         return str(according[1])
+    if introduced := _INTRODUCED.search(lower):
+        return str(introduced[1])
     found = (str(one[1]) for one in _OF_ANOTHER.finditer(lower))
     return next((one for one in found if one in _PRONOUNS or one not in _not_others()), "")
 
@@ -97,8 +130,14 @@ def _not_others() -> frozenset[str]:
 
 def limits_in(text: str) -> frozenset[str]:
     """The words of a sentence that limit it."""
-    plain = frozenset(plain_words(_WISH.sub(" ", text)))
-    return plain & (EXCEPTIONS | _LIMITS | _CONDITIONS)
+    spelt = _CONDITION_PHRASES.sub(" if ", _ALL_BUT.sub(r"\1 except ", _WISH.sub(" ", text)))
+    plain = frozenset(plain_words(spelt))
+    return plain & (EXCEPTIONS | _LIMITS | CONDITIONS)
+
+
+def opens_with_condition(text: str) -> bool:
+    """Whether a sentence begins with what it holds under or after."""
+    return bool(limits_in(" ".join(text.split()[:3])) & CONDITIONS or _AFTER_THAT.search(text))
 
 
 def keeps_limits(said: frozenset[str], drafted: frozenset[str]) -> bool:
@@ -110,7 +149,7 @@ def keeps_limits(said: frozenset[str], drafted: frozenset[str]) -> bool:
 
 def keeps_condition(said: frozenset[str], drafted: frozenset[str]) -> bool:
     """Whether a draft has a condition where what was said has one."""
-    return not said & _CONDITIONS or bool(drafted & (_CONDITIONS | EXCEPTIONS))
+    return not said & CONDITIONS or bool(drafted & (CONDITIONS | EXCEPTIONS))
 
 
 def may_be_dropped(plain: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from memoryd.extraction.rules.said_limits import may_be_dropped
-from memoryd.extraction.rules.word_classes import DIRECTIONS
+from memoryd.extraction.rules.word_classes import BEGINNINGS, DIRECTIONS
 from memoryd.extraction.rules.wording import Word, are_alike
 
 LEAST_DENSITY: Final = 0.4
@@ -35,6 +35,7 @@ class SaidSentence(msgspec.Struct, frozen=True):
     is_question: bool
     points: bool
     limits: frozenset[str]
+    opens_with_condition: bool
     reach: frozenset[str]
     wanted_by: Word | None
 
@@ -84,11 +85,15 @@ def is_joined(
     return False
 
 
-def is_widened(found: Sequence[int], window: Sequence[SaidSentence], *, spare: int) -> bool:
+def is_widened(
+    found: Sequence[int], window: Sequence[SaidSentence], *, spare: int, is_fragment: bool
+) -> bool:
     """Whether a clause lost a word that said what it holds for.
 
-    What stands before the first word that was kept is how people begin; a date that was written out
-    takes the place of the words for it. `spare` words may be gone, where "it" stands for them.
+    Before the first word that was kept, only what people begin with may be gone: whoever else does
+    it, fears it or forbids it stands there too. A date that was written out takes the place of the
+    words for it. `spare` words may be gone, where "it" stands for them. A fragment that begins with
+    a preposition orders nothing.
     """
     start = gone = 0
     for sentence in window:
@@ -96,15 +101,27 @@ def is_widened(found: Sequence[int], window: Sequence[SaidSentence], *, spare: i
         start += len(sentence.words)
         if any(sentence.words[at].is_extra for at in own):
             continue
-        first = {}
+        first: dict[int, Word] = {}
         for at in sorted(own, reverse=True):
-            first[sentence.words[at].word.clause] = at
+            first[sentence.words[at].word.clause] = sentence.words[at].word
         for at, one in enumerate(sentence.words):
-            if one.is_extra or at in own or one.word.clause not in first:
-                continue
-            is_how_it_begins = at < first[one.word.clause] and not one.word.is_linked
-            gone += not is_how_it_begins and not may_be_dropped(one.word.plain)
+            kept = first.get(one.word.clause)
+            if not one.is_extra and at not in own and kept is not None:
+                is_front = at < min(n for n in own if sentence.words[n].word.clause == kept.clause)
+                is_spare = is_front and (is_fragment or _is_how_it_begins(one.word, kept))
+                gone += not is_spare and not may_be_dropped(one.word.plain)
     return gone > spare
+
+
+def _is_how_it_begins(word: Word, kept: Word) -> bool:
+    """Whether a word may be gone in front of the first one that was kept.
+
+    Of a list that is forbidden each item is.
+    """
+    if word.is_linked:
+        return False
+    is_item = word.is_denied and kept.is_denied and word.part != kept.part
+    return is_item or word.plain in BEGINNINGS
 
 
 def order_is_kept(found: Sequence[int], said: Sequence[SaidWord]) -> bool:

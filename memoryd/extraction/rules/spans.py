@@ -7,16 +7,18 @@ Rules
   are names or a preposition stands between them. What is in one clause is not spliced from two, nor
   from two sentences.
 - A clause is not widened: behind the first word that is kept, nothing is dropped that says what it
-  holds for, nor a preposition's object before it. "Always" is not added.
+  holds for, nor a preposition's object before it, nor anything else but what people begin with: who
+  does it, fears it or forbids it stands in front. "Always" is not added.
 - What is denied in one is denied in the other. Numbers and names in code are exactly the same. A
   date may be written out, counted from when it was said.
 - Limits are not dropped, nor who wanted it if that is somebody else; what was asked or supposed is
-  not said (`said_limits`).
+  not said (`said_limits`). A sentence that they take back is not said either.
 - A sentence that they said earlier may be corrected: at least half of it stays, in its order, and
   every other word is from one sentence of theirs.
 - Where the person wrote "it" or "that", up to two of their other words may stand for it.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -30,7 +32,9 @@ from memoryd.extraction.rules.said_limits import (
     keeps_condition,
     keeps_limits,
     limits_in,
+    opens_with_condition,
     reach_of,
+    takes_back,
     wanted_by,
 )
 from memoryd.extraction.rules.span_shape import (
@@ -47,6 +51,7 @@ from memoryd.extraction.rules.span_shape import (
 from memoryd.extraction.rules.word_classes import LABELS, POINTING
 from memoryd.extraction.rules.wording import Word, are_alike, has_denial, plain_words, words_of
 from memoryd.text.dates import dates_in
+from memoryd.text.lazy_regex import late
 from memoryd.text.prose import sentences
 
 WINDOW_SENTENCES: Final = 3
@@ -57,6 +62,10 @@ _MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
     *("october", "november", "december"),
 )
+
+
+# What is said of somebody ("people who force push") is not said by itself.
+_WHO = late(r"\bwho\b(?!\?)", re.IGNORECASE)
 
 
 class _Draft(msgspec.Struct, frozen=True):
@@ -90,11 +99,24 @@ class SaidSpans:
 
     def add(self, typed: str, said_at: datetime | None = None) -> None:
         """Adds a message, of which only the person's own prose is given."""
-        said = [_said(one.text, said_at) for one in sentences(typed)]
+        texts = [one.text for one in sentences(typed)]
+        said = [_said(one, said_at) for one in texts]
+        for at, text in enumerate(texts):
+            if takes_back(text.lower()):
+                self._take_back(said, at)
         self._messages.append(said)
         for word in (one.word for sentence in said for one in sentence.words):
             self._keys[word.key[0]].add((word.key, word.plain))
         self._known_forms.clear()
+
+    def _take_back(self, said: list[SaidSentence], at: int) -> None:
+        """The sentence before no longer counts; one of an earlier message if it is spoken of."""
+        if at:
+            said[at - 1] = msgspec.structs.replace(said[at - 1], is_question=True)
+            return
+        before = self._messages[-1] if self._messages else []
+        if before and not said[0].keys.isdisjoint(before[-1].keys):
+            before[-1] = msgspec.structs.replace(before[-1], is_question=True)
 
     def hold(self, sentence: str) -> bool:
         """Whether this is a sentence of theirs, lightly edited."""
@@ -160,7 +182,7 @@ def _label_keys() -> frozenset[str]:
 
 def _said(text: str, said_at: datetime | None) -> SaidSentence:
     lower = text.lower()
-    words = words_of(text)
+    words = words_of(_WHO.sub(" ", text))
     extra = _written_out(text, said_at) if said_at is not None else ()
     other = wanted_by(lower)
     who = next((one for one in words if other and one.text.lower() == other), None)
@@ -172,6 +194,7 @@ def _said(text: str, said_at: datetime | None) -> SaidSentence:
         is_question=not is_stated(lower) or bool(other and who is None),
         points=not POINTING.isdisjoint(plain),
         limits=limits_in(text),
+        opens_with_condition=opens_with_condition(text),
         reach=reach_of(plain),
         wanted_by=who,
     )
@@ -228,7 +251,7 @@ def _is_in(
         and order_is_kept(found, said)
         and _keeps_its_limits(draft, {said[at].word for at in found}, stated)
         and not is_joined(words, places, stated)
-        and not is_widened(found, stated, spare=draft.points)
+        and not is_widened(found, stated, spare=draft.points, is_fragment=draft.words[0].is_linked)
     )
 
 
@@ -294,9 +317,12 @@ def _keeps_its_limits(draft: _Draft, found: set[Word], window: Sequence[SaidSent
 
 def _is_bare(draft: _Draft, sentence: SaidSentence, used: Sequence[Word]) -> bool:
     """Whether a clause was taken without the condition beside it."""
-    if keeps_condition(sentence.limits, draft.limits):
-        return False
     wanted = frozenset().union(*draft.forms.values())
     clauses = {one.word.clause for one in sentence.words if one.word.key in wanted}
-    is_far = min(one.clause for one in used) > sentence.words[0].word.clause + 1
+    first = sentence.words[0].word.clause
+    if sentence.opens_with_condition and first not in clauses:
+        return True
+    if keeps_condition(sentence.limits, draft.limits):
+        return False
+    is_far = min(one.clause for one in used) > first + 1
     return len(clauses) < 2 and not is_far

@@ -21,7 +21,7 @@ DENYING = frozenset(
     no not never none nobody nothing neither nor without cannot cant dont doesnt didnt wont wouldnt
     shouldnt isnt arent wasnt werent havent hasnt hadnt couldnt mustnt neednt aint stop stops
     stopped avoid avoids avoided avoiding refrain hate hates off quit against hardly rarely wrong
-    dangerous
+    dangerous forbid forbids forbidden ban bans banned prohibit prohibited
     ohne weder sans sin ni sem senza zonder bez без нет
     不 别 別 没 勿 无 無
     """.split()  # noqa: SIM905 - several lines instead of a hundred
@@ -65,6 +65,16 @@ LISTING = frozenset({"or", "nor", "oder", "noch", "ou", "ni", "o", "of", "lub", 
 POINTING = frozenset(
     {"it", "that", "this", "them", "those", "these", "one", "ones", "there", "das", "dies"}
     | {"cela", "lo", "eso", "esto", "isso", "questo", "dat"}
+)
+# How people begin before they say what they want; nobody else is named by them.
+BEGINNINGS = frozenset(
+    """
+    important importantly next favour favor remark point sake time times back forth decide decided
+    agree agreed notice noticed saw seen repeat ask asked told tell said say mention mentioned think
+    thought believe realize realized more tired sick remind reminder request question quick small
+    little first second finally lastly long story short hello everyone careful idea
+    wichtig mal ubrigens importante
+    """.split()  # noqa: SIM905 - as above
 )
 # What stands behind one of these does not change places with what stands before it.
 LINKING = frozenset(

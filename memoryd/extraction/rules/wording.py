@@ -117,7 +117,9 @@ class _Reader:
         self._is_english = not _ENGLISH.isdisjoint(map(str.lower, tokens))
         for at, raw in enumerate(tokens):
             if raw in _BREAKS:
-                if not (raw in _COMMAS and self._denies and _lists_on(tokens[at + 1 :])):
+                if raw in _COMMAS and self._denies and _lists_on(tokens[at + 1 :]):
+                    self._part += 1
+                else:
                     self._end_clause()
             elif _is_hiragana(raw):
                 self._read_hiragana(raw)

@@ -10,6 +10,7 @@ Rules:
 - By the same rule a submodule is a project of its own. Its worktrees belong to it, found by
   `core.worktree`, if that directory points back.
 - A bare repository is itself the project, also for its worktrees.
+- A `.git` that another user placed, or a link to one, makes no project.
 - Without a repository, the project is the real path of the directory, whether it exists or not.
 
 Git itself is never run: a repository's configuration may name programs to start.
@@ -27,7 +28,7 @@ GIT_FILE_LIMIT_BYTES = 65_536
 
 
 class FileSystem(Protocol):
-    """What the rules ask about files; no method raises."""
+    """What the rules ask about files; what another user placed is not there. No method raises."""
 
     def real_path(self, path: str) -> str:
         """The path with symlinks resolved as far as it exists."""
@@ -76,7 +77,7 @@ def root_at(directory: str, files: FileSystem) -> str | None:
 
 def is_repository(path: str, files: FileSystem) -> bool:
     """Whether git would treat this folder as the inside of a repository."""
-    if not (files.is_dir(f"{path}/objects") and files.is_dir(f"{path}/refs")):
+    if not all(map(files.is_dir, (path, f"{path}/objects", f"{path}/refs"))):
         return False
     head = files.read_text(f"{path}/HEAD", GIT_FILE_LIMIT_BYTES)
     return head is not None and re.match(r"ref:\s*refs/|[0-9a-f]{40}", head) is not None
