@@ -27,6 +27,7 @@ from memoryd.recall.candidates import candidates_of, listed_name
 from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.known import SessionHas
 from memoryd.recall.past_search import search_as_of
+from memoryd.recall.recall_answer import LeftOut, RecallAnswer, answer_of, shown
 from memoryd.recall.rules import rendering as recall_text
 from memoryd.recall.rules import search as ranking
 from memoryd.recall.rules.query import RecallQuery
@@ -49,30 +50,6 @@ SMALL_TALK_CHARACTERS: Final = 40
 LONG_QUERY_CHARACTERS: Final = 1_000
 
 log = structlog.get_logger(__name__)
-
-
-class MatchReason(msgspec.Struct, frozen=True):
-    """Why a memory is in the answer: how much each word counted, and how much its meaning."""
-
-    path: str
-    words: float
-    meaning: float
-    terms: dict[str, float]
-
-
-class LeftOut(msgspec.Struct, frozen=True):
-    path: str
-    budget: str
-
-
-class RecallAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    memories: list[Recalled]
-    text: str
-    selector: Literal["model", "embedded"]
-    elapsed_ms: float
-    session_bytes: int
-    why: list[MatchReason]
-    left_out: list[LeftOut]
 
 
 class Recall:
@@ -115,7 +92,7 @@ class Recall:
         surfaced = await self._surfaced.of(session_id)
         spent = sum(surfaced.values())
         if not project.switch.enabled:
-            return self._build_answer([], [], "embedded", began, spent)
+            return answer_of([], [], "embedded", began, spent)
         if request.as_of is not None:
             return await self._answer_as_of(request, moment(request.as_of), project, began)
         shelves = await self._shelves_for(request, project)
@@ -135,7 +112,7 @@ class Recall:
         self._surfaced.add(session_id, served.sizes)
         left_out = [LeftOut(path, budget) for path, budget in served.left_out]
         total = spent + sum(served.sizes.values()) if session_id else 0
-        answer = self._build_answer(served.memories, hits, chosen_by, began, total, left_out)
+        answer = answer_of(served.memories, hits, chosen_by, began, total, left_out)
         log.info(
             "recall",
             memories=len(answer.memories),
@@ -334,63 +311,16 @@ class Recall:
         query = request.query[:QUERY_CHARACTERS]
         past = partial(search_as_of, self._store, project.directories, query, at, limit)
         best = await anyio.to_thread.run_sync(past)
-        found = [self._shown(hit, row) for hit, row in best]
-        return self._build_answer(found, [hit for hit, _ in best], "embedded", began, 0)
+        found = [shown(hit, row, self._now()) for hit, row in best]
+        return answer_of(found, [hit for hit, _ in best], "embedded", began, 0)
 
     async def _recalled(self, hit: Hit, shelves: Sequence[Shelf]) -> Recalled | None:
         """The memory as it is on disk now; None if it was removed."""
         for shelf in shelves:
             if hit.key in shelf.rows:
                 row = await self._shelves.fresh_row(shelf, hit.key)
-                return None if row is None else self._shown(hit, row)
+                return None if row is None else shown(hit, row, self._now())
         return None
-
-    def _shown(self, hit: Hit, row: Row) -> Recalled:
-        now, until = self._now(), row.topic.valid_until
-        return Recalled(
-            path=row.path,
-            name=topics.title_of(row.topic, row.file),
-            description=row.topic.description,
-            type=row.topic.type,
-            scope=row.directory.scope,
-            score=round(hit.score, 4),
-            age=topics.age_in_words(row.modified, now),
-            stale=topics.is_stale(row.modified, now),
-            content=row.content,
-            truncated=row.truncated,
-            modified=row.modified,
-            trust=row.topic.trust if row.topic.trust in {*topics.TRUSTS, topics.FOUND} else "",
-            ended=until if expiry.has_ended(row.topic, iso_time(now)[:10]) else "",
-            gone=row.topic.gone,
-        )
-
-    def _build_answer(
-        self,
-        memories: list[Recalled],
-        hits: Sequence[Hit],
-        selector: Literal["model", "embedded"],
-        began: float,
-        session_bytes: int,
-        left_out: list[LeftOut] | None = None,
-    ) -> RecallAnswer:
-        why = [
-            MatchReason(
-                hit.key,
-                round(hit.words, 4),
-                round(hit.meaning, 4),
-                {share.term: round(share.share, 4) for share in hit.terms},
-            )
-            for hit in hits
-        ]
-        return RecallAnswer(
-            memories=memories,
-            text=recall_text.text_of(memories),
-            selector=selector,
-            elapsed_ms=round((time.perf_counter() - began) * 1000, 3),
-            session_bytes=session_bytes,
-            why=why,
-            left_out=left_out or [],
-        )
 
 
 def _of_session(session_id: str, shelves: Sequence[Shelf]) -> set[str]:

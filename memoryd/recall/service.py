@@ -30,7 +30,8 @@ from memoryd.system.background import Soon
 from memoryd.transcripts.rules.turns import Turn
 
 if TYPE_CHECKING:
-    from memoryd.recall.answer import Recall, RecallAnswer
+    from memoryd.recall.answer import Recall
+    from memoryd.recall.recall_answer import RecallAnswer
 
 AT_TOOL_MS: Final = 15.0
 
