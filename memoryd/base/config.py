@@ -31,6 +31,7 @@ ProviderName = Literal["auto", "anthropic", "claude-code", "command", "embedded"
 ProjectMode = Literal["topics", "log"]
 ExtractionMode = Literal["auto", "review", "off"]
 Reviewer = Literal["person", "agent"]
+UserScope = Literal["auto", "off"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 
@@ -114,6 +115,10 @@ class IndexSettings(SettingsSection, frozen=True, kw_only=True):
     skip: bool = False
 
 
+class ScopeSettings(SettingsSection, frozen=True, kw_only=True):
+    user: UserScope = "auto"
+
+
 class HistorySettings(SettingsSection, frozen=True, kw_only=True):
     keep_days: Annotated[int, msgspec.Meta(ge=1, le=36_500)] = 365
     keep_versions: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 20
@@ -191,6 +196,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     recall: RecallSettings = RecallSettings()
     dream: DreamSettings = DreamSettings()
     index: IndexSettings = IndexSettings()
+    scopes: ScopeSettings = ScopeSettings()
     history: HistorySettings = HistorySettings()
     log: LogSettings = LogSettings()
     transcripts: TranscriptSettings = TranscriptSettings()

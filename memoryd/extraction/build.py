@@ -13,11 +13,14 @@ from memoryd.extraction.exclusions import Exclusions
 from memoryd.extraction.inbox import Inbox
 from memoryd.extraction.model import ModelExtractor
 from memoryd.extraction.pastes import PasteHistory
+from memoryd.extraction.placing import Placing
 from memoryd.extraction.rules.batching import LONGEST_TALK_SECONDS, Limits
 from memoryd.extraction.task import Extractor
 from memoryd.extraction.worker import ExtractionWorker
 from memoryd.llm.connect import ModelProgram, Models
 from memoryd.llm.rules.spending import FREE, price_of
+from memoryd.memories.project_names import NameReader
+from memoryd.memories.scopes import RealFiles
 from memoryd.memories.services import Services
 from memoryd.transcripts.build import TranscriptParts
 
@@ -32,21 +35,28 @@ class ExtractionParts(msgspec.Struct, frozen=True):
     backfill: Backfill
     inbox: Inbox
     exclusions: Exclusions
+    placing: Placing
 
 
 def build(
     services: Services, transcripts: TranscriptParts, models: Models | None
 ) -> ExtractionParts:
+    placing = Placing(
+        services.scopes,
+        NameReader(services.places.home, RealFiles()),
+        services.settings.scopes.user,
+    )
     inbox = Inbox(
         services.inbox,
         services.scopes,
         services.store,
         reviewer=services.settings.inbox.reviewer,
+        placing=placing,
         now=services.now,
     )
     exclusions = Exclusions(services.scopes, services.instructions)
     wanted = services.settings.extraction
-    extractor = _extractor(services, inbox, exclusions, models)
+    extractor = _extractor(services, inbox, exclusions, placing, models)
     paced = extractor if isinstance(extractor, ProgramExtractor) else None
     worker = ExtractionWorker(
         transcripts.turns,
@@ -76,7 +86,7 @@ def build(
         notices=services.notices,
         now=services.now,
     )
-    return ExtractionParts(worker, backfill, inbox, exclusions)
+    return ExtractionParts(worker, backfill, inbox, exclusions, placing)
 
 
 def _limits(settings: Settings, models: Models | None) -> Limits:
@@ -105,7 +115,11 @@ def _importer(model: str, models: Models | None) -> tuple[str, Price | None]:
 
 
 def _extractor(
-    services: Services, inbox: Inbox, exclusions: Exclusions, models: Models | None
+    services: Services,
+    inbox: Inbox,
+    exclusions: Exclusions,
+    placing: Placing,
+    models: Models | None,
 ) -> Extractor:
     places, settings = services.places, services.settings
     by_rules = EmbeddedExtractor(
@@ -114,6 +128,7 @@ def _extractor(
         settings.mode_of,
         extraction_mode_of=settings.extraction_mode_of,
         written_down=exclusions.written_down,
+        placing=placing,
     )
     if models is None:
         return by_rules
@@ -129,6 +144,7 @@ def _extractor(
         written_texts=exclusions.written_texts,
         written_down=exclusions.written_down,
         extraction_mode_of=settings.extraction_mode_of,
+        placing=placing,
     )
     if not isinstance(models, ModelProgram):
         return by_model

@@ -43,16 +43,26 @@ def opening_of(
     *,
     log_path: str = "",
     written_texts: Sequence[str] = (),
+    fills_user_scope: bool = False,
 ) -> tuple[Text, ...]:
-    """`notes` are the memories of the project; `log_path` is set where it keeps a log.
+    """`notes` are the memories of the project and the user; `log_path` is set where it keeps a log.
 
-    `written_texts` are its instruction files.
+    `written_texts` are its instruction files. `fills_user_scope` if notes may go to the user scope.
     """
-    alive = [one for one in notes if not one.retired][:MANIFEST_LIMIT]
+    alive = [one for one in notes if not one.retired]
+    own = [one for one in alive if one.directory.scope == "project"][:MANIFEST_LIMIT]
+    users = [one for one in alive if one.directory.scope == "user"][:MANIFEST_LIMIT]
     said = (text for turn in task.turns for text in messages(turn))
     return extraction_opening(
-        JobPlace(task.project.memory.path, task.project.root),
-        [mask(topics.manifest_line(one.file, one.topic, one.modified)) for one in alive],
+        JobPlace(
+            task.project.memory.path,
+            task.project.root,
+            user_dir=task.project.user.path if fills_user_scope else "",
+        ),
+        [
+            *(mask(topics.manifest_line(one.file, one.topic, one.modified)) for one in own),
+            *(mask(topics.manifest_line(one.path, one.topic, one.modified)) for one in users),
+        ],
         [*_told(attempt), *_preface(task), *said],
         datetime.fromtimestamp(now).astimezone().date(),
         waiting=[
