@@ -8,6 +8,7 @@ from memoryd.api.handlers.health import Health
 from memoryd.api.handlers.hooks import Hooks
 from memoryd.api.handlers.inbox import InboxRequests
 from memoryd.api.handlers.memories import MemoryRequests
+from memoryd.api.handlers.move import ScopeRequests
 from memoryd.api.handlers.recall_stats import RecallStats
 from memoryd.api.handlers.spending import SpendingReports
 from memoryd.api.handlers.status import Status
@@ -41,7 +42,13 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
         model=services.settings.model.extraction,
         projects_in=areas.transcripts.sessions.projects_in,
     )
-    memories = MemoryRequests(catalog, versions, trusting, areas.extraction.exclusions)
+    memories = MemoryRequests(
+        catalog,
+        versions,
+        trusting,
+        areas.extraction.exclusions,
+        ScopeRequests(services.scopes, catalog, services.mover, areas.extraction.placing),
+    )
     hooks = Hooks(
         places=services.places,
         scopes=services.scopes,

@@ -107,6 +107,8 @@ class Dispatcher:
                 return await in_thread(handlers.catalog.get, params.cwd, params.path)
             case protocol.MemorySaveParams():
                 return await handlers.memories.save(params)
+            case protocol.MemoryMoveParams():
+                return await handlers.memories.move(params)
             case protocol.MemoryEditParams():
                 return await handlers.memories.edit(params)
             case protocol.MemoryTrustParams():

@@ -19,8 +19,6 @@ from memoryd.extraction.task import Extractor
 from memoryd.extraction.worker import ExtractionWorker
 from memoryd.llm.connect import ModelProgram, Models
 from memoryd.llm.rules.spending import FREE, price_of
-from memoryd.memories.project_names import NameReader
-from memoryd.memories.scopes import RealFiles
 from memoryd.memories.services import Services
 from memoryd.transcripts.build import TranscriptParts
 
@@ -41,11 +39,7 @@ class ExtractionParts(msgspec.Struct, frozen=True):
 def build(
     services: Services, transcripts: TranscriptParts, models: Models | None
 ) -> ExtractionParts:
-    placing = Placing(
-        services.scopes,
-        NameReader(services.places.home, RealFiles()),
-        services.settings.scopes.user,
-    )
+    placing = Placing(services.scopes, services.names, services.settings.scopes.user)
     inbox = Inbox(
         services.inbox,
         services.scopes,

@@ -5,7 +5,7 @@ from memoryd.base.errors import Refused
 from memoryd.memories.catalog import By
 from memoryd.memories.project_names import NameReader
 from memoryd.memories.records import MemoryDirectory
-from memoryd.memories.rules.private_names import ProjectNames, private_in
+from memoryd.memories.rules.private_names import ProjectNames, private_in, private_parts
 from memoryd.memories.rules.topics import TopicType
 from memoryd.memories.scopes import Project, Scopes
 from memoryd.text.masking.mask import presentable
@@ -36,21 +36,27 @@ class Placing:
         place = place_of(type_, text, self.names_of(project), asked)
         return project.user if place == "user" else project.memory
 
-    def is_bound(self, project: Project, text: str) -> bool:
+    def is_bound(self, project: Project, text: str, *, by_model: bool = False) -> bool:
         """Whether a statement holds in its project only, as far as its words show."""
         from memoryd.extraction.rules.placement import is_bound  # noqa: PLC0415 - as above
 
-        return is_bound(text, self.names_of(project))
+        return is_bound(text, self.names_of(project), by_model=by_model)
 
     def may_be_users(self, project: Project, text: str) -> bool:
         """Whether a text that changes a memory of the user scope says nothing of a project."""
         return not private_in(text, self.names_of(project))
 
-    def check(self, project: Project, text: str, *, by: By, anyway: bool = False) -> None:
-        """Refused if a text for every project names something of one; a person may insist."""
+    def check(
+        self, project: Project, text: str, *, before: str = "", by: By, anyway: bool = False
+    ) -> None:
+        """Refused if a text for every project names something of one; a person may insist.
+
+        `before` is what it replaces: what that named, somebody has insisted on.
+        """
         if anyway and by == "user":
             return
-        if found := private_in(text, self.names_of(project)):
+        parts = private_parts(text, self.names_of(project))
+        if found := next((one for one in parts if one not in before), ""):
             hint = "leave that out, or keep it in the project: --scope project"
             if by == "user":
                 hint += "; to do it all the same, add --anyway"

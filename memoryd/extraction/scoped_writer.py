@@ -98,7 +98,8 @@ class ScopedWriter:
         text = _said_in(topic)
         is_new = change.over is None
         is_private = not self._placing.may_be_users(self._project, text)
-        if is_private or (is_new and self._placing.is_bound(self._project, text)):
+        is_bound = is_new and self._placing.is_bound(self._project, text, by_model=True)
+        if is_private or is_bound:
             raise Denied("wrong-scope", _NOT_FOR_ALL)
         if topic.trust != "user-said" or topic.type not in {"user", "feedback"}:
             raise Denied("wrong-scope", _NOT_THEIRS)
@@ -119,7 +120,8 @@ class ScopedWriter:
 
 
 def _said_in(topic: Topic) -> str:
-    return f"{topic.name}.\n{topic.description}\n{topic.body}"
+    """In a title, capital letters do not mark names."""
+    return f"{topic.name.lower()}\n{topic.description}\n{topic.body}"
 
 
 def _without_scope(write: WriteInput) -> WriteInput:

@@ -53,6 +53,16 @@ class Saved(msgspec.Struct, frozen=True):
     version: int
 
 
+class Moved(msgspec.Struct, frozen=True):
+    """Where a memory is now and where it was; `source` and `scope` are scopes."""
+
+    path: str
+    version: int
+    file: str
+    scope: Scope
+    source: Scope
+
+
 class Catalog:
     def __init__(self, scopes: Scopes, store: Store, now: Callable[[], float]) -> None:
         self._scopes = scopes

@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from itertools import islice
 from posixpath import basename
 from typing import Final, Protocol
 
@@ -46,6 +47,13 @@ class NameReader:
             known = self._known[root] = (now + FRESH_SECONDS, self._read(root))
         folders = frozenset(map(basename, others)) - {""}
         return known[1].joined(ProjectNames(folders)) if folders else known[1]
+
+    def of_all(self, roots: Iterable[str]) -> ProjectNames:
+        """The names of all these projects together."""
+        found = ProjectNames()
+        for root in islice(sorted(roots), MOST_PROJECTS):
+            found = found.joined(self.of(root))
+        return found
 
     def _read(self, root: str) -> ProjectNames:
         git = self._text(f"{root}/.git/config") or self._text(f"{root}/config")

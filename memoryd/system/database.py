@@ -217,6 +217,10 @@ MIGRATIONS: Final[tuple[str, ...]] = (
     insert or ignore into origins select sha256, 'confirmed' from versions
         where sha256 is not null and cause in ('extraction', 'dream', 'user');
     """,
+    # memories on their way from one scope to another.
+    """
+    create table moves (id integer primary key, move blob not null);
+    """,
 )
 LATEST_VERSION: Final = BASE_VERSION + len(MIGRATIONS)
 

@@ -96,7 +96,7 @@ def remember(arguments: Arguments) -> int:
         description=arguments.description or description_for(text),
         type=arguments.type,
         body=text,
-        scope=arguments.scope,
+        scope=arguments.scope or "auto",
         supersedes=arguments.supersedes,
         anyway=arguments.anyway,
     )
@@ -231,7 +231,7 @@ def add_commands(commands: Commands) -> None:
     )
     saving.add_argument("--name", help="a short name (default: the first sentence)")
     saving.add_argument("--description", metavar="TEXT", help="one line that says when it matters")
-    add_scope(saving, "where it is kept (default: project)")
+    add_scope(saving, "where it is kept (default: where it holds)")
     saving.add_argument("--supersedes", metavar="MEMORY", help="the memory that this one replaces")
     add_anyway(saving)
     add_json(saving)

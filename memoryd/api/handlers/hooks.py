@@ -50,6 +50,12 @@ COMPACTOR_UNITS: Final = 6_000
 TAIL_BYTES: Final = 256 * 1024
 MOST_TOOLS: Final = 10
 RECENT_NOTES_SECONDS: Final = 14 * 86_400
+# The client knows only the project's own memory.
+USER_SCOPE: Final = (
+    "memoryd keeps what holds for this person in every project in {folder}, beside this project's"
+    " own memory. Read a file there when its line bears on the work; what the person says of"
+    " themself or of how to deal with them belongs there."
+)
 _MACHINE_PROMPTS: Final = ("<task-notification>", "<command-", "<local-command", "<bash-")
 
 log = structlog.get_logger(__name__)
@@ -167,7 +173,11 @@ class Hooks:
             hook.cwd, session_id=hook.session_id, source=hook.source, without=without
         )
         stopped = "" if hook.source == "clear" else self._where_it_stopped(hook, project)
-        pieces = [stopped, loaded.text if loaded.parts else ""]
+        if any(part.kind == "index:user" for part in loaded.parts):
+            known = USER_SCOPE.format(folder=project.user.path)
+        else:
+            known = ""
+        pieces = [stopped, known, loaded.text if loaded.parts else ""]
         pieces.append(self._inbox.for_agent(project))
         pieces.append(self._dream_news(hook.cwd))
         return limited("\n\n".join(piece for piece in pieces if piece))

@@ -69,11 +69,21 @@ class MemorySaveParams(msgspec.Struct, frozen=True):
     description: str
     type: Literal["user", "feedback", "project", "reference"]
     body: str
-    scope: Literal["project", "user", "team", "agent"] = "project"
+    scope: Literal["auto", "project", "user", "team", "agent"] = "project"
     supersedes: str | None = None
     by: Literal["user", "agent"] = "user"
     anyway: bool = False
     session_id: str = ""
+
+
+class MemoryMoveParams(msgspec.Struct, frozen=True):
+    """`anyway` moves it although it names something of a project."""
+
+    cwd: str
+    path: str
+    scope: Literal["project", "user", "team"]
+    anyway: bool = False
+    by: Literal["user", "agent"] = "user"
 
 
 class MemoryEditParams(msgspec.Struct, frozen=True):
@@ -322,6 +332,7 @@ Params = (
     | MemoryListParams
     | MemoryGetParams
     | MemorySaveParams
+    | MemoryMoveParams
     | MemoryEditParams
     | MemoryTrustParams
     | MemoryWhyParams
@@ -371,6 +382,7 @@ METHODS: Final[dict[str, type[Params]]] = {
     "memory/list": MemoryListParams,
     "memory/get": MemoryGetParams,
     "memory/save": MemorySaveParams,
+    "memory/move": MemoryMoveParams,
     "memory/edit": MemoryEditParams,
     "memory/trust": MemoryTrustParams,
     "memory/why": MemoryWhyParams,

@@ -73,17 +73,22 @@ _GUARDED: Final = frozenset({"user", "feedback"})
 
 def place_of(type_: TopicType | None, text: str, names: ProjectNames, asked: str = "") -> Placed:
     """Where a memory of the person's words belongs; `asked` is what a model said, if one did."""
-    if type_ not in _GUARDED or asked == "project" or is_bound(text, names):
+    if type_ not in _GUARDED or asked == "project":
+        return "project"
+    if is_bound(text, names, by_model=asked == "user"):
         return "project"
     if type_ == "user" or asked == "user":
         return "user"
     return "user" if is_about_person(text) else "project"
 
 
-def is_bound(text: str, names: ProjectNames) -> bool:
-    """Whether it names something of one project, or speaks of the place it was said in."""
+def is_bound(text: str, names: ProjectNames, *, by_model: bool = False) -> bool:
+    """Whether it names something of one project, or speaks of the place it was said in.
+
+    What a model means by "the answers" it has judged itself.
+    """
     free = _EVERYWHERE.sub(" ", text)
-    if _HERE.search(free) or _DEFINITE.search(free):
+    if _HERE.search(free) or (not by_model and _DEFINITE.search(free)):
         return True
     return private_in(text, names) != ""
 

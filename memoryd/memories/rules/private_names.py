@@ -83,10 +83,11 @@ def words_of(text: str) -> list[str]:
 
 def private_in(text: str, names: ProjectNames) -> str:
     """The first thing in a text that belongs to one project; empty if there is none."""
-    return next(_private(text, names), "")
+    return next(private_parts(text, names), "")
 
 
-def _private(text: str, names: ProjectNames) -> Iterator[str]:
+def private_parts(text: str, names: ProjectNames) -> Iterator[str]:
+    """Everything in a text that belongs to one project."""
     yield from _named(text, names.names | names.people)
     for pattern in (_ADDRESS, _PATH, _IDENTIFIER):
         for hit in pattern.finditer(text):

@@ -26,6 +26,9 @@ TRUSTS: Final[tuple[Trust, ...]] = get_args(Trust)
 # The trust of a memory that nobody is known to have written; a header cannot claim it.
 FOUND: Final = "found"
 
+# The source of a memory that follows the person and comes from no session.
+TYPED: Final = "terminal"
+
 INDEX_FILE: Final = "MEMORY.md"
 # How a sentence begins that an agent concluded, in a memory of what the person said.
 CONCLUDED: Final = "(concluded)"
