@@ -13,7 +13,7 @@ from posixpath import basename
 from typing import Final, Protocol
 
 from memoryd.memories.rules import name_sources
-from memoryd.memories.rules.private_names import ProjectNames
+from memoryd.memories.rules.private_names import ProjectNames, is_telling
 
 FRESH_SECONDS: Final = 60.0
 FILE_LIMIT_BYTES: Final = 256 * 1024
@@ -45,7 +45,7 @@ class NameReader:
             if len(self._known) >= MOST_PROJECTS:
                 self._known.clear()
             known = self._known[root] = (now + FRESH_SECONDS, self._read(root))
-        folders = frozenset(map(basename, others)) - {""}
+        folders = frozenset(name for name in map(basename, others) if is_telling(name))
         return known[1].joined(ProjectNames(folders)) if folders else known[1]
 
     def of_all(self, roots: Iterable[str]) -> ProjectNames:
@@ -95,5 +95,5 @@ def _packages(root: str) -> list[str]:
     """The folders that a workspace keeps its packages in are named after them."""
     found: list[str] = []
     for place in ("packages", "apps", "crates", "services", "src"):
-        found += [one for one in _folders(f"{root}/{place}") if not one.startswith((".", "_"))]
+        found += [one for one in _folders(f"{root}/{place}") if is_telling(one.casefold())]
     return found

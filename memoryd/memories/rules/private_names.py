@@ -3,7 +3,8 @@
 Rules
 - A project is known by the name of its folder, by the owner and name of its remotes, by the names
   of its packages and by the people in its files. A name counts in any spelling (`acme-billing`,
-  `acme_billing`, "Acme billing"), and so does a part of it that is not an everyday word.
+  `acme_billing`, "Acme billing"), even if it is an everyday word, and so does a part of it that is
+  not.
 - A path, an address, a ticket and an identifier of the code belong to a project, whichever it is.
 - A capital letter inside a sentence marks a name. One that is not generally known (`general_names`)
   and not the person's own is taken for a project's: a person, a customer, a code name.
@@ -19,6 +20,7 @@ import msgspec
 
 from memoryd.memories.rules.general_names import COMMON_PARTS, GENERAL_NAMES
 
+SHORTEST_NAME: Final = 3
 SHORTEST_PART: Final = 4
 
 _WORD = re.compile(r"[^\W_]+")
@@ -108,7 +110,7 @@ def _named(text: str, known: Iterable[str]) -> Iterator[str]:
             continue
         is_whole = f" {' '.join(parts)} " in line or "".join(parts) in joined
         telling = (part for part in parts if is_telling(part))
-        if is_whole and (len(parts) > 1 or is_telling(parts[0], shortest=3)):
+        if is_whole and len("".join(parts)) >= SHORTEST_NAME:
             yield name
         elif part := next((part for part in telling if part in joined), ""):
             yield part

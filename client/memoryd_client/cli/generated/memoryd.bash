@@ -5,7 +5,7 @@
 #    source ~/.local/share/bash_completion/memoryd
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_memoryd_subparsers=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore why dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions)
+_shtab_memoryd_subparsers=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote why dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions)
 
 _shtab_memoryd_status_option_strings=(-h --help --project --json)
 _shtab_memoryd_serve_option_strings=(-h --help --log)
@@ -24,6 +24,8 @@ _shtab_memoryd_inbox_option_strings=(-h --help --all --everywhere --anyway --pro
 _shtab_memoryd_review_option_strings=(-h --help --project --json)
 _shtab_memoryd_history_option_strings=(-h --help --version --project --json)
 _shtab_memoryd_restore_option_strings=(-h --help --project --json)
+_shtab_memoryd_promote_option_strings=(-h --help --scope --anyway --project --json)
+_shtab_memoryd_demote_option_strings=(-h --help --scope --project --json)
 _shtab_memoryd_why_option_strings=(-h --help --project --json)
 _shtab_memoryd_dream_option_strings=(-h --help --scope --agent --now --dry-run --follow --project --json)
 _shtab_memoryd_recall_option_strings=(-h --help --stats --why --limit --as-of --project --json)
@@ -66,6 +68,10 @@ _shtab_memoryd_history_pos_0_COMPGEN=_memoryd_memories
 _shtab_memoryd_history___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_restore_pos_0_COMPGEN=_memoryd_memories
 _shtab_memoryd_restore___project_COMPGEN=_shtab_compgen_dirs
+_shtab_memoryd_promote_pos_0_COMPGEN=_memoryd_memories
+_shtab_memoryd_promote___project_COMPGEN=_shtab_compgen_dirs
+_shtab_memoryd_demote_pos_0_COMPGEN=_memoryd_memories
+_shtab_memoryd_demote___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_why_pos_0_COMPGEN=_memoryd_memories
 _shtab_memoryd_why___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_dream___project_COMPGEN=_shtab_compgen_dirs
@@ -86,6 +92,8 @@ _shtab_memoryd_remember___type_choices=(user feedback project reference)
 _shtab_memoryd_remember___scope_choices=(project user team)
 _shtab_memoryd_inbox_pos_0_choices=(list show accept edit reject)
 _shtab_memoryd_review_pos_0_choices=(list keep retire)
+_shtab_memoryd_promote___scope_choices=(user team)
+_shtab_memoryd_demote___scope_choices=(project)
 _shtab_memoryd_dream_pos_0_choices=(stop undo log review accept)
 _shtab_memoryd_dream___scope_choices=(project user team)
 _shtab_memoryd_checkpoint_pos_0_choices=(save list show remove)
@@ -97,7 +105,7 @@ _shtab_memoryd_install___model_choices=(claude-code)
 _shtab_memoryd_uninstall___hooks_choices=(claude-code)
 _shtab_memoryd_uninstall___model_choices=(claude-code)
 _shtab_memoryd_completions_pos_0_choices=(bash zsh fish)
-_shtab_memoryd_pos_0_choices=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore why dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions)
+_shtab_memoryd_pos_0_choices=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote why dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions)
 
 _shtab_memoryd_status__h_nargs=0
 _shtab_memoryd_status___help_nargs=0
@@ -168,6 +176,13 @@ _shtab_memoryd_history___json_nargs=0
 _shtab_memoryd_restore__h_nargs=0
 _shtab_memoryd_restore___help_nargs=0
 _shtab_memoryd_restore___json_nargs=0
+_shtab_memoryd_promote__h_nargs=0
+_shtab_memoryd_promote___help_nargs=0
+_shtab_memoryd_promote___anyway_nargs=0
+_shtab_memoryd_promote___json_nargs=0
+_shtab_memoryd_demote__h_nargs=0
+_shtab_memoryd_demote___help_nargs=0
+_shtab_memoryd_demote___json_nargs=0
 _shtab_memoryd_why__h_nargs=0
 _shtab_memoryd_why___help_nargs=0
 _shtab_memoryd_why___json_nargs=0

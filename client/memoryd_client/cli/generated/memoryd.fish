@@ -55,7 +55,7 @@ function _shtab_memoryd_using
   test "$_shtab_memoryd_cmdpath" = "$argv"
 end
 
-set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember edit forget trust inbox review history restore why dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions
+set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote why dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions
 set -g _shtab_memoryd_opts_with_value --agent --append-to --as-of --days --description --hooks --level --limit --lines --model --name --path --project --scope --session --since --supersedes --type --version --writable -n
 
 complete -c memoryd -e
@@ -114,7 +114,7 @@ complete -c memoryd -n '_shtab_memoryd_using remember' -l project -xka "(__fish_
 complete -c memoryd -n '_shtab_memoryd_using remember' -l type -xka "user feedback project reference" -d 'what it is about: user, feedback, project, reference (default: feedback)'
 complete -c memoryd -n '_shtab_memoryd_using remember' -l name -x -d 'a short name (default: the first sentence)'
 complete -c memoryd -n '_shtab_memoryd_using remember' -l description -x -d 'one line that says when it matters'
-complete -c memoryd -n '_shtab_memoryd_using remember' -l scope -xka "project user team" -d 'where it is kept (default: project): project, user, team'
+complete -c memoryd -n '_shtab_memoryd_using remember' -l scope -xka "project user team" -d 'where it is kept (default: where it holds): project, user, team'
 complete -c memoryd -n '_shtab_memoryd_using remember' -l supersedes -xka "(_memoryd_memories)" -d 'the memory that this one replaces'
 complete -c memoryd -n '_shtab_memoryd_using remember' -l anyway -d 'even if the code or an instruction file already says it; secrets stay masked'
 complete -c memoryd -n '_shtab_memoryd_using remember' -l json -d 'print JSON, for programs; failures too'
@@ -161,6 +161,19 @@ complete -c memoryd -n '_shtab_memoryd_using restore' -s h -l help -d 'show this
 complete -c memoryd -n '_shtab_memoryd_using restore' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
 complete -c memoryd -n '_shtab_memoryd_using restore' -l json -d 'print JSON, for programs; failures too'
 complete -c memoryd -n '_shtab_memoryd_using restore; and test $_shtab_memoryd_npos -eq 0' -ka "(_memoryd_memories)" -d 'a file name as `memoryd list` shows it, or a path'
+complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a promote -d 'Make a memory of this project one of every project.'
+complete -c memoryd -n '_shtab_memoryd_using promote' -s h -l help -d 'show this help message and exit'
+complete -c memoryd -n '_shtab_memoryd_using promote' -l scope -xka "user team" -d 'where to: user, team (default: user)'
+complete -c memoryd -n '_shtab_memoryd_using promote' -l anyway -d 'even if it names something of this project'
+complete -c memoryd -n '_shtab_memoryd_using promote' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
+complete -c memoryd -n '_shtab_memoryd_using promote' -l json -d 'print JSON, for programs; failures too'
+complete -c memoryd -n '_shtab_memoryd_using promote; and test $_shtab_memoryd_npos -eq 0' -ka "(_memoryd_memories)" -d 'a file name as `memoryd list` shows it, or a path'
+complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a demote -d 'Make a memory of every project one of this project alone.'
+complete -c memoryd -n '_shtab_memoryd_using demote' -s h -l help -d 'show this help message and exit'
+complete -c memoryd -n '_shtab_memoryd_using demote' -l scope -xka "project" -d 'where to: project (default: project)'
+complete -c memoryd -n '_shtab_memoryd_using demote' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
+complete -c memoryd -n '_shtab_memoryd_using demote' -l json -d 'print JSON, for programs; failures too'
+complete -c memoryd -n '_shtab_memoryd_using demote; and test $_shtab_memoryd_npos -eq 0' -ka "(_memoryd_memories)" -d 'a file name as `memoryd list` shows it, or a path'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a why -d 'Say where a memory comes from and how often it was used.'
 complete -c memoryd -n '_shtab_memoryd_using why' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using why' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
