@@ -32,6 +32,14 @@ ProjectMode = Literal["topics", "log"]
 ExtractionMode = Literal["auto", "review", "off"]
 Reviewer = Literal["person", "agent"]
 UserScope = Literal["auto", "off"]
+GroupPatterns = Annotated[
+    tuple[OwnPath, ...],
+    msgspec.Meta(
+        min_length=1,
+        max_length=100,
+        description="a list of paths of projects, absolute or under ~/",
+    ),
+]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 
@@ -202,6 +210,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     transcripts: TranscriptSettings = TranscriptSettings()
     prices: Mapping[str, Price] = DEFAULT_PRICES
     projects: Mapping[str, ProjectSettings] = MappingProxyType({})
+    groups: Mapping[str, GroupPatterns] = MappingProxyType({})
     credentials: Credentials = Credentials()
 
     @property

@@ -177,7 +177,7 @@ def open_services(environment: Environment, stack: ExitStack) -> Services:
     database = Database.open(places.state_db)
     stack.callback(database.close)
     notices, versions = Notices(), VersionTable(database, settings.history)
-    scopes = Scopes(places, environment.env, database, notices)
+    scopes = Scopes(places, environment.env, database, notices, settings.groups)
     store = Store(
         versions,
         now=time.time,

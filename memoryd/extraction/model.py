@@ -173,7 +173,7 @@ class ModelExtractor:
         """Blocking: it looks at folders, and splits everything the person said into terms."""
         project = task.project
         view = View(
-            project.root, project.memory, others=(project.user, project.team), closed=self._closed
+            project.root, project.memory, others=project.directories[1:], closed=self._closed
         )
         known = self._written_down(project)
         return view, Provenance(self._store, self._versions, task, self._now(), known)
@@ -192,18 +192,24 @@ class ModelExtractor:
         self, task: ExtractionTask, view: View, provenance: Provenance
     ) -> WriteTarget:
         own = self._writer(task, view, provenance)
-        project, placing = task.project, self._placing
-        if placing is None or not placing.fills_user_scope:
+        project, wider = task.project, self._directories(task)[1:]
+        if self._placing is None or not wider:
             return own
-        of_user = View(project.root, project.user, others=(project.memory,), closed=self._closed)
-        users = self._writer(task, of_user, provenance.of_directory(project.user))
-        return ScopedWriter(project, self._store, placing, own, users)
+        writers = {
+            one: self._writer(
+                task,
+                View(project.root, one, others=(project.memory,), closed=self._closed),
+                provenance.of_directory(one),
+            )
+            for one in wider
+        }
+        return ScopedWriter(project, self._store, self._placing, own, writers)
 
     def _directories(self, task: ExtractionTask) -> tuple[MemoryDirectory, ...]:
         """Those that a run may write to."""
-        is_scoped = self._placing is not None and self._placing.fills_user_scope
-        project = task.project
-        return (project.memory, project.user) if is_scoped else (project.memory,)
+        if self._placing is None:
+            return (task.project.memory,)
+        return self._placing.directories(task.project)
 
     def _with_candidates(self, task: ExtractionTask) -> ExtractionTask:
         return msgspec.structs.replace(task, candidates=self._inbox.to_judge(task.project))
@@ -253,7 +259,7 @@ class ModelExtractor:
                 self._now(),
                 log_path=log_path,
                 written_texts=self._written_texts(project),
-                fills_user_scope=project.user in self._directories(task) and not log_path,
+                wider=() if log_path else self._directories(task)[1:],
             ),
             max_tokens=LONG_ANSWER_TOKENS if self._was_cut(task) else ANSWER_TOKENS,
             finishing_tools=WRITING_TOOLS,

@@ -19,7 +19,7 @@ from memoryd.extraction.rules.written_down import excerpt
 from memoryd.extraction.task import ExtractionTask
 from memoryd.llm.rules.messages import Text
 from memoryd.llm.rules.prompts import JobPlace, extraction_opening, quoted
-from memoryd.memories.records import Listed
+from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import MANIFEST_LIMIT
 from memoryd.text.masking.mask import mask, presentable
@@ -43,25 +43,27 @@ def opening_of(
     *,
     log_path: str = "",
     written_texts: Sequence[str] = (),
-    fills_user_scope: bool = False,
+    wider: Sequence[MemoryDirectory] = (),
 ) -> tuple[Text, ...]:
-    """`notes` are the memories of the project and the user; `log_path` is set where it keeps a log.
+    """`notes` are memories of the project and of `wider`, directories that notes may go to as well.
 
-    `written_texts` are its instruction files. `fills_user_scope` if notes may go to the user scope.
+    `log_path` is set where the project keeps a log; `written_texts` are its instruction files.
     """
     alive = [one for one in notes if not one.retired]
     own = [one for one in alive if one.directory.scope == "project"][:MANIFEST_LIMIT]
-    users = [one for one in alive if one.directory.scope == "user"][:MANIFEST_LIMIT]
+    others = [one for one in alive if one.directory.scope != "project"][:MANIFEST_LIMIT]
+    places = {one.scope: one.path for one in wider}
     said = (text for turn in task.turns for text in messages(turn))
     return extraction_opening(
         JobPlace(
             task.project.memory.path,
             task.project.root,
-            user_dir=task.project.user.path if fills_user_scope else "",
+            user_dir=places.get("user", ""),
+            group_dir=places.get("group", ""),
         ),
         [
             *(mask(topics.manifest_line(one.file, one.topic, one.modified)) for one in own),
-            *(mask(topics.manifest_line(one.path, one.topic, one.modified)) for one in users),
+            *(mask(topics.manifest_line(one.path, one.topic, one.modified)) for one in others),
         ],
         [*_told(attempt), *_preface(task), *said],
         datetime.fromtimestamp(now).astimezone().date(),

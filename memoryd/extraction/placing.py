@@ -31,10 +31,18 @@ class Placing:
         """Where a new memory goes; `asked` is the scope that a model named, if it named one."""
         from memoryd.extraction.rules.placement import place_of  # noqa: PLC0415 - its patterns take a while
 
-        if not self.fills_user_scope or trust != "user-said":
+        if trust != "user-said":
             return project.memory
-        place = place_of(type_, text, self.names_of(project), asked)
-        return project.user if place == "user" else project.memory
+        group = project.group.path.rpartition("/")[2] if project.group else ""
+        place = place_of(type_, text, self.names_of(project), asked, group)
+        if place == "user" and not self.fills_user_scope:
+            return project.memory
+        return project.directory(place)
+
+    def directories(self, project: Project) -> tuple[MemoryDirectory, ...]:
+        """Where memories of the person's words may go, the project's own first."""
+        shared = (project.group,) if project.group else ()
+        return (project.memory, *shared, *((project.user,) if self.fills_user_scope else ()))
 
     def is_bound(self, project: Project, text: str, *, by_model: bool = False) -> bool:
         """Whether a statement holds in its project only, as far as its words show."""

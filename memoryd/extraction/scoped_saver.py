@@ -1,11 +1,11 @@
-"""Saves what a person stated where it holds: in the project, or in the user scope.
+"""Saves what a person stated where it holds: in the project, its group, or the user scope.
 
 Rules
 - A new statement goes where `placing` puts it. One that corrects or repeats a memory goes to that
-  memory, in whichever of the two it is.
-- What is bound to the project neither corrects nor repeats a memory of the user scope: the nearer
-  rule holds here, and the other one everywhere else.
-- What a memory of either says already is not saved again.
+  memory, in whichever of them it is.
+- What is bound to the project neither corrects nor repeats a memory of the others: the nearer rule
+  holds here, and the other one everywhere else. What is said of the whole group is not bound.
+- What a memory of any of them says already is not saved again.
 """
 
 from collections.abc import Sequence
@@ -26,11 +26,12 @@ class ScopedSaver:
     ) -> None:
         self._project = project
         self._placing = placing
-        directories = (project.memory, project.user) if placing else (project.memory,)
+        shared = (project.group,) if project.group else ()
+        directories = (project.memory, *shared, project.user) if placing else (project.memory,)
         self._savers = {one.path: StatementSaver(store, one, again=again) for one in directories}
 
     def contradicted(self, sourced: SourcedStatement) -> Contradicted:
-        """The memories of both scopes whose place it takes."""
+        """The memories of all scopes whose place it takes."""
         found = [saver.contradicted(sourced) for saver in self._within_reach(sourced)]
         return Contradicted(
             tuple(memory for one in found for memory in one.sure),
@@ -56,8 +57,13 @@ class ScopedSaver:
 
     def _within_reach(self, sourced: SourcedStatement) -> Sequence[StatementSaver]:
         own = self._savers[self._project.memory.path]
-        if self._placing is None or self._placing.is_bound(self._project, sourced.core):
+        if self._placing is None:
             return [own]
+        home = self._home(sourced)
+        if home.scope == "project" and self._placing.is_bound(self._project, sourced.core):
+            return [own]
+        if home.scope == "group":
+            return [own, self._savers[home.path]]
         return list(self._savers.values())
 
     def _saver_for(

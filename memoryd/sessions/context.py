@@ -1,7 +1,8 @@
 """What a session in a directory should start with: instructions, guidance, indexes.
 
 - Instructions come in the order of `instructions`, then the guidance, then the index of each scope:
-  project, user, team, and the named agent's own. If memory is off, there are only instructions.
+  project, group, user, team, and the named agent's own. If memory is off, there are only
+  instructions.
 - Each part is in a frame that names its file. Invisible characters are stripped. Instructions are
   the user's words to their own model and stay as they are; an index is masked, as memories are.
 - An index of the project, the user or the team lists only memories whose writer is known; the
@@ -48,6 +49,7 @@ ContextKind = Literal[
     "rule",
     "guidance",
     "index:project",
+    "index:group",
     "index:user",
     "index:team",
     "index:agent",
@@ -58,6 +60,7 @@ LOADED_BY_THE_CLIENT: Final[frozenset[ContextKind]] = INSTRUCTIONS | {"index:pro
 INDEX_KINDS: Final[Mapping[Scope, ContextKind]] = MappingProxyType(
     {
         "project": "index:project",
+        "group": "index:group",
         "user": "index:user",
         "team": "index:team",
         "agent": "index:agent",
@@ -213,6 +216,7 @@ class Context:
         folders = Folders(
             project=project.memory.path,
             user=project.user.path,
+            group=project.group.path if project.group else "",
             team=team if self._files.is_dir(team) else "",
             agent=tuple(one.path for one in own if self._files.is_dir(one.path)),
         )

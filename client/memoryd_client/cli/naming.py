@@ -5,7 +5,7 @@ from textwrap import shorten
 
 TYPES = ("user", "feedback", "project", "reference")
 # Without `agent`: a sub-agent's memories are reached by its name, which no command takes.
-SCOPES = ("project", "user", "team")
+SCOPES = ("project", "group", "user", "team")
 # A longer name would leave no room for the description in the line of the index.
 NAME_CHARACTERS = 60
 DESCRIPTION_CHARACTERS = 150

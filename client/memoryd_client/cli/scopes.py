@@ -15,6 +15,7 @@ from memoryd_client.connection.call import call
 
 WHERE = {
     "project": "this project alone has it",
+    "group": "the projects of the group have it",
     "user": "every project has it",
     "team": "the team has it",
 }
@@ -22,19 +23,16 @@ WHERE = {
 
 def promote(arguments: Arguments) -> int:
     """Moves a memory to a wider scope."""
-    return move(arguments, arguments.scope, f"memoryd demote {{}}{undo_scope(arguments)}")
+    return move(arguments, arguments.scope, "demote", "project")
 
 
 def demote(arguments: Arguments) -> int:
     """Moves a memory back to a narrower scope."""
-    return move(arguments, arguments.scope, "memoryd promote {}")
+    return move(arguments, arguments.scope, "promote", "user")
 
 
-def undo_scope(arguments: Arguments) -> str:
-    return f" --project {arguments.project}" if arguments.project else ""
-
-
-def move(arguments: Arguments, scope: str, undo: str) -> int:
+def move(arguments: Arguments, scope: str, back: str, default: str) -> int:
+    """Moves it; `back` is the command that undoes it, which goes to `default` by itself."""
     params = given(
         cwd=project_of(arguments),
         path=arguments.memory,
@@ -46,10 +44,12 @@ def move(arguments: Arguments, scope: str, undo: str) -> int:
         print_json(answer)
         return 0
     file, source = one_line(text_at(answer, "file")), text_at(answer, "source")
-    back = undo.format(file)
-    if source not in {"project", "user"}:
-        back = f"{back} --scope {source}"
-    print(f"moved to {one_line(text_at(answer, 'path'))}: {WHERE.get(scope, scope)}. Undo: {back}")
+    undo = f"memoryd {back} {file}"
+    if source != default:
+        undo = f"{undo} --scope {source}"
+    if arguments.project:
+        undo = f"{undo} --project {one_line(arguments.project)}"
+    print(f"moved to {one_line(text_at(answer, 'path'))}: {WHERE.get(scope, scope)}. Undo: {undo}")
     return 0
 
 
@@ -57,14 +57,14 @@ def add_commands(commands: Commands) -> None:
     promoting = commands.add(
         "promote",
         promote,
-        "make a memory of this project one of every project",
+        "make a memory of this project one of its group or of every project",
         example="memoryd promote feedback_keep_answers_short.md",
     )
     add_memory(promoting)
     promoting.add_argument(
         "--scope",
         metavar="SCOPE",
-        choices=("user", "team"),
+        choices=("group", "user", "team"),
         default="user",
         help="where to: %(choices)s (default: %(default)s)",
     )
@@ -77,14 +77,14 @@ def add_commands(commands: Commands) -> None:
     demoting = commands.add(
         "demote",
         demote,
-        "make a memory of every project one of this project alone",
+        "make a memory of every project one of this project or its group",
         example="memoryd demote feedback_keep_answers_short.md",
     )
     add_memory(demoting)
     demoting.add_argument(
         "--scope",
         metavar="SCOPE",
-        choices=("project",),
+        choices=("project", "group"),
         default="project",
         help="where to: %(choices)s (default: %(default)s)",
     )

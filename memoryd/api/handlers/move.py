@@ -26,12 +26,13 @@ class ScopeRequests:
     def move(self, params: protocol.MemoryMoveParams) -> Moved:
         one = self._catalog.find(params.cwd, params.path)
         target = self._scopes.project(params.cwd).directory(params.scope)
-        if params.scope == "user" and one.directory.scope != "user":
-            if params.by == "agent":
-                raise Refused(
-                    "only a person promotes a memory to every project",
-                    hint=f"they type: memoryd promote {one.file}",
-                )
+        is_wider = params.scope == "user" or (params.scope == "group" and not _is_users(one))
+        if is_wider and params.by == "agent":
+            raise Refused(
+                "only a person promotes a memory to other projects",
+                hint=f"they type: memoryd promote {one.file}",
+            )
+        if params.scope == "user" and not _is_users(one):
             whole = self._catalog.get(params.cwd, one.path)
             text = _said_in(topics.parse(whole.content))
             self.check(params.cwd, text, by=params.by, anyway=params.anyway)
@@ -56,6 +57,10 @@ class ScopeRequests:
         before = self._catalog.get(params.cwd, memory.path).content
         text = _said_in(topics.parse(params.content))
         self.check(params.cwd, text, before=before, by=params.by, anyway=params.anyway)
+
+
+def _is_users(one: Listed) -> bool:
+    return one.directory.scope == "user"
 
 
 def _said_in(topic: Topic) -> str:

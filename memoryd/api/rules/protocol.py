@@ -51,7 +51,7 @@ class SubscribeParams(msgspec.Struct, frozen=True):
 
 class MemoryListParams(msgspec.Struct, frozen=True):
     cwd: str
-    scope: Literal["project", "user", "team", "agent"] | None = None
+    scope: Literal["project", "group", "user", "team", "agent"] | None = None
     type: Literal["user", "feedback", "project", "reference"] | None = None
     retired: bool = False
     as_of: str | None = None
@@ -69,7 +69,7 @@ class MemorySaveParams(msgspec.Struct, frozen=True):
     description: str
     type: Literal["user", "feedback", "project", "reference"]
     body: str
-    scope: Literal["auto", "project", "user", "team", "agent"] = "project"
+    scope: Literal["auto", "project", "group", "user", "team", "agent"] = "project"
     supersedes: str | None = None
     by: Literal["user", "agent"] = "user"
     anyway: bool = False
@@ -81,7 +81,7 @@ class MemoryMoveParams(msgspec.Struct, frozen=True):
 
     cwd: str
     path: str
-    scope: Literal["project", "user", "team"]
+    scope: Literal["project", "group", "user", "team"]
     anyway: bool = False
     by: Literal["user", "agent"] = "user"
 
@@ -279,10 +279,10 @@ class QueueRetryParams(msgspec.Struct, frozen=True):
 
 
 class DreamParamsBase(msgspec.Struct, frozen=True):
-    """About the memories of the project that `cwd` is in, its team, an agent or the user."""
+    """About the memories of the project of `cwd`, its group, its team, an agent or the user."""
 
     cwd: str
-    scope: Literal["project", "user", "team", "agent"] = "project"
+    scope: Literal["project", "group", "user", "team", "agent"] = "project"
     agent: str = ""
 
     def __post_init__(self) -> None:

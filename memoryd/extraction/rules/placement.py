@@ -5,6 +5,8 @@ Rules
   about how to deal with the person: how to answer, explain and ask, or what they want everywhere.
 - What names anything of a project (`private_names`) stays there. So does what is bound to a place
   or a group: this repository, our pipeline, here, the nightly export, a role in a project.
+- What the person says of all "our" projects, or of all projects of a group by its name, goes to
+  the group that the project is in.
 - How the code, its tests, commits and documents are to look is the project's, unless the person
   says that it holds everywhere.
 - A model may say where its note belongs. It can keep a note in the project; it can move feedback to
@@ -17,7 +19,7 @@ from typing import Final, Literal
 from memoryd.memories.rules.private_names import ProjectNames, private_in
 from memoryd.memories.rules.topics import TopicType
 
-Placed = Literal["user", "project"]
+Placed = Literal["user", "group", "project"]
 
 _EVERYWHERE = re.compile(
     r"\b(?:in|for|across|on) (?:all|every|any|each|whatever|whichever)(?: of)?(?: my| the| our)?"
@@ -55,6 +57,15 @@ _ARTEFACT = re.compile(
     r"|branch(?:es)?|migrations?|merges?)\b",
     re.IGNORECASE,
 )
+_GROUP_WIDE: Final = (
+    r"\b(?:in|for|across|on|to)? ?(?:all|every|each|any)(?: one)?(?: of)? (?:our|{group})"
+    r"(?: \w+)? ?(?:projects?|repos?|repositor(?:y|ies)|services?|apps?|codebases?|packages?)\b"
+    r"|\b(?:every|each) {group} (?:project|repo|repository|service|app)\b"
+    r"|\b(?:everywhere|wherever we work) (?:at|in) {group}\b"
+)
+_THIS_ONE = re.compile(
+    r"\b(?:this|that) (?:repo|repository|project|codebase|service|package|app)\b", re.IGNORECASE
+)
 _ABOUT_PERSON = re.compile(
     r"\b(?:answer|repl(?:y|ies)|respon[ds]|explain|explanation|summar|apologi|emoji|tone\b|verbos"
     r"|concise|brief|jargon|flatter|small ?talk|paragraph|bullet|pleasantr|question|wording"
@@ -71,8 +82,15 @@ _ABOUT_PERSON = re.compile(
 _GUARDED: Final = frozenset({"user", "feedback"})
 
 
-def place_of(type_: TopicType | None, text: str, names: ProjectNames, asked: str = "") -> Placed:
-    """Where a memory of the person's words belongs; `asked` is what a model said, if one did."""
+def place_of(
+    type_: TopicType | None, text: str, names: ProjectNames, asked: str = "", group: str = ""
+) -> Placed:
+    """Where a memory of the person's words belongs; `asked` is what a model said, if one did.
+
+    `group` is the name of the project's group, empty if it is in none.
+    """
+    if group and type_ != "user" and (asked == "group" or is_group_wide(text, group)):
+        return "project" if asked == "project" or _THIS_ONE.search(text) else "group"
     if type_ not in _GUARDED or asked == "project":
         return "project"
     if is_bound(text, names, by_model=asked == "user"):
@@ -80,6 +98,12 @@ def place_of(type_: TopicType | None, text: str, names: ProjectNames, asked: str
     if type_ == "user" or asked == "user":
         return "user"
     return "user" if is_about_person(text) else "project"
+
+
+def is_group_wide(text: str, group: str) -> bool:
+    """Whether the person says that it holds in all projects of the group."""
+    pattern = _GROUP_WIDE.replace("{group}", re.escape(group))
+    return re.search(pattern, text, re.IGNORECASE) is not None
 
 
 def is_bound(text: str, names: ProjectNames, *, by_model: bool = False) -> bool:

@@ -142,6 +142,12 @@ the commits are to look holds here alone, unless the person says that they want 
 in doubt, leave the line out.
 """
 
+_GROUP_SCOPE = """\
+This project has sister projects, which share notes: {group_dir}
+What the person says of all of them ("in all our services", "every repository of ours") gets the
+header line `scope: group` and is moved there. What was said of this project alone does not.
+"""
+
 _EXTRACTION_TO_LOG = """\
 # Job: keep what the latest messages are worth, in the daily log
 Daily log: {log_path}
@@ -238,6 +244,7 @@ class JobPlace(msgspec.Struct, frozen=True):
     project_dir: str
     transcript_dir: str = ""
     user_dir: str = ""
+    group_dir: str = ""
 
 
 class IndexLimits(msgspec.Struct, frozen=True):
@@ -275,6 +282,8 @@ def extraction_opening(
     )
     if place.user_dir:
         job += "\n" + _USER_SCOPE.format(user_dir=place.user_dir)
+    if place.group_dir:
+        job += "\n" + _GROUP_SCOPE.format(group_dir=place.group_dir)
     known = f"\n{_WRITTEN_DOWN}\n{quoted('notice', written_down)}\n" if written_down else ""
     return (
         Text(f"{job}\n{known}{_notes(manifest)}", cache_here=True),

@@ -17,7 +17,7 @@ from memoryd.text.invisible import strip_invisible
 from memoryd.text.shorten import cut_at_line_bytes, one_line
 
 TopicType = Literal["user", "feedback", "project", "reference"]
-Scope = Literal["project", "user", "team", "agent"]
+Scope = Literal["project", "group", "user", "team", "agent"]
 Trust = Literal["user-said", "agent-concluded"]
 
 TYPES: Final[tuple[TopicType, ...]] = get_args(TopicType)
