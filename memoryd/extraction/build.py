@@ -5,6 +5,7 @@ from math import inf
 import msgspec
 
 from memoryd.base.config import Price, Settings
+from memoryd.extraction.agent_runs import AgentRuns
 from memoryd.extraction.attribution import Attribution
 from memoryd.extraction.backfill import Backfill
 from memoryd.extraction.by_program import ProgramExtractor
@@ -19,6 +20,7 @@ from memoryd.extraction.task import Extractor
 from memoryd.extraction.worker import ExtractionWorker
 from memoryd.llm.connect import ModelProgram, Models
 from memoryd.llm.rules.spending import FREE, price_of
+from memoryd.memories.agents import Agents
 from memoryd.memories.services import Services
 from memoryd.transcripts.build import TranscriptParts
 
@@ -34,6 +36,7 @@ class ExtractionParts(msgspec.Struct, frozen=True):
     inbox: Inbox
     exclusions: Exclusions
     placing: Placing
+    agent_runs: AgentRuns
 
 
 def build(
@@ -49,7 +52,7 @@ def build(
         now=services.now,
     )
     exclusions = Exclusions(services.scopes, services.instructions)
-    wanted = services.settings.extraction
+    wanted, agents = services.settings.extraction, Agents(services.places)
     extractor = _extractor(services, inbox, exclusions, placing, models)
     paced = extractor if isinstance(extractor, ProgramExtractor) else None
     worker = ExtractionWorker(
@@ -63,6 +66,7 @@ def build(
         open_sessions=transcripts.tail.open_sessions,
         pastes=PasteHistory(services.places.claude_dir),
         counts_scripts=wanted.scripted,
+        agents=agents,
         off_for=services.session_switches.reason,
         notices=services.notices,
         now=services.now,
@@ -80,7 +84,15 @@ def build(
         notices=services.notices,
         now=services.now,
     )
-    return ExtractionParts(worker, backfill, inbox, exclusions, placing)
+    agent_runs = AgentRuns(
+        transcripts.root,
+        transcripts.turns,
+        services.scopes,
+        agents,
+        worker.wake,
+        services.now,
+    )
+    return ExtractionParts(worker, backfill, inbox, exclusions, placing, agent_runs)
 
 
 def _limits(settings: Settings, models: Models | None) -> Limits:

@@ -99,6 +99,8 @@ class EmbeddedExtractor:
 
     async def extract(self, task: ExtractionTask) -> ExtractionOutcome:
         root = task.project.root
+        if task.agent:  # nobody in it is the person
+            return ExtractionOutcome("done", "no-person")
         is_log = self._mode_of(root) == "log" and self._extraction_mode_of(root) == "auto"
         work = self._extract_to_log if is_log else self._extract
         files = await anyio.to_thread.run_sync(work, task)

@@ -115,9 +115,10 @@ class ModelExtractor:
         root = task.project.root
         if self._extraction_mode_of(root) == "review":
             return await self._extract_to_inbox(task)
-        if self._mode_of(root) == "log":
+        if self._mode_of(root) == "log" and not task.agent:
             return await self._extract_to_log(task)
-        task = await anyio.to_thread.run_sync(self._with_candidates, task)
+        if not task.agent:
+            task = await anyio.to_thread.run_sync(self._with_candidates, task)
         view, provenance = await anyio.to_thread.run_sync(self._prepare, task)
         tools = AgentTools(view, self._scoped_writer(task, view, provenance))
         report = await self._run(task, tools)
@@ -207,7 +208,7 @@ class ModelExtractor:
 
     def _directories(self, task: ExtractionTask) -> tuple[MemoryDirectory, ...]:
         """Those that a run may write to."""
-        if self._placing is None:
+        if self._placing is None or task.agent:
             return (task.project.memory,)
         return self._placing.directories(task.project)
 

@@ -27,6 +27,12 @@ from memoryd.text.shorten import cut_middle
 
 SAVED_CHARS_MAX = 1000
 
+_OF_AGENT = (
+    "@memoryd This is the work of the sub-agent {name}, on a task that another agent gave it. The"
+    " notes are its own: what would help it the next time it is called. No person speaks here, so"
+    " there is nothing for user or feedback notes."
+)
+
 
 class EarlierAttempt(msgspec.Struct, frozen=True):
     """What attempts at the same turns left: files, and titles of what they put into the inbox."""
@@ -86,6 +92,8 @@ def _told(attempt: EarlierAttempt) -> Iterator[str]:
 
 
 def _preface(task: ExtractionTask) -> Iterator[str]:
+    if task.agent:
+        yield _OF_AGENT.format(name=presentable(task.agent))
     known = [*_saved_by_agent(task), *_context(task)]
     if known:
         yield from known

@@ -63,6 +63,7 @@ class Project(msgspec.Struct, frozen=True):
     """`ignored` says which settings were passed over, and why; `doctor` shows it.
 
     `twins` are projects of the same slug, which own the memory directory that the agent knows.
+    `agent` is set where only the memories of a named sub-agent are meant, its home first.
     """
 
     root: str
@@ -73,12 +74,15 @@ class Project(msgspec.Struct, frozen=True):
     switch: Switch
     dream_switch: Switch
     group: MemoryDirectory | None = None
+    agent: tuple[MemoryDirectory, ...] = ()
     ignored: tuple[str, ...] = ()
     twins: tuple[str, ...] = ()
 
     @property
     def directories(self) -> tuple[MemoryDirectory, ...]:
         """Those that recall and list search, nearest first."""
+        if self.agent:
+            return self.agent
         shared = (self.group,) if self.group else ()
         return (self.memory, *shared, self.user, self.team)
 
@@ -97,6 +101,8 @@ class Project(msgspec.Struct, frozen=True):
                 return self.user
             case "team":
                 return self.team
+            case "agent" if self.agent:
+                return self.agent[0]
             case "agent":
                 raise InvalidInput("the agent scope needs the name of an agent")
 

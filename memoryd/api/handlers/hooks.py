@@ -10,8 +10,9 @@
   the prompt, at most 10,000 UTF-16 units.
 - PreToolUse: the person's rules about this very call, each once per session.
 - A session whose own environment switches memory off gets nothing, and nothing is kept of it.
+- SubagentStart: what a named sub-agent has in its own memory and the client does not load.
 - Stop, SubagentStop: nothing. Any output there would start another turn of the model, and the last
-  lines are not even on disk yet. They only wake the tail.
+  lines are not even on disk yet. They only wake the tail, and have an agent's own transcript read.
 - PreCompact: the notes, as plain text, which the client hands to the compactor; they are updated
   in the background. SessionEnd: extraction no longer waits for more of the session; nothing slow.
 """
@@ -25,6 +26,7 @@ from typing import Final
 import anyio.to_thread
 import structlog
 
+from memoryd.api.handlers.agents import AgentRequests
 from memoryd.api.handlers.typed_commands import TypedCommands
 from memoryd.api.rules import protocol
 from memoryd.api.rules.typed_commands import command_in
@@ -71,6 +73,7 @@ class Hooks:
         context: Context,
         extraction: ExtractionParts,
         typed_commands: TypedCommands,
+        agents: AgentRequests,
         session_notes: SessionNotes,
         tail: Tail,
         background: Background,
@@ -84,7 +87,9 @@ class Hooks:
         self._context = context
         self._inbox = extraction.inbox
         self._worker = extraction.worker
+        self._agent_runs = extraction.agent_runs
         self._typed_commands = typed_commands
+        self._agents = agents
         self._notes = session_notes
         self._tail = tail
         self._background = background
@@ -121,8 +126,12 @@ class Hooks:
                 return await self._recall.at_tool(
                     hook.session_id, hook.cwd, hook.tool_name, hook.tool_input
                 )
+            case "SubagentStart":
+                start = partial(self._agents.at_start, hook.cwd, hook.agent_type)
+                return limited(await anyio.to_thread.run_sync(start))
             case "Stop" | "SubagentStop":
                 await self._wake_tail(hook)
+                self._read_agent(hook)
             case "SessionEnd":
                 self._worker.session_ended(hook.session_id)
                 await self._wake_tail(hook)
@@ -216,6 +225,13 @@ class Hooks:
     async def _wake_tail(self, hook: protocol.HookParams) -> None:
         if hook.transcript_path:
             await self._tail.turn_ended(hook.transcript_path)
+
+    def _read_agent(self, hook: protocol.HookParams) -> None:
+        """What the agent did may be worth keeping for it; a compaction fires this without one."""
+        is_named = hook.agent_type and hook.agent_transcript_path
+        if is_named and hook.hook_event_name == "SubagentStop":
+            read = partial(self._agent_runs.ended, hook.agent_type, hook.agent_transcript_path)
+            self._background.soon("agent", read)
 
     async def _freshen(self, hook: protocol.HookParams) -> None:
         transcript = await anyio.to_thread.run_sync(self._notes.transcript_of, hook.session_id)

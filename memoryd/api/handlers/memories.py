@@ -52,14 +52,14 @@ class MemoryRequests:
         trusting: Trusting,
         exclusions: Exclusions,
         scopes: ScopeRequests,
+        writers: anyio.CapacityLimiter,
     ) -> None:
         self._catalog = catalog
         self._versions = versions
         self._trusting = trusting
         self._exclusions = exclusions
         self._scopes = scopes
-        # Writers wait for the disk and for each other; this leaves threads for readers.
-        self._writers = anyio.CapacityLimiter(WRITERS)
+        self._writers = writers
 
     async def save(self, params: protocol.MemorySaveParams) -> Saved:
         return await self._write("save", params.by, lambda: self._save(params))
@@ -163,6 +163,8 @@ class MemoryRequests:
 
     def _scope_to_save(self, params: protocol.MemorySaveParams) -> Scope:
         """The scope that was asked for; `auto` is that of what it replaces, or where it holds."""
+        if params.agent:
+            return "agent"
         text = f"{params.name.lower()}\n{params.description}\n{params.body}"
         if params.scope == "auto" and params.supersedes:
             return self._catalog.find(params.cwd, params.supersedes).directory.scope

@@ -8,16 +8,18 @@
 from memoryd.api.rules import protocol
 from memoryd.base.errors import Refused
 from memoryd.extraction.placing import Placing
+from memoryd.memories.agents import FindsProject
 from memoryd.memories.catalog import By, Catalog, Moved
 from memoryd.memories.moving import Mover
 from memoryd.memories.records import Listed
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import Scope, Topic, TopicType
-from memoryd.memories.scopes import Scopes
 
 
 class ScopeRequests:
-    def __init__(self, scopes: Scopes, catalog: Catalog, mover: Mover, placing: Placing) -> None:
+    def __init__(
+        self, scopes: FindsProject, catalog: Catalog, mover: Mover, placing: Placing
+    ) -> None:
         self._scopes = scopes
         self._catalog = catalog
         self._mover = mover
@@ -25,6 +27,11 @@ class ScopeRequests:
 
     def move(self, params: protocol.MemoryMoveParams) -> Moved:
         one = self._catalog.find(params.cwd, params.path)
+        if params.agent:
+            raise Refused(
+                "an agent's memories stay with it",
+                hint="save it anew where it belongs: memoryd remember",
+            )
         target = self._scopes.project(params.cwd).directory(params.scope)
         is_wider = params.scope == "user" or (params.scope == "group" and not _is_users(one))
         if is_wider and params.by == "agent":

@@ -56,11 +56,13 @@ class MemoryListParams(msgspec.Struct, frozen=True):
     retired: bool = False
     as_of: str | None = None
     forgotten: bool = False
+    agent: str = ""
 
 
 class MemoryGetParams(msgspec.Struct, frozen=True):
     cwd: str
     path: str
+    agent: str = ""
 
 
 class MemorySaveParams(msgspec.Struct, frozen=True):
@@ -74,6 +76,8 @@ class MemorySaveParams(msgspec.Struct, frozen=True):
     by: Literal["user", "agent"] = "user"
     anyway: bool = False
     session_id: str = ""
+    agent: str = ""
+    where: Literal["user", "project", "local"] | None = None
 
 
 class MemoryMoveParams(msgspec.Struct, frozen=True):
@@ -84,6 +88,7 @@ class MemoryMoveParams(msgspec.Struct, frozen=True):
     scope: Literal["project", "group", "user", "team"]
     anyway: bool = False
     by: Literal["user", "agent"] = "user"
+    agent: str = ""
 
 
 class MemoryEditParams(msgspec.Struct, frozen=True):
@@ -95,6 +100,7 @@ class MemoryEditParams(msgspec.Struct, frozen=True):
     version: int
     anyway: bool = False
     by: Literal["user", "agent"] = "user"
+    agent: str = ""
 
 
 class MemoryTrustParams(msgspec.Struct, frozen=True):
@@ -104,17 +110,20 @@ class MemoryTrustParams(msgspec.Struct, frozen=True):
     paths: list[str] = []
     all: bool = False
     by: Literal["user", "agent"] = "user"
+    agent: str = ""
 
 
 class MemoryWhyParams(msgspec.Struct, frozen=True):
     cwd: str
     path: str
+    agent: str = ""
 
 
 class MemoryForgetParams(msgspec.Struct, frozen=True):
     cwd: str
     path: str
     by: Literal["user", "agent"] = "user"
+    agent: str = ""
 
 
 class MemoryHistoryParams(msgspec.Struct, frozen=True):
@@ -123,12 +132,26 @@ class MemoryHistoryParams(msgspec.Struct, frozen=True):
     cwd: str
     path: str
     version: int | None = None
+    agent: str = ""
 
 
 class MemoryRestoreParams(msgspec.Struct, frozen=True):
     cwd: str
     path: str
     version: int | None = None
+    agent: str = ""
+
+
+class AgentListParams(msgspec.Struct, frozen=True):
+    cwd: str
+
+
+class AgentSnapshotParams(msgspec.Struct, frozen=True):
+    """Without `where`, of the agent's own memory."""
+
+    cwd: str
+    agent: str
+    where: Literal["user", "project", "local"] | None = None
 
 
 class InboxListParams(msgspec.Struct, frozen=True):
@@ -195,6 +218,9 @@ class HookParams(msgspec.Struct, frozen=True):
     tool_name: str = ""
     tool_input: object = None
     session_env: dict[str, str] = {}
+    agent_id: str = ""
+    agent_type: str = ""
+    agent_transcript_path: str = ""
 
 
 class StatusLineParams(msgspec.Struct, frozen=True):
@@ -339,6 +365,8 @@ Params = (
     | MemoryForgetParams
     | MemoryHistoryParams
     | MemoryRestoreParams
+    | AgentListParams
+    | AgentSnapshotParams
     | InboxListParams
     | InboxAcceptParams
     | InboxEditParams
@@ -389,6 +417,8 @@ METHODS: Final[dict[str, type[Params]]] = {
     "memory/forget": MemoryForgetParams,
     "memory/history": MemoryHistoryParams,
     "memory/restore": MemoryRestoreParams,
+    "agent/list": AgentListParams,
+    "agent/snapshot": AgentSnapshotParams,
     "inbox/list": InboxListParams,
     "inbox/accept": InboxAcceptParams,
     "inbox/edit": InboxEditParams,
