@@ -177,11 +177,11 @@ class MemoryRequests:
     def _edit(self, params: protocol.MemoryEditParams) -> Saved:
         memory = self._catalog.find(params.cwd, params.path)
         body = topics.parse(params.content).body
-        if memory.directory.scope == "user":
-            self._scopes.check_change(params, memory)
         if body.strip():
             self._exclusions.check(
                 params.cwd, body, scope=memory.directory.scope, by=params.by, anyway=params.anyway
             )
+        if memory.directory.scope == "user":
+            self._scopes.check_change(params, memory)
         text = without_secrets(params.content)
         return self._versions.edit(params.cwd, memory.path, text, params.version, by=params.by)

@@ -52,7 +52,8 @@ _DEFINITE = re.compile(
     re.IGNORECASE,
 )
 _ARTEFACT = re.compile(
-    r"\b(?:in|into|to|for|from|with|write|writing|use|using) (?:\w+ ){0,2}?(?:commits?|docstrings?"
+    r"\b(?:in|into|to|for|from|with|write|writing|use|using|prefer|want|like|keep|make)"
+    r" (?:\w+ ){0,2}?(?:commits?|docstrings?"
     r"|comments?|pull requests?|prs?|changelogs?|readmes?|tests?|logs?|docs|documentation"
     r"|branch(?:es)?|migrations?|merges?)\b",
     re.IGNORECASE,
