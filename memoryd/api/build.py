@@ -3,31 +3,34 @@
 from collections.abc import Callable
 
 from memoryd.api.dispatch import Areas, Dispatcher, Handlers
+from memoryd.api.handlers.agents import AgentRequests
 from memoryd.api.handlers.checkpoints import CheckpointRequests
+from memoryd.api.handlers.doors import Doors
 from memoryd.api.handlers.health import Health
 from memoryd.api.handlers.hooks import Hooks
 from memoryd.api.handlers.inbox import InboxRequests
-from memoryd.api.handlers.memories import MemoryRequests
 from memoryd.api.handlers.recall_stats import RecallStats
 from memoryd.api.handlers.spending import SpendingReports
 from memoryd.api.handlers.status import Status
 from memoryd.api.handlers.status_line import StatusLine
 from memoryd.api.handlers.typed_commands import TypedCommands
-from memoryd.api.handlers.why import Origins
 from memoryd.dreams.due import DueReviews
 from memoryd.dreams.evidence import Evidence
-from memoryd.memories.catalog import Catalog
-from memoryd.memories.trusting import Trusting
-from memoryd.memories.versions import Versions
+from memoryd.memories.agents import Agents
+from memoryd.memories.snapshots import Snapshots
 from memoryd.recall.usage import MemoryUsage
 
 
 def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
     services = areas.services
-    catalog = Catalog(services.scopes, services.store, services.now)
-    versions = Versions(services.scopes, catalog, services.store, services.versions)
-    trusting = Trusting(
-        services.scopes, catalog, services.store, services.versions, services.notices
+    usage, agents = MemoryUsage(services.database), Agents(services.places)
+    doors = Doors(services, areas.extraction, areas.transcripts.sessions, usage, agents)
+    agent_requests = AgentRequests(
+        services.scopes,
+        agents,
+        services.store,
+        Snapshots(services.store, services.database, services.now),
+        areas.sessions.context,
     )
     spending = SpendingReports(
         areas.extraction.worker, areas.spending, services.settings, areas.models
@@ -42,14 +45,14 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
         problems=services.problems,
         projects_in=areas.transcripts.sessions.projects_in,
     )
-    memories = MemoryRequests(catalog, versions, trusting, areas.extraction.exclusions)
     hooks = Hooks(
         places=services.places,
         scopes=services.scopes,
         recall=areas.recall,
         context=areas.sessions.context,
         extraction=areas.extraction,
-        typed_commands=TypedCommands(memories, areas.dreamer, areas.extraction.inbox),
+        typed_commands=TypedCommands(doors.plain.memories, areas.dreamer, areas.extraction.inbox),
+        agents=agent_requests,
         session_notes=areas.sessions.notes,
         tail=areas.transcripts.tail,
         background=services.background,
@@ -57,7 +60,6 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
         now=services.now,
         switches=services.session_switches,
     )
-    usage = MemoryUsage(services.database)
     handlers = Handlers(
         status=Status(
             version,
@@ -79,18 +81,17 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
             dreamer=areas.dreamer,
             spending=spending,
         ),
-        catalog=catalog,
+        doors=doors,
+        agents=agent_requests,
         inbox=InboxRequests(areas.extraction.inbox, areas.extraction.exclusions),
-        why=Origins(versions, services.store, areas.transcripts.sessions, usage),
         recall_stats=RecallStats(services.scopes, usage),
         due=DueReviews(
             services.scopes,
             services.store,
-            catalog,
+            doors.plain.catalog,
             Evidence(services.database, services.scopes, services.instructions),
             services.now,
         ),
-        memories=memories,
         checkpoints=CheckpointRequests(
             services.scopes, areas.sessions.notes, areas.sessions.checkpoints
         ),

@@ -7,17 +7,17 @@ import anyio.to_thread
 import msgspec
 import structlog
 
+from memoryd.api.handlers.agents import AgentRequests
 from memoryd.api.handlers.checkpoints import CheckpointRequests
+from memoryd.api.handlers.doors import Doors
 from memoryd.api.handlers.dreams import dream_line, past_dreams, whose
 from memoryd.api.handlers.health import Health
 from memoryd.api.handlers.hooks import Hooks
 from memoryd.api.handlers.inbox import InboxRequests
-from memoryd.api.handlers.memories import MemoryRequests
 from memoryd.api.handlers.recall_stats import RecallStats
 from memoryd.api.handlers.spending import SpendingReports
 from memoryd.api.handlers.status import Status
 from memoryd.api.handlers.status_line import StatusLine
-from memoryd.api.handlers.why import Origins
 from memoryd.api.rules import protocol, session_params
 from memoryd.base.timestamps import moment
 from memoryd.dreams.dreamer import Dreamer
@@ -25,7 +25,6 @@ from memoryd.dreams.due import DueReviews
 from memoryd.extraction.build import ExtractionParts
 from memoryd.llm.connect import Models
 from memoryd.llm.spending_table import SpendingTable
-from memoryd.memories.catalog import Catalog
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.services import Services
 from memoryd.recall.rules.query import RecallQuery
@@ -59,11 +58,10 @@ class Handlers(msgspec.Struct, frozen=True, kw_only=True):
     health: Health
     hooks: Hooks
     status_line: StatusLine
-    catalog: Catalog
-    memories: MemoryRequests
+    doors: Doors
+    agents: AgentRequests
     inbox: InboxRequests
     due: DueReviews
-    why: Origins
     recall_stats: RecallStats
     checkpoints: CheckpointRequests
     spending: SpendingReports
@@ -91,11 +89,11 @@ class Dispatcher:
                 self._stop()
                 return {"stopping": True}
             case protocol.MemoryListParams(forgotten=True):
-                gone = await in_thread(handlers.memories.forgotten, params.cwd)
-                return {"memories": gone}
+                door = handlers.doors.of(params.agent)
+                return {"memories": await in_thread(door.memories.forgotten, params.cwd)}
             case protocol.MemoryListParams():
                 found = await in_thread(
-                    handlers.catalog.list,
+                    handlers.doors.of(params.agent).catalog.list,
                     params.cwd,
                     scope=params.scope,
                     type_=params.type,
@@ -104,21 +102,29 @@ class Dispatcher:
                 )
                 return {"memories": found}
             case protocol.MemoryGetParams():
-                return await in_thread(handlers.catalog.get, params.cwd, params.path)
+                door = handlers.doors.of(params.agent)
+                return await in_thread(door.catalog.get, params.cwd, params.path)
             case protocol.MemorySaveParams():
-                return await handlers.memories.save(params)
+                return await handlers.doors.of(params.agent, params.where).memories.save(params)
+            case protocol.MemoryMoveParams():
+                return await handlers.doors.of(params.agent).memories.move(params)
             case protocol.MemoryEditParams():
-                return await handlers.memories.edit(params)
+                return await handlers.doors.of(params.agent).memories.edit(params)
             case protocol.MemoryTrustParams():
-                return await handlers.memories.trust(params)
+                return await handlers.doors.of(params.agent).memories.trust(params)
             case protocol.MemoryWhyParams():
-                return await in_thread(handlers.why.answer, params.cwd, params.path)
+                door = handlers.doors.of(params.agent)
+                return await in_thread(door.why.answer, params.cwd, params.path)
             case protocol.MemoryForgetParams():
-                return await handlers.memories.forget(params)
+                return await handlers.doors.of(params.agent).memories.forget(params)
             case protocol.MemoryHistoryParams():
-                return await in_thread(handlers.memories.history, params)
+                return await in_thread(handlers.doors.of(params.agent).memories.history, params)
             case protocol.MemoryRestoreParams():
-                return await handlers.memories.restore(params)
+                return await handlers.doors.of(params.agent).memories.restore(params)
+            case protocol.AgentListParams():
+                return {"agents": await in_thread(handlers.agents.list, params.cwd)}
+            case protocol.AgentSnapshotParams():
+                return await in_thread(handlers.agents.snapshot, params)
             case protocol.InboxListParams():
                 return await in_thread(areas.extraction.inbox.waiting, params.cwd)
             case protocol.InboxAcceptParams():

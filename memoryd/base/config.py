@@ -31,6 +31,15 @@ ProviderName = Literal["auto", "anthropic", "claude-code", "command", "embedded"
 ProjectMode = Literal["topics", "log"]
 ExtractionMode = Literal["auto", "review", "off"]
 Reviewer = Literal["person", "agent"]
+UserScope = Literal["auto", "off"]
+GroupPatterns = Annotated[
+    tuple[OwnPath, ...],
+    msgspec.Meta(
+        min_length=1,
+        max_length=100,
+        description="a list of paths of projects, absolute or under ~/",
+    ),
+]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 
@@ -114,6 +123,10 @@ class IndexSettings(SettingsSection, frozen=True, kw_only=True):
     skip: bool = False
 
 
+class ScopeSettings(SettingsSection, frozen=True, kw_only=True):
+    user: UserScope = "auto"
+
+
 class HistorySettings(SettingsSection, frozen=True, kw_only=True):
     keep_days: Annotated[int, msgspec.Meta(ge=1, le=36_500)] = 365
     keep_versions: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 20
@@ -191,11 +204,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     recall: RecallSettings = RecallSettings()
     dream: DreamSettings = DreamSettings()
     index: IndexSettings = IndexSettings()
+    scopes: ScopeSettings = ScopeSettings()
     history: HistorySettings = HistorySettings()
     log: LogSettings = LogSettings()
     transcripts: TranscriptSettings = TranscriptSettings()
     prices: Mapping[str, Price] = DEFAULT_PRICES
     projects: Mapping[str, ProjectSettings] = MappingProxyType({})
+    groups: Mapping[str, GroupPatterns] = MappingProxyType({})
     credentials: Credentials = Credentials()
 
     @property

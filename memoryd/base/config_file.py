@@ -20,6 +20,7 @@ from msgspec.structs import FieldInfo
 from memoryd.base.config import (
     DEFAULT_PRICES,
     Credentials,
+    GroupPatterns,
     Price,
     ProjectSettings,
     Secret,
@@ -27,6 +28,7 @@ from memoryd.base.config import (
     SettingsSection,
 )
 from memoryd.base.errors import ConfigError
+from memoryd.base.paths import name_is_plain
 
 FILE = "config.toml"
 SECTIONS: Mapping[str, type[SettingsSection]] = {
@@ -83,7 +85,9 @@ def section_named(name: str, table: object) -> object:
         return MappingProxyType({**DEFAULT_PRICES, **prices_from(table)})
     if name == "projects":
         return MappingProxyType(projects_from(table))
-    raise unknown(name, [*SECTIONS, "prices", "projects", *KEYS])
+    if name == "groups":
+        return MappingProxyType(groups_from(table))
+    raise unknown(name, [*SECTIONS, "prices", "projects", "groups", *KEYS])
 
 
 def section_from(kind: type[AnySection], table: object, name: str) -> AnySection:
@@ -138,6 +142,19 @@ def projects_from(table: object) -> dict[str, ProjectSettings]:
             )
         projects[path.rstrip("/") or "/"] = section_from(ProjectSettings, row, f'projects."{path}"')
     return projects
+
+
+def groups_from(table: object) -> dict[str, GroupPatterns]:
+    groups: dict[str, GroupPatterns] = {}
+    for name, patterns in items_of(table, "groups"):
+        if not name_is_plain(name):
+            raise ConfigError(
+                f"groups.{name} in {FILE}: this name cannot be a folder",
+                hint="use letters, digits, - and _",
+            )
+        value_from(GroupPatterns, patterns, f"groups.{name}")
+        groups[name] = msgspec.convert(patterns, GroupPatterns)
+    return groups
 
 
 def value_from(kind: object, value: object, name: str) -> object:

@@ -38,6 +38,11 @@ def setting_lines(toml_text: str, env: Mapping[str, str]) -> list[SettingLine]:
             lines.extend(
                 named_lines(f'{name}."{row}"', kind, sections.get(row.rstrip("/")), values)
             )
+    table = document.get("groups")
+    for name in table if isinstance(table, dict) else ():
+        if name in settings.groups:
+            value = plain(settings.groups[name])
+            lines.append(SettingLine(f"groups.{name}", value, None, is_set=True))
     return lines
 
 

@@ -239,6 +239,10 @@ def user_memory(places: Places) -> str:
     return join(places.claude_dir, "memory")
 
 
+def group_memory(places: Places, group: str) -> str:
+    return join(places.claude_dir, f"memory-groups/{group}")
+
+
 def agent_memory(places: Places, root: str, agent: str, scope: AgentScope) -> str:
     """A named sub-agent's memory; raises InvalidInput if the name cannot be a folder name."""
     name = agent_folder_name(agent)

@@ -49,8 +49,10 @@ from memoryd.memories.changes import event_of
 from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.instruction_files import InstructionDisk
 from memoryd.memories.instruction_reader import Approvals, InstructionReader
-from memoryd.memories.records import DirectoryFound, MemoryChanged, MemoryTrusted
-from memoryd.memories.scopes import Scopes
+from memoryd.memories.moving import Mover
+from memoryd.memories.project_names import NameReader
+from memoryd.memories.records import DirectoryFound, MemoryChanged, MemoryMoved, MemoryTrusted
+from memoryd.memories.scopes import RealFiles, Scopes
 from memoryd.memories.services import Services
 from memoryd.memories.session_switches import SessionSwitches
 from memoryd.memories.store import Store
@@ -176,7 +178,16 @@ def open_services(environment: Environment, stack: ExitStack) -> Services:
     database = Database.open(places.state_db)
     stack.callback(database.close)
     notices, versions = Notices(), VersionTable(database, settings.history)
-    scopes = Scopes(places, environment.env, database, notices)
+    scopes = Scopes(places, environment.env, database, notices, settings.groups)
+    store = Store(
+        versions,
+        now=time.time,
+        skip_index=settings.index.skip,
+        notices=notices,
+        on_create=scopes.directory_created,
+    )
+    mover = Mover(store, versions, database, notices, time.time)
+    mover.finish_interrupted()
     return Services(
         places=places,
         settings=settings,
@@ -184,13 +195,9 @@ def open_services(environment: Environment, stack: ExitStack) -> Services:
         database=database,
         versions=versions,
         scopes=scopes,
-        store=Store(
-            versions,
-            now=time.time,
-            skip_index=settings.index.skip,
-            notices=notices,
-            on_create=scopes.directory_created,
-        ),
+        store=store,
+        mover=mover,
+        names=NameReader(places.home, RealFiles()),
         inbox=InboxTable(database),
         instructions=InstructionReader(places, Approvals(database), InstructionDisk()),
         session_switches=SessionSwitches(database),
@@ -259,6 +266,8 @@ def connect(
     # A memory is changed: recall, then subscribers.
     on(MemoryChanged, areas.recall.changed)
     on(MemoryChanged, lambda change: announce(event_of(change, scopes.owner(change.directory))))
+    # A memory has another path: recall, which counts by path.
+    on(MemoryMoved, areas.recall.moved)
     # It is known by now who wrote a memory: recall.
     on(MemoryTrusted, areas.recall.trusted)
     # A memory directory is new: the watch.

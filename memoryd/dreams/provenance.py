@@ -5,8 +5,12 @@
   typed: anything else, such as what was found in transcripts and files, is marked as concluded, and
   what print asks for is refused.
 - A memory stays `user-said` only if its rule is theirs and, if it existed, it was before.
+- What every project sees gets nothing from one of them: a name, path or person of a project that no
+  memory of the user scope has named is refused there.
 - A memory keeps its session and its time. A new one has the day of the dream.
 """
+
+from collections.abc import Callable
 
 from memoryd.agent.rules.access import Denied
 from memoryd.agent.writer import MemoryDraft
@@ -17,17 +21,22 @@ from memoryd.extraction.rules.judgement import (
     GUARDED_TYPES,
     all_texts,
     judged,
+    quoted_phrase,
     unmarked_texts,
 )
 from memoryd.extraction.rules.origin_evidence import OriginEvidence
 from memoryd.memories.rules import topics
+from memoryd.memories.rules.private_names import ProjectNames, private_parts, words_of
 from memoryd.memories.rules.topics import FOUND, Topic
 
 
 class DreamProvenance:
     """Blocking; compares with the working copy as it is when this is made."""
 
-    def __init__(self, copy: WorkingCopy, now: float) -> None:
+    def __init__(
+        self, copy: WorkingCopy, now: float, names: Callable[[], ProjectNames] | None = None
+    ) -> None:
+        self._names = names() if names else None
         self._now = now
         stored = copy.after()
         self._before = {file: one.topic for file, one in stored.items()}
@@ -47,6 +56,7 @@ class DreamProvenance:
         verdict = judged(new, _to_count(new, old or Topic()), self._evidence)
         if verdict.refusal:
             raise Denied("not-the-persons", verdict.refusal)
+        self._check_private(new)
         if old is None:
             check_file_name(draft.file, new, verdict)
         fields: dict[str, str] = {
@@ -60,6 +70,20 @@ class DreamProvenance:
         given = {"created": new.created, "source": new.source, "trust": new.trust}
         changes = {key: value or None for key, value in fields.items() if value != given[key]}
         return rewritten(draft.text, new, verdict, changes, self._texts.get(draft.file, ""))
+
+    def _check_private(self, new: Topic) -> None:
+        if self._names is None:
+            return
+        known = frozenset(words_of("\n".join(self._texts.values())))
+        for found in private_parts(
+            f"{new.name.lower()}\n{new.description}\n{new.body}", self._names
+        ):
+            if not known.issuperset(words_of(found)):
+                raise Denied(
+                    "wrong-scope",
+                    f"these notes are seen in every project, and {quoted_phrase(found)} belongs to"
+                    " one of them; leave it out",
+                )
 
 
 def _to_count(new: Topic, old: Topic) -> Topic:

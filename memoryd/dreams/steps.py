@@ -47,6 +47,7 @@ from memoryd.llm.rules import prompts
 from memoryd.llm.rules.messages import ModelAnswer, Text
 from memoryd.memories.records import Listed
 from memoryd.memories.rules import topics
+from memoryd.memories.rules.private_names import ProjectNames
 from memoryd.memories.rules.topics import MANIFEST_LIMIT
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.cancellation import stop_if_cancelled
@@ -160,8 +161,10 @@ class ModelSteps:
         sessions: ProjectSessions,
         *,
         closed: tuple[str, ...],
+        names: Callable[[], ProjectNames] = ProjectNames,
         now: Callable[[], float],
     ) -> None:
+        self._names = names
         self._model = model
         self._versions = versions
         self._housekeeping = housekeeping
@@ -188,6 +191,7 @@ class ModelSteps:
         transcripts = self._sessions.folders(target.project)
         # The memories of projects lie among their transcripts.
         memories = (target.directory.path, *(f"{folder}/memory" for folder in transcripts))
+        is_users = target.directory.scope == "user"
         view = View(
             target.project or copy.directory.path,
             copy.directory,
@@ -201,7 +205,7 @@ class ModelSteps:
             cause="dream",
             session_id="",
             state_folder=copy.folder,
-            provenance=DreamProvenance(copy, now),
+            provenance=DreamProvenance(copy, now, self._names if is_users else None),
         )
         job = AgentJob(
             "dream",

@@ -1,7 +1,8 @@
 """What a dream is about: one memory directory, and whose it is.
 
-- A project's own, its team's, an agent's, or the person's. Each has its own lock, record and gates;
-  the sessions of a project count towards all of its directories.
+- A project's own, its group's, its team's, an agent's, or the person's. Each has its own lock,
+  record and gates; the sessions of a project count towards all of its directories. A dream over a
+  group sees the sessions of the project that it was due in, and no other project's.
 - A person's own memories and those of their agents apply in all projects, so sessions of every
   project with memory on count towards their dreams. Such a dream sees those sessions, but no
   project's files or memories.
@@ -28,7 +29,7 @@ class AgentName(msgspec.Struct, frozen=True):
     where: AgentScope | None = None
 
 
-DreamScope: TypeAlias = Literal["project", "user", "team"] | AgentName
+DreamScope: TypeAlias = Literal["project", "group", "user", "team"] | AgentName
 
 
 class DreamTarget(msgspec.Struct, frozen=True):
@@ -66,9 +67,8 @@ def target_of(scopes: Scopes, cwd: str, scope: DreamScope) -> DreamTarget:
     if isinstance(scope, AgentName):
         return _agent_target(scopes, cwd, scope)
     project = scopes.project(cwd)
-    own, others = project.memory, (project.user, project.team)
-    if scope == "team":
-        own, others = project.team, (project.user, project.memory)
+    own = project.directory(scope)
+    others = tuple(one for one in project.directories if one != own)
     return DreamTarget(own, project.dream_switch, project.root, others=others)
 
 
@@ -102,7 +102,10 @@ def scopes_of(places: Places, scopes: Scopes, root: str) -> Iterator[DreamScope]
         yield from _agents(f"{places.claude_dir}/agent-memory", "user")
         return
     yield "project"
-    if Path(scopes.project(root).team.path).is_dir():
+    project = scopes.project(root)
+    if project.group is not None and Path(project.group.path).is_dir():
+        yield "group"
+    if Path(project.team.path).is_dir():
         yield "team"
     yield from _agents(f"{root}/.claude/agent-memory", "project")
     yield from _agents(f"{root}/.claude/agent-memory-local", "local")

@@ -5,6 +5,7 @@ from math import inf
 import msgspec
 
 from memoryd.base.config import Price, Settings
+from memoryd.extraction.agent_runs import AgentRuns
 from memoryd.extraction.attribution import Attribution
 from memoryd.extraction.backfill import Backfill
 from memoryd.extraction.by_program import ProgramExtractor
@@ -13,11 +14,13 @@ from memoryd.extraction.exclusions import Exclusions
 from memoryd.extraction.inbox import Inbox
 from memoryd.extraction.model import ModelExtractor
 from memoryd.extraction.pastes import PasteHistory
+from memoryd.extraction.placing import Placing
 from memoryd.extraction.rules.batching import LONGEST_TALK_SECONDS, Limits
 from memoryd.extraction.task import Extractor
 from memoryd.extraction.worker import ExtractionWorker
 from memoryd.llm.connect import ModelProgram, Models
 from memoryd.llm.rules.spending import FREE, price_of
+from memoryd.memories.agents import Agents
 from memoryd.memories.services import Services
 from memoryd.transcripts.build import TranscriptParts
 
@@ -32,21 +35,25 @@ class ExtractionParts(msgspec.Struct, frozen=True):
     backfill: Backfill
     inbox: Inbox
     exclusions: Exclusions
+    placing: Placing
+    agent_runs: AgentRuns
 
 
 def build(
     services: Services, transcripts: TranscriptParts, models: Models | None
 ) -> ExtractionParts:
+    placing = Placing(services.scopes, services.names, services.settings.scopes.user)
     inbox = Inbox(
         services.inbox,
         services.scopes,
         services.store,
         reviewer=services.settings.inbox.reviewer,
+        placing=placing,
         now=services.now,
     )
     exclusions = Exclusions(services.scopes, services.instructions)
-    wanted = services.settings.extraction
-    extractor = _extractor(services, inbox, exclusions, models)
+    wanted, agents = services.settings.extraction, Agents(services.places)
+    extractor = _extractor(services, inbox, exclusions, placing, models)
     paced = extractor if isinstance(extractor, ProgramExtractor) else None
     worker = ExtractionWorker(
         transcripts.turns,
@@ -59,6 +66,7 @@ def build(
         open_sessions=transcripts.tail.open_sessions,
         pastes=PasteHistory(services.places.claude_dir),
         counts_scripts=wanted.scripted,
+        agents=agents,
         off_for=services.session_switches.reason,
         notices=services.notices,
         now=services.now,
@@ -76,7 +84,15 @@ def build(
         notices=services.notices,
         now=services.now,
     )
-    return ExtractionParts(worker, backfill, inbox, exclusions)
+    agent_runs = AgentRuns(
+        transcripts.root,
+        transcripts.turns,
+        services.scopes,
+        agents,
+        worker.wake,
+        services.now,
+    )
+    return ExtractionParts(worker, backfill, inbox, exclusions, placing, agent_runs)
 
 
 def _limits(settings: Settings, models: Models | None) -> Limits:
@@ -105,7 +121,11 @@ def _importer(model: str, models: Models | None) -> tuple[str, Price | None]:
 
 
 def _extractor(
-    services: Services, inbox: Inbox, exclusions: Exclusions, models: Models | None
+    services: Services,
+    inbox: Inbox,
+    exclusions: Exclusions,
+    placing: Placing,
+    models: Models | None,
 ) -> Extractor:
     places, settings = services.places, services.settings
     by_rules = EmbeddedExtractor(
@@ -114,6 +134,7 @@ def _extractor(
         settings.mode_of,
         extraction_mode_of=settings.extraction_mode_of,
         written_down=exclusions.written_down,
+        placing=placing,
     )
     if models is None:
         return by_rules
@@ -129,6 +150,7 @@ def _extractor(
         written_texts=exclusions.written_texts,
         written_down=exclusions.written_down,
         extraction_mode_of=settings.extraction_mode_of,
+        placing=placing,
     )
     if not isinstance(models, ModelProgram):
         return by_model

@@ -11,6 +11,7 @@ Rules
 - A model judges what waits together with the next turns, each statement once. What it saves no
   longer waits; the rest stays for a person. What a person wants to review is not shown to it.
 - The person's own words stay theirs. Words that an agent added make it the agent's conclusion.
+- What is accepted goes to the scope where it holds, as what was sure would have (`placing`).
 - All methods block.
 """
 
@@ -23,6 +24,7 @@ import msgspec
 from memoryd.base.config import Reviewer
 from memoryd.base.errors import InvalidInput, MemorydError, NotFound, Refused
 from memoryd.base.timestamps import iso_time
+from memoryd.extraction.placing import Placing
 from memoryd.extraction.rules.restatement import core_of, relation_of, subject_of
 from memoryd.memories.catalog import By
 from memoryd.memories.inbox_table import (
@@ -93,8 +95,10 @@ class Inbox:
         store: Store,
         *,
         reviewer: Reviewer = "person",
+        placing: Placing | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
+        self._placing = placing
         self._table = table
         self._scopes = scopes
         self._store = store
@@ -163,7 +167,8 @@ class Inbox:
 
     def offer(self, project: Project, candidate: Candidate) -> bool:
         """Puts a statement into the inbox; false if it waits there or was decided before."""
-        return self._table.add(project.memory.path, candidate, at=self._now())
+        folder = project.directory(candidate.scope).path
+        return self._table.add(folder, candidate, at=self._now())
 
     def was_said_before(self, project: Project, candidate: Candidate) -> bool:
         """Whether a statement of another session says the same, in a new message."""
@@ -229,6 +234,7 @@ class Inbox:
         directory = self._directory(one)
         if candidate.retires:
             return self._retire(one, directory, by)
+        directory = self._place(directory, candidate)
         known = self._already_in(directory, candidate)
         stored = known or self._store.save(
             directory,
@@ -248,6 +254,16 @@ class Inbox:
         # A crash before this line leaves a candidate that `_already_in` finds saved.
         self._table.decide(one.id, "accepted", at=self._now())
         return Kept(one.id, stored.path, known is None)
+
+    def _place(self, waits_in: MemoryDirectory, candidate: Candidate) -> MemoryDirectory:
+        """Where it is kept: beside what it contradicts, else where it holds."""
+        is_settled = waits_in.scope != "project" or candidate.contradicts
+        if self._placing is None or is_settled:
+            return waits_in
+        project = self._scopes.project(candidate.project)
+        return self._placing.directory_for(
+            project, candidate.type, core_of(candidate.body), trust=candidate.trust
+        )
 
     def _retire(self, one: WaitingCandidate, directory: MemoryDirectory, by: By) -> Kept:
         if by == "agent":

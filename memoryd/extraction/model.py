@@ -15,6 +15,8 @@ Rules
 - In log mode the entries of a finished run are added to today's log, all at once. At a limit
   nothing is added, and the next run has fewer turns; the entries of a turn alone are added as far
   as they are there.
+- What holds for the person everywhere goes to the user scope (`scoped_writer`). Its notes are shown
+  beside the project's, so that they are changed and not repeated.
 - In review mode what the model writes waits in the inbox, and what waits there is not shown.
 """
 
@@ -34,17 +36,20 @@ from memoryd.agent.loop import AgentJob, AgentReport
 from memoryd.agent.rules.limits import RunLimits
 from memoryd.agent.toolbox import AgentTools
 from memoryd.agent.view import View
-from memoryd.agent.writer import MemoryWriter
+from memoryd.agent.writer import MemoryWriter, WriteTarget
 from memoryd.base import paths
 from memoryd.base.config import ExtractionMode, ProjectMode
 from memoryd.base.errors import NotFound
 from memoryd.extraction.inbox import Inbox
 from memoryd.extraction.log_mode import LogWriter, add_to_log, without_logged_turns
 from memoryd.extraction.opening import EarlierAttempt, opening_of
+from memoryd.extraction.placing import Placing
 from memoryd.extraction.provenance import Provenance, last_prompt_at, written_so_far
 from memoryd.extraction.review_mode import ReviewWriter
 from memoryd.extraction.rules.batching import Pause
 from memoryd.extraction.rules.written_down import WrittenDown
+from memoryd.extraction.scoped_saver import named_in
+from memoryd.extraction.scoped_writer import ScopedWriter
 from memoryd.extraction.task import ExtractionOutcome, ExtractionTask, ExtractionVerdict
 from memoryd.llm.anthropic_client import Provider
 from memoryd.llm.rules.messages import BudgetReached, ProviderPaused, ProviderRefused
@@ -86,6 +91,7 @@ class ModelExtractor:
         extraction_mode_of: Callable[[str], ExtractionMode] = lambda _: "auto",
         written_texts: Callable[[Project], Sequence[str]] = lambda _: (),
         written_down: Callable[[Project], WrittenDown] = lambda _: WrittenDown(),
+        placing: Placing | None = None,
         limits: RunLimits | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -100,6 +106,7 @@ class ModelExtractor:
         self._extraction_mode_of = extraction_mode_of
         self._written_texts = written_texts
         self._written_down = written_down
+        self._placing = placing
         self._limits = limits or RunLimits()
         self._cut: set[str] = set()
         self._now = now
@@ -108,11 +115,12 @@ class ModelExtractor:
         root = task.project.root
         if self._extraction_mode_of(root) == "review":
             return await self._extract_to_inbox(task)
-        if self._mode_of(root) == "log":
+        if self._mode_of(root) == "log" and not task.agent:
             return await self._extract_to_log(task)
-        task = await anyio.to_thread.run_sync(self._with_candidates, task)
+        if not task.agent:
+            task = await anyio.to_thread.run_sync(self._with_candidates, task)
         view, provenance = await anyio.to_thread.run_sync(self._prepare, task)
-        tools = AgentTools(view, self._writer(task, view, provenance))
+        tools = AgentTools(view, self._scoped_writer(task, view, provenance))
         report = await self._run(task, tools)
         files = await anyio.to_thread.run_sync(self._written_files, task)
         if any(outcome.reason == "storage" for outcome in tools.outcomes):
@@ -166,7 +174,7 @@ class ModelExtractor:
         """Blocking: it looks at folders, and splits everything the person said into terms."""
         project = task.project
         view = View(
-            project.root, project.memory, others=(project.user, project.team), closed=self._closed
+            project.root, project.memory, others=project.directories[1:], closed=self._closed
         )
         known = self._written_down(project)
         return view, Provenance(self._store, self._versions, task, self._now(), known)
@@ -181,14 +189,39 @@ class ModelExtractor:
             provenance=provenance,
         )
 
+    def _scoped_writer(
+        self, task: ExtractionTask, view: View, provenance: Provenance
+    ) -> WriteTarget:
+        own = self._writer(task, view, provenance)
+        project, wider = task.project, self._directories(task)[1:]
+        if self._placing is None or not wider:
+            return own
+        writers = {
+            one: self._writer(
+                task,
+                View(project.root, one, others=(project.memory,), closed=self._closed),
+                provenance.of_directory(one),
+            )
+            for one in wider
+        }
+        return ScopedWriter(project, self._store, self._placing, own, writers)
+
+    def _directories(self, task: ExtractionTask) -> tuple[MemoryDirectory, ...]:
+        """Those that a run may write to."""
+        if self._placing is None or task.agent:
+            return (task.project.memory,)
+        return self._placing.directories(task.project)
+
     def _with_candidates(self, task: ExtractionTask) -> ExtractionTask:
         return msgspec.structs.replace(task, candidates=self._inbox.to_judge(task.project))
 
     def _were_judged(self, task: ExtractionTask, files: Sequence[str]) -> None:
         saved: list[str] = []
-        for file in files:
-            with suppress(NotFound):  # removed since it was written
-                saved.append(self._store.read(task.project.memory, file).topic.body)
+        for directory in self._directories(task):
+            for file in files:
+                name = file.removeprefix(f"{directory.scope}/")
+                with suppress(NotFound):  # removed since it was written, or of the other scope
+                    saved.append(self._store.read(directory, name).topic.body)
         self._inbox.were_judged(task.candidates, saved)
 
     def _offer(self, task: ExtractionTask, candidates: Sequence[Candidate]) -> None:
@@ -202,7 +235,11 @@ class ModelExtractor:
             return run_fenced(Fence(writable=(folder.handle,)), add)
 
     def _written_files(self, task: ExtractionTask) -> tuple[str, ...]:
-        existing = {one.file for one in self._store.scan(task.project.memory)}
+        existing = {
+            named_in(directory, one.file)
+            for directory in self._directories(task)
+            for one in self._store.scan(directory)
+        }
         return tuple(file for file in self._saved_files(task) if file in existing)
 
     def _job(self, task: ExtractionTask, log_path: str) -> AgentJob:
@@ -210,7 +247,7 @@ class ModelExtractor:
         if task.is_repeated:
             offered = self._inbox.offered_in(project, task.session_id, task.began)
             attempt = EarlierAttempt(self._saved_files(task), offered)
-        notes = self._store.scan(project.memory)
+        notes = [one for place in self._directories(task) for one in self._store.scan(place)]
         return AgentJob(
             JOB,
             project.root,
@@ -223,6 +260,7 @@ class ModelExtractor:
                 self._now(),
                 log_path=log_path,
                 written_texts=self._written_texts(project),
+                wider=() if log_path else self._directories(task)[1:],
             ),
             max_tokens=LONG_ANSWER_TOKENS if self._was_cut(task) else ANSWER_TOKENS,
             finishing_tools=WRITING_TOOLS,
@@ -233,13 +271,16 @@ class ModelExtractor:
 
     def _saved_files(self, task: ExtractionTask) -> list[str]:
         """What this task has saved: by its versions, or by source if it was killed before those."""
-        files = list(written_so_far(self._versions, task))
-        if task.is_repeated:
-            files += [
-                one.file
-                for one in self._store.scan(task.project.memory)
-                if one.topic.source == task.session_id and one.modified >= task.began
-            ]
+        files: list[str] = []
+        for place in self._directories(task):
+            found = list(written_so_far(self._versions, task, place))
+            if task.is_repeated:
+                found += [
+                    one.file
+                    for one in self._store.scan(place)
+                    if one.topic.source == task.session_id and one.modified >= task.began
+                ]
+            files += [named_in(place, file) for file in found]
         return list(dict.fromkeys(files))
 
 

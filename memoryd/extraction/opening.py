@@ -19,13 +19,19 @@ from memoryd.extraction.rules.written_down import excerpt
 from memoryd.extraction.task import ExtractionTask
 from memoryd.llm.rules.messages import Text
 from memoryd.llm.rules.prompts import JobPlace, extraction_opening, quoted
-from memoryd.memories.records import Listed
+from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import MANIFEST_LIMIT
 from memoryd.text.masking.mask import mask, presentable
 from memoryd.text.shorten import cut_middle
 
 SAVED_CHARS_MAX = 1000
+
+_OF_AGENT = (
+    "@memoryd This is the work of the sub-agent {name}, on a task that another agent gave it. The"
+    " notes are its own: what would help it the next time it is called. No person speaks here, so"
+    " there is nothing for user or feedback notes."
+)
 
 
 class EarlierAttempt(msgspec.Struct, frozen=True):
@@ -43,16 +49,28 @@ def opening_of(
     *,
     log_path: str = "",
     written_texts: Sequence[str] = (),
+    wider: Sequence[MemoryDirectory] = (),
 ) -> tuple[Text, ...]:
-    """`notes` are the memories of the project; `log_path` is set where it keeps a log.
+    """`notes` are memories of the project and of `wider`, directories that notes may go to as well.
 
-    `written_texts` are its instruction files.
+    `log_path` is set where the project keeps a log; `written_texts` are its instruction files.
     """
-    alive = [one for one in notes if not one.retired][:MANIFEST_LIMIT]
+    alive = [one for one in notes if not one.retired]
+    own = [one for one in alive if one.directory.scope == "project"][:MANIFEST_LIMIT]
+    others = [one for one in alive if one.directory.scope != "project"][:MANIFEST_LIMIT]
+    places = {one.scope: one.path for one in wider}
     said = (text for turn in task.turns for text in messages(turn))
     return extraction_opening(
-        JobPlace(task.project.memory.path, task.project.root),
-        [mask(topics.manifest_line(one.file, one.topic, one.modified)) for one in alive],
+        JobPlace(
+            task.project.memory.path,
+            task.project.root,
+            user_dir=places.get("user", ""),
+            group_dir=places.get("group", ""),
+        ),
+        [
+            *(mask(topics.manifest_line(one.file, one.topic, one.modified)) for one in own),
+            *(mask(topics.manifest_line(one.path, one.topic, one.modified)) for one in others),
+        ],
         [*_told(attempt), *_preface(task), *said],
         datetime.fromtimestamp(now).astimezone().date(),
         waiting=[
@@ -74,6 +92,8 @@ def _told(attempt: EarlierAttempt) -> Iterator[str]:
 
 
 def _preface(task: ExtractionTask) -> Iterator[str]:
+    if task.agent:
+        yield _OF_AGENT.format(name=presentable(task.agent))
     known = [*_saved_by_agent(task), *_context(task)]
     if known:
         yield from known

@@ -38,7 +38,7 @@ from memoryd.extraction.rules.origin_evidence import (
 from memoryd.extraction.rules.wording import has_denial, keys_in
 from memoryd.extraction.rules.written_down import WrittenDown
 from memoryd.extraction.task import ExtractionTask
-from memoryd.memories.records import Stored
+from memoryd.memories.records import MemoryDirectory, Stored
 from memoryd.memories.rules import headers, topics
 from memoryd.memories.rules.origins import with_origin
 from memoryd.memories.rules.topics import Topic, TopicType, Trust
@@ -55,7 +55,7 @@ _OUR_FIELDS = frozenset(
 
 
 class Provenance:
-    """Checks the drafts of one task against what was said in it; blocking."""
+    """Checks the drafts of one task for one directory against what was said in it; blocking."""
 
     def __init__(
         self,
@@ -64,13 +64,30 @@ class Provenance:
         task: ExtractionTask,
         now: float,
         known: WrittenDown | None = None,
+        *,
+        directory: MemoryDirectory | None = None,
+        evidence: OriginEvidence | None = None,
     ) -> None:
         self._store = store
         self._versions = versions
         self._task = task
+        self._now = now
+        self._directory = directory or task.project.memory
         self._said_at = iso_time(last_prompt_at(task, now))
-        self._evidence = evidence_of(task)
+        self._evidence = evidence or evidence_of(task)
         self._known = known or WrittenDown()
+
+    def of_directory(self, directory: MemoryDirectory) -> "Provenance":
+        """The same for another directory: what was said and shown counts for both."""
+        return Provenance(
+            self._store,
+            self._versions,
+            self._task,
+            self._now,
+            self._known,
+            directory=directory,
+            evidence=self._evidence,
+        )
 
     def was_shown(self, text: str) -> None:
         self._evidence.add_printed(text)
@@ -143,17 +160,17 @@ class Provenance:
 
     def _persons_memory(self, file: str) -> Topic | None:
         try:
-            topic = self._store.read(self._task.project.memory, file).topic
+            topic = self._store.read(self._directory, file).topic
         except MemorydError:  # no such file, so it supersedes nothing
             return None
         return topic if _is_the_persons(topic) else None
 
     def _before(self, draft: MemoryDraft) -> tuple[str | None, Topic]:
         """What the file said before the task, as text and topic; None if it did not exist."""
-        first = written_so_far(self._versions, self._task).get(draft.file)
+        first = written_so_far(self._versions, self._task, self._directory).get(draft.file)
         if first is None:
             return (draft.before.text, draft.before.topic) if draft.before else (None, Topic())
-        folder = self._task.project.memory.path
+        folder = self._directory.path
         older = [one for one in self._versions.versions(folder, draft.file) if one.version < first]
         kept = next((one for one in older if one.cause != "refused"), None)
         if kept is None or not kept.sha256:
@@ -162,10 +179,12 @@ class Provenance:
         return text, with_origin(topics.parse(text), self._versions.origins.of(kept.sha256))
 
 
-def written_so_far(versions: VersionTable, task: ExtractionTask) -> dict[str, int]:
-    """The files that attempts at this task have written, each with its first version."""
+def written_so_far(
+    versions: VersionTable, task: ExtractionTask, directory: MemoryDirectory
+) -> dict[str, int]:
+    """The files that attempts at this task have written there, each with its first version."""
     return versions.made_by(
-        task.project.memory.path, cause="extraction", session_id=task.session_id, since=task.began
+        directory.path, cause="extraction", session_id=task.session_id, since=task.began
     )
 
 

@@ -33,6 +33,11 @@ class ExtractionTask(msgspec.Struct, frozen=True):
     candidates: tuple[WaitingCandidate, ...] = ()
 
     @property
+    def agent(self) -> str:
+        """The named sub-agent whose work it is; empty for a session's own turns."""
+        return self.turns[0].agent if self.turns else ""
+
+    @property
     def said_before(self) -> tuple[str, ...]:
         """Words of the person that are shown beside those of the turns, and count as theirs."""
         said = (self.before.person, *(one.candidate.body for one in self.candidates))

@@ -26,6 +26,7 @@ from memoryd.extraction.rules.batching import Batch, Decision, Limits, Pause, Qu
 from memoryd.extraction.rules.messages import size_of, skip_reason
 from memoryd.extraction.rules.whose_words import as_said
 from memoryd.extraction.task import ExtractionOutcome, ExtractionTask, Extractor
+from memoryd.memories.agents import Agents
 from memoryd.memories.scopes import Project, Scopes
 from memoryd.system.notices import Notices
 from memoryd.transcripts.rules.turns import Turn, WaitingTurn
@@ -70,6 +71,7 @@ class ExtractionWorker:
         pastes: PasteHistory,
         counts_scripts: bool = False,
         open_sessions: Callable[[], frozenset[str]] = frozenset,
+        agents: Agents | None = None,
         rest: Callable[[], Pause | None] = lambda: None,
         off_for: Callable[[str], str] = lambda _: "",
         notices: Notices,
@@ -84,6 +86,7 @@ class ExtractionWorker:
         self._pastes = pastes
         self._counts_scripts = counts_scripts
         self._open_sessions = open_sessions
+        self._agents = agents
         self._rest = rest
         self._off_for = off_for
         self._notices = notices
@@ -213,7 +216,7 @@ class ExtractionWorker:
             self.wake()
 
     async def _work(self, batch: Batch) -> None:
-        project = await anyio.to_thread.run_sync(self._scopes.project, batch.project)
+        project = await anyio.to_thread.run_sync(self._project_of, batch)
         turns = await anyio.to_thread.run_sync(self._worth_extracting, batch, project)
         if not turns:
             return
@@ -230,6 +233,15 @@ class ExtractionWorker:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(self._conclude, batch, task, outcome)
         self._announce(task, outcome, round((time.monotonic() - started) * 1000))
+
+    def _project_of(self, batch: Batch) -> Project:
+        """The project; where a sub-agent did the work, with that agent's memory as its own."""
+        project = self._scopes.project(batch.project)
+        first = next(filter(None, map(self._turns.turn, batch.turn_ids)), None)
+        if first is None or not first.agent or self._agents is None:
+            return project
+        own = self._agents.of(project, first.agent)
+        return msgspec.structs.replace(project, memory=own.own, agent=own.in_order)
 
     def _worth_extracting(self, batch: Batch, project: Project) -> list[Turn]:
         """The turns that fit into one run; those not worth extracting leave the table."""
@@ -255,8 +267,11 @@ class ExtractionWorker:
             return f"memory off: {project.switch.reason}"
         if off := self._off_for(turn.session_id):
             return f"memory off: {off}"
-        if self._mode_of(project.root) == "off":
+        mode = self._mode_of(project.root)
+        if mode == "off":
             return "extraction off"
+        if mode == "review" and turn.agent:  # the inbox is for what a person said
+            return "agent, and only a person's words are reviewed"
         reason = skip_reason(turn, counts_scripts=self._counts_scripts)
         if reason:
             self._attribution.attribute(project, turn)

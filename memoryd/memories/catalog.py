@@ -12,11 +12,11 @@ import msgspec
 
 from memoryd.base.errors import InvalidInput, NotFound
 from memoryd.base.timestamps import iso_time
+from memoryd.memories.agents import FindsProject
 from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.retirement import name_when_current
 from memoryd.memories.rules.topics import INDEX_FILE, Scope, Topic, TopicType
-from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
 from memoryd.text.masking.mask import presentable
 
@@ -53,8 +53,18 @@ class Saved(msgspec.Struct, frozen=True):
     version: int
 
 
+class Moved(msgspec.Struct, frozen=True):
+    """Where a memory is now and where it was; `source` and `scope` are scopes."""
+
+    path: str
+    version: int
+    file: str
+    scope: Scope
+    source: Scope
+
+
 class Catalog:
-    def __init__(self, scopes: Scopes, store: Store, now: Callable[[], float]) -> None:
+    def __init__(self, scopes: FindsProject, store: Store, now: Callable[[], float]) -> None:
         self._scopes = scopes
         self._store = store
         self._now = now

@@ -1,8 +1,8 @@
 """Which memory directories exist on this machine, and which folders to watch for changes.
 
 - A project's memories are in `projects/*/memory` or where settings put them, the team's in `team/`
-  below that. The user's and the named agents' are beside `projects/`. A project's own agents have
-  theirs in its `.claude`.
+  below that. The user's, the groups' and the named agents' are beside `projects/`. A project's own
+  agents have theirs in its `.claude`.
 - For a directory that does not exist yet, the nearest existing folder above it is watched.
 - Below a memory directory, every folder that a scan enters is watched. Below a project's root no
   link is followed: a repository must not lead us elsewhere.
@@ -38,6 +38,8 @@ def layout(places: Places, memory_paths: Iterable[str], roots: Iterable[str]) ->
     """All memory directories, including those at `memory_paths` and of the projects at `roots`."""
     found = _FolderSearch()
     found.add(MemoryDirectory(user_memory(places), "user"))
+    for group in found.folders_in(f"{places.claude_dir}/memory-groups"):
+        found.add(MemoryDirectory(group, "group"))
     projects = found.folders_in(f"{places.claude_dir}/projects")
     for memory in sorted({f"{project}/memory" for project in projects} | {*memory_paths}):
         found.add(MemoryDirectory(memory, "project"))

@@ -79,6 +79,13 @@ class MemoryChanged(msgspec.Struct, frozen=True):
     retired_to: str = ""
 
 
+class MemoryMoved(msgspec.Struct, frozen=True):
+    """Posted when a memory has another path; what is known of it follows."""
+
+    old_path: str
+    new_path: str
+
+
 class MemoryTrusted(msgspec.Struct, frozen=True):
     """Posted when it becomes known who wrote a file whose bytes did not change."""
 

@@ -7,8 +7,9 @@ A lookup reads settings files and follows `.git`, so it blocks: on the event loo
 import os
 import stat
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import anyio.to_thread
@@ -21,6 +22,7 @@ from memoryd.memories.owners import OwnedDirectory, Owners
 from memoryd.memories.records import DirectoryFound, MemoryDirectory
 from memoryd.memories.rules import claude_settings, project_root, session_marks
 from memoryd.memories.rules.claude_settings import ClaudeSettings, Switch
+from memoryd.memories.rules.groups import group_of
 from memoryd.memories.rules.topics import Scope
 from memoryd.system.database import Database
 from memoryd.system.notices import Notices
@@ -66,6 +68,7 @@ class Project(msgspec.Struct, frozen=True):
     """`ignored` says which settings were passed over, and why; `doctor` shows it.
 
     `twins` are projects of the same slug, which own the memory directory that the agent knows.
+    `agent` is set where only the memories of a named sub-agent are meant, its home first.
     """
 
     root: str
@@ -75,22 +78,36 @@ class Project(msgspec.Struct, frozen=True):
     settings: ClaudeSettings
     switch: Switch
     dream_switch: Switch
+    group: MemoryDirectory | None = None
+    agent: tuple[MemoryDirectory, ...] = ()
     ignored: tuple[str, ...] = ()
     twins: tuple[str, ...] = ()
 
     @property
     def directories(self) -> tuple[MemoryDirectory, ...]:
         """Those that recall and list search, nearest first."""
-        return (self.memory, self.user, self.team)
+        if self.agent:
+            return self.agent
+        shared = (self.group,) if self.group else ()
+        return (self.memory, *shared, self.user, self.team)
 
     def directory(self, scope: Scope) -> MemoryDirectory:
         match scope:
             case "project":
                 return self.memory
+            case "group" if self.group is not None:
+                return self.group
+            case "group":
+                raise InvalidInput(
+                    "this project is in no group",
+                    hint=f"memoryd config set groups.NAME '[\"{self.root}\"]' puts it into one",
+                )
             case "user":
                 return self.user
             case "team":
                 return self.team
+            case "agent" if self.agent:
+                return self.agent[0]
             case "agent":
                 raise InvalidInput("the agent scope needs the name of an agent")
 
@@ -111,12 +128,14 @@ class Scopes:
         env: Mapping[str, str],
         database: Database,
         notices: Notices | None = None,
+        groups: Mapping[str, Sequence[str]] = MappingProxyType({}),
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.places = places
         self._env = env
         self._database = database
         self._notices = notices or Notices()
+        self._groups = groups
         self._monotonic = monotonic
         self._files = RealFiles()
         self._directory_owners = Owners(places, self._files)
@@ -242,9 +261,15 @@ class Scopes:
             settings=settings,
             switch=switch,
             dream_switch=claude_settings.dream_switch(switch, settings),
+            group=self._group(root),
             ignored=(*folder.ignored, *settings.ignored),
             twins=owned.twins,
         )
+
+    def _group(self, root: str) -> MemoryDirectory | None:
+        homes = (self.places.home, self._files.real_path(self.places.home))
+        name = group_of(root, self._groups, homes)
+        return MemoryDirectory(paths.group_memory(self.places, name), "group") if name else None
 
     def _settings(self, root: str | None) -> ClaudeSettings:
         """Without a root, the settings that apply in every project."""

@@ -9,6 +9,8 @@ from memoryd.base.config import Settings
 from memoryd.base.paths import Places
 from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.instruction_reader import InstructionReader
+from memoryd.memories.moving import Mover
+from memoryd.memories.project_names import NameReader
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.session_switches import SessionSwitches
 from memoryd.memories.store import Store
@@ -28,6 +30,8 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     versions: VersionTable
     scopes: Scopes
     store: Store
+    mover: Mover
+    names: NameReader
     inbox: InboxTable
     instructions: InstructionReader
     session_switches: SessionSwitches

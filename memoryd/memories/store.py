@@ -14,7 +14,7 @@
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Final
 
 import msgspec
@@ -318,6 +318,23 @@ class Store(StoreReader):
                     return self._index(folder, directory, {}) or leftovers + moves > 0
             except NotFound:
                 return False
+
+    @contextmanager
+    def together(self, *directories: MemoryDirectory) -> Iterator[None]:
+        """No other writer of these directories runs; always taken in the same order."""
+        with ExitStack() as held:
+            for one in sorted({one.path: one for one in directories}.items()):
+                held.enter_context(self._locked(one[1]))
+            yield
+
+    def directory_opened(self, directory: MemoryDirectory) -> None:
+        """Somebody is about to write into a directory, which may be new."""
+        self._on_create(directory)
+
+    def update_index(self, directory: MemoryDirectory) -> None:
+        """Makes the index match the folder; an error is logged and fixed later."""
+        with repaired_later(directory, INDEX_FILE), open_folder(directory) as folder:
+            self._index(folder, directory, {})
 
     def _index(self, folder: Folder, directory: MemoryDirectory, changed: dict[str, str]) -> bool:
         if self._skip_index:

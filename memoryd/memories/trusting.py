@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from memoryd.base.errors import MemorydError, Refused
+from memoryd.memories.agents import FindsProject
 from memoryd.memories.catalog import By, Catalog
 from memoryd.memories.records import MemoryDirectory, MemoryTrusted, Stored
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import INDEX_FILE
-from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.notices import Notices
@@ -47,7 +47,7 @@ class TrustAnswer(msgspec.Struct, frozen=True):
 class Trusting:
     def __init__(
         self,
-        scopes: Scopes,
+        scopes: FindsProject,
         catalog: Catalog,
         store: Store,
         versions: VersionTable,

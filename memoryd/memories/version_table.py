@@ -24,7 +24,9 @@ from memoryd.text.decode import decoded
 
 SECONDS_A_DAY = 86_400.0
 
-Cause = Literal["extraction", "dream", "user", "agent", "sync", "outside", "restore", "refused"]
+Cause = Literal[
+    "extraction", "dream", "user", "agent", "sync", "outside", "restore", "refused", "move"
+]
 
 
 class Version(msgspec.Struct, frozen=True):
@@ -218,6 +220,15 @@ class VersionTable:
             since,
         )
         return dict(msgspec.convert(rows, list[tuple[str, int]]))
+
+    def follow(self, old: tuple[str, str], new: tuple[str, str], data: bytes, *, at: float) -> None:
+        """A file was moved: its versions go with it, and one more says so."""
+        packed = zlib.compress(data)
+        self._database.run("delete from versions where folder = ? and file = ?", *new)
+        self._database.run(
+            "update versions set folder = ?, file = ? where folder = ? and file = ?", *new, *old
+        )
+        self._insert(*new, data, packed, at, "move", "")
 
     def attribute(self, folder: str, file: str, *, session_id: str) -> bool:
         """Names the agent as author of the newest version, if that was found without one."""

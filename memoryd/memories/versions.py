@@ -5,12 +5,12 @@ from contextlib import suppress
 import msgspec
 
 from memoryd.base.errors import Conflict, InvalidInput, NotFound
+from memoryd.memories.agents import FindsProject
 from memoryd.memories.catalog import By, Catalog, Saved
 from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import headers, topics
 from memoryd.memories.rules.retirement import is_in_retired, name_when_current, revived_text
 from memoryd.memories.rules.topics import Topic
-from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import Version, VersionTable
 from memoryd.text.decode import decoded
@@ -28,7 +28,7 @@ class MemoryPlace(msgspec.Struct, frozen=True):
 
 class Versions:
     def __init__(
-        self, scopes: Scopes, catalog: Catalog, store: Store, versions: VersionTable
+        self, scopes: FindsProject, catalog: Catalog, store: Store, versions: VersionTable
     ) -> None:
         self._scopes = scopes
         self._catalog = catalog

@@ -13,10 +13,10 @@ import anyio.to_thread
 import msgspec
 import structlog
 
-from memoryd.base import paths
 from memoryd.base.errors import MemorydError
 from memoryd.base.paths import Places
 from memoryd.base.timestamps import iso_time, moment
+from memoryd.memories.agents import agent_directories
 from memoryd.memories.records import MemoryChanged, MemoryDirectory, MemoryTrusted
 from memoryd.memories.rules import expiry, topics
 from memoryd.memories.rules.topics import INDEX_FILE, MANIFEST_LIMIT
@@ -228,15 +228,7 @@ class Recall:
     def _agent_directories(self, agent: str, project: Project) -> list[MemoryDirectory]:
         if not agent:
             return []
-        scopes: tuple[paths.AgentScope, ...] = ("user", "project", "local")
-        return [
-            MemoryDirectory(
-                paths.agent_memory(self._places, project.root, agent, scope),
-                "agent",
-                beneath=None if scope == "user" else project.root,
-            )
-            for scope in scopes
-        ]
+        return list(agent_directories(self._places, project.root, agent).values())
 
     async def _chosen(
         self,

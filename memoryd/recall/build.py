@@ -10,6 +10,7 @@ from memoryd.recall.rule_table import RuleTable
 from memoryd.recall.selector import ModelSelector
 from memoryd.recall.service import RecallService
 from memoryd.recall.surfaced import Surfaced
+from memoryd.recall.usage import MemoryUsage
 
 if TYPE_CHECKING:
     from memoryd.recall.answer import Recall
@@ -22,6 +23,7 @@ def build(services: Services, models: Models | None) -> RecallService:
         surfaced,
         RuleTable(services.database),
         OutcomeTable(services.database),
+        usage=MemoryUsage(services.database),
         at_tools=services.settings.recall.at_tools,
         run_soon=services.background.soon,
         now=services.now,

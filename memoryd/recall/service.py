@@ -14,7 +14,7 @@ import msgspec
 import structlog
 
 from memoryd.base.errors import StorageError
-from memoryd.memories.records import MemoryChanged, MemoryTrusted
+from memoryd.memories.records import MemoryChanged, MemoryMoved, MemoryTrusted
 from memoryd.recall.known import SessionHas, SessionKnowledge
 from memoryd.recall.late_choices import LateChoices
 from memoryd.recall.outcome_table import OutcomeTable
@@ -26,6 +26,7 @@ from memoryd.recall.rules.ignore_memory import asks_to_ignore_memory
 from memoryd.recall.rules.outcomes import Outcome
 from memoryd.recall.rules.query import RecallQuery
 from memoryd.recall.surfaced import Surfaced
+from memoryd.recall.usage import MemoryUsage
 from memoryd.system.background import Soon
 from memoryd.transcripts.rules.turns import Turn
 
@@ -46,6 +47,7 @@ class RecallService:
         rules: RuleTable,
         outcomes: OutcomeTable,
         *,
+        usage: MemoryUsage,
         at_tools: bool,
         run_soon: Soon,
         now: Callable[[], float],
@@ -56,6 +58,7 @@ class RecallService:
         self._tracker = OutcomeTracker()
         self._late = LateChoices()
         self._never_used: frozenset[str] = frozenset()
+        self._usage = usage
         self._at_tools = at_tools
         self._run_soon = run_soon
         self._now = now
@@ -187,6 +190,13 @@ class RecallService:
             self._write_soon(partial(self._outcomes.forget, path))
         if self._recall is not None:
             self._recall.changed(change)
+
+    def moved(self, notice: MemoryMoved) -> None:
+        """What is known of a memory by its path goes on under the new one."""
+        self._surfaced.moved(notice.old_path, notice.new_path)
+        if notice.old_path in self._never_used:
+            self._never_used = self._never_used - {notice.old_path} | {notice.new_path}
+        self._write_soon(partial(self._usage.moved, notice.old_path, notice.new_path))
 
     def forget_session(self, session_id: str) -> None:
         """After a compaction, a session may be given again what it was given before."""

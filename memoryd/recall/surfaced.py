@@ -55,6 +55,14 @@ class Surfaced:
         self._keep(session_id, {})
         self._save_soon("delete from surfaced where session_id = ?", [(session_id,)])
 
+    def moved(self, old_path: str, new_path: str) -> None:
+        """Whoever was given a memory still has it when it is somewhere else."""
+        for known in self._sessions.values():
+            if old_path in known:
+                known[new_path] = known.pop(old_path)
+        sql = "update or replace surfaced set path = ? where path = ?"
+        self._save_soon(sql, [(new_path, old_path)])
+
     async def run(self) -> None:
         """Saves new entries until cancelled; then the rest, blocking, since the loop is ending."""
         try:

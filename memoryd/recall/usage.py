@@ -35,6 +35,7 @@ class MemoryUse(msgspec.Struct, frozen=True, kw_only=True):
 
 class MemoryUsage:
     def __init__(self, database: Database) -> None:
+        self._database = database
         self._recalls = RecallTable(database)
         self._outcomes = OutcomeTable(database)
         self._rules = RuleTable(database)
@@ -49,6 +50,16 @@ class MemoryUsage:
         known = {path for path in self._recalls.paths() if path.rpartition("/")[0] in folders}
         uses = [self.of(path) for path in known]
         return sorted(uses, key=lambda use: (-use.used, -use.given, use.path))
+
+    def moved(self, old_path: str, new_path: str) -> None:
+        """What was counted for a memory goes on at its new path."""
+        with self._database.transaction():
+            for table in ("recalls", "outcomes", "tool_rules"):
+                self._database.run(
+                    f"update or replace {table} set path = ? where path = ?",  # noqa: S608 - ours
+                    new_path,
+                    old_path,
+                )
 
     def rules(self) -> RuleCounts:
         return self._rules.total()

@@ -1,7 +1,8 @@
 """What a session in a directory should start with: instructions, guidance, indexes.
 
 - Instructions come in the order of `instructions`, then the guidance, then the index of each scope:
-  project, user, team, and the named agent's own. If memory is off, there are only instructions.
+  project, group, user, team, and the named agent's own. If memory is off, there are only
+  instructions.
 - Each part is in a frame that names its file. Invisible characters are stripped. Instructions are
   the user's words to their own model and stay as they are; an index is masked, as memories are.
 - An index of the project, the user or the team lists only memories whose writer is known; the
@@ -25,8 +26,8 @@ import structlog
 from memoryd.base import paths
 from memoryd.base.config import Settings
 from memoryd.base.errors import InvalidInput, MemorydError, NotFound, Refused
-from memoryd.base.paths import AgentScope, Places
-from memoryd.memories.index_file import KnownIndex
+from memoryd.base.paths import Places
+from memoryd.memories.agents import agent_directories
 from memoryd.memories.instruction_reader import InstructionReader
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules import index, instructions
@@ -48,6 +49,7 @@ ContextKind = Literal[
     "rule",
     "guidance",
     "index:project",
+    "index:group",
     "index:user",
     "index:team",
     "index:agent",
@@ -58,6 +60,7 @@ LOADED_BY_THE_CLIENT: Final[frozenset[ContextKind]] = INSTRUCTIONS | {"index:pro
 INDEX_KINDS: Final[Mapping[Scope, ContextKind]] = MappingProxyType(
     {
         "project": "index:project",
+        "group": "index:group",
         "user": "index:user",
         "team": "index:team",
         "agent": "index:agent",
@@ -120,12 +123,16 @@ class Context:
         path: str | None = None,
         agent: str | None = None,
         without: frozenset[ContextKind] = frozenset(),
+        loaded: frozenset[str] = frozenset(),
     ) -> ContextAnswer:
-        """All parts except `without`; with `path`, also those meant for that file. Blocking."""
+        """All parts except `without`; with `path`, also those meant for that file. Blocking.
+
+        `loaded` are directories whose index the session has already.
+        """
         started = time.monotonic()
         if source == "compact":
             self.forget()
-        answer = self._answer(cwd, path, agent, without)
+        answer = self._answer(cwd, path, agent, without, loaded)
         log.info(
             "context",
             session_id=session_id,
@@ -156,7 +163,12 @@ class Context:
         return real
 
     def _answer(
-        self, cwd: str, path: str | None, agent: str | None, without: frozenset[ContextKind]
+        self,
+        cwd: str,
+        path: str | None,
+        agent: str | None,
+        without: frozenset[ContextKind],
+        loaded_already: frozenset[str],
     ) -> ContextAnswer:
         project = self._scopes.project(cwd)
         loaded = instructions.Loaded()
@@ -164,7 +176,8 @@ class Context:
             loaded = self._instructions.load(cwd, project, path)
         warnings = list(loaded.warnings)
         blocks = [_instruction_block(one) for one in loaded.instructions if one.kind not in without]
-        blocks += self._memory_blocks(project, agent, without, warnings)
+        memory = self._memory_blocks(project, agent, without, loaded_already, warnings)
+        blocks += memory
         return ContextAnswer(
             text="\n\n".join(block.text for block in blocks),
             parts=tuple(block.part for block in blocks),
@@ -177,6 +190,7 @@ class Context:
         project: Project,
         agent: str | None,
         without: frozenset[ContextKind],
+        loaded: frozenset[str],
         warnings: list[str],
     ) -> Iterator[_Block]:
         own = self._agent_directories(project, agent) if agent else ()
@@ -190,7 +204,7 @@ class Context:
             except MemorydError as error:
                 warnings.append(f"the guidance is left out: {error.message}")
         for directory in (*project.directories, *own):
-            if INDEX_KINDS[directory.scope] in without:
+            if INDEX_KINDS[directory.scope] in without or directory.path in loaded:
                 continue
             try:
                 yield from self._index_blocks(directory)
@@ -198,21 +212,14 @@ class Context:
                 warnings.append(f"an index is left out: {error.message}")
 
     def _agent_directories(self, project: Project, agent: str) -> tuple[MemoryDirectory, ...]:
-        scopes: tuple[AgentScope, ...] = get_args(AgentScope)
-        return tuple(
-            MemoryDirectory(
-                paths.agent_memory(self._places, project.root, agent, scope),
-                "agent",
-                beneath=None if scope == "user" else project.root,
-            )
-            for scope in scopes
-        )
+        return tuple(agent_directories(self._places, project.root, agent).values())
 
     def _guidance_block(self, project: Project, own: Sequence[MemoryDirectory]) -> _Block:
         team = project.team.path
         folders = Folders(
             project=project.memory.path,
             user=project.user.path,
+            group=project.group.path if project.group else "",
             team=team if self._files.is_dir(team) else "",
             agent=tuple(one.path for one in own if self._files.is_dir(one.path)),
         )
@@ -227,9 +234,7 @@ class Context:
             stored = self._store.read(directory, INDEX_FILE)
         except NotFound:
             return
-        # An agent's own memory is not followed in transcripts: its writers are never known.
-        is_agents = directory.scope == "agent"
-        known = KnownIndex(stored.text) if is_agents else self._store.known_index(stored)
+        known = self._store.known_index(stored)
         loaded = index.loaded(presentable(known.text))
         text = without_comments(loaded.text).strip("\n")
         if text.strip():

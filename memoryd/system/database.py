@@ -217,6 +217,13 @@ MIGRATIONS: Final[tuple[str, ...]] = (
     insert or ignore into origins select sha256, 'confirmed' from versions
         where sha256 is not null and cause in ('extraction', 'dream', 'user');
     """,
+    # memories on their way from one scope to another, and snapshots of agents' memories.
+    """
+    create table moves (id integer primary key, move blob not null);
+    create table agent_snapshots (
+        directory text primary key, taken real, told real
+    ) without rowid;
+    """,
 )
 LATEST_VERSION: Final = BASE_VERSION + len(MIGRATIONS)
 

@@ -133,6 +133,7 @@ def test_remember_saves_the_text_word_for_word(
             "description": text,
             "type": "feedback",
             "body": text,
+            "scope": "auto",
         }
     ]
 

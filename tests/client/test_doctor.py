@@ -380,7 +380,7 @@ def test_an_event_without_our_hook_is_a_warning(home: Path) -> None:
     settings = json.loads(path.read_bytes())
     del settings["hooks"]["PreCompact"]
     path.write_text(json.dumps(settings))
-    assert local_checks.hooks_finding(places).reason == "6 of 7 events have our hook"
+    assert local_checks.hooks_finding(places).reason == "7 of 8 events have our hook"
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,7 @@ def main() -> int:
         the_plugin_does_all_of_it,
         recall_needs_no_permission_once_it_is_given,
         the_agent_sorts_the_inbox,
+        a_sub_agent_has_its_memory,
         a_repository_does_not_reach_us,
         the_terminal_shows_the_status_line,
         nothing_that_is_missing_stops_a_prompt,
@@ -228,6 +229,58 @@ def the_agent_sorts_the_inbox(claude: Path, model: ScriptedModel) -> None:
                 assert peer.call("inbox/list")["items"] == []
                 (memory,) = peer.call("memory/list", cwd=str(project))["memories"]
         print(f"the agent kept what waited: {memory['file']}")
+
+
+def a_sub_agent_has_its_memory(claude: Path, _model: ScriptedModel) -> None:
+    """The client and memoryd use the same folders; each tells the agent what the other does not."""
+    with a_home() as (home, project), a_daemon(home) as daemon:
+        assert daemon.run("install", "--hooks", "claude-code").returncode == 0
+        definition = project / ".claude/agents/keeper.md"
+        definition.parent.mkdir(parents=True)
+        header = "name: keeper\ndescription: keeps watch\nmemory: project\ntools: Write, Read"
+        definition.write_text(f"---\n{header}\n---\n\nYou keep watch.\n")
+        place = ("--project", str(project))
+        daemon.run("remember", "I read figures, not prose.", "--type", "user", *place)
+        watch = ("remember", "The harbour gate sticks in winter.", "--type", "project", *place)
+        for where in ("local", "project"):
+            assert daemon.run(*watch, "--agent", "keeper", "--where", where).returncode == 0
+        own = project / ".claude/agent-memory/keeper"
+        written = own / "project_tides.md"
+        with ScriptedModel(keeps_watch(written)) as model, daemon.peer() as peer:
+            peer.call("events/subscribe", kinds=["extraction/finished"])
+            ask(claude, home, project, model, "Let the keeper look.")
+            while not peer.next_event()["session_id"].startswith("agent-"):
+                continue
+            told = [json.dumps(one.body) for one in model.requests if is_keepers(one)]
+        assert told, "the sub-agent sent no request"
+        assert "SubagentStart hook additional context" in told[0]
+        assert "agent-memory-local/keeper/MEMORY.md" in told[0]
+        assert "I read figures" in told[0]
+        assert told[0].count("[The harbour gate") == 2, "the client's index and ours, each once"
+        with daemon.peer() as peer:
+            why = peer.call("memory/why", cwd=str(project), agent="keeper", path="project_tides.md")
+        assert (why["trust"], why["cause"]) == ("agent-concluded", "agent"), why
+        print("a sub-agent starts with its memories, and what it writes is known as its own")
+
+
+def is_keepers(request: SeenRequest) -> bool:
+    return "You keep watch." in json.dumps(request.body.get("system", ""))
+
+
+def keeps_watch(file: Path) -> Any:
+    """A model whose main agent calls the keeper, which writes a memory."""
+    text = "---\nname: Tides\ndescription: when it floods\ntype: project\n---\n\nAt spring tide.\n"
+    started = Call("Agent", {"description": "watch", "prompt": "Look.", "subagent_type": "keeper"})
+    writes = Call("Write", {"file_path": str(file), "content": text})
+
+    def reply(request: SeenRequest) -> Any:
+        has_result = '"tool_result"' in json.dumps(request.body["messages"])
+        is_main = any(one.get("name") == "Agent" for one in request.body.get("tools", ()))
+        call = writes if is_keepers(request) else started
+        is_due = not has_result and (is_main or is_keepers(request))
+        return as_asked(request, asks(call) if is_due else says("Understood."))
+
+    return reply
 
 
 def allow_tool(home: Path, tool: str) -> None:

@@ -116,7 +116,7 @@ def test_extraction_does_not_repeat_an_instruction(
 ) -> None:
     session = Session(home)
     assert session.cwd == project
-    message = "Remember to always use tabs in Makefiles. From now on, answer in Danish."
+    message = "Remember to always use tabs in Makefiles. From now on, write changelogs in Danish."
     finished_run(daemon, lambda: session.turn(message, "Understood."))
     (text,) = session.files().values()
     assert "Danish" in text
@@ -171,7 +171,7 @@ def editor(daemon: Daemon, tmp_path: Path, script: str) -> None:
 
 
 def remembered(daemon: Daemon, project: str, text: str) -> Path:
-    done = daemon.run("remember", text, "--json", "--project", project)
+    done = daemon.run("remember", text, "--scope", "project", "--json", "--project", project)
     return Path(json.loads(done.stdout)["path"])
 
 

@@ -11,7 +11,7 @@ from tests.scenarios.test_mcp import request, talk
 from tests.support.running import Daemon
 
 TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
-SAID = "The build is slow. From now on, answer in Danish."
+SAID = "The build is slow. From now on, write commit messages in Danish."
 
 
 @pytest.fixture

@@ -25,7 +25,9 @@ from memoryd.dreams.target import DreamScope
 from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.instruction_files import InstructionDisk
 from memoryd.memories.instruction_reader import Approvals, InstructionReader
-from memoryd.memories.scopes import Scopes
+from memoryd.memories.moving import Mover
+from memoryd.memories.project_names import NameReader
+from memoryd.memories.scopes import RealFiles, Scopes
 from memoryd.memories.services import Services
 from memoryd.memories.session_switches import SessionSwitches
 from memoryd.memories.store import Store
@@ -93,6 +95,8 @@ class DreamProject:
             versions=self.versions,
             scopes=self.scopes,
             store=self.store,
+            mover=Mover(self.store, self.versions, self.database, self.notices, lambda: self.now),
+            names=NameReader(self.places.home, RealFiles()),
             inbox=InboxTable(self.database),
             instructions=InstructionReader(
                 self.places, Approvals(self.database), InstructionDisk()

@@ -17,6 +17,7 @@ from memoryd.extraction.embedded import EmbeddedExtractor
 from memoryd.extraction.inbox import Inbox
 from memoryd.extraction.model import ModelExtractor
 from memoryd.extraction.pastes import PasteHistory
+from memoryd.extraction.placing import Placing
 from memoryd.extraction.rules.batching import Limits
 from memoryd.extraction.task import Extractor
 from memoryd.extraction.worker import ExtractionWorker
@@ -24,7 +25,8 @@ from memoryd.llm.anthropic_client import Provider
 from memoryd.llm.connect import ModelServer, model_server
 from memoryd.llm.spending_table import SpendingTable
 from memoryd.memories.inbox_table import InboxTable
-from memoryd.memories.scopes import Project, Scopes
+from memoryd.memories.project_names import NameReader
+from memoryd.memories.scopes import Project, RealFiles, Scopes
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.database import Database
@@ -102,6 +104,7 @@ class ExtractionBench:
         run_limits: RunLimits | None = None,
         *,
         scripted: bool = False,
+        places: bool = False,
     ) -> None:
         self.home = home
         self.extraction_mode: ExtractionMode = extraction_mode
@@ -113,6 +116,8 @@ class ExtractionBench:
         self.scopes = Scopes(paths.places(environment(home), "linux", 0, str(home)), {}, self.state)
         self.history = VersionTable(self.state)
         self.store = Store(self.history, now=self.now)
+        names = NameReader(str(home), RealFiles())
+        self.placing = Placing(self.scopes, names) if places else None
         self.inbox = Inbox(InboxTable(self.state), self.scopes, self.store, now=self.now)
         self.queue = TurnTable(self.state)
         self.backlog = TurnTable(self.state)
@@ -163,6 +168,7 @@ class ExtractionBench:
                 self.inbox,
                 lambda _: self.mode,
                 extraction_mode_of=lambda _: self.extraction_mode,
+                placing=self.placing,
                 now=self.now,
             )
         return ModelExtractor(
@@ -174,6 +180,7 @@ class ExtractionBench:
             state_folder=str(self.home / ".local/state/memoryd"),
             mode_of=lambda _: self.mode,
             extraction_mode_of=lambda _: self.extraction_mode,
+            placing=self.placing,
             limits=self.run_limits,
             now=self.now,
         )

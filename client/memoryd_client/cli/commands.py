@@ -110,6 +110,16 @@ def add_project(command: Parser) -> None:
     )
 
 
+def add_agent(command: Parser) -> None:
+    command.add_argument("--agent", metavar="NAME", help="the memories of this sub-agent")
+
+
+def whose(arguments: Arguments) -> dict[str, object]:
+    """Params that say whose memories are meant: the project's, or a sub-agent's."""
+    place: dict[str, object] = {"cwd": project_of(arguments)}
+    return place | ({"agent": arguments.agent} if arguments.agent else {})
+
+
 def add_json(command: Parser) -> None:
     command.add_argument(
         "--json", action="store_true", help="print JSON, for programs; failures too"

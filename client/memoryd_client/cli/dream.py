@@ -14,6 +14,7 @@ from memoryd_client.cli.commands import (
     whole_number,
 )
 from memoryd_client.cli.dream_view import GOOD_ENDS, View, view_for
+from memoryd_client.cli.naming import SCOPES
 from memoryd_client.cli.render import (
     Colour,
     one_line,
@@ -58,7 +59,7 @@ def params_for(arguments: Arguments) -> dict[str, object]:
 
 def with_scope(command: str, scope: str | None) -> str:
     """A command to type next, about the same memories."""
-    return f"{command} --scope {scope}" if scope in {"user", "team"} else command
+    return f"{command} --scope {scope}" if scope in {"group", "user", "team"} else command
 
 
 def show_status(arguments: Arguments) -> int:
@@ -333,7 +334,7 @@ def add_commands(commands: Commands) -> None:
     command.add_argument(
         "--scope",
         metavar="SCOPE",
-        choices=("project", "user", "team"),
+        choices=SCOPES,
         help="whose memories: %(choices)s (default: project)",
     )
     command.add_argument("--agent", metavar="NAME", help="the memories of this agent")

@@ -3,11 +3,12 @@
 from memoryd_client.cli.commands import (
     Arguments,
     Commands,
+    add_agent,
     add_json,
     add_memory,
     add_project,
-    project_of,
     whole_number,
+    whose,
 )
 from memoryd_client.cli.render import one_line, paint, print_diff, print_json, printable
 from memoryd_client.cli.times import date_and_time
@@ -21,7 +22,7 @@ DIFFS_SHOWN = 10
 
 def history(arguments: Arguments) -> int:
     """Prints the versions of a memory, each with what it changed; or the text of one version."""
-    params = {"cwd": project_of(arguments), "path": arguments.memory}
+    params = {**whose(arguments), "path": arguments.memory}
     if arguments.version is not None:
         answer = call("memory/history", params | {"version": arguments.version})
         if arguments.json:
@@ -84,7 +85,7 @@ def diff(old: str, new: str) -> str:
 
 def restore(arguments: Arguments) -> int:
     """Makes an earlier version the current one; the current one stays in the history."""
-    params: dict[str, object] = {"cwd": project_of(arguments), "path": arguments.memory}
+    params: dict[str, object] = {**whose(arguments), "path": arguments.memory}
     if arguments.version is not None:
         params["version"] = arguments.version
     answer = call("memory/restore", params)
@@ -108,6 +109,7 @@ def add_commands(commands: Commands) -> None:
         "--version", metavar="N", type=whole_number, help="print the whole text of this version"
     )
     add_project(reading)
+    add_agent(reading)
     add_json(reading)
 
     restoring = commands.add(
@@ -125,4 +127,5 @@ def add_commands(commands: Commands) -> None:
         help="the version (default: the one before)",
     )
     add_project(restoring)
+    add_agent(restoring)
     add_json(restoring)

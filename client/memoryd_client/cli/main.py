@@ -12,6 +12,7 @@ from pathlib import Path
 
 from memoryd_client import hook, statusline
 from memoryd_client.cli import (
+    agent,
     config,
     cost,
     daemon,
@@ -23,6 +24,7 @@ from memoryd_client.cli import (
     notes,
     recall,
     review,
+    scopes,
     sessions,
     status,
     trust,
@@ -46,7 +48,7 @@ GROUPS = {
     "start here": ("demo", "install", "status", "doctor", "uninstall"),
     "what is remembered": ("list", "show", "recall", "remember", "forget", "edit", "why"),
     "earlier versions": ("history", "restore"),
-    "decide and tidy up": ("inbox", "dream"),
+    "decide and tidy up": ("inbox", "dream", "promote", "demote", "agent"),
     "sessions": ("sessions", "notes", "checkpoint", "context", "import"),
     "the daemon and its settings": (
         *("serve", "stop", "on", "off", "config", "cost", "logs"),
@@ -67,6 +69,8 @@ def command_line() -> Commands:
         inbox,
         review,
         history,
+        scopes,
+        agent,
         why,
         dream,
         recall,

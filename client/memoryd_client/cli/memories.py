@@ -6,16 +6,17 @@ from memoryd_client.cli.commands import (
     Arguments,
     Commands,
     Parser,
+    add_agent,
     add_anyway,
     add_as_of,
     add_json,
     add_memory,
     add_project,
     answer_to,
-    project_of,
+    whose,
 )
 from memoryd_client.cli.editor import edited
-from memoryd_client.cli.naming import SCOPES, TYPES, description_for, name_for
+from memoryd_client.cli.naming import SCOPES, TYPES, WHERE, description_for, name_for
 from memoryd_client.cli.render import one_line, paint, print_json, printable, table, wrapped
 from memoryd_client.connection.answers import Json, Memory, number_at, objects_at, text_at
 from memoryd_client.connection.call import call
@@ -32,7 +33,7 @@ def given(**values: object) -> dict[str, object]:
 def list_memories(arguments: Arguments) -> int:
     """Prints a line for each memory."""
     params = given(
-        cwd=project_of(arguments),
+        **whose(arguments),
         scope=arguments.scope,
         type=arguments.type,
         retired=arguments.retired,
@@ -62,7 +63,7 @@ def row_of(memory: Memory) -> tuple[str, ...]:
 
 def show(arguments: Arguments) -> int:
     """Prints one memory as its file has it, after what the file does not say."""
-    answer = call("memory/get", {"cwd": project_of(arguments), "path": arguments.memory})
+    answer = call("memory/get", {**whose(arguments), "path": arguments.memory})
     if arguments.json:
         print_json(answer)
         return 0
@@ -90,13 +91,16 @@ def header_lines(answer: Json) -> list[str]:
 def remember(arguments: Arguments) -> int:
     """Saves a text as a memory and prints its path."""
     text = text_to_remember(arguments.text)
+    if arguments.where and not arguments.agent:
+        raise LocalFailure("--where goes with the name of an agent", "add --agent NAME")
     params = given(
-        cwd=project_of(arguments),
+        **whose(arguments),
+        where=arguments.where,
         name=arguments.name or name_for(text),
         description=arguments.description or description_for(text),
         type=arguments.type,
         body=text,
-        scope=arguments.scope,
+        scope=arguments.scope or "auto",
         supersedes=arguments.supersedes,
         anyway=arguments.anyway,
     )
@@ -119,7 +123,7 @@ def text_to_remember(words: list[str]) -> str:
 
 def edit(arguments: Arguments) -> int:
     """Opens a memory in the person's editor and saves what they made of it."""
-    wanted = {"cwd": project_of(arguments), "path": arguments.memory}
+    wanted = {**whose(arguments), "path": arguments.memory}
     memory = call("memory/get", wanted)
     before, name = text_at(memory, "content"), one_line(text_at(memory, "file"))
     with edited(before) as after:
@@ -127,7 +131,7 @@ def edit(arguments: Arguments) -> int:
             print_json({"changed": False}) if arguments.json else print(f"{name} is unchanged")
             return 0
         params = given(
-            cwd=wanted["cwd"],
+            **whose(arguments),
             path=text_at(memory, "path"),
             content=after,
             version=int(number_at(memory, "version")),
@@ -146,11 +150,11 @@ def forget(arguments: Arguments) -> int:
 
     A person who named it loosely is asked first; a program has to name it exactly.
     """
-    cwd = project_of(arguments)
-    memory = Memory.read(call("memory/get", {"cwd": cwd, "path": arguments.memory}))
+    place = whose(arguments)
+    memory = Memory.read(call("memory/get", {**place, "path": arguments.memory}))
     if not arguments.yes and not is_named_exactly(memory, arguments.memory):
         confirm(memory, arguments)
-    answer = call("memory/forget", {"cwd": cwd, "path": memory.path or arguments.memory})
+    answer = call("memory/forget", {**place, "path": memory.path or arguments.memory})
     if arguments.json:
         print_json(answer)
     else:
@@ -189,6 +193,7 @@ def add_commands(commands: Commands) -> None:
         example="memoryd list --type feedback",
     )
     add_project(listing)
+    add_agent(listing)
     add_scope(listing, "only memories of this scope")
     listing.add_argument(
         "--type", metavar="TYPE", choices=TYPES, help="only memories of this type: %(choices)s"
@@ -210,6 +215,7 @@ def add_commands(commands: Commands) -> None:
     )
     add_memory(showing)
     add_project(showing)
+    add_agent(showing)
     add_json(showing)
 
     saving = commands.add(
@@ -222,6 +228,7 @@ def add_commands(commands: Commands) -> None:
         "text", metavar="TEXT", nargs="+", help="what to remember; - reads standard input"
     )
     add_project(saving)
+    add_agent(saving)
     saving.add_argument(
         "--type",
         metavar="TYPE",
@@ -231,7 +238,13 @@ def add_commands(commands: Commands) -> None:
     )
     saving.add_argument("--name", help="a short name (default: the first sentence)")
     saving.add_argument("--description", metavar="TEXT", help="one line that says when it matters")
-    add_scope(saving, "where it is kept (default: project)")
+    add_scope(saving, "where it is kept (default: where it holds)")
+    saving.add_argument(
+        "--where",
+        metavar="SCOPE",
+        choices=WHERE,
+        help="which memory of the agent: %(choices)s (default: the one that it has)",
+    )
     saving.add_argument("--supersedes", metavar="MEMORY", help="the memory that this one replaces")
     add_anyway(saving)
     add_json(saving)
@@ -245,6 +258,7 @@ def add_commands(commands: Commands) -> None:
     add_memory(editing)
     add_anyway(editing)
     add_project(editing)
+    add_agent(editing)
     add_json(editing)
 
     forgetting = commands.add(
@@ -258,4 +272,5 @@ def add_commands(commands: Commands) -> None:
         "--yes", action="store_true", help="do not ask when the name is not exact"
     )
     add_project(forgetting)
+    add_agent(forgetting)
     add_json(forgetting)

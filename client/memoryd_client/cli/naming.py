@@ -4,8 +4,10 @@ import re
 from textwrap import shorten
 
 TYPES = ("user", "feedback", "project", "reference")
-# Without `agent`: a sub-agent's memories are reached by its name, which no command takes.
-SCOPES = ("project", "user", "team")
+# Without `agent`: a sub-agent's memories are reached by its name (--agent).
+SCOPES = ("project", "group", "user", "team")
+# Where a sub-agent may have memories.
+WHERE = ("user", "project", "local")
 # A longer name would leave no room for the description in the line of the index.
 NAME_CHARACTERS = 60
 DESCRIPTION_CHARACTERS = 150

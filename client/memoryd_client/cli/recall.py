@@ -3,11 +3,13 @@
 from memoryd_client.cli.commands import (
     Arguments,
     Commands,
+    add_agent,
     add_as_of,
     add_json,
     add_project,
     project_of,
     whole_number,
+    whose,
 )
 from memoryd_client.cli.naming import title_of
 from memoryd_client.cli.render import one_line, paint, print_json, printable, table, wrapped
@@ -37,7 +39,7 @@ def recall(arguments: Arguments) -> int:
         )
     params: dict[str, object] = {
         "query": " ".join(arguments.query),
-        "cwd": project_of(arguments),
+        **whose(arguments),
     }
     if arguments.limit is not None:
         params["limit"] = arguments.limit
@@ -123,4 +125,5 @@ def add_commands(commands: Commands) -> None:
     command.add_argument("--limit", metavar="N", type=whole_number, help="show at most N memories")
     add_as_of(command)
     add_project(command)
+    add_agent(command)
     add_json(command)

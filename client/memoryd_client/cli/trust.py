@@ -1,6 +1,6 @@
 """The command `trust`: a person vouches for memories that nobody is known to have written."""
 
-from memoryd_client.cli.commands import Arguments, Commands, add_json, add_project, project_of
+from memoryd_client.cli.commands import Arguments, Commands, add_agent, add_json, add_project, whose
 from memoryd_client.cli.render import one_line, paint, print_json, table, wrapped
 from memoryd_client.connection.answers import Json, objects_at, text_at, texts_at
 from memoryd_client.connection.call import call
@@ -14,7 +14,7 @@ def trust(arguments: Arguments) -> int:
     if arguments.all and arguments.memories:
         raise UsageError("--all takes no names", "see memoryd trust --help")
     params = {
-        "cwd": project_of(arguments),
+        **whose(arguments),
         "paths": list(arguments.memories),
         "all": bool(arguments.all),
     }
@@ -72,4 +72,5 @@ def add_commands(commands: Commands) -> None:
         "--all", action="store_true", help="confirm all of this project's and your own"
     )
     add_project(command)
+    add_agent(command)
     add_json(command)

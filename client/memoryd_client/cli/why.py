@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from memoryd_client.cli.commands import (
     Arguments,
     Commands,
+    add_agent,
     add_json,
     add_memory,
     add_project,
-    project_of,
+    whose,
 )
 from memoryd_client.cli.render import one_line, paint, print_json, printable
 from memoryd_client.cli.times import date_and_time
@@ -25,7 +26,7 @@ TRUST = {
 
 def why(arguments: Arguments) -> int:
     """Prints what is known about where a memory comes from."""
-    answer = call("memory/why", {"cwd": project_of(arguments), "path": arguments.memory})
+    answer = call("memory/why", {**whose(arguments), "path": arguments.memory})
     if arguments.json:
         print_json(answer)
         return 0
@@ -119,4 +120,5 @@ def add_commands(commands: Commands) -> None:
     )
     add_memory(asking)
     add_project(asking)
+    add_agent(asking)
     add_json(asking)

@@ -11,6 +11,7 @@ CAUSES = {
     "sync": "from the team",
     "outside": "by another program",
     "restore": "restored",
+    "move": "moved to another scope",
     "refused": "not written: the file changed meanwhile",
 }
 

@@ -22,6 +22,7 @@ EVENTS = (
     "UserPromptSubmit",
     "PreToolUse",
     "Stop",
+    "SubagentStart",
     "SubagentStop",
     "PreCompact",
     "SessionEnd",

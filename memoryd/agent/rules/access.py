@@ -51,6 +51,7 @@ DenialReason = Literal[
     "not-the-persons",
     "excluded",
     "log-mode",
+    "wrong-scope",
     "read-first",
     "changed",
     "no-match",

@@ -10,8 +10,9 @@
   the prompt, at most 10,000 UTF-16 units.
 - PreToolUse: the person's rules about this very call, each once per session.
 - A session whose own environment switches memory off gets nothing, and nothing is kept of it.
+- SubagentStart: what a named sub-agent has in its own memory and the client does not load.
 - Stop, SubagentStop: nothing. Any output there would start another turn of the model, and the last
-  lines are not even on disk yet. They only wake the tail.
+  lines are not even on disk yet. They only wake the tail, and have an agent's own transcript read.
 - PreCompact: the notes, as plain text, which the client hands to the compactor, with excerpts of
   what is new; a model updates them in the background. SessionEnd: extraction no longer waits for
   more of the session; nothing slow.
@@ -26,6 +27,7 @@ from typing import Final
 import anyio.to_thread
 import structlog
 
+from memoryd.api.handlers.agents import AgentRequests
 from memoryd.api.handlers.typed_commands import TypedCommands
 from memoryd.api.rules import session_params
 from memoryd.api.rules.typed_commands import command_in
@@ -54,6 +56,12 @@ COMPACTOR_UNITS: Final = 6_000
 TAIL_BYTES: Final = 256 * 1024
 MOST_TOOLS: Final = 10
 RECENT_NOTES_SECONDS: Final = 14 * 86_400
+# The client knows only the project's own memory.
+USER_SCOPE: Final = (
+    "memoryd keeps what holds for this person in every project in {folder}, beside this project's"
+    " own memory. Read a file there when its line bears on the work; what the person says of"
+    " themself or of how to deal with them belongs there."
+)
 _MACHINE_PROMPTS: Final = ("<task-notification>", "<command-", "<local-command", "<bash-")
 
 log = structlog.get_logger(__name__)
@@ -69,6 +77,7 @@ class Hooks:
         context: Context,
         extraction: ExtractionParts,
         typed_commands: TypedCommands,
+        agents: AgentRequests,
         session_notes: SessionNotes,
         tail: Tail,
         background: Background,
@@ -82,7 +91,9 @@ class Hooks:
         self._context = context
         self._inbox = extraction.inbox
         self._worker = extraction.worker
+        self._agent_runs = extraction.agent_runs
         self._typed_commands = typed_commands
+        self._agents = agents
         self._notes = session_notes
         self._tail = tail
         self._background = background
@@ -119,8 +130,12 @@ class Hooks:
                 return await self._recall.at_tool(
                     hook.session_id, hook.cwd, hook.tool_name, hook.tool_input
                 )
+            case "SubagentStart":
+                start = partial(self._agents.at_start, hook.cwd, hook.agent_type)
+                return limited(await anyio.to_thread.run_sync(start))
             case "Stop" | "SubagentStop":
                 await self._wake_tail(hook)
+                self._read_agent(hook)
             case "SessionEnd":
                 self._worker.session_ended(hook.session_id)
                 await self._wake_tail(hook)
@@ -175,7 +190,11 @@ class Hooks:
             hook.cwd, session_id=hook.session_id, source=hook.source, without=without
         )
         stopped = "" if hook.source == "clear" else self._where_it_stopped(hook, project)
-        pieces = [stopped, loaded.text if loaded.parts else ""]
+        if any(part.kind == "index:user" for part in loaded.parts):
+            known = USER_SCOPE.format(folder=project.user.path)
+        else:
+            known = ""
+        pieces = [stopped, known, loaded.text if loaded.parts else ""]
         pieces.append(self._inbox.for_agent(project))
         pieces.append(self._dream_news(hook.cwd))
         return limited("\n\n".join(piece for piece in pieces if piece))
@@ -214,6 +233,13 @@ class Hooks:
     async def _wake_tail(self, hook: session_params.HookParams) -> None:
         if hook.transcript_path:
             await self._tail.turn_ended(hook.transcript_path)
+
+    def _read_agent(self, hook: session_params.HookParams) -> None:
+        """What the agent did may be worth keeping for it; a compaction fires this without one."""
+        is_named = hook.agent_type and hook.agent_transcript_path
+        if is_named and hook.hook_event_name == "SubagentStop":
+            read = partial(self._agent_runs.ended, hook.agent_type, hook.agent_transcript_path)
+            self._background.soon("agent", read)
 
     async def _freshen(self, hook: session_params.HookParams, noted: anyio.Event) -> None:
         transcript = await anyio.to_thread.run_sync(self._notes.transcript_of, hook.session_id)

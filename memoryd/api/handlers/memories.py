@@ -5,24 +5,27 @@ A failed change is logged here; a successful one is announced by the store.
 
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeVar
 
 import anyio
 import anyio.to_thread
 import msgspec
 import structlog
 
+from memoryd.api.handlers.move import ScopeRequests
 from memoryd.api.rules import protocol
 from memoryd.base.errors import MemorydError
 from memoryd.base.timestamps import iso_time
 from memoryd.extraction.exclusions import Exclusions, without_secrets
-from memoryd.memories.catalog import Catalog, Header, Saved
+from memoryd.memories.catalog import Catalog, Header, Moved, Saved
 from memoryd.memories.rules import topics
-from memoryd.memories.rules.topics import Topic
+from memoryd.memories.rules.topics import TYPED, Scope, Topic
 from memoryd.memories.trusting import TrustAnswer, Trusting
 from memoryd.memories.versions import Versions
 
 WRITERS: Final = 8
+
+Answer = TypeVar("Answer", Saved, Moved)
 
 log = structlog.get_logger(__name__)
 
@@ -48,16 +51,21 @@ class MemoryRequests:
         versions: Versions,
         trusting: Trusting,
         exclusions: Exclusions,
+        scopes: ScopeRequests,
+        writers: anyio.CapacityLimiter,
     ) -> None:
         self._catalog = catalog
         self._versions = versions
         self._trusting = trusting
         self._exclusions = exclusions
-        # Writers wait for the disk and for each other; this leaves threads for readers.
-        self._writers = anyio.CapacityLimiter(WRITERS)
+        self._scopes = scopes
+        self._writers = writers
 
     async def save(self, params: protocol.MemorySaveParams) -> Saved:
         return await self._write("save", params.by, lambda: self._save(params))
+
+    async def move(self, params: protocol.MemoryMoveParams) -> Moved:
+        return await self._write("move", params.by, lambda: self._scopes.move(params))
 
     async def edit(self, params: protocol.MemoryEditParams) -> Saved:
         return await self._write("edit", params.by, lambda: self._edit(params))
@@ -103,7 +111,7 @@ class MemoryRequests:
         """What was forgotten and can be restored, the last one first."""
         return self._catalog.headers(self._versions.forgotten(cwd))
 
-    async def _write(self, action: str, cause: str, write: Callable[[], Saved]) -> Saved:
+    async def _write(self, action: str, cause: str, write: Callable[[], Answer]) -> Answer:
         began = time.monotonic()
         try:
             async with self._writers:
@@ -117,8 +125,9 @@ class MemoryRequests:
         from memoryd.extraction.rules.memory_types import type_of  # noqa: PLC0415 - its patterns take a while
         from memoryd.extraction.rules.statements import described, titled  # noqa: PLC0415 - as above
 
-        self._exclusions.check(cwd, text, scope="project", by="user", anyway=False)
         text = without_secrets(text)
+        scope = self._scopes.place(cwd, type_of(text), text, by="user")
+        self._exclusions.check(cwd, text, scope=scope, by="user", anyway=False)
         topic = Topic(
             name=titled(text),
             description=described(text),
@@ -128,11 +137,12 @@ class MemoryRequests:
             source=session_id,
             trust="user-said",
         )
-        return self._catalog.save(cwd, topic, scope="project", supersedes=None)
+        return self._catalog.save(cwd, topic, scope=scope, supersedes=None)
 
     def _save(self, params: protocol.MemorySaveParams) -> Saved:
+        scope = self._scope_to_save(params)
         self._exclusions.check(
-            params.cwd, params.body, scope=params.scope, by=params.by, anyway=params.anyway
+            params.cwd, params.body, scope=scope, by=params.by, anyway=params.anyway
         )
         topic = Topic(
             name=without_secrets(params.name),
@@ -140,17 +150,30 @@ class MemoryRequests:
             type=params.type,
             body=without_secrets(params.body),
             created=iso_time(time.time()),
-            source=params.session_id,
+            source=params.session_id or (TYPED if scope == "user" else ""),
             trust="user-said" if params.by == "user" else "agent-concluded",
         )
         return self._catalog.save(
             params.cwd,
             topic,
-            scope=params.scope,
+            scope=scope,
             supersedes=params.supersedes,
             by=params.by,
             session_id=params.session_id,
         )
+
+    def _scope_to_save(self, params: protocol.MemorySaveParams) -> Scope:
+        """The scope that was asked for; `auto` is that of what it replaces, or where it holds."""
+        if params.agent:
+            return "agent"
+        text = f"{params.name.lower()}\n{params.description}\n{params.body}"
+        if params.scope == "auto" and params.supersedes:
+            return self._catalog.find(params.cwd, params.supersedes).directory.scope
+        if params.scope == "auto":
+            return self._scopes.place(params.cwd, params.type, params.body, by=params.by)
+        if params.scope == "user":
+            self._scopes.check(params.cwd, text, by=params.by, anyway=params.anyway)
+        return params.scope
 
     def _edit(self, params: protocol.MemoryEditParams) -> Saved:
         memory = self._catalog.find(params.cwd, params.path)
@@ -159,5 +182,7 @@ class MemoryRequests:
             self._exclusions.check(
                 params.cwd, body, scope=memory.directory.scope, by=params.by, anyway=params.anyway
             )
+        if memory.directory.scope == "user":
+            self._scopes.check_change(params, memory)
         text = without_secrets(params.content)
         return self._versions.edit(params.cwd, memory.path, text, params.version, by=params.by)

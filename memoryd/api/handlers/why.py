@@ -77,7 +77,8 @@ class Origins:
         stored = self._stored(place)
         topic = stored.topic if stored else self._last_topic(cwd, path, history)
         first, last = _ends(history)
-        session_id = topic.source or first.session_id
+        source = "" if topic.source == topics.TYPED else topic.source
+        session_id = source or first.session_id
         created = topic.created or (iso_time(first.at) if first.version else "")
         said, transcript = self._said(session_id, topic, created)
         use = self._usage.of(path)

@@ -53,16 +53,18 @@ class SubscribeParams(msgspec.Struct, frozen=True):
 
 class MemoryListParams(msgspec.Struct, frozen=True):
     cwd: str
-    scope: Literal["project", "user", "team", "agent"] | None = None
+    scope: Literal["project", "group", "user", "team", "agent"] | None = None
     type: Literal["user", "feedback", "project", "reference"] | None = None
     retired: bool = False
     as_of: str | None = None
     forgotten: bool = False
+    agent: str = ""
 
 
 class MemoryGetParams(msgspec.Struct, frozen=True):
     cwd: str
     path: str
+    agent: str = ""
 
 
 class MemorySaveParams(msgspec.Struct, frozen=True):
@@ -71,11 +73,24 @@ class MemorySaveParams(msgspec.Struct, frozen=True):
     description: str
     type: Literal["user", "feedback", "project", "reference"]
     body: str
-    scope: Literal["project", "user", "team", "agent"] = "project"
+    scope: Literal["auto", "project", "group", "user", "team", "agent"] = "project"
     supersedes: str | None = None
     by: Literal["user", "agent"] = "user"
     anyway: bool = False
     session_id: str = ""
+    agent: str = ""
+    where: Literal["user", "project", "local"] | None = None
+
+
+class MemoryMoveParams(msgspec.Struct, frozen=True):
+    """`anyway` moves it although it names something of a project."""
+
+    cwd: str
+    path: str
+    scope: Literal["project", "group", "user", "team"]
+    anyway: bool = False
+    by: Literal["user", "agent"] = "user"
+    agent: str = ""
 
 
 class MemoryEditParams(msgspec.Struct, frozen=True):
@@ -87,6 +102,7 @@ class MemoryEditParams(msgspec.Struct, frozen=True):
     version: int
     anyway: bool = False
     by: Literal["user", "agent"] = "user"
+    agent: str = ""
 
 
 class MemoryTrustParams(msgspec.Struct, frozen=True):
@@ -96,17 +112,20 @@ class MemoryTrustParams(msgspec.Struct, frozen=True):
     paths: list[str] = []
     all: bool = False
     by: Literal["user", "agent"] = "user"
+    agent: str = ""
 
 
 class MemoryWhyParams(msgspec.Struct, frozen=True):
     cwd: str
     path: str
+    agent: str = ""
 
 
 class MemoryForgetParams(msgspec.Struct, frozen=True):
     cwd: str
     path: str
     by: Literal["user", "agent"] = "user"
+    agent: str = ""
 
 
 class MemoryHistoryParams(msgspec.Struct, frozen=True):
@@ -115,12 +134,26 @@ class MemoryHistoryParams(msgspec.Struct, frozen=True):
     cwd: str
     path: str
     version: int | None = None
+    agent: str = ""
 
 
 class MemoryRestoreParams(msgspec.Struct, frozen=True):
     cwd: str
     path: str
     version: int | None = None
+    agent: str = ""
+
+
+class AgentListParams(msgspec.Struct, frozen=True):
+    cwd: str
+
+
+class AgentSnapshotParams(msgspec.Struct, frozen=True):
+    """Without `where`, of the agent's own memory."""
+
+    cwd: str
+    agent: str
+    where: Literal["user", "project", "local"] | None = None
 
 
 class InboxListParams(msgspec.Struct, frozen=True):
@@ -196,10 +229,10 @@ class QueueRetryParams(msgspec.Struct, frozen=True):
 
 
 class DreamParamsBase(msgspec.Struct, frozen=True):
-    """About the memories of the project that `cwd` is in, its team, an agent or the user."""
+    """About the memories of the project of `cwd`, its group, its team, an agent or the user."""
 
     cwd: str
-    scope: Literal["project", "user", "team", "agent"] = "project"
+    scope: Literal["project", "group", "user", "team", "agent"] = "project"
     agent: str = ""
 
     def __post_init__(self) -> None:
@@ -249,12 +282,15 @@ Params = (
     | MemoryListParams
     | MemoryGetParams
     | MemorySaveParams
+    | MemoryMoveParams
     | MemoryEditParams
     | MemoryTrustParams
     | MemoryWhyParams
     | MemoryForgetParams
     | MemoryHistoryParams
     | MemoryRestoreParams
+    | AgentListParams
+    | AgentSnapshotParams
     | InboxListParams
     | InboxAcceptParams
     | InboxEditParams
@@ -298,12 +334,15 @@ METHODS: Final[dict[str, type[Params]]] = {
     "memory/list": MemoryListParams,
     "memory/get": MemoryGetParams,
     "memory/save": MemorySaveParams,
+    "memory/move": MemoryMoveParams,
     "memory/edit": MemoryEditParams,
     "memory/trust": MemoryTrustParams,
     "memory/why": MemoryWhyParams,
     "memory/forget": MemoryForgetParams,
     "memory/history": MemoryHistoryParams,
     "memory/restore": MemoryRestoreParams,
+    "agent/list": AgentListParams,
+    "agent/snapshot": AgentSnapshotParams,
     "inbox/list": InboxListParams,
     "inbox/accept": InboxAcceptParams,
     "inbox/edit": InboxEditParams,

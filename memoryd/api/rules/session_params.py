@@ -17,6 +17,9 @@ class HookParams(msgspec.Struct, frozen=True):
     tool_name: str = ""
     tool_input: object = None
     session_env: dict[str, str] = {}
+    agent_id: str = ""
+    agent_type: str = ""
+    agent_transcript_path: str = ""
 
 
 class StatusLineParams(msgspec.Struct, frozen=True):

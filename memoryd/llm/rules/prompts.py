@@ -129,6 +129,25 @@ what is shown: do not look into the code or the web to check or complete it, and
 older sessions. Most messages are worth nothing; then write nothing and say so.
 """
 
+_USER_SCOPE = """\
+# Where a note belongs
+What holds for the person whatever they work on is kept apart and shown to every project:
+{user_dir}
+That is who they are, and how they want to be dealt with: how to answer, explain, ask, decide. Write
+such a note into the memory directory like any other, with one more header line, `scope: user`, and
+it is moved there; a note that is there already is changed under its own path. Leave out of it
+whatever belongs to this project: its name, its packages and paths, its customers, its people, what
+was decided in it. Where both are said in one breath, write two notes. How the code, the tests or
+the commits are to look holds here alone, unless the person says that they want it everywhere. When
+in doubt, leave the line out.
+"""
+
+_GROUP_SCOPE = """\
+This project has sister projects, which share notes: {group_dir}
+What the person says of all of them ("in all our services", "every repository of ours") gets the
+header line `scope: group` and is moved there. What was said of this project alone does not.
+"""
+
 _EXTRACTION_TO_LOG = """\
 # Job: keep what the latest messages are worth, in the daily log
 Daily log: {log_path}
@@ -224,6 +243,8 @@ class JobPlace(msgspec.Struct, frozen=True):
     memory_dir: str
     project_dir: str
     transcript_dir: str = ""
+    user_dir: str = ""
+    group_dir: str = ""
 
 
 class IndexLimits(msgspec.Struct, frozen=True):
@@ -259,6 +280,10 @@ def extraction_opening(
     job = (_EXTRACTION_TO_LOG if log_path else _EXTRACTION).format(
         memory_dir=place.memory_dir, project_dir=place.project_dir, log_path=log_path
     )
+    if place.user_dir:
+        job += "\n" + _USER_SCOPE.format(user_dir=place.user_dir)
+    if place.group_dir:
+        job += "\n" + _GROUP_SCOPE.format(group_dir=place.group_dir)
     known = f"\n{_WRITTEN_DOWN}\n{quoted('notice', written_down)}\n" if written_down else ""
     return (
         Text(f"{job}\n{known}{_notes(manifest)}", cache_here=True),

@@ -17,7 +17,7 @@ from memoryd.text.invisible import strip_invisible
 from memoryd.text.shorten import cut_at_line_bytes, one_line
 
 TopicType = Literal["user", "feedback", "project", "reference"]
-Scope = Literal["project", "user", "team", "agent"]
+Scope = Literal["project", "group", "user", "team", "agent"]
 Trust = Literal["user-said", "agent-concluded"]
 
 TYPES: Final[tuple[TopicType, ...]] = get_args(TopicType)
@@ -25,6 +25,9 @@ SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
 TRUSTS: Final[tuple[Trust, ...]] = get_args(Trust)
 # The trust of a memory that nobody is known to have written; a header cannot claim it.
 FOUND: Final = "found"
+
+# The source of a memory that follows the person and comes from no session.
+TYPED: Final = "terminal"
 
 INDEX_FILE: Final = "MEMORY.md"
 # How a sentence begins that an agent concluded, in a memory of what the person said.

@@ -20,6 +20,7 @@ class Folders(msgspec.Struct, frozen=True, kw_only=True):
 
     project: str
     user: str
+    group: str = ""
     team: str = ""
     agent: tuple[str, ...] = ()
 
@@ -48,7 +49,8 @@ def _what_it_is(folders: Folders, *, has_index: bool) -> str:
             "## What it is",
             f"You have a memory that outlives this session: {SHAPE}.{listed} {ALSO_WRITTEN}",
             f"- `{folders.project}`: this project. {IT_EXISTS}",
-            f"- `{folders.user}`: what holds for this person in every project.",
+            *([f"- `{folders.group}`: {FOR_THE_GROUP}"] if folders.group else []),
+            f"- `{folders.user}`: what holds for this person in every project. {FOR_ALL_PROJECTS}",
             *([f"- `{folders.team}`: {FOR_THE_TEAM}"] if folders.team else []),
             *(f"- `{folder}`: yours alone, in your present role." for folder in folders.agent),
         ]
@@ -63,6 +65,11 @@ it."""
 
 IT_EXISTS: Final = """\
 The folder exists: write into it at once, without checking whether it is there or creating it."""
+
+FOR_ALL_PROJECTS: Final = """\
+All of them read it, so nothing of a single one goes there: not its name, its paths, its people."""
+
+FOR_THE_GROUP: Final = "what this project and its sister projects have in common."
 
 FOR_THE_TEAM: Final = """\
 shared with the team. Conventions, state and references of the whole project belong here; what \

@@ -363,6 +363,14 @@ def read_entries(chunks: Iterable[bytes]) -> Iterator[TranscriptEntry]:
         yield from map(read_entry, splitter.feed(chunk))
 
 
+def read_agent_entries(chunks: Iterable[bytes]) -> Iterator[TranscriptEntry]:
+    """The same for a sub-agent's own transcript."""
+    splitter = LineSplitter()
+    for chunk in chunks:
+        for line in splitter.feed(chunk):
+            yield read_entry(line, of_agent=True)
+
+
 def living_history(entries: Iterable[TranscriptEntry]) -> list[Turn | Compacted]:
     """A session's turns and compactions in order, without its abandoned branches."""
     assembler = TurnAssembler()

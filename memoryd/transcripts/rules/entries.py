@@ -154,21 +154,33 @@ BAD = TranscriptEntry("bad")
 SIDE = TranscriptEntry("side")
 
 
-def read_entry(line: Line) -> TranscriptEntry:
-    """The line as an entry; never raises, whatever the line contains."""
+def read_entry(line: Line, *, of_agent: bool = False) -> TranscriptEntry:
+    """The line as an entry; never raises, whatever the line contains.
+
+    With `of_agent` it is a line of a sub-agent's own transcript, in which no person speaks.
+    """
     try:
         raw = decode_line(line.data)
-        if raw is None:
+        if raw is None or (of_agent and isinstance(raw, QueueLine)):
             return SIDE
-        return _queue(raw) if isinstance(raw, QueueLine) else _entry(raw, _place(raw, line))
+        if isinstance(raw, QueueLine):
+            return _queue(raw)
+        entry = _entry(raw, _place(raw, line), of_agent=of_agent)
+        return _said_to_agent(entry) if of_agent else entry
     except (ValueError, RecursionError):
         return BAD
 
 
-def _entry(raw: TreeLine, place: EntryPlace) -> TranscriptEntry:
+def _said_to_agent(entry: TranscriptEntry) -> TranscriptEntry:
+    if entry.kind in {"prompt", "queued", "command", "bash_input"}:
+        return _notice(entry.text, entry.place)
+    return entry
+
+
+def _entry(raw: TreeLine, place: EntryPlace, *, of_agent: bool) -> TranscriptEntry:
     if not place.uuid:
         return SIDE
-    if raw.is_sidechain is True:
+    if raw.is_sidechain is True and not of_agent:
         return TranscriptEntry("sidechain", place)
     if raw.entrypoint == OWN_ENTRYPOINT:
         return TranscriptEntry("own_run", place)

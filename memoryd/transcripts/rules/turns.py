@@ -101,6 +101,8 @@ class Turn(msgspec.Struct, frozen=True):
     output_tokens: int = 0
     parts_dropped: int = 0
     continues: str = ""
+    agent: str = ""
+    """The named sub-agent that did it; empty for a session's own turn."""
 
     @property
     def complete(self) -> bool:
