@@ -7,7 +7,8 @@
   last dream changed.
   A resumed or forked session has all of that in its history and gets nothing.
 - UserPromptSubmit: what became of a command to memoryd itself; otherwise the memories relevant to
-  the prompt, at most 10,000 UTF-16 units.
+  the prompt, at most 10,000 UTF-16 units. Nothing, until the next prompt, if the person said to
+  ignore memory. Where part of the prompt is private, the agent is told not to save it either.
 - PreToolUse: the person's rules about this very call, each once per session.
 - A session whose own environment switches memory off gets nothing, and nothing is kept of it.
 - Stop, SubagentStop: nothing. Any output there would start another turn of the model, and the last
@@ -41,6 +42,7 @@ from memoryd.sessions.context import LOADED_BY_THE_CLIENT, Context, ContextKind
 from memoryd.sessions.notes import NotesAnswer, SessionNotes
 from memoryd.sessions.rules import notes
 from memoryd.system.background import Background
+from memoryd.text.private import has_private, public_part
 from memoryd.transcripts.rules.assembler import read_entries
 from memoryd.transcripts.tail import Tail
 
@@ -50,6 +52,10 @@ COMPACTOR_UNITS: Final = 6_000
 TAIL_BYTES: Final = 256 * 1024
 MOST_TOOLS: Final = 10
 RECENT_NOTES_SECONDS: Final = 14 * 86_400
+PRIVATE_NOTE: Final = (
+    "The person marked part of this prompt as private (<private>). Use it for the task, but write"
+    " it to no memory, note or file that they did not ask for."
+)
 _MACHINE_PROMPTS: Final = ("<task-notification>", "<command-", "<local-command", "<bash-")
 
 log = structlog.get_logger(__name__)
@@ -184,7 +190,13 @@ class Hooks:
         return last_session_text(last)
 
     async def _prompt(self, hook: protocol.HookParams) -> str:
-        prompt = hook.prompt.strip()
+        about = PRIVATE_NOTE if has_private(hook.prompt) else ""
+        recalled = await self._recalled(hook, public_part(hook.prompt).strip())
+        return "\n\n".join(text for text in (about, recalled) if text)
+
+    async def _recalled(self, hook: protocol.HookParams, prompt: str) -> str:
+        if not self._recall.prompt_given(hook.session_id, prompt):
+            return ""
         if command := command_in(prompt):
             if told := await self._typed_commands.answer(command, hook):
                 return told

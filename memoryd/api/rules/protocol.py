@@ -2,7 +2,8 @@
 
 First the envelope (`envelope`), with params of any shape, so that an id survives bad params; then
 the params, by the method's own type in `METHODS`. Params ignore unknown keys and every new field
-has a default, so that clients and daemons of different versions understand each other.
+has a default, so that clients and daemons of different versions understand each other. What a
+person marked as private is taken out here, before anything sees it.
 """
 
 from difflib import get_close_matches
@@ -13,6 +14,10 @@ import msgspec
 from memoryd.api.rules.envelope import INVALID_PARAMS, METHOD_NOT_FOUND, Request, RequestError
 from memoryd.base.events import KINDS
 from memoryd.recall.rules.query import RecallQuery
+from memoryd.text.private import without_private
+
+# Fields that say where, and never what somebody said.
+_NAMES_PLACES: Final = frozenset({"cwd", "path", "paths", "session_id", "transcript_path"})
 
 CandidateIds = Annotated[list[int], msgspec.Meta(min_length=1, max_length=1000)]
 
@@ -431,9 +436,33 @@ def params_of(request: Request) -> Params:
         )
     raw = bytes(request.params)
     try:
-        return msgspec.json.decode(b"{}" if raw == b"null" else raw, type=kind)
+        params = msgspec.json.decode(b"{}" if raw == b"null" else raw, type=kind)
     except (msgspec.ValidationError, RecursionError) as error:
         words = str(error) if isinstance(error, msgspec.ValidationError) else "too deep"
         raise RequestError(
             INVALID_PARAMS, f"{request.method}: {words}", "invalid-params"
         ) from error
+    return public(params) if b"private" in raw.lower() else params
+
+
+def public(params: Params) -> Params:
+    """The same request with a mark in place of what a person marked as private."""
+    plain = msgspec.to_builtins(params)
+    return msgspec.convert(
+        {
+            name: value if name in _NAMES_PLACES else _public_value(value)
+            for name, value in plain.items()
+        },
+        type(params),
+    )
+
+
+def _public_value(value: object) -> object:
+    match value:
+        case str():
+            return without_private(value)
+        case list():
+            return [_public_value(one) for one in value]
+        case dict():
+            return {name: _public_value(one) for name, one in value.items()}
+    return value

@@ -41,16 +41,17 @@ from memoryd.transcripts.rules.entries import (
 )
 from memoryd.transcripts.rules.lines import LinePosition, LineSplitter
 from memoryd.transcripts.rules.prompt_queue import PromptQueue, QueuedPrompt
+from memoryd.transcripts.rules.tree import Tree
 from memoryd.transcripts.rules.turns import (
     Abandoned,
     Compacted,
     PartKind,
-    Tree,
     Turn,
     TurnDraft,
     TurnEvent,
     TurnPart,
 )
+from memoryd.transcripts.rules.withheld import Withholds
 
 # Longer than a model takes for a block of its answer; if it takes longer, the rest is a turn too.
 REST_SECONDS = 600.0
@@ -77,6 +78,7 @@ class ReadProgress(msgspec.Struct, omit_defaults=True):
     draft: TurnDraft | None = None
     handed_out: str = ""
     handed_out_prompt_id: str = ""
+    handed_out_withholds: Withholds = 0
     last_place: EntryPlace = EntryPlace()
     queue: PromptQueue = msgspec.field(default_factory=PromptQueue)
 
@@ -189,6 +191,7 @@ class TurnAssembler:
         elif progress.handed_out:
             draft = TurnDraft.begun_by(entry, progress.handed_out)
             draft.prompt_id = progress.handed_out_prompt_id  # answers carry none
+            draft.withholds = progress.handed_out_withholds
         else:
             return None
         progress.tree.begin_turn(draft.id)
@@ -204,6 +207,7 @@ class TurnAssembler:
         place = msgspec.structs.replace(progress.last_place, uuid=turn_id, at=prompts[0].at)
         entry = TranscriptEntry("enqueued", place, source="enqueued")
         draft = TurnDraft.begun_by(entry, progress.handed_out)
+        draft.withholds = progress.handed_out_withholds
         draft.last_offset = place.end
         progress.tree.begin_turn(draft.id)
         progress.draft = draft
@@ -237,6 +241,7 @@ class TurnAssembler:
             draft.hear(prompt)
         progress.handed_out = draft.id
         progress.handed_out_prompt_id = draft.prompt_id
+        progress.handed_out_withholds = draft.withholds
         progress.last_place = draft.end_place
         return [draft.to_turn()]
 
