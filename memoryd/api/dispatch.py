@@ -19,14 +19,13 @@ from memoryd.api.handlers.status import Status
 from memoryd.api.handlers.status_line import StatusLine
 from memoryd.api.handlers.why import Origins
 from memoryd.api.rules import protocol
-from memoryd.base.timestamps import moment
+from memoryd.base.timestamps import iso_time, moment
 from memoryd.dreams.dreamer import Dreamer
 from memoryd.dreams.due import DueReviews
 from memoryd.extraction.build import ExtractionParts
 from memoryd.llm.connect import Models
 from memoryd.llm.spending_table import SpendingTable
 from memoryd.memories.catalog import Catalog
-from memoryd.memories.scopes import Scopes
 from memoryd.memories.services import Services
 from memoryd.recall.rules.query import RecallQuery
 from memoryd.recall.service import RecallService
@@ -165,7 +164,7 @@ class Dispatcher:
             case protocol.CheckpointRemoveParams():
                 return await in_thread(handlers.checkpoints.remove, params)
             case protocol.SwitchParams():
-                return await in_thread(_switch, areas.services.scopes, params)
+                return await in_thread(_switch, areas.services, params)
             case protocol.TurnEndedParams():
                 return {"queued": await areas.transcripts.tail.turn_ended(params.transcript_path)}
             case protocol.SessionListParams():
@@ -205,10 +204,12 @@ class Dispatcher:
                 assert_never(params)
 
 
-def _switch(scopes: Scopes, params: protocol.SwitchParams) -> object:
-    project = scopes.switch(params.cwd, enabled=params.enabled)
-    log.info("memory-switched", project=project, enabled=params.enabled)
-    return {"enabled": params.enabled}
+def _switch(services: Services, params: protocol.SwitchParams) -> object:
+    until = None if params.seconds is None else services.now() + params.seconds
+    project = services.scopes.switch(params.cwd, enabled=params.enabled, until=until)
+    said = None if until is None else iso_time(until)
+    log.info("memory-switched", project=project, enabled=params.enabled, until=said)
+    return {"enabled": params.enabled, "until": said}
 
 
 def _notes(areas: Areas, session_id: str) -> object:

@@ -50,6 +50,7 @@ from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.instruction_files import InstructionDisk
 from memoryd.memories.instruction_reader import Approvals, InstructionReader
 from memoryd.memories.records import DirectoryFound, MemoryChanged, MemoryTrusted
+from memoryd.memories.rules.private_paths import PrivatePaths
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.services import Services
 from memoryd.memories.session_switches import SessionSwitches
@@ -147,6 +148,7 @@ async def serve(environment: Environment, stack: ExitStack) -> None:
                 areas.recall.run,
                 watch.run,
                 services.background.run,
+                areas.sessions.retention.run,
             ):
                 tasks.start_soon(run)
             tasks.start_soon(_feed_watchdog, supervisor)
@@ -175,7 +177,8 @@ def open_services(environment: Environment, stack: ExitStack) -> Services:
     database = Database.open(places.state_db)
     stack.callback(database.close)
     notices, versions = Notices(), VersionTable(database, settings.history)
-    scopes = Scopes(places, environment.env, database, notices)
+    private = PrivatePaths(settings.privacy.exclude, places.home)
+    scopes = Scopes(places, environment.env, database, notices, private=private)
     return Services(
         places=places,
         settings=settings,
@@ -191,7 +194,10 @@ def open_services(environment: Environment, stack: ExitStack) -> Services:
             on_create=scopes.directory_created,
         ),
         inbox=InboxTable(database),
-        instructions=InstructionReader(places, Approvals(database), InstructionDisk()),
+        instructions=InstructionReader(
+            places, Approvals(database), InstructionDisk(is_private=private.has)
+        ),
+        private=private,
         session_switches=SessionSwitches(database),
         notices=notices,
         background=Background(),
@@ -306,6 +312,7 @@ def _start_log(environment: Environment, *, shows_log: bool) -> None:
         keep_files=settings.keep_files,
         terminal=log_file.terminal_for(sys.stderr),
         is_quiet=not shows_log,
+        keep_days=settings.keep_days,
     )
 
 

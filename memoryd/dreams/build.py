@@ -61,7 +61,13 @@ def build_with(
     if model is not None:
         closed = places.private_folders
         by_model = ModelSteps(
-            model, services.versions, housekeeping, sessions, closed=closed, now=now
+            model,
+            services.versions,
+            housekeeping,
+            sessions,
+            closed=closed,
+            is_private=services.private.has,
+            now=now,
         )
         named = price_of(model.name, settings.prices, model.unpriced)
         price = ModelPrice(named, model.limits.usd)

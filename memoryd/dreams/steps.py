@@ -160,6 +160,7 @@ class ModelSteps:
         sessions: ProjectSessions,
         *,
         closed: tuple[str, ...],
+        is_private: Callable[[str], bool] = lambda _: False,
         now: Callable[[], float],
     ) -> None:
         self._model = model
@@ -167,6 +168,7 @@ class ModelSteps:
         self._housekeeping = housekeeping
         self._sessions = sessions
         self._closed = closed
+        self._is_private = is_private
         self._now = now
 
     async def take(self, run: DreamRun, copy: WorkingCopy) -> str:
@@ -194,6 +196,7 @@ class ModelSteps:
             others=target.others,
             transcripts=tuple(transcripts),
             closed=(*self._closed, *memories),
+            is_private=self._is_private,
         )
         writer = MemoryWriter(
             view,

@@ -9,6 +9,7 @@ from memoryd.base.config import Settings
 from memoryd.base.paths import Places
 from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.instruction_reader import InstructionReader
+from memoryd.memories.rules.private_paths import PrivatePaths
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.session_switches import SessionSwitches
 from memoryd.memories.store import Store
@@ -34,4 +35,5 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     notices: Notices
     background: Background
     now: Callable[[], float] = time.time
+    private: PrivatePaths = msgspec.field(default_factory=PrivatePaths)
     problems: list[str] = msgspec.field(default_factory=list)

@@ -217,6 +217,10 @@ MIGRATIONS: Final[tuple[str, ...]] = (
     insert or ignore into origins select sha256, 'confirmed' from versions
         where sha256 is not null and cause in ('extraction', 'dream', 'user');
     """,
+    # memory that is off for a time only.
+    """
+    alter table switched_off add column until real;    -- null: until somebody turns it on
+    """,
 )
 LATEST_VERSION: Final = BASE_VERSION + len(MIGRATIONS)
 

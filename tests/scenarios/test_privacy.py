@@ -5,7 +5,13 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from tests.scenarios.test_extraction import Session, configure, wait_until_idle, with_model
+from tests.scenarios.test_extraction import (
+    Session,
+    configure,
+    states,
+    wait_until_idle,
+    with_model,
+)
 from tests.support.kept_text import places_with
 from tests.support.running import COMMAND, Daemon
 from tests.support.scripted_model import ScriptedModel, says
@@ -123,3 +129,47 @@ def test_a_prompt_without_memory_gets_nothing_at_its_tool_calls_either(
     silent = hook(daemon, session, "UserPromptSubmit", prompt=f"Ignore your memory. {asked}")
     assert silent + hook(daemon, session, "PreToolUse", **call) == ""
     assert "make clean" in hook(daemon, session, "UserPromptSubmit", prompt=asked)
+
+
+def test_an_excluded_project_is_not_read_and_gets_nothing(daemon: Daemon, home: Path) -> None:
+    configure(home, '[privacy]\nexclude = ["~/secret-*", "salaries.csv"]\n')
+    daemon.start()
+    secret, plain = Session(home, "one", "secret-app"), Session(home, "two", "app")
+    for session in (secret, plain):
+        Path(session.cwd).mkdir()
+        session.prompt(f"Remember that {WORD} of {session.session_id} deploys on Mondays.")
+        call = session.call("Bash", {"command": "cut -f1 data/salaries.csv"})
+        session.result(call, "falconpay 100")
+        session.answer("Done.", usage={"input_tokens": 20_000})
+        hook(daemon, session, "Stop")
+    while not places_with(home, f"{WORD} of two"):
+        wait_until_idle(daemon)
+    assert places_with(home, f"{WORD} of one") == []
+    assert places_with(home, "falconpay") == []
+    assert hook(daemon, secret, "PreCompact") == hook(daemon, secret, "SessionStart") == ""
+    assert "excluded by privacy.exclude" in run(daemon, secret, "status")
+    with daemon.peer() as peer:
+        assert peer.call("recall", query=f"{WORD} Mondays", cwd=secret.cwd)["memories"] == []
+
+
+def test_memory_is_off_for_a_time_and_comes_back_by_itself(daemon: Daemon, home: Path) -> None:
+    daemon.start()
+    session = Session(home)
+    assert "memory is off for" in run(daemon, session, "off", "--for", "2h")
+    assert "off until" in run(daemon, session, "status")
+    off = json.loads(run(daemon, session, "status", "--json"))["memory"]
+    assert off["enabled"] is False
+    assert off["until"] is not None
+    session.turn(f"Remember that {WORD} deploys on Mondays.", "Fine.")
+    while not states(home):
+        wait_until_idle(daemon)
+    with daemon.peer() as peer:
+        peer.call("switch", enabled=False, cwd=session.cwd, seconds=0.01)
+        while not peer.call("status", cwd=session.cwd)["memory"]["enabled"]:
+            continue
+        assert "seconds" in peer.ask("switch", enabled=True, seconds=5)["error"]["message"]
+    wait_until_idle(daemon)
+    ((state, reason),) = states(home).values()
+    assert (state, reason.startswith("memory off")) == ("skipped", True)
+    assert session.files() == {}
+    assert "is not a length of time" in run(daemon, session, "off", "--for", "soon")

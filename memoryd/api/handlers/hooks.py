@@ -126,12 +126,18 @@ class Hooks:
             case "SessionEnd":
                 self._worker.session_ended(hook.session_id)
                 await self._wake_tail(hook)
+                if await self._is_off(hook.cwd):
+                    return ""
                 ended = partial(self._notes.session_ended, hook.session_id, hook.cwd)
                 self._background.soon("notes", ended)
-            case "PreCompact":
+            case "PreCompact" if not await self._is_off(hook.cwd):
                 self._background.soon("notes", lambda: self._freshen(hook))
                 return await anyio.to_thread.run_sync(self._for_compactor, hook)
         return ""
+
+    async def _is_off(self, cwd: str) -> bool:
+        """With memory off, a session gets no notes."""
+        return bool(cwd) and not (await self._scopes.find(cwd)).switch.enabled
 
     async def _session_start(self, hook: protocol.HookParams) -> str:
         project = await self._scopes.find(hook.cwd)

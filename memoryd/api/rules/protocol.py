@@ -170,8 +170,15 @@ class ReviewRetireParams(msgspec.Struct, frozen=True):
 
 
 class SwitchParams(msgspec.Struct, frozen=True):
+    """`seconds` switches off for a time only."""
+
     enabled: bool
     cwd: str | None = None
+    seconds: Annotated[float, msgspec.Meta(gt=0, le=366 * 86_400)] | None = None
+
+    def __post_init__(self) -> None:
+        if self.enabled and self.seconds is not None:
+            raise ValueError("`seconds` is for switching off")
 
 
 class RecallStatsParams(msgspec.Struct, frozen=True):

@@ -39,6 +39,11 @@ from memoryd.transcripts.rules.entries import (
     TranscriptEntry,
     read_entry,
 )
+from memoryd.transcripts.rules.excluded import (
+    NOTHING_PRIVATE,
+    PrivateNames,
+    without_private_calls,
+)
 from memoryd.transcripts.rules.lines import LinePosition, LineSplitter
 from memoryd.transcripts.rules.prompt_queue import PromptQueue, QueuedPrompt
 from memoryd.transcripts.rules.tree import Tree
@@ -287,24 +292,30 @@ class Follower:
 
     For exactly-once, store the turns by id and the `snapshot` in one transaction. Later, or after a
     restart, `restore` it and feed the bytes from `next_offset` on; an idle file needs no follower
-    in memory.
+    in memory. Lines of a private project are passed over.
     """
 
-    def __init__(self, state: FollowState | None = None) -> None:
+    def __init__(
+        self, state: FollowState | None = None, private: PrivateNames = NOTHING_PRIVATE
+    ) -> None:
         start = state or FollowState()
+        self._private = private
         self._splitter = LineSplitter(start.position)
         self._assembler = TurnAssembler(start.progress)
         self._bad_lines = start.bad_lines
 
     @classmethod
-    def from_offset(cls, offset: int, *, after_newline: bool) -> "Follower":
+    def from_offset(
+        cls, offset: int, *, after_newline: bool, private: PrivateNames = NOTHING_PRIVATE
+    ) -> "Follower":
         """Follows only what comes after `offset`, as on a first start."""
-        return cls(FollowState(LinePosition(offset, mid_line=not after_newline and offset > 0)))
+        position = LinePosition(offset, mid_line=not after_newline and offset > 0)
+        return cls(FollowState(position), private)
 
     @classmethod
-    def restore(cls, snapshot: bytes) -> "Follower":
+    def restore(cls, snapshot: bytes, private: PrivateNames = NOTHING_PRIVATE) -> "Follower":
         """Raises msgspec.DecodeError if the bytes are not a snapshot."""
-        return cls(msgspec.msgpack.decode(snapshot, type=FollowState))
+        return cls(msgspec.msgpack.decode(snapshot, type=FollowState), private)
 
     def snapshot(self) -> bytes:
         position, progress = self._splitter.position, self._assembler.progress
@@ -341,7 +352,8 @@ class Follower:
         for line in self._splitter.feed(chunk):
             entry = read_entry(line)
             self._bad_lines += entry.kind == "bad"
-            events += self._assembler.feed(entry)
+            if not self._private.project(entry.place.cwd):
+                events += self._assembler.feed(without_private_calls(entry, self._private))
         return events
 
     def settle(self) -> list[TurnEvent]:

@@ -19,9 +19,9 @@ from typing import Literal, assert_never
 import msgspec
 
 from memoryd.text.masking.cut import masked_beginning, masked_middle
-from memoryd.text.masking.mask import find_secrets
 from memoryd.text.private import without_private
 from memoryd.transcripts.rules import local_commands, speakers
+from memoryd.transcripts.rules.call_paths import can_be_shown, names_in
 from memoryd.transcripts.rules.lines import (
     AssistantLine,
     AttachmentLine,
@@ -102,6 +102,8 @@ _GIST_KEYS = ("file_path", "notebook_path", "command", "pattern", "query", "url"
 class Block(msgspec.Struct, frozen=True):
     """Part of a message; a call's `text` is its input as JSON, `writes` the file it changes.
 
+    `names` are the words of a call that may be paths.
+
     A result may hold answers of a person, with the client's structured copy in `answered`, or the
     reason for a `refusal`: if its tool is one that asks, and if the client marked it or its tool
     cannot print such words.
@@ -113,6 +115,7 @@ class Block(msgspec.Struct, frozen=True):
     tool_use_id: str = ""
     gist: str = ""
     writes: str = ""
+    names: tuple[str, ...] = ()
     is_error: bool = False
     answered: bytes | None = None
     refusal: str = ""
@@ -332,13 +335,9 @@ def _call(block: MessageBlock) -> Block:
         tool=tool,
         tool_use_id=name_of(block.id),
         gist=" ".join(masked_beginning(gist, GIST_CHARS_MAX).split()),
-        writes=written if tool in _WRITING_TOOLS and _can_be_shown(written) else "",
+        writes=written if tool in _WRITING_TOOLS and can_be_shown(written) else "",
+        names=tuple(names_in(given)),
     )
-
-
-def _can_be_shown(path: str) -> bool:
-    """A line end in a path would forge a line of its own wherever paths are listed."""
-    return path.isprintable() and not find_secrets(path)
 
 
 def _results(raw: UserLine) -> tuple[Block, ...]:

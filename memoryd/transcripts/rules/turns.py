@@ -288,10 +288,12 @@ class TurnDraft(msgspec.Struct, omit_defaults=True):
     def _result_parts(self, block: Block, at: str) -> list[TurnPart]:
         """The result, without the person's words in it, and those words as their own parts."""
         part = _part(block, at)
-        if block.answered is None and not block.refusal:
-            return [part]
         calls = (one for one in reversed(self.parts) if one.tool_use_id == block.tool_use_id)
         call = next(calls, part)
+        if call.text == PRIVATE:
+            return [msgspec.structs.replace(part, text=PRIVATE)]
+        if block.answered is None and not block.refusal:
+            return [part]
         said: list[TurnPart] = []
         if block.answered is not None and call.tool == QUESTION_TOOL:
             answers = answers_in(block.text, block.answered)

@@ -56,7 +56,7 @@ function _shtab_memoryd_using
 end
 
 set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember edit forget trust inbox review history restore why dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions
-set -g _shtab_memoryd_opts_with_value --agent --append-to --as-of --days --description --hooks --level --limit --lines --model --name --path --project --scope --session --since --supersedes --type --version --writable -n
+set -g _shtab_memoryd_opts_with_value --agent --append-to --as-of --days --description --for --hooks --level --limit --lines --model --name --path --project --scope --session --since --supersedes --type --version --writable -n
 
 complete -c memoryd -e
 complete -c memoryd -f
@@ -90,6 +90,7 @@ complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 
 complete -c memoryd -n '_shtab_memoryd_using off' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using off' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
 complete -c memoryd -n '_shtab_memoryd_using off' -l all -d 'for all projects'
+complete -c memoryd -n '_shtab_memoryd_using off' -l for -x -d 'only for a time, such as 30m, 2h or 1d; then it is on again'
 complete -c memoryd -n '_shtab_memoryd_using off' -l json -d 'print JSON, for programs; failures too'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a stop -d 'Stop the daemon.'
 complete -c memoryd -n '_shtab_memoryd_using stop' -s h -l help -d 'show this help message and exit'
