@@ -14,6 +14,7 @@ from memoryd.api.handlers.status import Status
 from memoryd.api.handlers.status_line import StatusLine
 from memoryd.api.handlers.typed_commands import TypedCommands
 from memoryd.api.handlers.why import Origins
+from memoryd.api.purge.service import Purge, ScrubLog
 from memoryd.dreams.due import DueReviews
 from memoryd.dreams.evidence import Evidence
 from memoryd.memories.catalog import Catalog
@@ -22,7 +23,12 @@ from memoryd.memories.versions import Versions
 from memoryd.recall.usage import MemoryUsage
 
 
-def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
+def build(
+    areas: Areas,
+    version: str,
+    stop: Callable[[], None],
+    scrub_log: ScrubLog = lambda _: 0,
+) -> Dispatcher:
     services = areas.services
     catalog = Catalog(services.scopes, services.store, services.now)
     versions = Versions(services.scopes, catalog, services.store, services.versions)
@@ -90,6 +96,15 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
             services.now,
         ),
         memories=memories,
+        purge=Purge(
+            services.places,
+            services.database,
+            services.store,
+            versions,
+            services.versions,
+            scrub_log=scrub_log,
+            forget_followers=areas.transcripts.tail.forget_followers,
+        ),
         checkpoints=CheckpointRequests(
             services.scopes, areas.sessions.notes, areas.sessions.checkpoints
         ),

@@ -18,6 +18,7 @@ from memoryd.api.handlers.spending import SpendingReports
 from memoryd.api.handlers.status import Status
 from memoryd.api.handlers.status_line import StatusLine
 from memoryd.api.handlers.why import Origins
+from memoryd.api.purge.service import Purge
 from memoryd.api.rules import protocol
 from memoryd.base.timestamps import iso_time, moment
 from memoryd.dreams.dreamer import Dreamer
@@ -60,6 +61,7 @@ class Handlers(msgspec.Struct, frozen=True, kw_only=True):
     status_line: StatusLine
     catalog: Catalog
     memories: MemoryRequests
+    purge: Purge
     inbox: InboxRequests
     due: DueReviews
     why: Origins
@@ -114,6 +116,8 @@ class Dispatcher:
                 return await in_thread(handlers.why.answer, params.cwd, params.path)
             case protocol.MemoryForgetParams():
                 return await handlers.memories.forget(params)
+            case protocol.MemoryPurgeParams():
+                return await handlers.purge.answer(params)
             case protocol.MemoryHistoryParams():
                 return await in_thread(handlers.memories.history, params)
             case protocol.MemoryRestoreParams():

@@ -8,7 +8,7 @@ import logging
 import logging.handlers
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from io import TextIOWrapper
@@ -119,6 +119,34 @@ def start(
 def _is_for_a_quiet_terminal(record: logging.LogRecord) -> bool:
     event = record.msg.get("event") if isinstance(record.msg, dict) else ""
     return record.levelno >= logging.WARNING or event in {"started", "stopped"}
+
+
+def scrub(has_trace: Callable[[str], bool]) -> int:
+    """Removes the lines with a trace from the log and its rotated files; returns how many."""
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, _PrivateRotatingFile):
+            handler.acquire()
+            try:
+                handler.flush()
+                rotated = [f"{handler.baseFilename}.{n}" for n in range(1, handler.backupCount + 1)]
+                return sum(_scrubbed(path, has_trace) for path in (handler.baseFilename, *rotated))
+            finally:
+                handler.release()
+    return 0
+
+
+def _scrubbed(path: str, has_trace: Callable[[str], bool]) -> int:
+    """In place: the log is open for appending, and must stay the same file."""
+    with suppress(FileNotFoundError), Path(path).open("r+b") as file:
+        lines = file.read().splitlines(keepends=True)
+        kept = [line for line in lines if not has_trace(line.decode("utf-8", "replace"))]
+        if len(kept) < len(lines):
+            file.seek(0)
+            file.write(b"".join(kept))
+            file.truncate()
+            os.fsync(file.fileno())
+        return len(lines) - len(kept)
+    return 0
 
 
 def stop() -> None:

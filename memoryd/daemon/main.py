@@ -133,7 +133,7 @@ async def serve(environment: Environment, stack: ExitStack) -> None:
     subscriptions = Subscriptions()
     watch = MemoryWatch(services.places, services.scopes, services.store, subscriptions.drain)
     connect(services, areas, watch, subscriptions)
-    dispatcher = api.build(areas, environment.version, stop.set)
+    dispatcher = api.build(areas, environment.version, stop.set, log_file.scrub)
     server = Server(dispatcher.answer, subscriptions, services.scopes.find_root)
     supervisor, socket = environment.supervisor, services.places.socket
     with DaemonListener(socket, supervisor.sockets()) as listener:

@@ -271,6 +271,20 @@ class Database:
         with self._lock, _storage_errors(self.path):
             return self._connection.execute(sql, values).fetchall()
 
+    @contextmanager
+    def erasing(self) -> Iterator[None]:
+        """What is deleted inside leaves nothing behind: no free page, no write-ahead log."""
+        with self._lock:
+            with _storage_errors(self.path):
+                self._connection.execute("pragma secure_delete = on")
+            try:
+                yield
+                with _storage_errors(self.path):
+                    self._connection.execute("vacuum")
+                    self._connection.execute("pragma wal_checkpoint(truncate)")
+            finally:
+                self._connection.execute("pragma secure_delete = off")
+
     def run_many(self, sql: str, rows: Sequence[Sequence[Cell]]) -> None:
         with self.transaction(), _storage_errors(self.path):
             self._connection.executemany(sql, rows)

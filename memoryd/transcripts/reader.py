@@ -97,6 +97,11 @@ class TranscriptReader:
         self._begun_at = at
         return cursors
 
+    def forget_followers(self) -> None:
+        """What is read next starts from the stored state, which somebody has changed."""
+        with self._followers_lock:
+            self._followers.clear()
+
     def is_at_rest(self, cursor: Cursor) -> bool:
         """Whether reading the file again now would give its open turn."""
         return cursor.is_at_rest(self._now())

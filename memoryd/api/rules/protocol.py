@@ -112,6 +112,14 @@ class MemoryForgetParams(msgspec.Struct, frozen=True):
     by: Literal["user", "agent"] = "user"
 
 
+class MemoryPurgeParams(msgspec.Struct, frozen=True):
+    """Removes a memory for good, from everywhere."""
+
+    cwd: str
+    path: str
+    by: Literal["user", "agent"] = "user"
+
+
 class MemoryHistoryParams(msgspec.Struct, frozen=True):
     """`version` asks for the text of that version too."""
 
@@ -338,6 +346,7 @@ Params = (
     | MemoryTrustParams
     | MemoryWhyParams
     | MemoryForgetParams
+    | MemoryPurgeParams
     | MemoryHistoryParams
     | MemoryRestoreParams
     | InboxListParams
@@ -387,6 +396,7 @@ METHODS: Final[dict[str, type[Params]]] = {
     "memory/trust": MemoryTrustParams,
     "memory/why": MemoryWhyParams,
     "memory/forget": MemoryForgetParams,
+    "memory/purge": MemoryPurgeParams,
     "memory/history": MemoryHistoryParams,
     "memory/restore": MemoryRestoreParams,
     "inbox/list": InboxListParams,
