@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from memoryd.api.dispatch import Areas, Dispatcher, Handlers
+from memoryd.api.handlers.adopt import AdoptRequests
 from memoryd.api.handlers.checkpoints import CheckpointRequests
 from memoryd.api.handlers.health import Health
 from memoryd.api.handlers.hooks import Hooks
@@ -17,6 +18,7 @@ from memoryd.api.handlers.why import Origins
 from memoryd.api.purge.service import Purge, ScrubLog
 from memoryd.dreams.due import DueReviews
 from memoryd.dreams.evidence import Evidence
+from memoryd.memories.adoption import Adoption
 from memoryd.memories.catalog import Catalog
 from memoryd.memories.trusting import Trusting
 from memoryd.memories.versions import Versions
@@ -46,6 +48,7 @@ def build(
         models=areas.models,
         model=services.settings.model.extraction,
         projects_in=areas.transcripts.sessions.projects_in,
+        identities=services.identities,
     )
     memories = MemoryRequests(catalog, versions, trusting, areas.extraction.exclusions)
     hooks = Hooks(
@@ -61,6 +64,7 @@ def build(
         dream_news=areas.dreamer.news if services.settings.dream.tell else lambda _: "",
         now=services.now,
         switches=services.session_switches,
+        identities=services.identities,
     )
     usage = MemoryUsage(services.database)
     handlers = Handlers(
@@ -104,6 +108,12 @@ def build(
             services.versions,
             scrub_log=scrub_log,
             forget_followers=areas.transcripts.tail.forget_followers,
+        ),
+        adopt=AdoptRequests(
+            services.scopes,
+            services.identities,
+            Adoption(services.store, services.versions, services.database, services.now),
+            areas.sessions.checkpoints,
         ),
         checkpoints=CheckpointRequests(
             services.scopes, areas.sessions.notes, areas.sessions.checkpoints

@@ -7,6 +7,7 @@ import anyio.to_thread
 import msgspec
 import structlog
 
+from memoryd.api.handlers.adopt import AdoptRequests
 from memoryd.api.handlers.checkpoints import CheckpointRequests
 from memoryd.api.handlers.dreams import dream_line, past_dreams, whose
 from memoryd.api.handlers.health import Health
@@ -62,6 +63,7 @@ class Handlers(msgspec.Struct, frozen=True, kw_only=True):
     catalog: Catalog
     memories: MemoryRequests
     purge: Purge
+    adopt: AdoptRequests
     inbox: InboxRequests
     due: DueReviews
     why: Origins
@@ -169,6 +171,8 @@ class Dispatcher:
                 return await in_thread(handlers.checkpoints.remove, params)
             case protocol.SwitchParams():
                 return await in_thread(_switch, areas.services, params)
+            case protocol.AdoptParams():
+                return await handlers.adopt.answer(params)
             case protocol.TurnEndedParams():
                 return {"queued": await areas.transcripts.tail.turn_ended(params.transcript_path)}
             case protocol.SessionListParams():

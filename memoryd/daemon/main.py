@@ -46,6 +46,7 @@ from memoryd.extraction.backfill import TurnsImported
 from memoryd.llm.connect import Models, model_server
 from memoryd.llm.spending_table import SpendingTable
 from memoryd.memories.changes import event_of
+from memoryd.memories.identities import Identities
 from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.instruction_files import InstructionDisk
 from memoryd.memories.instruction_reader import Approvals, InstructionReader
@@ -199,6 +200,7 @@ def open_services(environment: Environment, stack: ExitStack) -> Services:
         ),
         private=private,
         session_switches=SessionSwitches(database),
+        identities=Identities(places),
         notices=notices,
         background=Background(),
         problems=list(environment.problems),
@@ -262,12 +264,23 @@ def connect(
     # A memory is changed: recall, then subscribers.
     on(MemoryChanged, areas.recall.changed)
     on(MemoryChanged, lambda change: announce(event_of(change, scopes.owner(change.directory))))
+    # ... and what the project is, if that is not known yet.
+    on(MemoryChanged, partial(_note_identity, services))
     # It is known by now who wrote a memory: recall.
     on(MemoryTrusted, areas.recall.trusted)
     # A memory directory is new: the watch.
     on(DirectoryFound, lambda _: watch.folders_changed())
     # Every announced event: subscribers on the socket.
     on(Event, subscriptions.publish)
+
+
+def _note_identity(services: Services, change: MemoryChanged) -> None:
+    """Following a repository's commits takes a moment, so it happens beside the change."""
+    directory = change.directory.path
+    root = services.scopes.owner(change.directory)
+    if change.directory.scope == "project" and root and services.identities.is_new(directory):
+        record = partial(services.identities.record, root, directory)
+        services.background.soon("identity", lambda: anyio.to_thread.run_sync(record))
 
 
 async def _finish_answers(listener: DaemonListener, server: Server) -> bool:

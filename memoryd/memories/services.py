@@ -7,6 +7,7 @@ import msgspec
 
 from memoryd.base.config import Settings
 from memoryd.base.paths import Places
+from memoryd.memories.identities import Identities
 from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.instruction_reader import InstructionReader
 from memoryd.memories.rules.private_paths import PrivatePaths
@@ -33,6 +34,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     instructions: InstructionReader
     session_switches: SessionSwitches
     notices: Notices
+    identities: Identities
     background: Background
     now: Callable[[], float] = time.time
     private: PrivatePaths = msgspec.field(default_factory=PrivatePaths)

@@ -25,7 +25,18 @@ from memoryd.text.decode import decoded
 
 SECONDS_A_DAY = 86_400.0
 
-Cause = Literal["extraction", "dream", "user", "agent", "sync", "outside", "restore", "refused"]
+Cause = Literal[
+    "extraction",
+    "dream",
+    "user",
+    "agent",
+    "sync",
+    "outside",
+    "restore",
+    "refused",
+    "adopted",
+    "imported",
+]
 
 
 class Version(msgspec.Struct, frozen=True):
@@ -233,6 +244,32 @@ class VersionTable:
             if sha256 is not None:
                 self.origins.note_hash(str(sha256), "agent-concluded")
         return bool(rows)
+
+    def move(self, folder: str, file: str, to_folder: str, to_file: str, *, keep: bool) -> None:
+        """Gives a memory's history to another one, in front of what that has; or a copy of it."""
+        with self._database.transaction():
+            ((last,),) = self._database.run(
+                "select coalesce(max(number), 0) from versions where folder = ? and file = ?",
+                to_folder,
+                to_file,
+            )
+            columns = "sha256, bytes, at, cause, session_id"
+            self._database.run(
+                "insert into versions (folder, file, number, "  # noqa: S608 - fixed words
+                f"{columns}) select ?1, ?2, number + ?3, {columns} from versions"
+                " where folder = ?4 and file = ?5 order by number",
+                to_folder,
+                to_file,
+                last,
+                folder,
+                file,
+            )
+            if not keep:
+                self.drop(folder, file)
+
+    def drop(self, folder: str, file: str) -> None:
+        """Deletes the history of a memory; its texts go when nothing else needs them."""
+        self._database.run("delete from versions where folder = ? and file = ?", folder, file)
 
     def _prune_once_a_day(self, now: float) -> None:
         if now - self._pruned_at >= SECONDS_A_DAY:

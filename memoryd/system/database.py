@@ -220,6 +220,11 @@ MIGRATIONS: Final[tuple[str, ...]] = (
     # memory that is off for a time only.
     """
     alter table switched_off add column until real;    -- null: until somebody turns it on
+    create table joinings (     -- adoptions and imports that can be undone
+        id integer primary key,
+        kind text not null, target text not null, at real not null,
+        packed blob not null
+    );
     """,
 )
 LATEST_VERSION: Final = BASE_VERSION + len(MIGRATIONS)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from memoryd_client import hook, statusline
 from memoryd_client.cli import (
+    adopt,
     config,
     cost,
     daemon,
@@ -47,6 +48,7 @@ GROUPS = {
     "what is remembered": ("list", "show", "recall", "remember", "forget", "edit", "why"),
     "earlier versions": ("history", "restore"),
     "decide and tidy up": ("inbox", "dream"),
+    "move and share": ("adopt",),
     "sessions": ("sessions", "notes", "checkpoint", "context", "import"),
     "the daemon and its settings": (
         *("serve", "stop", "on", "off", "config", "cost", "logs"),
@@ -72,6 +74,7 @@ def command_line() -> Commands:
         recall,
         notes,
         sessions,
+        adopt,
         cost,
         config,
         install,

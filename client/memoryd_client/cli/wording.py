@@ -11,6 +11,8 @@ CAUSES = {
     "sync": "from the team",
     "outside": "by another program",
     "restore": "restored",
+    "adopted": "adopted from another place",
+    "imported": "from an archive",
     "refused": "not written: the file changed meanwhile",
 }
 

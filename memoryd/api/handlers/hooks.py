@@ -19,8 +19,10 @@
 
 import json
 import os
+import shlex
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import anyio.to_thread
@@ -33,6 +35,7 @@ from memoryd.base import paths
 from memoryd.base.errors import MemorydError
 from memoryd.base.paths import Places
 from memoryd.extraction.build import ExtractionParts
+from memoryd.memories.identities import Identities
 from memoryd.memories.scopes import Project, Scopes
 from memoryd.memories.session_switches import SessionSwitches
 from memoryd.recall.rules.query import RecallQuery
@@ -77,6 +80,7 @@ class Hooks:
         dream_news: Callable[[str], str] = lambda _: "",
         now: Callable[[], float],
         switches: SessionSwitches,
+        identities: Identities,
     ) -> None:
         self._places = places
         self._scopes = scopes
@@ -91,6 +95,7 @@ class Hooks:
         self._dream_news = dream_news
         self._now = now
         self._switches = switches
+        self._identities = identities
 
     async def stdout(self, hook: protocol.HookParams) -> str:
         """What the hook prints; may be empty. A hook never fails."""
@@ -179,10 +184,27 @@ class Hooks:
             hook.cwd, session_id=hook.session_id, source=hook.source, without=without
         )
         stopped = "" if hook.source == "clear" else self._where_it_stopped(hook, project)
-        pieces = [stopped, loaded.text if loaded.parts else ""]
+        pieces = [self._left_behind(project), stopped, loaded.text if loaded.parts else ""]
         pieces.append(self._inbox.for_agent(project))
         pieces.append(self._dream_news(hook.cwd))
         return limited("\n\n".join(piece for piece in pieces if piece))
+
+    def _left_behind(self, project: Project) -> str:
+        """One line if this project has no memories here, and some under its old path."""
+        if any(Path(project.memory.path).glob("*.md")):
+            return ""
+        old = [
+            one
+            for one in self._identities.same_as(project.root, project.memory.path)
+            if one.is_orphaned
+        ]
+        if not old:
+            return ""
+        return (
+            f"memoryd has {old[0].memories} memories of this repository from {old[0].owners[0]},"
+            " where it no longer is. Tell the person: they join them with the command"
+            f" memoryd adopt {shlex.quote(old[0].owners[0])}"
+        )
 
     def _where_it_stopped(self, hook: protocol.HookParams, project: Project) -> str:
         folders = {paths.project_folder(self._places, place) for place in (hook.cwd, project.root)}

@@ -5,7 +5,6 @@
 - Other memories are never changed, nor are the client's own files. What they say is reported.
 """
 
-import mmap
 import os
 import re
 import shutil
@@ -22,9 +21,10 @@ from memoryd.base.paths import Places
 from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.memories.rules.traces import Traces
 from memoryd.system.folder import Folder
-from memoryd.system.plain_file import read_plain
+from memoryd.system.plain_file import opened, read_plain
 from memoryd.text.decode import decoded
 
+CHUNK_BYTES: Final = 4 * 1024 * 1024
 READ_BYTES: Final = 64 * 1024 * 1024
 _LINK: Final = re.compile(r"\]\(([^)\s]+\.md)\)")
 
@@ -166,16 +166,16 @@ def _cleaned(path: Path, traces: Traces) -> int:
 
 
 def _holds(path: Path, needles: list[bytes]) -> bool:
+    """Whether a file, of any size, holds one of these."""
+    overlap = max(map(len, needles), default=1) - 1
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with opened(path) as handle, os.fdopen(handle, "rb", closefd=False) as file:
+            rest = b""
+            while data := file.read(CHUNK_BYTES):
+                data = rest + data
+                if any(needle in data for needle in needles):
+                    return True
+                rest = data[-overlap:] if overlap else b""
     except OSError:
-        return False
-    try:
-        if not os.fstat(handle).st_size:
-            return False
-        with mmap.mmap(handle, 0, access=mmap.ACCESS_READ) as data:
-            return any(data.find(needle) >= 0 for needle in needles)
-    except (OSError, ValueError):
-        return False
-    finally:
-        os.close(handle)
+        pass
+    return False

@@ -189,6 +189,20 @@ class SwitchParams(msgspec.Struct, frozen=True):
             raise ValueError("`seconds` is for switching off")
 
 
+class AdoptParams(msgspec.Struct, frozen=True):
+    """`old` is the path or the folder name of the project whose memories come here."""
+
+    cwd: str
+    old: str = ""
+    dry_run: bool = False
+    undo: bool = False
+    by: Literal["user", "agent"] = "user"
+
+    def __post_init__(self) -> None:
+        if bool(self.old) == self.undo:
+            raise ValueError("either `old` or `undo` is needed")
+
+
 class RecallStatsParams(msgspec.Struct, frozen=True):
     cwd: str
 
@@ -357,6 +371,7 @@ Params = (
     | ReviewKeepParams
     | ReviewRetireParams
     | SwitchParams
+    | AdoptParams
     | RecallQuery
     | RecallStatsParams
     | HookParams
@@ -407,6 +422,7 @@ METHODS: Final[dict[str, type[Params]]] = {
     "review/keep": ReviewKeepParams,
     "review/retire": ReviewRetireParams,
     "switch": SwitchParams,
+    "project/adopt": AdoptParams,
     "recall": RecallQuery,
     "recall/stats": RecallStatsParams,
     "hook": HookParams,
