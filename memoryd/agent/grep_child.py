@@ -22,6 +22,7 @@ import msgspec
 from memoryd.text.decode import decoded
 from memoryd.text.invisible import strip_invisible
 from memoryd.text.masking.mask import find_secrets, mask
+from memoryd.text.private import without_private_in_line
 
 ALARM_SECONDS: Final = 20
 
@@ -93,8 +94,8 @@ def _matches(
 
 
 def _masked(text: str) -> str:
-    """The text with secrets masked and as many lines as before."""
-    lines = [strip_invisible(line) for line in text.split("\n")]
+    """The text without secrets and private words, with as many lines as before."""
+    lines = [without_private_in_line(strip_invisible(line)) for line in text.split("\n")]
     text = "\n".join(line.replace("\n", " ") for line in lines)
     parts: list[str] = []
     done = 0

@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import takewhile
 from pathlib import Path
@@ -95,7 +95,8 @@ class View:
     """What one run may read.
 
     `memory` is where it may write; a relative path is looked up there first, then in the project.
-    `closed` folders cannot be read even inside a project, as when the project is a home.
+    `closed` folders cannot be read even inside a project, as when the project is a home, nor can
+    what `is_private`.
     """
 
     def __init__(
@@ -106,8 +107,10 @@ class View:
         others: tuple[MemoryDirectory, ...] = (),
         transcripts: tuple[str, ...] = (),
         closed: tuple[str, ...] = (),
+        is_private: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self.memory = memory
+        self.is_private = is_private
         self.project_root = os.path.realpath(project_root)
         self.memory_root = _real_root(memory)
         self._directories = {_real_root(one): one for one in (memory, *others)}
@@ -129,6 +132,8 @@ class View:
         with as_denials():
             real = os.path.realpath(start)
         root = access.nearest_root(real, self.roots)
+        if self.is_private(real) or self.is_private(start):
+            raise Denied("outside", "the person keeps that file private; go on without it")
         # Either the link or its target may have a name that looks secret.
         access.check_name(os.path.relpath(real, root.path), root.kind)
         access.check_name(plain.rpartition("/")[2], root.kind)
@@ -201,6 +206,8 @@ class View:
         except Denied:
             return
         for name, is_folder in _listed(handle, bounds):
+            if self.is_private(f"{path}/{name}"):
+                continue
             if not is_folder:
                 yield Walked(f"{path}/{name}", prefix + name, root, handle)
             elif prefix.count("/") < WALK_DEPTH:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from memoryd.api.dispatch import Areas, Dispatcher, Handlers
+from memoryd.api.handlers.adopt import AdoptRequests
 from memoryd.api.handlers.agents import AgentRequests
 from memoryd.api.handlers.checkpoints import CheckpointRequests
 from memoryd.api.handlers.doors import Doors
@@ -14,14 +15,21 @@ from memoryd.api.handlers.spending import SpendingReports
 from memoryd.api.handlers.status import Status
 from memoryd.api.handlers.status_line import StatusLine
 from memoryd.api.handlers.typed_commands import TypedCommands
+from memoryd.api.purge.service import Purge, ScrubLog
 from memoryd.dreams.due import DueReviews
 from memoryd.dreams.evidence import Evidence
+from memoryd.memories.adoption import Adoption
 from memoryd.memories.agents import Agents
 from memoryd.memories.snapshots import Snapshots
 from memoryd.recall.usage import MemoryUsage
 
 
-def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
+def build(
+    areas: Areas,
+    version: str,
+    stop: Callable[[], None],
+    scrub_log: ScrubLog = lambda _: 0,
+) -> Dispatcher:
     services = areas.services
     usage, agents = MemoryUsage(services.database), Agents(services.places)
     doors = Doors(services, areas.extraction, areas.transcripts.sessions, usage, agents)
@@ -44,6 +52,7 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
         model=services.settings.model.extraction,
         problems=services.problems,
         projects_in=areas.transcripts.sessions.projects_in,
+        identities=services.identities,
     )
     hooks = Hooks(
         places=services.places,
@@ -59,6 +68,7 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
         dream_news=areas.dreamer.news if services.settings.dream.tell else lambda _: "",
         now=services.now,
         switches=services.session_switches,
+        identities=services.identities,
     )
     handlers = Handlers(
         status=Status(
@@ -91,6 +101,21 @@ def build(areas: Areas, version: str, stop: Callable[[], None]) -> Dispatcher:
             doors.plain.catalog,
             Evidence(services.database, services.scopes, services.instructions),
             services.now,
+        ),
+        purge=Purge(
+            services.places,
+            services.database,
+            services.store,
+            doors.plain.versions,
+            services.versions,
+            scrub_log=scrub_log,
+            forget_followers=areas.transcripts.tail.forget_followers,
+        ),
+        adopt=AdoptRequests(
+            services.scopes,
+            services.identities,
+            Adoption(services.store, services.versions, services.database, services.now),
+            areas.sessions.checkpoints,
         ),
         checkpoints=CheckpointRequests(
             services.scopes, areas.sessions.notes, areas.sessions.checkpoints

@@ -7,6 +7,7 @@ import anyio.to_thread
 import msgspec
 import structlog
 
+from memoryd.api.handlers.adopt import AdoptRequests
 from memoryd.api.handlers.agents import AgentRequests
 from memoryd.api.handlers.checkpoints import CheckpointRequests
 from memoryd.api.handlers.doors import Doors
@@ -18,14 +19,14 @@ from memoryd.api.handlers.recall_stats import RecallStats
 from memoryd.api.handlers.spending import SpendingReports
 from memoryd.api.handlers.status import Status
 from memoryd.api.handlers.status_line import StatusLine
+from memoryd.api.purge.service import Purge
 from memoryd.api.rules import protocol, session_params
-from memoryd.base.timestamps import moment
+from memoryd.base.timestamps import iso_time, moment
 from memoryd.dreams.dreamer import Dreamer
 from memoryd.dreams.due import DueReviews
 from memoryd.extraction.build import ExtractionParts
 from memoryd.llm.connect import Models
 from memoryd.llm.spending_table import SpendingTable
-from memoryd.memories.scopes import Scopes
 from memoryd.memories.services import Services
 from memoryd.recall.rules.query import RecallQuery
 from memoryd.recall.service import RecallService
@@ -60,6 +61,8 @@ class Handlers(msgspec.Struct, frozen=True, kw_only=True):
     status_line: StatusLine
     doors: Doors
     agents: AgentRequests
+    purge: Purge
+    adopt: AdoptRequests
     inbox: InboxRequests
     due: DueReviews
     recall_stats: RecallStats
@@ -117,6 +120,8 @@ class Dispatcher:
                 return await in_thread(door.why.answer, params.cwd, params.path)
             case protocol.MemoryForgetParams():
                 return await handlers.doors.of(params.agent).memories.forget(params)
+            case protocol.MemoryPurgeParams():
+                return await handlers.purge.answer(params)
             case protocol.MemoryHistoryParams():
                 return await in_thread(handlers.doors.of(params.agent).memories.history, params)
             case protocol.MemoryRestoreParams():
@@ -171,7 +176,9 @@ class Dispatcher:
             case session_params.CheckpointRemoveParams():
                 return await in_thread(handlers.checkpoints.remove, params)
             case protocol.SwitchParams():
-                return await in_thread(_switch, areas.services.scopes, params)
+                return await in_thread(_switch, areas.services, params)
+            case protocol.AdoptParams():
+                return await handlers.adopt.answer(params)
             case session_params.TurnEndedParams():
                 return {"queued": await areas.transcripts.tail.turn_ended(params.transcript_path)}
             case session_params.SessionListParams():
@@ -211,10 +218,12 @@ class Dispatcher:
                 assert_never(params)
 
 
-def _switch(scopes: Scopes, params: protocol.SwitchParams) -> object:
-    project = scopes.switch(params.cwd, enabled=params.enabled)
-    log.info("memory-switched", project=project, enabled=params.enabled)
-    return {"enabled": params.enabled}
+def _switch(services: Services, params: protocol.SwitchParams) -> object:
+    until = None if params.seconds is None else services.now() + params.seconds
+    project = services.scopes.switch(params.cwd, enabled=params.enabled, until=until)
+    said = None if until is None else iso_time(until)
+    log.info("memory-switched", project=project, enabled=params.enabled, until=said)
+    return {"enabled": params.enabled, "until": said}
 
 
 def _notes(areas: Areas, session_id: str) -> object:

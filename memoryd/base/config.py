@@ -27,6 +27,11 @@ CommandWords = Annotated[
     ),
 ]
 
+PathPatterns = Annotated[
+    tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=500, pattern=r"^[^\x00\n]+$")], ...],
+    msgspec.Meta(max_length=200, description="a list of texts: patterns as in .gitignore"),
+]
+
 ProviderName = Literal["auto", "anthropic", "claude-code", "command", "embedded"]
 ProjectMode = Literal["topics", "log"]
 ExtractionMode = Literal["auto", "review", "off"]
@@ -130,12 +135,22 @@ class ScopeSettings(SettingsSection, frozen=True, kw_only=True):
 class HistorySettings(SettingsSection, frozen=True, kw_only=True):
     keep_days: Annotated[int, msgspec.Meta(ge=1, le=36_500)] = 365
     keep_versions: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 20
+    forgotten_days: Annotated[int, msgspec.Meta(ge=1, le=36_500)] | None = None
 
 
 class LogSettings(SettingsSection, frozen=True, kw_only=True):
     level: LogLevel = "info"
     max_bytes: Annotated[int, msgspec.Meta(ge=65_536, le=1_073_741_824)] = 10_485_760
     keep_files: Annotated[int, msgspec.Meta(ge=1, le=100)] = 5
+    keep_days: Annotated[int, msgspec.Meta(ge=1, le=36_500)] | None = None
+
+
+class NotesSettings(SettingsSection, frozen=True, kw_only=True):
+    keep_days: Annotated[int, msgspec.Meta(ge=1, le=36_500)] | None = None
+
+
+class PrivacySettings(SettingsSection, frozen=True, kw_only=True):
+    exclude: PathPatterns = ()
 
 
 class TranscriptSettings(SettingsSection, frozen=True, kw_only=True):
@@ -206,6 +221,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     index: IndexSettings = IndexSettings()
     scopes: ScopeSettings = ScopeSettings()
     history: HistorySettings = HistorySettings()
+    notes: NotesSettings = NotesSettings()
+    privacy: PrivacySettings = PrivacySettings()
     log: LogSettings = LogSettings()
     transcripts: TranscriptSettings = TranscriptSettings()
     prices: Mapping[str, Price] = DEFAULT_PRICES

@@ -7,7 +7,9 @@ reaches a line by mistake is masked before it is written.
 import logging
 import logging.handlers
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from io import TextIOWrapper
 from itertools import islice
@@ -26,6 +28,7 @@ from memoryd.text.masking.mask import mask
 VALUE_LIMIT_CHARACTERS = 2000
 ITEMS_LIMIT = 100
 ROOM_FOR_A_LINE = 1024
+SECONDS_A_DAY = 86_400.0
 SHORTEST_SECRET = 11  # shorter ones cannot be distinguished from words
 LONGEST_NAME = 200
 REMEMBERED_NAMES = 256
@@ -34,7 +37,13 @@ _PLAIN = (int, float, type(None))
 
 
 class _PrivateRotatingFile(logging.handlers.RotatingFileHandler):
-    """Rotates by size; its files are private to their owner, whatever the umask."""
+    """Rotates by size; its files are private to their owner, whatever the umask.
+
+    With `keep_days` it also rotates once a day, and removes what is older than that.
+    """
+
+    keep_days: int | None = None
+    begun: float = 0.0
 
     def _open(self) -> TextIOWrapper:
         handle = os.open(self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -44,7 +53,23 @@ class _PrivateRotatingFile(logging.handlers.RotatingFileHandler):
         """Whether the file is full, by its size alone: formatting the line twice would be slow."""
         if self.stream is None:
             self.stream = self._open()
-        return 0 < self.maxBytes <= os.fstat(self.stream.fileno()).st_size + ROOM_FOR_A_LINE
+        size = os.fstat(self.stream.fileno()).st_size
+        if self.keep_days is not None and size and time.time() - self.begun > SECONDS_A_DAY:
+            return True
+        return 0 < self.maxBytes <= size + ROOM_FOR_A_LINE
+
+    def doRollover(self) -> None:  # noqa: N802 - overrides the library's
+        super().doRollover()
+        self.expire(time.time())
+
+    def expire(self, now: float) -> None:
+        """Removes rotated files whose last line is too old."""
+        self.begun = now
+        for number in range(1, self.backupCount + 1) if self.keep_days is not None else ():
+            path = Path(f"{self.baseFilename}.{number}")
+            with suppress(OSError):
+                if path.stat().st_mtime < now - (self.keep_days or 0) * SECONDS_A_DAY:
+                    path.unlink()
 
 
 def start(
@@ -55,6 +80,7 @@ def start(
     keep_files: int,
     terminal: TextIO | None,
     is_quiet: bool = False,
+    keep_days: int | None = None,
 ) -> None:
     """Sends every log line, ours and the libraries', to the file and to a terminal if given.
 
@@ -62,6 +88,10 @@ def start(
     """
     make_folder(str(Path(path).parent))
     to_file = _PrivateRotatingFile(path, maxBytes=max_bytes, backupCount=keep_files, delay=False)
+    to_file.keep_days = keep_days
+    if keep_days is not None and Path(path).stat().st_size:  # it may hold lines of any age
+        to_file.doRollover()
+    to_file.expire(time.time())
     to_file.setFormatter(_formatter(structlog.processors.JSONRenderer(serializer=_as_json)))
     handlers: list[logging.Handler] = [to_file]
     if terminal is not None:
@@ -89,6 +119,34 @@ def start(
 def _is_for_a_quiet_terminal(record: logging.LogRecord) -> bool:
     event = record.msg.get("event") if isinstance(record.msg, dict) else ""
     return record.levelno >= logging.WARNING or event in {"started", "stopped"}
+
+
+def scrub(has_trace: Callable[[str], bool]) -> int:
+    """Removes the lines with a trace from the log and its rotated files; returns how many."""
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, _PrivateRotatingFile):
+            handler.acquire()
+            try:
+                handler.flush()
+                rotated = [f"{handler.baseFilename}.{n}" for n in range(1, handler.backupCount + 1)]
+                return sum(_scrubbed(path, has_trace) for path in (handler.baseFilename, *rotated))
+            finally:
+                handler.release()
+    return 0
+
+
+def _scrubbed(path: str, has_trace: Callable[[str], bool]) -> int:
+    """In place: the log is open for appending, and must stay the same file."""
+    with suppress(FileNotFoundError), Path(path).open("r+b") as file:
+        lines = file.read().splitlines(keepends=True)
+        kept = [line for line in lines if not has_trace(line.decode("utf-8", "replace"))]
+        if len(kept) < len(lines):
+            file.seek(0)
+            file.write(b"".join(kept))
+            file.truncate()
+            os.fsync(file.fileno())
+        return len(lines) - len(kept)
+    return 0
 
 
 def stop() -> None:

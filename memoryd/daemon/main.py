@@ -46,12 +46,14 @@ from memoryd.extraction.backfill import TurnsImported
 from memoryd.llm.connect import Models, model_server
 from memoryd.llm.spending_table import SpendingTable
 from memoryd.memories.changes import event_of
+from memoryd.memories.identities import Identities
 from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.instruction_files import InstructionDisk
 from memoryd.memories.instruction_reader import Approvals, InstructionReader
 from memoryd.memories.moving import Mover
 from memoryd.memories.project_names import NameReader
 from memoryd.memories.records import DirectoryFound, MemoryChanged, MemoryMoved, MemoryTrusted
+from memoryd.memories.rules.private_paths import PrivatePaths
 from memoryd.memories.scopes import RealFiles, Scopes
 from memoryd.memories.services import Services
 from memoryd.memories.session_switches import SessionSwitches
@@ -135,7 +137,7 @@ async def serve(environment: Environment, stack: ExitStack) -> None:
     subscriptions = Subscriptions()
     watch = MemoryWatch(services.places, services.scopes, services.store, subscriptions.drain)
     connect(services, areas, watch, subscriptions)
-    dispatcher = api.build(areas, environment.version, stop.set)
+    dispatcher = api.build(areas, environment.version, stop.set, log_file.scrub)
     server = Server(dispatcher.answer, subscriptions, services.scopes.find_root)
     supervisor, socket = environment.supervisor, services.places.socket
     with DaemonListener(socket, supervisor.sockets()) as listener:
@@ -150,6 +152,7 @@ async def serve(environment: Environment, stack: ExitStack) -> None:
                 areas.recall.run,
                 watch.run,
                 services.background.run,
+                areas.sessions.retention.run,
             ):
                 tasks.start_soon(run)
             tasks.start_soon(_feed_watchdog, supervisor)
@@ -178,7 +181,8 @@ def open_services(environment: Environment, stack: ExitStack) -> Services:
     database = Database.open(places.state_db)
     stack.callback(database.close)
     notices, versions = Notices(), VersionTable(database, settings.history)
-    scopes = Scopes(places, environment.env, database, notices, settings.groups)
+    private = PrivatePaths(settings.privacy.exclude, places.home)
+    scopes = Scopes(places, environment.env, database, notices, settings.groups, private=private)
     store = Store(
         versions,
         now=time.time,
@@ -199,8 +203,12 @@ def open_services(environment: Environment, stack: ExitStack) -> Services:
         mover=mover,
         names=NameReader(places.home, RealFiles()),
         inbox=InboxTable(database),
-        instructions=InstructionReader(places, Approvals(database), InstructionDisk()),
+        instructions=InstructionReader(
+            places, Approvals(database), InstructionDisk(is_private=private.has)
+        ),
+        private=private,
         session_switches=SessionSwitches(database),
+        identities=Identities(places),
         notices=notices,
         background=Background(),
         problems=list(environment.problems),
@@ -268,12 +276,23 @@ def connect(
     on(MemoryChanged, lambda change: announce(event_of(change, scopes.owner(change.directory))))
     # A memory has another path: recall, which counts by path.
     on(MemoryMoved, areas.recall.moved)
+    # ... and what the project is, if that is not known yet.
+    on(MemoryChanged, partial(_note_identity, services))
     # It is known by now who wrote a memory: recall.
     on(MemoryTrusted, areas.recall.trusted)
     # A memory directory is new: the watch.
     on(DirectoryFound, lambda _: watch.folders_changed())
     # Every announced event: subscribers on the socket.
     on(Event, subscriptions.publish)
+
+
+def _note_identity(services: Services, change: MemoryChanged) -> None:
+    """Following a repository's commits takes a moment, so it happens beside the change."""
+    directory = change.directory.path
+    root = services.scopes.owner(change.directory)
+    if change.directory.scope == "project" and root and services.identities.is_new(directory):
+        record = partial(services.identities.record, root, directory)
+        services.background.soon("identity", lambda: anyio.to_thread.run_sync(record))
 
 
 async def _finish_answers(listener: DaemonListener, server: Server) -> bool:
@@ -318,6 +337,7 @@ def _start_log(environment: Environment, *, shows_log: bool) -> None:
         keep_files=settings.keep_files,
         terminal=log_file.terminal_for(sys.stderr),
         is_quiet=not shows_log,
+        keep_days=settings.keep_days,
     )
 
 

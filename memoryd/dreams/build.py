@@ -67,6 +67,7 @@ def build_with(
             sessions,
             closed=closed,
             names=lambda: services.names.of_all(services.scopes.roots()),
+            is_private=services.private.has,
             now=now,
         )
         named = price_of(model.name, settings.prices, model.unpriced)

@@ -162,6 +162,7 @@ class ModelSteps:
         *,
         closed: tuple[str, ...],
         names: Callable[[], ProjectNames] = ProjectNames,
+        is_private: Callable[[str], bool] = lambda _: False,
         now: Callable[[], float],
     ) -> None:
         self._names = names
@@ -170,6 +171,7 @@ class ModelSteps:
         self._housekeeping = housekeeping
         self._sessions = sessions
         self._closed = closed
+        self._is_private = is_private
         self._now = now
 
     async def take(self, run: DreamRun, copy: WorkingCopy) -> str:
@@ -198,6 +200,7 @@ class ModelSteps:
             others=target.others,
             transcripts=tuple(transcripts),
             closed=(*self._closed, *memories),
+            is_private=self._is_private,
         )
         writer = MemoryWriter(
             view,

@@ -32,6 +32,7 @@ from memoryd.system.notices import Notices
 from memoryd.transcripts.cursor_table import CursorTable
 from memoryd.transcripts.reader import old_turns
 from memoryd.transcripts.rules.cursor import Cursor
+from memoryd.transcripts.rules.excluded import NOTHING_PRIVATE, PrivateNames
 from memoryd.transcripts.rules.turns import Abandoned, Turn
 from memoryd.transcripts.turn_table import QueuedTurn, TurnTable, root_named
 
@@ -83,9 +84,11 @@ class Backfill:
         price: Price,
         counts_scripts: bool = False,
         notices: Notices,
+        private: PrivateNames = NOTHING_PRIVATE,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._root = root
+        self._private = private
         self._database = database
         self._cursors = cursors
         self._turns = turns
@@ -205,7 +208,7 @@ class Backfill:
         found: dict[str, Turn] = {}
         is_at_rest = self._now() - cursor.mtime > OPEN_TURN_SECONDS
         try:
-            for event in old_turns(self._root, cursor, with_open=is_at_rest):
+            for event in old_turns(self._root, cursor, with_open=is_at_rest, private=self._private):
                 match event:
                     case Turn():
                         found[event.id] = event

@@ -82,6 +82,7 @@ def build(
         price=price_of(importer, services.settings.prices, unpriced),
         counts_scripts=wanted.scripted,
         notices=services.notices,
+        private=transcripts.private,
         now=services.now,
     )
     agent_runs = AgentRuns(
@@ -146,6 +147,7 @@ def _extractor(
         inbox=inbox,
         state_folder=places.state_dir,
         closed=places.private_folders,
+        is_private=services.private.has,
         mode_of=settings.mode_of,
         written_texts=exclusions.written_texts,
         written_down=exclusions.written_down,

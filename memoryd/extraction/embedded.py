@@ -46,6 +46,7 @@ from memoryd.memories.rules.topics import Scope
 from memoryd.memories.scopes import Project
 from memoryd.memories.store import Store
 from memoryd.text.masking.mask import presentable
+from memoryd.text.private import has_private
 from memoryd.text.shorten import cut_middle
 from memoryd.transcripts.rules.turns import Turn
 
@@ -146,7 +147,11 @@ class EmbeddedExtractor:
         for turn in task.turns:
             stated = list(statements_from([turn]))
             saved = self._saved_by_agent(task, turn) if stated else []
-            found += [one for one in stated if not is_saved(one.core, saved)]
+            found += [
+                one
+                for one in stated
+                if not is_saved(one.core, saved) and not has_private(one.statement.body)
+            ]
         return found
 
     def _saved_by_agent(self, task: ExtractionTask, turn: Turn) -> list[str]:

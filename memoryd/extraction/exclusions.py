@@ -11,6 +11,7 @@ from memoryd.memories.instruction_reader import InstructionReader
 from memoryd.memories.rules.topics import Scope
 from memoryd.memories.scopes import Project, Scopes
 from memoryd.text.masking.mask import presentable
+from memoryd.text.private import has_private, public_part
 from memoryd.text.shorten import cut_at_word, one_line
 
 if TYPE_CHECKING:
@@ -54,6 +55,11 @@ class Exclusions:
         """Refused if nothing in the text is worth saving; a person may insist, an agent not."""
         from memoryd.extraction.rules.exclusions import exclusion_of  # noqa: PLC0415 - as above
 
+        if not public_part(text).strip() and has_private(text):
+            raise Refused(
+                "not saved: all of it is marked as private",
+                hint="leave the <private> tags away to save it",
+            )
         if anyway and by == "user":
             return
         known = self.written_down(self._scopes.project(cwd), scope)

@@ -87,6 +87,7 @@ class ModelExtractor:
         inbox: Inbox,
         state_folder: str,
         closed: tuple[str, ...] = (),
+        is_private: Callable[[str], bool] = lambda _: False,
         mode_of: Callable[[str], ProjectMode] = lambda _: "topics",
         extraction_mode_of: Callable[[str], ExtractionMode] = lambda _: "auto",
         written_texts: Callable[[Project], Sequence[str]] = lambda _: (),
@@ -102,6 +103,7 @@ class ModelExtractor:
         self._inbox = inbox
         self._state_folder = state_folder
         self._closed = closed
+        self._is_private = is_private
         self._mode_of = mode_of
         self._extraction_mode_of = extraction_mode_of
         self._written_texts = written_texts
@@ -174,7 +176,11 @@ class ModelExtractor:
         """Blocking: it looks at folders, and splits everything the person said into terms."""
         project = task.project
         view = View(
-            project.root, project.memory, others=project.directories[1:], closed=self._closed
+            project.root,
+            project.memory,
+            others=project.directories[1:],
+            closed=self._closed,
+            is_private=self._is_private,
         )
         known = self._written_down(project)
         return view, Provenance(self._store, self._versions, task, self._now(), known)
@@ -199,7 +205,13 @@ class ModelExtractor:
         writers = {
             one: self._writer(
                 task,
-                View(project.root, one, others=(project.memory,), closed=self._closed),
+                View(
+                    project.root,
+                    one,
+                    others=(project.memory,),
+                    closed=self._closed,
+                    is_private=self._is_private,
+                ),
                 provenance.of_directory(one),
             )
             for one in wider

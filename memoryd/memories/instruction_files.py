@@ -23,8 +23,13 @@ HELD_LIMIT_CHARACTERS: Final = 16_000_000
 class InstructionDisk(RealFiles):
     """Never raises. A version is known by inode, size and times; `forget` drops the cache."""
 
-    def __init__(self, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        now: Callable[[], float] = time.time,
+        is_private: Callable[[str], bool] = lambda _: False,
+    ) -> None:
         self._now = now
+        self._is_private = is_private
         self._held: dict[str, tuple[FileStamp, InstructionDocument]] = {}
         self._held_characters = 0
 
@@ -48,6 +53,8 @@ class InstructionDisk(RealFiles):
         return sorted(name for name in names if strip_invisible(name) == name)
 
     def document(self, path: str) -> InstructionDocument | None:
+        if self._is_private(path):
+            return None
         try:
             # The path is a real one, so that a link on it was put there after the check.
             with opened_real(path) as handle:

@@ -8,6 +8,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -23,6 +24,7 @@ from memoryd.memories.records import DirectoryFound, MemoryDirectory
 from memoryd.memories.rules import claude_settings, project_root, session_marks
 from memoryd.memories.rules.claude_settings import ClaudeSettings, Switch
 from memoryd.memories.rules.groups import group_of
+from memoryd.memories.rules.private_paths import PrivatePaths
 from memoryd.memories.rules.topics import Scope
 from memoryd.system.database import Database
 from memoryd.system.notices import Notices
@@ -130,6 +132,8 @@ class Scopes:
         notices: Notices | None = None,
         groups: Mapping[str, Sequence[str]] = MappingProxyType({}),
         monotonic: Callable[[], float] = time.monotonic,
+        private: PrivatePaths | None = None,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self.places = places
         self._env = env
@@ -137,6 +141,8 @@ class Scopes:
         self._notices = notices or Notices()
         self._groups = groups
         self._monotonic = monotonic
+        self._private = private or PrivatePaths()
+        self._now = now
         self._files = RealFiles()
         self._directory_owners = Owners(places, self._files)
         self._known: dict[str, tuple[float, Project]] = {}
@@ -191,10 +197,18 @@ class Scopes:
     def memory_is_on(self, root: str) -> bool:
         return self.project(root).switch.enabled
 
+    def why_off(self, root: str) -> str:
+        """Why memory is off in a project; empty if it is on."""
+        switch = self.project(root).switch
+        return "" if switch.enabled else switch.reason
+
     def person(self) -> Person:
         """From the machine's and the user's settings alone, not from any repository's."""
         settings = self._settings(None)
-        switch = claude_settings.memory_switch(self._env, settings, off_everywhere=self._is_off(""))
+        everywhere = self._off_until("")
+        switch = claude_settings.memory_switch(
+            self._env, settings, off_everywhere=everywhere is not None
+        )
         return Person(
             MemoryDirectory(paths.user_memory(self.places), "user"),
             claude_settings.dream_switch(switch, settings),
@@ -222,27 +236,36 @@ class Scopes:
         """The roots of all projects looked up so far."""
         return self._roots.copy()
 
-    def switch(self, cwd: str | None, *, enabled: bool) -> str:
-        """Sets the runtime switch for one project or (None) for all; returns the project's root."""
+    def switch(self, cwd: str | None, *, enabled: bool, until: float | None = None) -> str:
+        """Sets the runtime switch for one project or (None) for all; returns the project's root.
+
+        Off until a moment, if one is given: then it is on again by itself.
+        """
         project = self.root(cwd) if cwd is not None else ""
         if enabled:
             self._database.run("delete from switched_off where project = ?", project)
         else:
-            self._database.run("insert or ignore into switched_off values (?)", project)
+            sql = "insert or replace into switched_off (project, until) values (?, ?)"
+            self._database.run(sql, project, until)
         self._known.clear()
         return project
 
     def _look_up(self, cwd: str) -> Project:
         root = project_root.project_root(cwd, self._files)
         settings = self._settings(root)
+        everywhere, here = self._off_until(""), self._off_until(root)
         switch = claude_settings.memory_switch(
             self._env,
             settings,
-            off_everywhere=self._is_off(""),
-            off_here=self._is_off(root),
+            excluded=self.is_excluded(root) or self._private.has(cwd),
+            off_everywhere=everywhere is not None,
+            off_here=here is not None,
         )
         override = settings.memory_path_override
         env = {paths.MEMORY_PATH_OVERRIDE: override, **self._env} if override else self._env
+        until = everywhere or here
+        if until is not None and until != inf and "memoryd off" in switch.reason:
+            switch = msgspec.structs.replace(switch, until=until)
         folder = paths.project_memory(self.places, root, env, settings.auto_memory_directory)
         owned = OwnedDirectory(folder.path)
         if folder.chosen_by == "default":
@@ -282,5 +305,14 @@ class Scopes:
             (source, text) for source, text in texts if text is not None
         )
 
-    def _is_off(self, project: str) -> bool:
-        return bool(self._database.run("select 1 from switched_off where project = ?", project))
+    def is_excluded(self, path: str) -> bool:
+        """Whether `privacy.exclude` names a project or a file."""
+        return self._private.has(path)
+
+    def _off_until(self, project: str) -> float | None:
+        """Until when the runtime switch is off, `inf` if nobody said; None if it is on."""
+        rows = self._database.run("select until from switched_off where project = ?", project)
+        for (until,) in msgspec.convert(rows, list[tuple[float | None]]):
+            if until is None or until > self._now():
+                return inf if until is None else until
+        return None

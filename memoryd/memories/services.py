@@ -7,10 +7,12 @@ import msgspec
 
 from memoryd.base.config import Settings
 from memoryd.base.paths import Places
+from memoryd.memories.identities import Identities
 from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.instruction_reader import InstructionReader
 from memoryd.memories.moving import Mover
 from memoryd.memories.project_names import NameReader
+from memoryd.memories.rules.private_paths import PrivatePaths
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.session_switches import SessionSwitches
 from memoryd.memories.store import Store
@@ -36,6 +38,8 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     instructions: InstructionReader
     session_switches: SessionSwitches
     notices: Notices
+    identities: Identities
     background: Background
     now: Callable[[], float] = time.time
+    private: PrivatePaths = msgspec.field(default_factory=PrivatePaths)
     problems: list[str] = msgspec.field(default_factory=list)

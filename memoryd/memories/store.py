@@ -242,6 +242,13 @@ class Store(StoreReader):
         self._notices.post(MemoryChanged(directory, file, "", cause, session_id))
         return number
 
+    def take_out(self, directory: MemoryDirectory, file: str, *, over: str) -> None:
+        """Removes a file whose history has gone elsewhere: nothing is recorded here."""
+        with self._locked(directory), open_folder(directory) as folder:
+            folder.remove(file, over=over)
+        if not retirement.is_in_retired(file):
+            self._notices.post(MemoryChanged(directory, file, "", "adopted"))
+
     def put_back(
         self,
         directory: MemoryDirectory,

@@ -5,11 +5,12 @@
 - Contents are stored once per hash, compressed; a version is a row that names one. A removal is a
   version without content, so that a forget can be undone.
 - Old versions are pruned, but the newest of each memory are kept whatever their age. This also
-  keeps the highest number, from which the next one follows.
+  keeps the highest number, from which the next one follows. Only what was forgotten longer ago
+  than the settings allow loses its texts too; the row that says so stays.
 """
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Literal
 
@@ -25,7 +26,17 @@ from memoryd.text.decode import decoded
 SECONDS_A_DAY = 86_400.0
 
 Cause = Literal[
-    "extraction", "dream", "user", "agent", "sync", "outside", "restore", "refused", "move"
+    "extraction",
+    "dream",
+    "user",
+    "agent",
+    "sync",
+    "outside",
+    "restore",
+    "refused",
+    "adopted",
+    "imported",
+    "move",
 ]
 
 
@@ -244,12 +255,55 @@ class VersionTable:
                 self.origins.note_hash(str(sha256), "agent-concluded")
         return bool(rows)
 
+    def move(self, folder: str, file: str, to_folder: str, to_file: str, *, keep: bool) -> None:
+        """Gives a memory's history to another one, in front of what that has; or a copy of it."""
+        with self._database.transaction():
+            ((last,),) = self._database.run(
+                "select coalesce(max(number), 0) from versions where folder = ? and file = ?",
+                to_folder,
+                to_file,
+            )
+            columns = "sha256, bytes, at, cause, session_id"
+            self._database.run(
+                "insert into versions (folder, file, number, "  # noqa: S608 - fixed words
+                f"{columns}) select ?1, ?2, number + ?3, {columns} from versions"
+                " where folder = ?4 and file = ?5 order by number",
+                to_folder,
+                to_file,
+                last,
+                folder,
+                file,
+            )
+            if not keep:
+                self.drop(folder, file)
+
+    def drop(self, folder: str, file: str) -> None:
+        """Deletes the history of a memory; its texts go when nothing else needs them."""
+        self._database.run("delete from versions where folder = ? and file = ?", folder, file)
+
     def _prune_once_a_day(self, now: float) -> None:
         if now - self._pruned_at >= SECONDS_A_DAY:
             self._pruned_at = now
             self.prune(
                 now=now, keep_days=self._keep.keep_days, keep_versions=self._keep.keep_versions
             )
+            if self._keep.forgotten_days is not None:
+                self.drop_forgotten(now - self._keep.forgotten_days * SECONDS_A_DAY)
+
+    def drop_forgotten(self, before: float) -> int:
+        """Deletes the texts of memories that were removed before a moment; returns how many."""
+        with self._database.transaction():
+            gone = self._database.run(
+                "delete from versions where exists (select 1 from versions as last where"
+                " last.folder = versions.folder and last.file = versions.file"
+                " and last.sha256 is null and last.at < ?1 and last.number > versions.number"
+                " and not exists (select 1 from versions as later where"
+                " later.folder = last.folder and later.file = last.file"
+                " and later.number > last.number)) returning id",
+                before,
+            )
+            self._drop_unused(gone)
+        return len(gone)
 
     def prune(self, *, now: float, keep_days: int, keep_versions: int) -> int:
         """Deletes versions older than `keep_days`, except the newest ones of each memory."""
@@ -262,13 +316,16 @@ class VersionTable:
                 now - keep_days * SECONDS_A_DAY,
                 keep_versions,
             )
-            if gone:
-                self._database.run(
-                    "delete from blobs where sha256 not in"
-                    " (select sha256 from versions where sha256 is not null)"
-                )
-                self.origins.forget_unused()
+            self._drop_unused(gone)
         return len(gone)
+
+    def _drop_unused(self, gone: Sequence[object]) -> None:
+        if gone:
+            self._database.run(
+                "delete from blobs where sha256 not in"
+                " (select sha256 from versions where sha256 is not null)"
+            )
+            self.origins.forget_unused()
 
 
 def _hash(data: bytes | None) -> str | None:

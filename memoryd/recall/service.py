@@ -28,6 +28,7 @@ from memoryd.recall.rules.query import RecallQuery
 from memoryd.recall.surfaced import Surfaced
 from memoryd.recall.usage import MemoryUsage
 from memoryd.system.background import Soon
+from memoryd.text.private import public_part
 from memoryd.transcripts.rules.turns import Turn
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from memoryd.recall.recall_answer import RecallAnswer
 
 AT_TOOL_MS: Final = 15.0
+MOST_SILENT: Final = 1000
 
 log = structlog.get_logger(__name__)
 
@@ -57,6 +59,7 @@ class RecallService:
         self._outcomes = outcomes
         self._tracker = OutcomeTracker()
         self._late = LateChoices()
+        self._silent: set[str] = set()
         self._never_used: frozenset[str] = frozenset()
         self._usage = usage
         self._at_tools = at_tools
@@ -79,12 +82,22 @@ class RecallService:
 
     async def answer(self, query: RecallQuery) -> "RecallAnswer":
         """The memories for somebody who asks."""
-        return await (await self._ready()).answer(query)
+        public = msgspec.structs.replace(query, query=public_part(query.query))
+        return await (await self._ready()).answer(public)
+
+    def prompt_given(self, session_id: str, prompt: str) -> bool:
+        """Whether this prompt may be given anything, and with it the tool calls that follow."""
+        if not asks_to_ignore_memory(prompt):
+            self._silent.discard(session_id)
+            return True
+        self._late.forget(session_id)
+        if len(self._silent) >= MOST_SILENT:
+            self._silent.clear()
+        self._silent.add(session_id)
+        return False
 
     async def for_hook(self, query: RecallQuery, limit_units: int) -> str:
         """What is worth injecting though nobody asked, and what the session has not already."""
-        if asks_to_ignore_memory(query.query):
-            return ""
         recall, session_id = await self._ready(), query.session_id or ""
         has = self._known.of(session_id)
         has = msgspec.structs.replace(has, paths=has.paths | self._never_used)
@@ -110,7 +123,7 @@ class RecallService:
 
         That is the person's rules about it, and what a model chose for the prompt meanwhile.
         """
-        if self._recall is None or not session_id:
+        if self._recall is None or not session_id or session_id in self._silent:
             return ""
         rules = await self._rules_for(self._recall, session_id, cwd, tool, given)
         late = await self._recall.served(cwd, session_id, self._late.take(session_id))

@@ -8,12 +8,14 @@ from memoryd.memories.services import Services
 from memoryd.sessions.checkpoints import Checkpoints
 from memoryd.sessions.context import Context
 from memoryd.sessions.notes import NotesWriter, SessionNotes
+from memoryd.sessions.retention import NotesRetention
 
 
 class SessionParts(msgspec.Struct, frozen=True):
     context: Context
     notes: SessionNotes
     checkpoints: Checkpoints
+    retention: NotesRetention
 
 
 def build(services: Services, models: Models | None) -> SessionParts:
@@ -40,4 +42,6 @@ def build(services: Services, models: Models | None) -> SessionParts:
         services.now,
         services.session_switches.reason,
     )
-    return SessionParts(context, notes, Checkpoints(services.places))
+    keep_days = services.settings.notes.keep_days
+    retention = NotesRetention(services.places.claude_dir, keep_days, services.now)
+    return SessionParts(context, notes, Checkpoints(services.places), retention)

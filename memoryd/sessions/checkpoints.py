@@ -7,6 +7,7 @@ its root, since slugs collide.
 
 import hashlib
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -59,6 +60,21 @@ class Checkpoints:
     def remove(self, root: str, name: str) -> None:
         with self._folder_with(root, name) as folder:
             folder.remove(_file(name), over=folder.read(_file(name), MOST_BYTES).version)
+
+    def to_move(self, old_root: str, new_root: str) -> Sequence[Checkpoint]:
+        """Those of one project whose names the other one does not have."""
+        if not (old_root and new_root):
+            return []
+        taken = {one.name for one in self.list(new_root)}
+        return [one for one in self.list(old_root) if one.name not in taken]
+
+    def move(self, old_root: str, new_root: str, *, copy: bool) -> None:
+        """Gives them to the other project; never over one of the same name."""
+        for one in self.to_move(old_root, new_root):
+            _, text = self.get(old_root, one.name)
+            self.save(new_root, one.name, text)
+            if not copy:
+                self.remove(old_root, one.name)
 
     def _folder_with(self, root: str, name: str) -> Folder:
         """The project's folder, opened; NotFound if it has no checkpoint of this name."""

@@ -224,6 +224,15 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         directory text primary key, taken real, told real
     ) without rowid;
     """,
+    # memory that is off for a time only.
+    """
+    alter table switched_off add column until real;    -- null: until somebody turns it on
+    create table joinings (     -- adoptions and imports that can be undone
+        id integer primary key,
+        kind text not null, target text not null, at real not null,
+        packed blob not null
+    );
+    """,
 )
 LATEST_VERSION: Final = BASE_VERSION + len(MIGRATIONS)
 
@@ -273,6 +282,20 @@ class Database:
         """Runs one statement and returns its rows."""
         with self._lock, _storage_errors(self.path):
             return self._connection.execute(sql, values).fetchall()
+
+    @contextmanager
+    def erasing(self) -> Iterator[None]:
+        """What is deleted inside leaves nothing behind: no free page, no write-ahead log."""
+        with self._lock:
+            with _storage_errors(self.path):
+                self._connection.execute("pragma secure_delete = on")
+            try:
+                yield
+                with _storage_errors(self.path):
+                    self._connection.execute("vacuum")
+                    self._connection.execute("pragma wal_checkpoint(truncate)")
+            finally:
+                self._connection.execute("pragma secure_delete = off")
 
     def run_many(self, sql: str, rows: Sequence[Sequence[Cell]]) -> None:
         with self.transaction(), _storage_errors(self.path):

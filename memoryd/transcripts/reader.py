@@ -30,6 +30,7 @@ from memoryd.transcripts.cursor_table import CursorTable
 from memoryd.transcripts.file import ALL_BYTES, TranscriptFile, open_transcript
 from memoryd.transcripts.rules.assembler import SETTLE_SECONDS, Follower
 from memoryd.transcripts.rules.cursor import Cursor, Fingerprint
+from memoryd.transcripts.rules.excluded import NOTHING_PRIVATE, PrivateNames
 from memoryd.transcripts.rules.open_turn import OpenTurn, open_turn
 from memoryd.transcripts.rules.turns import Abandoned, Compacted, Turn, TurnEvent
 from memoryd.transcripts.scan import TranscriptScan
@@ -70,11 +71,15 @@ class TranscriptReader:
         turns: TurnTable,
         root_of: Callable[[str], str],
         now: Callable[[], float],
+        private: PrivateNames = NOTHING_PRIVATE,
+        why_off: Callable[[str], str] = lambda _: "",
     ) -> None:
         self._root = root
         self._cursors = cursors
         self._turns = turns
         self._root_of = root_of
+        self._private = private
+        self._why_off = why_off
         self._now = now
         self._followers: OrderedDict[int, Follower] = OrderedDict()
         self._followers_lock = threading.Lock()
@@ -94,6 +99,11 @@ class TranscriptReader:
         self._begun_at = at
         return cursors
 
+    def forget_followers(self) -> None:
+        """What is read next starts from the stored state, which somebody has changed."""
+        with self._followers_lock:
+            self._followers.clear()
+
     def is_at_rest(self, cursor: Cursor) -> bool:
         """Whether reading the file again now would give its open turn."""
         return cursor.is_at_rest(self._now())
@@ -105,7 +115,9 @@ class TranscriptReader:
                 raise FileReplaced
             is_same = file.matches(cursor)
             start = cursor if is_same else cursor.started_over()
-            follower = self._take_follower(file, start) if is_same else Follower()
+            follower = (
+                self._take_follower(file, start) if is_same else Follower(private=self._private)
+            )
             return self._read_slice(file, start, follower, quiet_seconds)
 
     def _read_slice(
@@ -150,7 +162,7 @@ class TranscriptReader:
         self, events: Iterable[TurnEvent], cursor: Cursor, snapshot: bytes
     ) -> tuple[list[QueuedTurn], Cursor]:
         turns = {
-            event.id: QueuedTurn(event, root_named(event.cwd, self._root_of), cursor.path)
+            event.id: self._queued(event, cursor.path)
             for event in events
             if isinstance(event, Turn)
         }
@@ -160,10 +172,17 @@ class TranscriptReader:
             for event in events:
                 match event:
                     case Turn():
-                        new += self._turns.add([turns[event.id]], at=self._now())
+                        added = self._turns.add([turns[event.id]], at=self._now())
+                        new += [one for one in added if not one.skipped]
                     case Abandoned():
                         self._turns.abandon(event.turn_id, cursor.path)
             return new, self._cursors.save(cursor, snapshot)
+
+    def _queued(self, turn: Turn, path: str) -> QueuedTurn:
+        """What was said while memory is off is skipped, even if it is on a minute later."""
+        project = root_named(turn.cwd, self._root_of)
+        off = self._why_off(project) if project else ""
+        return QueuedTurn(turn, project, path, f"memory off: {off}" if off else "")
 
     def _learn_old_turns(self, turns: Sequence[Turn]) -> None:
         started = [seconds_of(turn.started) for turn in turns]
@@ -178,7 +197,7 @@ class TranscriptReader:
                     self._learn(cursor)
 
     def _learn(self, cursor: Cursor) -> None:
-        found = old_turns(self._root, cursor, with_open=True)
+        found = old_turns(self._root, cursor, with_open=True, private=self._private)
         with suppress(FileNotFoundError, PermissionError):
             turns = [event for event in found if isinstance(event, Turn)]
             with self._cursors.transaction():
@@ -204,10 +223,12 @@ class TranscriptReader:
         snapshot = self._cursors.snapshot(cursor)
         if snapshot:
             with suppress(msgspec.DecodeError):
-                return Follower.restore(snapshot)
+                return Follower.restore(snapshot, self._private)
         # The snapshot is from another version. Turns stored before are recognised by id.
         after_newline = file.line_ends_at(cursor.old_until)
-        return Follower.from_offset(cursor.old_until, after_newline=after_newline)
+        return Follower.from_offset(
+            cursor.old_until, after_newline=after_newline, private=self._private
+        )
 
     def _keep_follower(self, cursor: Cursor, follower: Follower) -> None:
         with self._followers_lock:
@@ -216,13 +237,15 @@ class TranscriptReader:
                 self._followers.popitem(last=False)
 
 
-def old_turns(root: str, cursor: Cursor, *, with_open: bool) -> Iterator[Turn | Abandoned]:
+def old_turns(
+    root: str, cursor: Cursor, *, with_open: bool, private: PrivateNames = NOTHING_PRIVATE
+) -> Iterator[Turn | Abandoned]:
     """The turns that began before the first start, each to its end, read from the file again.
 
     A last turn without an ending may still continue: it comes only `with_open`. Raises OSError if
     the file cannot be read, or holds other content now.
     """
-    follower = Follower()
+    follower = Follower(private=private)
     with open_transcript(root, cursor.path) as file:
         if not file.matches(cursor):
             raise FileNotFoundError(errno.ENOENT, "replaced since the first start", cursor.path)

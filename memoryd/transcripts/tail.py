@@ -111,6 +111,10 @@ class Tail:
         settling = sum(not cursor.is_settled for cursor in cursors)
         return TailStatus(len(cursors), scanned.behind_bytes, settling)
 
+    def forget_followers(self) -> None:
+        """What is read next starts from the stored state, which somebody has changed."""
+        self._reader.forget_followers()
+
     def open_sessions(self) -> frozenset[str]:
         """Sessions in which a turn has begun and not ended, as far as was read since the start."""
         return frozenset(list(self._open_sessions.values()))

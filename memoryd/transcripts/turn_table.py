@@ -38,11 +38,15 @@ _decode = msgspec.msgpack.Decoder(Turn).decode
 
 
 class QueuedTurn(msgspec.Struct, frozen=True):
-    """A turn that was just stored, with its project's root and the transcript it was seen in."""
+    """A turn that was just stored, with its project's root and the transcript it was seen in.
+
+    `skipped` says why its content is not kept.
+    """
 
     turn: Turn
     project: str
     path: str
+    skipped: str = ""
 
 
 class LastWords(msgspec.Struct, frozen=True):
@@ -78,7 +82,7 @@ class TurnTable:
     # --- in ---------------------------------------------------------------------------------------
 
     def add(self, found: Iterable[QueuedTurn], *, at: float) -> list[QueuedTurn]:
-        """Stores turns and returns the new ones; a turn without a project is stored as skipped."""
+        """Stores turns and returns the new ones; one without a project is stored as skipped."""
         with self._database.transaction():
             return [one for one in found if self._insert(one, at)]
 
@@ -235,7 +239,7 @@ class TurnTable:
 
     def _insert(self, one: QueuedTurn, at: float, *, imported: bool = False) -> bool:
         turn = one.turn
-        state = "pending" if one.project else "skipped"
+        skipped = one.skipped or ("" if one.project else "no working directory")
         again = (
             "do update set project = excluded.project, state = excluded.state,"
             " reason = excluded.reason, imported = 1, packed = excluded.packed"
@@ -254,11 +258,11 @@ class TurnTable:
             turn.started,
             turn.ended,
             turn.ending,
-            state,
-            "" if one.project else "no working directory",
+            "skipped" if skipped else "pending",
+            skipped,
             int(imported),
             at,
-            zlib.compress(_encode(turn), 1) if one.project else None,
+            None if skipped else zlib.compress(_encode(turn), 1),
         )
         return bool(rows)
 

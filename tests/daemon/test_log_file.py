@@ -3,8 +3,10 @@
 import io
 import json
 import logging
+import os
 import random
 import string
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -118,3 +120,23 @@ def test_a_quiet_terminal_shows_problems_and_the_beginning_and_the_end(tmp_path:
         *(True, False, True, True)
     ]
     assert "memory-saved" in path.read_text()
+
+
+def test_with_keep_days_old_logs_go_and_yesterdays_lines_are_not_in_todays_file(home: Path) -> None:
+    path, day = home / "memoryd.log", 86_400
+    before = logging.getLogger().handlers[:]
+    path.write_text('{"event": "of yesterday"}\n')
+    for number, age_days in ((1, 2), (2, 9)):
+        rotated = Path(f"{path}.{number}")
+        rotated.write_text(f'{{"event": "{age_days} days ago"}}\n')
+        os.utime(rotated, (time.time() - age_days * day,) * 2)
+    log_file.start(
+        str(path), level="info", max_bytes=10**6, keep_files=5, terminal=None, keep_days=7
+    )
+    structlog.get_logger("memoryd.test").warning("happened")
+    log_file.stop()
+    logging.getLogger().handlers[:] = before
+    kept = {one.name: one.read_text() for one in home.glob("memoryd.log*")}
+    assert "of yesterday" in kept["memoryd.log.1"]
+    assert "2 days ago" in kept["memoryd.log.2"]
+    assert sorted(kept) == ["memoryd.log", "memoryd.log.1", "memoryd.log.2"]

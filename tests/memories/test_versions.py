@@ -207,6 +207,17 @@ def test_old_versions_are_pruned_but_the_newest_stay(world: World) -> None:
     assert "n30" in world.versions.text(world.cwd, file, kept[0].version)
 
 
+def test_what_was_forgotten_long_ago_loses_its_texts_if_the_settings_say_so(world: World) -> None:
+    gone, kept = world.save("Gone", "heron"), world.save("Kept", "egret")
+    world.memories.forget(world.cwd, gone)
+    assert world.version_table.drop_forgotten(world.now - DAY) == 0
+    assert world.version_table.drop_forgotten(world.now + DAY) == 1
+    (left,) = world.version_table.versions(world.directory.path, gone)
+    assert (left.sha256, left.version) == ("", 2)
+    assert len(world.version_table.versions(world.directory.path, kept)) == 1
+    assert world.database.run("select count(*) from blobs where packed is not null") == [(1,)]
+
+
 @pytest.mark.parametrize("name", ["Release Notes.md", "ünïcode.md"])
 def test_a_forgotten_file_comes_back_exactly_with_any_name_and_bytes(
     world: World, name: str

@@ -22,6 +22,7 @@ from memoryd.dreams.rules.similarity import Similarity
 from memoryd.dreams.schedule import RealTime
 from memoryd.dreams.steps import DreamModel
 from memoryd.dreams.target import DreamScope
+from memoryd.memories.identities import Identities
 from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.instruction_files import InstructionDisk
 from memoryd.memories.instruction_reader import Approvals, InstructionReader
@@ -101,6 +102,7 @@ class DreamProject:
             instructions=InstructionReader(
                 self.places, Approvals(self.database), InstructionDisk()
             ),
+            identities=Identities(self.places),
             session_switches=SessionSwitches(self.database),
             notices=self.notices,
             background=background,

@@ -9,8 +9,8 @@ import pytest
 
 from memoryd.transcripts.rules.assembler import LONG_REST_SECONDS, REST_SECONDS, Follower
 from memoryd.transcripts.rules.entries import OWN_ENTRYPOINT, OWN_RUN_MARKER
+from memoryd.transcripts.rules.tree import LINES_REMEMBERED
 from memoryd.transcripts.rules.turns import (
-    LINES_REMEMBERED,
     PARTS_MAX,
     TURN_CHARS_MAX,
     Abandoned,

@@ -161,6 +161,15 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
+def length_of_time(text: str) -> float:
+    """Seconds, from what a person types: 90s, 30m, 2h, 1d, 1w."""
+    units = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+    number, unit = text[:-1], text[-1:].lower()
+    if unit not in units or not number.isdecimal() or not 0 < int(number) <= 100_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a length of time, such as 30m, 2h or 1d")
+    return float(int(number) * units[unit])
+
+
 def answer_to(question: str, default: str) -> str:
     """What the person at the terminal types, in lower case; `default` is for a bare Enter.
 

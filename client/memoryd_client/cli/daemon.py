@@ -10,10 +10,12 @@ from memoryd_client.cli.commands import (
     Commands,
     add_json,
     add_project,
+    length_of_time,
     project_of,
     whole_number,
 )
 from memoryd_client.cli.render import Colour, one_line, paint, print_json, wrapped
+from memoryd_client.cli.times import parsed_time, short_time
 from memoryd_client.connection.answers import items_at, text_at
 from memoryd_client.connection.call import call
 from memoryd_client.connection.failures import DaemonError, LocalFailure
@@ -86,13 +88,16 @@ def switch_off(arguments: Arguments) -> int:
 
 def switch(arguments: Arguments, *, enabled: bool) -> int:
     """Turns memory on or off, for one project or for all."""
-    project = project_of(arguments)
-    answer = call("switch", {"enabled": enabled} | ({} if arguments.all else {"cwd": project}))
+    project, seconds = project_of(arguments), None if enabled else arguments.seconds
+    params = {"enabled": enabled} | ({} if arguments.all else {"cwd": project})
+    answer = call("switch", params | ({} if seconds is None else {"seconds": seconds}))
     if arguments.json:
         print_json(answer)
         return 0
     where = "for all projects" if arguments.all else f"for {one_line(project)}"
-    print(wrapped(f"memory is {'on' if enabled else 'off'} {where}"))
+    until = parsed_time(answer.get("until"))
+    when = f" until {short_time(until)}" if until else ""
+    print(wrapped(f"memory is {'on' if enabled else 'off'} {where}{when}"))
     return 0
 
 
@@ -182,6 +187,14 @@ def add_commands(commands: Commands) -> None:
         switching = commands.add(name, run, f"turn memory {name} for this project", example=example)
         add_project(switching)
         switching.add_argument("--all", action="store_true", help="for all projects")
+        if run is switch_off:
+            switching.add_argument(
+                "--for",
+                dest="seconds",
+                metavar="TIME",
+                type=length_of_time,
+                help="only for a time, such as 30m, 2h or 1d; then it is on again",
+            )
         add_json(switching)
 
     stopping = commands.add("stop", stop, "stop the daemon", example="memoryd stop")

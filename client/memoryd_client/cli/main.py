@@ -12,6 +12,7 @@ from pathlib import Path
 
 from memoryd_client import hook, statusline
 from memoryd_client.cli import (
+    adopt,
     agent,
     config,
     cost,
@@ -48,7 +49,8 @@ GROUPS = {
     "start here": ("demo", "install", "status", "doctor", "uninstall"),
     "what is remembered": ("list", "show", "recall", "remember", "forget", "edit", "why"),
     "earlier versions": ("history", "restore"),
-    "decide and tidy up": ("inbox", "dream", "promote", "demote", "agent"),
+    "decide and tidy up": ("inbox", "dream"),
+    "move and share": ("promote", "demote", "agent", "adopt"),
     "sessions": ("sessions", "notes", "checkpoint", "context", "import"),
     "the daemon and its settings": (
         *("serve", "stop", "on", "off", "config", "cost", "logs"),
@@ -76,6 +78,7 @@ def command_line() -> Commands:
         recall,
         notes,
         sessions,
+        adopt,
         cost,
         config,
         install,

@@ -17,6 +17,7 @@ from memoryd_client.cli.commands import (
 )
 from memoryd_client.cli.editor import edited
 from memoryd_client.cli.naming import SCOPES, TYPES, WHERE, description_for, name_for
+from memoryd_client.cli.purge import purge
 from memoryd_client.cli.render import one_line, paint, print_json, printable, table, wrapped
 from memoryd_client.connection.answers import Json, Memory, number_at, objects_at, text_at
 from memoryd_client.connection.call import call
@@ -150,6 +151,8 @@ def forget(arguments: Arguments) -> int:
 
     A person who named it loosely is asked first; a program has to name it exactly.
     """
+    if arguments.purge:
+        return purge(arguments)
     place = whose(arguments)
     memory = Memory.read(call("memory/get", {**place, "path": arguments.memory}))
     if not arguments.yes and not is_named_exactly(memory, arguments.memory):
@@ -269,7 +272,12 @@ def add_commands(commands: Commands) -> None:
     )
     add_memory(forgetting)
     forgetting.add_argument(
-        "--yes", action="store_true", help="do not ask when the name is not exact"
+        "--yes", action="store_true", help="do not ask, not even when the name is not exact"
+    )
+    forgetting.add_argument(
+        "--purge",
+        action="store_true",
+        help="for good: also from history, inbox, notes, checkpoints and logs, and search for it",
     )
     add_project(forgetting)
     add_agent(forgetting)

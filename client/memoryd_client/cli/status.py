@@ -120,8 +120,8 @@ def labelled(label: str, texts: Iterator[str]) -> Iterator[tuple[str, str]]:
 def memory_words(memory: Json) -> str:
     if is_true_at(memory, "enabled"):
         return ON.get(text_at(memory, "extraction"), "on")
-    reason = text_at(memory, "reason")
-    return f"off: {reason} -> {turn_on(reason)}"
+    reason, until = text_at(memory, "reason"), parsed_time(memory.get("until"))
+    return f"off{f' until {short_time(until)}' if until else ''}: {reason} -> {turn_on(reason)}"
 
 
 def rules_words(rules: Json) -> str:

@@ -12,6 +12,8 @@ CAUSES = {
     "outside": "by another program",
     "restore": "restored",
     "move": "moved to another scope",
+    "adopted": "adopted from another place",
+    "imported": "from an archive",
     "refused": "not written: the file changed meanwhile",
 }
 

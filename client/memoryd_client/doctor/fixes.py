@@ -26,6 +26,8 @@ def turn_on(reason: str) -> str:
     """How to turn memory on again, by the daemon's reason why it is off."""
     if "autoMemoryEnabled" in reason:
         return "remove autoMemoryEnabled from those settings"
+    if "privacy.exclude" in reason:
+        return "take its pattern out of privacy.exclude (memoryd config), then restart memoryd"
     if reason.endswith("is set"):
         return f"unset {reason.removesuffix(' is set')}, then restart memoryd"
     return "memoryd on --all" if "all projects" in reason else "memoryd on"

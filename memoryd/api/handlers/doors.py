@@ -22,6 +22,7 @@ class Door(msgspec.Struct, frozen=True):
 
     catalog: Catalog
     memories: MemoryRequests
+    versions: Versions
     why: Origins
 
 
@@ -60,5 +61,6 @@ class Doors:
             MemoryRequests(
                 catalog, versions, trusting, extraction.exclusions, moving, self._writers
             ),
+            versions,
             Origins(versions, services.store, self._sessions, self._usage),
         )

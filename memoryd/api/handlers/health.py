@@ -34,6 +34,7 @@ from memoryd.llm.rules.messages import (
     UserTurn,
     told,
 )
+from memoryd.memories.identities import Identities, KnownDirectory
 from memoryd.memories.owners import OWNER_FILE
 from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import index, topics
@@ -54,7 +55,13 @@ INDEX_FIX = "memoryd dream --now merges duplicates; memoryd forget NAME removes 
 
 Verdict = Literal["ok", "warn", "fail"]
 Check = Literal[
-    "index", "memories", "memory files", "shared folder", "agent settings", "model server"
+    "index",
+    "memories",
+    "memory files",
+    "shared folder",
+    "old places",
+    "agent settings",
+    "model server",
 ]
 
 
@@ -87,6 +94,7 @@ class Health:
         model: str,
         problems: Sequence[str],
         projects_in: Callable[[str], set[str]],
+        identities: Identities,
     ) -> None:
         self._scopes = scopes
         self._store = store
@@ -96,6 +104,7 @@ class Health:
         self._model = model
         self._problems = problems
         self._projects_in = projects_in
+        self._identities = identities
 
     def findings(self, cwd: str) -> list[Finding]:
         """Findings about a project and those that may share its folder; blocks."""
@@ -106,9 +115,15 @@ class Health:
             self._index_finding(project),
             headers_finding(self._listed(project)),
             shared_folder_finding(known, RealFiles().is_dir, self._memory_of),
+            self._identity_finding(project),
             settings_finding(self._scopes.ignored(project)),
             files_finding([odd for one in project.directories for odd in oddities(one)]),
         ]
+
+    def _identity_finding(self, project: Project) -> Finding:
+        self._identities.record(project.root, project.memory.path)
+        same = self._identities.same_as(project.root, project.memory.path)
+        return places_finding(same, list(self._identities.directories()))
 
     async def answer(self, cwd: str, with_provider: bool) -> list[Finding]:
         found = await anyio.to_thread.run_sync(self.findings, cwd)
@@ -218,6 +233,27 @@ def settings_finding(ignored: Sequence[str]) -> Finding:
     if not ignored:
         return Finding("agent settings", "ok", "no memory setting is ignored")
     return Finding("agent settings", "warn", "; ".join(ignored), "correct or remove these settings")
+
+
+def places_finding(same: Sequence[KnownDirectory], known: Sequence[KnownDirectory]) -> Finding:
+    """Memories of this repository under another path, and those whose project is gone."""
+    check: Check = "old places"
+    for one in sorted(same, key=lambda one: not one.is_orphaned):
+        old = one.owners[0] if one.owners else one.slug
+        state = "left behind at" if one.is_orphaned else "kept apart at"
+        reason = f"{one.memories} memories of this repository are {state} {old}"
+        return Finding(check, "warn", reason, f"memoryd adopt {shlex.quote(old)}")
+    orphaned = [one for one in known if one.is_orphaned]
+    if not orphaned:
+        return Finding(check, "ok", "no memories were left behind by a project that moved")
+    names = ", ".join(one.owners[0] for one in orphaned[:NAMED])
+    more = f" and {len(orphaned) - NAMED} more" if len(orphaned) > NAMED else ""
+    return Finding(
+        check,
+        "warn",
+        f"these projects are gone, and their memories are still there: {names}{more}",
+        "in the project's new folder: memoryd adopt OLD, with the old path",
+    )
 
 
 def shared_folder_finding(

@@ -7,7 +7,8 @@
   last dream changed.
   A resumed or forked session has all of that in its history and gets nothing.
 - UserPromptSubmit: what became of a command to memoryd itself; otherwise the memories relevant to
-  the prompt, at most 10,000 UTF-16 units.
+  the prompt, at most 10,000 UTF-16 units. Nothing, until the next prompt, if the person said to
+  ignore memory. Where part of the prompt is private, the agent is told not to save it either.
 - PreToolUse: the person's rules about this very call, each once per session.
 - A session whose own environment switches memory off gets nothing, and nothing is kept of it.
 - SubagentStart: what a named sub-agent has in its own memory and the client does not load.
@@ -20,8 +21,10 @@
 
 import json
 import os
+import shlex
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import anyio.to_thread
@@ -35,6 +38,7 @@ from memoryd.base import paths
 from memoryd.base.errors import MemorydError
 from memoryd.base.paths import Places
 from memoryd.extraction.build import ExtractionParts
+from memoryd.memories.identities import Identities
 from memoryd.memories.scopes import Project, Scopes
 from memoryd.memories.session_switches import SessionSwitches
 from memoryd.recall.rules.query import RecallQuery
@@ -45,6 +49,7 @@ from memoryd.sessions.note_files import NotesAnswer
 from memoryd.sessions.notes import SessionNotes
 from memoryd.sessions.rules import notes
 from memoryd.system.background import Background
+from memoryd.text.private import has_private, public_part
 from memoryd.transcripts.rules.assembler import read_entries
 from memoryd.transcripts.tail import Tail
 
@@ -61,6 +66,10 @@ USER_SCOPE: Final = (
     "memoryd keeps what holds for this person in every project in {folder}, beside this project's"
     " own memory. Read a file there when its line bears on the work; what the person says of"
     " themself or of how to deal with them belongs there."
+)
+PRIVATE_NOTE: Final = (
+    "The person marked part of this prompt as private (<private>). Use it for the task, but write"
+    " it to no memory, note or file that they did not ask for."
 )
 _MACHINE_PROMPTS: Final = ("<task-notification>", "<command-", "<local-command", "<bash-")
 
@@ -84,6 +93,7 @@ class Hooks:
         dream_news: Callable[[str], str] = lambda _: "",
         now: Callable[[], float],
         switches: SessionSwitches,
+        identities: Identities,
     ) -> None:
         self._places = places
         self._scopes = scopes
@@ -100,6 +110,7 @@ class Hooks:
         self._dream_news = dream_news
         self._now = now
         self._switches = switches
+        self._identities = identities
 
     async def stdout(self, hook: session_params.HookParams) -> str:
         """What the hook prints; may be empty. A hook never fails."""
@@ -139,15 +150,23 @@ class Hooks:
             case "SessionEnd":
                 self._worker.session_ended(hook.session_id)
                 await self._wake_tail(hook)
-                ended = partial(self._notes.session_ended, hook.session_id, hook.cwd)
-                self._background.soon("notes", ended)
-            case "PreCompact":
-                noted = anyio.Event()
-                self._background.soon("notes", lambda: self._freshen(hook, noted))
-                with anyio.move_on_after(QUICK_NOTES_SECONDS):
-                    await noted.wait()
-                return await anyio.to_thread.run_sync(self._for_compactor, hook)
+                if not await self._is_off(hook.cwd):
+                    ended = partial(self._notes.session_ended, hook.session_id, hook.cwd)
+                    self._background.soon("notes", ended)
+            case "PreCompact" if not await self._is_off(hook.cwd):
+                return await self._before_compaction(hook)
         return ""
+
+    async def _before_compaction(self, hook: session_params.HookParams) -> str:
+        noted = anyio.Event()
+        self._background.soon("notes", lambda: self._freshen(hook, noted))
+        with anyio.move_on_after(QUICK_NOTES_SECONDS):
+            await noted.wait()
+        return await anyio.to_thread.run_sync(self._for_compactor, hook)
+
+    async def _is_off(self, cwd: str) -> bool:
+        """With memory off, a session gets no notes."""
+        return bool(cwd) and not (await self._scopes.find(cwd)).switch.enabled
 
     async def _session_start(self, hook: session_params.HookParams) -> str:
         project = await self._scopes.find(hook.cwd)
@@ -194,10 +213,28 @@ class Hooks:
             known = USER_SCOPE.format(folder=project.user.path)
         else:
             known = ""
-        pieces = [stopped, known, loaded.text if loaded.parts else ""]
+        index = loaded.text if loaded.parts else ""
+        pieces = [self._left_behind(project), stopped, known, index]
         pieces.append(self._inbox.for_agent(project))
         pieces.append(self._dream_news(hook.cwd))
         return limited("\n\n".join(piece for piece in pieces if piece))
+
+    def _left_behind(self, project: Project) -> str:
+        """One line if this project has no memories here, and some under its old path."""
+        if any(Path(project.memory.path).glob("*.md")):
+            return ""
+        old = [
+            one
+            for one in self._identities.same_as(project.root, project.memory.path)
+            if one.is_orphaned
+        ]
+        if not old:
+            return ""
+        return (
+            f"memoryd has {old[0].memories} memories of this repository from {old[0].owners[0]},"
+            " where it no longer is. Tell the person: they join them with the command"
+            f" memoryd adopt {shlex.quote(old[0].owners[0])}"
+        )
 
     def _where_it_stopped(self, hook: session_params.HookParams, project: Project) -> str:
         folders = {paths.project_folder(self._places, place) for place in (hook.cwd, project.root)}
@@ -211,7 +248,13 @@ class Hooks:
         return last_session_text(last)
 
     async def _prompt(self, hook: session_params.HookParams) -> str:
-        prompt = hook.prompt.strip()
+        about = PRIVATE_NOTE if has_private(hook.prompt) else ""
+        recalled = await self._recalled(hook, public_part(hook.prompt).strip())
+        return "\n\n".join(text for text in (about, recalled) if text)
+
+    async def _recalled(self, hook: session_params.HookParams, prompt: str) -> str:
+        if not self._recall.prompt_given(hook.session_id, prompt):
+            return ""
         if command := command_in(prompt):
             if told := await self._typed_commands.answer(command, hook):
                 return told

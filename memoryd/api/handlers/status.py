@@ -52,6 +52,7 @@ class MemoryStatus(msgspec.Struct, frozen=True):
     enabled: bool
     reason: str
     extraction: str
+    until: str | None = None
 
 
 class StatusReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,7 +124,12 @@ class Status:
             transcripts=TranscriptsStatus(tail.watched, tail.behind_bytes),
             queue=queue,
             spending=self._spending.spending(),
-            memory=MemoryStatus(switch.enabled, switch.reason, mode),
+            memory=MemoryStatus(
+                switch.enabled,
+                switch.reason,
+                mode,
+                None if switch.until is None else iso_time(switch.until),
+            ),
             inbox=InboxStatus(self._inbox.count(cwd)),
             rules=RulesStatus(rules.given, rules.followed, rules.broken),
             plan=self._spending.plan(),

@@ -3,7 +3,8 @@
 First the envelope (`envelope`), with params of any shape, so that an id survives bad params; then
 the params, by the method's own type in `METHODS`; those about sessions are in `session_params`.
 Params ignore unknown keys and every new field has a default, so that clients and daemons of
-different versions understand each other.
+different versions understand each other. What a person marked as private is taken out here, before
+anything sees it.
 """
 
 from difflib import get_close_matches
@@ -15,6 +16,10 @@ from memoryd.api.rules import session_params
 from memoryd.api.rules.envelope import INVALID_PARAMS, METHOD_NOT_FOUND, Request, RequestError
 from memoryd.base.events import KINDS
 from memoryd.recall.rules.query import RecallQuery
+from memoryd.text.private import without_private
+
+# Fields that say where, and never what somebody said.
+_NAMES_PLACES: Final = frozenset({"cwd", "path", "paths", "session_id", "transcript_path"})
 
 CandidateIds = Annotated[list[int], msgspec.Meta(min_length=1, max_length=1000)]
 
@@ -128,6 +133,14 @@ class MemoryForgetParams(msgspec.Struct, frozen=True):
     agent: str = ""
 
 
+class MemoryPurgeParams(msgspec.Struct, frozen=True):
+    """Removes a memory for good, from everywhere."""
+
+    cwd: str
+    path: str
+    by: Literal["user", "agent"] = "user"
+
+
 class MemoryHistoryParams(msgspec.Struct, frozen=True):
     """`version` asks for the text of that version too."""
 
@@ -200,8 +213,29 @@ class ReviewRetireParams(msgspec.Struct, frozen=True):
 
 
 class SwitchParams(msgspec.Struct, frozen=True):
+    """`seconds` switches off for a time only."""
+
     enabled: bool
     cwd: str | None = None
+    seconds: Annotated[float, msgspec.Meta(gt=0, le=366 * 86_400)] | None = None
+
+    def __post_init__(self) -> None:
+        if self.enabled and self.seconds is not None:
+            raise ValueError("`seconds` is for switching off")
+
+
+class AdoptParams(msgspec.Struct, frozen=True):
+    """`old` is the path or the folder name of the project whose memories come here."""
+
+    cwd: str
+    old: str = ""
+    dry_run: bool = False
+    undo: bool = False
+    by: Literal["user", "agent"] = "user"
+
+    def __post_init__(self) -> None:
+        if bool(self.old) == self.undo:
+            raise ValueError("either `old` or `undo` is needed")
 
 
 class RecallStatsParams(msgspec.Struct, frozen=True):
@@ -287,6 +321,7 @@ Params = (
     | MemoryTrustParams
     | MemoryWhyParams
     | MemoryForgetParams
+    | MemoryPurgeParams
     | MemoryHistoryParams
     | MemoryRestoreParams
     | AgentListParams
@@ -299,6 +334,7 @@ Params = (
     | ReviewKeepParams
     | ReviewRetireParams
     | SwitchParams
+    | AdoptParams
     | RecallQuery
     | RecallStatsParams
     | session_params.HookParams
@@ -339,6 +375,7 @@ METHODS: Final[dict[str, type[Params]]] = {
     "memory/trust": MemoryTrustParams,
     "memory/why": MemoryWhyParams,
     "memory/forget": MemoryForgetParams,
+    "memory/purge": MemoryPurgeParams,
     "memory/history": MemoryHistoryParams,
     "memory/restore": MemoryRestoreParams,
     "agent/list": AgentListParams,
@@ -351,6 +388,7 @@ METHODS: Final[dict[str, type[Params]]] = {
     "review/keep": ReviewKeepParams,
     "review/retire": ReviewRetireParams,
     "switch": SwitchParams,
+    "project/adopt": AdoptParams,
     "recall": RecallQuery,
     "recall/stats": RecallStatsParams,
     "hook": session_params.HookParams,
@@ -397,9 +435,33 @@ def params_of(request: Request) -> Params:
         )
     raw = bytes(request.params)
     try:
-        return msgspec.json.decode(b"{}" if raw == b"null" else raw, type=kind)
+        params = msgspec.json.decode(b"{}" if raw == b"null" else raw, type=kind)
     except (msgspec.ValidationError, RecursionError) as error:
         words = str(error) if isinstance(error, msgspec.ValidationError) else "too deep"
         raise RequestError(
             INVALID_PARAMS, f"{request.method}: {words}", "invalid-params"
         ) from error
+    return public(params) if b"private" in raw.lower() else params
+
+
+def public(params: Params) -> Params:
+    """The same request with a mark in place of what a person marked as private."""
+    plain = msgspec.to_builtins(params)
+    return msgspec.convert(
+        {
+            name: value if name in _NAMES_PLACES else _public_value(value)
+            for name, value in plain.items()
+        },
+        type(params),
+    )
+
+
+def _public_value(value: object) -> object:
+    match value:
+        case str():
+            return without_private(value)
+        case list():
+            return [_public_value(one) for one in value]
+        case dict():
+            return {name: _public_value(one) for name, one in value.items()}
+    return value

@@ -21,11 +21,12 @@ from memoryd.base.timestamps import local_time
 from memoryd.extraction.rules.whose_words import is_scripted
 from memoryd.llm.rules.prompts import quoted
 from memoryd.text.masking.mask import presentable
+from memoryd.text.private import public_part
 from memoryd.text.shorten import cut_middle, one_line
 from memoryd.transcripts.rules.entries import GIST_CHARS_MAX
 from memoryd.transcripts.rules.turns import Turn, TurnPart
 
-SkipReason = Literal["", "no-prose", "scripted"]
+SkipReason = Literal["", "no-prose", "private", "scripted"]
 
 PRINTED_KINDS = frozenset({"tool_output", "printed", "notice"})
 PERSON_CHARS_MAX = 8000
@@ -39,8 +40,11 @@ SHORT_GIST_CHARS = GIST_CHARS_MAX // 2
 
 def skip_reason(turn: Turn, *, counts_scripts: bool) -> SkipReason:
     """Why a turn is not extracted; empty when it is."""
-    if not any(part.text.strip() for part in (*spoken(turn), *turn.prose)):
+    said = [part.text for part in (*spoken(turn), *turn.prose) if part.text.strip()]
+    if not said:
         return "no-prose"
+    if not any(public_part(text).strip() for text in said):
+        return "private"
     return "scripted" if is_scripted(turn) and not counts_scripts else ""
 
 

@@ -55,8 +55,11 @@ class ClaudeSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Switch(msgspec.Struct, frozen=True, kw_only=True):
+    """`until` is when memory comes back by itself, if it was switched off for a time."""
+
     enabled: bool
     reason: str
+    until: float | None = None
 
 
 def settings_paths(places: Places, project_dir: str) -> tuple[tuple[SettingsSource, str], ...]:
@@ -177,10 +180,13 @@ def memory_switch(
     env: Mapping[str, str],
     settings: ClaudeSettings,
     *,
+    excluded: bool = False,
     off_everywhere: bool = False,
     off_here: bool = False,
 ) -> Switch:
     """Whether memory is on for a session in a project, with the reason for `status`."""
+    if excluded:
+        return Switch(enabled=False, reason="this project is excluded by privacy.exclude")
     variable = env.get(DISABLE_VARIABLE, "").strip().lower()
     overrides = variable in FALSY
     if variable and not overrides:

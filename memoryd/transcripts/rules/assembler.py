@@ -39,18 +39,24 @@ from memoryd.transcripts.rules.entries import (
     TranscriptEntry,
     read_entry,
 )
+from memoryd.transcripts.rules.excluded import (
+    NOTHING_PRIVATE,
+    PrivateNames,
+    without_private_calls,
+)
 from memoryd.transcripts.rules.lines import LinePosition, LineSplitter
 from memoryd.transcripts.rules.prompt_queue import PromptQueue, QueuedPrompt
+from memoryd.transcripts.rules.tree import Tree
 from memoryd.transcripts.rules.turns import (
     Abandoned,
     Compacted,
     PartKind,
-    Tree,
     Turn,
     TurnDraft,
     TurnEvent,
     TurnPart,
 )
+from memoryd.transcripts.rules.withheld import Withholds
 
 # Longer than a model takes for a block of its answer; if it takes longer, the rest is a turn too.
 REST_SECONDS = 600.0
@@ -77,6 +83,7 @@ class ReadProgress(msgspec.Struct, omit_defaults=True):
     draft: TurnDraft | None = None
     handed_out: str = ""
     handed_out_prompt_id: str = ""
+    handed_out_withholds: Withholds = 0
     last_place: EntryPlace = EntryPlace()
     queue: PromptQueue = msgspec.field(default_factory=PromptQueue)
 
@@ -189,6 +196,7 @@ class TurnAssembler:
         elif progress.handed_out:
             draft = TurnDraft.begun_by(entry, progress.handed_out)
             draft.prompt_id = progress.handed_out_prompt_id  # answers carry none
+            draft.withholds = progress.handed_out_withholds
         else:
             return None
         progress.tree.begin_turn(draft.id)
@@ -204,6 +212,7 @@ class TurnAssembler:
         place = msgspec.structs.replace(progress.last_place, uuid=turn_id, at=prompts[0].at)
         entry = TranscriptEntry("enqueued", place, source="enqueued")
         draft = TurnDraft.begun_by(entry, progress.handed_out)
+        draft.withholds = progress.handed_out_withholds
         draft.last_offset = place.end
         progress.tree.begin_turn(draft.id)
         progress.draft = draft
@@ -237,6 +246,7 @@ class TurnAssembler:
             draft.hear(prompt)
         progress.handed_out = draft.id
         progress.handed_out_prompt_id = draft.prompt_id
+        progress.handed_out_withholds = draft.withholds
         progress.last_place = draft.end_place
         return [draft.to_turn()]
 
@@ -282,24 +292,30 @@ class Follower:
 
     For exactly-once, store the turns by id and the `snapshot` in one transaction. Later, or after a
     restart, `restore` it and feed the bytes from `next_offset` on; an idle file needs no follower
-    in memory.
+    in memory. Lines of a private project are passed over.
     """
 
-    def __init__(self, state: FollowState | None = None) -> None:
+    def __init__(
+        self, state: FollowState | None = None, private: PrivateNames = NOTHING_PRIVATE
+    ) -> None:
         start = state or FollowState()
+        self._private = private
         self._splitter = LineSplitter(start.position)
         self._assembler = TurnAssembler(start.progress)
         self._bad_lines = start.bad_lines
 
     @classmethod
-    def from_offset(cls, offset: int, *, after_newline: bool) -> "Follower":
+    def from_offset(
+        cls, offset: int, *, after_newline: bool, private: PrivateNames = NOTHING_PRIVATE
+    ) -> "Follower":
         """Follows only what comes after `offset`, as on a first start."""
-        return cls(FollowState(LinePosition(offset, mid_line=not after_newline and offset > 0)))
+        position = LinePosition(offset, mid_line=not after_newline and offset > 0)
+        return cls(FollowState(position), private)
 
     @classmethod
-    def restore(cls, snapshot: bytes) -> "Follower":
+    def restore(cls, snapshot: bytes, private: PrivateNames = NOTHING_PRIVATE) -> "Follower":
         """Raises msgspec.DecodeError if the bytes are not a snapshot."""
-        return cls(msgspec.msgpack.decode(snapshot, type=FollowState))
+        return cls(msgspec.msgpack.decode(snapshot, type=FollowState), private)
 
     def snapshot(self) -> bytes:
         position, progress = self._splitter.position, self._assembler.progress
@@ -339,7 +355,8 @@ class Follower:
         for line in self._splitter.feed(chunk):
             entry = read_entry(line)
             self._bad_lines += entry.kind == "bad"
-            events += self._assembler.feed(entry)
+            if not self._private.project(entry.place.cwd):
+                events += self._assembler.feed(without_private_calls(entry, self._private))
         return events
 
     def settle(self) -> list[TurnEvent]:

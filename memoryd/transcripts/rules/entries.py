@@ -8,6 +8,7 @@ Rules
   text written by a machine never passes for a person's.
 - A person also speaks inside tool results (`replies`) and in the queue (`prompt_queue`).
 - Text that hooks, memoryd itself or MEMORY.md put into the session is `injected`, never new.
+- What is marked as private (`text/private`) is taken out before anything else.
 - Long text is cut here, with a mark at the cut, so that no later code has to handle huge text.
 - A time is the client's ISO text, or empty if that is not a valid time.
 """
@@ -18,8 +19,9 @@ from typing import Literal, assert_never
 import msgspec
 
 from memoryd.text.masking.cut import masked_beginning, masked_middle
-from memoryd.text.masking.mask import find_secrets
+from memoryd.text.private import without_private
 from memoryd.transcripts.rules import local_commands, speakers
+from memoryd.transcripts.rules.call_paths import can_be_shown, names_in
 from memoryd.transcripts.rules.lines import (
     AssistantLine,
     AttachmentLine,
@@ -100,6 +102,8 @@ _GIST_KEYS = ("file_path", "notebook_path", "command", "pattern", "query", "url"
 class Block(msgspec.Struct, frozen=True):
     """Part of a message; a call's `text` is its input as JSON, `writes` the file it changes.
 
+    `names` are the words of a call that may be paths.
+
     A result may hold answers of a person, with the client's structured copy in `answered`, or the
     reason for a `refusal`: if its tool is one that asks, and if the client marked it or its tool
     cannot print such words.
@@ -111,6 +115,7 @@ class Block(msgspec.Struct, frozen=True):
     tool_use_id: str = ""
     gist: str = ""
     writes: str = ""
+    names: tuple[str, ...] = ()
     is_error: bool = False
     answered: bytes | None = None
     refusal: str = ""
@@ -267,7 +272,7 @@ def _assistant(raw: AssistantLine, place: EntryPlace) -> TranscriptEntry:
 
 
 def _system(raw: SystemLine, place: EntryPlace) -> TranscriptEntry:
-    content = text_of(raw.content)
+    content = without_private(text_of(raw.content))
     match raw.subtype:
         case "compact_boundary":
             metadata = raw.compact_metadata if isinstance(raw.compact_metadata, dict) else {}
@@ -317,35 +322,34 @@ def _queue(raw: QueueLine) -> TranscriptEntry:
 
 def _answer(content: str | list[MessageBlock]) -> tuple[Block, ...]:
     if isinstance(content, str):
-        return (Block("text", masked_middle(content, PROSE_CHARS_MAX)),) if content.strip() else ()
+        return (_prose(content),) if content.strip() else ()
     return tuple(
-        _call(block)
-        if block.type == "tool_use"
-        else Block("text", masked_middle(text, PROSE_CHARS_MAX))
+        _call(block) if block.type == "tool_use" else _prose(text)
         for block in content[:BLOCKS_MAX]
         if block.type == "tool_use"
         or (block.type == "text" and (text := text_of(block.text)).strip())
     )
 
 
+def _prose(text: str) -> Block:
+    return Block("text", masked_middle(without_private(text), PROSE_CHARS_MAX))
+
+
 def _call(block: MessageBlock) -> Block:
     tool = name_of(block.name)
     given = block.input if isinstance(block.input, dict) else {}
-    gist = next((value for key in _GIST_KEYS if (value := text_of(given.get(key)))), "")
+    found = (value for key in _GIST_KEYS if (value := text_of(given.get(key))))
+    gist = without_private(next(found, ""))
     written = name_of(given.get("file_path")) or name_of(given.get("notebook_path"))
     return Block(
         "tool_use",
-        masked_middle(msgspec.json.encode(block.input).decode(), TOOL_CHARS_MAX),
+        masked_middle(without_private(msgspec.json.encode(block.input).decode()), TOOL_CHARS_MAX),
         tool=tool,
         tool_use_id=name_of(block.id),
         gist=" ".join(masked_beginning(gist, GIST_CHARS_MAX).split()),
-        writes=written if tool in _WRITING_TOOLS and _can_be_shown(written) else "",
+        writes=written if tool in _WRITING_TOOLS and can_be_shown(written) else "",
+        names=tuple(names_in(given)),
     )
-
-
-def _can_be_shown(path: str) -> bool:
-    """A line end in a path would forge a line of its own wherever paths are listed."""
-    return path.isprintable() and not find_secrets(path)
 
 
 def _results(raw: UserLine) -> tuple[Block, ...]:
@@ -372,9 +376,9 @@ def _result(raw: UserLine, block: MessageBlock) -> Block:
 
 def _said(content: str | list[MessageBlock]) -> str:
     if isinstance(content, str):
-        return content.strip()
-    return "\n\n".join(
-        text_of(block.text) or f"[{text_of(block.type)}]" for block in content
+        return without_private(content).strip()
+    return without_private(
+        "\n\n".join(text_of(block.text) or f"[{text_of(block.type)}]" for block in content)
     ).strip()
 
 
@@ -382,8 +386,9 @@ def _printed(content: object) -> str:
     """The text a tool returned, with a mark in place of anything that is not text."""
     if isinstance(content, list):
         blocks = [block for block in content if isinstance(block, dict)]
-        return "\n".join(text_of(b.get("text")) or f"[{text_of(b.get('type'))}]" for b in blocks)
-    return text_of(content)
+        texts = (text_of(b.get("text")) or f"[{text_of(b.get('type'))}]" for b in blocks)
+        return without_private("\n".join(texts))
+    return without_private(text_of(content))
 
 
 def _output(text: str) -> str:

@@ -1,17 +1,17 @@
-"""What a turn consists of, how it grows line by line, and which turns of a session are live.
+"""What a turn consists of, and how it grows line by line.
 
 Size: parts are cut when they are read; over TURN_CHARS_MAX or PARTS_MAX the oldest are dropped,
 tool parts first, never the opening or the newest. So the size of a turn is bounded.
-The last LINES_REMEMBERED lines are known; an older rewind or repetition is not recognised.
-Secrets are masked as parts are added: turns and drafts are kept in state.db until they are done.
+Secrets are masked and private words left out (`withheld`) as parts are added: turns and drafts are
+kept in state.db until they are done.
 """
 
-from hashlib import blake2b
 from typing import Literal, get_args
 
 import msgspec
 
 from memoryd.text.masking.mask import mask
+from memoryd.text.private import PRIVATE, without_private
 from memoryd.text.shorten import cut_middle
 from memoryd.transcripts.rules.entries import (
     TOOL_CHARS_MAX,
@@ -22,8 +22,8 @@ from memoryd.transcripts.rules.entries import (
 )
 from memoryd.transcripts.rules.prompt_queue import QUEUED_MAX, QueuedPrompt
 from memoryd.transcripts.rules.replies import QUESTION_TOOL, answers_in, replies_to
+from memoryd.transcripts.rules.withheld import NOTHING, Withholds, is_kept, withheld_by
 
-LINES_REMEMBERED = 2048
 TURN_CHARS_MAX = 256 * 1024
 PARTS_MAX = 2000
 FILES_MAX = 1000
@@ -205,6 +205,7 @@ class TurnDraft(msgspec.Struct, omit_defaults=True):
     message_output_tokens: int = 0
     message_asks_for_tools: bool = False
     stop_reason: str = ""
+    withholds: Withholds = 0
 
     @classmethod
     def begun_by(cls, entry: TranscriptEntry, continues: str = "") -> "TurnDraft":
@@ -224,12 +225,23 @@ class TurnDraft(msgspec.Struct, omit_defaults=True):
     def add(self, entry: TranscriptEntry, *parts: TurnPart) -> None:
         self.ended = entry.place.at or self.ended
         self.last_offset = entry.place.end
-        clean = [_masked(part) for part in parts]
+        clean = [self._allowed(part) for part in parts]
         self.parts += clean
         self.chars += sum(len(part.text) for part in clean)
         if self.chars > TURN_CHARS_MAX or len(self.parts) > PARTS_MAX:
             self._shrink(TOOL_KINDS)
             self._shrink(get_args(PartKind))
+
+    def _allowed(self, part: TurnPart) -> TurnPart:
+        """The part, without what the person wants nobody to keep."""
+        clean = _masked(part)
+        asked = withheld_by(clean.kind, clean.text)
+        if asked > self.withholds:
+            self.withholds = asked
+            self.parts = [_withheld(one, asked) for one in self.parts]
+        if self.withholds == NOTHING:
+            self.files = {}
+        return _withheld(clean, self.withholds)
 
     def _shrink(self, kinds: tuple[str, ...]) -> None:
         """Drops to three quarters of the limit, so that lines of an endless turn stay cheap."""
@@ -250,7 +262,7 @@ class TurnDraft(msgspec.Struct, omit_defaults=True):
         self._count_tokens(entry)
         calls = [block for block in entry.blocks if block.kind == "tool_use"]
         for call in calls:
-            if call.writes and len(self.files) < FILES_MAX:
+            if call.writes and len(self.files) < FILES_MAX and self.withholds != NOTHING:
                 self.files[call.tool_use_id] = call.writes
         self.tool_call_count += len(calls)
         self.message_asks_for_tools |= bool(calls)
@@ -278,10 +290,12 @@ class TurnDraft(msgspec.Struct, omit_defaults=True):
     def _result_parts(self, block: Block, at: str) -> list[TurnPart]:
         """The result, without the person's words in it, and those words as their own parts."""
         part = _part(block, at)
-        if block.answered is None and not block.refusal:
-            return [part]
         calls = (one for one in reversed(self.parts) if one.tool_use_id == block.tool_use_id)
         call = next(calls, part)
+        if call.text == PRIVATE:
+            return [msgspec.structs.replace(part, text=PRIVATE)]
+        if block.answered is None and not block.refusal:
+            return [part]
         said: list[TurnPart] = []
         if block.answered is not None and call.tool == QUESTION_TOOL:
             answers = answers_in(block.text, block.answered)
@@ -298,7 +312,7 @@ class TurnDraft(msgspec.Struct, omit_defaults=True):
     def hear(self, prompt: QueuedPrompt) -> None:
         """Adds what a person typed while the turn ran, where it was said."""
         source: EntrySource = "sdk" if self.source == "sdk" else "enqueued"
-        part = _masked(TurnPart("prompt", prompt.text, prompt.at, source))
+        part = self._allowed(TurnPart("prompt", prompt.text, prompt.at, source))
         later = [n for n, one in enumerate(self.parts) if n and one.at > prompt.at]
         self.parts.insert(later[0] if later and prompt.at else len(self.parts), part)
         self.chars += len(part.text)
@@ -346,46 +360,17 @@ class TurnDraft(msgspec.Struct, omit_defaults=True):
         )
 
 
-class Tree(msgspec.Struct, omit_defaults=True):
-    """The turn number of each recent line, and the live turns by number."""
-
-    lines: dict[int, int] = {}
-    living: dict[int, str] = {}
-    number: int = 0
-
-    def knows(self, uuid: str) -> bool:
-        return _key(uuid) in self.lines
-
-    def remember(self, uuid: str) -> None:
-        self.lines[_key(uuid)] = self.number
-        if len(self.lines) > LINES_REMEMBERED:
-            del self.lines[next(iter(self.lines))]
-            oldest = next(iter(self.lines.values()))
-            while self.living and (first := next(iter(self.living))) < oldest:
-                del self.living[first]
-
-    def begin_turn(self, turn_id: str) -> None:
-        self.number += 1
-        self.living[self.number] = turn_id
-
-    def abandon_after(self, parent: str | None) -> list[str]:
-        """Removes and returns the live turns that a line with this parent leaves behind."""
-        fork = 0 if parent == "" else self.lines.get(_key(parent or ""))
-        if parent is None or fork is None:
-            return []
-        return [self.living.pop(number) for number in list(self.living) if number > fork]
-
-
-def _key(uuid: str) -> int:
-    """Eight bytes of hash stand for a uuid, which may be any text of any length."""
-    return int.from_bytes(blake2b(uuid.encode("utf-8", "replace"), digest_size=8).digest())
-
-
 def _masked(part: TurnPart) -> TurnPart:
-    text, gist = mask(part.text), mask(part.gist)
+    text, gist = mask(without_private(part.text)), mask(without_private(part.gist))
     if (text, gist) == (part.text, part.gist):
         return part
     return msgspec.structs.replace(part, text=text, gist=gist)
+
+
+def _withheld(part: TurnPart, withholds: Withholds) -> TurnPart:
+    if is_kept(part.kind, withholds):
+        return part
+    return msgspec.structs.replace(part, text=PRIVATE, gist="")
 
 
 def _part(block: Block, at: str) -> TurnPart:

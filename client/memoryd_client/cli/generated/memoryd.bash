@@ -5,20 +5,20 @@
 #    source ~/.local/share/bash_completion/memoryd
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_memoryd_subparsers=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions)
+_shtab_memoryd_subparsers=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall notes checkpoint context sessions import adopt cost config install uninstall demo hook statusline mcp manual completions)
 
 _shtab_memoryd_status_option_strings=(-h --help --project --json)
 _shtab_memoryd_serve_option_strings=(-h --help --log)
 _shtab_memoryd_doctor_option_strings=(-h --help --project --provider --json)
 _shtab_memoryd_logs_option_strings=(-h --help -f --follow -n --lines --level --json)
 _shtab_memoryd_on_option_strings=(-h --help --project --all --json)
-_shtab_memoryd_off_option_strings=(-h --help --project --all --json)
+_shtab_memoryd_off_option_strings=(-h --help --project --all --for --json)
 _shtab_memoryd_stop_option_strings=(-h --help --json)
 _shtab_memoryd_list_option_strings=(-h --help --project --agent --scope --type --retired --forgotten --as-of --json)
 _shtab_memoryd_show_option_strings=(-h --help --project --agent --json)
 _shtab_memoryd_remember_option_strings=(-h --help --project --agent --type --name --description --scope --where --supersedes --anyway --json)
 _shtab_memoryd_edit_option_strings=(-h --help --anyway --project --agent --json)
-_shtab_memoryd_forget_option_strings=(-h --help --yes --project --agent --json)
+_shtab_memoryd_forget_option_strings=(-h --help --yes --purge --project --agent --json)
 _shtab_memoryd_trust_option_strings=(-h --help --all --project --agent --json)
 _shtab_memoryd_inbox_option_strings=(-h --help --all --everywhere --anyway --project --json)
 _shtab_memoryd_review_option_strings=(-h --help --project --json)
@@ -35,6 +35,7 @@ _shtab_memoryd_checkpoint_option_strings=(-h --help --session --project --json)
 _shtab_memoryd_context_option_strings=(-h --help --path --project --json)
 _shtab_memoryd_sessions_option_strings=(-h --help --limit --project --json)
 _shtab_memoryd_import_option_strings=(-h --help --since --project --dry-run --yes --retry-parked --json)
+_shtab_memoryd_adopt_option_strings=(-h --help --undo --yes --project --json)
 _shtab_memoryd_cost_option_strings=(-h --help --days --json)
 _shtab_memoryd_config_option_strings=(-h --help --json)
 _shtab_memoryd_install_option_strings=(-h --help --service --hooks --mcp --model --permissions --statusline --plugin --yes --writable --json)
@@ -85,6 +86,7 @@ _shtab_memoryd_context___path_COMPGEN=_shtab_compgen_files
 _shtab_memoryd_context___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_sessions___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_import___project_COMPGEN=_shtab_compgen_dirs
+_shtab_memoryd_adopt___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_install___writable_COMPGEN=_shtab_compgen_dirs
 
 _shtab_memoryd_logs___level_choices=(debug info warning error critical)
@@ -110,7 +112,7 @@ _shtab_memoryd_install___model_choices=(claude-code)
 _shtab_memoryd_uninstall___hooks_choices=(claude-code)
 _shtab_memoryd_uninstall___model_choices=(claude-code)
 _shtab_memoryd_completions_pos_0_choices=(bash zsh fish)
-_shtab_memoryd_pos_0_choices=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions)
+_shtab_memoryd_pos_0_choices=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall notes checkpoint context sessions import adopt cost config install uninstall demo hook statusline mcp manual completions)
 
 _shtab_memoryd_status__h_nargs=0
 _shtab_memoryd_status___help_nargs=0
@@ -158,6 +160,7 @@ _shtab_memoryd_edit___json_nargs=0
 _shtab_memoryd_forget__h_nargs=0
 _shtab_memoryd_forget___help_nargs=0
 _shtab_memoryd_forget___yes_nargs=0
+_shtab_memoryd_forget___purge_nargs=0
 _shtab_memoryd_forget___json_nargs=0
 _shtab_memoryd_trust_pos_0_nargs='*'
 _shtab_memoryd_trust__h_nargs=0
@@ -224,6 +227,11 @@ _shtab_memoryd_import___dry_run_nargs=0
 _shtab_memoryd_import___yes_nargs=0
 _shtab_memoryd_import___retry_parked_nargs=0
 _shtab_memoryd_import___json_nargs=0
+_shtab_memoryd_adopt__h_nargs=0
+_shtab_memoryd_adopt___help_nargs=0
+_shtab_memoryd_adopt___undo_nargs=0
+_shtab_memoryd_adopt___yes_nargs=0
+_shtab_memoryd_adopt___json_nargs=0
 _shtab_memoryd_cost__h_nargs=0
 _shtab_memoryd_cost___help_nargs=0
 _shtab_memoryd_cost___json_nargs=0

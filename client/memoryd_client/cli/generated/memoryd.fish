@@ -55,8 +55,8 @@ function _shtab_memoryd_using
   test "$_shtab_memoryd_cmdpath" = "$argv"
 end
 
-set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall notes checkpoint context sessions import cost config install uninstall demo hook statusline mcp manual completions
-set -g _shtab_memoryd_opts_with_value --agent --append-to --as-of --days --description --hooks --level --limit --lines --model --name --path --project --scope --session --since --supersedes --type --version --where --writable -n
+set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall notes checkpoint context sessions import adopt cost config install uninstall demo hook statusline mcp manual completions
+set -g _shtab_memoryd_opts_with_value --agent --append-to --as-of --days --description --for --hooks --level --limit --lines --model --name --path --project --scope --session --since --supersedes --type --version --where --writable -n
 
 complete -c memoryd -e
 complete -c memoryd -f
@@ -90,6 +90,7 @@ complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 
 complete -c memoryd -n '_shtab_memoryd_using off' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using off' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
 complete -c memoryd -n '_shtab_memoryd_using off' -l all -d 'for all projects'
+complete -c memoryd -n '_shtab_memoryd_using off' -l for -x -d 'only for a time, such as 30m, 2h or 1d; then it is on again'
 complete -c memoryd -n '_shtab_memoryd_using off' -l json -d 'print JSON, for programs; failures too'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a stop -d 'Stop the daemon.'
 complete -c memoryd -n '_shtab_memoryd_using stop' -s h -l help -d 'show this help message and exit'
@@ -131,7 +132,8 @@ complete -c memoryd -n '_shtab_memoryd_using edit' -l json -d 'print JSON, for p
 complete -c memoryd -n '_shtab_memoryd_using edit; and test $_shtab_memoryd_npos -eq 0' -ka "(_memoryd_memories)" -d 'a file name as `memoryd list` shows it, or a path'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a forget -d 'Remove a memory; memoryd restore brings it back.'
 complete -c memoryd -n '_shtab_memoryd_using forget' -s h -l help -d 'show this help message and exit'
-complete -c memoryd -n '_shtab_memoryd_using forget' -l yes -d 'do not ask when the name is not exact'
+complete -c memoryd -n '_shtab_memoryd_using forget' -l yes -d 'do not ask, not even when the name is not exact'
+complete -c memoryd -n '_shtab_memoryd_using forget' -l purge -d 'for good: also from history, inbox, notes, checkpoints and logs, and search for it'
 complete -c memoryd -n '_shtab_memoryd_using forget' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
 complete -c memoryd -n '_shtab_memoryd_using forget' -l agent -x -d 'the memories of this sub-agent'
 complete -c memoryd -n '_shtab_memoryd_using forget' -l json -d 'print JSON, for programs; failures too'
@@ -245,6 +247,12 @@ complete -c memoryd -n '_shtab_memoryd_using import' -l dry-run -d 'only print w
 complete -c memoryd -n '_shtab_memoryd_using import' -l yes -d 'do not ask'
 complete -c memoryd -n '_shtab_memoryd_using import' -l retry-parked -d 'instead, try parked turns again: those that failed too often'
 complete -c memoryd -n '_shtab_memoryd_using import' -l json -d 'print JSON, for programs; failures too'
+complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a adopt -d 'Bring the memories of a moved or cloned project to this one.'
+complete -c memoryd -n '_shtab_memoryd_using adopt' -s h -l help -d 'show this help message and exit'
+complete -c memoryd -n '_shtab_memoryd_using adopt' -l undo -d 'take the last adoption back'
+complete -c memoryd -n '_shtab_memoryd_using adopt' -l yes -d 'do not ask; without it, --json only shows the plan'
+complete -c memoryd -n '_shtab_memoryd_using adopt' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
+complete -c memoryd -n '_shtab_memoryd_using adopt' -l json -d 'print JSON, for programs; failures too'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a cost -d 'Show what models have cost, by day, job and project.'
 complete -c memoryd -n '_shtab_memoryd_using cost' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using cost' -l days -x -d 'how many days to look back (default: 30)'

@@ -1,0 +1,1 @@
+"""Removes a memory from everywhere and proves it."""
