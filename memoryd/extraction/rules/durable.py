@@ -24,7 +24,7 @@ _QUESTION: Final = re.compile(
 _ASKS_POLITELY: Final = re.compile(
     r"^(?:\W|please |and )*(?:can|could|would|will) you (?:please |also )*(?:always )?"
     r"(?:remember|keep (?:this |that |it )?in mind|keep a note|make a note|note (?:that|down)"
-    r"|memori[sz]e|save (?:this|that|it))\b(?! (?:when|how|what|where|why|if|the time|stuff"
+    r"|memori[sz]e|(?:save|store|write down) (?:this|that|it|the fact that))\b(?! (?:when|how|what|where|why|if|the time|stuff"
     r"|things|anything|something)\b)"
 )
 # About the lines in front of both, however it is said.
@@ -57,6 +57,26 @@ _SPECIFIES: Final = re.compile(
     r"|client|component|modal|widget|user|player|app|service|error|script|hook|value|flag|option"
     r"|row|line|output|response|cursor|icon|menu|screen|view|data)s? "
     r"(?:should|must|shall|will|needs? to|has to|can|may|is|are)\b"
+)
+# What holds from now on for a definite thing is what is being built; a rule is for people.
+_OF_A_DEFINITE_THING: Final = re.compile(
+    r"\b(?:from now on|from here on|going forward|moving forward|ab jetzt|ab sofort|kunftig"
+    r"|de ahora en adelante|a partir de ahora|desormais|a partir de maintenant|a partir de agora"
+    r"|da ora in poi|dora in poi|vanaf nu),? (?:is |ist |es |est )?(?:the|this|that|its?|through|das|der|die|el|la|los"
+    r"|le|les|o|a|il|lo|het) (?!team|company|office|customers?|clients?|rule|default|first|project|product|release"
+    r"|deadline|meeting|standup|budget)\w+"
+    r"|\bfrom now on in this\b"
+    r"|\bnext time (?:some|any)(?:one|body)\b|\b(?:prochaine fois|proxima vez|prossima volta) (?:que|che)\b"
+    r"|\b(?:nachsten mal|nachstes mal) \w+t (?:es|er|sie|das|der|die)\b"
+    r"|\b(?:whenever|every time|each time|any ?time) you\b.* (?:so \w+ (?:it|them)|look at|why)\b"
+)
+# Told once about the thing in front of both, and told what happened a moment ago.
+_ONE_OFF: Final = re.compile(
+    r"\b(?:told|asked) you\b.*(?:\b(?:it|them)\b|\bthat \w+|\bthis \w+|\bnot to\b"
+    r"|\bthe (?:other|second|first|last|right|same|wrong|third)\b)"
+    r"|\bwe(?:ve| have)? (?:moved|switched|migrated)\b.*\b(?:this morning|yesterday|just now|update the"
+    r"|branch|imports?|please rebase)\b"
+    r"|^(?:\W|please )*(?:always|never) (?:on|off|true|false|in|at|null|none)\b"
 )
 # Readable from the code or the history, or a detail of the task at hand.
 _DERIVABLE: Final = re.compile(
@@ -99,7 +119,7 @@ def is_ruled_out(sentence: str, *, asked_for: bool, matter: str = "") -> bool:
         return True
     if asked_for:
         return bool(_DERIVABLE.search(sentence)) and not says_more_than_code(matter or sentence)
-    guesses = (_NOT_MEANT, _PASSING, _DERIVABLE, _SPECIFIES)
+    guesses = (_NOT_MEANT, _PASSING, _DERIVABLE, _SPECIFIES, _OF_A_DEFINITE_THING, _ONE_OFF)
     return any(guess.search(sentence) for guess in guesses)
 
 

@@ -45,6 +45,12 @@ _NAMES_A_TYPE: Final = re.compile(
     r"\b(?:class|struct|interface|enum|trait|component|type|function|method|module)"
     r" `?[A-Za-z]+[a-z][A-Z]\w*"
 )
+# What a piece of code does is in the code, named or not.
+_TELLS_OF_CODE: Final = re.compile(
+    r"\b(?:the|this|that) (?:\w+ )?(?:function|method|class|constructor|struct|macro|loop|callback|parameter"
+    r"|argument|variable)s? (?:takes?|returns?|accepts?|calls?|throws?|expects?|inherits?|holds?|starts?|is|are"
+    r"|has|have)\b|\bin the loop\b"
+)
 _SAYS_WHAT_IS: Final = re.compile(
     r"\b(?:is|are|was|were|lives?|sits?|resides?|located|defined|declared|implemented|found|has"
     r"|have|contains?|holds?|defines?|implements?|calls?|called|returns?|extends|subclass(?:es)?"
@@ -64,7 +70,9 @@ _TELLS_HISTORY: Final = re.compile(
     r"|^(?:i |we )?merged [#!]\d+|\bmerged\b.* [#!]\d+"
 )
 _SAYS_MORE: Final = re.compile(
-    r"\b(?:always|never|dont|do not|cannot|cant|must(?:nt)?|should(?:nt)?|shall|only|avoid|prefer"
+    r"\b(?:in|from|of|under|at) the (?!same|current|main)[\w-]+ (?:repo|repository)\b"
+    r"|\bin the (?:repo|repository) [\w-]+/[\w-]+|\b(?:[\w-]+\.)+(?:com|org|net|io|dev|internal|example)\b"
+    r"|\b(?:always|never|dont|do not|cannot|cant|must(?:nt)?|should(?:nt)?|shall|only|avoid|prefer"
     r"|rather|instead|please|make sure|ensure|keep(?!(?: (?:this|that|it))? in mind)|kept|leave"
     r"|skip|stop|ask|tell|careful|by hand|manually|unless|when(?:ever)? (?:you|we|i)"
     r"|if (?:you|we|i)|before (?:you|we|i|\w+ing)|not allowed|forbidden|off limits|read-?only|alone"
@@ -145,7 +153,7 @@ def is_shown_by_code(sentence: str) -> bool:
     words = _matched(sentence)
     if says_more_than_code(words):
         return False
-    if _TELLS_HISTORY.search(words):
+    if _TELLS_HISTORY.search(words) or _TELLS_OF_CODE.search(words):
         return True
     if not _names_code(sentence):
         return False

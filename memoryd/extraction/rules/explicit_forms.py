@@ -5,12 +5,21 @@ Rules
   ("dont", "im"), quoted words blanked out.
 - A row says how people talk, never what about. It stays only if most of what it finds in real
   messages is worth keeping; "don't", "should" and a bare "always" in mid-sentence do not.
-- `FORMS` is tried in order; the first row that fits names the statement.
+- The rows are tried in order; the first one that fits names the statement. Requests to remember
+  have a grammar of their own (`memory_requests`).
 """
 # ruff: noqa: RUF001 - Cyrillic letters are what some rows are about
 
 import re
+from collections.abc import Callable
 from typing import Final, Literal
+
+from memoryd.extraction.rules.memory_requests import (
+    LEAD,
+    asks_elsewhere,
+    asks_for_memory,
+    asks_weakly,
+)
 
 Form = Literal[
     "remember",
@@ -23,16 +32,9 @@ Form = Literal[
     "who-i-am",
     "remember-elsewhere",
     "from-now-on-elsewhere",
+    "noted",
 ]
 
-# Small words that people put in front of what they mean.
-LEAD: Final = (
-    r"(?:(?:please|pls|plz|hey|hi|ok|okay|no|nope|oh|just|and|but|so|also|actually|yes|yeah|btw|fyi"
-    r"|one (?:more )?thing|one rule|two things|note|again|great|thanks|thank you|cool|nice|perfect"
-    r"|then|well|right|seriously|ugh|look|quick note|side note|(?:new )?rule|important|heads up"
-    r"|for the record|by the way|first|wait|sorry|alright|yep|sure|ps|anyway|bitte|und|por favor"
-    r"|svp|stp)[,:!.]{0,3} +)*"
-)
 _HERE = (
     r"(?:in (?:this|our) (?:projects?|repos?|repository|codebase|code base|team|company)"
     r"|around here"
@@ -40,30 +42,6 @@ _HERE = (
 )
 _OPENS = r"(?:^|[:;] )(?:\W|and |but |also |fyi |btw |so |ok |actually |heads up |hi |hey |oh )*"
 
-_REMEMBER: Final = (
-    rf"(?:^|[(:;.!,–—-]\s*|\b(?:and|so|but|to)\s){LEAD}"
-    r"(?:(?:can|could|would|will) you |you (?:should|must|need to|can) |i want you to "
-    r"|id like you to "
-    r"|lets )?(?:please )?(?:always )?"
-    r"(?:(?:\w+ )?things? to remember|(?:do )?rem(?:em)?ber|keep (?:this |that |it )?in mind"
-    r"|bear in mind"
-    r"|keep this(?=:)|keep a note|save (?:this |that |it )?(?:for (?:later|future)|somewhere)"
-    r"|for later(?=:)|on file(?=[:,])|make it a habit|(?:just )?so you know(?=,)"
-    r"|you should know(?= (?:that|i)\b)|store (?=that\b)|just so you know,? for"
-    r"|for the future(?=[:,])"
-    r"|(?:as )?an? (?:fact|note) for"
-    r"|memori[sz]e|dont (?:ever )?forget(?= (?:that|to)\b|[:,])|do not forget(?= (?:that|to)\b"
-    r"|[:,])|never forget|make (?:a )?(?:mental )?note"
-    r"|take note|note down|note (?:for|to) (?:the future|future|self|later|yourself|keep)"
-    r"|(?:for|in) (?:the )?future sessions?|make (?:it|this|that) a (?:standing )?rule"
-    r"|for the record,? (?=(?:we|weve|i|ive|our|the)\b)"
-    r"|for (?:future|later) ref(?:erence)?|for next time"
-    r"|(?:save|add|put|store|write|keep|commit) (?:this |that |it |the following )?(?:in|into|to)"
-    r" (?:your |the )?memory|save this)\b"
-    r"(?! to (?!(?:always|never)\b)(?:\w+ ){1,12}(?:as well|too|there|here)\b)"
-    r"(?! (?:when|how|last|me\b|kids|folks|children|where we|what (?:i|we)|if"
-    r"|the (?:time|bug|issue|error|other day|last))\b)"
-)
 _FROM_NOW_ON: Final = (
     r"\b(?:from now on|from here on(?: out| in)?|from this point on|from today on|going forward"
     r"|moving forward|henceforth)\b"
@@ -86,7 +64,7 @@ _ALWAYS_HERE: Final = (
 _ALWAYS: Final = (
     rf"^{LEAD}(?:always|never(?! ?mind)) (?!(?:been|had|was|were|seen|got|worked|fails|is|gets"
     r"|happens|shows?|returns?|signs|like that|like this|just|display|render|the|more|less|again"
-    r"|gonna)\b)\w+(?: \S+){2,}"
+    r"|gonna|going)\b)\w+(?: \S+){2,}"
     rf"|^{LEAD}(?:you (?:should|must|have to|need to) (?:always|never)|dont ever|never ever)\b"
 )
 _STANDING_RULE: Final = (
@@ -113,15 +91,6 @@ _WHO_I_AM: Final = (
     r"|my (?:time ?zone|pronouns)|ive been (?:an? \w+ (?:for|since)|doing|writing|coding"
     r"|programming)|i have \d+ years|i speak)\b"
 )
-_REMEMBER_ELSEWHERE: Final = (
-    r"^(?:\W|bitte |und |also |por favor |y |et |e )*(?:merke? dir|denke? (?:bitte )?d?a?ran"
-    r"|vergiss nicht|recuerda(?: que)?|acuerdate|ten en cuenta|no olvides|souviens-toi"
-    r"|rappelle-toi|retiens(?: que)?|anota|noublie pas|garde en tete|lembre(?:-se| que)"
-    r"|lembra(?: que)?"
-    r"|nao esqueca|ricorda(?:ti)?(?: che)?|tieni presente|onthoud|zapamietaj|запомни|не забудь)\b"
-    r"|\b(?:retiens-le|ricordalo|ricordatelo|recuerdalo|merk dir das(?: bitte)?|lembre disso)\W*$"
-    r"|(?:请)?(?:记住|切记)|覚えて(?:おいて|ください)|忘れないで|기억해"
-)
 _FROM_NOW_ON_ELSEWHERE: Final = (
     r"\b(?:ab jetzt|ab sofort|von nun an|in zukunft|zukunftig|kunftig|beim nachsten mal"
     r"|nachstes mal|de ahora en adelante|a partir de ahora|la proxima vez|desormais|dorenavant"
@@ -134,17 +103,18 @@ _FROM_NOW_ON_ELSEWHERE: Final = (
     r"|今後(?:は|、)|これからは|次回から|앞으로는|다음부터"
 )
 
-FORMS: Final[tuple[tuple[Form, re.Pattern[str]], ...]] = (
-    ("remember", re.compile(_REMEMBER)),
-    ("from-now-on", re.compile(_FROM_NOW_ON)),
-    ("next-time", re.compile(_NEXT_TIME)),
-    ("always-here", re.compile(_ALWAYS_HERE)),
-    ("always", re.compile(_ALWAYS)),
-    ("standing-rule", re.compile(_STANDING_RULE)),
-    ("no-longer", re.compile(_NO_LONGER)),
-    ("who-i-am", re.compile(_WHO_I_AM)),
-    ("remember-elsewhere", re.compile(_REMEMBER_ELSEWHERE)),
-    ("from-now-on-elsewhere", re.compile(_FROM_NOW_ON_ELSEWHERE)),
+_FORMS: Final[tuple[tuple[Form, Callable[[str], object]], ...]] = (
+    ("remember", asks_for_memory),
+    ("from-now-on", re.compile(_FROM_NOW_ON).search),
+    ("next-time", re.compile(_NEXT_TIME).search),
+    ("always-here", re.compile(_ALWAYS_HERE).search),
+    ("always", re.compile(_ALWAYS).search),
+    ("standing-rule", re.compile(_STANDING_RULE).search),
+    ("no-longer", re.compile(_NO_LONGER).search),
+    ("who-i-am", re.compile(_WHO_I_AM).search),
+    ("remember-elsewhere", asks_elsewhere),
+    ("from-now-on-elsewhere", re.compile(_FROM_NOW_ON_ELSEWHERE).search),
+    ("noted", asks_weakly),
 )
 # A sentence that only announces what the next ones say: "two things to remember."
 ANNOUNCES: Final = re.compile(
@@ -168,4 +138,4 @@ ASKS_BACK: Final = re.compile(
 
 def form_of(sentence: str) -> Form | None:
     """The form of a sentence in `matchable` text, if it has one."""
-    return next((form for form, pattern in FORMS if pattern.search(sentence)), None)
+    return next((form for form, fits in _FORMS if fits(sentence)), None)

@@ -29,15 +29,16 @@ import msgspec
 from memoryd.extraction.rules.corrections import Correction, correction_in
 from memoryd.extraction.rules.credentials import without_credentials
 from memoryd.extraction.rules.durable import forbids_memory, is_question, is_ruled_out, takes_back
-from memoryd.extraction.rules.explicit_forms import ANNOUNCES, ASKS_BACK, LEAD, Form, form_of
+from memoryd.extraction.rules.explicit_forms import ANNOUNCES, ASKS_BACK, Form, form_of
 from memoryd.extraction.rules.foreign_text import may_be_anothers
+from memoryd.extraction.rules.memory_requests import LEAD, without_request
+from memoryd.extraction.rules.memory_types import MemoryType, type_by_form
 from memoryd.extraction.rules.weak_signs import may_last
 from memoryd.text.dates import with_absolute_dates
 from memoryd.text.masking.cut import masked_beginning
 from memoryd.text.prose import Sentence, matchable, own_words, sentences
 from memoryd.text.shorten import cut_at_word, one_line
 
-MemoryType = Literal["user", "feedback", "project", "reference"]
 Certainty = Literal["sure", "likely", "maybe", "correction"]
 
 # Nobody types more; what is longer was mostly pasted.
@@ -67,76 +68,9 @@ _GOES_ON = re.compile(
     r"|please|dont|write|remove|fix|update|run|check|use))\b"
 )
 _MASK = re.compile(r"\[secret: [^\]]*\]")
-_PLACE = re.compile(
-    r"https?://|\b(?:[\w-]+\.)+(?:com|org|net|io|dev|internal|example|local|cloud|app)\b"
-    r"|\b(?:jira|linear|notion|slack|grafana|confluence|airtable|datadog|sentry|figma|wiki"
-    r"|dashboard|runbook|sharepoint|trello|asana|github|gitlab|discord|bucket|drive|board|channel)"
-    r"\b.*\b(?:in|at|on|under|is|are|lives?|filed|tracked|kept|look|there)\b"
-    r"|\b(?:is|are|in|on|under) (?:the |our |an? )?(?:\w+ ){0,2}(?:jira|linear|notion|slack|grafana"
-    r"|confluence|airtable|datadog|sentry|figma|wiki|runbook|sharepoint|trello|asana)\b"
-    r"|\b(?:lives?|filed|tracked|documented|kept|stored|hosted|found|logged) (?:in|at|on|under)\b"
-)
-# Where something is: at a proper name, in quotes, or in a channel. Judged on the text as written.
-_NAMED_PLACE = re.compile(
-    r"(?:\b(?:is|are|lives?|liegen|sont|están|sono)\s+(?:all |now |kept )?"
-    r"|\b(?:ends? up|goes|go|keep|managed|tracked|maintained|asked for|documented|found|stored"
-    r"|hosted|reported|filed|look|reachable)\b[^.!?]{0,40}?\b)"
-    r"(?:in|on|at|under|to|im|dans|en|su)\s+(?:the |our |an? |der |dem |la |el )?"
-    r"(?:\w+ ){0,2}?(?:[\"“«]|#\w|(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|January|February"
-    r"|March|April|May|June|July|August|September|October|November|December|English|German)"
-    r"[A-Z][a-z]+[A-Za-z]*)"
-    r"|(?<!\w)#[a-z][\w-]{2,}|\b(?:gs|s3|ftp|sftp|smb)://|(?<!\S)//\w|\b[\w-]+:/\w"
-    r"|(?<!\S)/(?:\w+/){1,}\w"
-)
-_ABOUT_ME = re.compile(
-    r"\b(?:im|i am)\b|\bmy (?:name|background|time ?zone"
-    r"|pronouns|native|first|role|job)\b|\bi (?:work|live|speak|come) (?:as|in|at|for|from|\w+$)"
-    r"|\bi (?:only |dont |do not |mostly |also )?(?:know|speak|understand|type|lead|wrote|moved|use"
-    r"|work|read code|can read|have an? )\b|\babout me\b|\bin meinem beruf\b|\bich\b.*\bbin\b"
-    r"|\bsou\b"
-    r"|\bsono un\w* \b"
-    r"|\bive been\b|\bi have \d+ years\b|\bich bin (?:ein|neu)|\bsoy\b|\bje suis\b|我是|私は"
-)
-# What the person wants of the agent, or how their team works; "must" and "never" alone also stand
-# in facts.
-_ORDERS = re.compile(
-    r"\b(?:your?|dont|do not|please|ask me|tell me|show me|let me|without asking"
-    r"|immer|nie|niemals|bitte|siempre|nunca|toujours|jamais|sempre|mai)\b"
-    r"|^(?:\W|that |always |never |must )*(?:always|never|must)\b"
-    r"|\bi (?:always |never |really )?(?:want|prefer|like|love|hate|dislike|need|expect|review)\b"
-    r"|\bwe (?:only |always |never )*(?:use|write|name|prefer|format|indent|call|avoid)\b"
-    r"|\b(?:every|each|any|all) (?:\w+ ){1,3}(?:needs?|must|should|gets?|has|have)\b"
-    r"|\b(?:je veux|quiero|ich will|ich mochte|keine?\b)|\w(?:iere?|ez)-moi\b"
-    rf"|^{LEAD}(?:from now on,? |next time,? |remember(?: that| to)?:?,? |to )*"
-    r"(?:use|run|write|keep"
-    r"|put|make|check|test|commit|push|answer|reply|explain|prefer|stick|avoid|stop|start|no \w+"
-    r"|only|read|look|ask|add|call|name|format|leave|skip|do|bump|update|squash|split|tell|show)\b"
-    r"(?! \S+ (?:is|are|was|were|has|have|can|will|gets?)\b)"
-    r"|不要|请|してください|しないで|отвечай|пиши|используй"
-)
 _ASKS_FOR_MEMORY: Final = frozenset({"remember", "announced", "remember-elsewhere"})
-_RULE_FORMS: Final = frozenset(
-    {
-        "from-now-on",
-        "next-time",
-        "always-here",
-        "always",
-        "standing-rule",
-        "from-now-on-elsewhere",
-    }
-)
 _EMPTY_WORDS: Final = frozenset(
     ("this", "that", "it", "one", "them", "these", "those", "so", "too", "the", "a")
-)
-_MEMORY_LEAD = re.compile(
-    r"^(?:(?:please|pls|plz|hey|ok|okay|also|and|so|btw|fyi|oh|note|one thing|two things|can you"
-    r"|could you|for later|for future ref(?:erence)?)[,:]?\s+)*"
-    r"(?:(?:always )?remember(?: that| this| to)?|keep (?:this |that )?in mind(?: that)?"
-    r"|bear in mind(?: that)?|(?:make a |take )?note(?: that| to self| for later)?"
-    r"|(?:don['’]?t|do not) forget(?: that| to)?|never forget(?: that)?"
-    r"|memori[sz]e(?: that| this)?|for future ref(?:erence)?|for the future"
-    r"|save this(?: to (?:your )?memory)?|add (?:this )?to (?:your )?memory(?: that)?)\b[,:]?\s*",
-    re.IGNORECASE,
 )
 
 
@@ -219,6 +153,8 @@ def _found(
                 yield _statement(said, number, form, said_at, certainty=how)
             else:
                 announced = announced and not is_question(words)
+                if typed and correction is not None and _says_enough(sentence):
+                    yield _statement(said, number, None, said_at, certainty="correction")
         elif typed and _says_enough(sentence) and (may_last(sentence) or correction is not None):
             how = "maybe" if may_last(sentence) else "correction"
             yield _statement(said, number, None, said_at, certainty=how)
@@ -231,7 +167,7 @@ def _is_for_keeps(sentence: Sentence, form: Form | Literal["announced"], *, is_i
     """
     if form == "always" and is_item:
         return False
-    matter = matchable(_MEMORY_LEAD.sub("", sentence.text))
+    matter = matchable(without_request(sentence.text))
     asked_for = form in _ASKS_FOR_MEMORY
     is_out = is_ruled_out(sentence.plain, asked_for=asked_for, matter=matter)
     return not is_out and _says_enough(sentence)
@@ -247,10 +183,8 @@ def _asks_for_the_one_before(said: Sequence[Sentence], number: int) -> bool:
 
 
 def _says_enough(sentence: Sentence) -> bool:
-    """More than an empty "always like that", and more than a secret without a place to use it."""
-    if _MASK.search(sentence.text) and not _PLACE.search(sentence.plain):
-        return False
-    left = _MASK.sub(" ", _MEMORY_LEAD.sub("", sentence.text))
+    """More than an empty "always like that"; what stands beside a secret is judged later."""
+    left = _MASK.sub(" ", without_request(sentence.text))
     words = re.findall(r"\w+", left)
     if not sentence.plain.isascii():
         return bool(words)
@@ -270,7 +204,7 @@ def _statement(
 ) -> Statement:
     sentence = said[number]
     comparable = _comparable(sentence, said_at)
-    bare = _MEMORY_LEAD.sub("", sentence.text)
+    bare = without_request(sentence.text)
     before = said[number - 1].text if number else ""
     after = said[number + 1] if number + 1 < len(said) else None
     text = with_absolute_dates(sentence.text, said_at)
@@ -280,7 +214,7 @@ def _statement(
     if after is not None and _is_reason(after):
         reason = with_absolute_dates(after.text, said_at)
     return Statement(
-        type=_type(form, matchable(bare) or sentence.plain, bare),
+        type=type_by_form(form, matchable(bare) or sentence.plain, bare),
         name=titled(text),
         description=described(f"{_ended(text)} {reason}"),
         text=text,
@@ -309,30 +243,9 @@ def _is_reason(sentence: Sentence) -> bool:
     )
 
 
-def _type(form: Form | Literal["announced"] | None, words: str, written: str = "") -> MemoryType:
-    """The type by its form and plain words; `written` is the text with its capitals."""
-    if form == "who-i-am":
-        return "user"
-    if form in _RULE_FORMS:
-        is_place = _PLACE.search(words) or _NAMED_PLACE.search(written)
-        return "reference" if is_place and re.search(r"\blook\b", words) else "feedback"
-    if _ABOUT_ME.search(words):
-        return "user"
-    if _PLACE.search(words) or _NAMED_PLACE.search(written):
-        return "reference"
-    if form == "no-longer":
-        return "feedback" if re.search(r"\byou\b", words) else "project"
-    return "feedback" if _ORDERS.search(words) else "project"
-
-
-def type_of(text: str) -> MemoryType:
-    """What kind of memory a text makes that a person wants kept as it is."""
-    return _type(None, matchable(text), text)
-
-
 def titled(text: str) -> str:
     """The sentence from its start, without the words that only ask for memory."""
-    bare = _MEMORY_LEAD.sub("", text).strip() or text
+    bare = without_request(text).strip() or text
     return cut_at_word(one_line(bare[:1].upper() + bare[1:]), TITLE_CHARACTERS).rstrip(".")
 
 
