@@ -41,7 +41,6 @@ def test_a_correction_takes_the_memorys_place(old: str, new: str) -> None:
         # A remark on how things are.
         ("The release branch is called stable.", "The release branch is broken now."),
         ("The build runs on a shared machine.", "The build is green now."),
-        ("The cache is reset every night.", "The cache no longer resets every night."),
         # Another subject, or one more of the same kind.
         ("Remember that test 3 is flaky.", "Remember that test 4 is flaky."),
         ("Use single quotes in Python.", "From now on use double quotes in JSON."),
@@ -72,6 +71,37 @@ def test_what_may_be_an_exception_or_an_addition_is_for_a_person_to_decide(
     old: str, new: str
 ) -> None:
     assert verdict(new, old) == "unsure"
+
+
+def test_what_a_thing_no_longer_does_may_be_a_fault_and_is_asked_about() -> None:
+    old, new = "The cache is reset every night.", "The cache no longer resets every night."
+    assert verdict(new, old) == "unsure"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Remember to file a ticket for each outage.", "no need to file a ticket for outages now"),
+        ("Every invoice needs a purchase order.", "Invoices don't need a purchase order any more."),
+        (
+            "From now on ask Nils before a rollback.",
+            "You can stop asking Nils before a rollback now.",
+        ),
+        (
+            "Our queue is RabbitMQ.",
+            "I told you our queue is RabbitMQ, that's wrong by now: it is NATS.",
+        ),
+        ("Merk dir: jede Rechnung braucht eine Nummer.", "Rechnungen brauchen keine Nummer mehr."),
+        ("Retiens que la paie est validée par Zoé.", "La paie n'est plus validée par Zoé."),
+        ("Recuerda que hay que firmar los commits.", "Ya no hay que firmar los commits."),
+        ("Lembre que é preciso avisar o Caio.", "Não é mais preciso avisar o Caio."),
+        ("Ricorda che i test vanno lanciati di notte.", "I test non vanno più lanciati di notte."),
+        ("The audit is on 2027-03-04.", "The audit slipped to 2027-03-18."),
+        ("The portal is called Reef.", "The portal was renamed from Reef to Shoal."),
+    ],
+)
+def test_a_withdrawal_is_believed_whoever_is_released(old: str, new: str) -> None:
+    assert verdict(new, old) == "sure"
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ _FROM_ONE: Final = (
     r" (?P<gone>[^,;!?]+?) (?:to|onto)\b"
 )
 _NOT_THIS: Final = (
-    r"(?:, |; | and | but |: )(?:and )?(?:not|no longer|nicht mehr|ya no|non piu|nao mais"
-    rf"|no more|pas|plus) (?P<gone>[^,;!?]+?)(?: any ?more| any longer)?{_END}"
+    r"(?:, |; | and | but |: )(?:and )?(?:not|no longer|nicht(?: mehr)?|(?:ya )?no|non(?: piu)?"
+    rf"|nao(?: mais)?|no more|pas|plus) (?P<gone>[^,;!?]+?)(?: any ?more| any longer)?{_END}"
 )
 _NO_MORE: Final = rf"\bno more (?P<gone>[^,;!?]+?)(?: please)?{_END}"
 _NO_LONGER: Final = (

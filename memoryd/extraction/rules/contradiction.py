@@ -22,7 +22,9 @@ import msgspec
 
 from memoryd.extraction.rules.changes import gone_in
 from memoryd.extraction.rules.corrections import Correction, correction_in, first_clause
+from memoryd.extraction.rules.memory_requests import without_request
 from memoryd.extraction.rules.restatement import is_negated, polarity_differs
+from memoryd.extraction.rules.word_classes import FOREIGN_JOINING
 from memoryd.text.date_words import MONTHS, WEEKDAYS
 from memoryd.text.prose import matchable
 from memoryd.text.terms import terms_of
@@ -32,6 +34,7 @@ ValueKind = Literal["day", "month", "number", "place", "word"]
 
 _STRENGTH: Final = ("none", "unsure", "sure").index
 COMMON_LETTERS: Final = 5
+INFLECTED_LETTERS: Final = 4
 MOST_OF_IT: Final = 0.6
 LEAST_NAMED: Final = 2
 HALF_OF_IT: Final = 0.5
@@ -42,7 +45,7 @@ _EMPTY: Final = frozenset(
     """
     always never ever only please must should may can could now instead stop avoid actually from
     remember that longer anymore use uses using used need needs want really just every each any
-    keep let rule thing things stuff folder directory user person prefer prefers i im we you me
+    youre theyre thats weve ive keep let rule thing things stuff folder directory user person prefer prefers i im we you me
     der die das den dem des ein eine einen und oder nicht nie niemals mehr immer bitte jetzt ab am
     im zum zur zu in auf mit wir ihr ich du man es ist sind sofort kein keine
     el la los las un una de del en con para por que y no nunca siempre ahora a partir este esta
@@ -168,7 +171,7 @@ def _by_words(correction: Correction, old: str, *, is_stated: bool) -> Verdict:
         case "ends" if correction.is_strong:
             return "sure" if _is_in_order(correction.about, old) else "none"
         case "ends":
-            return _ended(correction.about, old)
+            return _ended(correction, old)
         case "replaces":
             found = _replaced(correction, old)
             # An order without more ("use a list instead of a tuple") is about the task.
@@ -198,7 +201,7 @@ def _by_change(around: str, old: str) -> Verdict:
 
 def _bare_lead(text: str) -> str:
     """Without what asks for memory, and without what the memory itself replaced."""
-    return _IN_PLACE_OF.sub("", _LEAD_WORDS.sub("", text))
+    return _IN_PLACE_OF.sub("", _LEAD_WORDS.sub("", without_request(text)))
 
 
 def _named(about: str, old: str) -> Verdict:
@@ -209,13 +212,18 @@ def _named(about: str, old: str) -> Verdict:
     return "unsure" if len(wanted) >= 3 and share >= 0.6 else "none"
 
 
-def _ended(about: str, old: str) -> Verdict:
+def _ended(correction: Correction, old: str) -> Verdict:
     if is_negated(old) and not _WITHOUT.search(old):
         return "none"
-    wanted, there = content_of(about), content_of(old)
-    share, back = _share(wanted, there), _share(there, wanted)
+    letters = INFLECTED_LETTERS if correction.is_inflected else COMMON_LETTERS
+    wanted, there = content_of(correction.about), content_of(_bare_lead(old))
+    if correction.is_inflected:
+        wanted, there = wanted - foreign_terms(), there - foreign_terms()
+    share, back = _share(wanted, there, letters), _share(there, wanted, letters)
     if share == 1.0:
-        return "sure" if back >= 0.5 else "unsure"
+        least = HALF_OF_IT if correction.is_lasting else MOST_OF_IT
+        is_meant = len(wanted) >= LEAST_NAMED and back >= least and not correction.is_report
+        return "sure" if is_meant else "unsure"
     return "unsure" if len(wanted) >= 4 and share >= 0.6 and back >= 0.6 else "none"
 
 
@@ -250,7 +258,8 @@ def _by_slot(new: str, old: str, correction: Correction | None) -> Verdict:
     kind = _kind(slot.new)
     is_new_value = kind == _kind(slot.old) and kind != "word"
     excludes = is_new_value or bool(_alternatives(frozenset(slot.new), frozenset(slot.old)))
-    adds_up = bool(_ADDS_UP.search(" ".join(slot.frame)))
+    is_outright = correction is not None and correction.is_strong
+    adds_up = not is_outright and bool(_ADDS_UP.search(" ".join(slot.frame)))
     if excludes:
         if kind == "number" and _is_a_name(slot.new, new):
             return "none"
@@ -316,6 +325,12 @@ def content_of(text: str) -> frozenset[str]:
 
 
 @cache
+def foreign_terms() -> frozenset[str]:
+    """The terms of words that only join, in languages other than English."""
+    return frozenset(terms_of(" ".join(sorted(FOREIGN_JOINING)))) - {"prod", "test"}
+
+
+@cache
 def _empty_terms() -> frozenset[str]:
     return frozenset(terms_of(" ".join(sorted(_EMPTY))))
 
@@ -326,7 +341,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _bare(text: str) -> str:
-    return first_clause(_FROM_NOW_ON.sub(" ", text))
+    return first_clause(_FROM_NOW_ON.sub(" ", without_request(text)))
 
 
 def _kind(value: Sequence[str]) -> ValueKind:
@@ -352,15 +367,15 @@ def _is_in_order(about: str, old: str) -> bool:
     return all(token in theirs for token in _tokens(about))
 
 
-def _share(wanted: frozenset[str], there: frozenset[str]) -> float:
-    return sum(_has(there, one) for one in wanted) / len(wanted) if wanted else 0.0
+def _share(wanted: frozenset[str], there: frozenset[str], letters: int = COMMON_LETTERS) -> float:
+    return sum(_has(there, one, letters) for one in wanted) / len(wanted) if wanted else 0.0
 
 
-def _has(terms: frozenset[str], one: str) -> bool:
+def _has(terms: frozenset[str], one: str, letters: int = COMMON_LETTERS) -> bool:
     if one in terms:
         return True
-    start = one[:COMMON_LETTERS]
-    return len(start) == COMMON_LETTERS and any(other.startswith(start) for other in terms)
+    start = one[:letters]
+    return len(start) == letters and any(other.startswith(start) for other in terms)
 
 
 # As terms and as words: a slot has words, a sentence has terms.

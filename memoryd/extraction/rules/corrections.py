@@ -17,6 +17,8 @@ from typing import Final, Literal
 import msgspec
 
 from memoryd.extraction.rules.durable import is_for_the_moment, is_question
+from memoryd.extraction.rules.memory_requests import without_request
+from memoryd.extraction.rules.withdrawals import forgotten_in, withdrawal_in
 
 CorrectionKind = Literal["forgets", "ends", "replaces", "changes"]
 
@@ -27,7 +29,8 @@ class Correction(msgspec.Struct, frozen=True, kw_only=True):
     `about` are the words on its subject, `excludes` what it says no longer holds. `forgets` and
     `ends` name the old statement itself; `replaces` names the old value; `changes` only says what
     holds now. `is_strong` if it says outright that it takes something back. `successor` is what
-    holds instead, if a sentence that forgets goes on to say it.
+    holds instead, if a sentence that forgets goes on to say it. The last three
+    are those of a `Withdrawal`.
     """
 
     kind: CorrectionKind
@@ -35,6 +38,9 @@ class Correction(msgspec.Struct, frozen=True, kw_only=True):
     excludes: str = ""
     is_strong: bool = False
     successor: str = ""
+    is_lasting: bool = True
+    is_inflected: bool = False
+    is_report: bool = False
 
 
 _SAID: Final = (
@@ -98,54 +104,42 @@ _GIVES_REASON: Final = re.compile(
     r"^(?:i|we dont|nobody|not|no longer|its|it|that|this|thats|because|since|as|they|there|was"
     r"|im|sorry|please|thanks|thank)\b"
 )
-_ANY_MORE: Final = r" any ?more\b(?P<rest>.*)"
-_ASKED: Final = r"^(?:\W|please |ok |and |so |also |from now on,? |theres |there is )*"
-# Somebody who can say so: "we", "you", "I", an order. What the linter no longer does is a report.
-_ENDS: Final = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"\b(?:we|i|the team) no longer (?!see|get|have|need)(?P<about>.+)",
-        r"\b(?:im|i am|were|we are) no longer (?P<about>.+)",
-        rf"\b(?:we|i) (?:dont|do not) (?P<about>.+?){_ANY_MORE}",
-        rf"\byou (?:dont|do not|no longer) (?:need|have) to (?P<about>.+?)(?:{_ANY_MORE}|$)",
-        r"\byou can stop (?P<about>.+)(?=.*\bany ?more\b)",
-        rf"{_ASKED}no need to (?P<about>.+?){_ANY_MORE}",
-        rf"{_ASKED}(?:dont|do not) (?P<about>.+?){_ANY_MORE}",
-        r"\bwir (?P<about>.+?) nicht mehr\b(?P<rest>.*)",
-        r"\b(?:bitte |ab jetzt )+(?:nie|nicht) mehr (?P<about>.+)",
-        r"\bya no (?P<about>\w+mos\b.*)",
-        r"\bya no (?:hace falta|tienes que|debes) (?P<about>.+)",
-        r"\b(?:nous|on) n ?(?P<about>\w+) plus (?P<rest>.+)",
-        r"\btu n ?(?:as|es) plus (?:besoin de|oblige de) (?P<about>.+)",
-    )
-)
-# What was asked for is asked for no more; all of it must be in the memory.
-_STOP_DOING: Final = re.compile(
-    r"^(?:\W|please |ok |and |so )*stop (?P<about>\w+ing\b(?: \S+){3,})$"
-)
 _IS_NO_LONGER: Final = re.compile(
     r"^(?P<start>.+?\b(?:is|are)) (?:no longer|not(?= .*\bany ?more\b)) (?P<end>.+?)"
     r"(?: any ?more)?$"
 )
 _STRONG: Final = re.compile(
-    r"^(?:\W|(?:hmm?|oh|wait|sorry|um|ok)\b)*"
-    r"(?:actually,? no\b|no,? actually\b|correction\b|on second thoughts?\b"
+    r"^(?:\W|(?:hmm?|oh|wait|sorry|um|ok|please|so)\b)*"
+    r"(?:actually,? no\b|no,? actually\b|correction\b|on second thoughts?\b|scratch that\b"
+    r"|(?:that|this|it)(?:s| has| is)?(?: been)? (?:changed|wrong|different|outdated|not true)(?: now)?(?=[:,;.])"
+    r"|(?:update|correct|fix) (?:your|the) (?:memory|notes?)\b"
+    r"|korrektur\b|doch anders\b|stimmt nicht(?: mehr)?\b|correccion\b|mejor no\b|correctif\b"
+    r"|finalement\b|en fait,? non\b|correcao\b|na verdade,? nao\b|correzione\b|anzi\b"
     r"|actually,? (?=.*\bfrom now on\b))[\s,:.!-]*(?P<about>.+)$"
 )
-_OLD_VALUE: Final = (
-    r"(?P<excludes>(?:in|on|at|into|with|to|from|the|via|through) .+|[\w./-]+(?: [\w./-]+)?)"
-)
+_OLD_VALUE: Final = r"(?P<excludes>(?:in|on|at|into|with|to|from|the|via|through|en|em|auf|im|dans|le|el|nel) .+|[\w./-]+(?: [\w./-]+)?)"
 _INSTEAD: Final = tuple(
     re.compile(pattern)
     for pattern in (
         r"^(?P<about>.+?),? (?:instead of|rather than|in place of) (?P<excludes>.+)$",
-        rf"^(?P<about>.+?), (?:and )?(?:not|no longer) {_OLD_VALUE}$",
+        rf"^(?P<about>.+?), (?:and )?(?:not|no longer|no|ya no|nicht(?: mehr)?|pas|plus|nao(?: mais)?"
+        rf"|non(?: piu)?|niet(?: meer)?) {_OLD_VALUE}$",
+        (
+            r"^(?:\W|please |ok |so |and )*forget (?:about )?(?P<excludes>(?!it\b|that\b|about\b)[\w./-]+(?: [\w./-]+)?),?"
+            r" (?P<about>(?:from now on|use|we|its|always|lets)\b.+)$"
+        ),
         (
             r"\b(?:we|weve|we have|ive|i have|i) (?:just |now |all )?"
             r"(?:moved|switched|migrated|changed) (?:over )?"
             r"(?:from|away from|off) (?P<excludes>.+?) (?:to|onto) (?P<about>.+)$"
         ),
     )
+)
+# "slipped to", "was pushed back to": what follows holds now.
+_SHIFTS: Final = re.compile(
+    r"(?: (?:has|have|had|was|were|got|is|are|been|just|now))* (?:slipped|slips|pushed|moved|postponed|rescheduled"
+    r"|shifted|delayed|extended|raised|lowered|bumped|increased|reduced|changed|cut|brought forward|renamed"
+    r"|went)(?: back| out| forward| up| down)?(?: from (?P<from>[^,;]+?))? (?:to|until|till)\b"
 )
 _NOW: Final = re.compile(
     r"(?<!from )\bnow\b|\bas of today\b|\bjetzt\b|\bab sofort\b|\bahora\b|\bmaintenant\b"
@@ -156,6 +150,7 @@ _NOT_A_STATE: Final = re.compile(
     r"^(?:\W|ok |and |so |please )*(?:you (?:can|may|could|should)|now|can|could|let|lets|run|fix"
     r"|try|check|do|make|reset|add|show|move|delete|open|go|its|it|that|this|there|theres|here)\b"
 )
+_WHO_DID: Final = re.compile(r"^(?:i|we|you|he|she|they|ive|weve|someone)\b")
 _POINTS: Final = re.compile(
     r"\b(?:this|these|those|that one)\b"
     r"(?! (?:project|repo|repository|codebase|team|company|org|package|workspace)\b)"
@@ -163,7 +158,7 @@ _POINTS: Final = re.compile(
 _CLAUSE_END: Final = re.compile(r"\s*(?:[,:;]|\s[-–—]+)\s+(?=\w)|\s*[.!]+$")
 _NOT_MEANT: Final = re.compile(
     r"\b(?:imagine|suppose|pretend|what if|if (?:i|we)|maybe|perhaps|might|i think|i guess|not sure"
-    r"|should we|could we|i wonder|would|says?|said that|lol|haha\w*|jk|used to|wish|hope)\b"
+    r"|should we|could we|i wonder|would|says|said that|lol|haha\w*|jk|used to|wish|hope)\b"
 )
 _CALLS: Final = re.compile(
     r"^(?:\W|remember(?: that)?|heads up|fyi|note(?: that)?|please|btw|ok|okay|so|and|also|hey"
@@ -179,7 +174,7 @@ def correction_in(sentence: str) -> Correction | None:
     found = _forgotten(text)
     if found is not None or _NOT_MEANT.search(text) or _POINTS.search(text):
         return found
-    return _strong(text) or _ended(text) or _replaced(text) or _changed(text)
+    return _strong(text) or _replaced(text) or _ended(text) or _changed(text)
 
 
 def first_clause(text: str) -> str:
@@ -202,6 +197,8 @@ def _dropped(text: str) -> Correction | None:
         if match := pattern.search(text):
             about = _STOPS.sub(" ", match["about"])
             return Correction(kind="forgets", about=about, is_strong=True)
+    if about := forgotten_in(text):
+        return Correction(kind="forgets", about=_STOPS.sub(" ", about), is_strong=True)
     match = _FORGETS_A_THING.match(text)
     if match is None or _NOT_MEANT.search(text):
         return None
@@ -218,22 +215,21 @@ def _strong(text: str) -> Correction | None:
 
 
 def _ended(text: str) -> Correction | None:
-    for pattern in _ENDS:
-        match = pattern.search(text)
-        if match is not None:
-            about, _, _ = _parted(match["about"])
-            rest = match.groupdict().get("rest") or ""
-            if rest and not _CLAUSE_END.match(rest):
-                about = f"{about} {first_clause(rest)}"
-            return Correction(kind="ends", about=about)
-    if match := _STOP_DOING.match(text):
-        return Correction(kind="ends", about=first_clause(match["about"]))
     for clause in _CLAUSE_END.split(text)[:3]:
         match = _IS_NO_LONGER.match(clause)
         if match is not None and not _NOT_A_STATE.match(clause):
             about = f"{_bare(match['start'])} {match['end']}"
             return Correction(kind="ends", about=about, is_strong=True)
-    return None
+    found = withdrawal_in(_bare(text))
+    if found is None:
+        return None
+    return Correction(
+        kind="ends",
+        about=found.about,
+        is_lasting=found.is_lasting,
+        is_inflected=found.is_inflected,
+        is_report=found.is_report,
+    )
 
 
 def _replaced(text: str) -> Correction | None:
@@ -248,6 +244,13 @@ def _replaced(text: str) -> Correction | None:
 
 def _changed(text: str) -> Correction | None:
     clause = first_clause(_bare(text))
+    if shift := _SHIFTS.search(clause):
+        start, end = clause[: shift.start()], clause[shift.end() :]
+        if not start or _NOT_A_STATE.match(start) or _WHO_DID.match(start):
+            return None
+        if shift["from"]:
+            return Correction(kind="replaces", about=f"{start} is {end}", excludes=shift["from"])
+        return Correction(kind="changes", about=f"{start} is now{end}")
     if not _NOW.search(clause) or _NOT_A_STATE.match(clause) or " too" in text:
         return None
     return Correction(kind="changes", about=clause)
@@ -255,7 +258,7 @@ def _changed(text: str) -> Correction | None:
 
 def _bare(text: str) -> str:
     """Without what only asks for attention or memory."""
-    return _CALLS.sub("", text)
+    return without_request(_CALLS.sub("", text))
 
 
 def _parted(text: str) -> tuple[str, str, str]:

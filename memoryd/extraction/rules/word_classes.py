@@ -98,6 +98,7 @@ _JOINING = """
     есть уже только да при до чтобы когда всегда
     的 了 都 再 请 請 吧 我 你 您 们 們 就 也 很 要 把 在 是 和 会 會 后 後 以 今 私 僕 必 絶 対 下
 """
+FOREIGN_JOINING = frozenset(_JOINING.split())
 # What any note is worded with, and what people chat with.
 _OF_ANY_NOTE = """
     always ever only use uses using used please pls plz must should shall need needs want wants
