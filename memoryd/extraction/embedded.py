@@ -7,7 +7,8 @@ Rules
 - Each statement is saved once, in place of what it corrects (`saver`). What only takes something
   back retires the memory that is meant. Where that is not clear, nothing is retired: a person is
   asked in the inbox, and sees both texts.
-- What the code shows or an instruction file says is neither saved nor offered (`exclusions`).
+- What the code shows or an instruction file says is neither saved nor offered (`exclusions`). What
+  is nothing without the secret in it waits, masked, so that nobody believes it was saved.
 - What only may be worth keeping waits in the inbox, until it is said again in another session or
   somebody takes it. In review mode everything waits.
 - In log mode all sure statements of a task go into today's log, and no memory is touched.
@@ -57,6 +58,8 @@ def log_entry_of(sourced: SourcedStatement) -> LogEntry:
 
 def candidate_of(sourced: SourcedStatement, project: str, reason: WaitReason) -> Candidate:
     """The statement as it waits in the inbox."""
+    from memoryd.extraction.rules.exclusions import savable  # noqa: PLC0415 - its patterns take a while
+
     statement = sourced.statement
     return Candidate(
         project=project,
@@ -67,7 +70,7 @@ def candidate_of(sourced: SourcedStatement, project: str, reason: WaitReason) ->
         created=sourced.created,
         session_id=sourced.session_id,
         trust=sourced.trust,
-        around=cut_middle(presentable(sourced.message), AROUND_CHARACTERS),
+        around=cut_middle(presentable(savable(sourced.message)), AROUND_CHARACTERS),
         reason=reason,
     )
 
@@ -119,11 +122,16 @@ class EmbeddedExtractor:
         from memoryd.extraction.rules.exclusions import exclusion_of  # noqa: PLC0415 - as its statements
 
         known = self._written_down(task.project)
-        return [
-            one
-            for one in found
-            if one.statement.only_forgets or exclusion_of(one.statement.body, known) is None
-        ]
+        kept: list[SourcedStatement] = []
+        for one in found:
+            refused = (
+                None if one.statement.only_forgets else exclusion_of(one.statement.body, known)
+            )
+            if refused is None:
+                kept.append(one)
+            elif refused.kind == "secret" and one.is_sure:
+                self._inbox.offer(task.project, candidate_of(one, task.project.root, "secret"))
+        return kept
 
     def _unsaved(self, task: ExtractionTask) -> list[SourcedStatement]:
         """What was stated, without what the agent saved itself in the same turn."""

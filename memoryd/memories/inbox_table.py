@@ -26,7 +26,7 @@ SECONDS_A_DAY: Final = 86_400
 
 CandidateState = Literal["waiting", "accepted", "rejected"]
 # Why a statement waits instead of being saved.
-WaitReason = Literal["may-last", "long-message", "review", "contradicts", "agent"]
+WaitReason = Literal["may-last", "long-message", "review", "contradicts", "agent", "secret"]
 
 _WORD = re.compile(r"\w+")
 _encode = msgspec.msgpack.Encoder().encode

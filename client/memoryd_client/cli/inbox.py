@@ -25,6 +25,7 @@ ACTIONS = ("list", "show", "accept", "edit", "reject")
 HEADING = ("ID", "TYPE", "SAID", "STATEMENT")
 WHY = {
     "may-last": "it may hold beyond the task it was said in",
+    "secret": "it says little without the secret in it, which is never saved",
     "long-message": "the message is long or shows another voice: it may not be your own words",
     "review": "everything waits for review here",
     "contradicts": "it may contradict what is remembered",

@@ -12,13 +12,14 @@ Rules
 import re
 from collections.abc import Iterable
 
+from memoryd.extraction.rules.spoken_secrets import spoken_in
 from memoryd.text.prose import BLANK, plain
 
 HIDDEN = "[secret: password]"
 
 # Credentials that people choose themselves.
 _CHOSEN = (
-    r"(?:(?<![a-z0-9])(?:pass(?:word|wd|phrase|code|wort)s?|pwd?|pin|puk|kennwort|mot de passe|mdp"
+    r"(?:(?<![a-z0-9])(?:pass(?:word|wd|phrase|code|wort)s?|pwd?|pin(?= (?:code|number|is|for|of|was|\d)|[:=]| ?\d)|puk|kennwort|mot de passe|mdp"
     r"|contrasena|clave|senha|palavra-passe|parola dordine|wachtwoord|haslo|пароль|пин-?код"
     r"|(?:door|gate|access|alarm|unlock|entry)[ -]code|zugangscode|toegangscode"
     r"|code dacces)(?![a-z])"
@@ -56,15 +57,20 @@ _UP_TO_VALUE = re.compile(rf"(?: [^\s:=]+){{0,6}}? ?{_LINK} ?")
 
 def without_credentials(text: str) -> str:
     """The text with a mask in place of each credential."""
-    return "".join(_sentence_without(sentence) for sentence in _SENTENCES.split(text))
+    parts, before = [], ""
+    for part in _SENTENCES.split(text):
+        parts.append(_sentence_without(part, before))
+        before = plain(part) if part.strip() else before
+    return "".join(parts)
 
 
-def _sentence_without(sentence: str) -> str:
+def _sentence_without(sentence: str, before: str) -> str:
     bare = _MASK.sub(lambda mask: BLANK * len(mask[0]), sentence)
     folded = plain(bare)
+    spoken = [one for one in spoken_in(folded, before) if BLANK not in folded[slice(*one)]]
     mention = _MENTION.search(folded)
     if mention is None:
-        return sentence
+        return _hidden(sentence, spoken)
     link = _UP_TO_VALUE.match(folded, mention.end())
     number = _NUMBER_BEHIND.match(folded, link.end()) if link else None
     is_anywhere = _MENTIONS_A_CHOSEN.search(folded) or _IS_THE.search(folded[: mention.start()])
@@ -72,7 +78,7 @@ def _sentence_without(sentence: str) -> str:
     spans = [word.span() for word in words if _may_be_secret(word[0].strip(".!?:*"))]
     spans += [match.span("value") for match in _ASSIGNED.finditer(folded)]
     spans += [number.span()] if number else []
-    return _hidden(sentence, spans)
+    return _hidden(sentence, spans + spoken)
 
 
 def _may_be_secret(word: str) -> bool:

@@ -128,7 +128,7 @@ def savable(text: str) -> str:
     """The text with a mask in place of each secret, spoken passwords included."""
     masked = mask(text)
     if not _PASSWORD.search(plain(masked)):
-        return masked
+        return without_credentials(masked)
     hidden = _SPOKEN_PASSWORD.sub(
         lambda found: f"{found['name']}{found['link']}[secret: password]", masked
     )

@@ -108,6 +108,13 @@ def is_told_in_prose(value: str, text: str, end: int) -> bool:
     )
 
 
+def speaks_of_a_secret(word: str) -> bool:
+    """Whether a word says something about a secret, such as its state, instead of telling it."""
+    lowered = word.lower().rstrip("!?.:")
+    is_known = lowered in _CODE_WORDS or lowered in _SAID_OF_IT
+    return is_known or lowered.endswith(_SAID_ENDINGS) or is_placeholder(word)
+
+
 def ends_clause(text: str, end: int) -> bool:
     return _CLAUSE_END.match(text, end, end + 40) is not None
 
