@@ -114,7 +114,8 @@ class MemoryRequests:
             raise
 
     def _remember(self, cwd: str, text: str, session_id: str) -> Saved:
-        from memoryd.extraction.rules.statements import described, titled, type_of  # noqa: PLC0415 - its patterns take a while
+        from memoryd.extraction.rules.memory_types import type_of  # noqa: PLC0415 - its patterns take a while
+        from memoryd.extraction.rules.statements import described, titled  # noqa: PLC0415 - as above
 
         self._exclusions.check(cwd, text, scope="project", by="user", anyway=False)
         text = without_secrets(text)

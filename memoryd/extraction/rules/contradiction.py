@@ -45,7 +45,8 @@ _EMPTY: Final = frozenset(
     """
     always never ever only please must should may can could now instead stop avoid actually from
     remember that longer anymore use uses using used need needs want really just every each any
-    youre theyre thats weve ive keep let rule thing things stuff folder directory user person prefer prefers i im we you me
+    youre theyre thats weve ive keep let
+    rule thing things stuff folder directory user person prefer prefers i im we you me
     der die das den dem des ein eine einen und oder nicht nie niemals mehr immer bitte jetzt ab am
     im zum zur zu in auf mit wir ihr ich du man es ist sind sofort kein keine
     el la los las un una de del en con para por que y no nunca siempre ahora a partir este esta

@@ -111,21 +111,28 @@ _IS_NO_LONGER: Final = re.compile(
 _STRONG: Final = re.compile(
     r"^(?:\W|(?:hmm?|oh|wait|sorry|um|ok|please|so)\b)*"
     r"(?:actually,? no\b|no,? actually\b|correction\b|on second thoughts?\b|scratch that\b"
-    r"|(?:that|this|it)(?:s| has| is)?(?: been)? (?:changed|wrong|different|outdated|not true)(?: now)?(?=[:,;.])"
+    r"|(?:that|this|it)(?:s| has| is)?(?: been)? (?:changed|wrong|different|outdated"
+    r"|not true)(?: now)?(?=[:,;.])"
     r"|(?:update|correct|fix) (?:your|the) (?:memory|notes?)\b"
     r"|korrektur\b|doch anders\b|stimmt nicht(?: mehr)?\b|correccion\b|mejor no\b|correctif\b"
     r"|finalement\b|en fait,? non\b|correcao\b|na verdade,? nao\b|correzione\b|anzi\b"
     r"|actually,? (?=.*\bfrom now on\b))[\s,:.!-]*(?P<about>.+)$"
 )
-_OLD_VALUE: Final = r"(?P<excludes>(?:in|on|at|into|with|to|from|the|via|through|en|em|auf|im|dans|le|el|nel) .+|[\w./-]+(?: [\w./-]+)?)"
+_OLD_VALUE: Final = (
+    r"(?P<excludes>(?:in|on|at|into|with|to|from|the|via|through|en|em|auf|im|dans|le|el|nel) .+"
+    r"|[\w./-]+(?: [\w./-]+)?)"
+)
 _INSTEAD: Final = tuple(
     re.compile(pattern)
     for pattern in (
         r"^(?P<about>.+?),? (?:instead of|rather than|in place of) (?P<excludes>.+)$",
-        rf"^(?P<about>.+?), (?:and )?(?:not|no longer|no|ya no|nicht(?: mehr)?|pas|plus|nao(?: mais)?"
-        rf"|non(?: piu)?|niet(?: meer)?) {_OLD_VALUE}$",
         (
-            r"^(?:\W|please |ok |so |and )*forget (?:about )?(?P<excludes>(?!it\b|that\b|about\b)[\w./-]+(?: [\w./-]+)?),?"
+            r"^(?P<about>.+?), (?:and )?(?:not|no longer|no|ya no|nicht(?: mehr)?|pas|plus"
+            rf"|nao(?: mais)?|non(?: piu)?|niet(?: meer)?) {_OLD_VALUE}$"
+        ),
+        (
+            r"^(?:\W|please |ok |so |and )*forget (?:about )?(?P<excludes>(?!it\b|that\b"
+            r"|about\b)[\w./-]+(?: [\w./-]+)?),?"
             r" (?P<about>(?:from now on|use|we|its|always|lets)\b.+)$"
         ),
         (
@@ -137,8 +144,10 @@ _INSTEAD: Final = tuple(
 )
 # "slipped to", "was pushed back to": what follows holds now.
 _SHIFTS: Final = re.compile(
-    r"(?: (?:has|have|had|was|were|got|is|are|been|just|now))* (?:slipped|slips|pushed|moved|postponed|rescheduled"
-    r"|shifted|delayed|extended|raised|lowered|bumped|increased|reduced|changed|cut|brought forward|renamed"
+    r"(?: (?:has|have|had|was|were|got|is|are|been|just|now))* (?:slipped|slips|pushed|moved"
+    r"|postponed|rescheduled"
+    r"|shifted|delayed|extended|raised|lowered|bumped|increased|reduced|changed|cut"
+    r"|brought forward|renamed"
     r"|went)(?: back| out| forward| up| down)?(?: from (?P<from>[^,;]+?))? (?:to|until|till)\b"
 )
 _NOW: Final = re.compile(

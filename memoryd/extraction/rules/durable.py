@@ -22,14 +22,17 @@ _QUESTION: Final = re.compile(
     r"(?! you (?:please )?(?:always |also )?(?:remember|keep in mind|never|make a note|memori))"
 )
 _ASKS_POLITELY: Final = re.compile(
-    r"^(?:\W|please |and )*(?:can|could|would|will) you (?:please |also )*(?:always )?"
+    r"^(?:\W|please |and |hey |hi |ok |also )*(?:can|could|would|will) you (?:please "
+    r"|also )*(?:always )?"
     r"(?:remember|keep (?:this |that |it )?in mind|keep a note|make a note|note (?:that|down)"
-    r"|memori[sz]e|(?:save|store|write down) (?:this|that|it|the fact that))\b(?! (?:when|how|what|where|why|if|the time|stuff"
+    r"|memori[sz]e|(?:save|store|write down) (?:this|that|it|the fact that))\b(?! (?:when|how"
+    r"|what|where|why|if|the (?!fact)|stuff"
     r"|things|anything|something)\b)"
 )
 # About the lines in front of both, however it is said.
 _LOCAL: Final = re.compile(
-    r"\bin this (?:function|method|class|loop|query|block|snippet|case|line|call|branch)\b"
+    r"\bin this (?:function|component|module|file|screen|method|class|loop|query|block|snippet"
+    r"|case|line|call|branch)\b"
     r"|\b(?:can|could|may|might) be \w+ here\b"
     r"|^(?:\W|please |and )*remember to \w+(?: \S+){1,3}[.!]*$"
 )
@@ -61,21 +64,34 @@ _SPECIFIES: Final = re.compile(
 # What holds from now on for a definite thing is what is being built; a rule is for people.
 _OF_A_DEFINITE_THING: Final = re.compile(
     r"\b(?:from now on|from here on|going forward|moving forward|ab jetzt|ab sofort|kunftig"
-    r"|de ahora en adelante|a partir de ahora|desormais|a partir de maintenant|a partir de agora"
-    r"|da ora in poi|dora in poi|vanaf nu),? (?:is |ist |es |est )?(?:the|this|that|its?|through|das|der|die|el|la|los"
-    r"|le|les|o|a|il|lo|het) (?!team|company|office|customers?|clients?|rule|default|first|project|product|release"
+    r"|de ahora en adelante|a partir de ahora|desormais|a partir de maintenant"
+    r"|a partir de agora|daqui em diante|de agora em diante|dorenavant|a lavenir"
+    r"|da ora in poi|dora in poi|vanaf nu),? (?:is |ist |es |est )?(?:the|this|that|its?"
+    r"|through|das|der|die|el|la|los"
+    r"|le|les|o|a|il|lo|het) (?!team|company|office|customers?|clients?|rule|default|first"
+    r"|project|product|release"
     r"|deadline|meeting|standup|budget)\w+"
     r"|\bfrom now on in this\b"
-    r"|\bnext time (?:some|any)(?:one|body)\b|\b(?:prochaine fois|proxima vez|prossima volta) (?:que|che)\b"
+    r"|\b(?:ab jetzt|ab sofort|in zukunft|kunftig|zukunftig|von nun an) (?!bitte)\w+ "
+    r"(?:das|der|die|diese[rmns]?) (?!team|kund|projekt)\w+|\bnext time (?:some|any)(?:one"
+    r"|body)\b|\b(?:prochaine fois|proxima vez"
+    r"|prossima volta) (?:que|che)\b"
     r"|\b(?:nachsten mal|nachstes mal) \w+t (?:es|er|sie|das|der|die)\b"
     r"|\b(?:whenever|every time|each time|any ?time) you\b.* (?:so \w+ (?:it|them)|look at|why)\b"
 )
 # Told once about the thing in front of both, and told what happened a moment ago.
 _ONE_OFF: Final = re.compile(
-    r"\b(?:told|asked) you\b.*(?:\b(?:it|them)\b|\bthat \w+|\bthis \w+|\bnot to\b"
+    r"\b(?:told|asked) you (?:\w+ )?to\b"
+    r"(?!.*\b(?:instead|not|never|always|every|each|before|when|only|no|without)\b)"
+    r"|\bthere(?:,|[.!]*$)"
+    r"|\bwe no longer\b.*(?:\bthis \w+|, (?:so )?(?:drop|delete|remove|update|fix|change|adapt) )"
+    r"|\b(?:told|asked) you\b.*(?:\b(?:it|them)\b|\bthat \w+|\bthis \w+|\bnot to\b"
     r"|\bthe (?:other|second|first|last|right|same|wrong|third)\b)"
-    r"|\bwe(?:ve| have)? (?:moved|switched|migrated)\b.*\b(?:this morning|yesterday|just now|update the"
+    r"|\bwe(?:ve| have)? (?:moved|switched|migrated)\b.*\b(?:this morning|yesterday|just now"
+    r"|update the"
     r"|branch|imports?|please rebase)\b"
+    r"|^(?:\W|please )*(?:write|add|create|build|implement) (?:an? |the )(?!note)\w+ "
+    r"(?:that|which)\b|\b(?:going|moving) forward: next\b"
     r"|^(?:\W|please )*(?:always|never) (?:on|off|true|false|in|at|null|none)\b"
 )
 # Readable from the code or the history, or a detail of the task at hand.

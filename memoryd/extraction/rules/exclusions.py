@@ -47,8 +47,10 @@ _NAMES_A_TYPE: Final = re.compile(
 )
 # What a piece of code does is in the code, named or not.
 _TELLS_OF_CODE: Final = re.compile(
-    r"\b(?:the|this|that) (?:\w+ )?(?:function|method|class|constructor|struct|macro|loop|callback|parameter"
-    r"|argument|variable)s? (?:takes?|returns?|accepts?|calls?|throws?|expects?|inherits?|holds?|starts?|is|are"
+    r"\b(?:the|this|that) (?:\w+ )?(?:function|method|class|constructor|struct|macro|loop"
+    r"|callback|parameter"
+    r"|argument|variable)s? (?:takes?|returns?|accepts?|calls?|throws?|expects?|inherits?"
+    r"|holds?|starts?|is|are"
     r"|has|have)\b|\bin the loop\b"
 )
 _SAYS_WHAT_IS: Final = re.compile(
@@ -71,7 +73,8 @@ _TELLS_HISTORY: Final = re.compile(
 )
 _SAYS_MORE: Final = re.compile(
     r"\b(?:in|from|of|under|at) the (?!same|current|main)[\w-]+ (?:repo|repository)\b"
-    r"|\bin the (?:repo|repository) [\w-]+/[\w-]+|\b(?:[\w-]+\.)+(?:com|org|net|io|dev|internal|example)\b"
+    r"|\bin the (?:repo|repository) [\w-]+/[\w-]+|\b(?:[\w-]+\.)+(?:com|org|net|io|dev"
+    r"|internal|example)\b"
     r"|\b(?:always|never|dont|do not|cannot|cant|must(?:nt)?|should(?:nt)?|shall|only|avoid|prefer"
     r"|rather|instead|please|make sure|ensure|keep(?!(?: (?:this|that|it))? in mind)|kept|leave"
     r"|skip|stop|ask|tell|careful|by hand|manually|unless|when(?:ever)? (?:you|we|i)"

@@ -52,13 +52,15 @@ _FROM_NOW_ON: Final = (
 _NEXT_TIME: Final = (
     # Reports ("next time I ran it", "next time the test failed") are about somebody or something.
     rf"^{LEAD}(?:the )?next time,? "
-    r"(?:i ask|(?!(?:i|it|he|she|they|the|my|our|its|im|around|round)\b)\w+)\b"
+    r"(?:i ask|(?!(?:i|it|he|she|they|the|my|our|its|im|ill|well|theyll|around|round)\b)\w+)\b"
     r"|\b(?:please|dont|do not|just|let me|ask|check|run|use)\b.* next time[.!]*$"
-    rf"|^{LEAD}(?:whenever|every time|each time|any time|anytime) (?:you|i ask you|i say"
+    rf"|^{LEAD}(?:whenever|every time|each time|any time|anytime) "
+    r"(?:you(?! are ready| can| have time| like| want)|i ask you|i say"
     r"|we (?:touch|change|add|release|deploy|merge))\b"
 )
 _ALWAYS_HERE: Final = (
-    rf"\b(?:always|never)\b.*\b{_HERE}\b|\b{_HERE}\b.*\b(?:always|never|dont|do not)\b"
+    rf"\b(?:always|never)\b.*\b{_HERE}\b"
+    rf"|\b{_HERE}\b.*\b(?:always|never|dont|do not)\b(?! (?:seems?|is|are|has|was|gets|fails))"
 )
 # At the start of a sentence, with something to do behind it; "never mind" and reports are not.
 _ALWAYS: Final = (
@@ -83,7 +85,8 @@ _NO_LONGER: Final = (
 )
 _WHO_I_AM: Final = (
     rf"{_OPENS}(?:im|i am) "
-    r"(?:an? (?!bit|little|lot|fan|huge|idiot|moron|big|tad|fool|dummy|user)\w+"
+    r"(?:an? (?!hour|minute|day|week|bit|little|lot|fan|huge|idiot|moron|big|tad|fool|dummy"
+    r"|user)\w+"
     r"|the (?:only|lead|sole|main|solo|owner|maintainer|author)\b|new to\b"
     r"|not an? (?:\w+ )?(?:expert|developer|programmer|engineer|coder|designer|native|dev)"
     r"|colou?r ?blind|dyslexic|deaf|blind)"

@@ -23,18 +23,21 @@ LEAD: Final = (
     r"(?:(?:please|pls|plz|hey|hi|ok|okay|no|nope|oh|just|and|but|so|also|actually|yes|yeah|btw|fyi"
     r"|one (?:more )?thing|one rule|two things|note|again|great|thanks|thank you|cool|nice|perfect"
     r"|then|well|right|seriously|ugh|look|quick note|side note|(?:new )?rule|important|heads up"
-    r"|for the record|by the way|while i think of it|first|wait|sorry|alright|yep|sure|ps|anyway|bitte|und|por favor"
+    r"|for the record|by the way|while i think of it|first|wait|sorry|alright|yep|sure|ps"
+    r"|anyway|bitte|und|por favor"
     r"|svp|stp|s['’]?il te plait|per favore)[,:!.]{0,3} +)*"
 )
 _POLITE: Final = (
-    r"(?:(?:can|could|would|will) you |you (?:should|must|need to|can) |i(?:['’]?d| would) like you "
+    r"(?:(?:can|could|would|will) you |you (?:should|must|need to|can) |i(?:['’]?d"
+    r"| would) like you "
     r"to |i (?:want|need) you to |lets |kannst du |peux[- ]tu |puedes |pode |puoi )?"
     r"(?:please |also |just |always |bitte )*"
 )
 # They mean nothing but keeping.
 _REMEMBER: Final = (
     r"(?:do )?rem(?:em)?ber|(?:keep|bear) (?:this |that |it )?in mind|never forget"
-    r"|(?:don['’]?t|do not) (?:ever )?forget(?= (?:that|to|i|i['’]?m|we|our|this|it)\b|[:,])|remind yourself"
+    r"|(?:don['’]?t|do not) (?:ever )?forget(?= (?:that|to|i|i['’]?m|we|our|this|it)\b|[:,])"
+    r"|remind yourself"
     r"|(?:make|take|keep) (?:a )?(?:mental |quick )?note(?! of\b| in\b| on\b)"
     r"|make (?:it|this|that) a (?:(?:standing )?rule|habit)"
     r"|(?:save|add|put|store|write|keep|commit) (?:this |that |it |the following )?(?:in|into|to)"
@@ -42,7 +45,8 @@ _REMEMBER: Final = (
     r"(?= that\b|[:,])"
 )
 _REMEMBER_ELSEWHERE: Final = (
-    r"merke? (?:es )?dir|denke? (?:bitte )?d?a?ran|vergiss nicht|recuerda|acuerdate|ten (?:en cuenta"
+    r"merke? (?:es )?dir|denke? (?:bitte )?d?a?ran|vergiss nicht|recuerda|acuerdate"
+    r"|ten (?:en cuenta"
     r"|presente)|no (?:te )?olvides|que no se te olvide|toma nota|souviens-toi|rappelle-toi|retiens"
     r"|retenez|n['’]?oublie[sz]? pas|garde[sz]? (?:en tete|a l['’]?esprit)|prends? note"
     r"|lembre(?:-se)?|lembra|nao (?:se )?esqueca|tenha em mente|ricorda(?:ti)?|tieni (?:presente"
@@ -61,19 +65,26 @@ _THAT: Final = r"(?:that|dass|que|qu['’]|che|dat|ze|что)\b"
 # A short opening with a word of keeping, up to its colon.
 _OPENING: Final = (
     r"(?!to (?!be |remember))(?:[^\W\d_][\w'’-]*,? ){0,6}?"
-    r"\b(?:remember\w*|(?:to|into|in) (?:your |my )?memory|memori[sz]e|(?:for|know (?:this |that )?)later"
-    r"|for (?:the )?future|future (?:reference|ref|sessions?)|for next time|(?:on|for the) (?:file|record)"
+    r"\b(?:remember\w*|(?:to|into|in) (?:your |my )?memory|memori[sz]e|(?:for|know (?:this "
+    r"|that )?)later"
+    r"|for (?:the )?future|future (?:reference|ref|sessions?)|for next time|(?:on"
+    r"|for the) (?:file|record)"
     r"|notes?(?= (?:to|for) (?:self|yourself|you|keep|later|the future|future|next time)\b)"
     r"|(?:your|my) notes|to keep|keep this|keep in mind|retain this|(?:store|save|log) this"
-    r"|(?:make|take) (?:a )?note|merke? (?:es )?dir|notiere? dir|notier|halte? fest|(?:im|in den) (?:hinter)?kopf"
-    r"|fur spater|fur die zukunft|retenir|retiens|note bien|memorise[rz]?|a l['’]?esprit|rappelle-toi"
-    r"|recuerda|apunta|anot[ae]|toma nota|(?:tu|en) memoria|olvide|lembre(?:-se)?|lembra|guard[ae] (?:isto|isso|esto|eso)"
-    r"|em mente|a mente|ricorda(?:ti)?|segnati|prendi nota|onthoud|noteer|zapamietaj|zanotuj|запомни|запиши)\b"
+    r"|(?:make|take) (?:a )?note|merke? (?:es )?dir|notiere? dir|notier|halte? fest|(?:im"
+    r"|in den) (?:hinter)?kopf"
+    r"|fur spater|fur die zukunft|retenir|retiens|note bien|memorise[rz]?|a l['’]?esprit"
+    r"|rappelle-toi"
+    r"|recuerda|apunta|anot[ae]|toma nota|(?:tu|en) memoria|olvide|lembre(?:-se)?|lembra"
+    r"|guard[ae] (?:isto|isso|esto|eso)"
+    r"|em mente|a mente|ricorda(?:ti)?|segnati|prendi nota|onthoud|noteer|zapamietaj|zanotuj"
+    r"|запомни|запиши)\b"
     r"(?:[ ,]+[^\W\d_][\w'’-]*){0,5} ?:(?=\s)"
 )
 _IN_PASSING: Final = (
     r"\b(?:for (?:future|later) ref(?:erence)?|for next time|(?:for|in) (?:the )?future sessions?"
-    r"|for the future|on file)(?=[:, ])"
+    r"|for the future|on file)(?=[:,]| (?:i|we|the|our|please|dont|use|always|never)\b)"
+    r"(?! i (?:guess|think))"
     r"|(?:as )?an? (?:fact|note) for\b|(?:\w+ )?things? to remember\b"
     r"|(?:just )?so you know,? for\b|you should know(?= (?:that|i)\b)"
     r"|fyi,? for (?:later|the future)\b|let it be (?:noted|remembered)(?= that\b)"
@@ -83,16 +94,20 @@ _NOT_TO_US: Final = (
     r"(?! to (?!(?:always|never)\b)(?:\w+ ){1,12}(?:as well|too|there|here)\b)"
     r"(?! (?:when|how|last|me\b|kids|folks|children|where we|what (?:i|we)|if"
     r"|the (?:time|bug|issue|error|other day|last|context|discussion|value|result|scroll|state))\b)"
-    r"(?!,? ?this (?:has|must|needs|should)\b)"
+    r"(?! (?:is|was|are|or|and|button|checkbox|the user \w+ed)\b)(?!,? ?this (?:has|must|needs"
+    r"|should)\b)"
 )
 _CLAUSE_START: Final = rf"(?:^|[(:;.!,–—-]\s*|\b(?:and|so|but|while i think of it,?)\s){LEAD}"
 
 ASKS: Final = re.compile(
     rf"{_CLAUSE_START}{_POLITE}(?:(?:{_REMEMBER})\b{_NOT_TO_US}|{_IN_PASSING}"
     rf"|(?:{_KEEP}) (?:the fact {_THAT}|{_SMALL}(?:for later|in your memory)\W+(?:{_THAT})?))"
-    rf"|^{LEAD}{_POLITE}(?:store|save|write|jot|record|memori[sz]e|log|retain) (?:down )?that (?=\w+ \w+ )"
-    r"|\b(?:you(?:ll)?(?: could| would| can| should| may| please| (?:will )?want to)?|you to|and(?: please)?|please)"
-    r" (?:remember(?:ed)?|keep (?:it |this )?in (?:mind|memory)|memori[sz]e|(?:note|write) down|store),? that\b"
+    rf"|^{LEAD}{_POLITE}(?:store|save|write|jot|record|memori[sz]e|log"
+    rf"|retain) (?:down )?that (?=(?:i|we|our|my|the|all|every|no|you|im|weve)\b)"
+    r"|\b(?:you(?:ll)?(?: could| would| can| should| may| please| (?:will )?want to)?|you to"
+    r"|and(?: please)?|please)"
+    r" (?:remember(?:ed)?|keep (?:it |this )?in (?:mind|memory)|memori[sz]e|(?:note"
+    r"|write) down|store),? that\b"
     rf"|^{LEAD}{_OPENING}"
 )
 ASKS_ELSEWHERE: Final = re.compile(
@@ -103,7 +118,8 @@ ASKS_ELSEWHERE: Final = re.compile(
     r"|(?:请)?(?:记住|切记)(?!这个变量)|覚えて(?:おいて|ください)|忘れないで|기억해"
 )
 ASKS_WEAKLY: Final = re.compile(
-    rf"(?:^|, ){LEAD}(?:note that|for the record[,:]?|(?<=fyi )|(?<=fyi, )|(?<=fyi: )|(?:just )?so you know,)"
+    rf"(?:^|, ){LEAD}(?:note that|for the record[,:]?|(?<=fyi )|(?<=fyi, )|(?<=fyi: )"
+    rf"|(?:just )?so you know,)"
     r" ?(?=\w)"
 )
 # What is told in passing, and what is going on: nothing that lasts.
@@ -111,16 +127,18 @@ _OF_THE_MOMENT: Final = re.compile(
     r"^(?:this|that|it|its|thats|(?:im|i am) \w+ing|ive|my|there|theres|you)\b"
     r"|^i (?!only|work|never|always|own|lead|maintain|prefer|use|know|took over|am an?|speak)"
     r"|\bat this point\b|, so \w+\b|\b(?:still|again|just|already|yet"
-    r"|now|currently|today|running|failed|fails?|failing|broken?|passe[sd]|error|warning|line|build"
+    r"|now|currently|today|running|failed|fails?|failing|broken?|passe[sd]|was|were|did"
+    r"|screenshot|recording|is from|error|warning|line|build"
     r"|pipeline|branch|commit|test|tests|draft|can also be|also be)\b"
 )
 _TO_DO: Final = re.compile(
     r"^(?:\W|please |and |also |always )*(?:remember|do not forget|dont forget) to\b"
-    r"|^(?:\W|por favor |bitte )*(?:recuerda|no olvides|no te olvides de|lembre(?:-se)? de|lembra de"
+    r"|^(?:\W|por favor |bitte )*(?:recuerda|no olvides|no te olvides de|lembre(?:-se)? de"
+    r"|lembra de"
     r"|nao (?:se )?esqueca de|ricorda(?:ti)? di|non dimenticare di|noublie[sz]? pas de"
     r"|n'oublie[sz]? pas de|pense a) \w+(?:[aei]re?|ir|oir|dre|ser)\b"
     r"|^(?:\W|bitte )*(?:denke? d?a?ran|vergiss nicht),? .*\bzu \w+e?n\W*$"
-    r"|^(?:noublie pas|no olvides|nao esqueca) (?:le|la|el|o|a|les|los) [\w-]+\W*$"
+    r"|^(?:noublie pas|no olvides|nao esqueca) (?:le|la|el|o|a|les|los) (?:[\w-]+ ?){1,4}\W*$"
 )
 _ON_OCCASION: Final = re.compile(
     r"\b(?:always|never|every|each|all|any|when(?:ever)?|before|after|if|unless|instead of|not the"
@@ -129,14 +147,23 @@ _ON_OCCASION: Final = re.compile(
     r"|prima|dopo|altijd|elke)\b"
 )
 _AT_HAND: Final = re.compile(
-    r"\b(?:in|of|from|at|to|with) (?:the|this|that|your|a) (?:\w+ )?(?:block|function|loop|method|class"
-    r"|query|constructor|handler|variable|dict|constant)\b|\b(?:dans|in|en|em|num) (?:une?r?|einer?|una?|uma?)"
+    r"\b(?:in|en|dans|na|nella|em|nesta|nessa) (?:dieser|esta|cette|essa|questa)? ?(?:funktion"
+    r"|funcion|fonction"
+    r"|funcao|funzione|schleife|bucle|boucle|laco|methode|metodo|clase|klasse|classe)\b|この変数|这个变量"
+    r"|^(?:\W|bitte )*(?:merke? dir|retiens|toma nota|recuerda|prendi nota) (?:den|die|das|der"
+    r"|la|le|el|del) .* (?:und|et|y|e) \w+"
+    r"|\b(?:in|of|from|at|to|with) (?:the|this|that|your|a) (?:\w+ )?(?:block|function|loop"
+    r"|method|class"
+    r"|query|constructor|handler|variable|dict|constant|session|state|docstring|database)\b"
+    r"|\b(?:dans|in|en|em|num) (?:une?r?"
+    r"|einer?|una?|uma?)"
     r" variab\w+|\bwith \w+_\w+|\bthis (?:endpoint|function|is (?:only|just))\b"
     r"|\b(?:as|while) you (?:go|do|refactor)\b|\b(?:after|once|when) you(?:ve|re)\b"
 )
 # The same for what there is to do: the file or the form in front of both.
 _THERE: Final = re.compile(
-    r"\b(?:in|of|from|at|to) (?:the|this|that) (?:\w+ )?(?:file|form|component|header|line|list|import"
+    r"\b(?:in|of|from|at|to) (?:the|this|that) (?:\w+ )?(?:file|form|component|header|line"
+    r"|list|import"
     r"|test|page|block|pr|commit)\b"
 )
 
@@ -169,7 +196,8 @@ def _is_task(sentence: str) -> bool:
 _TEXT_REQUEST: Final = re.compile(
     rf"^{LEAD}(?:{_OPENING}"
     rf"|{_POLITE}(?:{_REMEMBER}|{_REMEMBER_ELSEWHERE}|for (?:future|later) ref(?:erence)?"
-    rf"|for the (?:future|record)|(?:for|in) (?:the )?future sessions?|for later|note|notes?(?: to self| for later))\b"
+    rf"|for the (?:future|record)|(?:for|in) (?:the )?future sessions?|for later|note"
+    rf"|notes?(?: to self| for later))\b"
     rf"(?: (?:this|to(?= \w)|bitte|bien))?,?(?: {_THAT})?[,:]?"
     rf"|{_POLITE}(?:{_KEEP}) {_SMALL}{_THAT})\s*"
 )

@@ -2,7 +2,7 @@
 
 Rules
 - What stands in a slot for a secret is one, whatever it looks like: behind the name and a link
-  ("the password for X is Y", "PIN: Y"), behind the bare name at the end of a clause ("pw Y"), before
+  ("the password for X is Y", "PIN: Y"), behind the bare name at a clause's end ("pw Y"), before
   the name ("Y is the password", "Y as password", "use Y when it asks for the password"), in the
   second place of a login ("log in with A / Y"), and behind a verb that opens something ("the vault
   opens with Y", "Y unlocks the phone").
@@ -14,6 +14,8 @@ Rules
   know, loses every word that may be the secret.
 - This is only asked of what is saved; hiding a word too many costs a word.
 """
+
+# ruff: noqa: RUF001 - quotation marks, dashes and Cyrillic letters are what is meant
 
 import re
 from collections.abc import Iterator
@@ -31,50 +33,67 @@ NAMES_MAX: Final = 8
 LONGEST: Final = 200
 
 _CHOSEN: Final = (
-    r"(?:(?<![a-z0-9])(?:[\w-]*(?:passwort|kennwort)|(?:door |gate )?pass ?(?:word|wd|phrase|code)s?"
-    r"|pass(?=(?: ?[:=])? [^\s,;]*[\d_!@#$%][^\s,;]*(?:[,;.]|\s|$))|pwd?|pin(?= (?:code|number|is|for|of|was|\d)|[:=]| ?\d)|(?<=the |our |sim )pin|(?<=my )pin|puk|mot de passe|mdp|contrasena|clave|senha|palavra-passe|parola d['’]ordine"
+    r"(?:(?<![a-z0-9])(?:[\w-]*(?:passwort|kennwort)|(?:door |gate )?pass ?(?:word|wd|phrase"
+    r"|code)s?"
+    r"|pass(?=(?: ?[:=])? [^\s,;]*[\d_!@#$%][^\s,;]*(?:[,;.]|\s|$))|pwd?|pin(?= (?:code|number"
+    r"|is|for|of|was|\d)|[:=]| ?\d)|(?<=the |our |sim )pin|(?<=my )pin|puk|mot de passe|mdp"
+    r"|contrasena|clave|senha|palavra-passe|parola d['’]ordine"
     r"|wachtwoord|haslo|пароль|пин-?код"
-    r"|(?:door|gate|access|alarm|unlock|entry|safe|lock|garage|building|recovery|backup|2fa|otp|mfa|security|one-time)"
+    r"|(?:door|gate|access|alarm|unlock|entry|safe|lock|garage|building|recovery|backup|2fa"
+    r"|otp|mfa|security|one-time)"
     r"(?:['’]s)?[ -]codes?|[\w-]*(?:tur|zugangs|zutritts|sicherheits|toegangs)code|deurcode"
-    r"|(?:code|codigo|codice) (?:for|of|to|de|del|der|fur|zum|zur|du|della|da|do|d['’]) ?(?:the |la |le |el |die"
-    r" |den |das |our |l['’]|a |o )?(?:\w+ ){0,2}?(?:door|gate|alarm|safe|lock|garage|building|entrance|porte"
+    r"|(?:code|codigo|codice) (?:for|of|to|de|del|der|fur|zum|zur|du|della|da|do"
+    r"|d['’]) ?(?:the |la |le |el |die"
+    r" |den |das |our |l['’]|a |o )?(?:\w+ ){0,2}?(?:door|gate|alarm|safe|lock|garage|building"
+    r"|entrance|porte"
     r"|puerta|porta|tor|tur|portail|alarme?a?|cofre|caja|acces|acceso|acesso|entrada)"
-    r"|code d['’]acces|(?:safe|lock|door)['’]?s? combination|combination (?:of|for|to) the (?:\w+ )?(?:safe|lock|door)"
-    r"|(?:seed|recovery|door|secret) phrase|(?:secret|security) (?:answer|word)|magic word)(?![a-z])"
+    r"|code d['’]acces|(?:safe|lock|door)['’]?s? combination|combination (?:of|for"
+    r"|to) the (?:\w+ )?(?:safe|lock|door)"
+    r"|(?:seed|recovery|door|secret) phrase|(?:secret|security) (?:answer|word)"
+    r"|magic word)(?![a-z])"
     r"|パスワード|暗証番号|密码|密碼|口令|비밀번호|암호)"
 )
 _ISSUED: Final = (
-    r"(?<![a-z])(?:(?:api|access|private|licen[cs]e|account|auth|deploy|signing|encryption|activation|unseal)"
+    r"(?<![a-z])(?:(?:api|access|private|licen[cs]e|account|auth|deploy|signing|encryption"
+    r"|activation|unseal)"
     r"[ _-]?keys?|tokens?|keys?(?= is )|shared secret|client secret|secret)(?![a-z])"
 )
 _NAME: Final = rf"(?:{_CHOSEN}|{_ISSUED})"
 # With these behind it, the name is not that of a secret.
 _COMPOUND: Final = (
-    r"[ -](?:manager|reset|polic|field|hash|prompt|rule|store|stores|generator|expir|length|strength|rotation"
-    r"|protect|auth|login|form|page|screen|input|check|change(?!d)|hint|vault|file|format|entry|owner|holder|based"
+    r"[ -](?:manager|reset|polic|field|hash|prompt|rule|store|stores|generator|expir|length"
+    r"|strength|rotation"
+    r"|protect|auth|login|form|page|screen|input|check|change(?!d)|hint|vault|file|format"
+    r"|entry|owner|holder|based"
     r"|less|requirement|validation|column|type|budget|scope|refresh|endpoint|handling|limit|count)"
 )
 _LINK: Final = re.compile(
-    r"(?:,? (?:it|which|that) (?:is|was)|[,:]? it['’]s|(?: (?:has|have|been|was|is|now))* (?:changed|set|reset"
-    r"|switched) to| used to be| (?:has|have)(?: \w+)? been| (?:is|was|are|reads|being|ist|war|lautet|heisst|heißt|sind|est|c['’]est|sont|es|son|e|sao|sono|это)"
+    r"(?:,? (?:it|which|that) (?:is|was)|[,:]? it['’]s|(?: (?:has|have|been|was|is"
+    r"|now))* (?:changed|set|reset"
+    r"|switched) to| used to be| (?:has|have)(?: \w+)? been| (?:is|was|are|reads|being|ist|war"
+    r"|lautet|heisst|heißt|sind|est|c['’]est|sont|es|son|e|sao|sono|это)"
     r"(?: (?:now|jetzt|still|just|simply|ahora|maintenant))?)(?= )|(?<=haslo) to(?= )"
     r"| ?[:=\uff1a]| ?は| ?是| ?为| ?는| ?은"
 )
 _WORD: Final = r"(?:(?!: )[^\s,;\"'`<>()\[\]¤]){1,64}?"
 _QUOTED: Final = r"[\"“«'`][^\"”»'`\n]{3,60}[\"”»'`]"
 _CLAUSE_END: Final = (
-    r"(?=[.!?]?(?:[,;)\]\uff0c\u3002]|$|\n)|[.!?](?=\s)|\s(?:[-–—]|and|or|for|on|in|at|but|if|when|so|because|now"
+    r"(?=[.!?]?(?:[,;)\]\uff0c\u3002]|$|\n)|[.!?](?=\s)|\s(?:[-–—]|and|or|for|on|in|at|but|if"
+    r"|when|so|because|now"
     r"|und|fur|pour|para|per|por|remember|merk|keep|please)(?=\s|$|[,.])|だ)"
 )
 _VALUE: Final = re.compile(
     rf"\s*\(?(?P<value>{_QUOTED}|{_WORD}(?: {_WORD}){{0,5}}?){_CLAUSE_END}", re.IGNORECASE
 )
 _FUNCTION_WORDS: Final = re.compile(
-    r"\b(?:the|an?|of|to|in|on|at|by|with|from|not|never|is|are|was|be|it|you|we|i|they|that|this|than|as|our|my"
-    r"|your|der|die|das|dem|den|ein|nicht|ist|wird|le|la|les|un|une|el|los|de|du|da|do|que|dass|che)\b"
+    r"\b(?:the|an?|of|to|in|on|at|by|with|from|not|never|is|are|was|be|it|you|we|i|they|that"
+    r"|this|than|as|our|my"
+    r"|your|der|die|das|dem|den|ein|nicht|ist|wird|le|la|les|un|une|el|los|de|du|da|do|que"
+    r"|dass|che)\b"
 )
 _LENGTH: Final = re.compile(
-    r"\d+[- ](?:digits?|char\w*|days?|times?|minutes?|hours?|letters?|months?|words?|attempts?|bits?|bytes?"
+    r"\d+[- ](?:digits?|char\w*|days?|times?|minutes?|hours?|letters?|months?|words?|attempts?"
+    r"|bits?|bytes?"
     r"|zeichen|stellen|weeks?|years?)\b|\d{4}-\d\d(?:-\d\d)?$|(?:https?|file)://|[/~]"
 )
 _NAME_AT: Final = re.compile(rf"(?P<chosen>{_CHOSEN})|{_ISSUED}")
@@ -82,17 +101,23 @@ _COMPOUND_AT: Final = re.compile(_COMPOUND)
 _CHOSEN_AT: Final = re.compile(_CHOSEN)
 # "pw sunrise", "password for the panel monkeybars", "everyone knows the password (nordlicht)".
 _BARE: Final = re.compile(
-    r"(?: (?:for|of|to|do|da|de|del|der|fur|vom|zum|от|для|pour|du) (?:the |my |our |o |a |la |le |el |das |den "
-    rf"|die )?[\w-]+)? ?(?P<open>\()?(?P<value>{_QUOTED}|(?:\d{{2,4}}[ -]?){{2,4}}|{_WORD}){_CLAUSE_END}"
+    r"(?: (?:for|of|to|do|da|de|del|der|fur|vom|zum|от|для|pour|du) (?:the |my |our |o |a |la "
+    r"|le |el |das |den "
+    rf"|die )?[\w-]+)? ?(?P<open>\()?(?P<value>{_QUOTED}|(?:\d{{2,4}}[ -]?){{2,4}}"
+    rf"|{_WORD}){_CLAUSE_END}"
 )
 _NUMBER: Final = re.compile(r" (?P<value>\d[\d -]{2,10}\d#?)(?![\w.-])(?! (?:times|digits|char))")
 _DOES: Final = re.compile(
-    r"\b(?:use|uses|using|hash|reset|change|store|share|log|send|rotate|ask|asks|need|needs|enter|type|check|test"
-    r"|add|make|write|put|never|dont|don['’]t|not|always|show|print|commit|with|without|no|any|every|each|only)\b"
+    r"\b(?:use|uses|using|hash|reset|change|store|share|log|send|rotate|ask|asks|need|needs"
+    r"|enter|type|check|test"
+    r"|add|make|write|put|never|dont|don['’]t|not|always|show|print|commit|with|without|no|any"
+    r"|every|each|only)\b"
 )
 _BEFORE: Final = re.compile(
-    rf"(?:^|[,;:] |\b(?:that|remember|dass|que|che|and|merk dir) )(?P<value>{_QUOTED}|{_WORD}(?: {_WORD}){{0,3}}?)"
-    rf" (?:(?:is|was|ist|est|es|e) (?:the|our|my|its|das|le|la|el|il|a|o) (?:[\w'’-]+ ){{0,3}}?|as (?:the |its |a |my )?"
+    rf"(?:^|[,;:] |\b(?:that|remember|dass|que|che|and|merk dir) )(?P<value>{_QUOTED}"
+    rf"|{_WORD}(?: {_WORD}){{0,3}}?)"
+    rf" (?:(?:is|was|ist|est|es|e) (?:the|our|my|its|das|le|la|el|il|a"
+    rf"|o) (?:[\w'’-]+ ){{0,3}}?|as (?:the |its |a |my )?"
     rf"(?:[\w-]+ )?){_NAME}(?!{_COMPOUND})"
 )
 _AS: Final = re.compile(
@@ -104,69 +129,90 @@ _WHEN_ASKED: Final = re.compile(
     rf" (?:when|if|at|for|once|whenever|as)\b[^.;]*?{_NAME}(?!{_COMPOUND})"
 )
 _OPENS_WITH: Final = re.compile(
-    r"\b(?:unlock(?:s|ed)?|opens|open it|decrypt(?:s|ed)?|encrypted|protected|locked|secured|entsperrt|geoffnet)\b"
-    rf"[^,;.]{{0,40}}? (?:with|using|by (?:saying|typing)|mit|avec|con|com) (?P<value>{_QUOTED}|{_WORD}(?: {_WORD}){{0,2}}?)"
+    r"\b(?:unlock(?:s|ed)?|opens|open it|decrypt(?:s|ed)?|encrypted|protected|locked|secured"
+    r"|entsperrt|geoffnet)\b"
+    rf"[^,;.]{{0,40}}? (?:with|using|by (?:saying|typing)|mit|avec|con"
+    rf"|com) (?P<value>{_QUOTED}|{_WORD}(?: {_WORD}){{0,2}}?)"
     rf"{_CLAUSE_END}"
 )
 _TO_OPEN: Final = re.compile(
-    rf"\bto (?:unlock|open|decrypt|disarm)\b[^.;]{{2,40}}?,? (?:say|type|enter|use|dial) (?P<value>{_QUOTED}|{_WORD})"
+    rf"\bto (?:unlock|open|decrypt|disarm)\b[^.;]{{2,40}}?,? (?:say|type|enter|use"
+    rf"|dial) (?P<value>{_QUOTED}|{_WORD})"
     rf"{_CLAUSE_END}"
 )
 _UNLOCKS: Final = re.compile(
-    rf"(?:^|[,;:] |\b(?:that|remember) )(?P<value>{_QUOTED}|{_WORD}) (?:unlocks|decrypts|disarms|opens(?= (?:the|our|my)"
+    rf"(?:^|[,;:] |\b(?:that|remember) )(?P<value>{_QUOTED}|{_WORD}) (?:unlocks|decrypts"
+    rf"|disarms|opens(?= (?:the|our|my)"
     r" (?:\w+ )?(?:door|safe|vault|gate|lock|garage|archive|zip|phone)))\b"
 )
 _TYPED: Final = re.compile(
     r"\b(?:type|enter|dial|press|punch in|tippe|gib) (?:in )?(?P<value>\d{4,8}#?)(?= |[.,;!]|$)"
 )
 _LOGIN: Final = (
-    r"(?:log-? ?ins?|sign-? ?in|credentials?|creds|basic auth|[\w-]*zugang(?:sdaten)?|anmeldung|acceso|identifiants?"
+    r"(?:log-? ?ins?|sign-? ?in|credentials?|creds|basic auth|[\w-]*zugang(?:sdaten)?"
+    r"|anmeldung|acceso|identifiants?"
     r"|acesso|accesso|username)"
 )
 _PAIR: Final = re.compile(
-    rf"(?<![a-z]){_LOGIN}\b[^.;\n]{{0,50}}?(?:[:=]| is| are| as| with| sind| ist| mit) [\"'`]?[\w.@+-]{{2,40}}"
-    rf"[\"'`]?(?P<sep> ?[/|] ?|:(?! )|, | (?:and|with|und|et|y|e|con|avec|mit) )[\"'`]?(?P<value>{_WORD}){_CLAUSE_END}"
+    rf"(?<![a-z]){_LOGIN}\b[^.;\n]{{0,50}}?(?:[:=]| is| are| as| with| sind| ist"
+    rf"| mit) [\"'`]?[\w.@+-]{{2,40}}"
+    rf"[\"'`]?(?P<sep> ?[/|] ?|:(?! )|, | (?:and|with|und|et|y|e|con|avec"
+    rf"|mit) )[\"'`]?(?P<value>{_WORD}){_CLAUSE_END}"
 )
 _SURE_PAIR: Final = re.compile(r"basic auth|credential|creds|zugang|identifiant|anmelde")
 _ANSWER: Final = re.compile(
-    rf"\banswer (?:to|for) (?:[^,;.]{{0,60}}(?:security|secret)[^,;.]{{0,30}}question|\"[^\"]+\"|\"¤+\")[^,;.]{{0,30}}?"
+    rf"\banswer (?:to|for) (?:[^,;.]{{0,60}}(?:security|secret)[^,;.]{{0,30}}question"
+    rf"|\"[^\"]+\"|\"¤+\")[^,;.]{{0,30}}?"
     rf"(?: is|:|=) (?P<value>{_QUOTED}|{_WORD}(?: {_WORD}){{0,3}}?){_CLAUSE_END}"
 )
 # "root/rosebud", "demo@acme.example with demo123", "mypass99": no name is needed.
 _KNOWN_USER: Final = re.compile(
-    r"(?:^|[:,(] ?|\b(?:with|as|is|are|use) )(?:root|admin|administrator|postgres|guest|sa|[\w.+-]+@[\w.-]+)"
+    r"(?:^|[:,(] ?|\b(?:with|as|is|are|use) )(?:root|admin|administrator|postgres|guest|sa"
+    r"|[\w.+-]+@[\w.-]+)"
     rf"(?: ?/ ?| (?:with|and|using) |, )(?P<value>{_WORD}){_CLAUSE_END}"
 )
 _CALLED_PASS: Final = re.compile(r"(?<![\w/.-])(?P<value>\w*pass(?:word|wort)?\w*\d\w*)(?![\w/.-])")
 _CHANGED: Final = re.compile(
-    rf"{_CHOSEN}(?!{_COMPOUND})[^,;.]{{0,40}}? from (?P<value>{_WORD}) to (?P<other>{_WORD}){_CLAUSE_END}"
+    rf"{_CHOSEN}(?!{_COMPOUND})[^,;.]{{0,40}}? from (?P<value>{_WORD})"
+    rf" to (?P<other>{_WORD}){_CLAUSE_END}"
 )
 # The sentence is about a secret and is neither a rule, nor says where it is or how it fares.
 _IS_ABOUT_ONE: Final = re.compile(
-    rf"(?:\b(?:the|my|our|its|his|her|your|a|this|that|das|der|den|dem|mein|unser|le|la|ma|mon|el|mi|o|a|il) (?:[\w-]+ ){{0,2}}?|^\W*"
+    rf"(?:\b(?:the|my|our|its|his|her|your|a|this|that|das|der|den|dem|mein|unser|le|la|ma|mon"
+    rf"|el|mi|o|a|il) (?:[\w-]+ ){{0,2}}?|^\W*"
     rf"|\b(?:remember|that|dir|que|che|dass) |: ){_CHOSEN}(?!s\b)(?!{_COMPOUND})"
 )
 _IS_A_RULE: Final = re.compile(
-    r"\b(?:never|always|must|should|dont|don['’]t|do not|cannot|can['’]t|not|no|rotat\w+|reset\w*|expire\w*|hash\w*|logs?"
-    r"|logged|stor\w+|kept|lives?|saved?|vault|1password|bitwarden|keepass\w*|keychain|required?|polic\w+|characters?|length"
-    r"|forg\w+|sen[dt]\w*|shar\w+|emails?|every|each|lock\w*|broken|fails?|manager|ask(?:s|ed)? me|before|after|until"
-    r"|nie|niemals|immer|nicht|muss|jamais|toujours|nunca|siempre|sempre|mai|steht|liegt|gespeichert|guardada?|dans le"
+    r"\b(?:never|always|must|should|dont|don['’]t|do not|cannot|can['’]t|not|no|rotat\w+"
+    r"|reset\w*|expire\w*|hash\w*|logs?"
+    r"|logged|stor\w+|kept|lives?|saved?|vault|1password|bitwarden|keepass\w*|keychain"
+    r"|required?|polic\w+|characters?|length"
+    r"|forg\w+|sen[dt]\w*|shar\w+|emails?|every|each|lock\w*|broken|fails?|manager|ask(?:s"
+    r"|ed)? me|before|after|until"
+    r"|nie|niemals|immer|nicht|muss|jamais|toujours|nunca|siempre|sempre|mai|steht|liegt"
+    r"|gespeichert|guardada?|dans le"
     r"|twice|monthly|weekly|changes|prompts?|screen|page|form|field)\b"
 )
 _KEPT: Final = re.compile(
-    rf"{_NAME}|\b(?:the|our|my|its|a|an|das|der|die|den|dem|le|la|el|il|o|for|of|to|on|in|at|from|fur|pour|para|per)"
-    r" [\w'’-]+(?: [\w'’-]+(?= (?:is|are|was|wants|asks|needs)\b))?|\b(?:admin|staging|production|demo|test|wifi|users?|account"
-    r"|server|database|panel|remember|note|please|keep|mind|merk|dir|bitte|gets?|wants?|asks?|works?)\b"
+    rf"{_NAME}|\b(?:the|our|my|its|a|an|das|der|die|den|dem|le|la|el|il|o|for|of|to|on|in|at"
+    rf"|from|fur|pour|para|per)"
+    r" [\w'’-]+(?: [\w'’-]+(?= (?:is|are|was|wants|asks|needs)\b))?|\b(?:admin|staging"
+    r"|production|demo|test|wifi|users?|account"
+    r"|server|database|panel|remember|note|please|keep|mind|merk|dir|bitte|gets?|wants?|asks?"
+    r"|works?)\b"
 )
 _ITS: Final = re.compile(r"^\W*(?:it['’]?s|it is|es ist|c['’]est|es|e)(?= )")
 _TECHNICAL: Final = re.compile(
-    r"(?:sha|md|base|oauth|argon|utf|x|pbkdf|ed|aes|rsa|hs|rs|es|v|py|python|ec|s|k|h|p|i|web|http|log|win|ipv|arm)"
+    r"(?:sha|md|base|oauth|argon|utf|x|pbkdf|ed|aes|rsa|hs|rs|es|v|py|python|ec|s|k|h|p|i|web"
+    r"|http|log|win|ipv|arm)"
     r"-?\d+\w{0,4}(?:-\w+)*|1password|\d+(?:st|nd|rd|th|ms|s|m|h|d|k|gb|mb|px|%|x)|[a-z]{2,8}-\d+"
 )
 _TOOLS: Final = frozenset(
     """
-    gpg pgp sops age okta sso ssh oauth saml ldap face touch fingerprint key keys passkey kms aes tls enter escape
-    das dies es ce cela eso esto isso questo google github gitlab apple microsoft azure care caution rest default vim code it
+    gpg pgp sops age okta sso ssh oauth saml ldap face touch fingerprint key keys passkey kms
+    aes tls enter escape
+    das dies es ce cela eso esto isso questo google
+    github gitlab apple microsoft azure care caution rest default vim code it
     """.split()  # noqa: SIM905 - two lines instead of thirty
 )
 
@@ -189,7 +235,7 @@ def spoken_in(plain_text: str, before: str = "") -> list[Span]:
 
 
 def _all_but_the_frame(text: str) -> Iterator[Span]:
-    """Every word that may be the secret, where a sentence is about one and no slot gives it away."""
+    """Every word that may be the secret, in a sentence about one where no slot gives it away."""
     kept = [match.span() for match in _KEPT.finditer(text)]
     for word in re.finditer(r"[^\s,;:.!?()]+", text):
         is_kept = any(start <= word.start() < end for start, end in kept)

@@ -11,6 +11,8 @@ Rules
 - Matched on `prose.matchable` text.
 """
 
+# ruff: noqa: RUF001 - dashes and Cyrillic letters are what is meant
+
 import re
 from typing import Final
 
@@ -32,12 +34,14 @@ class Withdrawal(msgspec.Struct, frozen=True):
 _NO_MORE: Final = re.compile(r"\bno longer\b|\bany ?(?:more|longer)\b|\bthese days\b")
 _NO_MORE_ELSEWHERE: Final = re.compile(
     r"\bnicht (?:mehr|langer)\b|\bkein\w*\b.*\bmehr\b|\bya no\b|\bno\b.*\b(?:nunca )?mas\b"
-    r"|\b(?:ne \w+|n(?!e\b|ous\b|os\b|otre\b)[a-z]+)(?: \w+){0,2} plus\b|^\W*plus (?:besoin|la peine)"
+    r"|\b(?:ne \w+|n(?!e\b|ous\b|os\b|otre\b)[a-z]+)(?: \w+){0,2} plus\b|^\W*plus (?:besoin"
+    r"|la peine)"
     r"|\bnao\b.*\bmais\b|\bnon\b.*\bpiu\b|\b(?:niet|geen)\b.*\bmeer\b|\bjuz nie\b|\bбольше не\b"
 )
 _RELEASES: Final = re.compile(
     r"\b(?:dont|do not|doesnt|does not|no longer|wont|neednt)(?: really)? (?:need|have) to\b"
-    r"|\bno (?:more )?need (?:to|for)\b|\b(?:not|isnt|arent|no longer) (?:necessary|needed|required)\b"
+    r"|\bno (?:more )?need (?:to|for)\b|\b(?:not|isnt|arent|no longer) (?:necessary|needed"
+    r"|required)\b"
     r"|\b(?:can|may|could) (?:now )?(?:stop|skip|quit|leave out)\b"
     r"|^(?:\W|please |ok |and |so |from now on,? )*stop (?=\w+ing\b(?: \S+){3,})"
 )
@@ -59,15 +63,18 @@ _MARKS: Final = re.compile(
 )
 _POINTS: Final = re.compile(r"\b(?:it|them|those)\b")
 _CLAUSE: Final = re.compile(
-    r"\s*[,;:]\s+|\s[-–—]+\s|\s(?:but|because|since|sondern|aber|weil|sino|pero|porque|parce que|mas"
+    r"\s*[,;:]\s+|\s[-–—]+\s|\s(?:but|because|since|sondern|aber|weil|sino|pero|porque"
+    r"|parce que|mas"
     r"|ma|maar)\s|\smais (?=l[ea]s? |plutot|on )|[.!]+$"
 )
 _REPORTS: Final = re.compile(
-    r"\b(?:works?|passe[sd]?|compiles?|loads?|responds?|renders?|funktioniert|lauft|geht|laadt|marche|fonctionne"
+    r"\b(?:works?|passe[sd]?|compiles?|loads?|responds?|renders?|funktioniert|lauft|geht|laadt"
+    r"|marche|fonctionne"
     r"|compila|funciona|carga|arranca|funziona|parte)\b"
 )
 _BY_SOMEBODY: Final = re.compile(
-    r"\b(?:we|i|im|were|you|u|nobody|nobodys|one|the team|need\w*|have to|has to|must|required|necessary|stop"
+    r"\b(?:we|i|im|were|you|u|nobody|nobodys|one|the team|need\w*|have to|has to|must|required"
+    r"|necessary|stop"
     r"|is|are|was|isnt|arent|be|owns?|leads?|handles?|maintains?|manages?|reviews?|uses?|wants?"
     r"|wir|ihr|du|man|muss\w*|brauch\w*|soll\w*|ist|sind|werden|wird"
     r"|\w+mos|hay|hace|tiene\w*|debe\w*|necesita\w*|se|es|son|esta\w*"
@@ -75,11 +82,13 @@ _BY_SOMEBODY: Final = re.compile(
     r"|precisa\w*|deve\w*|e|sao|va|vanno|serve|bisogna|sono|hoef\w*|moet\w*|is|zijn)\b"
 )
 _OTHERS: Final = re.compile(
-    r"^(?:\W|\w+ )?(?:my|a|an|his|her|their) (?:\w+ )?(?:colleague|coworker|friend|boss|brother|sister"
+    r"^(?:\W|\w+ )?(?:my|a|an|his|her|their) (?:\w+ )?(?:colleague|coworker|friend|boss"
+    r"|brother|sister"
     r"|neighbou?r|teammate)\b"
 )
 _WRONG: Final = (
-    r"(?:(?:is|was|are|s)? ?(?:by )?(?:now )?(?:wrong|not true|no longer true|untrue|outdated|obsolete|over"
+    r"(?:(?:is|was|are|s)? ?(?:by )?(?:now )?(?:wrong|not true|no longer true|untrue|outdated"
+    r"|obsolete|over"
     r"|false|history|not the case)|(?:has |have )?changed|no longer (?:holds|applies|true))"
 )
 _TOLD: Final = re.compile(
@@ -87,13 +96,17 @@ _TOLD: Final = re.compile(
     rf"(?:,|;| -| and| but) (?:that|this|it|which|thats|its)?(?:s| is| was)? ?{_WRONG}\b"
 )
 _NOT_TRUE: Final = re.compile(
-    r"\b(?:its|it is|thats|that is) (?:not true|no longer (?:true|the case|so)|wrong)(?: any ?more| now)?"
+    r"\b(?:its|it is|thats|that is) (?:not true|no longer (?:true|the case|so)"
+    r"|wrong)(?: any ?more| now)?"
     r" that (?P<about>[^,;:]+)"
 )
 _SAID: Final = (
-    r"(?:what(?:ever)? (?:i|we) (?:\w+ ){0,2}?(?:said|told you|mentioned|asked|wrote|noted)(?: \w+){0,2}?"
-    r"|(?:the|my|our|that|this|your) (?:(?!that|about)\w+ ){0,2}?(?:rule|thing|note|notes|instruction|preference"
-    r"|convention|request|order|guideline|memory|requirement|reminder|remark)s?(?: i gave you| you have)?)"
+    r"(?:what(?:ever)? (?:i|we) (?:\w+ ){0,2}?(?:said|told you|mentioned|asked|wrote"
+    r"|noted)(?: \w+){0,2}?"
+    r"|(?:the|my|our|that|this|your) (?:(?!that|about)\w+ ){0,2}?(?:rule|thing|note|notes"
+    r"|instruction|preference"
+    r"|convention|request|order|guideline|memory|requirement|reminder|remark)s?(?: i gave you"
+    r"| you have)?)"
 )
 _ABOUT: Final = r"(?:about|on|regarding|concerning|for|with|of|that|to)"
 _DROPS: Final = (
@@ -103,18 +116,24 @@ _FORGETS: Final = re.compile(
     rf"\b{_DROPS} (?:about )?(?:everything |all )?(?:of )?{_SAID} {_ABOUT} (?P<about>[^,;:]+)"
 )
 _IS_OFF: Final = re.compile(
-    rf"\b{_SAID} {_ABOUT} (?P<about>[^,;:]+?),? (?:is|are|was|does|do|no|isnt|arent|doesnt|dont|can|has|so"
+    rf"\b{_SAID} {_ABOUT} (?P<about>[^,;:]+?),? (?:is|are|was|does|do|no|isnt|arent|doesnt"
+    rf"|dont|can|has|so"
     r"|you can|please)\b[^,;:]*?"
-    rf"\b(?:over|off|void|obsolete|outdated|gone|expired|moot|apply|applies|hold|holds|go|valid|true"
+    rf"\b(?:over|off|void|obsolete|outdated|gone|expired|moot|apply|applies|hold|holds|go"
+    rf"|valid|true"
     rf"|needed|{_DROPS} (?:it|that))\b"
 )
 _FORGETS_ELSEWHERE: Final = re.compile(
-    r"\b(?:vergiss|ignorier\w*|streich\w*|oublie[zs]?|ignore[zs]?|olvida(?:te)?|ignora|esque[cç]a|dimentica"
-    r"|scorda(?:ti)?|vergeet)\b,? (?:de |bitte |alles,? )*(?:was ich|meine?|die|deine?|den|das|ce que|la|cette|mon|ma"
+    r"\b(?:vergiss|ignorier\w*|streich\w*|oublie[zs]?|ignore[zs]?|olvida(?:te)?|ignora"
+    r"|esque[cç]a|dimentica"
+    r"|scorda(?:ti)?|vergeet)\b,? (?:de |bitte |alles,? )*(?:was ich|meine?|die|deine?|den|das"
+    r"|ce que|la|cette|mon|ma"
     r"|lo(?: que)?|ce|esa|mi|el|o que|a|minha|quello che|quel che|mia|wat ik)\b"
-    r"(?: (?:dir|je|jai|tai|te|ho|eu|regel|hinweis|notiz|anweisung|regle|consigne|note|remarque|regla|nota"
+    r"(?: (?:dir|je|jai|tai|te|ho|eu|regel|hinweis|notiz|anweisung|regle|consigne|note"
+    r"|remarque|regla|nota"
     r"|instruccion|regra|regola|gesagt|dit|dije|dijo|disse|detto|habe|erwahnt|demande|gezegd))*"
-    r",? (?:mit|uber|zu|zum|zur|dass|sur|de|du|des|a propos d[eu]s?|sobre|del|di|sul|sulla|su|do|da|over|van)"
+    r",? (?:mit|uber|zu|zum|zur|dass|sur|de|du|des|a propos d[eu]s?|sobre|del|di|sul|sulla|su"
+    r"|do|da|over|van)"
     r" (?P<about>[^,;:]+)"
 )
 
