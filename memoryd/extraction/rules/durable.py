@@ -24,9 +24,10 @@ _QUESTION: Final = re.compile(
 _ASKS_POLITELY: Final = re.compile(
     r"^(?:\W|please |and |hey |hi |ok |also )*(?:can|could|would|will) you (?:please "
     r"|also )*(?:always )?"
-    r"(?:remember|keep (?:this |that |it )?in mind|keep a note|make a note|note (?:that|down)"
+    r"(?:remember(?! the (?!fact))|keep (?:this |that |it )?in mind|keep a note|make a note"
+    r"|note (?:that|down)"
     r"|memori[sz]e|(?:save|store|write down) (?:this|that|it|the fact that))\b(?! (?:when|how"
-    r"|what|where|why|if|the (?!fact)|stuff"
+    r"|what|where|why|if|the time|stuff"
     r"|things|anything|something)\b)"
 )
 # About the lines in front of both, however it is said.
@@ -82,7 +83,8 @@ _OF_A_DEFINITE_THING: Final = re.compile(
 # Told once about the thing in front of both, and told what happened a moment ago.
 _ONE_OFF: Final = re.compile(
     r"\b(?:told|asked) you (?:\w+ )?to\b"
-    r"(?!.*\b(?:instead|not|never|always|every|each|before|when|only|no|without)\b)"
+    r"(?!.*\b(?:instead|not|never|always|every|each|before|when|only|no|without|keep|stick"
+    r"|avoid|stop)\b)"
     r"|\bthere(?:,|[.!]*$)"
     r"|\bwe no longer\b.*(?:\bthis \w+|, (?:so )?(?:drop|delete|remove|update|fix|change|adapt) )"
     r"|\b(?:told|asked) you\b.*(?:\b(?:it|them)\b|\bthat \w+|\bthis \w+|\bnot to\b"

@@ -64,8 +64,9 @@ _SMALL: Final = r"(?:[^\W\d_][\w'’-]*,? ){0,5}?"
 _THAT: Final = r"(?:that|dass|que|qu['’]|che|dat|ze|что)\b"
 # A short opening with a word of keeping, up to its colon.
 _OPENING: Final = (
-    r"(?!to (?!be |remember))(?:[^\W\d_][\w'’-]*,? ){0,6}?"
-    r"\b(?:remember\w*|(?:to|into|in) (?:your |my )?memory|memori[sz]e|(?:for|know (?:this "
+    r"(?!to (?:hide|suppress|avoid|fix|enable|disable|show|run|see|get|make|use"
+    r"|add)\b)(?:[^\W\d_][\w'’-]*,? ){0,6}?"
+    r"\b(?:remember\w*|(?:to|into|in) (?:your |my )?memory|memori[sz]e|(?:for |know (?:this "
     r"|that )?)later"
     r"|for (?:the )?future|future (?:reference|ref|sessions?)|for next time|(?:on"
     r"|for the) (?:file|record)"
