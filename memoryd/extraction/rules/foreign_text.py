@@ -31,13 +31,13 @@ _VOICE = late(
     _FLAGS,
 )
 _ANNOUNCED = late(
-    r"\b(?:got|received|found|have|saw) (?:this|that|it)\b[^.\n]{0,40}:"
+    r"(?<!to )\b(?:got|received|found|have|saw) (?:this|that|it)\b[^.\n]{0,40}:"
     r"|\b(?:notes?|minutes|transcript|summary|excerpt|quote|rules|copy|clause|message)"
     r" (?:from|of|by)\b"
     r"|^(?:from|in) (?:the|a|an|this|their) [\w -]{2,30}:"
     r"|\bcomment(?:ed)? by\b|\bhere (?:are|is) (?:some|the|our|their|what|a few)\b"
     r"|^(?:please |pls )?(?:make|rephrase|reword|rewrite|proofread|translate|shorten|improve|polish"
-    r"|summari[sz]e|implement|fix|address|answer|explain|continue|write)\b[^.\n]{0,60}:(?:\s|$)"
+    r"|summari[sz]e|implement|fix|address|answer|explain|continue|write(?! (?:this |that |it )?down))\b[^.\n]{0,60}:(?:\s|$)"
     r"|\b(?:the following|as follows|see below|below)\b[^.\n]{0,20}:",
     _FLAGS,
 )
