@@ -37,7 +37,8 @@ _ANNOUNCED = late(
     r"|^(?:from|in) (?:the|a|an|this|their) [\w -]{2,30}:"
     r"|\bcomment(?:ed)? by\b|\bhere (?:are|is) (?:some|the|our|their|what|a few)\b"
     r"|^(?:please |pls )?(?:make|rephrase|reword|rewrite|proofread|translate|shorten|improve|polish"
-    r"|summari[sz]e|implement|fix|address|answer|explain|continue|write(?! (?:this |that |it )?down))\b[^.\n]{0,60}:(?:\s|$)"
+    r"|summari[sz]e|implement|fix|address|answer|explain|continue|write(?! (?:this |that "
+    r"|it )?down))\b[^.\n]{0,60}:(?:\s|$)"
     r"|\b(?:the following|as follows|see below|below)\b[^.\n]{0,20}:",
     _FLAGS,
 )
