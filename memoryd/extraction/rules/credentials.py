@@ -20,7 +20,8 @@ HIDDEN = "[secret: password]"
 # Credentials that people choose themselves.
 _CHOSEN = (
     r"(?:(?<![a-z0-9])(?:pass(?:word|wd|phrase|code|wort)s?|pwd?"
-    r"|pin(?= (?:code|number|is|for|of|was|\d)|[:=]| ?\d)|puk|kennwort|mot de passe|mdp"
+    r"|pin(?= (?:code|number|is|for|of|was|de|del|da|do|der|vom|\d)|[:=]| ?\d)|puk|kennwort"
+    r"|mot de passe|mdp"
     r"|contrasena|clave|senha|palavra-passe|parola dordine|wachtwoord|haslo|пароль|пин-?код"
     r"|(?:door|gate|access|alarm|unlock|entry)[ -]code|zugangscode|toegangscode"
     r"|code dacces)(?![a-z])"

@@ -168,6 +168,9 @@ _THERE: Final = re.compile(
     r"|test|page|block|pr|commit)\b"
 )
 
+# "For later: add pagination": a task that is put off.
+_PUT_OFF: Final = re.compile(r"^for later: (?:add|fix|implement|write|check|move|rename|clean)\b")
+
 
 def asks_for_memory(sentence: str) -> bool:
     """Whether a sentence in `matchable` text asks for memory, in English."""
@@ -187,7 +190,7 @@ def asks_weakly(sentence: str) -> bool:
 
 def _is_task(sentence: str) -> bool:
     """Whether it reminds of something to do at once, in the lines in front of both."""
-    if _AT_HAND.search(sentence):
+    if _AT_HAND.search(sentence) or _PUT_OFF.search(sentence):
         return True
     if not _TO_DO.search(sentence):
         return False
