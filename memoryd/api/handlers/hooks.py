@@ -127,10 +127,7 @@ class Hooks:
         return json.dumps({"hookSpecificOutput": output}, ensure_ascii=False)
 
     async def _text(self, hook: session_params.HookParams) -> str:
-        if reason := self._switches.note(hook.session_id, hook.session_env):
-            if hook.hook_event_name == "SessionStart":
-                save = partial(self._switches.save, hook.session_id, reason, self._now())
-                await anyio.to_thread.run_sync(save)
+        if await self._is_switched_off(hook):
             return ""
         match hook.hook_event_name:
             case "SessionStart":
@@ -163,6 +160,14 @@ class Hooks:
         with anyio.move_on_after(QUICK_NOTES_SECONDS):
             await noted.wait()
         return await anyio.to_thread.run_sync(self._for_compactor, hook)
+
+    async def _is_switched_off(self, hook: session_params.HookParams) -> bool:
+        """Whether the session's own environment says so; that is kept for its other hooks."""
+        reason = self._switches.note(hook.session_id, hook.session_env)
+        if reason and hook.hook_event_name == "SessionStart":
+            save = partial(self._switches.save, hook.session_id, reason, self._now())
+            await anyio.to_thread.run_sync(save)
+        return bool(reason)
 
     async def _is_off(self, cwd: str) -> bool:
         """With memory off, a session gets no notes."""
