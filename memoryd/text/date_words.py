@@ -384,8 +384,8 @@ IDEOGRAPH_DAY = re.compile(_either(IDEOGRAPH_DAYS))
 IDEOGRAPH_WEEKDAY = tuple(
     re.compile(pattern)
     for pattern in (
-        r"(?:(?P<next>来週)|今週)?の?(?P<weekday>[月火水木金土日])曜日?",
-        r"(?:(?P<next>下)|这|本)?个?(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天])",
+        r"(?<!第)(?<!第\d)(?<![毎各])(?<![毎各]週)(?:(?P<next>来週)|今週)?の?(?P<weekday>[月火水木金土日])曜日?",
+        r"(?<![每第])(?:(?P<next>下)|这|本)?个?(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天])",
     )
 )
 IDEOGRAPH_OFFSET = re.compile(

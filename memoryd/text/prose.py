@@ -136,7 +136,7 @@ _QUOTED = late(
     r"|(?<!\w)['‘][^'’\n]{2,80}['’](?!\w)|`[^`\n]{1,300}`"
 )
 _SENTENCE_END = late(
-    r"(?<=[.!?…])[\"')\]*_]*\s+|(?<=[。！？])|\s*\n\s*|;\s+|(?<=\w)\s+(?=[-–—]{2}\s)"
+    r"(?<=[.!?…])[\"')\]*_]*\s+|(?<=\s[:;]\))\s+|(?<=\s[:;]-\))\s+|(?<=[。！？])|\s*\n\s*|;\s+|(?<=\w)\s+(?=[-–—]{2}\s)"
 )
 _ABBREVIATION = late(
     r"(?:^|[\s(])(?:e\.?g|i\.?e|vs|z\.?b|bzw|ca|approx|nr|dr|mr|mrs|st|resp|incl|eq|fig|p\.?ex"
@@ -144,6 +144,11 @@ _ABBREVIATION = late(
 )
 # "March 3." ends a sentence, "3. März" does not.
 _MONTH_AND_DAY = late(r"\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]* \d{1,2}\.$")
+# A number ends a sentence where the next one opens as English sentences do: "on macOS 14. How ..."
+_OPENS_ANOTHER = late(
+    r"\s*(?:how|what|why|where|when|who|which|can|could|would|please|the|then|now|also|i|we|it|this"
+    r"|that|there|fix|add|make|write|run|show|check|find|update|and|but|so|is|are|do|does)\b"
+)
 # Where a new thought starts in mid-sentence: an aside, a question, another topic, "also".
 _TO_AN_ASIDE = (
     r"(?:[,;)]|\s[-–—]|(?=\s(?:and|oh|also|but)\s))\s*(?=(?:(?:and|oh|also|but)\s)*(?:btw|fyi"
@@ -325,7 +330,9 @@ def _pieces(line: str) -> list[str]:
         match
         for pattern in (_SENTENCE_END, _TURNS)
         for match in pattern.finditer(hidden)
-        if not _is_abbreviation(hidden[max(0, match.start() - 20) : match.start()])
+        if not _is_abbreviation(
+            hidden[max(0, match.start() - 20) : match.start()], hidden[match.end() :]
+        )
     ]
     pieces, start = [], 0
     for cut in sorted(cuts, key=re.Match.start):
@@ -336,5 +343,8 @@ def _pieces(line: str) -> list[str]:
     return [stripped for piece in pieces if (stripped := piece.strip(" \t,;-–—"))]
 
 
-def _is_abbreviation(before: str) -> bool:
-    return bool(_ABBREVIATION.search(before[-8:])) and not _MONTH_AND_DAY.search(before)
+def _is_abbreviation(before: str, after: str) -> bool:
+    found = _ABBREVIATION.search(before[-8:])
+    if found is None or _MONTH_AND_DAY.search(before):
+        return False
+    return not (found[0].strip(" (.").isdigit() and _OPENS_ANOTHER.match(after))

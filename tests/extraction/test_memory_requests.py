@@ -29,6 +29,16 @@ def saved(message: str) -> list[Statement]:
         "can you write down that the printers need a week of notice?",
         "Store this: the rollout needs a sign-off by the works council.",
         "It would help if you remembered that the crews have no signal.",
+        "fyi & remember: the ferry data is a day late on Mondays",
+        "thanks! one for your memory: invoices are always in euros",
+        "for all future releases: tag them on the release branch. now tag this",
+        "pls store: the crash reports land in the blue channel",
+        "Could you remember something for me? The lab closes at nine.",
+        "Keep in mind going forward that the boats lose GPS in the fjord :) what is next?",
+        "Please to remember, the auditors read every log line.",
+        "Starting today every migration needs a second pair of eyes.",
+        "Bitte merken: das Archiv zieht im Mai um.",
+        "覚えておいてください。検品は毎月第2木曜日です。",
         "Notier dir: die Abnahme macht Frau Keller.",
         "Mémorise que la recette est partagée avec le mobile.",
         "Apunta que el equipo de soporte está en Lima.",
@@ -39,6 +49,13 @@ def saved(message: str) -> list[Statement]:
 )
 def test_a_request_to_remember_is_heard_in_every_form(message: str) -> None:
     assert len(saved(message)) == 1
+
+
+def test_anothers_voice_counts_for_what_it_leads_in_and_not_for_what_was_said_before() -> None:
+    own = "From now on ask me before you add a package."
+    others = "The reviewer wrote that it is too slow."
+    assert [one.text for one in saved(f"{own} Then look at the parser. {others}")] == [own]
+    assert saved(f"{others} {own}") == []
 
 
 @pytest.mark.parametrize(

@@ -613,3 +613,11 @@ def test_a_secret_is_masked_before_a_turn_or_a_snapshot_can_be_stored(
     assert isinstance(turn, Turn)
     assert secret not in repr(turn)
     assert turn.parts[0].text == "The token is [secret: github-token]"
+
+
+def test_a_secret_told_in_a_prompt_is_in_no_turn(script: SessionScript) -> None:
+    script.prompt("The password of the demo tablet is larkspur, remember it.")
+    script.answer("Understood.")
+    [turn] = turns_of(script)
+    assert "larkspur" not in turn.prompts[0].text
+    assert turn.prompts[0].text.startswith("The password of the demo tablet is [secret")

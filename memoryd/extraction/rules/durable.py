@@ -135,9 +135,11 @@ def is_ruled_out(sentence: str, *, asked_for: bool, matter: str = "") -> bool:
     """
     if is_question(sentence) or _JOKES.search(sentence) or _LOCAL.search(sentence):
         return True
+    if _DERIVABLE.search(sentence) and not says_more_than_code(matter or sentence):
+        return True
     if asked_for:
-        return bool(_DERIVABLE.search(sentence)) and not says_more_than_code(matter or sentence)
-    guesses = (_NOT_MEANT, _PASSING, _DERIVABLE, _SPECIFIES, _OF_A_DEFINITE_THING, _ONE_OFF)
+        return False
+    guesses = (_NOT_MEANT, _PASSING, _SPECIFIES, _OF_A_DEFINITE_THING, _ONE_OFF)
     return any(guess.search(sentence) for guess in guesses)
 
 

@@ -15,8 +15,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from memoryd.extraction.rules.credentials import without_credentials
 from memoryd.extraction.rules.written_down import WrittenDown
+from memoryd.text.masking.credentials import without_credentials
 from memoryd.text.masking.mask import mask
 from memoryd.text.prose import BLANK, plain, sentences
 

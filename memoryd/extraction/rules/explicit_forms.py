@@ -43,8 +43,9 @@ _HERE = (
 _OPENS = r"(?:^|[:;] )(?:\W|and |but |also |fyi |btw |so |ok |actually |heads up |hi |hey |oh )*"
 
 _FROM_NOW_ON: Final = (
-    r"\b(?:from now on|from here on(?: out| in)?|from this point on|from today on|going forward"
-    r"|moving forward|henceforth)\b"
+    r"\b(?:from now on(?:wards?)?|from here on(?: out| in)?|from this point on|from today on"
+    r"|(?:going|moving) (?:forwards?|fwd)|henceforth|hereafter)\b"
+    rf"|^{LEAD}(?:(?:starting|beginning) (?:from )?(?:today|now)|(?:as of|effective) today)\b"
     rf"|^{LEAD}in (?:the )?future,? (?:please|dont|do|use|always|never|run|ask|let|you|keep|make"
     r"|write|put|only|just)\b"
     r"|\b(?:please|dont|do not|always|never)\b.* in (?:the )?future[.!]*$"
@@ -87,7 +88,8 @@ _WHO_I_AM: Final = (
     rf"{_OPENS}(?:im|i am) "
     r"(?:an? (?!hour|minute|day|week|bit|little|lot|fan|huge|idiot|moron|big|tad|fool|dummy"
     r"|user)\w+"
-    r"|the (?:only|lead|sole|main|solo|owner|maintainer|author)\b|new to\b"
+    r"|the (?:only|lead|sole|main|solo|owner|maintainer|author)\b"
+    r"|new to\b(?! (?:this|the|that) (?:file|function|class|method|module|code|test|bit)\b)"
     r"|not an? (?:\w+ )?(?:expert|developer|programmer|engineer|coder|designer|native|dev)"
     r"|colou?r ?blind|dyslexic|deaf|blind)"
     rf"|{_OPENS}(?:i work (?:as|for|at)|my name is|my background is|my (?:native|first) language"
@@ -124,6 +126,9 @@ ANNOUNCES: Final = re.compile(
     rf"^{LEAD}(?:(?:a few|some|two|three|\d|one|(?:a )?couple of) )?(?:things?|rules?|notes?)? ?"
     r"(?:to remember|remember(?: this| the following)?|keep (?:this |these )?in mind|save this"
     r"|(?:for )?from now on|add to memory|note for later)\W*$"
+    rf"|^{LEAD}(?:can|could|would|will) you (?:please )?(?:remember|keep in mind|note|save|store)"
+    r" (?:down )?(?:something|this|one thing|two things|a few things|the following)"
+    r"(?: for (?:me|us|later|the future|next time))?(?:,? please)?\W*$"
 )
 
 

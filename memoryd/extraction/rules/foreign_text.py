@@ -31,9 +31,9 @@ _VOICE = late(
     r"|they|someone|somebody|bot|docs?|readme|note|popup|blog|article|post|comment|coderabbit"
     r"|copilot"
     r"|chatgpt|gemini|sonar|chef|kollege|kunde|il|elle|ella)\b(?:[^.:?!\n]|\d:\d){0,30}?"
-    r"\b(?:says?|said|writes?|wrote|told|tells|reads|states?|stated|commented|comments|insists?"
-    r"|left"
-    r"|asks|asked|claims?|recommends?|suggests?|prints?|printed|displays?|pops up|goes(?! (?:in|to"
+    r"(?<!\byou )(?<!\bi )(?<!\bwe )\b(?:says?|said|writes?|wrote|told|tells|reads|states?|stated"
+    r"|commented|comments|insists?|left"
+    r"|asks|asked|claims?|recommends?|suggests?|prints?|printed|displays|pops up|goes(?! (?:in|to"
     r"|into|live|through|on|under|over|down|up)\b)|demands?|demanded|orders?|ordered|posted|posts"
     r"|replied|replies|answered|warns?|warned|wants(?= (?:us|me|you|to|everyone))|sings?"
     r"|sagt|schreibt|schrieb|meint|dit|dice)\b",
@@ -46,7 +46,8 @@ _ANNOUNCED = late(
     r" (?:from|of|by)\b"
     r"|^(?:from|in) (?:the|a|an|this|their) [\w -]{2,30}:"
     r"|\bcomment(?:ed)? by\b|\bhere (?:are|is) (?:some|the|our|their|what|a few)\b"
-    r"|^(?:please |pls )?(?:make|rephrase|reword|rewrite|proofread|translate|shorten|improve|polish"
+    r"|^(?:please |pls )?(?:make(?! a (?:quick |mental )?note)|rephrase"
+    r"|reword|rewrite|proofread|translate|shorten|improve|polish"
     r"|summari[sz]e|implement|fix|address|answer|explain|continue"
     r"|write(?! (?:this |that |it )?down))\b[^.\n]{0,60}:(?:\s|$)"
     r"|\b(?:the following|as follows|see below|below)\b[^.\n]{0,20}:",
@@ -56,7 +57,8 @@ _ANNOUNCED = late(
 _LED_IN = late(
     r"(?:^|[.!?]\s+)(?![^:\n]*\b(?:rules?|notes?|remember|reminders?|things?|now on|going forward"
     r"|generally|in general|before (?:we|i)|to know|fyi|btw|heads up|important|keep|wait|i|we"
-    r"|preferences?|conventions?|remarks?|points?|please|pls|memory|future|later|merk\w*|bitte"
+    r"|preferences?|conventions?|remarks?|points?|please|pls|memory|future|later|next time"
+    r"|merk\w*|bitte"
     r"|regel|recuerda|nota|retiens)\b)"
     r"(?=[^:\n]*[a-z])[^:\n!?]{1,60}:\s[^.!?\n]{0,80}?\b(?:always|never|from now on|remember|immer"
     r"|nie|niemals|ab jetzt|toujours|jamais|d[eé]sormais|siempre|nunca)\b",
@@ -82,7 +84,7 @@ _REACTION = late(
     r"|funny,? right|(?:is|are) (?:this|that|it|they) (?:legit|real|serious|normal|a joke)"
     r"|how (?:do|should) i (?:decline|answer|respond|reply|react)|whats? the gist|the gist"
     r"|annoying|ridiculous|lmao|wtf|convert (?:it|this|that)? ?to|turn (?:it|this|that) into"
-    r"|make (?:it|this|that) an?)\b",
+    r"|make (?:it|this|that) an?\b(?! (?:rule|habit)))\b",
     re.IGNORECASE,
 )
 _RULE = late(
@@ -128,33 +130,31 @@ _POINTS = late(r"\b(?:this|that|it|these|them|below|das|ceci|esto)\b", re.IGNORE
 _SENTENCE_END = late(r"[.!?](?:\s|$)")
 
 
-_MARKS: Final = (
-    *(
-        _VOICE,
-        _PRINTS,
-        _ANNOUNCED,
-        _LED_IN,
-        _NAMED_BEHIND,
-        _OF_A_FILE,
-        _REACTION,
-        _SHOUTED,
-        _STAMPED,
-    ),
-    _SIGN_OFF,
-)
+# These lead another's words in, so they count for what is behind them.
+_LEADING: Final = (_VOICE, _PRINTS, _ANNOUNCED, _LED_IN, _OF_A_FILE, _STAMPED)
+# These are about the message as a whole.
+_OF_ALL: Final = (_REACTION, _SHOUTED, _SIGN_OFF)
 
 
-def may_be_anothers(message: str) -> bool:
-    """Whether anything in the message shows that not all of it need be the person's own words."""
-    text = _FENCED.sub(
-        "", message
-    ).strip()  # what is fenced or quoted is not taken for theirs anyway
-    if any(mark.search(text) for mark in _MARKS) or len(_RULE.findall(text)) >= MANY_RULES:
+def may_be_anothers(message: str, end: int | None = None, next_end: int | None = None) -> bool:
+    """Whether anything shows that a sentence need not be the person's own words.
+
+    `end` is where it ends, and `next_end` where the one behind it does, which may name its source;
+    without them it is asked of the whole message.
+    """
+    whole, up_to_it, and_next = (
+        # What is fenced or quoted is not taken for theirs anyway.
+        _FENCED.sub("", message[:upto]).strip()
+        for upto in (None, end, next_end)
+    )
+    if any(mark.search(up_to_it) for mark in _LEADING) or _NAMED_BEHIND.search(and_next):
         return True
-    lines = [line for line in text.splitlines() if line.strip()]
+    if any(mark.search(whole) for mark in _OF_ALL) or len(_RULE.findall(whole)) >= MANY_RULES:
+        return True
+    lines = [line for line in whole.splitlines() if line.strip()]
     if len(lines) > 1 and (_ASKS_ABOUT_IT.search(lines[-1]) or _points_down(lines[0])):
         return True
-    return any(map(_is_long_block, text.split("\n\n")))
+    return any(map(_is_long_block, whole.split("\n\n")))
 
 
 def _points_down(line: str) -> bool:

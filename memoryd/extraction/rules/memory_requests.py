@@ -31,11 +31,12 @@ _POLITE: Final = (
     r"(?:(?:can|could|would|will) you |you (?:should|must|need to|can) |i(?:['’]?d"
     r"| would) like you "
     r"to |i (?:want|need) you to |lets |kannst du |peux[- ]tu |puedes |pode |puoi )?"
-    r"(?:please |also |just |always |bitte )*"
+    r"(?:please (?:to )?|also |just |always |bitte )*"
 )
 # They mean nothing but keeping.
 _REMEMBER: Final = (
-    r"(?:do )?rem(?:em)?ber|(?:keep|bear) (?:this |that |it )?in mind|never forget"
+    r"(?:do )?rem(?:em)?ber|(?:keep|bear) (?:this |that |it )?in (?:mind|memory)"
+    r"|never forget"
     r"|(?:don['’]?t|do not) (?:ever )?forget(?= (?:that|to|i|i['’]?m|we|our|this|it)\b|[:,])"
     r"|remind yourself"
     r"|(?:make|take|keep) (?:a )?(?:mental |quick )?note(?! of\b| in\b| on\b)"
@@ -65,16 +66,18 @@ _THAT: Final = r"(?:that|dass|que|qu['’]|che|dat|ze|что)\b"
 # A short opening with a word of keeping, up to its colon.
 _OPENING: Final = (
     r"(?!to (?:hide|suppress|avoid|fix|enable|disable|show|run|see|get|make|use"
-    r"|add)\b)(?:[^\W\d_][\w'’-]*,? ){0,6}?"
-    r"\b(?:remember\w*|(?:to|into|in) (?:your |my )?memory|memori[sz]e|(?:for |know (?:this "
-    r"|that )?)later"
-    r"|for (?:the )?future|future (?:reference|ref|sessions?)|for next time|(?:on"
+    r"|add)\b)(?:(?:[^\W\d_][\w'’-]*,?|&) ){0,6}?"
+    r"\b(?:remember\w*|(?:for|to|into|in) (?:your |my )?memory|memori[sz]e|(?:for |know (?:this "
+    r"|that )?)later|memo\b|permanently|(?:note|write|jot) (?:this |that |it )?down"
+    r"|(?:store|save|note|keep) (?:please|for me)|(?<=please )(?:store|save|note|keep)"
+    r"|for (?:all |any |the )?future|future (?:reference|ref|sessions?)|for next time|(?:on"
     r"|for the) (?:file|record)"
     r"|notes?(?= (?:to|for) (?:self|yourself|you|keep|later|the future|future|next time)\b)"
     r"|(?:your|my) notes|to keep|keep this|keep in mind|retain this|(?:store|save|log) this"
     r"|(?:make|take) (?:a )?note|merke? (?:es )?dir|notiere? dir|notier|halte? fest|(?:im"
     r"|in den) (?:hinter)?kopf"
-    r"|fur spater|fur die zukunft|retenir|retiens|note bien|memorise[rz]?|a l['’]?esprit"
+    r"|(?:bitte|zum) merken|fur spater|fur die zukunft|retenir|retiens|note bien|memorise[rz]?"
+    r"|a l['’]?esprit"
     r"|rappelle-toi"
     r"|recuerda|apunta|anot[ae]|toma nota|(?:tu|en) memoria|olvide|lembre(?:-se)?|lembra"
     r"|guard[ae] (?:isto|isso|esto|eso)"
@@ -83,8 +86,9 @@ _OPENING: Final = (
     r"(?:[ ,]+[^\W\d_][\w'’-]*){0,5} ?:(?=\s)"
 )
 _IN_PASSING: Final = (
-    r"\b(?:for (?:future|later) ref(?:erence)?|for next time|(?:for|in) (?:the )?future sessions?"
-    r"|for the future|on file)(?=[:,]| (?:i|we|the|our|please|dont|use|always|never)\b)"
+    r"\b(?:for (?:future|later) ref(?:erence)?|for (?:your|my) memory|for next time"
+    r"|(?:for|in) (?:the )?future sessions?|for the future|on file)"
+    r"(?=[:,]| (?:i|we|the|our|please|dont|use|always|never)\b)"
     r"(?! i (?:guess|think))"
     r"|(?:as )?an? (?:fact|note) for\b|(?:\w+ )?things? to remember\b"
     r"|(?:just )?so you know,? for\b|you should know(?= (?:that|i)\b)"
@@ -127,7 +131,8 @@ ASKS_WEAKLY: Final = re.compile(
 _OF_THE_MOMENT: Final = re.compile(
     r"^(?:this|that|it|its|thats|(?:im|i am) \w+ing|ive|my|there|theres|you)\b"
     r"|^i (?!only|work|never|always|own|lead|maintain|prefer|use|know|took over|am an?|speak)"
-    r"|\bat this point\b|, so \w+\b|\b(?:still|again|just|already|yet"
+    r"|\bat this point\b|, so (?:dont|do|use|please|lets|can|we can|you|just|no)\b"
+    r"|\b(?:still|again|just|already|yet"
     r"|now|currently|today|running|failed|fails?|failing|broken?|passe[sd]|was|were|did"
     r"|screenshot|recording|is from|error|warning|line|build"
     r"|pipeline|branch|commit|test|tests|draft|can also be|also be)\b"
@@ -168,6 +173,7 @@ _THERE: Final = re.compile(
     r"|test|page|block|pr|commit)\b"
 )
 
+_ALWAYS: Final = re.compile(r"\b(?:always|never|every|each)\b")
 # "For later: add pagination": a task that is put off.
 _PUT_OFF: Final = re.compile(r"^for later: (?:add|fix|implement|write|check|move|rename|clean)\b")
 
@@ -190,7 +196,9 @@ def asks_weakly(sentence: str) -> bool:
 
 def _is_task(sentence: str) -> bool:
     """Whether it reminds of something to do at once, in the lines in front of both."""
-    if _AT_HAND.search(sentence) or _PUT_OFF.search(sentence):
+    if _AT_HAND.search(sentence) and not _ALWAYS.search(sentence):
+        return True
+    if _PUT_OFF.search(sentence):
         return True
     if not _TO_DO.search(sentence):
         return False

@@ -20,14 +20,13 @@ Rules
 # ruff: noqa: RUF001 - quotation marks and wide punctuation are what some patterns are about
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Final, Literal
 
 import msgspec
 
 from memoryd.extraction.rules.corrections import Correction, correction_in
-from memoryd.extraction.rules.credentials import without_credentials
 from memoryd.extraction.rules.durable import forbids_memory, is_question, is_ruled_out, takes_back
 from memoryd.extraction.rules.explicit_forms import ANNOUNCES, ASKS_BACK, Form, form_of
 from memoryd.extraction.rules.foreign_text import may_be_anothers
@@ -35,6 +34,7 @@ from memoryd.extraction.rules.memory_requests import LEAD, without_request
 from memoryd.extraction.rules.memory_types import MemoryType, type_by_form
 from memoryd.extraction.rules.weak_signs import may_last
 from memoryd.text.dates import with_absolute_dates
+from memoryd.text.masking.credentials import without_credentials
 from memoryd.text.masking.cut import masked_beginning
 from memoryd.text.prose import Sentence, matchable, own_words, sentences
 from memoryd.text.shorten import cut_at_word, one_line
@@ -108,10 +108,11 @@ def statements_in(message: str, *, said_at: datetime) -> list[Statement]:
     own = own_words(without_credentials(masked_beginning(message, READ_CHARACTERS)))
     if forbids_memory(matchable(own)):
         return []
+    said = sentences(own)
     typed = len(message) <= MESSAGE_CHARACTERS
-    own_voice = typed and not may_be_anothers(message)
+    voice = _OwnVoice(message, said) if typed else _nobodys
     found: list[Statement] = []
-    for statement in _found(sentences(own), said_at, typed=typed, own_voice=own_voice):
+    for statement in _found(said, said_at, typed=typed, own_voice=voice):
         if statement is None:
             # "Forget it" after "that rule is over" says the same once more.
             found = found if found and found[-1].only_forgets else found[:-1]
@@ -127,7 +128,11 @@ def statements_in(message: str, *, said_at: datetime) -> list[Statement]:
 
 
 def _found(
-    said: Sequence[Sentence], said_at: datetime, *, typed: bool, own_voice: bool
+    said: Sequence[Sentence],
+    said_at: datetime,
+    *,
+    typed: bool,
+    own_voice: Callable[[int], bool],
 ) -> Iterator[Statement | None]:
     """Statements in order; None takes the last one back."""
     announced = False
@@ -135,7 +140,7 @@ def _found(
         words = sentence.plain
         correction = correction_in(words) if typed else None
         if correction is not None and correction.kind == "forgets":
-            sure = bool(own_voice and correction.successor and form_of(words))
+            sure = bool(correction.successor and form_of(words) and own_voice(number))
             how: Certainty = "sure" if sure else "correction"
             yield _statement(said, number, None, said_at, certainty=how)
         elif takes_back(words):
@@ -143,13 +148,13 @@ def _found(
             yield None
         elif _asks_for_the_one_before(said, number):
             announced = False
-            how = "sure" if own_voice else "likely"
+            how = "sure" if own_voice(number) else "likely"
             yield _statement(said, number - 1, "remember", said_at, certainty=how)
-        elif ANNOUNCES.search(words):
+        elif ANNOUNCES.search(words) or (not number and ASKS_BACK.search(words)):
             announced = True
         elif form := form_of(words) or ("announced" if announced else None):
             if _is_for_keeps(sentence, form, is_item=sentence.opens_topic and len(said) > 1):
-                how = "sure" if own_voice else "likely"
+                how = "sure" if own_voice(number) else "likely"
                 yield _statement(said, number, form, said_at, certainty=how)
             else:
                 announced = announced and not is_question(words)
@@ -158,6 +163,30 @@ def _found(
         elif typed and _says_enough(sentence) and (may_last(sentence) or correction is not None):
             how = "maybe" if may_last(sentence) else "correction"
             yield _statement(said, number, None, said_at, certainty=how)
+
+
+class _OwnVoice:
+    """Whether a sentence is the person's own, as far as the message shows.
+
+    What leads another's voice in counts for everything behind it (`may_be_anothers`).
+    """
+
+    def __init__(self, message: str, said: Sequence[Sentence]) -> None:
+        self._message = message
+        self._ends: list[int] = []
+        at = 0
+        for sentence in said:
+            found = message.find(sentence.text, at)
+            at = found + len(sentence.text) if found >= 0 else len(message)
+            self._ends.append(at)
+
+    def __call__(self, number: int) -> bool:
+        next_end = self._ends[min(number + 1, len(self._ends) - 1)]
+        return not may_be_anothers(self._message, self._ends[number], next_end)
+
+
+def _nobodys(_number: int) -> bool:
+    return False
 
 
 def _is_for_keeps(sentence: Sentence, form: Form | Literal["announced"], *, is_item: bool) -> bool:

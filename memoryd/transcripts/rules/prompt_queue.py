@@ -18,6 +18,7 @@ from typing import Final
 
 import msgspec
 
+from memoryd.text.masking.credentials import without_credentials
 from memoryd.text.masking.mask import mask
 
 QUEUED_MAX: Final = 20
@@ -48,7 +49,8 @@ class PromptQueue(msgspec.Struct, omit_defaults=True):
             return
         key = _key(clean)
         self.waiting = [one for one in self.waiting if one.key != key][-QUEUED_MAX + 1 :]
-        self.waiting.append(QueuedPrompt(clean[:QUEUED_CHARS_MAX], at, key))
+        told = without_credentials(clean)[:QUEUED_CHARS_MAX]
+        self.waiting.append(QueuedPrompt(told, at, key))
 
     def absorb(self, text: str) -> None:
         """The client took this one up in mid-turn."""

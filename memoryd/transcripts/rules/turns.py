@@ -10,6 +10,7 @@ from typing import Literal, get_args
 
 import msgspec
 
+from memoryd.text.masking.credentials import without_credentials
 from memoryd.text.masking.mask import mask
 from memoryd.text.private import PRIVATE, without_private
 from memoryd.text.shorten import cut_middle
@@ -361,7 +362,10 @@ class TurnDraft(msgspec.Struct, omit_defaults=True):
 
 
 def _masked(part: TurnPart) -> TurnPart:
+    """People tell secrets in sentences, so their words are searched more strictly."""
     text, gist = mask(without_private(part.text)), mask(without_private(part.gist))
+    if part.kind == "prompt":
+        text = without_credentials(text)
     if (text, gist) == (part.text, part.gist):
         return part
     return msgspec.structs.replace(part, text=text, gist=gist)

@@ -12,7 +12,7 @@ Rules
 import re
 from collections.abc import Iterable
 
-from memoryd.extraction.rules.spoken_secrets import spoken_in
+from memoryd.text.masking.spoken import spoken_in
 from memoryd.text.prose import BLANK, plain
 
 HIDDEN = "[secret: password]"

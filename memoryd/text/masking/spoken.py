@@ -22,9 +22,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from memoryd.extraction.rules.word_classes import joining
 from memoryd.text.masking.words import speaks_of_a_secret
 from memoryd.text.prose import BLANK
+from memoryd.text.terms import STOP_WORDS
 
 Span = tuple[int, int]
 # Nobody tells a secret in a longer sentence.
@@ -35,8 +35,10 @@ LONGEST: Final = 200
 _CHOSEN: Final = (
     r"(?:(?<![a-z0-9])(?:[\w-]*(?:passwort|kennwort)|(?:door |gate )?pass ?(?:word|wd|phrase"
     r"|code)s?"
-    r"|pass(?=(?: ?[:=])? [^\s,;]*[\d_!@#$%][^\s,;]*(?:[,;.]|\s|$))|pwd?|pin(?= (?:code|number"
-    r"|is|for|of|was|\d)|[:=]| ?\d)|(?<=the |our |sim )pin|(?<=my )pin|puk|mot de passe|mdp"
+    r"|pass(?! ?: ?test)(?=(?: ?[:=])? [^\s,;]*[\d_!@#$%][^\s,;]*(?:[,;.]|\s|$))|pwd?"
+    r"|(?:store|key)pass"
+    r"|pin(?= (?:code|number|is|for|of|was)\b|[:=]|[^.\n]{0,60}?\b\d{3,8}\b)"
+    r"|(?<=the |our |sim )pin|(?<=my )pin|puk|mot de passe|mdp"
     r"|contrasena|clave|senha|palavra-passe|parola d['’]ordine"
     r"|wachtwoord|haslo|пароль|пин-?код"
     r"|(?:door|gate|access|alarm|unlock|entry|safe|lock|garage|building|recovery|backup|2fa"
@@ -49,8 +51,8 @@ _CHOSEN: Final = (
     r"|puerta|porta|tor|tur|portail|alarme?a?|cofre|caja|acces|acceso|acesso|entrada)"
     r"|code d['’]acces|(?:safe|lock|door)['’]?s? combination|combination (?:of|for"
     r"|to) the (?:\w+ )?(?:safe|lock|door)"
-    r"|(?:seed|recovery|door|secret) phrase|(?:secret|security) (?:answer|word)"
-    r"|magic word)(?![a-z])"
+    r"|(?:seed|recovery|door|secret) phrase|(?:secret|security) (?:answer|question)"
+    r"|(?:safe|secret|security|magic|code) ?word|(?:totp|otp|2fa) (?:seed|secret))(?![a-z])"
     r"|パスワード|暗証番号|密码|密碼|口令|비밀번호|암호)"
 )
 _ISSUED: Final = (
@@ -162,7 +164,7 @@ _PAIR: Final = re.compile(
 _SURE_PAIR: Final = re.compile(r"basic auth|credential|creds|zugang|identifiant|anmelde")
 _ANSWER: Final = re.compile(
     rf"\banswer (?:to|for) (?:[^,;.]{{0,60}}(?:security|secret)[^,;.]{{0,30}}question"
-    rf"|\"[^\"]+\"|\"¤+\")[^,;.]{{0,30}}?"
+    rf"|\"[^\"]+\"|\"¤+\")[^,;.]{{0,80}}?"
     rf"(?: is|:|=) (?P<value>{_QUOTED}|{_WORD}(?: {_WORD}){{0,3}}?){_CLAUSE_END}"
 )
 # "root/rosebud", "demo@acme.example with demo123", "mypass99": no name is needed.
@@ -173,15 +175,11 @@ _KNOWN_USER: Final = re.compile(
 )
 _CALLED_PASS: Final = re.compile(r"(?<![\w/.-])(?P<value>\w*pass(?:word|wort)?\w*\d\w*)(?![\w/.-])")
 _CHANGED: Final = re.compile(
-    rf"{_CHOSEN}(?!{_COMPOUND})[^,;.]{{0,40}}? from (?P<value>{_WORD})"
+    rf"{_CHOSEN}(?!{_COMPOUND})[^,;.]{{0,40}}? from (?P<value>{_WORD}(?: {_WORD}){{0,3}}?)"
     rf" to (?P<other>{_WORD}){_CLAUSE_END}"
 )
 # The sentence is about a secret and is neither a rule, nor says where it is or how it fares.
-_IS_ABOUT_ONE: Final = re.compile(
-    rf"(?:\b(?:the|my|our|its|his|her|your|a|this|that|das|der|den|dem|mein|unser|le|la|ma|mon"
-    rf"|el|mi|o|a|il) (?:[\w-]+ ){{0,2}}?|^\W*"
-    rf"|\b(?:remember|that|dir|que|che|dass) |: ){_CHOSEN}(?!s\b)(?!{_COMPOUND})"
-)
+_IS_ABOUT_ONE: Final = re.compile(rf"{_CHOSEN}(?!s\b)(?!{_COMPOUND})")
 _IS_A_RULE: Final = re.compile(
     r"\b(?:never|always|must|should|dont|don['’]t|do not|cannot|can['’]t|not|no|rotat\w+"
     r"|reset\w*|expire\w*|hash\w*|logs?"
@@ -239,7 +237,7 @@ def _all_but_the_frame(text: str) -> Iterator[Span]:
     kept = [match.span() for match in _KEPT.finditer(text)]
     for word in re.finditer(r"[^\s,;:.!?()]+", text):
         is_kept = any(start <= word.start() < end for start, end in kept)
-        if not is_kept and word[0] not in joining() and len(word[0]) > 2:
+        if not is_kept and word[0] not in STOP_WORDS and len(word[0]) > 2:
             yield word.span()
 
 
