@@ -1,0 +1,207 @@
+"""What memoryd adds to a session of Claude Code: tokens of its text, and time at every prompt.
+
+The first table is what the hooks print for one made-up project of 24 memories: at a session's
+start, and beside prompts that are about a memory or about nothing. A token is four characters; the
+share is the part of the text that is the memories' own. Before the text was shortened there were
+more words around each memory: to compare, run this file in a checkout of that time.
+
+The second is the time of the installed commands from start to exit, as the client runs them, with
+the daemon running, frozen, stopped, and with the package removed, beside the bare interpreter.
+"""
+
+import json
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from tests.support.running import Daemon, make_home
+
+RUNS = 30
+CHARACTERS_PER_TOKEN = 4
+SUBJECTS = (
+    ("Invoices", "when invoices leave the house", "Invoices leave on Fridays, never before noon."),
+    ("Staging", "where staging runs", "Staging runs on host zebra-7, behind the office gateway."),
+    ("Releases", "how releases are tagged", "Tag a release only after the smoke tests are green."),
+    ("Currency", "how amounts are stored", "Store amounts in cents; floats lost us a cent in May."),
+    (
+        "Reviews",
+        "who reviews the parser",
+        "Every change of the parser is reviewed by Ingrid first.",
+    ),
+    (
+        "Backups",
+        "how long backups stay",
+        "Backups stay for 35 days because the auditors ask for it.",
+    ),
+    ("Colours", "which colours charts have", "Charts use the palette of the style guide, not red."),
+    ("Fixtures", "where fixtures come from", "Fixtures are made by tools/seed.py, never by hand."),
+)
+DETAILS = ("", " The reason is in the wiki.", " Ask before you change it.")
+ABOUT = (
+    "when do invoices leave the house?",
+    "on which host does staging run?",
+    "tag the release, please",
+    "how are amounts of money stored here?",
+    "who reviews a change of the parser?",
+    "how long do backups stay?",
+)
+ABOUT_NOTHING = ("thanks, looks good", "rename the variable in this function", "and the next one?")
+
+
+def tokens_in(text: str) -> int:
+    return -(-len(text) // CHARACTERS_PER_TOKEN)
+
+
+def printed(stdout: str) -> str:
+    """What reaches the model of a hook's output."""
+    return str(json.loads(stdout)["hookSpecificOutput"]["additionalContext"]) if stdout else ""
+
+
+def fill(daemon: Daemon, cwd: str) -> list[str]:
+    """The bodies of the memories that were saved."""
+    bodies = []
+    with daemon.peer() as peer:
+        for number, detail in enumerate(DETAILS):
+            for name, about, text in SUBJECTS:
+                body = text if not number else f"{name}, part {number}:{detail} {text}"
+                title = name if not number else f"{name} {number}"
+                given = {"name": title, "description": about, "type": "project", "body": body}
+                peer.call("memory/save", cwd=cwd, **given)
+                bodies.append(body)
+        peer.call("recall", query="warm up", cwd=cwd)
+    return bodies
+
+
+def texts(daemon: Daemon, cwd: str) -> Iterator[tuple[str, list[str]]]:
+    """What the hooks print, by occasion."""
+    with daemon.peer() as peer:
+
+        def hook(name: str, session: str, **more: str) -> str:
+            given = {"hook_event_name": name, "session_id": session, "cwd": cwd} | more
+            return printed(peer.call("hook", **given)["stdout"])
+
+        yield "session start", [hook("SessionStart", "start", source="startup")]
+        for title, prompts in (("about a memory", ABOUT), ("about nothing", ABOUT_NOTHING)):
+            told = [hook("UserPromptSubmit", f"s-{one}", prompt=one) for one in prompts]
+            yield f"prompt {title}", told
+        again = [hook("UserPromptSubmit", f"s-{one}", prompt=one) for one in ABOUT]
+        yield "the same prompt again", again
+
+
+def content_in(text: str, bodies: list[str]) -> int:
+    """The characters of the text that are a memory's own."""
+    return sum(len(one) for one in bodies if one in " ".join(text.replace("| ", "").split()))
+
+
+def print_texts(daemon: Daemon, cwd: str) -> None:
+    bodies = fill(daemon, cwd)
+    print(f"{'tokens of text, mean':30}{'tokens':>8}{'given':>8}{'content':>9}")
+    for title, told in texts(daemon, cwd):
+        some = [text for text in told if text]
+        size = sum(map(tokens_in, told)) / len(told)
+        own = sum(content_in(text, bodies) for text in some)
+        share = own / max(1, sum(map(len, some)))
+        print(f"{title:30}{size:8.1f}{f'{len(some)}/{len(told)}':>8}{share:9.0%}")
+
+
+def print_times(home: Path) -> None:
+    from tests.support.removable import Removable  # noqa: PLC0415 - not in every old checkout
+
+    installed = Removable(home)
+    for words in (("--hooks", "claude-code"), ("--statusline",)):
+        assert installed.run("install", *words).returncode == 0
+    settings = json.loads((home / ".claude/settings.json").read_text())
+    commands = {
+        "prompt hook": settings["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"],
+        "status line": settings["statusLine"]["command"],
+    }
+    payload = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(home)}
+    given = json.dumps(payload | {"prompt": ABOUT[0]}).encode()
+    bare = [timed([sys.executable, "-I", "-S", "-E", "-c", "pass"], given) for _ in range(RUNS)]
+    middle = statistics.median(bare)
+    print(f"\n{'milliseconds':30}{'p50':>8}{'p95':>8}{'ratio':>8}")
+    print_row("python -I -S -E -c pass", bare, middle)
+    for state, prepared in STATES.items():
+        with prepared(home, installed):
+            for name, command in commands.items():
+                times = [timed(["/bin/sh", "-c", command], given) for _ in range(RUNS)]
+                print_row(f"{name}, {state}", times, middle)
+
+
+def print_row(name: str, times: list[float], bare: float) -> None:
+    middle, late = statistics.median(times), statistics.quantiles(times, n=20)[-1]
+    print(f"{name:30}{middle:8.1f}{late:8.1f}{middle / bare:8.2f}")
+
+
+def timed(command: list[str], given: bytes) -> float:
+    began = time.perf_counter()
+    subprocess.run(command, input=given, capture_output=True, check=True)
+    return (time.perf_counter() - began) * 1000
+
+
+@contextmanager
+def running(home: Path, _installed: object) -> Iterator[None]:
+    daemon = Daemon(home).start()
+    try:
+        yield
+    finally:
+        daemon.end()
+
+
+@contextmanager
+def frozen(home: Path, _installed: object) -> Iterator[None]:
+    daemon = Daemon(home).start()
+    assert daemon.process is not None
+    daemon.process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        daemon.process.send_signal(signal.SIGCONT)
+        daemon.end()
+
+
+@contextmanager
+def stopped(_home: Path, _installed: object) -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def missing(_home: Path, installed: object) -> Iterator[None]:
+    from tests.support.removable import Removable, remove_package  # noqa: PLC0415 - as above
+
+    assert isinstance(installed, Removable)
+    remove_package(installed)
+    yield
+
+
+STATES: dict[str, Callable[[Path, object], AbstractContextManager[None]]] = {
+    "daemon running": running,
+    "daemon frozen": frozen,
+    "daemon stopped": stopped,
+    "package missing": missing,
+}
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:
+        home = make_home(Path(made))
+        (home / "app").mkdir()
+        daemon = Daemon(home).start()
+        try:
+            print_texts(daemon, str(home / "app"))
+        finally:
+            daemon.end()
+    if "--texts" in sys.argv:
+        return
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:
+        print_times(make_home(Path(made)))
+
+
+if __name__ == "__main__":
+    main()
