@@ -1,12 +1,14 @@
 """What memoryd adds to a session of Claude Code: tokens of its text, and time at every prompt.
 
-The first table is what the hooks print for one made-up project of 24 memories: at a session's
-start, and beside prompts that are about a memory or about nothing. A token is four characters; the
-share is the part of the text that is the memories' own. Before the text was shortened there were
-more words around each memory: to compare, run this file in a checkout of that time.
+The first table is what the hooks print for one made-up project of 24 memories, two of the person's
+own and an earlier session: at a session's start, and beside prompts that are about a memory or
+about nothing. A token is four characters; the share is the part of the text that is the memories'
+own. Before the text was shortened there were more words around each memory: to compare, run this
+file, with --texts, in a checkout of that time.
 
 The second is the time of the installed commands from start to exit, as the client runs them, with
-the daemon running, frozen, stopped, and with the package removed, beside the bare interpreter.
+the daemon running, frozen, stopped, and with the package removed. Each is beside the bare
+interpreter at the same time; on a busy machine, look at the least.
 """
 
 import json
@@ -24,6 +26,7 @@ from tests.support.running import Daemon, make_home
 
 RUNS = 30
 CHARACTERS_PER_TOKEN = 4
+BARE = "python -I -S -E -c pass"
 SUBJECTS = (
     ("Invoices", "when invoices leave the house", "Invoices leave on Fridays, never before noon."),
     ("Staging", "where staging runs", "Staging runs on host zebra-7, behind the office gateway."),
@@ -41,6 +44,14 @@ SUBJECTS = (
     ),
     ("Colours", "which colours charts have", "Charts use the palette of the style guide, not red."),
     ("Fixtures", "where fixtures come from", "Fixtures are made by tools/seed.py, never by hand."),
+)
+OWN = {
+    "Language": "Answer in English, also where the question is in German.",
+    "Commits": "Commit messages are in the imperative, with a body for the why.",
+}
+NOTES = (
+    "# Session Title\n\nThe importer of invoices\n\n"
+    "# Current State\n\nThe parser reads all samples but two, with credit notes. Next: the sign.\n"
 )
 DETAILS = ("", " The reason is in the wiki.", " Ask before you change it.")
 ABOUT = (
@@ -74,8 +85,21 @@ def fill(daemon: Daemon, cwd: str) -> list[str]:
                 given = {"name": title, "description": about, "type": "project", "body": body}
                 peer.call("memory/save", cwd=cwd, **given)
                 bodies.append(body)
+        for name, body in OWN.items():
+            given = {"name": name, "description": body, "type": "user", "body": body}
+            peer.call("memory/save", cwd=cwd, scope="user", **given)
         peer.call("recall", query="warm up", cwd=cwd)
     return bodies
+
+
+def leave_a_session(home: Path, cwd: str) -> None:
+    """An earlier session, which has ended, with its notes."""
+    slug = "".join(char if char.isascii() and char.isalnum() else "-" for char in cwd)
+    folder = home / ".claude/projects" / slug
+    (folder / "earlier/session-memory").mkdir(parents=True)
+    line = {"type": "user", "cwd": cwd, "sessionId": "earlier", "entrypoint": "cli"}
+    (folder / "earlier.jsonl").write_text(json.dumps(line) + "\n")
+    (folder / "earlier/session-memory/summary.md").write_text(NOTES)
 
 
 def texts(daemon: Daemon, cwd: str) -> Iterator[tuple[str, list[str]]]:
@@ -101,6 +125,7 @@ def content_in(text: str, bodies: list[str]) -> int:
 
 def print_texts(daemon: Daemon, cwd: str) -> None:
     bodies = fill(daemon, cwd)
+    leave_a_session(daemon.home, cwd)
     print(f"{'tokens of text, mean':30}{'tokens':>8}{'given':>8}{'content':>9}")
     for title, told in texts(daemon, cwd):
         some = [text for text in told if text]
@@ -111,11 +136,8 @@ def print_texts(daemon: Daemon, cwd: str) -> None:
 
 
 def print_times(home: Path) -> None:
-    from tests.support.removable import Removable  # noqa: PLC0415 - not in every old checkout
-
-    installed = Removable(home)
     for words in (("--hooks", "claude-code"), ("--statusline",)):
-        assert installed.run("install", *words).returncode == 0
+        assert Daemon(home).run("install", *words).returncode == 0
     settings = json.loads((home / ".claude/settings.json").read_text())
     commands = {
         "prompt hook": settings["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"],
@@ -123,20 +145,24 @@ def print_times(home: Path) -> None:
     }
     payload = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(home)}
     given = json.dumps(payload | {"prompt": ABOUT[0]}).encode()
-    bare = [timed([sys.executable, "-I", "-S", "-E", "-c", "pass"], given) for _ in range(RUNS)]
-    middle = statistics.median(bare)
-    print(f"\n{'milliseconds':30}{'p50':>8}{'p95':>8}{'ratio':>8}")
-    print_row("python -I -S -E -c pass", bare, middle)
+    print(f"\n{'milliseconds':30}{'least':>8}{'p50':>8}{'p95':>8}{'ratio':>8}")
     for state, prepared in STATES.items():
-        with prepared(home, installed):
-            for name, command in commands.items():
-                times = [timed(["/bin/sh", "-c", command], given) for _ in range(RUNS)]
-                print_row(f"{name}, {state}", times, middle)
+        with prepared(home):
+            print_rows(state, commands, given)
 
 
-def print_row(name: str, times: list[float], bare: float) -> None:
-    middle, late = statistics.median(times), statistics.quantiles(times, n=20)[-1]
-    print(f"{name:30}{middle:8.1f}{late:8.1f}{middle / bare:8.2f}")
+def print_rows(state: str, commands: dict[str, str], given: bytes) -> None:
+    words = {name: ["/bin/sh", "-c", command] for name, command in commands.items()}
+    words[BARE] = [sys.executable, "-I", "-S", "-E", "-c", "pass"]
+    samples: dict[str, list[float]] = {name: [] for name in words}
+    for _ in range(RUNS):
+        for name, command in words.items():
+            samples[name].append(timed(command, given))
+    print(state)
+    for name, times in samples.items():
+        middle, late = statistics.median(times), statistics.quantiles(times, n=20)[-1]
+        ratio = middle / statistics.median(samples[BARE])
+        print(f"  {name:28}{min(times):8.1f}{middle:8.1f}{late:8.1f}{ratio:8.2f}")
 
 
 def timed(command: list[str], given: bytes) -> float:
@@ -146,7 +172,7 @@ def timed(command: list[str], given: bytes) -> float:
 
 
 @contextmanager
-def running(home: Path, _installed: object) -> Iterator[None]:
+def running(home: Path) -> Iterator[None]:
     daemon = Daemon(home).start()
     try:
         yield
@@ -155,7 +181,7 @@ def running(home: Path, _installed: object) -> Iterator[None]:
 
 
 @contextmanager
-def frozen(home: Path, _installed: object) -> Iterator[None]:
+def frozen(home: Path) -> Iterator[None]:
     daemon = Daemon(home).start()
     assert daemon.process is not None
     daemon.process.send_signal(signal.SIGSTOP)
@@ -167,20 +193,19 @@ def frozen(home: Path, _installed: object) -> Iterator[None]:
 
 
 @contextmanager
-def stopped(_home: Path, _installed: object) -> Iterator[None]:
+def stopped(_home: Path) -> Iterator[None]:
     yield
 
 
 @contextmanager
-def missing(_home: Path, installed: object) -> Iterator[None]:
-    from tests.support.removable import Removable, remove_package  # noqa: PLC0415 - as above
-
-    assert isinstance(installed, Removable)
-    remove_package(installed)
+def missing(home: Path) -> Iterator[None]:
+    """The launcher as it is, but with paths to a package that is gone."""
+    launcher = home / ".local/share/memoryd/bin/memoryd-launch"
+    launcher.write_text(launcher.read_text().replace("memoryd_client/", "memoryd_client_gone/"))
     yield
 
 
-STATES: dict[str, Callable[[Path, object], AbstractContextManager[None]]] = {
+STATES: dict[str, Callable[[Path], AbstractContextManager[None]]] = {
     "daemon running": running,
     "daemon frozen": frozen,
     "daemon stopped": stopped,

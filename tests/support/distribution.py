@@ -65,6 +65,7 @@ class Installers:
                 "UV_TOOL_DIR": str(folder / "uv"),
                 "UV_TOOL_BIN_DIR": str(folder / "uv-bin"),
                 "UV_PYTHON_DOWNLOADS": "never",
+                "UV_INDEX_STRATEGY": "unsafe-best-match",  # all places alike, as pip does
                 "PIPX_HOME": str(folder / "pipx"),
                 "PIPX_BIN_DIR": str(folder / "pipx-bin"),
                 "PIPX_MAN_DIR": str(folder / "pipx-man"),

@@ -47,7 +47,7 @@ GROUPS = {
     "start here": ("demo", "install", "status", "doctor", "uninstall"),
     "what is remembered": ("list", "show", "recall", "remember", "forget", "edit", "why"),
     "earlier versions": ("history", "restore"),
-    "decide and tidy up": ("inbox", "dream"),
+    "decide and tidy up": ("inbox", "review", "trust", "dream"),
     "sessions": ("sessions", "notes", "checkpoint", "context", "import"),
     "the daemon and its settings": (
         *("serve", "stop", "on", "off", "config", "cost", "logs"),
