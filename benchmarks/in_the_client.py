@@ -8,10 +8,11 @@ file, with --texts, in a checkout of that time.
 
 The second is the time of the installed commands from start to exit, as the client runs them, with
 the daemon running, frozen, stopped, and with the package removed. Each is beside the bare
-interpreter at the same time; on a busy machine, look at the least.
+interpreter at the same time; on a busy machine, look at the least and at the processor's time.
 """
 
 import json
+import resource
 import signal
 import statistics
 import subprocess
@@ -21,6 +22,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.support.running import Daemon, make_home
 
@@ -145,7 +147,7 @@ def print_times(home: Path) -> None:
     }
     payload = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(home)}
     given = json.dumps(payload | {"prompt": ABOUT[0]}).encode()
-    print(f"\n{'milliseconds':30}{'least':>8}{'p50':>8}{'p95':>8}{'ratio':>8}")
+    print(f"\n{'milliseconds':30}{'least':>8}{'p50':>8}{'p95':>8}{'cpu':>8}{'ratio':>8}")
     for state, prepared in STATES.items():
         with prepared(home):
             print_rows(state, commands, given)
@@ -154,21 +156,37 @@ def print_times(home: Path) -> None:
 def print_rows(state: str, commands: dict[str, str], given: bytes) -> None:
     words = {name: ["/bin/sh", "-c", command] for name, command in commands.items()}
     words[BARE] = [sys.executable, "-I", "-S", "-E", "-c", "pass"]
-    samples: dict[str, list[float]] = {name: [] for name in words}
+    samples: dict[str, list[Sample]] = {name: [] for name in words}
     for _ in range(RUNS):
         for name, command in words.items():
             samples[name].append(timed(command, given))
     print(state)
-    for name, times in samples.items():
+    bare = statistics.median(one.ms for one in samples[BARE])
+    for name, some in samples.items():
+        times = [one.ms for one in some]
         middle, late = statistics.median(times), statistics.quantiles(times, n=20)[-1]
-        ratio = middle / statistics.median(samples[BARE])
-        print(f"  {name:28}{min(times):8.1f}{middle:8.1f}{late:8.1f}{ratio:8.2f}")
+        cpu = statistics.median(one.cpu_ms for one in some)
+        row = (min(times), middle, late, cpu)
+        print(f"  {name:28}{''.join(f'{one:8.1f}' for one in row)}{middle / bare:8.2f}")
 
 
-def timed(command: list[str], given: bytes) -> float:
-    began = time.perf_counter()
+class Sample(NamedTuple):
+    """One run: its time, and the processor's time in it, which other programs do not change."""
+
+    ms: float
+    cpu_ms: float
+
+
+def timed(command: list[str], given: bytes) -> Sample:
+    used, began = processor_seconds(), time.perf_counter()
     subprocess.run(command, input=given, capture_output=True, check=True)
-    return (time.perf_counter() - began) * 1000
+    took = time.perf_counter() - began
+    return Sample(took * 1000, (processor_seconds() - used) * 1000)
+
+
+def processor_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 @contextmanager
