@@ -33,6 +33,7 @@ types: setup  ## mypy, strict, over both packages, the tests and the benchmarks
 
 test-client: setup  ## memoryd inside the real Claude Code (needs its command: CLAUDE=...)
 	$(BIN)/python -m tests.scenarios.real_client
+	$(BIN)/python -m tests.scenarios.real_client_notes
 	$(BIN)/python -m tests.scenarios.real_client_model
 
 test-security: setup  ## what an attacker tries, counted: tried and violations, ten minutes at most

@@ -5,7 +5,7 @@ and free of invisible characters. The files and the history keep every byte.
 """
 
 import builtins
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -139,7 +139,7 @@ class Catalog:
             if len(found) == 1:
                 return found[0]
             if found:
-                choices = ", ".join(one.path for one in found)
+                choices = ", ".join(told_apart(found))
                 raise InvalidInput(
                     f"{named!r} matches several memories", hint=f"use one of {choices}"
                 )
@@ -190,6 +190,12 @@ def _by_file(one: Listed, named: str) -> bool:
 
 def _by_stem(one: Listed, named: str) -> bool:
     return f"{named}.md" == name_when_current(one.file)
+
+
+def told_apart(found: Sequence[Listed]) -> list[str]:
+    """How a person can name each of these: by its file, or by its path if that is not enough."""
+    files = [one.file for one in found]
+    return files if len(set(files)) == len(files) else [one.path for one in found]
 
 
 def _by_title(one: Listed, named: str) -> bool:

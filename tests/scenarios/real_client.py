@@ -89,9 +89,9 @@ def count_scripts(home: Path) -> None:
     (folder / "config.toml").write_text("[extraction]\nscripted = true\n")
 
 
-def in_a_namespace_of_its_own() -> int:
-    """Runs this file again where there is no network but loopback."""
-    inner = f"ip link set lo up && exec {sys.executable} -m tests.scenarios.real_client"
+def in_a_namespace_of_its_own(module: str = "tests.scenarios.real_client") -> int:
+    """Runs this module again where there is no network but loopback."""
+    inner = f"ip link set lo up && exec {sys.executable} -m {module}"
     command = ["unshare", "--map-root-user", "--net", "sh", "-c", inner]
     try:
         return subprocess.run(command, env=os.environ | {INSIDE: "1"}, check=False).returncode
@@ -450,11 +450,17 @@ def client_environment(home: Path, model: ScriptedModel) -> dict[str, str]:
 
 
 def ask(
-    claude: Path, home: Path, project: Path, model: ScriptedModel, prompt: str, **more: str
+    claude: Path,
+    home: Path,
+    project: Path,
+    model: ScriptedModel,
+    prompt: str,
+    *options: str,
+    **more: str,
 ) -> None:
     env = client_environment(home, model) | more
     done = subprocess.run(
-        [str(claude), "-p", prompt],
+        [str(claude), *options, "-p", prompt],
         cwd=project,
         env=env,
         stdin=subprocess.DEVNULL,
@@ -495,8 +501,8 @@ def recalls_once(tool: str) -> Any:
 def as_asked(request: SeenRequest, message: Message) -> Any:
     if not request.body.get("stream"):
         return message
-    model = str(request.body.get("model", "scripted"))
-    start = message_json(message, model, USAGE) | {"content": [], "stop_reason": None}
+    model, usage = str(request.body.get("model", "scripted")), USAGE | dict(message.usage or {})
+    start = message_json(message, model, usage) | {"content": [], "stop_reason": None}
     events: list[dict[str, Any]] = [{"type": "message_start", "message": start}]
     for index, block in enumerate(message.content):
         if block["type"] == "text":
@@ -512,7 +518,7 @@ def as_asked(request: SeenRequest, message: Message) -> Any:
         ]
     stopped = {"stop_reason": message.stop_reason, "stop_sequence": None}
     events += [
-        {"type": "message_delta", "delta": stopped, "usage": USAGE},
+        {"type": "message_delta", "delta": stopped, "usage": usage},
         {"type": "message_stop"},
     ]
     return Stream(events)

@@ -30,13 +30,16 @@ def files(daemon: Daemon, cwd: str, *words: str) -> list[str]:
 
 def test_a_program_has_to_name_a_memory_exactly(shared_daemon: Daemon, cwd: str) -> None:
     file = remember(shared_daemon, cwd, "Use tabs in Makefiles.", "Tabs in Makefiles")
-    for loose in ("Tabs in Makefiles", "makefiles"):
+    for loose in ("tabs_make", "makefiles"):
         done = shared_daemon.run("forget", loose, "--project", cwd)
         assert done.returncode == 1
         assert f"memoryd forget {file}" in done.stderr
     assert files(shared_daemon, cwd) == [file]
     assert shared_daemon.run("forget", "makefiles", "--yes", "--project", cwd).returncode == 0
     assert files(shared_daemon, cwd) == []
+    remember(shared_daemon, cwd, "Use tabs in Makefiles.", "Tabs in Makefiles")
+    assert shared_daemon.run("forget", "tabs in makefiles", "--project", cwd).returncode == 0
+    assert files(shared_daemon, cwd) == [], "a title is a name"
 
 
 @pytest.mark.parametrize(("answer", "is_gone"), [("y", True), ("n", False)])

@@ -14,8 +14,7 @@ from memoryd_client.cli.render import one_line, paint, print_json, table
 from memoryd_client.connection.answers import Json, text_at
 from memoryd_client.connection.failures import LocalFailure, UsageError
 from memoryd_client.connection.locations import locations
-from memoryd_client.doctor.fixes import restart
-from memoryd_client.install import settings_json
+from memoryd_client.install import footprint, settings_json
 
 NEW_FILE = "# Settings of memoryd. See memoryd config get for all keys and their defaults.\n"
 
@@ -35,7 +34,7 @@ def get(arguments: Arguments) -> int:
     heading = ("KEY", "VALUE", "DEFAULT")
     for line in table([row_of(row) for row in rows], heading):
         print(line)
-    if not arguments.key:
+    if any(row.get("is_set") for row in rows):
         print(paint(f"\n* set in {one_line(str(path()))}", "dim"))
     message, _ = serve.settings_problem(text_now())
     if message:
@@ -121,14 +120,10 @@ def written(old: str, new: str, arguments: Arguments) -> int:
     if arguments.json:
         print_json({"path": str(path()), "changed": is_changed})
     elif is_changed:
-        print(f"wrote {one_line(str(path()))}\nIt takes effect after a restart: {how_to_restart()}")
+        print(f"wrote {one_line(str(path()))}\n{footprint.how_it_is_learned(locations())}")
     else:
         print("nothing was changed")
     return 0
-
-
-def how_to_restart() -> str:
-    return restart(locations())
 
 
 def text_now() -> str:

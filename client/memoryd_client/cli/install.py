@@ -271,7 +271,7 @@ def add_parts(command: Parser) -> None:
         "--model",
         metavar="PROVIDER",
         choices=("claude-code",),
-        help="%(choices)s: your own client as the model (see docs/models.md for its terms)",
+        help="%(choices)s: your own client as the model (its terms: memoryd manual models)",
     )
     command.add_argument(
         "--permissions", action="store_true", help="memoryd's read-only tools need no permission"

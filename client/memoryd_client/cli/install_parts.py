@@ -116,7 +116,7 @@ def model_part(places: Locations, arguments: Arguments) -> list[Part]:
             "lets your own Claude Code find what is worth remembering, which works better than the"
             " built-in rules. It is asked a few times a day, at most 24, and every call counts"
             " towards your plan. Your login stays where it is. Check first that your terms allow"
-            " it (docs/models.md says how we read them)",
+            " it (memoryd manual models says how we read them)",
             f"sets model.provider in {places.config}; off unless you say yes",
             lambda: model_provider.install(places),
             lambda: not model_provider.is_chosen(places),

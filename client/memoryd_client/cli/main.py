@@ -41,6 +41,7 @@ READER_GONE = 141
 # Written by `make manual` from the parsers below.
 GENERATED = Path(__file__).with_name("generated")
 MANUAL = "memoryd.1"
+PAGES = ("glossary", "models", "settings", "socket", "walkthrough")
 COMPLETIONS = {"bash": "memoryd.bash", "zsh": "_memoryd", "fish": "memoryd.fish"}
 
 
@@ -49,7 +50,7 @@ GROUPS = {
     "start here": ("demo", "install", "status", "doctor", "uninstall"),
     "what is remembered": ("list", "show", "recall", "remember", "forget", "edit", "why"),
     "earlier versions": ("history", "restore"),
-    "decide and tidy up": ("inbox", "dream"),
+    "decide and tidy up": ("inbox", "review", "trust", "dream"),
     "move and share": ("promote", "demote", "agent", "adopt"),
     "sessions": ("sessions", "notes", "checkpoint", "context", "import"),
     "the daemon and its settings": (
@@ -116,12 +117,15 @@ def command_line() -> Commands:
         example="claude mcp add memoryd -- memoryd mcp",
         needs_daemon=False,
     )
-    commands.add(
+    manual = commands.add(
         "manual",
         print_manual,
-        "print the manual page in the format that man reads",
+        "print the manual page in the format that man reads, or a page of the documentation",
         example="memoryd manual | man -l -",
         needs_daemon=False,
+    )
+    manual.add_argument(
+        "page", metavar="PAGE", nargs="?", choices=PAGES, help="%(choices)s: a page in Markdown"
     )
     completions = commands.add(
         "completions",
@@ -157,8 +161,13 @@ def run_demo(arguments: Arguments) -> int:
     return story.demo(arguments)
 
 
-def print_manual(_arguments: Arguments) -> int:
-    print((GENERATED / MANUAL).read_text("utf-8"), end="")
+def print_manual(arguments: Arguments) -> int:
+    page = GENERATED / MANUAL
+    if arguments.page:
+        from memoryd_client.install.service import template  # noqa: PLC0415 - only a page needs it
+
+        page = template("docs", f"{arguments.page}.md")
+    print(page.read_text("utf-8"), end="")
     return 0
 
 

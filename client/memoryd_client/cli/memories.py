@@ -167,8 +167,15 @@ def forget(arguments: Arguments) -> int:
 
 
 def is_named_exactly(memory: Memory, named: str) -> bool:
+    """By its path or file, or by the title or the description that lists show."""
     stem = memory.file.removesuffix(".md")
-    return named in {memory.path, memory.file, stem, f"{memory.scope}/{memory.file}"}
+    titles = {plain(memory.name), plain(memory.description)}
+    places = {memory.path, memory.file, stem, f"{memory.scope}/{memory.file}"}
+    return named in places or plain(named) in titles
+
+
+def plain(title: str) -> str:
+    return title.strip().rstrip(".").casefold()
 
 
 def confirm(memory: Memory, arguments: Arguments) -> None:

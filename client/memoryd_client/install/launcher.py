@@ -37,6 +37,7 @@ LAUNCHER = """\
 {places}
 case $1-$# in
 hook-*|statusline-1)
+  [ -r {hook} ] || exit 0
   {python} -I -S -E -c {run} {hook} "$@" 2>/dev/null ||
   {python} -I -S -E {hook} "$@" 2>/dev/null
   exit 0 ;;

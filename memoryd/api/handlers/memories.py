@@ -14,7 +14,7 @@ import structlog
 
 from memoryd.api.handlers.move import ScopeRequests
 from memoryd.api.rules import protocol
-from memoryd.base.errors import MemorydError
+from memoryd.base.errors import InvalidInput, MemorydError, NotFound
 from memoryd.base.timestamps import iso_time
 from memoryd.extraction.exclusions import Exclusions, without_secrets
 from memoryd.memories.catalog import Catalog, Header, Moved, Saved
@@ -118,7 +118,9 @@ class MemoryRequests:
                 return await anyio.to_thread.run_sync(write)
         except MemorydError as error:
             ms = round((time.monotonic() - began) * 1000, 1)
-            log.warning("memory-write-failed", action=action, cause=cause, reason=error.kind, ms=ms)
+            # Who asked for what cannot be is told so, and it is no problem of the daemon's.
+            tell = log.info if isinstance(error, InvalidInput | NotFound) else log.warning
+            tell("memory-write-failed", action=action, cause=cause, reason=error.kind, ms=ms)
             raise
 
     def _remember(self, cwd: str, text: str, session_id: str) -> Saved:

@@ -139,7 +139,7 @@ class ClientStream:
         if self.objection:
             raise ProviderRefused(
                 f"Claude Code would not run as memoryd needs it: {self.objection}",
-                "see docs/models.md; until then the built-in rules do the work",
+                "see memoryd manual models; until then the built-in rules do the work",
                 whole_account=True,
             )
         # With usage beyond the plan, a rejected request is answered all the same.
