@@ -1,9 +1,9 @@
 """Whose words a memory is made of, what it may become, and the origin it is stamped with."""
 
-from collections.abc import base64
+import base64
+from collections.abc import Iterator
 from pathlib import Path
 
-import Iterator
 import pytest
 
 from memoryd.agent.rules.access import Denied
