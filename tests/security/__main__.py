@@ -12,6 +12,7 @@ from typing import Final
 
 from tests.security import (
     budget_checks,
+    crowd_checks,
     daemon_checks,
     provenance_checks,
     reach_checks,
@@ -25,6 +26,7 @@ CHECKS: Final = (
     *provenance_checks.CHECKS,
     *reach_checks.CHECKS,
     *budget_checks.CHECKS,
+    *crowd_checks.CHECKS,
 )
 
 
