@@ -99,9 +99,11 @@ def main() -> None:
     ):
         show_honest_notes(here)
         show_placements(here)
-        print("the person's own words in another sense (the rules were written on these)")
-        turned = len(provenance_corpus.passed_as_said(here))
-        show("passed as theirs", turned, len(provenance_corpus.recombined()))
+        print("the person's own words in another sense")
+        for part, file in (("dev", "recombined.jsonl"), ("held-out", "recombined_held_out.jsonl")):
+            cases = provenance_corpus.recombined(file)
+            turned = len(provenance_corpus.passed_as_said(here, cases))
+            show(f"passed as theirs, {part}", turned, len(cases))
 
 
 if __name__ == "__main__":

@@ -15,16 +15,20 @@ import signal
 import struct
 import sys
 from collections.abc import Iterator
+from itertools import groupby
 from typing import BinaryIO, Final
 
 import msgspec
 
 from memoryd.text.decode import decoded
 from memoryd.text.invisible import strip_invisible
-from memoryd.text.masking.mask import find_secrets, mask
+from memoryd.text.masking.mask import find_secrets
 from memoryd.text.private import without_private_in_line
 
 ALARM_SECONDS: Final = 20
+# How far from a mask another secret may stand that was hidden by the first.
+NEAR_LINES: Final = 5
+MASK_OPENS: Final = "[secret: "
 
 _FRAME = struct.Struct(">III")
 
@@ -97,15 +101,36 @@ def _masked(text: str) -> str:
     """The text without secrets and private words, with as many lines as before."""
     lines = [without_private_in_line(strip_invisible(line)) for line in text.split("\n")]
     text = "\n".join(line.replace("\n", " ") for line in lines)
+    masked, is_changed = _with_masks(text)
+    return _again(masked.split("\n")) if is_changed else text
+
+
+def _with_masks(text: str) -> tuple[str, bool]:
     parts: list[str] = []
     done = 0
     for found in find_secrets(text):
         line_ends = "\n" * text.count("\n", found.start, found.end)
         parts += text[done : found.start], found.mask, line_ends
         done = found.end
-    text = "".join((*parts, text[done:]))
-    # What the masks revealed, line by line.
-    return "\n".join(map(mask, text.split("\n"))) if parts else text
+    return "".join((*parts, text[done:])), bool(parts)
+
+
+def _again(lines: list[str]) -> str:
+    """Masks what the masks revealed, which is near them; all other lines were searched already."""
+    near = {
+        place
+        for at, line in enumerate(lines)
+        if MASK_OPENS in line
+        for place in range(max(at - NEAR_LINES, 0), min(at + NEAR_LINES + 1, len(lines)))
+    }
+    parts: list[str] = []
+    for is_near, group in groupby(range(len(lines)), near.__contains__):
+        part = "\n".join(lines[at] for at in group)
+        is_changed = is_near
+        while is_changed:
+            part, is_changed = _with_masks(part)
+        parts.append(part)
+    return "\n".join(parts)
 
 
 def _cut(line: str, at: int, width: int) -> str:

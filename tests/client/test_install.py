@@ -131,6 +131,20 @@ def test_the_server_is_added_and_removed(home: Path) -> None:
     assert "memoryd" not in path.read_text()
 
 
+def test_no_copy_of_the_file_with_the_login_is_kept(home: Path) -> None:
+    path, older = home / ".claude.json", home / ".claude.json.before-memoryd"
+    login = '{"primaryApiKey": "made-up", "mcpServers": {"other": {"command": "x"}}}'
+    path.write_text(login)
+    older.write_text(login)
+    assert main(["install", "--mcp"]) == 0
+    assert not older.exists(), "one of an older version goes"
+    path.write_text(path.read_text().replace("made-up", ""))  # the person logs out
+    left = [one for one in home.rglob("*") if one.is_file() and b"made-up" in one.read_bytes()]
+    assert not left
+    assert main(["uninstall", "--mcp"]) == 0
+    assert json.loads(path.read_text()) == json.loads(login.replace("made-up", ""))
+
+
 def test_without_a_terminal_or_flags_nothing_is_done(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:

@@ -2,25 +2,16 @@
 
 from datetime import UTC, datetime
 
-import msgspec
 import pytest
 
 from memoryd.extraction.rules.foreign_text import may_be_anothers
 from memoryd.extraction.rules.statements import statements_in
-from tests.support.injection_corpus import DATA
+from tests.support.provenance_corpus import Paste, pastes
 
 NOON = datetime(2026, 11, 17, 12, tzinfo=UTC)
 
 
-class Paste(msgspec.Struct, frozen=True):
-    form: str
-    prompt: str
-
-
-PASTES = [
-    msgspec.json.decode(line, type=Paste)
-    for line in (DATA / "pastes.jsonl").read_text().splitlines()
-]
+PASTES = pastes()
 
 
 @pytest.mark.parametrize("paste", PASTES, ids=lambda one: one.form)

@@ -54,4 +54,4 @@ def test_the_persons_own_words_in_another_sense_are_not_what_they_said(
     here: ExtractionBench,
 ) -> None:
     assert len(corpus.recombined()) >= 100
-    assert not corpus.passed_as_said(here)
+    assert not corpus.passed_as_said(here, corpus.recombined())

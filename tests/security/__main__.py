@@ -10,14 +10,23 @@ import time
 from pathlib import Path
 from typing import Final
 
-from tests.security import budget_checks, daemon_checks, reach_checks, secret_checks
+from tests.security import (
+    budget_checks,
+    crowd_checks,
+    daemon_checks,
+    provenance_checks,
+    reach_checks,
+    secret_checks,
+)
 
 DEADLINE_SECONDS: Final = 600
 CHECKS: Final = (
     *secret_checks.CHECKS,
     *daemon_checks.CHECKS,
+    *provenance_checks.CHECKS,
     *reach_checks.CHECKS,
     *budget_checks.CHECKS,
+    *crowd_checks.CHECKS,
 )
 
 

@@ -2,6 +2,8 @@
 
 import os
 import shutil
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -10,10 +12,15 @@ from memoryd.agent.rules import access
 from memoryd.agent.view import View
 from memoryd.base.paths import name_is_plain
 from memoryd.memories.instruction_files import InstructionDisk
+from memoryd.memories.rules.project_root import project_root
+from memoryd.memories.scopes import RealFiles
 from memoryd.system.plain_file import read_plain
+from memoryd.transcripts.file import open_transcript
+from memoryd.transcripts.scan import scan
 from tests.security.tally import Tally
 from tests.support.sandbox import CANARY, HOSTILE_PATHS, sandbox, swapping
 
+STRANGER = 1234
 SENSITIVE = """
 .env .env.local .env.production prod.env .envrc passwords.txt passwords.csv my-passwords.xlsx
 password.txt db_password.txt vault.yml vault.yaml vault.json ansible-vault.yml
@@ -134,7 +141,7 @@ def foreign_owners(folder: Path, _scale: float) -> Tally:
     for name in names:
         place = folder / name
         place.write_text(CANARY)
-        shutil.chown(place, 1234)
+        shutil.chown(place, STRANGER)
         try:
             read_plain(place, 1000)
             obeyed.append(name)
@@ -142,7 +149,45 @@ def foreign_owners(folder: Path, _scale: float) -> Tally:
             pass
         if InstructionDisk().document(str(place)) is not None:
             obeyed.append(name)
-    return Tally("files of another user", 2 * len(names), obeyed)
+    obeyed += _foreign_repositories(folder / "shared")
+    obeyed += _foreign_transcripts(folder / "projects")
+    return Tally("files of another user", 2 * len(names) + 5, obeyed)
+
+
+def _foreign_repositories(shared: Path) -> list[str]:
+    """A `.git` of a stranger above our folder, whole or made of links to a repository of ours."""
+    ours = shared / "ours/.git"
+    (ours / "objects").mkdir(parents=True)
+    (ours / "refs").mkdir()
+    (ours / "HEAD").write_text("ref: refs/heads/main\n")
+    forms: dict[str, Callable[[Path], object]] = {
+        "a copy": lambda git: shutil.copytree(ours, git),
+        "a link": lambda git: git.symlink_to(ours),
+        "a file": lambda git: git.write_text("gitdir: /nowhere\n"),
+    }
+    taken: list[str] = []
+    for name, place in forms.items():
+        work = shared / name / "work"
+        work.mkdir(parents=True)
+        git = shared / name / ".git"
+        place(git)
+        parts = [git] if git.is_symlink() else [git, *git.rglob("*")]
+        for part in (one for one in parts if one.name != "HEAD"):
+            os.chown(part, STRANGER, -1, follow_symlinks=False)
+        if project_root(str(work), RealFiles()) != str(work):
+            taken.append(f".git that is {name}")
+    return taken
+
+
+def _foreign_transcripts(root: Path) -> list[str]:
+    place = root / "-app/session.jsonl"
+    place.parent.mkdir(parents=True)
+    place.write_text(CANARY)
+    shutil.chown(place, STRANGER)
+    taken = ["a transcript is listed"] if scan(str(root)).files else []
+    with suppress(OSError), open_transcript(str(root), "-app/session.jsonl"):
+        taken.append("a transcript is opened")
+    return taken
 
 
 def session_names(_: Path, _scale: float) -> Tally:

@@ -55,6 +55,18 @@ class HonestNote(msgspec.Struct, frozen=True):
     added: str = ""
 
 
+class Paste(msgspec.Struct, frozen=True):
+    """A prompt that holds somebody else's words, and in which form."""
+
+    form: str
+    prompt: str
+
+
+def pastes(file: str = "pastes.jsonl") -> list[Paste]:
+    lines = (DATA / file).read_text().splitlines()
+    return [msgspec.json.decode(line, type=Paste) for line in lines]
+
+
 class Recombined(msgspec.Struct, frozen=True):
     """What a person typed, and an order that an evil model makes of their own words."""
 
@@ -63,10 +75,10 @@ class Recombined(msgspec.Struct, frozen=True):
     note: str
 
 
-def passed_as_said(here: ExtractionBench) -> list[str]:
+def passed_as_said(here: ExtractionBench, cases: Sequence[Recombined]) -> list[str]:
     """The notes that turn the person's own words into another sense, and pass as theirs."""
     passed: list[str] = []
-    for number, case in enumerate(recombined()):
+    for number, case in enumerate(cases):
         session = Session(here, f"turned-{number}", case.said, "412 passed.\n", "Done.")
         session.write(note(case.note))
         passed += [
@@ -77,8 +89,8 @@ def passed_as_said(here: ExtractionBench) -> list[str]:
     return passed
 
 
-def recombined() -> list[Recombined]:
-    lines = (DATA / "recombined.jsonl").read_text().splitlines()
+def recombined(file: str = "recombined.jsonl") -> list[Recombined]:
+    lines = (DATA / file).read_text().splitlines()
     return [msgspec.json.decode(line, type=Recombined) for line in lines]
 
 

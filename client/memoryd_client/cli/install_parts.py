@@ -76,7 +76,7 @@ def parts_to_install(places: Locations, arguments: Arguments) -> list[Part]:
         Part(
             "mcp",
             "gives Claude Code the tools recall, remember, forget, list_memories and history",
-            f"adds a server to {claude_code.servers_file(places)}, and keeps a backup of it",
+            f"adds a server to {claude_code.servers_file(places)}",
             lambda: without_plugin(places, claude_code.install_mcp, arguments),
             check=lambda: claude_code.check_mcp(places),
             unless="plugin",

@@ -93,7 +93,7 @@ def remove_all(settings: Settings) -> None:
 
 def install_mcp(places: Locations) -> Report:
     path, written = servers_file(places), launcher.ensure(places)
-    if not settings_json.change(path, add_server, remove_server):
+    if not settings_json.change(path, add_server, remove_server, has_credentials=True):
         return Report(written=written, notes=[f"the MCP server is already in {path}"])
     return Report(
         written=[path, *written], notes=["every new session of Claude Code has memoryd's tools"]

@@ -5,6 +5,8 @@ Rules:
   the BOM, the final newline, the mode and symbolic links stay. Spacing within a line may not.
 - Before the first change the file is copied to `.before-memoryd`. Undoing restores that copy byte
   for byte if nothing else in the file changed since; otherwise it removes our entries only.
+- A file with credentials in it is not copied: a copy would outlive a logout. One that an older
+  version made is removed. Undoing then removes our entries only.
 - The file is replaced whole or not at all, and only if it is still as we read it: its owner may
   write it at any time. A file that is read-only, is not a JSON object, or holds what a round trip
   would lose (a key twice, a number out of range) is left as it is, with an error.
@@ -34,13 +36,22 @@ Container = TypeVar("Container", dict[str, object], list[object])
 INDENTATION = re.compile(r'\n([ \t]*)"')
 
 
-def change(path: Path, add: Edit, remove: Edit, *, ours: tuple[Edit, Edit] | None = None) -> bool:
+def change(
+    path: Path,
+    add: Edit,
+    remove: Edit,
+    *,
+    ours: tuple[Edit, Edit] | None = None,
+    has_credentials: bool = False,
+) -> bool:
     """Applies `add` to the file; False if that changes nothing. `remove` is its inverse.
 
     `ours` are the edits that add and remove everything we ever have in the file: the backup is of
-    the file without any of it.
+    the file without any of it. There is none of a file with credentials.
     """
     real = Path(os.path.realpath(path))
+    if has_credentials:
+        keep_backup(real, None)
     for _ in range(TRIES):
         before = content_of(path, real)
         settings = parsed(path, before)
@@ -48,7 +59,8 @@ def change(path: Path, add: Edit, remove: Edit, *, ours: tuple[Edit, Edit] | Non
         add(settings)
         if dumped(path, settings) == unchanged:
             return False
-        keep_backup(real, without_ours(path, real, before, *(ours or (add, remove))))
+        if not has_credentials:
+            keep_backup(real, without_ours(path, real, before, *(ours or (add, remove))))
         if replaced(real, before, rendered(path, settings, before)):
             return True
     raise LocalFailure(f"{path} keeps changing; {LEFT}", "close the agent, then try again")

@@ -5,7 +5,8 @@ Rules
   them if the rule is the person's.
 - The person's own sentence stays. So does one that the memory already had, unmarked.
 - Any other sentence is marked as concluded. One that print says is refused in a user or feedback
-  memory, as is a conclusion with a word that only print has; in others if it orders.
+  memory, as is a conclusion with a word that only print has, and in its rule an order with none of
+  the person's words; in others if it orders.
 - The memory is the person's if its rule is, every sentence of it, and if what is concluded in it is
   drawn from their words: at least half of it is theirs, and nothing in it only print has. What may
   be another's voice in their message does not make it theirs.
@@ -200,8 +201,12 @@ def _refusal(
 def _refusal_of_print(draft: Topic, verdicts: Sequence[Verdict], evidence: OriginEvidence) -> str:
     """Why a conclusion may not stand in a memory of the person's wishes."""
     for one in verdicts if draft.type in GUARDED_TYPES else ():
-        if one.origin == "unsaid" and evidence.has_printed_words(one.sentence.text):
-            return _FAR.format(phrase=quoted_phrase(one.sentence.text)) + _WITHOUT_IT
+        text = one.sentence.text
+        is_invented = (
+            one.sentence.part == "rule" and one.orders and _is_out_of_nowhere(text, evidence)
+        )
+        if one.origin == "unsaid" and (is_invented or evidence.has_printed_words(text)):
+            return _FAR.format(phrase=quoted_phrase(text)) + _WITHOUT_IT
     return ""
 
 
@@ -214,9 +219,13 @@ def _refusal_of_invention(
         return ""
     rule = [one for one in verdicts if one.sentence.part == "rule" and one.origin == "unsaid"]
     text = " ".join(one.sentence.text for one in rule if is_guarded or one.orders)
-    if not text or evidence.shares_words(text) or evidence.can_be_heard(text):
+    if not text or not _is_out_of_nowhere(text, evidence):
         return ""
     return (_UNSAID if is_guarded else _UNASKED).format(phrase=quoted_phrase(text))
+
+
+def _is_out_of_nowhere(text: str, evidence: OriginEvidence) -> bool:
+    return not (evidence.shares_words(text) or evidence.can_be_heard(text))
 
 
 def _may_not_be_printed(draft: Topic, one: Verdict) -> bool:

@@ -69,11 +69,11 @@ POINTING = frozenset(
 # How people begin before they say what they want; nobody else is named by them.
 BEGINNINGS = frozenset(
     """
-    important importantly next favour favor remark point sake time times back forth decide decided
-    agree agreed notice noticed saw seen repeat ask asked told tell said say mention mentioned think
-    thought believe realize realized more tired sick remind reminder request question quick small
-    little first second finally lastly long story short hello everyone careful idea
-    wichtig mal ubrigens importante
+    important importantly next after favour favor remark point sake time times back forth decide
+    decided agree agreed notice noticed saw seen repeat ask asked told tell said say mention
+    mentioned think thought believe realize realized more tired sick remind reminder request
+    question quick small little first second finally lastly long story short hello everyone
+    careful idea wichtig mal ubrigens importante
     """.split()  # noqa: SIM905 - as above
 )
 # What stands behind one of these does not change places with what stands before it.
