@@ -23,14 +23,14 @@ from typing import TypeVar
 
 import msgspec
 
-from memoryd.recall.embeddings import worded_question
+from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.rules import relevance
 from memoryd.recall.rules import search as ranking
 from memoryd.recall.rules.index import Document, Index, sentence_passages
 from memoryd.recall.rules.relevance import surplus
 from memoryd.recall.rules.search import Question
 from memoryd.recall.sentence_encoder import SentenceEncoder
-from memoryd.recall.word_vectors import WordVectors, installed_folder
+from memoryd.recall.static_vectors import StaticVectors
 
 NOW = 1_800_000_000.0
 TYPES = ("user", "feedback", "project", "reference")
@@ -128,7 +128,7 @@ def report(label: str, indexes: Mapping[str, Index], queries: Sequence[Judged], 
 
 def built(
     corpus: Mapping[str, Sequence[Item]],
-    vectors: WordVectors | None = None,
+    vectors: StaticVectors | None = None,
     encoder: SentenceEncoder | None = None,
 ) -> dict[str, Index]:
     indexes = {group: Index() for group in corpus}
@@ -165,18 +165,12 @@ def main() -> None:
         for query in lines_of(options.folder / "queries.jsonl", Judged)
         if query.group in corpus
     ]
-    vars(relevance)["surplus"] = lambda evidence, **more: surplus(evidence, **more) - options.bar
+    vars(relevance)["surplus"] = lambda evidence: surplus(evidence) - options.bar
     report("words", built(corpus), queries, Question)
-    folder = installed_folder()
-    if folder is None:
-        return
-    vectors = WordVectors.open(folder)
-    report(
-        "words, word vectors",
-        built(corpus, vectors),
-        queries,
-        lambda text: worded_question(vectors, text),
-    )
+    embeddings = Embeddings(None, "")
+    embeddings.load()
+    vectors = embeddings.static
+    report("words, word vectors", built(corpus, vectors), queries, vectors.question)
     if options.model_dir is not None:
         encoder = SentenceEncoder.open(options.model_dir)
         report(
@@ -184,7 +178,7 @@ def main() -> None:
             built(corpus, vectors, encoder),
             queries,
             lambda text: msgspec.structs.replace(
-                worded_question(vectors, text),
+                vectors.question(text),
                 sentence_vector=encoder.encode_query(text),
                 unrelated_cosine=encoder.unrelated_cosine,
             ),

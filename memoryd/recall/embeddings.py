@@ -1,22 +1,28 @@
-"""Vectors of queries and memories: word vectors, a sentence encoder, and a cache on disk."""
+"""Vectors of queries and memories: static ones, a sentence encoder's, and a cache on disk."""
 
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import structlog
 
 from memoryd.base.errors import MemorydError, Unavailable
+from memoryd.recall.meaning_table import MeaningTable
 from memoryd.recall.rules.index import Document, Index, sentence_passages
 from memoryd.recall.rules.relevance import LEAST_SUBSTANCE
 from memoryd.recall.rules.search import Question
-from memoryd.recall.rules.vectors import Matrix, Vector, length_of, unit
+from memoryd.recall.rules.vectors import Matrix, Vector
 from memoryd.recall.sentence_encoder import SentenceEncoder
+from memoryd.recall.static_vectors import StaticVectors
 from memoryd.recall.word_vectors import WordVectors, installed_folder
 from memoryd.system.folder import make_folder
 
 log = structlog.get_logger(__name__)
+
+_Opened = TypeVar("_Opened", WordVectors, MeaningTable, SentenceEncoder)
 
 
 class FileVectors:
@@ -62,10 +68,10 @@ class MadeVectors(msgspec.Struct, frozen=True):
 
 
 class Embeddings:
-    """Word vectors, a sentence encoder, both or neither."""
+    """The tables of static vectors and a sentence encoder, or what there is of them."""
 
     def __init__(self, model_dir: str | None, cache_folder: str) -> None:
-        self.words: WordVectors | None = None
+        self.static = StaticVectors(None, None)
         self.encoder: SentenceEncoder | None = None
         self.problems: list[str] = []
         self._model_dir = model_dir
@@ -74,18 +80,15 @@ class Embeddings:
     def load(self) -> None:
         """Takes some hundred milliseconds; call it in a thread."""
         folder = installed_folder()
-        for what, open_it in (
-            ("words", lambda: WordVectors.open(folder) if folder else None),
-            ("encoder", self._open_encoder),
-        ):
-            try:
-                setattr(self, what, open_it())
-            except Unavailable as error:
-                self._report(error)
+        self.static = StaticVectors(
+            self._opened(lambda: WordVectors.open(folder) if folder else None),
+            self._opened(MeaningTable.open),
+        )
+        self.encoder = self._opened(self._open_encoder)
 
     def question(self, text: str) -> Question:
         """The query with its vectors; with an encoder this takes some milliseconds."""
-        question = Question(text) if self.words is None else worded_question(self.words, text)
+        question = self.static.question(text)
         if self.encoder is None:
             return question
         try:
@@ -98,14 +101,13 @@ class Embeddings:
         )
 
     def is_substantial(self, text: str) -> bool:
-        """Whether a text says anything at all; without vectors it is assumed to."""
-        return self.words is None or worded_question(self.words, text).substance >= LEAST_SUBSTANCE
+        """Whether a text says anything at all; without word vectors any word is assumed to."""
+        return self.static.question(text).substance >= LEAST_SUBSTANCE
 
     def word_vectors_of(self, document: Document, ticket: int) -> MadeVectors:
         """Takes a fraction of a millisecond for a memory of some lines."""
         text = f"{document.name}\n{document.description}\n{document.body}"
-        vector = self.words.vector_of(text) if self.words else None
-        return MadeVectors(document.key, ticket, vector, None)
+        return MadeVectors(document.key, ticket, self.static.vector_of(text), None)
 
     def all_vectors_of(self, document: Document, ticket: int) -> MadeVectors:
         """With an encoder this takes many milliseconds, unless the vectors are in the cache."""
@@ -119,6 +121,13 @@ class Embeddings:
             return made
         return msgspec.structs.replace(made, sentences=rows)
 
+    def _opened(self, open_it: Callable[[], _Opened | None]) -> _Opened | None:
+        try:
+            return open_it()
+        except Unavailable as error:
+            self._report(error)
+            return None
+
     def _report(self, error: Unavailable) -> None:
         problem = f"{error.message}; {error.hint}"
         if problem not in self.problems:
@@ -127,14 +136,3 @@ class Embeddings:
 
     def _open_encoder(self) -> SentenceEncoder | None:
         return SentenceEncoder.open(Path(self._model_dir)) if self._model_dir else None
-
-
-def worded_question(words: WordVectors, text: str) -> Question:
-    """The query with its word vector, its substance and its known words."""
-    summed = words.sum_of(text)
-    return Question(
-        text=text,
-        word_vector=None if summed.total is None else unit(summed.total),
-        substance=0.0 if summed.total is None else length_of(summed.total),
-        familiar=summed.whole_words,
-    )

@@ -12,6 +12,7 @@ thread may call it; two threads that meet the same new word both cut it, with th
 """
 
 import importlib.util
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -64,7 +65,7 @@ class WordSum(msgspec.Struct, frozen=True):
     `whole_words` are those that the vocabulary has in one piece, so they are not typos.
     """
 
-    total: Vector | None
+    total: Vector
     whole_words: frozenset[str]
 
 
@@ -90,14 +91,13 @@ class WordVectors:
 
     def vector_of(self, text: str) -> Vector | None:
         """The unit vector of a text; None if it has no words."""
-        total = self.sum_of(text).total
-        return None if total is None else unit(total)
-
-    def sum_of(self, text: str) -> WordSum:
         words = spoken_words(text)
+        return unit(self.sum_of_words(words).total) if words else None
+
+    def sum_of_words(self, words: Sequence[str]) -> WordSum:
         pieces = {word: self.pieces_of(word) for word in words}
         rows = [row for word in words for row in pieces[word]]
-        total = sum_of_rows(self._table[rows]) if rows else None
+        total = sum_of_rows(self._table[rows])
         return WordSum(total, frozenset(word for word, own in pieces.items() if len(own) == 1))
 
     def pieces_of(self, word: str) -> tuple[int, ...]:

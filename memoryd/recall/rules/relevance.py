@@ -12,12 +12,10 @@ compared with what the best of so many would have by chance:
   "Go on" and "fix it" say too little to be about any memory, unless it has these very words;
 - the number of memories: the best of many is similar to anything.
 
-A memory that shares neither a word nor a meaning with the query is never shown. One that just
-misses the bar is shown together with one that passes: then the query is about something that is
-remembered, and the doubt is smaller. If none passes, those that miss it are shown all the same,
-unless they miss it by far (`_LENIENCE`): who asks can tell what helps, and what is asked in other
-words or in another language never has much evidence. A query that says too little has no such
-credit.
+A memory that shares neither a word nor a meaning with the query is never shown. One that misses the
+bar is shown all the same, unless it misses it by far (`_LENIENCE`): who asks can tell what helps,
+and what is asked in other words or in another language never has much evidence. A query that says
+too little has no such credit unless some memory passes: then it is about something remembered.
 
 This is about queries that somebody asked. What is shown unasked is up to `gate`.
 
@@ -35,18 +33,14 @@ import msgspec
 # No larger store was measured, and a bar that kept rising would hide relevant memories.
 _LARGEST_SEEN = 500
 # A memory that shares no word with the query must be at least this similar to it.
-_LEAST_COSINE = 0.3
-# The same where none passes the bar.
-_LENIENT_COSINE = 0.1
+_LEAST_COSINE = 0.05
 # A word's rarity is computed as if there were so many more memories; two alone would say nothing.
 _UNSEEN_MEMORIES = 50
 # As long as the vectors of two specific words together; more is not more evidence.
 ENOUGH_SUBSTANCE = 20.0
 # Below this no query is about anything: "ok", "go ahead", "looks good", "try again".
 LEAST_SUBSTANCE = 12.0
-# How far a memory may miss the bar if another one has passed it.
-_COMPANY = 1.5
-# How far if none has: a hundred and fifty to one.
+# How far a memory may miss the bar: a hundred and fifty to one.
 _LENIENCE = 5.0
 
 
@@ -86,16 +80,15 @@ _WEIGHTS = {
 def relevant_among(evidence: Sequence[HitEvidence]) -> list[bool]:
     """Whether to show each memory of an answer to somebody who asked."""
     surpluses = [surplus(one) for one in evidence]
-    if max(surpluses, default=-math.inf) >= 0:
-        return [one >= -_COMPANY for one in surpluses]
-    if not any(one.substance >= LEAST_SUBSTANCE for one in evidence):
+    says_enough = any(one.substance >= LEAST_SUBSTANCE for one in evidence)
+    if not says_enough and max(surpluses, default=-math.inf) < 0:
         return [False] * len(evidence)
-    return [surplus(one, least_cosine=_LENIENT_COSINE) >= -_LENIENCE for one in evidence]
+    return [one >= -_LENIENCE for one in surpluses]
 
 
-def surplus(evidence: HitEvidence, *, least_cosine: float = _LEAST_COSINE) -> float:
+def surplus(evidence: HitEvidence) -> float:
     """How far the evidence for a memory outweighs chance."""
-    if evidence.covered <= 0 and evidence.cosine < least_cosine:
+    if evidence.covered <= 0 and evidence.cosine < _LEAST_COSINE:
         return -math.inf
     weights = _WEIGHTS[evidence.kind]
     found = (

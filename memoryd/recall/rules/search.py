@@ -37,7 +37,7 @@ from memoryd.recall.rules.relevance import (
 )
 from memoryd.recall.rules.vectors import ABSENT, Vector, Vectors, common_part
 
-SIMILARITY_WEIGHT = {VectorSimilarity.WORDS: 0.5, VectorSimilarity.SENTENCES: 0.8}
+SIMILARITY_WEIGHT = {VectorSimilarity.WORDS: 0.8, VectorSimilarity.SENTENCES: 0.8}
 LARGE_STORE = 2_000
 ENOUGH_VECTORS = 0.75
 NEWEST_BONUS = 0.02

@@ -22,7 +22,7 @@ Matrix = NDArray[np.float32]
 ABSENT = -2.0  # below every cosine: the document has no vector yet
 NO_OWNER = -1
 # Numpy spreads larger products over spinning threads, which costs 20 ms if a core is busy.
-_BLOCK_ROWS = 1024
+_BLOCK_NUMBERS = 1 << 18
 # The common part of a handful of documents is uncertain and is subtracted only in part.
 _COMMON_PRIOR = 10
 
@@ -91,8 +91,9 @@ class Vectors:
 
     def _dots(self, query: Vector) -> Vector:
         dots = np.empty(self._used, np.float32)
-        for start in range(0, self._used, _BLOCK_ROWS):
-            block = slice(start, min(start + _BLOCK_ROWS, self._used))
+        at_once = max(1, _BLOCK_NUMBERS // max(1, len(query)))
+        for start in range(0, self._used, at_once):
+            block = slice(start, min(start + at_once, self._used))
             np.dot(self._rows[block], query, out=dots[block])
         return dots
 
