@@ -45,17 +45,17 @@ class AgentRuns:
         self._wake = wake
         self._now = now
 
-    async def ended(self, agent: str, transcript: str) -> None:
+    async def ended(self, agent: str, transcript: str, cwd: str) -> None:
         """An agent has finished its task; stores its turns for extraction."""
-        for seconds in LOOKS_AFTER_SECONDS:
-            await anyio.sleep(seconds)
-            try:
-                done = await anyio.to_thread.run_sync(self._store, agent, transcript)
-            except MemorydError as error:
-                log.info("agent-not-read", agent=agent, reason=error.message)
-                return
-            if done:
-                return
+        try:
+            if not await anyio.to_thread.run_sync(self._has_memory, agent, cwd):
+                return  # most agents have none, and their transcripts are large
+            for seconds in LOOKS_AFTER_SECONDS:
+                await anyio.sleep(seconds)
+                if await anyio.to_thread.run_sync(self._store, agent, transcript):
+                    return
+        except MemorydError as error:
+            log.info("agent-not-read", agent=agent, reason=error.message)
 
     def _store(self, agent: str, transcript: str) -> bool:
         """Whether there is nothing more to wait for."""
@@ -75,5 +75,7 @@ class AgentRuns:
     def _root_of(self, turn: Turn, agent: str) -> str:
         """The project the agent worked in; empty if it has no memory there."""
         root = root_named(turn.cwd, self._scopes.root)
-        has_memory = root and self._agents.of(self._scopes.project(root), agent).has_memory
-        return root if has_memory else ""
+        return root if root and self._has_memory(agent, root) else ""
+
+    def _has_memory(self, agent: str, cwd: str) -> bool:
+        return self._agents.of(self._scopes.project(cwd), agent).has_memory

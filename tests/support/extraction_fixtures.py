@@ -24,6 +24,7 @@ from memoryd.extraction.worker import ExtractionWorker
 from memoryd.llm.anthropic_client import Provider
 from memoryd.llm.connect import ModelServer, model_server
 from memoryd.llm.spending_table import SpendingTable
+from memoryd.memories.agents import Agents
 from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.project_names import NameReader
 from memoryd.memories.scopes import Project, RealFiles, Scopes
@@ -117,6 +118,7 @@ class ExtractionBench:
         self.history = VersionTable(self.state)
         self.store = Store(self.history, now=self.now)
         names = NameReader(str(home), RealFiles())
+        self.agents = Agents(self.scopes.places)
         self.placing = Placing(self.scopes, names) if places else None
         self.inbox = Inbox(InboxTable(self.state), self.scopes, self.store, now=self.now)
         self.queue = TurnTable(self.state)
@@ -140,6 +142,7 @@ class ExtractionBench:
             mode_of=lambda _: self.extraction_mode,
             pastes=PasteHistory(str(home / ".claude")),
             counts_scripts=scripted,
+            agents=self.agents,
             open_sessions=lambda: self.open_sessions,
             notices=notices,
             now=self.now,

@@ -69,7 +69,9 @@ def params(**values: object) -> dict[str, object]:
 
 def recall(arguments: Json) -> str:
     """Memories that this session does not have yet; if there are none, those that it has."""
-    question = params(query=arguments.get("query"), limit=arguments.get("limit"))
+    question = params(
+        query=arguments.get("query"), limit=arguments.get("limit"), agent=arguments.get("agent")
+    )
     session = session_id()
     for_session = question | {"session_id": session} if session else question
     found = text_at(call("recall", for_session, RECALL_SECONDS), "text")
@@ -87,6 +89,7 @@ def remember(arguments: Json) -> str:
         scope=arguments.get("scope"),
         supersedes=arguments.get("supersedes"),
         session_id=session_id(),
+        agent=arguments.get("agent"),
         by="agent",
     ) | {"description": arguments.get("description") or description_for(text)}
     return f"Saved as {text_at(call('memory/save', memory), 'path')}."
@@ -94,7 +97,7 @@ def remember(arguments: Json) -> str:
 
 def forget(arguments: Json) -> str:
     memory = arguments.get("memory")
-    call("memory/forget", params(path=memory, by="agent"))
+    call("memory/forget", params(path=memory, agent=arguments.get("agent"), by="agent"))
     return f"Forgotten. The person can undo this with: memoryd restore {memory}"
 
 
@@ -103,6 +106,7 @@ def list_memories(arguments: Json) -> str:
         type=arguments.get("type"),
         scope=arguments.get("scope"),
         retired=arguments.get("retired"),
+        agent=arguments.get("agent"),
     )
     found = [Memory.read(one) for one in objects_at(call("memory/list", wanted), "memories")]
     return "\n".join(map(line_of, found)) or "There are no memories yet."
@@ -172,6 +176,7 @@ def tools_now() -> list[Tool]:
     return [tool for tool in TOOLS if tool.name != "sort_inbox" or reviewer == "agent"]
 
 
+AGENT = words("your own name, if you are a sub-agent with a memory of its own")
 MEMORY = words("the memory's file name, or its title")
 
 TOOLS = (
@@ -189,6 +194,7 @@ TOOLS = (
                 "maximum": 20,
                 "description": "at most this many memories (default: 5)",
             },
+            "agent": AGENT,
         },
         ("query",),
         recall,
@@ -209,8 +215,12 @@ TOOLS = (
             ),
             "name": words("a short title (default: the first sentence of the text)"),
             "description": words("one line that says when it matters"),
-            "scope": words("user: for all projects (default: project)", enum=list(SCOPES)),
+            "scope": words(
+                "user: for all projects; group: for this one and its sisters (default: project)",
+                enum=list(SCOPES),
+            ),
             "supersedes": words("an older memory that this one replaces"),
+            "agent": AGENT,
         },
         ("text", "type"),
         remember,
@@ -220,7 +230,7 @@ TOOLS = (
         "forget",
         "Forget a memory",
         "Removes a memory that is wrong or no longer wanted. Its history stays.",
-        {"memory": MEMORY},
+        {"memory": MEMORY, "agent": AGENT},
         ("memory",),
         forget,
         only_reads=False,
@@ -233,6 +243,7 @@ TOOLS = (
             "type": words("only this type", enum=list(TYPES)),
             "scope": words("only this scope", enum=list(SCOPES)),
             "retired": {"type": "boolean", "description": "include memories that were replaced"},
+            "agent": AGENT,
         },
         (),
         list_memories,

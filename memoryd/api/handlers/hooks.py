@@ -286,7 +286,9 @@ class Hooks:
         """What the agent did may be worth keeping for it; a compaction fires this without one."""
         is_named = hook.agent_type and hook.agent_transcript_path
         if is_named and hook.hook_event_name == "SubagentStop":
-            read = partial(self._agent_runs.ended, hook.agent_type, hook.agent_transcript_path)
+            read = partial(
+                self._agent_runs.ended, hook.agent_type, hook.agent_transcript_path, hook.cwd
+            )
             self._background.soon("agent", read)
 
     async def _freshen(self, hook: session_params.HookParams, noted: anyio.Event) -> None:
