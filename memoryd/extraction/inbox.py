@@ -257,10 +257,13 @@ class Inbox:
 
     def _place(self, waits_in: MemoryDirectory, candidate: Candidate) -> MemoryDirectory:
         """Where it is kept: beside what it contradicts, else where it holds."""
-        is_settled = waits_in.scope != "project" or candidate.contradicts
-        if self._placing is None or is_settled:
+        is_projects = waits_in.scope == "project"
+        if self._placing is None or (is_projects and candidate.contradicts):
             return waits_in
         project = self._scopes.project(candidate.project)
+        if not is_projects:  # it may have been edited
+            is_fit = self._placing.may_be_users(project, candidate.body)
+            return waits_in if is_fit or waits_in.scope != "user" else project.memory
         return self._placing.directory_for(
             project, candidate.type, core_of(candidate.body), trust=candidate.trust
         )

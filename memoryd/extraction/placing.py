@@ -63,7 +63,7 @@ class Placing:
         """
         if anyway and by == "user":
             return
-        parts = private_parts(text, self.names_of(project))
+        parts = private_parts(text, self.names_of(project), guesses=by == "agent")
         if found := next((one for one in parts if one not in before), ""):
             hint = "leave that out, or keep it in the project: --scope project"
             if by == "user":

@@ -134,6 +134,10 @@ def test_what_names_a_project_is_not_for_all_unless_a_person_insists(
     assert "--anyway" in refused.stderr
     answer = peer.ask("memory/save", cwd=cwd, **given, body="I run Quayside.", scope="user")
     assert answer["error"]["data"]["kind"] == "refused"
+    guessed = {**given, "name": "Zork", "body": "I grew up with Zork.", "scope": "user"}
+    assert "error" in peer.ask("memory/save", cwd=cwd, **guessed, by="agent")
+    known = peer.call("memory/save", cwd=cwd, **guessed)  # the person knows what is theirs
+    running.run("forget", known["path"], "--project", cwd)
     agents = peer.ask("memory/move", cwd=cwd, path=saved["path"], scope="user", by="agent")
     assert "only a person" in agents["error"]["message"]
     done = running.run("promote", saved["path"], "--anyway", "--project", cwd)

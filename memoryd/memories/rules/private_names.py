@@ -8,6 +8,8 @@ Rules
 - A path, an address, a ticket and an identifier of the code belong to a project, whichever it is.
 - A capital letter inside a sentence marks a name. One that is not generally known (`general_names`)
   and not the person's own is taken for a project's: a person, a customer, a code name.
+  A person who asks for a wider scope themself knows what their names are: there, only what is
+  known of the project counts.
 - In doubt a text is private: what is kept in the project by mistake can be promoted, what has been
   told to every other project cannot be taken back.
 """
@@ -88,8 +90,8 @@ def private_in(text: str, names: ProjectNames) -> str:
     return next(private_parts(text, names), "")
 
 
-def private_parts(text: str, names: ProjectNames) -> Iterator[str]:
-    """Everything in a text that belongs to one project."""
+def private_parts(text: str, names: ProjectNames, *, guesses: bool = True) -> Iterator[str]:
+    """Everything in a text that belongs to one project; with `guesses`, what may be a name too."""
     yield from _named(text, names.names | names.people)
     for pattern in (_ADDRESS, _PATH, _IDENTIFIER):
         for hit in pattern.finditer(text):
@@ -98,7 +100,8 @@ def private_parts(text: str, names: ProjectNames) -> Iterator[str]:
     for word in re.findall(r"([\w.-]+)/", text):
         if word in names.folders:
             yield word
-    yield from _unknown_names(text, names.own)
+    if guesses:
+        yield from _unknown_names(text, names.own)
 
 
 def _named(text: str, known: Iterable[str]) -> Iterator[str]:
