@@ -8,6 +8,7 @@ Rules
 - Below the project's root no link is followed, in either direction. All methods block.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Final
@@ -20,7 +21,7 @@ from memoryd.base.timestamps import iso_time
 from memoryd.memories.agents import AgentMemory
 from memoryd.memories.records import MemoryDirectory, Stored
 from memoryd.memories.rules import snapshots
-from memoryd.memories.rules.snapshots import SNAPSHOT_FILE, SnapshotMarks
+from memoryd.memories.rules.snapshots import SNAPSHOT_FILE, SnapshotMarks, SnapshotStep
 from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.memories.store import TOPIC_LIMIT_BYTES, Store
 from memoryd.system.database import Database
@@ -28,6 +29,7 @@ from memoryd.system.folder import Folder
 from memoryd.text.decode import decoded
 from memoryd.text.masking.mask import find_secrets, presentable
 
+SNAPSHOTS: Final = ".claude/agent-memory-snapshots"
 MOST_FILES: Final = 500
 MOST_BYTES: Final = 8 * 1024 * 1024
 
@@ -70,16 +72,36 @@ class Snapshots:
 
     def look(self, root: str, agent: AgentMemory) -> str:
         """Takes a snapshot over where the agent has no memory; else what to tell it, once."""
+        if self.take(root, agent):
+            return ""
         made, marks = self.made_at(root, agent.name), self._table.marks(agent.own.path)
-        match snapshots.next_step(made, self._newest(agent.own), marks):
-            case "copy":
-                self._copy(root, agent)
-                self._table.mark(agent.own.path, SnapshotMarks(made, marks.told))
-            case "tell":
-                self._table.mark(agent.own.path, SnapshotMarks(marks.taken, made))
-                path = paths.agent_snapshot(root, agent.name)
-                return _NEWER.format(made=iso_time(made or 0.0), path=path)
-        return ""
+        if self._step(agent, made, marks) != "tell":
+            return ""
+        self._table.mark(agent.own.path, SnapshotMarks(marks.taken, made))
+        path = paths.agent_snapshot(root, agent.name)
+        return _NEWER.format(made=iso_time(made or 0.0), path=path)
+
+    def take(self, root: str, agent: AgentMemory) -> bool:
+        """Copies a snapshot where the agent has no memory; whether it did."""
+        made, marks = self.made_at(root, agent.name), self._table.marks(agent.own.path)
+        if self._step(agent, made, marks) != "copy":
+            return False
+        self._copy(root, agent)
+        self._table.mark(agent.own.path, SnapshotMarks(made, marks.told))
+        return True
+
+    def names(self, root: str) -> list[str]:
+        """The agents that a repository has snapshots of."""
+        try:
+            with Folder.open(f"{root}/{SNAPSHOTS}", beneath=root) as folder:
+                found = os.listdir(folder.handle)  # noqa: PTH208 - by the handle, not by a path
+        except (MemorydError, OSError):
+            return []
+        return [name for name in sorted(found)[:MOST_FILES] if paths.name_is_plain(name)]
+
+    def _step(self, agent: AgentMemory, made: float | None, marks: SnapshotMarks) -> SnapshotStep:
+        is_inside = agent.home != "user"
+        return snapshots.next_step(made, self._newest(agent.own), marks, is_inside=is_inside)
 
     def made_at(self, root: str, agent: str) -> float | None:
         """When the snapshot of an agent was made; None if there is none."""

@@ -190,6 +190,27 @@ async def test_a_model_sees_all_sessions_and_no_projects_files(home: Path) -> No
         assert project.root not in opening.replace(str(folders[0]), "")
 
 
+async def test_a_model_carries_no_projects_name_into_every_project(home: Path) -> None:
+    replies: list[Message] = []
+    async with dreaming(home, lambda _: replies.pop(0)) as (project, server):
+        two_of_ones_own(project)
+        another_project(project, "quayside", sessions=1)
+        header = "---\nname: Sentences\ndescription: how to explain\ntype: project\n---\n\n"
+        texts = ("Explain quayside in short sentences.", "Explain in sentences that are short.")
+        writes = [
+            Call("Write", {"file_path": f"project_{at}.md", "content": header + text + "\n"})
+            for at, text in enumerate(texts)
+        ]
+        replies += [asks(*writes), says("Done.")]
+        async with project.running():
+            dream = await project.dream(scope="user")
+        assert dream.state == "done", dream.reason
+        results = json.dumps(server.requests[1].body["messages"][-1]["content"])
+        assert "belongs to one of them" in results
+        assert not (project.own / "project_0.md").exists()
+        assert (project.own / "project_1.md").exists()
+
+
 # --- the team's and the agents' -------------------------------------------------------------------
 
 

@@ -239,6 +239,25 @@ def test_a_snapshot_is_copied_once_and_later_only_told_of_once(peer: Peer, cwd: 
     assert "newer snapshot" not in start(peer, cwd, "reviewer")
 
 
+def test_a_repository_puts_nothing_into_the_home(running: Daemon, peer: Peer, cwd: str) -> None:
+    define(cwd, "planted", "user")
+    snapshot(cwd, "planted", "2026-01-01T10:00:00Z")
+    assert "newer snapshot" in start(peer, cwd, "planted")
+    assert not (running.home / ".claude/agent-memory/planted").exists()
+
+
+def test_a_snapshot_is_taken_before_the_agent_starts(peer: Peer, cwd: str) -> None:
+    define(cwd, "keeper", "project")
+    snapshot(cwd, "keeper", "2026-01-01T10:00:00Z")
+    peer.call("events/subscribe", kinds=["memory/saved"])
+    with_start = {"hook_event_name": "SessionStart", "source": "startup", "session_id": "s9"}
+    peer.send({"jsonrpc": "2.0", "id": 0, "method": "hook", "params": {**with_start, "cwd": cwd}})
+    saved: dict[str, Any] = {}
+    while saved.get("method") != "event":
+        saved = peer.receive()
+    assert saved["params"]["path"] == f"{cwd}/.claude/agent-memory/keeper/project_races.md"
+
+
 def test_a_snapshot_is_written_whole_or_not_at_all(running: Daemon, peer: Peer, cwd: str) -> None:
     place = ("snapshot", "reviewer", "--project", cwd)
     none = running.run("agent", *place)

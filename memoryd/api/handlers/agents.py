@@ -60,6 +60,12 @@ class AgentRequests:
         agent = self._agents.of(project, params.agent, params.where)
         return self._snapshots.write(project.root, agent)
 
+    def take_snapshots(self, cwd: str) -> None:
+        """At a session's start: agents without a memory get theirs before the client loads it."""
+        project = self._scopes.project(cwd)
+        for name in self._snapshots.names(project.root):
+            self._snapshots.take(project.root, self._agents.of(project, name))
+
     def at_start(self, cwd: str, name: str) -> str:
         """What an agent is told when it starts; empty if it has no memory and no snapshot."""
         project = self._scopes.project(cwd)

@@ -180,6 +180,8 @@ class Hooks:
         await self._scopes.session_began(hook.cwd, hook.session_env)
         began = partial(self._recall.session_began, hook.session_id, hook.cwd)
         self._background.soon("warm", began)
+        take = partial(self._agents.take_snapshots, hook.cwd)
+        self._background.soon("snapshots", lambda: anyio.to_thread.run_sync(take))
         if hook.source in {"resume", "fork"}:
             return ""
         if hook.source == "compact":

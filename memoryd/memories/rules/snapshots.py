@@ -1,7 +1,8 @@
 """What to do about a snapshot of an agent's memory that came with a repository.
 
 Rules
-- No snapshot, nothing. No memory of the agent's own yet: the snapshot is copied.
+- No snapshot, nothing. No memory of the agent's own yet: the snapshot is copied, if that memory is
+  inside the project. A repository puts nothing into the home, where every project would see it.
 - A snapshot that is newer than the one taken last, or than the memory if none was ever taken, is
   told to the agent once. Nothing is overwritten.
 - A snapshot is dated by `updatedAt` in `snapshot.json`; one without a valid date is none.
@@ -37,11 +38,16 @@ def updated_at(data: bytes) -> float | None:
         return None
 
 
-def next_step(made: float | None, newest: float | None, marks: SnapshotMarks) -> SnapshotStep:
-    """`newest` is when the agent's memory was last changed, None if it has none."""
+def next_step(
+    made: float | None, newest: float | None, marks: SnapshotMarks, *, is_inside: bool = True
+) -> SnapshotStep:
+    """`newest` is when the agent's memory was last changed, None if it has none.
+
+    `is_inside` if that memory is in the project.
+    """
     if made is None:
         return "nothing"
-    if newest is None:
+    if newest is None and is_inside:
         return "copy"
-    known = newest if marks.taken is None else marks.taken
+    known = marks.taken if marks.taken is not None else newest or 0.0
     return "tell" if made > known and marks.told != made else "nothing"
