@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from memoryd.api.dispatch import Areas, Dispatcher, Handlers
 from memoryd.api.handlers.adopt import AdoptRequests
+from memoryd.api.handlers.archives import ArchiveRequests
 from memoryd.api.handlers.checkpoints import CheckpointRequests
 from memoryd.api.handlers.health import Health
 from memoryd.api.handlers.hooks import Hooks
@@ -19,6 +20,7 @@ from memoryd.api.purge.service import Purge, ScrubLog
 from memoryd.dreams.due import DueReviews
 from memoryd.dreams.evidence import Evidence
 from memoryd.memories.adoption import Adoption
+from memoryd.memories.archive import ArchiveWriter
 from memoryd.memories.catalog import Catalog
 from memoryd.memories.trusting import Trusting
 from memoryd.memories.versions import Versions
@@ -114,6 +116,12 @@ def build(
             services.identities,
             Adoption(services.store, services.versions, services.database, services.now),
             areas.sessions.checkpoints,
+        ),
+        archives=ArchiveRequests(
+            services,
+            ArchiveWriter(services.store, services.versions),
+            areas.sessions.checkpoints,
+            version,
         ),
         checkpoints=CheckpointRequests(
             services.scopes, areas.sessions.notes, areas.sessions.checkpoints

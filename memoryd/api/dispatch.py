@@ -8,6 +8,7 @@ import msgspec
 import structlog
 
 from memoryd.api.handlers.adopt import AdoptRequests
+from memoryd.api.handlers.archives import ArchiveRequests
 from memoryd.api.handlers.checkpoints import CheckpointRequests
 from memoryd.api.handlers.dreams import dream_line, past_dreams, whose
 from memoryd.api.handlers.health import Health
@@ -64,6 +65,7 @@ class Handlers(msgspec.Struct, frozen=True, kw_only=True):
     memories: MemoryRequests
     purge: Purge
     adopt: AdoptRequests
+    archives: ArchiveRequests
     inbox: InboxRequests
     due: DueReviews
     why: Origins
@@ -173,6 +175,10 @@ class Dispatcher:
                 return await in_thread(_switch, areas.services, params)
             case protocol.AdoptParams():
                 return await handlers.adopt.answer(params)
+            case protocol.ExportParams():
+                return await handlers.archives.export(params)
+            case protocol.ImportArchiveParams():
+                return await handlers.archives.import_(params)
             case protocol.TurnEndedParams():
                 return {"queued": await areas.transcripts.tail.turn_ended(params.transcript_path)}
             case protocol.SessionListParams():

@@ -13,6 +13,7 @@ from pathlib import Path
 from memoryd_client import hook, statusline
 from memoryd_client.cli import (
     adopt,
+    archive,
     config,
     cost,
     daemon,
@@ -48,7 +49,7 @@ GROUPS = {
     "what is remembered": ("list", "show", "recall", "remember", "forget", "edit", "why"),
     "earlier versions": ("history", "restore"),
     "decide and tidy up": ("inbox", "dream"),
-    "move and share": ("adopt",),
+    "move and share": ("adopt", "export", "import-archive"),
     "sessions": ("sessions", "notes", "checkpoint", "context", "import"),
     "the daemon and its settings": (
         *("serve", "stop", "on", "off", "config", "cost", "logs"),
@@ -75,6 +76,7 @@ def command_line() -> Commands:
         notes,
         sessions,
         adopt,
+        archive,
         cost,
         config,
         install,

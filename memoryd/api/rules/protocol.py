@@ -189,6 +189,24 @@ class SwitchParams(msgspec.Struct, frozen=True):
             raise ValueError("`seconds` is for switching off")
 
 
+class ExportParams(msgspec.Struct, frozen=True):
+    cwd: str
+
+
+class ImportArchiveParams(msgspec.Struct, frozen=True):
+    """`path` is an archive on this machine; `undo` takes the last import of the project back."""
+
+    cwd: str
+    path: str = ""
+    dry_run: bool = False
+    undo: bool = False
+    by: Literal["user", "agent"] = "user"
+
+    def __post_init__(self) -> None:
+        if bool(self.path) == self.undo:
+            raise ValueError("either `path` or `undo` is needed")
+
+
 class AdoptParams(msgspec.Struct, frozen=True):
     """`old` is the path or the folder name of the project whose memories come here."""
 
@@ -372,6 +390,8 @@ Params = (
     | ReviewRetireParams
     | SwitchParams
     | AdoptParams
+    | ExportParams
+    | ImportArchiveParams
     | RecallQuery
     | RecallStatsParams
     | HookParams
@@ -423,6 +443,8 @@ METHODS: Final[dict[str, type[Params]]] = {
     "review/retire": ReviewRetireParams,
     "switch": SwitchParams,
     "project/adopt": AdoptParams,
+    "archive/export": ExportParams,
+    "archive/import": ImportArchiveParams,
     "recall": RecallQuery,
     "recall/stats": RecallStatsParams,
     "hook": HookParams,
