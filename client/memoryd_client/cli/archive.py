@@ -23,7 +23,7 @@ from memoryd_client.connection.answers import (
     texts_at,
 )
 from memoryd_client.connection.call import call
-from memoryd_client.connection.failures import LocalFailure, UsageError
+from memoryd_client.connection.failures import LocalFailure
 
 ARCHIVE_SECONDS = 120.0
 
@@ -61,10 +61,8 @@ def write(path: Path, data: bytes) -> None:
 
 def import_archive(arguments: Arguments) -> int:
     """Shows what would happen, asks, and does it."""
-    if bool(arguments.file) == arguments.undo:
-        raise UsageError("name the archive, or --undo", "see memoryd import-archive --help")
-    what = {"undo": True} if arguments.undo else {"path": str(Path(arguments.file).absolute())}
-    params = {"cwd": project_of(arguments), **what}
+    file = {"path": str(Path(arguments.file).absolute())} if arguments.file else {}
+    params = {"cwd": project_of(arguments), "undo": arguments.undo, **file}
     if not arguments.yes:
         preview = call(
             "archive/import", params | {"dry_run": True}, timeout_seconds=ARCHIVE_SECONDS

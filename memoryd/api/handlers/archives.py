@@ -23,7 +23,7 @@ import msgspec
 import structlog
 
 from memoryd.api.rules import protocol
-from memoryd.base.errors import Conflict, MemorydError, NotFound, Refused
+from memoryd.base.errors import Conflict, InvalidInput, MemorydError, NotFound, Refused
 from memoryd.base.timestamps import iso_time
 from memoryd.memories.archive import ArchivedFile, ArchiveWriter, OpenedArchive, opened_archive
 from memoryd.memories.identities import Identities
@@ -100,6 +100,8 @@ class ArchiveRequests:
             raise Refused(
                 "only a person may import an archive", hint="in a terminal: memoryd import-archive"
             )
+        if bool(params.path) == params.undo:
+            raise InvalidInput("name the archive, or --undo", hint="memoryd import-archive FILE")
         work = self._undo if params.undo else self._import
         return await anyio.to_thread.run_sync(partial(work, params))
 

@@ -202,23 +202,18 @@ class ImportArchiveParams(msgspec.Struct, frozen=True):
     undo: bool = False
     by: Literal["user", "agent"] = "user"
 
-    def __post_init__(self) -> None:
-        if bool(self.path) == self.undo:
-            raise ValueError("either `path` or `undo` is needed")
-
 
 class AdoptParams(msgspec.Struct, frozen=True):
-    """`old` is the path or the folder name of the project whose memories come here."""
+    """`old` is the path or the folder name of the project whose memories come here.
+
+    Without it, what was left behind by this same repository.
+    """
 
     cwd: str
     old: str = ""
     dry_run: bool = False
     undo: bool = False
     by: Literal["user", "agent"] = "user"
-
-    def __post_init__(self) -> None:
-        if bool(self.old) == self.undo:
-            raise ValueError("either `old` or `undo` is needed")
 
 
 class RecallStatsParams(msgspec.Struct, frozen=True):
