@@ -203,7 +203,7 @@ def literal(value: object) -> str:
         return str(value)
     if isinstance(value, str):
         return quoted(value)
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return f"[{', '.join(map(literal, value))}]"
     raise CannotEdit(str(value))
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from memoryd.api.dispatch import Areas, Dispatcher, Handlers
 from memoryd.api.handlers.adopt import AdoptRequests
 from memoryd.api.handlers.agents import AgentRequests
+from memoryd.api.handlers.archives import ArchiveRequests
 from memoryd.api.handlers.checkpoints import CheckpointRequests
 from memoryd.api.handlers.doors import Doors
 from memoryd.api.handlers.health import Health
@@ -20,6 +21,7 @@ from memoryd.dreams.due import DueReviews
 from memoryd.dreams.evidence import Evidence
 from memoryd.memories.adoption import Adoption
 from memoryd.memories.agents import Agents
+from memoryd.memories.archive import ArchiveWriter
 from memoryd.memories.snapshots import Snapshots
 from memoryd.recall.usage import MemoryUsage
 
@@ -116,6 +118,12 @@ def build(
             services.identities,
             Adoption(services.store, services.versions, services.database, services.now),
             areas.sessions.checkpoints,
+        ),
+        archives=ArchiveRequests(
+            services,
+            ArchiveWriter(services.store, services.versions),
+            areas.sessions.checkpoints,
+            version,
         ),
         checkpoints=CheckpointRequests(
             services.scopes, areas.sessions.notes, areas.sessions.checkpoints

@@ -9,6 +9,7 @@ import structlog
 
 from memoryd.api.handlers.adopt import AdoptRequests
 from memoryd.api.handlers.agents import AgentRequests
+from memoryd.api.handlers.archives import ArchiveRequests
 from memoryd.api.handlers.checkpoints import CheckpointRequests
 from memoryd.api.handlers.doors import Doors
 from memoryd.api.handlers.dreams import dream_line, past_dreams, whose
@@ -63,6 +64,7 @@ class Handlers(msgspec.Struct, frozen=True, kw_only=True):
     agents: AgentRequests
     purge: Purge
     adopt: AdoptRequests
+    archives: ArchiveRequests
     inbox: InboxRequests
     due: DueReviews
     recall_stats: RecallStats
@@ -179,6 +181,10 @@ class Dispatcher:
                 return await in_thread(_switch, areas.services, params)
             case protocol.AdoptParams():
                 return await handlers.adopt.answer(params)
+            case protocol.ExportParams():
+                return await handlers.archives.export(params)
+            case protocol.ImportArchiveParams():
+                return await handlers.archives.import_(params)
             case session_params.TurnEndedParams():
                 return {"queued": await areas.transcripts.tail.turn_ended(params.transcript_path)}
             case session_params.SessionListParams():

@@ -121,6 +121,8 @@ class Inbox:
     def accept(self, ids: Sequence[int], *, by: By = "user") -> list[Kept]:
         self._check(by)
         found = [self._table.get(number) for number in ids]
+        if by == "agent" and any(one.candidate.reason == "imported" for one in found):
+            raise _not_an_agents()
         return [self._keep(one, one.candidate, by) for one in found]
 
     def edit(
@@ -141,6 +143,8 @@ class Inbox:
                 "this asks whether to retire a memory; there is no text to edit",
                 hint=f"memoryd inbox accept {number}, or reject",
             )
+        if by == "agent" and one.candidate.reason == "imported":
+            raise _not_an_agents()
         changed = msgspec.structs.replace(one.candidate, type=type_ or one.candidate.type)
         if text is not None:
             text = presentable(text).strip()
@@ -371,6 +375,13 @@ def _was_said_anew(new: Candidate, old: Candidate) -> bool:
 def _persons_decision() -> Refused:
     return Refused(
         "only the person can take back what they said",
+        hint="leave it in the inbox; they will see it",
+    )
+
+
+def _not_an_agents() -> Refused:
+    return Refused(
+        "only a person can take over what came with an archive",
         hint="leave it in the inbox; they will see it",
     )
 

@@ -88,7 +88,9 @@ def unread(
     """
     days = log_days(directory)
     is_lost, marks = marks is None, marks or {}
-    oldest = min(marks, default="")
+    # Only where marks were dropped does a log without one count as read: a clock that was set west
+    # since the last dream writes into days before the first mark.
+    oldest = min(marks) if len(marks) >= REMEMBERED_LOGS else ""
     entries: list[LogEntry] = []
     reached: dict[str, LogMark] = {}
     for day in days:

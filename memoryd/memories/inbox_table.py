@@ -26,7 +26,9 @@ SECONDS_A_DAY: Final = 86_400
 
 CandidateState = Literal["waiting", "accepted", "rejected"]
 # Why a statement waits instead of being saved.
-WaitReason = Literal["may-last", "long-message", "review", "contradicts", "agent", "secret"]
+WaitReason = Literal[
+    "may-last", "long-message", "review", "contradicts", "agent", "secret", "imported"
+]
 
 _WORD = re.compile(r"\w+")
 _encode = msgspec.msgpack.Encoder().encode
@@ -162,17 +164,28 @@ class InboxTable:
             number,
         )
 
+    def withdraw(self, numbers: Sequence[int]) -> None:
+        """They were never offered: they may be offered again."""
+        self._database.run_many(
+            "delete from candidates where id = ? and state = 'waiting'",
+            [(number,) for number in numbers],
+        )
+
     def to_hand_out(self, folder: str, limit: int) -> list[WaitingCandidate]:
         """Those that an agent was asked about least often, and counts them as asked once more.
 
-        Questions whether to retire a memory are not for it, and take no place.
+        Questions whether to retire a memory, and what came with an archive, are not for it.
         """
         with self._database.transaction():
             rows = self._database.run(
                 "select id, handed from candidates where folder = ? and state = 'waiting'", folder
             )
             asked = dict(msgspec.convert(rows, list[tuple[int, int]]))
-            open_ = [one for one in self.waiting([folder]) if not one.candidate.retires]
+            open_ = [
+                one
+                for one in self.waiting([folder])
+                if not one.candidate.retires and one.candidate.reason != "imported"
+            ]
             handed = sorted(open_, key=lambda one: (asked[one.id], one.id))[:limit]
             self._database.run_many(
                 "update candidates set handed = handed + 1 where id = ?",

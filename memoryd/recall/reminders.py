@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 REMINDER_BYTES: Final = 500
 MOST_SESSIONS: Final = 1000
-_NOT_RULES: Final = frozenset({"agent-concluded", FOUND})
+_NOT_RULES: Final = frozenset({"agent-concluded", "imported", FOUND})
 HEAD: Final = "Said about this kind of call in earlier sessions (memoryd):"
 
 

@@ -63,6 +63,7 @@ class Shelf:
         self.is_making_vectors = False
         self.is_measuring = False
         self.changes = 0  # since the bar was measured
+        self.logs: set[str] = set()
         self._superseded: frozenset[str] = frozenset()
         self._retired: frozenset[str] | None = None
 

@@ -13,7 +13,8 @@
 
 import itertools
 import os
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import anyio
@@ -30,6 +31,7 @@ from memoryd.recall.calibration import Calibration
 from memoryd.recall.embeddings import Embeddings, MadeVectors
 from memoryd.recall.rules.gate import bar_is_outdated
 from memoryd.recall.shelf import PendingVectors, Prepared, Row, Shelf, prepared
+from memoryd.recall.unread_logs import is_log, read_log, unread_logs
 from memoryd.system.background import Soon
 from memoryd.system.cancellation import cancellable
 
@@ -48,9 +50,15 @@ class Shelves:
     """All shelves in use, on the event loop; only reading and preparing run in threads."""
 
     def __init__(
-        self, store: Store, embeddings: Embeddings, calibration: Calibration, run_soon: Soon
+        self,
+        store: Store,
+        embeddings: Embeddings,
+        calibration: Calibration,
+        run_soon: Soon,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._store = store
+        self._now = now
         self._calibration = calibration
         self._embeddings = embeddings
         self._run_soon = run_soon
@@ -69,6 +77,7 @@ class Shelves:
             if shelf is None:
                 shelf = await self._built_shelf(directory)
             await self._wait_for_few(directory.path)
+            await self._refresh_logs(shelf)
             found.append(shelf)
         return found
 
@@ -114,6 +123,22 @@ class Shelves:
                 self._put_on(shelf, row.file, made)
         return shelf.rows.get(key)
 
+    async def _refresh_logs(self, shelf: Shelf) -> None:
+        """Daily logs that no dream has read yet are on the shelf, as they are now."""
+        prefix = f"{shelf.directory.path}/"
+        unread = unread_logs(shelf.directory, self._now())
+        for file in [*shelf.logs]:
+            if file not in unread:
+                shelf.logs.discard(file)
+                shelf.remove(file)
+        for file, stamp in unread.items():
+            row = shelf.rows.get(prefix + file)
+            if row is None or row.mark != stamp:
+                made = await anyio.to_thread.run_sync(self._read_prepared, shelf.directory, file)
+                if made is not None:
+                    shelf.logs.add(file)
+                    self._put_on(shelf, file, made)
+
     def update_soon(self, directory: MemoryDirectory, file: str) -> None:
         """A file was added, changed or removed."""
         if self._shelf_to_change(directory, file) is None:
@@ -130,6 +155,11 @@ class Shelves:
         return shelf
 
     def _read_prepared(self, directory: MemoryDirectory, file: str) -> Prepared | None:
+        if is_log(file):
+            log_of_a_day = read_log(self._store, directory, file)
+            if log_of_a_day is None:
+                return None
+            return prepared(log_of_a_day, self._embeddings, with_vector=True)
         try:
             stored = self._store.read(directory, file)
         except MemorydError:

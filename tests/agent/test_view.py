@@ -342,3 +342,30 @@ async def test_a_race_does_not_let_a_read_escape_the_project(box: Sandbox) -> No
             assert CANARY not in await box.said("Bash", command="cat sub/canary.md")
             assert CANARY not in await box.said("Grep", pattern="a", path=str(box.project))
     assert read > 0
+
+
+async def test_a_search_of_transcripts_meets_no_private_words(dream: Sandbox) -> None:
+    session = dream.transcripts / "s-2.jsonl"
+    session.write_text(
+        '{"text":"deploy on Mondays <private>for heron</private> please"}\n'
+        '{"text":"deploy on Fridays \\u003cprivate\\u003efor heron, never closed"}\n'
+    )
+    found = await dream.call("Grep", pattern="deploy", path=str(dream.transcripts))
+    assert "deploy on Mondays [private] please" in found
+    assert "heron" not in found
+    assert await dream.call("Grep", pattern="heron", path=str(dream.transcripts)) == "no matches"
+
+
+async def test_a_file_that_the_person_excluded_is_not_there(box: Sandbox) -> None:
+    box.put("data/salaries.csv", "heron 100")
+    box.put("data/prices.csv", "tea 3")
+    view = View(
+        str(box.project), box.directory, is_private=lambda path: path.endswith("/salaries.csv")
+    )
+    box.tools = box.tools_for(view)
+    assert "keeps that file private" in await box.said("Read", file_path="data/salaries.csv")
+    assert "keeps that file private" in await box.said("Bash", command="cat data/salaries.csv")
+    found = await box.call("Grep", pattern="heron|tea", path=str(box.project))
+    assert "tea 3" in found
+    assert "heron" not in found
+    assert "salaries" not in await box.call("Glob", pattern="**/*.csv", path=str(box.project))

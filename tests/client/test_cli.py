@@ -326,7 +326,7 @@ def test_without_a_daemon_the_code_is_69_with_the_next_step(
     assert "memoryd serve" in captured.err
 
 
-WORDS = {"action": "list", "memory": "x.md", "text": "x", "query": "x"}
+WORDS = {"action": "list", "memory": "x.md", "text": "x", "query": "x", "file": "absent/x"}
 COMMANDS = main.command_line().by_name
 
 

@@ -231,3 +231,13 @@ def test_other_files_among_the_logs_are_ignored(home: Path) -> None:
     (logs / "notes.md").write_text("- 10:00 (user) No.")
     assert len(daily_logs.log_days(directory)) == 1
     assert len(daily_logs.unread(directory, None, 0.0).entries) == 1
+
+
+def test_a_clock_that_was_set_west_loses_no_entry(home: Path) -> None:
+    directory = directory_with(home, 1)
+    marks = daily_logs.unread(directory, None, 0.0).marks
+    at = datetime.fromtimestamp(NOW - DAY).astimezone()  # the local day before the first log
+    entry = LogEntry(at, "project", "user-said", "Fact from further west.")
+    daily_logs.add(directory, LogSection("s", ("w",), (entry,)), at.timestamp())
+    (found,) = daily_logs.unread(directory, marks, NOW).entries
+    assert found.text == "Fact from further west."

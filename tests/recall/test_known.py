@@ -14,6 +14,16 @@ from memoryd.recall.rules.said_in_index import files_said_whole
         "Please don't use what you remember for this.",
         "do not rely on memory here",
         "Ohne dein Gedächtnis: wie würdest du es bauen?",
+        "Verwende bitte nicht, was du dir gemerkt hast.",
+        "No uses lo que recuerdas para esto.",
+        "Sans utiliser ta mémoire, que fait ce code ?",
+        "Ignora la tua memoria e guarda il codice.",
+        "Ignore a sua memória e olhe o código.",
+        "Negeer je geheugen en kijk naar de code.",
+        "Zignoruj swoją pamięć i spójrz na kod.",
+        "Не используй свою память, смотри только код.",
+        "記憶を使わないで、コードだけ見てください。",
+        "请不要使用你的记忆，只看代码。",
     ],
 )
 def test_a_prompt_can_ask_for_silence(prompt: str) -> None:
@@ -27,6 +37,9 @@ def test_a_prompt_can_ask_for_silence(prompt: str) -> None:
         "ignore memory leaks in the tests for now",
         "Use your memory: how do we deploy?",
         "The parser should skip memory mapped files.",
+        "Das Programm läuft ohne Gedächtnisprotokoll.",
+        "О памяти: сколько её нужно процессу?",
+        "内存不足，怎么办？",
         "add a memory field",
     ],
 )

@@ -51,6 +51,7 @@ def test_a_moved_project_keeps_its_memory_with_history_and_can_undo_it(
     doctor = run(daemon, new, "doctor")
     assert f"left behind at {old.cwd}" in " ".join(doctor.split())
     assert f"-> memoryd adopt {old.cwd}" in doctor
+    assert json.loads(run(daemon, new, "adopt", "--json"))["source"] == str(path.parent)
     refused = run(daemon, new, "adopt", old.cwd)
     assert "1 memory moved, with their history" in refused
     assert "nothing was changed" in refused
@@ -71,6 +72,7 @@ def test_a_moved_project_keeps_its_memory_with_history_and_can_undo_it(
         assert path.read_text().count("Porto") >= 1
         assert len(peer.call("memory/history", cwd=old.cwd, path=str(path))["versions"]) == 2
     assert "nothing to undo" in run(daemon, new, "adopt", "--undo", "--yes")
+    assert "no memories of this repository" in run(daemon, old, "adopt")
 
 
 def test_a_clone_gets_copies_and_names_that_are_taken_a_number(daemon: Daemon, home: Path) -> None:

@@ -46,7 +46,7 @@ def found(peer: Peer, cwd: str) -> dict[str, Any]:
 
 def test_an_empty_project_is_healthy(peer: Peer, tmp_path: Path) -> None:
     verdicts = {name: one["verdict"] for name, one in found(peer, str(tmp_path)).items()}
-    names = ["index", "memories", "memory files", "shared folder", "agent settings"]
+    names = ["index", "memories", "memory files", "shared folder", "old places", "agent settings"]
     assert verdicts == dict.fromkeys(names, "ok")
 
 

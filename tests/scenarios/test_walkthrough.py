@@ -9,7 +9,9 @@ from tests.support.running import ROOT
 from tests.support.walkthrough import BLOCK, Player, as_shown, commands_in, normalised
 
 
-@pytest.mark.parametrize("name", ["docs/walkthrough.md", "docs/scopes.md", "README.md"])
+@pytest.mark.parametrize(
+    "name", ["docs/walkthrough.md", "docs/your-memory.md", "docs/scopes.md", "README.md"]
+)
 def test_the_page_shows_what_its_commands_print(
     name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

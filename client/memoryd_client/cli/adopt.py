@@ -21,16 +21,14 @@ from memoryd_client.connection.answers import (
     text_at,
 )
 from memoryd_client.connection.call import call
-from memoryd_client.connection.failures import LocalFailure, UsageError
+from memoryd_client.connection.failures import LocalFailure
 
 ADOPT_SECONDS = 120.0
 
 
 def adopt(arguments: Arguments) -> int:
     """Shows what would happen, asks, and does it."""
-    if bool(arguments.old) == arguments.undo:
-        raise UsageError("name the old path, or --undo", "see memoryd adopt --help")
-    what = {"undo": True} if arguments.undo else {"old": arguments.old}
+    what = {"undo": True} if arguments.undo else {"old": arguments.old or ""}
     params = {"cwd": project_of(arguments), **what}
     if not arguments.yes:
         preview = call("project/adopt", params | {"dry_run": True}, timeout_seconds=ADOPT_SECONDS)
@@ -53,8 +51,9 @@ def adopt(arguments: Arguments) -> int:
 
 def confirm(arguments: Arguments) -> None:
     if not sys.stdin.isatty():
-        what = "--undo" if arguments.undo else one_line(arguments.old)
-        raise LocalFailure("nothing was changed", f"to do it: memoryd adopt {what} --yes")
+        words = ["--undo"] if arguments.undo else [one_line(arguments.old)] * bool(arguments.old)
+        command = " ".join(["memoryd adopt", *words, "--yes"])
+        raise LocalFailure("nothing was changed", f"to do it: {command}")
     if answer_to("Do it? [Y/n] ", "y") not in {"y", "yes"}:
         raise LocalFailure("nothing was changed")
 
@@ -86,7 +85,10 @@ def add_commands(commands: Commands) -> None:
         example="memoryd adopt ~/src/old-name",
     )
     command.add_argument(
-        "old", metavar="OLD", nargs="?", help="the old path of the project, or its folder's name"
+        "old",
+        metavar="OLD",
+        nargs="?",
+        help="the old path of the project, or its folder's name (default: what doctor found)",
     )
     command.add_argument("--undo", action="store_true", help="take the last adoption back")
     command.add_argument(

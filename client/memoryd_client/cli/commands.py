@@ -16,7 +16,7 @@ from memoryd_client.connection.failures import LocalFailure, UsageError
 from memoryd_client.version import __version__
 
 Arguments = argparse.Namespace
-PURPOSE_COLUMN = 16
+PURPOSE_COLUMN = 18
 INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
 
 

@@ -30,6 +30,7 @@ WHY = {
     "review": "everything waits for review here",
     "contradicts": "it may contradict what is remembered",
     "agent": "the agent concluded it",
+    "imported": "it came with an archive",
 }
 KEYS = "[a]ccept, [e]dit, [r]eject, [s]kip, [q]uit? "
 

@@ -14,6 +14,7 @@ from memoryd_client import hook, statusline
 from memoryd_client.cli import (
     adopt,
     agent,
+    archive,
     config,
     cost,
     daemon,
@@ -51,7 +52,7 @@ GROUPS = {
     "what is remembered": ("list", "show", "recall", "remember", "forget", "edit", "why"),
     "earlier versions": ("history", "restore"),
     "decide and tidy up": ("inbox", "review", "trust", "dream"),
-    "move and share": ("promote", "demote", "agent", "adopt"),
+    "move and share": ("promote", "demote", "agent", "adopt", "export", "import-archive"),
     "sessions": ("sessions", "notes", "checkpoint", "context", "import"),
     "the daemon and its settings": (
         *("serve", "stop", "on", "off", "config", "cost", "logs"),
@@ -80,6 +81,7 @@ def command_line() -> Commands:
         notes,
         sessions,
         adopt,
+        archive,
         cost,
         config,
         install,

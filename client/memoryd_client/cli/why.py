@@ -20,6 +20,7 @@ from memoryd_client.connection.call import call
 TRUST = {
     "user-said": "the person said it",
     "agent-concluded": "the agent concluded it",
+    "imported": "it came with an archive, and you took it over",
     "found": "of unknown origin; memoryd trust confirms it",
 }
 

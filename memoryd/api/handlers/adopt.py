@@ -1,6 +1,7 @@
 """`project/adopt`: finds the memory that is meant, says what would happen, does it, undoes it.
 
 - The old project is named by its path, which may be gone, or by the name of its folder (the slug).
+  Without a name it is the one that this repository says it is.
 - Only a person may adopt: it brings the memories of one project into another.
 """
 
@@ -113,8 +114,21 @@ class AdoptRequests:
             done=done,
         )
 
+    def _left_behind(self, cwd: str) -> KnownDirectory:
+        """What this repository left under another path, gone ones first."""
+        here = self._scopes.project(cwd)
+        same = self._identities.same_as(here.root, here.memory.path)
+        if not same:
+            raise NotFound(
+                "no memories of this repository were found under another path",
+                hint="name the old one: memoryd adopt OLD",
+            )
+        return min(same, key=lambda one: not one.is_orphaned)
+
     def _named(self, old: str, cwd: str) -> KnownDirectory:
         """By the path of its root, then by its slug; NotFound with the names that would do."""
+        if not old:
+            return self._left_behind(cwd)
         known = list(self._identities.directories())
         path = os.path.normpath(os.path.join(cwd, os.path.expanduser(old))) if old else ""  # noqa: PTH111, PTH118 - it may be gone
         found = [one for one in known if path in one.owners or old == one.slug]

@@ -248,12 +248,9 @@ def places_finding(same: Sequence[KnownDirectory], known: Sequence[KnownDirector
         return Finding(check, "ok", "no memories were left behind by a project that moved")
     names = ", ".join(one.owners[0] for one in orphaned[:NAMED])
     more = f" and {len(orphaned) - NAMED} more" if len(orphaned) > NAMED else ""
-    return Finding(
-        check,
-        "warn",
-        f"these projects are gone, and their memories are still there: {names}{more}",
-        "in the project's new folder: memoryd adopt OLD, with the old path",
-    )
+    # Not a problem of this project: most of them were deleted on purpose.
+    words = f"projects that are gone have left memories: {names}{more}"
+    return Finding(check, "ok", words, "if this is one of them: memoryd adopt OLD, with that path")
 
 
 def shared_folder_finding(

@@ -224,18 +224,31 @@ class SwitchParams(msgspec.Struct, frozen=True):
             raise ValueError("`seconds` is for switching off")
 
 
+class ExportParams(msgspec.Struct, frozen=True):
+    cwd: str
+
+
+class ImportArchiveParams(msgspec.Struct, frozen=True):
+    """`path` is an archive on this machine; `undo` takes the last import of the project back."""
+
+    cwd: str
+    path: str = ""
+    dry_run: bool = False
+    undo: bool = False
+    by: Literal["user", "agent"] = "user"
+
+
 class AdoptParams(msgspec.Struct, frozen=True):
-    """`old` is the path or the folder name of the project whose memories come here."""
+    """`old` is the path or the folder name of the project whose memories come here.
+
+    Without it, what was left behind by this same repository.
+    """
 
     cwd: str
     old: str = ""
     dry_run: bool = False
     undo: bool = False
     by: Literal["user", "agent"] = "user"
-
-    def __post_init__(self) -> None:
-        if bool(self.old) == self.undo:
-            raise ValueError("either `old` or `undo` is needed")
 
 
 class RecallStatsParams(msgspec.Struct, frozen=True):
@@ -335,6 +348,8 @@ Params = (
     | ReviewRetireParams
     | SwitchParams
     | AdoptParams
+    | ExportParams
+    | ImportArchiveParams
     | RecallQuery
     | RecallStatsParams
     | session_params.HookParams
@@ -389,6 +404,8 @@ METHODS: Final[dict[str, type[Params]]] = {
     "review/retire": ReviewRetireParams,
     "switch": SwitchParams,
     "project/adopt": AdoptParams,
+    "archive/export": ExportParams,
+    "archive/import": ImportArchiveParams,
     "recall": RecallQuery,
     "recall/stats": RecallStatsParams,
     "hook": session_params.HookParams,

@@ -1,8 +1,9 @@
 """Who wrote a memory, as the journal knows it; the header only shows it.
 
 Rules
-- What the daemon writes is recorded by the hash of its bytes: the person said it, or an agent
-  concluded it. Bytes without a record were found: anyone may have put them there.
+- What the daemon writes is recorded by the hash of its bytes: the person said it, an agent
+  concluded it, or it came with an archive and the person took it. Bytes without a record were
+  found: anyone may have put them there.
 - A person can confirm what was found. From then on its header counts as written.
 - A found memory that extraction or a dream rewrites stays found: a stranger's sentences are still
   in it. One that is retired, brought back or linked keeps the origin it had.
@@ -14,11 +15,11 @@ import msgspec
 
 from memoryd.memories.rules.topics import FOUND, TRUSTS, Topic
 
-Origin = Literal["user-said", "agent-concluded", "confirmed", "found"]
-KeptOrigin = Literal["user-said", "agent-concluded", "confirmed"]
+Origin = Literal["user-said", "agent-concluded", "imported", "confirmed", "found"]
+KeptOrigin = Literal["user-said", "agent-concluded", "imported", "confirmed"]
 
 _KEEPS_FOUND: Final = frozenset({"extraction", "dream"})
-_KEEPS_ORIGIN: Final = frozenset({"restore", "outside", "refused"})
+_KEEPS_ORIGIN: Final = frozenset({"restore", "outside", "refused", "adopted"})
 
 
 def with_origin(topic: Topic, origin: Origin) -> Topic:
@@ -43,6 +44,8 @@ def origin_after(cause: str, before: Origin | None, stamped: str) -> KeptOrigin 
         return "user-said"
     if stamped == "agent-concluded":
         return "agent-concluded"
+    if stamped == "imported":
+        return "imported"
     if cause == "user":
         return "user-said"
     return "confirmed" if before == "confirmed" and cause == "dream" else "agent-concluded"

@@ -18,7 +18,7 @@ from memoryd.text.shorten import cut_at_line_bytes, one_line
 
 TopicType = Literal["user", "feedback", "project", "reference"]
 Scope = Literal["project", "group", "user", "team", "agent"]
-Trust = Literal["user-said", "agent-concluded"]
+Trust = Literal["user-said", "agent-concluded", "imported"]
 
 TYPES: Final[tuple[TopicType, ...]] = get_args(TopicType)
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)

@@ -5,7 +5,7 @@
 #    source ~/.local/share/bash_completion/memoryd
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_memoryd_subparsers=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall notes checkpoint context sessions import adopt cost config install uninstall demo hook statusline mcp manual completions)
+_shtab_memoryd_subparsers=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall notes checkpoint context sessions import adopt export import-archive cost config install uninstall demo hook statusline mcp manual completions)
 
 _shtab_memoryd_status_option_strings=(-h --help --project --json)
 _shtab_memoryd_serve_option_strings=(-h --help --log)
@@ -36,6 +36,8 @@ _shtab_memoryd_context_option_strings=(-h --help --path --project --json)
 _shtab_memoryd_sessions_option_strings=(-h --help --limit --project --json)
 _shtab_memoryd_import_option_strings=(-h --help --since --project --dry-run --yes --retry-parked --json)
 _shtab_memoryd_adopt_option_strings=(-h --help --undo --yes --project --json)
+_shtab_memoryd_export_option_strings=(-h --help --force --project --json)
+_shtab_memoryd_import_archive_option_strings=(-h --help --undo --yes --project --json)
 _shtab_memoryd_cost_option_strings=(-h --help --days --json)
 _shtab_memoryd_config_option_strings=(-h --help --json)
 _shtab_memoryd_install_option_strings=(-h --help --service --hooks --mcp --model --permissions --statusline --plugin --yes --writable --json)
@@ -87,6 +89,10 @@ _shtab_memoryd_context___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_sessions___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_import___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_adopt___project_COMPGEN=_shtab_compgen_dirs
+_shtab_memoryd_export_pos_0_COMPGEN=_shtab_compgen_files
+_shtab_memoryd_export___project_COMPGEN=_shtab_compgen_dirs
+_shtab_memoryd_import_archive_pos_0_COMPGEN=_shtab_compgen_files
+_shtab_memoryd_import_archive___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_install___writable_COMPGEN=_shtab_compgen_dirs
 
 _shtab_memoryd_logs___level_choices=(debug info warning error critical)
@@ -113,7 +119,7 @@ _shtab_memoryd_uninstall___hooks_choices=(claude-code)
 _shtab_memoryd_uninstall___model_choices=(claude-code)
 _shtab_memoryd_manual_pos_0_choices=(glossary models settings socket walkthrough)
 _shtab_memoryd_completions_pos_0_choices=(bash zsh fish)
-_shtab_memoryd_pos_0_choices=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall notes checkpoint context sessions import adopt cost config install uninstall demo hook statusline mcp manual completions)
+_shtab_memoryd_pos_0_choices=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall notes checkpoint context sessions import adopt export import-archive cost config install uninstall demo hook statusline mcp manual completions)
 
 _shtab_memoryd_status__h_nargs=0
 _shtab_memoryd_status___help_nargs=0
@@ -233,6 +239,15 @@ _shtab_memoryd_adopt___help_nargs=0
 _shtab_memoryd_adopt___undo_nargs=0
 _shtab_memoryd_adopt___yes_nargs=0
 _shtab_memoryd_adopt___json_nargs=0
+_shtab_memoryd_export__h_nargs=0
+_shtab_memoryd_export___help_nargs=0
+_shtab_memoryd_export___force_nargs=0
+_shtab_memoryd_export___json_nargs=0
+_shtab_memoryd_import_archive__h_nargs=0
+_shtab_memoryd_import_archive___help_nargs=0
+_shtab_memoryd_import_archive___undo_nargs=0
+_shtab_memoryd_import_archive___yes_nargs=0
+_shtab_memoryd_import_archive___json_nargs=0
 _shtab_memoryd_cost__h_nargs=0
 _shtab_memoryd_cost___help_nargs=0
 _shtab_memoryd_cost___json_nargs=0

@@ -55,7 +55,7 @@ function _shtab_memoryd_using
   test "$_shtab_memoryd_cmdpath" = "$argv"
 end
 
-set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall notes checkpoint context sessions import adopt cost config install uninstall demo hook statusline mcp manual completions
+set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall notes checkpoint context sessions import adopt export import-archive cost config install uninstall demo hook statusline mcp manual completions
 set -g _shtab_memoryd_opts_with_value --agent --append-to --as-of --days --description --for --hooks --level --limit --lines --model --name --path --project --scope --session --since --supersedes --type --version --where --writable -n
 
 complete -c memoryd -e
@@ -253,6 +253,19 @@ complete -c memoryd -n '_shtab_memoryd_using adopt' -l undo -d 'take the last ad
 complete -c memoryd -n '_shtab_memoryd_using adopt' -l yes -d 'do not ask; without it, --json only shows the plan'
 complete -c memoryd -n '_shtab_memoryd_using adopt' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
 complete -c memoryd -n '_shtab_memoryd_using adopt' -l json -d 'print JSON, for programs; failures too'
+complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a export -d 'Write this project'"'"'s memories, history and checkpoints into one archive.'
+complete -c memoryd -n '_shtab_memoryd_using export' -s h -l help -d 'show this help message and exit'
+complete -c memoryd -n '_shtab_memoryd_using export' -l force -d 'replace a file of that name'
+complete -c memoryd -n '_shtab_memoryd_using export' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
+complete -c memoryd -n '_shtab_memoryd_using export' -l json -d 'print JSON, for programs; failures too'
+complete -c memoryd -n '_shtab_memoryd_using export; and test $_shtab_memoryd_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'the archive to write, a tar.gz'
+complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a import-archive -d 'Take memories from an archive; what is new waits in the inbox.'
+complete -c memoryd -n '_shtab_memoryd_using import-archive' -s h -l help -d 'show this help message and exit'
+complete -c memoryd -n '_shtab_memoryd_using import-archive' -l undo -d 'take the last import back'
+complete -c memoryd -n '_shtab_memoryd_using import-archive' -l yes -d 'do not ask; without it, --json only shows the plan'
+complete -c memoryd -n '_shtab_memoryd_using import-archive' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
+complete -c memoryd -n '_shtab_memoryd_using import-archive' -l json -d 'print JSON, for programs; failures too'
+complete -c memoryd -n '_shtab_memoryd_using import-archive; and test $_shtab_memoryd_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'an archive of memoryd export'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a cost -d 'Show what models have cost, by day, job and project.'
 complete -c memoryd -n '_shtab_memoryd_using cost' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using cost' -l days -x -d 'how many days to look back (default: 30)'
