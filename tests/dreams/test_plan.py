@@ -14,7 +14,7 @@ from memoryd.dreams.rules.plan import (
     PastText,
     _candidates,
     flags,
-    plan,
+    merges,
     unite,
     with_dates,
 )
@@ -42,6 +42,17 @@ def text_of(
 
 def memory(file: str, body: str, *, modified: float = MONDAY, **fields: str) -> BelievedMemory:
     return BelievedMemory(file, text_of(body, **fields), modified)  # type: ignore[arg-type]  # a type
+
+
+def plan(memories: Sequence[BelievedMemory]) -> list[BelievedMemory]:
+    """What the two parts of a dream by rules change: dates first, then merges."""
+    dated = {one.file: with_dates(one) for one in memories}
+    after = dated | {one.file: one for one in merges(dated.values())}
+    retired = {old for one in after.values() for old in one.topic.supersedes}
+    before = {one.file: one.text for one in memories}
+    return [
+        one for one in after.values() if one.file not in retired and one.text != before[one.file]
+    ]
 
 
 def compared(body: str, name: str = "Note", kind: TopicType = "feedback") -> ComparedMemory:

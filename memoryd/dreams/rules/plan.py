@@ -16,6 +16,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
@@ -50,7 +51,7 @@ class PastText(msgspec.Struct, frozen=True):
     text: str
 
 
-class BelievedMemory(msgspec.Struct, frozen=True):
+class BelievedMemory(msgspec.Struct, frozen=True, dict=True):
     """A memory that is not retired; `past` holds its known versions, oldest first."""
 
     file: str
@@ -58,7 +59,7 @@ class BelievedMemory(msgspec.Struct, frozen=True):
     modified: float
     past: tuple[PastText, ...] = ()
 
-    @property
+    @cached_property
     def topic(self) -> Topic:
         return topics.parse(self.text)
 
@@ -68,16 +69,13 @@ class Flag(msgspec.Struct, frozen=True):
     concern: Concern
 
 
-def plan(
+def merges(
     memories: Iterable[BelievedMemory], similarity: Similarity | None = None
 ) -> list[BelievedMemory]:
-    """The memories that a dream changes, with their new texts; none of those given is retired."""
-    old, dated = {}, []
-    for memory in memories:
-        old[memory.file] = memory.text
-        dated.append(with_dates(memory))
-    kept = merge_all(dated, similarity)
-    return [memory for memory in kept if memory.text != old[memory.file]]
+    """The memories that get others merged into them, with their new texts."""
+    old = {memory.file: memory for memory in memories}
+    kept = merge_all(list(old.values()), similarity)
+    return [memory for memory in kept if memory.text != old[memory.file].text]
 
 
 # --- dates --------------------------------------------------------------------------------------
