@@ -1,7 +1,7 @@
 """What every dream does to its working copy, with a model or without: blocking."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -146,22 +146,24 @@ def question(old: BelievedMemory, new: BelievedMemory, target: DreamTarget) -> C
     )
 
 
-def replace_dates(copy: WorkingCopy, source: MemoryDirectory, versions: VersionTable) -> None:
-    memories = with_versions(copy.believed(), source, versions)
-    dated = [(memory, plan.with_dates(memory)) for memory in memories]
-    write_memories(copy, [after for before, after in dated if after.text != before.text])
+def replace_dates(
+    copy: WorkingCopy, source: MemoryDirectory, versions: VersionTable, since: float
+) -> None:
+    """Makes relative dates absolute; what was there at the last dream has none any more."""
+    news = [one for one in copy.believed() if one.modified > since and one.topic.type == "project"]
+    relative = [one for one in cancellable(news) if plan.has_relative_dates(one.text)]
+    dated = [plan.with_dates(with_versions(one, source, versions)) for one in relative]
+    write_memories(
+        copy,
+        [after for before, after in zip(relative, dated, strict=True) if after.text != before.text],
+    )
 
 
 def with_versions(
-    memories: Iterable[BelievedMemory], source: MemoryDirectory, versions: VersionTable
-) -> Iterator[BelievedMemory]:
-    """The memories; those with relative dates get their past versions, which tell the day."""
-    for memory in cancellable(memories):
-        if memory.topic.type == "project" and plan.has_relative_dates(memory.text):
-            past = _past_texts(memory.file, source, versions)
-            yield msgspec.structs.replace(memory, past=past)
-        else:
-            yield memory
+    memory: BelievedMemory, source: MemoryDirectory, versions: VersionTable
+) -> BelievedMemory:
+    """The memory with its past versions, which tell on which day a line was written."""
+    return msgspec.structs.replace(memory, past=_past_texts(memory.file, source, versions))
 
 
 def _past_texts(file: str, source: MemoryDirectory, versions: VersionTable) -> tuple[PastText, ...]:
