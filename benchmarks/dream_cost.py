@@ -34,6 +34,7 @@ GOALS = {500: 1.0, 1_000: 1.5, 2_000: 3.0, 5_000: 8.0}
 NEWS = (5, 20, 80)
 STORE_OF_NEWS = 1_000
 NIGHTLY_NEWS = 10
+DEADLINE_SECONDS = 900.0
 
 
 def filled(project: DreamProject, size: int, *, news: int) -> None:
@@ -75,6 +76,7 @@ def slope(points: Sequence[tuple[float, float]]) -> float:
 async def first_and_next(project: DreamProject) -> tuple[float, float]:
     """The processor seconds of a first dream, and of the next night's."""
     spent = []
+    project.deadline_seconds = DEADLINE_SECONDS
     async with project.running():
         for _ in range(2):
             began = time.process_time()
@@ -111,6 +113,7 @@ async def tokens_of(home: Path, size: int, news: int) -> tuple[int, int, float]:
         return says("nothing to do", **usage)
 
     async with dreaming(home, answer) as (project, _server), project.running():
+        project.deadline_seconds = DEADLINE_SECONDS
         filled(project, size, news=news)
         project.lock.write_text("0")
         os.utime(project.lock, (NOW - DAY, NOW - DAY))

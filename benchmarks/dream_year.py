@@ -26,6 +26,7 @@ from tests.support.dream_year import DreamYear, NightReport, YearMemory, year_of
 from tests.support.year_model import TruthfulModel
 
 LAST_NIGHTS = 10
+DEADLINE_SECONDS = 900.0
 WANTED_PERCENT = 80
 
 
@@ -59,6 +60,7 @@ class DreamtNights(msgspec.Struct, frozen=True):
 async def dreamt(year: DreamYear, night_begins: Callable[[int], None]) -> DreamtNights:
     """Every night a dream; each of the last ten is undone and dreamt again."""
     project, reports, undone, spent, tokens, refused = year.project, [], 0, [], 0, 0
+    project.deadline_seconds = DEADLINE_SECONDS
     async with project.running():
         for day in range(year.nights):
             year.live(day)
