@@ -20,8 +20,8 @@ from pathlib import Path
 
 import anyio
 import structlog
+from long_store import COMMON, TOPICS
 
-from benchmarks.long_store import COMMON, TOPICS
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import Topic
 from tests.dreams.test_model_dream import dreaming

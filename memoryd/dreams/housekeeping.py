@@ -151,7 +151,7 @@ def replace_dates(
 ) -> None:
     """Makes relative dates absolute; what was there at the last dream has none any more."""
     news = [one for one in copy.believed() if one.modified > since and one.topic.type == "project"]
-    relative = [one for one in cancellable(news) if plan.has_relative_dates(one.text)]
+    relative = [one for one in cancellable(news) if plan.has_relative_dates(one)]
     dated = [plan.with_dates(with_versions(one, source, versions)) for one in relative]
     write_memories(
         copy,

@@ -62,6 +62,7 @@ class WorkingCopy:
         self._database = database
         self._unreadable: dict[str, Listed] = {}
         self._read: Files = {}
+        self._is_listed = False
         self._parsed: dict[str, tuple[Stored, BelievedMemory]] = {}
         self._shown: dict[str, tuple[str, Topic]] = {}
 
@@ -83,6 +84,7 @@ class WorkingCopy:
 
     def after(self) -> Files:
         """The copy as it is now, without the files that could not be copied."""
+        self._is_listed = True
         found = {}
         for file, stamp in self._files():
             known = self._read.get(file)
@@ -98,9 +100,10 @@ class WorkingCopy:
 
     def memories(self) -> list[BelievedMemory]:
         """The topic files, newest first, also those that are to be retired."""
+        files = self._read if self._is_listed else self.after()
         found = {
             file: self._memory(stored)
-            for file, stored in self.after().items()
+            for file, stored in files.items()
             if file != INDEX_FILE and not is_in_retired(file)
         }
         self._parsed = {file: (self._read[file], one) for file, one in found.items()}
@@ -138,11 +141,13 @@ class WorkingCopy:
 
     def forget_read(self, change: MemoryChanged) -> None:
         """A file was changed, and must be read again."""
+        self._is_listed = False
         for file in (change.file, change.retired_to):
             self._read.pop(file, None)
 
     def backdate(self, file: str, modified: float) -> None:
         """A rewritten text is not newer than what it was made from."""
+        self._is_listed = False
         self._read.pop(file, None)
         os.utime(Path(self.directory.path, file), (modified, modified))
 

@@ -1,4 +1,4 @@
-"""A scripted model for the year (`dream_year`): it knows the truth and judges the pairs it is given.
+"""A scripted model for the year (`dream_year`): it knows the truth, and judges pairs by it.
 
 In its first answer it reads what replaces something, in the second it says so in the header of each
 memory, and then it is done. What it may do, and whether that holds, is up to the dreamer.

@@ -99,6 +99,10 @@ class ComparedMemory(msgspec.Struct, frozen=True, dict=True):
         return content_terms(self.statement)
 
     @cached_property
+    def term_set(self) -> frozenset[str]:
+        return frozenset(self.terms)
+
+    @cached_property
     def signs(self) -> Counter[str]:
         return signs_of(self.statement)
 
