@@ -17,8 +17,10 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import linear_regression
 
 import anyio
+import msgspec
 import structlog
 from long_store import COMMON, TOPICS
 
@@ -27,7 +29,7 @@ from memoryd.memories.rules.topics import Topic
 from tests.dreams.test_model_dream import dreaming
 from tests.support.dream_fixtures import DAY, NOW, DreamProject
 from tests.support.dream_year import year_of
-from tests.support.scripted_model import PrefixCache, SeenRequest, says
+from tests.support.scripted_model import Message, PrefixCache, SeenRequest, says
 
 SIZES = (100, 500, 1_000, 2_000, 5_000)
 GOALS = {500: 1.0, 1_000: 1.5, 2_000: 3.0, 5_000: 8.0}
@@ -68,9 +70,7 @@ def filled(project: DreamProject, size: int, *, news: int) -> None:
 def slope(points: Sequence[tuple[float, float]]) -> float:
     """The exponent of a power law through the points, by least squares of the logarithms."""
     xs, ys = zip(*((math.log(x), math.log(y)) for x, y in points), strict=True)
-    mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
-    spread = sum((x - mean_x) ** 2 for x in xs)
-    return sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True)) / spread
+    return linear_regression(xs, ys).slope
 
 
 async def first_and_next(project: DreamProject) -> tuple[float, float]:
@@ -108,9 +108,9 @@ async def tokens_of(home: Path, size: int, news: int) -> tuple[int, int, float]:
     """The prompt tokens of a dream whose model adds nothing, the estimate, and its dollars."""
     cache = PrefixCache()
 
-    def answer(request: SeenRequest) -> object:
+    def answer(request: SeenRequest) -> Message:
         usage = cache.usage_of(request.body)
-        return says("nothing to do", **usage)
+        return msgspec.structs.replace(says("nothing to do"), usage=usage)
 
     async with dreaming(home, answer) as (project, _server), project.running():
         project.deadline_seconds = DEADLINE_SECONDS

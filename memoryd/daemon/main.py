@@ -39,6 +39,7 @@ from memoryd.base.events import DaemonStopping, Event
 from memoryd.base.paths import Places
 from memoryd.daemon import log_file
 from memoryd.daemon.instance import InstanceLock
+from memoryd.daemon.journal import journal_for
 from memoryd.daemon.listener import DaemonListener
 from memoryd.daemon.shutdown import leave_after
 from memoryd.daemon.supervisor import Supervisor
@@ -306,6 +307,7 @@ def _start_log(environment: Environment, *, shows_log: bool) -> None:
         keep_files=settings.keep_files,
         terminal=log_file.terminal_for(sys.stderr),
         is_quiet=not shows_log,
+        journal=journal_for(os.environ, sys.stderr),
     )
 
 

@@ -7,6 +7,8 @@ memory, and then it is done. What it may do, and whether that holds, is up to th
 import re
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from tests.support.dream_year import YearMemory
 from tests.support.scripted_model import Call, Message, PrefixCache, SeenRequest, asks, says
 
@@ -25,17 +27,20 @@ class TruthfulModel:
         self.judged = 0
 
     def __call__(self, request: SeenRequest) -> Message:
-        usage = self._cache.usage_of(request.body)
+        answer = self._answer(request)
+        return msgspec.structs.replace(answer, usage=self._cache.usage_of(request.body))
+
+    def _answer(self, request: SeenRequest) -> Message:
         opening = "\n".join(block["text"] for block in request.body["messages"][0]["content"])
         replaced = self._replaced(_PAIR.findall(opening))
         turns = request.roles.count("assistant")
         if turns == 0 and replaced:
-            return asks(*(Call("Read", {"file_path": file}) for file in replaced), **usage)
+            return asks(*(Call("Read", {"file_path": file}) for file in replaced))
         if turns == 1 and replaced:
             edits = [self._edit(new, old) for new, old in replaced.items()]
             self.judged += len(edits)
-            return asks(*edits, **usage)
-        return says("The pairs are judged.", **usage)
+            return asks(*edits)
+        return says("The pairs are judged.")
 
     def _replaced(self, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
         """The old memory by the one that takes its place: contradicted, or said again."""

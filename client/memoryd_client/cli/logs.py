@@ -186,6 +186,8 @@ def told(fields: Json) -> str:
         case "dream-phase":
             counts = counts_of(fields)
             return f"{number}: {text_at(fields, 'phase')}{f', {counts}' * bool(counts)}{took}"
+        case "dream-said":
+            return f"{number} says: {text_at(fields, 'text')}{took}"
         case "dream-file":
             return f"{number}: works on {text_at(fields, 'file')}"
         case "dream-applied" if text_at(fields, "file"):
