@@ -149,8 +149,9 @@ def question(old: BelievedMemory, new: BelievedMemory, target: DreamTarget) -> C
 def replace_dates(
     copy: WorkingCopy, source: MemoryDirectory, versions: VersionTable, since: float
 ) -> None:
-    """Makes relative dates absolute; what was there at the last dream has none any more."""
-    news = [one for one in copy.believed() if one.modified > since and one.topic.type == "project"]
+    """Makes relative dates absolute; what was there at our last dream has none any more."""
+    changed = [one for one in copy.believed() if copy.is_news(one, since)]
+    news = [one for one in changed if one.topic.type == "project"]
     relative = [one for one in cancellable(news) if plan.has_relative_dates(one)]
     dated = [plan.with_dates(with_versions(one, source, versions)) for one in relative]
     write_memories(

@@ -98,7 +98,7 @@ class RuleSteps:
     def _consolidate(self, run: DreamRun, copy: WorkingCopy) -> None:
         progress = run.progress
         progress.enter("orient")
-        replace_dates(copy, run.target.directory, self._versions, run.since)
+        replace_dates(copy, run.target.directory, self._versions, run.own_since)
         # Before memories are merged: one that was said again must win over what came between.
         self._housekeeping.settle(run, copy)
         progress.enter("gather")
@@ -180,7 +180,7 @@ class ModelSteps:
 
     def _settle(self, run: DreamRun, copy: WorkingCopy) -> None:
         with copy.store.index_later(copy.directory) as reworded:
-            replace_dates(copy, run.target.directory, self._versions, run.since)
+            replace_dates(copy, run.target.directory, self._versions, run.own_since)
             self._housekeeping.settle(run, copy)
             self._housekeeping.match_index(run, copy, reworded)
 

@@ -122,6 +122,13 @@ class WorkingCopy:
             one for one in found if not topics.is_retired(one.file, one.topic, superseded, today)
         ]
 
+    def is_news(self, memory: BelievedMemory, since: float) -> bool:
+        """Whether it was written since then, whatever its time says: it may have been copied."""
+        before = self.before.get(memory.file)
+        if before is None or before.stamp is None:
+            return True
+        return max(memory.modified, before.stamp.ctime_ns / 1e9) > since
+
     def listed(self) -> list[Listed]:
         """The believed memories as lists show them, newest first; unreadable ones too."""
         believed = self.believed()

@@ -69,6 +69,7 @@ SAME = [
 ]
 
 DIFFERENT = [
+    ("Rebase the export exporter branch.", "Rebase the export queue branch."),
     ("Run the unit tests before every commit.", "Run the integration tests before every commit."),
     ("Run the tests before a commit.", "Run the tests after a commit."),
     ("Deploy on Fridays.", "Never deploy on Fridays."),
