@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from memoryd.memories.rules import topics
+from memoryd.memories.rules import headers, topics
 from memoryd.memories.rules.retirement import is_in_retired, name_when_current, revived_text
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
 from memoryd.text.masking.mask import presentable
@@ -137,7 +137,7 @@ def _is_kept(words: frozenset[str], found: frozenset[str]) -> bool:
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(terms_of(topics.parse(text).body))
+    return frozenset(terms_of(headers.body_of(text)))
 
 
 def _diff(file: str, before: Texts, after: Texts, retired: Collection[str]) -> FileDiff:
