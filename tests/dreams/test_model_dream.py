@@ -340,3 +340,24 @@ async def test_a_dream_trusts_memories_no_more_than_before(home: Path) -> None:
         }
         assert (topics["fresh.md"].source, topics["fresh.md"].created[:4]) == ("", "2027")
         assert topics["m0.md"].source == "s"
+
+
+async def test_what_was_concluded_before_does_not_lower_a_memory_that_is_merged(
+    home: Path,
+) -> None:
+    said: dict[str, Any] = {"type": "feedback", "trust": "user-said", "source": "s"}
+    how = "**How to apply:** (concluded) Check whitespace with an editor plugin."
+    merged = f"Use tabs in Makefiles. Never mock the clock.\n\n{how}"
+    script = [
+        asks(read("m0.md"), Call("Grep", {"pattern": "tabs"})),
+        asks(write("m0.md", merged, name="a", supersedes="m1.md", **said)),
+        says("Merged."),
+    ]
+    async with dreaming(home, script) as (project, _server), project.running():
+        project.remember("m0.md", f"Use tabs in Makefiles.\n\n{how}", name="a", **said)
+        project.remember("m1.md", "Never mock the clock.", name="b", **said)
+        project.confirm("m0.md", "m1.md")
+        await project.dream()
+        stored = project.store.read(project.directory, "m0.md")
+    assert merged in stored.text
+    assert stored.topic.trust == "user-said"
