@@ -46,7 +46,8 @@ def told(event: str, fields: Mapping[str, object]) -> str:
         case "dream-started":
             where = fields.get("project") or f"the {fields.get('scope')}'s own memories"
             how = "with a model" if fields.get("how") == "model" else "without a model"
-            return f"{number} begins over {fields.get('memories')} memories of {where}, {how}"
+            memories = _memories(fields.get("memories", 0))
+            return f"{number} begins over {memories} of {where}, {how}"
         case "dream-phase":
             counts = "".join(
                 f", {fields[name]} {name}"
@@ -74,5 +75,5 @@ def _took(fields: Mapping[str, object]) -> str:
     return f" ({fields.get('seconds')} s{cost})"
 
 
-def _memories(count: int) -> str:
+def _memories(count: object) -> str:
     return f"{count} memory" if count == 1 else f"{count} memories"
