@@ -33,7 +33,7 @@ HeaderValue: TypeAlias = str | list[str] | dict[str, str]
 _FENCE = late(r"---[ \t]*\r?\n")
 _CLOSING = late(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 _KEY = late(r"([A-Za-z_][\w.-]{0,63})[ \t]*:(?:[ \t]+(.*))?$", re.DOTALL)
-_PLAIN_LINE = late(r"^([A-Za-z_][\w.-]{0,63})[ \t]*:[ \t]+([^\s\"'{|>].*)$", re.MULTILINE)
+_PLAIN_LINE = late(r"^([A-Za-z_][\w.-]{0,63})[ \t]*:[ \t]+([^\s{|>].*)$", re.MULTILINE)
 _ITEM = late(r"[ \t]*-[ \t]+(.*)")
 _FOLDED = late(r"[>|][+-]?\d?$")
 _PLAIN = late(r"[A-Za-z0-9(][^\r\n\t#:\"'\\`{}\[\]&*!|>%@]*(?<! )$")
@@ -232,7 +232,7 @@ def _values(block: str) -> dict[str, HeaderValue]:
 def plain_values(block: str) -> dict[str, HeaderValue] | None:
     """What a block of `key: value` lines says; None if it has anything else. Most have not."""
     pairs = _PLAIN_LINE.findall(block)
-    values: dict[str, HeaderValue] = {key: value.strip() for key, value in pairs}
+    values: dict[str, HeaderValue] = {key: _unquoted(value.strip()) for key, value in pairs}
     return values if len(values) == len(pairs) == len(block.splitlines()) else None
 
 
