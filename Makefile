@@ -60,7 +60,7 @@ demo: setup  ## the whole life of a memory, offline, in a throwaway home
 manual: setup  ## regenerate the manual page and the shell completions
 	$(BIN)/python client/generate.py
 
-year: setup  ## a synthetic year of one project, dreamt every night, against its truth
+year: setup  ## a synthetic year of one project, dreamt every night by rules and by a scripted model, against its truth
 	PYTHONPATH=.:client $(BIN)/python benchmarks/dream_year.py
 
 bench: setup  ## figures beside baselines, in one run

@@ -1,6 +1,7 @@
 """Everything that the daemon reports to subscribers and in its log.
 
-An event says what, where and how much, never the text of a memory or of a transcript.
+An event says what, where and how much, never the text of a memory or of a transcript. What a model
+says while it dreams is its own text: `DreamSaid` has the beginning of it, masked.
 """
 
 from typing import Final
@@ -136,6 +137,19 @@ class DreamFile(Event, frozen=True, kw_only=True, tag="dream/file"):
     usd: float
     seconds: float
     where: str = "working copy"
+
+
+class DreamSaid(Event, frozen=True, kw_only=True, tag="dream/said"):
+    """What the model says as it goes: `text` is the beginning, on one line and masked."""
+
+    dream: int
+    scope: str
+    text: str
+    model_turns: int
+    tool_calls: int
+    tokens: int
+    usd: float
+    seconds: float
 
 
 class DreamFinished(Event, frozen=True, kw_only=True, tag="dream/finished"):

@@ -1,5 +1,7 @@
 """The daemon's own log: JSON lines in a file rotated by size, readable text on a terminal.
 
+Under systemd, the journal gets readable lines with priorities (`journal`).
+
 One canonical line per unit of work, never the text of a memory or a transcript. Any string that
 reaches a line by mistake is masked before it is written.
 """
@@ -21,6 +23,7 @@ import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from memoryd.base.config import LogLevel
+from memoryd.daemon.journal import journal_lines
 from memoryd.system.folder import make_folder
 from memoryd.text.masking.cut import masked_beginning, masked_ending
 from memoryd.text.masking.mask import mask
@@ -81,6 +84,7 @@ def start(
     terminal: TextIO | None,
     is_quiet: bool = False,
     keep_days: int | None = None,
+    journal: TextIO | None = None,
 ) -> None:
     """Sends every log line, ours and the libraries', to the file and to a terminal if given.
 
@@ -102,6 +106,10 @@ def start(
         if is_quiet:
             to_terminal.addFilter(_is_for_a_quiet_terminal)
         handlers.append(to_terminal)
+    if journal is not None:
+        to_journal = logging.StreamHandler(journal)
+        to_journal.setFormatter(_formatter(journal_lines))
+        handlers.append(to_journal)
     logging.raiseExceptions = False  # a full disk must not turn each log line into a traceback
     # No line names its thread or process, and looking them up takes as long as writing the line.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False

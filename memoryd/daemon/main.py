@@ -39,6 +39,7 @@ from memoryd.base.events import DaemonStopping, Event
 from memoryd.base.paths import Places
 from memoryd.daemon import log_file
 from memoryd.daemon.instance import InstanceLock
+from memoryd.daemon.journal import journal_for
 from memoryd.daemon.listener import DaemonListener
 from memoryd.daemon.shutdown import leave_after
 from memoryd.daemon.supervisor import Supervisor
@@ -338,6 +339,7 @@ def _start_log(environment: Environment, *, shows_log: bool) -> None:
         terminal=log_file.terminal_for(sys.stderr),
         is_quiet=not shows_log,
         keep_days=settings.keep_days,
+        journal=journal_for(os.environ, sys.stderr),
     )
 
 

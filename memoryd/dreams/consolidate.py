@@ -10,7 +10,7 @@ from memoryd.base.timestamps import iso_time
 from memoryd.dreams.apply import changed_files, undoable
 from memoryd.dreams.distil_logs import distil
 from memoryd.dreams.dream_table import DreamTable
-from memoryd.dreams.housekeeping import Housekeeping, believed_memories
+from memoryd.dreams.housekeeping import Housekeeping
 from memoryd.dreams.rules import plan, review
 from memoryd.dreams.rules.story import in_words
 from memoryd.dreams.run import DreamRun
@@ -76,18 +76,18 @@ class Consolidation:
     def _conclude(self, run: DreamRun, copy: WorkingCopy) -> None:
         """Reviews the copy, and applies it or not."""
         today = iso_time(self._now())[:10]
-        after = copy.after()
-        before_texts, after_texts = review.under_own_names(_texts(copy.before), _texts(after))
+        after, believed = copy.after(), copy.believed()
+        before_texts, after_texts = review.under_own_names(*_texts(copy.before, after))
         loss = review.loss(before_texts, after_texts, today, run.ended_files)
         run.summarize(
             files=review.diffs(before_texts, after_texts, today),
             flags=(
-                *plan.flags(believed_memories(copy), after_texts.get(INDEX_FILE, "")),
+                *plan.flags(believed, after_texts.get(INDEX_FILE, "")),
                 *self._housekeeping.due(run, copy),
             ),
             lost=loss.lost,
         )
-        counts = run.counts(left=len(believed_memories(copy)))
+        counts = run.counts(left=len(believed))
         run.summarize(counts=counts, words=in_words(counts))
         if run.cause == "dry-run":
             run.end("previewed")
@@ -116,6 +116,14 @@ class Consolidation:
         self._table.note_files(run.id, rows)
 
 
-def _texts(files: Files) -> dict[str, str]:
-    """Masked: masking a secret must not count as a loss, and secrets must not be in a diff."""
-    return {file: presentable(stored.text) for file, stored in files.items()}
+def _texts(before: Files, after: Files) -> tuple[dict[str, str], dict[str, str]]:
+    """Masked where they differ: masking is not a loss, and a diff must not show secrets."""
+    changed = {*changed_files(before, after)}
+
+    def texts(files: Files) -> dict[str, str]:
+        return {
+            file: presentable(stored.text) if file in changed else stored.text
+            for file, stored in files.items()
+        }
+
+    return texts(before), texts(after)

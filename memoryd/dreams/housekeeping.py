@@ -1,12 +1,12 @@
 """What every dream does to its working copy, with a model or without: blocking."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 import msgspec
 
-from memoryd.base.errors import MemorydError, NotFound
+from memoryd.base.errors import NotFound
 from memoryd.base.timestamps import iso_time
 from memoryd.dreams.citation_check import CitationCheck
 from memoryd.dreams.evidence import Evidence, MemoryUse
@@ -22,6 +22,7 @@ from memoryd.extraction.rules.restatement import core_of
 from memoryd.memories.inbox_table import Candidate
 from memoryd.memories.index_file import pointer_of
 from memoryd.memories.records import MemoryDirectory
+from memoryd.memories.rules import index
 from memoryd.memories.rules.expiry import has_ended, review_day
 from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.memories.version_table import VersionTable
@@ -40,7 +41,7 @@ class Housekeeping:
         """Retires what is surely contradicted; notes what to ask about."""
         from memoryd.dreams.rules.conflicts import conflicts, superseding, with_end  # noqa: PLC0415 - its tables take a while
 
-        memories = believed_memories(copy)
+        memories = copy.believed()
         ending = [(one, with_end(one)) for one in cancellable(memories)]
         write_memories(copy, [after for before, after in ending if after.text != before.text])
         current = {one.file: one for _, one in ending}
@@ -60,31 +61,33 @@ class Housekeeping:
         uses = self._evidence.uses(run.target.directory)
         return tuple(
             Flag(one.file, "due for review")
-            for one in copy.store.scan(copy.directory)
-            if not one.retired
-            and "" < review_day(one.topic, one.modified, use_of(uses, one.file)) <= today
+            for one in copy.believed()
+            if "" < review_day(one.topic, one.modified, use_of(uses, one.file)) <= today
         )
 
-    def tidy(self, run: DreamRun, copy: WorkingCopy) -> None:
-        """The last phase."""
+    def tidy(self, run: DreamRun, copy: WorkingCopy, reworded: Mapping[str, str]) -> None:
+        """The last phase; `reworded` are lines of the index that say something else now."""
         run.progress.enter("prune and index")
         move_retired(copy)
         self._retire_ended(copy)
         self._check_citations(run, copy)
-        copy.store.repair(copy.directory)
-        try:
-            stored = copy.store.read(copy.directory, INDEX_FILE)
-        except MemorydError:  # no memories, or the settings say no index
+        self.match_index(run, copy, reworded)
+
+    def match_index(self, run: DreamRun, copy: WorkingCopy, reworded: Mapping[str, str]) -> None:
+        """The index is complete, right and within its limits."""
+        stored = copy.after().get(INDEX_FILE)
+        if stored is None and copy.store.skips_index:
             return
-        text = fitted(stored.text, self._indexed(run, copy), copy.made_at)
-        if text != stored.text:
-            copy.store.put_back(
-                copy.directory, INDEX_FILE, text.encode(), over=stored.version, cause="dream"
-            )
+        before = stored.text if stored else ""
+        current = index.with_pointers(before, reworded)
+        text = fitted(current, self._indexed(run, copy), copy.made_at)
+        if text != before:
+            over = stored.version if stored else None
+            copy.store.put_back(copy.directory, INDEX_FILE, text.encode(), over=over, cause="dream")
 
     def _retire_ended(self, copy: WorkingCopy) -> None:
         today = iso_time(self._now())[:10]
-        for one in copy.store.scan(copy.directory):
+        for one in copy.memories():
             if has_ended(one.topic, today):
                 copy.store.retire(copy.directory, one.file, cause="dream")
 
@@ -94,7 +97,7 @@ class Housekeeping:
         if not root:
             return
         today, check = iso_time(self._now())[:10], CitationCheck(root)
-        before = believed_memories(copy)
+        before = copy.believed()
         after = [with_check(one, root, today, check.is_there) for one in cancellable(before)]
         write_memories(
             copy, [new for old, new in zip(before, after, strict=True) if new.text != old.text]
@@ -103,7 +106,7 @@ class Housekeeping:
     def _indexed(self, run: DreamRun, copy: WorkingCopy) -> list[IndexedMemory]:
         uses = self._evidence.uses(run.target.directory)
         known = self._evidence.written_down(run.target)
-        bodies = {one.file: core_of(one.topic.body) for one in believed_memories(copy)}
+        bodies = {one.file: core_of(one.topic.body) for one in copy.believed()}
         return [
             IndexedMemory(
                 file=one.file,
@@ -113,8 +116,7 @@ class Housekeeping:
                 uses=uses.get(one.file, MemoryUse()).uses,
                 is_in_instructions=bool(known.line_saying(bodies.get(one.file, ""))),
             )
-            for one in copy.store.scan(copy.directory)
-            if not one.retired
+            for one in copy.listed()
         ]
 
 
@@ -144,31 +146,25 @@ def question(old: BelievedMemory, new: BelievedMemory, target: DreamTarget) -> C
     )
 
 
-def believed_memories(copy: WorkingCopy) -> list[BelievedMemory]:
-    scanned = {one.file: one for one in copy.store.scan(copy.directory)}
-    return [
-        BelievedMemory(file, stored.text, stored.modified)
-        for file, stored in copy.after().items()
-        if file in scanned and not scanned[file].retired
-    ]
-
-
-def replace_dates(copy: WorkingCopy, source: MemoryDirectory, versions: VersionTable) -> None:
-    memories = with_versions(believed_memories(copy), source, versions)
-    dated = [(memory, plan.with_dates(memory)) for memory in memories]
-    write_memories(copy, [after for before, after in dated if after.text != before.text])
+def replace_dates(
+    copy: WorkingCopy, source: MemoryDirectory, versions: VersionTable, since: float
+) -> None:
+    """Makes relative dates absolute; what was there at our last dream has none any more."""
+    changed = [one for one in copy.believed() if copy.is_news(one, since)]
+    news = [one for one in changed if one.topic.type == "project"]
+    relative = [one for one in cancellable(news) if plan.has_relative_dates(one)]
+    dated = [plan.with_dates(with_versions(one, source, versions)) for one in relative]
+    write_memories(
+        copy,
+        [after for before, after in zip(relative, dated, strict=True) if after.text != before.text],
+    )
 
 
 def with_versions(
-    memories: Iterable[BelievedMemory], source: MemoryDirectory, versions: VersionTable
-) -> Iterator[BelievedMemory]:
-    """The memories; those with relative dates get their past versions, which tell the day."""
-    for memory in cancellable(memories):
-        if memory.topic.type == "project" and plan.has_relative_dates(memory.text):
-            past = _past_texts(memory.file, source, versions)
-            yield msgspec.structs.replace(memory, past=past)
-        else:
-            yield memory
+    memory: BelievedMemory, source: MemoryDirectory, versions: VersionTable
+) -> BelievedMemory:
+    """The memory with its past versions, which tell on which day a line was written."""
+    return msgspec.structs.replace(memory, past=_past_texts(memory.file, source, versions))
 
 
 def _past_texts(file: str, source: MemoryDirectory, versions: VersionTable) -> tuple[PastText, ...]:
@@ -191,14 +187,13 @@ def write_memories(copy: WorkingCopy, memories: Sequence[BelievedMemory]) -> Non
 
 def move_retired(copy: WorkingCopy) -> None:
     """Moves what older stores, people and agents left beside the memories that replaced it."""
-    found = {one.file: one for one in copy.store.scan(copy.directory)}
+    found = {one.file: one for one in copy.memories()}
     for one in found.values():
         if not found.keys().isdisjoint(one.topic.supersedes):
             # Writing a memory retires what it supersedes; some may be gone by now.
             with suppress(NotFound):
-                stored = copy.store.read(copy.directory, one.file)
-                write_memories(copy, [BelievedMemory(one.file, stored.text, stored.modified)])
-    for one in copy.store.scan(copy.directory):
+                write_memories(copy, [one])
+    for one in copy.memories():
         if one.topic.retired:
             copy.store.retire(
                 copy.directory, one.file, superseded_by=one.topic.superseded_by, cause="dream"

@@ -2,24 +2,30 @@
 
 There are four phases, in this order: orient, gather, consolidate, prune and index. Without a model
 the steps say which one it is. A model says so itself, and never goes back; where it does not, its
-first write means that it consolidates.
+first write means that it consolidates. What it says beside that is announced too.
 """
 
 import re
 import time
 from typing import Final, Literal, TypeAlias, get_args
 
-from memoryd.base.events import DreamFile, DreamPhase
+from memoryd.base.events import DreamFile, DreamPhase, DreamSaid
 from memoryd.dreams.target import DreamTarget
 from memoryd.llm.rules.messages import ModelAnswer, Usage
 from memoryd.memories.records import MemoryChanged
 from memoryd.system.cancellation import stop_if_cancelled
 from memoryd.system.notices import Notices
+from memoryd.text.invisible import strip_invisible
+from memoryd.text.masking.cut import masked_beginning
+from memoryd.text.shorten import cut_at_word, one_line
 
 Phase: TypeAlias = Literal["orient", "gather", "consolidate", "prune and index"]
 
 PHASES: Final[tuple[Phase, ...]] = get_args(Phase)
 
+SAID_CHARACTERS: Final = 200
+
+_PHASE_LINE = re.compile(r"^\W{0,8}phase\b[^\n]{0,40}$", re.IGNORECASE | re.MULTILINE)
 _SAYS_PHASE = re.compile(
     r"^\W{0,8}phase:?\W{0,4}(orient|gather|consolidate|prune)", re.IGNORECASE | re.MULTILINE
 )
@@ -111,3 +117,23 @@ class DreamProgress:
         self.usd += answer.usd
         for name in _SAYS_PHASE.findall(answer.text):
             self.enter(next(phase for phase in PHASES if phase.startswith(name.lower())))
+        if words := _said(answer.text):
+            self._notices.announce(
+                DreamSaid(
+                    project=self._project,
+                    dream=self.dream,
+                    scope=self._scope,
+                    text=words,
+                    model_turns=self.model_turns,
+                    tool_calls=self.tool_calls,
+                    tokens=self.tokens,
+                    usd=round(self.usd, 6),
+                    seconds=self.seconds,
+                )
+            )
+
+
+def _said(text: str) -> str:
+    """The model's words without the lines that only name a phase; masked before they are cut."""
+    words = one_line(strip_invisible(_PHASE_LINE.sub("", text)))
+    return cut_at_word(masked_beginning(words, 4 * SAID_CHARACTERS), SAID_CHARACTERS)

@@ -42,7 +42,7 @@ log = structlog.get_logger(__name__)
 
 
 class DreamRun:
-    """One dream; `since` is when the previous one was.
+    """One dream; `since` is when the previous one was, `own_since` the previous one of our own.
 
     `questions` are what a person is asked at the end,
     `ended_files` the memories whose own words say that they have ended.
@@ -68,6 +68,7 @@ class DreamRun:
         self.summary = Summary()
         self.progress = DreamProgress(target, notices)
         self.since = 0.0
+        self.own_since = 0.0
         self.questions: list[Candidate] = []
         self.ended_files: set[str] = set()
         self.ended = anyio.Event()
@@ -112,6 +113,7 @@ class DreamRun:
         """
         self.since = since
         directory = self.target.directory
+        self.own_since = self._table.last_success(directory.path) or 0.0
         path = paths.consolidate_lock(directory.path)
         self.progress.dream = self._table.begin(
             directory,

@@ -28,13 +28,7 @@ from memoryd.base.errors import Unavailable
 from memoryd.base.timestamps import iso_time
 from memoryd.dreams.apply import LostLock
 from memoryd.dreams.dream_table import How
-from memoryd.dreams.housekeeping import (
-    Housekeeping,
-    believed_memories,
-    replace_dates,
-    with_versions,
-    write_memories,
-)
+from memoryd.dreams.housekeeping import Housekeeping, replace_dates, write_memories
 from memoryd.dreams.provenance import DreamProvenance
 from memoryd.dreams.recent_sessions import ProjectSessions, TouchedSession
 from memoryd.dreams.rules import plan
@@ -98,19 +92,22 @@ class RuleSteps:
         return ""
 
     def _take(self, run: DreamRun, copy: WorkingCopy) -> None:
-        progress, directory = run.progress, run.target.directory
+        with copy.store.index_later(copy.directory) as reworded:
+            self._consolidate(run, copy)
+            self._housekeeping.tidy(run, copy, reworded)
+
+    def _consolidate(self, run: DreamRun, copy: WorkingCopy) -> None:
+        progress = run.progress
         progress.enter("orient")
-        replace_dates(copy, directory, self._versions)
+        replace_dates(copy, run.target.directory, self._versions, run.own_since)
         # Before memories are merged: one that was said again must win over what came between.
         self._housekeeping.settle(run, copy)
         progress.enter("gather")
-        dated = with_versions(believed_memories(copy), directory, self._versions)
-        changed = plan.plan(dated, self._similarity(run.id))
+        changed = plan.merges(copy.believed(), self._similarity(run.id))
         progress.enter("consolidate")
         contradicted = progress.retired
         write_memories(copy, changed)
         progress.note_merged(progress.retired - contradicted)
-        self._housekeeping.tidy(run, copy)
 
     def _similarity(self, dream: int) -> Similarity | None:
         try:
@@ -176,17 +173,25 @@ class ModelSteps:
 
     async def take(self, run: DreamRun, copy: WorkingCopy) -> str:
         """Unavailable when the model's run failed, LostLock when the lock was lost meanwhile."""
-        directory = run.target.directory
-        await anyio.to_thread.run_sync(replace_dates, copy, directory, self._versions)
-        await anyio.to_thread.run_sync(self._housekeeping.settle, run, copy)
+        await anyio.to_thread.run_sync(self._settle, run, copy)
         run.progress.enter("orient")
         job, tools = await anyio.to_thread.run_sync(self._prepare, run, copy)
         report = await agent.run(job, self._model.provider, tools, self._model.limits)
         if report.ended not in COMPLETE:
             words = report.error.message if report.error else f"its answer was {report.ended}"
             raise Unavailable(f"the model could not dream: {words}")
-        await anyio.to_thread.run_sync(self._housekeeping.tidy, run, copy)
+        await anyio.to_thread.run_sync(self._tidy, run, copy)
         return mask(report.final_text)[:SAID_CHARACTERS]
+
+    def _settle(self, run: DreamRun, copy: WorkingCopy) -> None:
+        with copy.store.index_later(copy.directory) as reworded:
+            replace_dates(copy, run.target.directory, self._versions, run.own_since)
+            self._housekeeping.settle(run, copy)
+            self._housekeeping.match_index(run, copy, reworded)
+
+    def _tidy(self, run: DreamRun, copy: WorkingCopy) -> None:
+        with copy.store.index_later(copy.directory) as reworded:
+            self._housekeeping.tidy(run, copy, reworded)
 
     def _prepare(self, run: DreamRun, copy: WorkingCopy) -> tuple[AgentJob, AgentTools]:
         target, now = run.target, self._now()
@@ -224,8 +229,8 @@ class ModelSteps:
         self, run: DreamRun, copy: WorkingCopy, transcripts: Sequence[str], now: float
     ) -> tuple[Text, ...]:
         project = run.target.project
-        read = reading(believed_memories(copy), run.since)
-        current = [one for one in copy.store.scan(copy.directory) if one.file in read.files]
+        read = reading(copy.believed(), run.since)
+        current = [one for one in copy.listed() if one.file in read.files]
         sessions = self._sessions.touched(project, run.since, now)
         run.progress.sessions = len(sessions)
         opening = prompts.dream_opening(
@@ -252,8 +257,7 @@ def _manifest_line(one: Listed) -> str:
 
 def _news(copy: WorkingCopy, read: Reading) -> str:
     """What the list leaves out, and which notes are near each other."""
-    total = sum(not one.retired for one in copy.store.scan(copy.directory))
-    left_out = total - len(read.files)
+    left_out = len(copy.listed()) - len(read.files)
     words = f"{left_out} other notes have not changed since the last time: leave them alone."
     pairs = "\n".join(f"- {one} and {other}" for one, other in read.pairs)
     task = (

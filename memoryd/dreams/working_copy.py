@@ -2,20 +2,30 @@
 
 All of a dream's work happens here; the memory itself is touched only after the result is reviewed.
 The copy's store keeps its versions in memory, and they are gone when the copy is closed.
+
+Nobody else writes here, so a file is read and parsed again only after a change: a dream looks at
+all memories many times.
 """
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from memoryd.base.errors import MemorydError, StorageError
+import msgspec
+
+from memoryd.base.errors import MemorydError, NotFound, StorageError
+from memoryd.base.file_stamp import FileStamp
+from memoryd.base.timestamps import iso_time
 from memoryd.dreams.dream_table import DreamTable
-from memoryd.memories.records import MemoryChanged, MemoryDirectory, Stored
+from memoryd.dreams.rules.plan import BelievedMemory
+from memoryd.memories.records import Listed, MemoryChanged, MemoryDirectory, Stored
 from memoryd.memories.rules import topics
-from memoryd.memories.rules.topics import INDEX_FILE, Scope
+from memoryd.memories.rules.retirement import RETIRED_FOLDER, is_in_retired
+from memoryd.memories.rules.topics import INDEX_FILE, Scope, Topic
+from memoryd.memories.scan import markdown_files, open_folder, shown, skipped_folders
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.cancellation import cancellable
@@ -50,25 +60,102 @@ class WorkingCopy:
         self.store = store
         self.daily_logs = 0
         self._database = database
-        self._unreadable: set[str] = set()
+        self._unreadable: dict[str, Listed] = {}
+        self._read: Files = {}
+        self._is_listed = False
+        self._parsed: dict[str, tuple[Stored, BelievedMemory]] = {}
+        self._shown: dict[str, tuple[str, Topic]] = {}
 
-    def fill(self, source: Store, directory: MemoryDirectory) -> None:
+    def fill(self, listed: Sequence[Listed], directory: MemoryDirectory) -> None:
+        """`listed` are the memories of the directory that is copied."""
         make_folder(self.directory.path)
         for file, stored in cancellable(self.before.items()):
-            self._put(file, stored.data, stored.modified)
-        for one in source.scan(directory):
-            if one.file not in self.before:  # unreadable, but must keep its line in the index
+            stamp = self._put(file, stored.data, stored.modified)
+            self._read[file] = msgspec.structs.replace(
+                stored, directory=self.directory, stamp=stamp
+            )
+        for one in listed:
+            if one.file in self.before:
+                self._shown[one.file] = (self.before[one.file].version, one.topic)
+            else:  # unreadable, but must keep its line in the index
                 self._put(one.file, topics.render(one.topic).encode(), one.modified)
-                self._unreadable.add(one.file)
+                self._unreadable[one.file] = one
         self.daily_logs = self._copy_logs(directory)
 
     def after(self) -> Files:
         """The copy as it is now, without the files that could not be copied."""
-        found = all_files(self.store, self.directory)
-        return {file: stored for file, stored in found.items() if file not in self._unreadable}
+        self._is_listed = True
+        found = {}
+        for file, stamp in self._files():
+            known = self._read.get(file)
+            if file in self._unreadable:
+                continue
+            if known is not None and known.stamp == stamp and file != INDEX_FILE:
+                found[file] = known
+                continue
+            with suppress(MemorydError):
+                found[file] = self.store.read(self.directory, file)
+        self._read = found
+        return dict(found)
+
+    def memories(self) -> list[BelievedMemory]:
+        """The topic files, newest first, also those that are to be retired."""
+        files = self._read if self._is_listed else self.after()
+        found = {
+            file: self._memory(stored)
+            for file, stored in files.items()
+            if file != INDEX_FILE and not is_in_retired(file)
+        }
+        self._parsed = {file: (self._read[file], one) for file, one in found.items()}
+        return sorted(found.values(), key=lambda one: (-one.modified, one.file))
+
+    def believed(self) -> list[BelievedMemory]:
+        """The memories that are neither retired nor ended."""
+        found, today = self.memories(), iso_time(self.made_at)[:10]
+        superseded = frozenset(
+            old
+            for one in found
+            if one.topic.supersedes and self._read[one.file].origin != "found"
+            for old in one.topic.supersedes
+        )
+        return [
+            one for one in found if not topics.is_retired(one.file, one.topic, superseded, today)
+        ]
+
+    def is_news(self, memory: BelievedMemory, since: float) -> bool:
+        """Whether it was written since then, whatever its time says: it may have been copied."""
+        before = self.before.get(memory.file)
+        if before is None or before.stamp is None:
+            return True
+        return max(memory.modified, before.stamp.ctime_ns / 1e9) > since
+
+    def listed(self) -> list[Listed]:
+        """The believed memories as lists show them, newest first; unreadable ones too."""
+        believed = self.believed()
+        self._show([one for one in believed if not self._is_shown(one.file)])
+        found = [
+            Listed(
+                self.directory,
+                one.file,
+                self._shown[one.file][1],
+                one.modified,
+                len(self._read[one.file].data),
+            )
+            for one in believed
+        ]
+        alive = (one for one in self._unreadable.values() if not one.retired)
+        return sorted([*found, *alive], key=lambda one: (-one.modified, one.file))
+
+    def forget_read(self, change: MemoryChanged) -> None:
+        """A file was changed, and must be read again."""
+        self._is_listed = False
+        for file in (change.file, change.retired_to):
+            self._read.pop(file, None)
 
     def backdate(self, file: str, modified: float) -> None:
         """A rewritten text is not newer than what it was made from."""
+        self._is_listed = False
+        self._read.pop(file, None)
         os.utime(Path(self.directory.path, file), (modified, modified))
 
     def close(self, *, keep: bool = False) -> None:
@@ -76,12 +163,39 @@ class WorkingCopy:
         if not keep:
             _remove(self.folder)
 
-    def _put(self, file: str, data: bytes, modified: float) -> None:
+    def _files(self) -> Iterator[tuple[str, FileStamp]]:
+        """Every topic file, retired or not, and the index, with its stamp."""
+        try:
+            with open_folder(self.directory) as folder:
+                for one in markdown_files(folder.handle, skipped_folders(self.directory.scope)):
+                    yield one.path, FileStamp.of(one.stat)
+                with suppress(NotFound), Folder.open(f"{folder.path}/{RETIRED_FOLDER}") as below:
+                    for one in markdown_files(below.handle, frozenset(), f"{RETIRED_FOLDER}/"):
+                        yield one.path, FileStamp.of(one.stat)
+        except NotFound:
+            return
+        yield INDEX_FILE, FileStamp()
+
+    def _memory(self, stored: Stored) -> BelievedMemory:
+        known = self._parsed.get(stored.file)
+        if known is not None and known[0] is stored:
+            return known[1]
+        return BelievedMemory(stored.file, stored.text, stored.modified)
+
+    def _is_shown(self, file: str) -> bool:
+        return file in self._shown and self._shown[file][0] == self._read[file].version
+
+    def _show(self, memories: Sequence[BelievedMemory]) -> None:
+        for one, topic in zip(memories, shown([one.topic for one in memories]), strict=True):
+            self._shown[one.file] = (self._read[one.file].version, topic)
+
+    def _put(self, file: str, data: bytes, modified: float) -> FileStamp:
         path = Path(self.directory.path, file)
         try:
             path.parent.mkdir(0o700, parents=True, exist_ok=True)
             path.write_bytes(data)
             os.utime(path, (modified, modified))
+            return FileStamp.of(path.lstat())
         except OSError as error:
             raise StorageError(str(path), "write", error) from error
 
@@ -116,10 +230,10 @@ class WorkingCopies:
         It may raise a cancellation there, which ends the dream.
         """
         made_at = self._now()
-        before = all_files(self._source, directory)
+        listed = self._source.scan(directory)
+        before = all_files(self._source, directory, listed)
         database = Database.open(":memory:")
         notices = Notices()
-        notices.on(MemoryChanged, on_change)
         versions = VersionTable(database)
         for stored in before.values():
             if stored.origin is not None and stored.origin != "found":
@@ -128,8 +242,10 @@ class WorkingCopies:
         copy = WorkingCopy(
             f"{self._folder}/{dream}", directory.scope, before, store, database, made_at=made_at
         )
+        notices.on(MemoryChanged, copy.forget_read)
+        notices.on(MemoryChanged, on_change)
         try:
-            copy.fill(self._source, directory)
+            copy.fill(listed, directory)
         except BaseException:
             copy.close()
             raise
@@ -150,14 +266,13 @@ class WorkingCopies:
                 _remove(str(folder))
 
 
-def all_files(store: Store, directory: MemoryDirectory) -> Files:
-    """Every readable topic file, the retired ones, and the index."""
-    found = {stored.file: stored for stored in store.read_all(directory)}
-    for one in store.retired(directory):
+def all_files(store: Store, directory: MemoryDirectory, listed: Sequence[Listed]) -> Files:
+    """Every readable topic file of those listed, the retired ones, and the index."""
+    found: Files = {}
+    files = [*(one.file for one in listed), *(one.file for one in store.retired(directory))]
+    for file in cancellable([*files, INDEX_FILE]):
         with suppress(MemorydError):
-            found[one.file] = store.read(directory, one.file)
-    with suppress(MemorydError):
-        found[INDEX_FILE] = store.read(directory, INDEX_FILE)
+            found[file] = store.read(directory, file)
     return found
 
 

@@ -14,7 +14,7 @@ from memoryd.base.timestamps import iso_time
 from memoryd.memories.records import Listed, MemoryChanged, MemoryDirectory
 from memoryd.memories.rules import retirement, topics
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
-from memoryd.memories.scan import markdown_files, shown
+from memoryd.memories.scan import MarkdownFile, markdown_files, shown
 from memoryd.memories.version_table import Cause, VersionTable
 from memoryd.system.folder import Content, Folder
 from memoryd.text.decode import decoded
@@ -44,7 +44,12 @@ class RetiredFiles:
         ]
 
     def names(self, folder: Folder) -> frozenset[str]:
-        return frozenset(file for file, _, _, _ in self._files(folder))
+        try:
+            handle = folder.descend(retirement.RETIRED_FOLDER)
+        except MemorydError:  # there is none, or it is a link
+            return frozenset()
+        with Folder(folder.path, handle) as below:
+            return frozenset(one.path for one in _retired_files(below))
 
     def plan(
         self, folder: Folder, files: Sequence[str], *, superseded_by: str
@@ -146,12 +151,19 @@ class RetiredFiles:
 
     def copy_of(self, folder: Folder, file: str, before: bytes) -> bytes | None:
         """What `.retired/` holds of this memory, if that is where it went."""
-        for name in self.names(folder):
-            if retirement.name_when_current(name) == file:
-                with suppress(MemorydError):
-                    data = folder.read(name).data
-                    if retirement.is_copy(decoded(data), decoded(before)):
-                        return data
+        usual = f"{retirement.RETIRED_FOLDER}/{file}"  # looked at first: there may be many
+        return self._copy_in(folder, [usual], before) or self._copy_in(
+            folder,
+            [one for one in self.names(folder) if retirement.name_when_current(one) == file],
+            before,
+        )
+
+    def _copy_in(self, folder: Folder, names: Sequence[str], before: bytes) -> bytes | None:
+        for name in names:
+            with suppress(MemorydError):
+                data = folder.read(name).data
+                if retirement.is_copy(decoded(data), decoded(before)):
+                    return data
         return None
 
     def _before_it_was_retired(
@@ -183,9 +195,8 @@ class RetiredFiles:
             handle = folder.descend(retirement.RETIRED_FOLDER)
         except MemorydError:  # there is none, or it is a link
             return
-        with Folder(folder.path, handle):
-            prefix = f"{retirement.RETIRED_FOLDER}/"
-            for one in markdown_files(handle, frozenset(), prefix):
+        with Folder(folder.path, handle) as below:
+            for one in _retired_files(below):
                 text = one.head()
                 if text is not None:
                     yield one.path, one.stat.st_mtime, one.stat.st_size, text
@@ -196,3 +207,7 @@ class RetiredFiles:
         self._versions.record(
             directory.path, file, data, at=self._now(), cause=cause, session_id=session_id
         )
+
+
+def _retired_files(below: Folder) -> Iterator[MarkdownFile]:
+    return markdown_files(below.handle, frozenset(), f"{retirement.RETIRED_FOLDER}/")

@@ -165,6 +165,18 @@ def skipped_folders(scope: Scope) -> frozenset[str]:
     return _NOT_PROJECT_TOPICS if scope == "project" else _NOT_TOPICS
 
 
+def is_topic_name(directory: MemoryDirectory, file: str) -> bool:
+    """Whether a scan would list a file of this name."""
+    *folders, name = file.split("/")
+    is_listed = name.endswith(".md") and file != INDEX_FILE and len(folders) <= DEEPEST
+    if folders and folders[0] in skipped_folders(directory.scope):
+        return False
+    return is_listed and all(
+        not part.startswith(".") and is_readable_name(part) and is_shown_name(part)
+        for part in (*folders, name)
+    )
+
+
 def markdown_files(
     handle: int, skipped: frozenset[str] = _NOT_TOPICS, prefix: str = ""
 ) -> Iterator[MarkdownFile]:

@@ -19,7 +19,7 @@ from typing import Final
 
 import msgspec
 
-from memoryd.base.errors import Conflict, InvalidInput, NotFound, Refused
+from memoryd.base.errors import Conflict, InvalidInput, MemorydError, NotFound, Refused
 from memoryd.memories.index_file import (
     KnownIndex,
     OwnIndex,
@@ -36,9 +36,7 @@ from memoryd.memories.rules import retirement, topics
 from memoryd.memories.rules.origins import Origin, origin_after
 from memoryd.memories.rules.savable import check_savable, cleaned
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
-from memoryd.memories.scan import (
-    open_folder,
-)
+from memoryd.memories.scan import is_topic_name, open_folder
 from memoryd.memories.version_table import Cause, VersionTable
 from memoryd.system.folder import Folder, version_of
 from memoryd.system.notices import Notices
@@ -65,8 +63,13 @@ class Store(StoreReader):
         self._skip_index = skip_index
         self._notices = notices or Notices()
         self._outside = OutsideChanges(self._scanner, versions, self._retired, now)
+        self._reworded: dict[str, dict[str, str]] = {}
         self._locks: dict[str, threading.RLock] = {}
         self._guard = threading.Lock()
+
+    @property
+    def skips_index(self) -> bool:
+        return self._skip_index
 
     def recorded(self, directory: MemoryDirectory, file: str) -> Stored:
         """As `read`, with the version's number; a change found on disk is recorded first."""
@@ -216,7 +219,17 @@ class Store(StoreReader):
     ) -> list[RetiringMemory]:
         if not topic.supersedes:
             return []
-        current = {one.file: one.topic for one in self.scan(directory)}
+
+        def current(name: str) -> Topic | None:
+            if not is_topic_name(directory, name):
+                return None
+            try:
+                found = self.read(directory, name)
+            except MemorydError:  # there is none
+                return None
+            # A file that nobody is known to have written retires no other.
+            return Topic() if found.origin == "found" else found.topic
+
         files = retirement.superseded_in_place(topic, current, file)
         return self._retired.plan(folder, files, superseded_by=file)
 
@@ -343,8 +356,23 @@ class Store(StoreReader):
         with repaired_later(directory, INDEX_FILE), open_folder(directory) as folder:
             self._index(folder, directory, {})
 
+    @contextmanager
+    def index_later(self, directory: MemoryDirectory) -> Iterator[dict[str, str]]:
+        """Leaves the index as it is inside: the caller matches it, once, after many changes.
+
+        Gives the lines that say something else by then, by file.
+        """
+        reworded = self._reworded[directory.path] = {}
+        try:
+            yield reworded
+        finally:
+            self._reworded.pop(directory.path, None)
+
     def _index(self, folder: Folder, directory: MemoryDirectory, changed: dict[str, str]) -> bool:
         if self._skip_index:
+            return False
+        if (reworded := self._reworded.get(directory.path)) is not None:
+            reworded.update(changed)
             return False
         own = self._own_index(directory)
         return match_index(folder, lambda: self.scan(directory), changed, own)

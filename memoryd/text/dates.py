@@ -59,7 +59,9 @@ ResolvedDate = tuple[str, date] | None
 
 
 def _candidates(text: str, today: date) -> Iterator[DateMention]:
-    for pattern, resolve in _RULES:
+    # A rule for ideographs cannot match where there are none.
+    rules = _LETTER_RULES if text.isascii() else _RULES
+    for pattern, resolve in rules:
         for match in pattern.finditer(text):
             try:
                 answer = resolve(match, today)
@@ -358,7 +360,7 @@ def _each(
     return ((pattern, resolve) for pattern in patterns)
 
 
-_RULES: tuple[tuple[re.Pattern[str], Resolver], ...] = (
+_LETTER_RULES: tuple[tuple[re.Pattern[str], Resolver], ...] = (
     (forms.DAY_WORD, _day_word),
     (forms.TONIGHT, _night),
     *_each(forms.WEEKDAY_OF_WEEK, _weekday_of_week),
@@ -378,6 +380,9 @@ _RULES: tuple[tuple[re.Pattern[str], Resolver], ...] = (
     (forms.NTH, _nth),
     (forms.QUARTER, _quarter_alone),
     (forms.END_OF_QUARTER, _end_of_quarter),
+)
+_RULES = (
+    *_LETTER_RULES,
     (forms.IDEOGRAPH_DAY, _ideograph_day),
     *_each(forms.IDEOGRAPH_WEEKDAY, _ideograph_weekday),
     (forms.IDEOGRAPH_OFFSET, _ideograph_offset),

@@ -19,6 +19,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from itertools import zip_longest
+from typing import Final
 
 import msgspec
 
@@ -26,6 +27,7 @@ from memoryd.text.lazy_regex import late
 
 BLANK = "¤"
 SHELL_LINES_LEAST = 2
+MOST_CHARACTERS_KEPT = 4096
 _CUT = "\x00"  # stands where a fenced block was
 _FOLDED = {"ł": "l", "Ł": "l", "ё": "е", "Ё": "е"}
 
@@ -215,7 +217,7 @@ class Sentence(msgspec.Struct, frozen=True):
 
 def plain(text: str) -> str:
     """The text in lower case with Latin accents folded; every character keeps its position."""
-    return text.lower() if text.isascii() else "".join(map(_plain_character, text))
+    return text.lower() if text.isascii() else text.translate(_PLAIN)
 
 
 def own_words(message: str) -> str:
@@ -256,6 +258,19 @@ def _plain_character(character: str) -> str:
     if ord(character) < 0x250:
         lower = unicodedata.normalize("NFD", lower)[0]
     return lower if len(lower) == 1 else character
+
+
+class _PlainCharacters(dict[int, str]):
+    """What each character becomes, worked out when it first comes up."""
+
+    def __missing__(self, code: int) -> str:
+        character = _plain_character(chr(code))
+        if len(self) < MOST_CHARACTERS_KEPT:
+            self[code] = character
+        return character
+
+
+_PLAIN: Final = _PlainCharacters()
 
 
 def _without_quoted(text: str) -> str:

@@ -73,8 +73,11 @@ _MONTHS = MONTHS | SHORT_MONTHS
 _MONTH_NAMES = "|".join(
     sorted({*_MONTHS, "märz", "février", "août", "décembre"}, key=len, reverse=True)
 )
-_DIGIT = late("[0-9]")
 _ORDINAL = "(?:st|nd|rd|th)?"
+# Asked first: most texts have no number beside a word, and the names of months are many.
+_NUMBER_BESIDE_WORD = late(
+    rf"[0-9](?:{_ORDINAL}|\.) [^\W\d_]|[^\W\d_]\.? (?:the )?[0-9]", re.IGNORECASE
+)
 _MONTH_AND_DAY = late(
     rf"\b(?:(?P<day>[12]?[0-9]|3[01])(?:{_ORDINAL}|\.) (?:of |de )?(?P<month>{_MONTH_NAMES})"
     rf"|(?P<month_first>{_MONTH_NAMES})\.? (?:the )?(?P<day_second>[12]?[0-9]|3[01]){_ORDINAL})"
@@ -95,7 +98,7 @@ def terms_of(text: str) -> list[str]:
     """The terms of a text in order, with repeats."""
     text = _composed(text)
     found = list(chain.from_iterable(map(_terms_of_token, _TOKEN.findall(text))))
-    return found + _dates_in_words(text) if _DIGIT.search(text) else found
+    return found + _dates_in_words(text) if _NUMBER_BESIDE_WORD.search(text) else found
 
 
 def compounds_of(text: str) -> set[str]:

@@ -19,6 +19,7 @@ EVENTS: tuple[dict[str, Any], ...] = (
     {"project": "/p", "dream": 6, "kind": "dream/finished", "state": "done"},
     BASE | {"kind": "dream/phase", "phase": "orient", "usd": 0.0, "seconds": 0.1},
     BASE | {"kind": "dream/phase", "phase": "consolidate", "usd": 0.01, "seconds": 3.0},
+    BASE | {"kind": "dream/said", "text": "Two notes\x1b[2J agree.", "usd": 0.01, "tokens": 900},
     BASE | {"kind": "dream/file", "file": "a\x1b[2J.md", "usd": 0.02, "seconds": 4.0},
     BASE | {"kind": "dream/finished", "state": "done", "reason": "", "usd": 0.02, "seconds": 5.0},
 )
@@ -110,6 +111,7 @@ def test_followed_in_a_pipe_it_is_plain_lines_and_a_summary(
         "dream 7 starts with 12 memories (model)",
         "phase: orient",
         "phase: consolidate ($0.0100 so far)",
+        "says: Two notes\N{REPLACEMENT CHARACTER}[2J agree. ($0.0100 so far)",
         "changing a\N{REPLACEMENT CHARACTER}[2J.md ($0.0200 so far)",
         "dream 7 is done: 1 changed, 1 retired (5.0 s, 12.5k tokens, $0.0234)",
         "  a.md       changed  +2 -1",

@@ -47,6 +47,12 @@ def test_the_newer_word_of_the_person_wins(old: str, new: str) -> None:
     assert found(agents, memory("new.md", new, 1)) == [("old.md", "new.md", True)]
 
 
+def test_a_subject_of_two_forms_of_one_word_is_not_the_subject_of_one_of_them() -> None:
+    old = memory("old.md", "Always rebase the export queue branch before a review.", 9)
+    new = memory("new.md", "Never rebase the export exporter branch before a review.", 1)
+    assert (("old.md", "new.md", True) in found(old, new)) is False
+
+
 def test_an_agents_newer_word_is_only_a_question() -> None:
     old = memory("old.md", "The shop deploys on Tuesdays.", 9)
     new = memory("new.md", "The shop deploys on Thursdays.", 1, "agent-concluded")

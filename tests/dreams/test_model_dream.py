@@ -14,7 +14,7 @@ import pytest
 from memoryd.agent.rules.limits import RunLimits
 from memoryd.base.config import Budget, Credentials, Price, Secret
 from memoryd.base.errors import NotFound, Unavailable
-from memoryd.dreams.progress import PHASES
+from memoryd.dreams.progress import PHASES, SAID_CHARACTERS
 from memoryd.dreams.steps import DreamModel
 from memoryd.dreams.working_copy import COPIES_KEPT
 from memoryd.llm.anthropic_client import AnthropicProvider, endpoint_at
@@ -118,6 +118,9 @@ async def test_a_model_dreams_in_the_copy_and_the_result_is_applied(home: Path) 
         assert actions == {"m0.md": "changed", "m1.md": "retired", "MEMORY.md": "index"}
         phases = [event["phase"] for event in data_of(project.events, "dream/phase")]
         assert phases == ["orient", "gather", "consolidate", "prune and index"]
+        (said,) = data_of(project.events, "dream/said")
+        assert said["text"] == "Merged the alpha and beta notes, since one team runs both."
+        assert (said["model_turns"], said["tool_calls"], said["tokens"] > 0) == (4, 3, True)
         opening = "".join(
             block["text"] for block in server.requests[0].body["messages"][0]["content"]
         )
@@ -125,6 +128,22 @@ async def test_a_model_dreams_in_the_copy_and_the_result_is_applied(home: Path) 
         assert str(project.memory) not in opening
         assert (await project.dreamer.undo(project.root)).left == []
         assert project.tree() == before
+
+
+async def test_what_the_model_says_as_it_goes_is_told_masked_and_short(home: Path) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
+    words = f"Phase: orient\nI look at the notes.\u200b\n\nThe token is {token}. " + "So on. " * 90
+    script = [
+        Message([{"type": "text", "text": words}, *asks(read("m0.md")).content], "tool_use"),
+        says(""),
+    ]
+    async with dreaming(home, script) as (project, _server), project.running():
+        six_facts(project)
+        await project.dream()
+        (said,) = data_of(project.events, "dream/said")
+    assert said["text"].startswith("I look at the notes. The token is [secret: github-token].")
+    assert len(said["text"]) <= SAID_CHARACTERS + 1
+    assert token not in repr(project.events)
 
 
 async def test_undo_removes_a_memory_that_the_dream_added(home: Path) -> None:
@@ -321,3 +340,24 @@ async def test_a_dream_trusts_memories_no_more_than_before(home: Path) -> None:
         }
         assert (topics["fresh.md"].source, topics["fresh.md"].created[:4]) == ("", "2027")
         assert topics["m0.md"].source == "s"
+
+
+async def test_what_was_concluded_before_does_not_lower_a_memory_that_is_merged(
+    home: Path,
+) -> None:
+    said: dict[str, Any] = {"type": "feedback", "trust": "user-said", "source": "s"}
+    how = "**How to apply:** (concluded) Check whitespace with an editor plugin."
+    merged = f"Use tabs in Makefiles. Never mock the clock.\n\n{how}"
+    script = [
+        asks(read("m0.md"), Call("Grep", {"pattern": "tabs"})),
+        asks(write("m0.md", merged, name="a", supersedes="m1.md", **said)),
+        says("Merged."),
+    ]
+    async with dreaming(home, script) as (project, _server), project.running():
+        project.remember("m0.md", f"Use tabs in Makefiles.\n\n{how}", name="a", **said)
+        project.remember("m1.md", "Never mock the clock.", name="b", **said)
+        project.confirm("m0.md", "m1.md")
+        await project.dream()
+        stored = project.store.read(project.directory, "m0.md")
+    assert merged in stored.text
+    assert stored.topic.trust == "user-said"

@@ -240,3 +240,16 @@ def test_no_header_dodges_the_fields_that_we_stamp(how: str) -> None:
     topic = topics.parse(after)
     assert (topic.trust, topic.source) == ("agent-concluded", "s" * 36)
     assert "The body." in topic.body
+
+
+PIECES = ("name", "type", ":", ": ", " :\t", "\n", "\n", "\r\n", "\r", "\x0b", "\u2028", " ", "#")
+VALUES = ("words", '"', "'", "{", "}", "|", ">", "-", "- ", "no", "é", "\t", "a: b", "**", "[x]")
+
+
+@given(st.lists(st.sampled_from((*PIECES, *VALUES)), max_size=14).map("".join))
+@example("name: a\ntype: b \r\n")
+@example("name: a\nname: b\n")
+def test_a_plain_header_says_the_same_when_it_is_read_the_short_way(block: str) -> None:
+    plain = headers.plain_values(block)
+    if plain is not None:
+        assert plain == headers.whole_values(block)

@@ -48,6 +48,23 @@ def test_from_the_first_memory_to_the_undo(daemon: Daemon, home: Path, project: 
     assert events.count("dream-finished") == 2
 
 
+def test_the_journal_of_systemd_tells_a_dream_as_a_story(daemon: Daemon, home: Path) -> None:
+    journal = home / "journal"
+    journal.touch()
+    daemon.env["JOURNAL_STREAM"] = f"{journal.stat().st_dev}:{journal.stat().st_ino}"
+    daemon.serve_command = ("sh", "-c", f'exec "$@" 2>>{journal}', "sh", *daemon.serve_command)
+    daemon.start()
+    daemon.run("remember", "Explain in short sentences.", "--scope", "user", "--type", "user")
+    done = daemon.run("dream", "--now", "--follow", "--scope", "user")
+    assert done.returncode == 0, done.stderr
+    daemon.stop()
+    lines = journal.read_text().splitlines()
+    assert "<6>dream 1 begins over 1 memory of the user's own memories, without a model" in lines
+    assert any(line.startswith("<6>dream 1 is done: Read 1 memory: ") for line in lines)
+    assert any(line.startswith("<6>started ") for line in lines)
+    assert len(lines) == len(daemon.lines())
+
+
 def test_the_user_scope_has_dreams_of_its_own(daemon: Daemon, home: Path, project: Path) -> None:
     daemon.start()
     for body in ("Explain in short sentences.", "Explain in short sentences!"):

@@ -64,6 +64,7 @@ class DreamProject:
         load_similarity: Callable[[], Similarity | None] = lambda: None,
     ) -> None:
         self.home = home
+        self.deadline_seconds = 60.0
         self.now = now
         self.real = real
         self.folder = home / "work/app"
@@ -209,7 +210,7 @@ class DreamProject:
     async def end_of_dream(self) -> None:
         run = self.dreamer._current
         if run is not None:
-            with anyio.fail_after(60):
+            with anyio.fail_after(self.deadline_seconds):
                 await run.ended.wait()
 
     @asynccontextmanager

@@ -37,7 +37,7 @@ from memoryd_client.connection.answers import (
 from memoryd_client.connection.call import call, subscription
 from memoryd_client.connection.failures import LocalFailure
 
-EVENTS = ("dream/started", "dream/phase", "dream/file", "dream/finished")
+EVENTS = ("dream/started", "dream/phase", "dream/said", "dream/file", "dream/finished")
 STATE_COLOURS: dict[str, Colour] = {"done": "green", "refused": "yellow", "failed": "red"}
 
 

@@ -1,7 +1,7 @@
 """A running dream on the screen: drawn in place on a terminal, plain lines in a pipe.
 
-A terminal shows phases, files, cost and time, in ASCII, and the time keeps ticking. A pipe gets one
-line for each event.
+A terminal shows phases, what the model says, files, cost and time, in ASCII, and the time keeps
+ticking. A pipe gets one line for each event.
 """
 
 import sys
@@ -41,6 +41,7 @@ class Lines(View):
             f" {number_at(event, 'memories'):.0f} memories ({text_at(event, 'how')})",
             "dream/phase": f"phase: {text_at(event, 'phase')}{f', {counts}' * bool(counts)}"
             f"{cost_of(event)}",
+            "dream/said": f"says: {text_at(event, 'text')}{cost_of(event)}",
             "dream/file": f"changing {text_at(event, 'file')}{cost_of(event)}",
         }
         if text := words.get(text_at(event, "kind")):
@@ -56,7 +57,9 @@ class Picture(View):
         self._is_done = False
         self._files: list[str] = []
         self._usd = 0.0
+        self._tokens = 0.0
         self._counts = ""
+        self._said = ""
         self._started = time.monotonic()
         self._height = 0
         self._lock = threading.Lock()
@@ -68,7 +71,10 @@ class Picture(View):
         with self._lock:
             self._phase = text_at(event, "phase") or self._phase
             self._usd = number_at(event, "usd") or self._usd
-            self._counts = counts_of(event) or self._counts
+            self._tokens = number_at(event, "tokens") or self._tokens
+            self._said = one_line(text_at(event, "text")) or self._said
+            if "read" in event:  # another event knows only some of the counts
+                self._counts = counts_of(event) or self._counts
             self._started = min(self._started, time.monotonic() - number_at(event, "seconds"))
             self._is_done = text_at(event, "state") in GOOD_ENDS
             file = one_line(text_at(event, "file"))
@@ -104,10 +110,12 @@ class Picture(View):
             for at, phase in enumerate(PHASES)
         ]
         files = counted(len(self._files), "file")
+        tokens = f"   {self._tokens:,.0f} tokens" * bool(self._tokens)
         return [
-            f"dream {self._number}   {elapsed}   {files}   ${self._usd:.4f}",
+            f"dream {self._number}   {elapsed}   {files}{tokens}   ${self._usd:.4f}",
             f"  {bar_of(max(0, done), len(PHASES))}   {self._counts}".rstrip(),
             "  " + "  ".join(marks),
+            *([f"  > {self._said}"] if self._said else []),
             *(f"    {file}" for file in self._files[-FILES_SHOWN:]),
         ]
 

@@ -181,11 +181,14 @@ def told(fields: Json) -> str:
         case "dream-started":
             where = text_at(fields, "project") or f"the {text_at(fields, 'scope')}'s own memories"
             how = "with a model" if text_at(fields, "how") == "model" else "without a model"
-            memories = f"{number_at(fields, 'memories'):.0f} memories"
+            count = number_at(fields, "memories")
+            memories = "1 memory" if count == 1 else f"{count:.0f} memories"
             return f"{number} begins over {memories} of {where}, {how}"
         case "dream-phase":
             counts = counts_of(fields)
             return f"{number}: {text_at(fields, 'phase')}{f', {counts}' * bool(counts)}{took}"
+        case "dream-said":
+            return f"{number} says: {text_at(fields, 'text')}{took}"
         case "dream-file":
             return f"{number}: works on {text_at(fields, 'file')}"
         case "dream-applied" if text_at(fields, "file"):

@@ -16,6 +16,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import Final
 
 import msgspec
@@ -53,11 +54,15 @@ class Conflict(msgspec.Struct, frozen=True):
 class _Compared(msgspec.Struct, frozen=True, dict=True):
     file: str
     core: str
+    plain: str
     terms: frozenset[str]
-    correction: Correction | None
     numbered: frozenset[str]
     at: float
     is_persons: bool
+
+    @cached_property
+    def correction(self) -> Correction | None:
+        return correction_in(self.plain)
 
 
 def conflicts(memories: Sequence[BelievedMemory], touched_since: float = 0.0) -> list[Conflict]:
@@ -131,8 +136,8 @@ def _compared(memory: BelievedMemory) -> _Compared | None:
     return _Compared(
         file=memory.file,
         core=core,
+        plain=plain,
         terms=content_of(plain),
-        correction=correction_in(plain),
         numbered=frozenset(hit["number"] for hit in _NUMBERED.finditer(plain)),
         at=seconds_of(topic.created) or memory.modified,
         is_persons=topic.trust == "user-said",

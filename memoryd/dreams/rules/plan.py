@@ -14,8 +14,9 @@ Only changes that are certain, so that a second dream right after the first chan
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
@@ -50,7 +51,7 @@ class PastText(msgspec.Struct, frozen=True):
     text: str
 
 
-class BelievedMemory(msgspec.Struct, frozen=True):
+class BelievedMemory(msgspec.Struct, frozen=True, dict=True):
     """A memory that is not retired; `past` holds its known versions, oldest first."""
 
     file: str
@@ -58,7 +59,7 @@ class BelievedMemory(msgspec.Struct, frozen=True):
     modified: float
     past: tuple[PastText, ...] = ()
 
-    @property
+    @cached_property
     def topic(self) -> Topic:
         return topics.parse(self.text)
 
@@ -68,16 +69,13 @@ class Flag(msgspec.Struct, frozen=True):
     concern: Concern
 
 
-def plan(
+def merges(
     memories: Iterable[BelievedMemory], similarity: Similarity | None = None
 ) -> list[BelievedMemory]:
-    """The memories that a dream changes, with their new texts; none of those given is retired."""
-    old, dated = {}, []
-    for memory in memories:
-        old[memory.file] = memory.text
-        dated.append(with_dates(memory))
-    kept = merge_all(dated, similarity)
-    return [memory for memory in kept if memory.text != old[memory.file]]
+    """The memories that get others merged into them, with their new texts."""
+    old = {memory.file: memory for memory in memories}
+    kept = merge_all(list(old.values()), similarity)
+    return [memory for memory in kept if memory.text != old[memory.file].text]
 
 
 # --- dates --------------------------------------------------------------------------------------
@@ -101,7 +99,8 @@ def _dates_in(text: str, said_at: datetime) -> "list[DateMention]":
     return dates_in(text, said_at)
 
 
-def has_relative_dates(text: str) -> bool:
+def has_relative_dates(memory: BelievedMemory) -> bool:
+    text = f"{memory.topic.description}\n\n{memory.topic.body}"
     return bool(_dates_in(_without_quoted(text), datetime(2000, 1, 1)))  # noqa: DTZ001 - any day does
 
 
@@ -157,7 +156,7 @@ def merge_all(
 ) -> list[BelievedMemory]:
     """The memories that remain when all that say the same are merged.
 
-    A merged memory may match a third one, so this repeats until nothing matches.
+    A merged memory may match a third one, so those are compared again until nothing matches.
     """
     left = {memory.file: memory for memory in memories}
     compared = {
@@ -165,25 +164,32 @@ def merge_all(
         for memory in memories
         if memory.topic.type
     }
-    is_settled = False
-    while not is_settled:
-        is_settled = True
-        for one, other in _candidates(list(compared.values())):
+    news = frozenset(compared)
+    while news:
+        merged: set[str] = set()
+        for one, other in _candidates(list(compared.values()), news):
             is_current = compared.get(one.file) is one and compared.get(other.file) is other
             if not is_current or not are_same(one, other, similarity):
                 continue
             saver, retired = _richer_first(left[one.file], left[other.file])
             if (united := unite(saver, retired)) is None:
                 continue
-            is_settled = False
+            merged.add(saver.file)
             left[saver.file] = united
             compared[saver.file] = ComparedMemory(saver.file, united.topic)
             del left[retired.file], compared[retired.file]
+        news = frozenset(merged)
     return list(left.values())
 
 
-def _candidates(compared: Sequence[ComparedMemory]) -> list[tuple[ComparedMemory, ComparedMemory]]:
-    """Pairs with the same body, or that share the rarest term of one: all that can match."""
+def _candidates(
+    compared: Sequence[ComparedMemory], news: Container[str]
+) -> list[tuple[ComparedMemory, ComparedMemory]]:
+    """Pairs with one of the news in them that can match.
+
+    They have the same body, or all terms of one are in the other. The rarest of them finds it: the
+    work grows with the store, and not with its square.
+    """
     by_term: dict[str, list[ComparedMemory]] = defaultdict(list)
     by_body: dict[str, list[ComparedMemory]] = defaultdict(list)
     for one in compared:
@@ -193,9 +199,11 @@ def _candidates(compared: Sequence[ComparedMemory]) -> list[tuple[ComparedMemory
     pairs: dict[tuple[str, str], tuple[ComparedMemory, ComparedMemory]] = {}
     for one in compared:
         rarest = min((by_term[term] for term in one.terms), key=len, default=[])
-        for other in (*by_body[one.bare], *rarest):
-            first, second = sorted((one, other), key=lambda each: each.file)
-            if first.file != second.file:
+        richer = (other for other in rarest if one.term_set <= other.term_set)
+        is_new = one.file in news
+        for other in (*by_body[one.bare], *richer):
+            if one is not other and (is_new or other.file in news):
+                first, second = (one, other) if one.file < other.file else (other, one)
                 pairs[first.file, second.file] = (first, second)
     return [pairs[key] for key in sorted(pairs)]
 

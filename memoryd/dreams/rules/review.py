@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from memoryd.memories.rules import topics
+from memoryd.memories.rules import headers, topics
 from memoryd.memories.rules.retirement import is_in_retired, name_when_current, revived_text
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
 from memoryd.text.masking.mask import presentable
@@ -106,13 +106,19 @@ def in_safe_order(before: Texts, changed: Collection[str], after: Texts) -> list
 
 def believed(texts: Texts, today: str) -> frozenset[str]:
     """The memories that are not retired."""
-    parsed = {file: topics.parse(text) for file, text in texts.items() if file != INDEX_FILE}
+    parsed = {file: _header(text) for file, text in texts.items() if file != INDEX_FILE}
     superseded = frozenset(old for topic in parsed.values() for old in topic.supersedes)
     return frozenset(
         file
         for file, topic in parsed.items()
         if not topics.is_retired(file, topic, superseded, today)
     )
+
+
+def _header(text: str) -> Topic:
+    """What a memory says about being retired; most do not mention it, and are not parsed."""
+    says_so = any(field in text for field in ("supersedes", "retired", "valid_until"))
+    return topics.parse(text) if says_so else Topic()
 
 
 def _is_lost(before: str, after: str | None, moved: frozenset[str], *, stays: bool) -> bool:
@@ -131,7 +137,7 @@ def _is_kept(words: frozenset[str], found: frozenset[str]) -> bool:
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(terms_of(topics.parse(text).body))
+    return frozenset(terms_of(headers.body_of(text)))
 
 
 def _diff(file: str, before: Texts, after: Texts, retired: Collection[str]) -> FileDiff:

@@ -7,7 +7,8 @@ counts as another word on the other side, however close their meanings: `staging
 - Same type, and the same `valid_until`.
 - The same text, apart from case, spaces and punctuation; or statements (the part before the first
   blank line or `**Why:**`) of which one has all content words of the other, in the same order, and
-  few others. How many others are allowed depends on whether recall's vectors are close too.
+  few others. How many others are allowed depends on whether recall's vectors are close too. A word
+  that one has twice ("the export exporter") is not all in another that has it once.
 - The signs agree: negations, permissions, tenses, and words such as before, until, more, other.
 - The specifics agree: of numbers, dates, names and identifiers anywhere in the texts, at most one
   side has some that the other lacks.
@@ -24,6 +25,7 @@ from typing import Final
 
 import msgspec
 
+from memoryd.extraction.rules.restatement import each_has_more
 from memoryd.memories.rules.topics import Topic
 from memoryd.text.lazy_regex import late
 from memoryd.text.terms import STOP_WORDS, terms_of
@@ -99,6 +101,14 @@ class ComparedMemory(msgspec.Struct, frozen=True, dict=True):
         return content_terms(self.statement)
 
     @cached_property
+    def term_counts(self) -> Counter[str]:
+        return Counter(term for term in terms_of(self.statement) if term not in _no_content())
+
+    @cached_property
+    def term_set(self) -> frozenset[str]:
+        return frozenset(self.terms)
+
+    @cached_property
     def signs(self) -> Counter[str]:
         return signs_of(self.statement)
 
@@ -136,6 +146,7 @@ def are_same(
         shared_needed is not None
         and len(poorer) >= max(1, shared_needed * len(richer))
         and _in_order(poorer, richer)
+        and not each_has_more(one.term_counts, other.term_counts)
     )
 
 

@@ -1,4 +1,6 @@
-"""A dream in plain words: one sentence or two that say what became of the memories."""
+"""A dream in plain words: what became of the memories, and each of its log lines as a sentence."""
+
+from collections.abc import Mapping
 
 import msgspec
 
@@ -37,5 +39,41 @@ def in_words(counts: DreamCounts) -> str:
     return " ".join(sentences)
 
 
-def _memories(count: int) -> str:
+def told(event: str, fields: Mapping[str, object]) -> str:
+    """A log line about a dream as a sentence, so that its lines read as a story; else empty."""
+    number = f"dream {fields.get('dream', '?')}"
+    match event:
+        case "dream-started":
+            where = fields.get("project") or f"the {fields.get('scope')}'s own memories"
+            how = "with a model" if fields.get("how") == "model" else "without a model"
+            memories = _memories(fields.get("memories", 0))
+            return f"{number} begins over {memories} of {where}, {how}"
+        case "dream-phase":
+            counts = "".join(
+                f", {fields[name]} {name}"
+                for name in ("read", "merged", "retired", "left")
+                if fields.get(name)
+            )
+            return f"{number}: {fields.get('phase')}{counts}{_took(fields)}"
+        case "dream-said":
+            return f"{number} says: {fields.get('text')}{_took(fields)}"
+        case "dream-file":
+            return f"{number}: works on {fields.get('file')}"
+        case "dream-applied" if fields.get("file"):
+            return f"{number}: {fields.get('file')} {fields.get('action')}"
+        case "dream-finished":
+            words = fields.get("words") or fields.get("reason")
+            return (
+                f"{number} is {fields.get('state')}{f': {words}' if words else ''}{_took(fields)}"
+            )
+    return ""
+
+
+def _took(fields: Mapping[str, object]) -> str:
+    usd = fields.get("usd")
+    cost = f", ${usd:.4f}" if isinstance(usd, float) and usd else ""
+    return f" ({fields.get('seconds')} s{cost})"
+
+
+def _memories(count: object) -> str:
     return f"{count} memory" if count == 1 else f"{count} memories"

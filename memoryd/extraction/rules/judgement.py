@@ -8,8 +8,9 @@ Rules
   memory, as is a conclusion with a word that only print has, and in its rule an order with none of
   the person's words; in others if it orders.
 - The memory is the person's if its rule is, every sentence of it, and if what is concluded in it is
-  drawn from their words: at least half of it is theirs, and nothing in it only print has. What may
-  be another's voice in their message does not make it theirs.
+  drawn from their words: at least half of it is theirs, and nothing in it only print has. What was
+  concluded in a memory of theirs before was judged then. What may be another's voice in their
+  message does not make it theirs.
 - The title and the line that describes it are shown without the text, so they say no more: they are
   the person's, name what they spoke of, or repeat the rule. Otherwise the rule's first sentence
   takes their place; if that is concluded, they are marked.
@@ -95,7 +96,12 @@ def judged(draft: Topic, old: Topic, evidence: OriginEvidence) -> Judged:
     is_guarded = draft.type in GUARDED_TYPES
     refusal = _refusal(draft, verdicts, known, evidence)
     rule_is_theirs = _is_theirs(rule)
-    from_elsewhere = any(not one.is_theirs and _is_foreign(one, evidence) for one in verdicts)
+    judged_before = map(known_key, all_texts(old) if old.trust == "user-said" else ())
+    new = {known_key(one.sentence.text) for one in verdicts}.difference(judged_before)
+    from_elsewhere = any(
+        not one.is_theirs and known_key(one.sentence.text) in new and _is_foreign(one, evidence)
+        for one in verdicts
+    )
     doubtful = [
         one.sentence
         for one in verdicts

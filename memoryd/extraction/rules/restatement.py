@@ -3,13 +3,15 @@
 Rules
 - Two statements have one subject if the significant words of one are all in the other and are at
   least half of all their words together. One word in place of another is another subject: to lint
-  the parser and to lint the lexer are two rules.
+  the parser and to lint the lexer are two rules. Words are counted: the export exporter has one
+  more word than the export queue has of them, and lacks one.
 - Of two on one subject, the new one reverses the old if one forbids what the other asks for, or if
   each has a number that the other lacks.
 - Someone who says that they take something back is believed if half of the words fit.
 """
 
 import re
+from collections import Counter
 from functools import cache
 from typing import Literal
 
@@ -43,7 +45,7 @@ def relation_of(new: str, old: str, *, takes_back: bool = False) -> Relation:
     if takes_back and shared * 2 >= smaller > 0:
         return "reverses"
     is_one_subject = shared == smaller and shared * 2 >= len(new_subject | old_subject) > 0
-    if not is_one_subject:
+    if not is_one_subject or each_has_more(_counted(new), _counted(old)):
         return "other"
     if _numbers_differ(new, old) or _polarity_differs(new, old, new_subject & old_subject):
         return "reverses"
@@ -59,7 +61,16 @@ def polarity_differs(new: str, old: str) -> bool:
     is_one_subject = len(shared) == smaller > 0 and len(shared) * 2 >= len(
         new_subject | old_subject
     )
-    return is_one_subject and _polarity_differs(new, old, shared)
+    return (
+        is_one_subject
+        and not each_has_more(_counted(new), _counted(old))
+        and _polarity_differs(new, old, shared)
+    )
+
+
+def each_has_more(one: Counter[str], other: Counter[str]) -> bool:
+    """Whether each of two texts has a term, or one term more often, than the other."""
+    return bool(one - other) and bool(other - one)
 
 
 def is_negated(text: str) -> bool:
@@ -86,6 +97,11 @@ def core_of(body: str) -> str:
 def subject_of(text: str) -> frozenset[str]:
     """The terms that say what a statement is about; its numbers say how much, or when."""
     return frozenset(terms_of(_NUMBER.sub(" ", text))) - _manner()
+
+
+def _counted(text: str) -> Counter[str]:
+    manner = _manner()
+    return Counter(term for term in terms_of(_NUMBER.sub(" ", text)) if term not in manner)
 
 
 @cache

@@ -33,6 +33,7 @@ HeaderValue: TypeAlias = str | list[str] | dict[str, str]
 _FENCE = late(r"---[ \t]*\r?\n")
 _CLOSING = late(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 _KEY = late(r"([A-Za-z_][\w.-]{0,63})[ \t]*:(?:[ \t]+(.*))?$", re.DOTALL)
+_PLAIN_LINE = late(r"^([A-Za-z_][\w.-]{0,63})[ \t]*:[ \t]+([^\s{|>].*)$", re.MULTILINE)
 _ITEM = late(r"[ \t]*-[ \t]+(.*)")
 _FOLDED = late(r"[>|][+-]?\d?$")
 _PLAIN = late(r"[A-Za-z0-9(][^\r\n\t#:\"'\\`{}\[\]&*!|>%@]*(?<! )$")
@@ -86,13 +87,23 @@ def read(text: str) -> tuple[dict[str, HeaderValue], str]:
     """The fields of the header and the text below it; no fields if the header is broken."""
     text = text.removeprefix("\ufeff")
     parts = sections(text)
+    body = _below(text, parts)
     if parts.block is None:
-        return {}, text
-    body = _CLOSING.sub("", parts.rest, count=1).strip()
+        return {}, body
     try:
         return _values(parts.block), body
     except BrokenHeaderError:
         return {}, body
+
+
+def body_of(text: str) -> str:
+    """The text below the header, as `read` gives it."""
+    text = text.removeprefix("\ufeff")
+    return _below(text, sections(text))
+
+
+def _below(text: str, parts: Sections) -> str:
+    return text if parts.block is None else _CLOSING.sub("", parts.rest, count=1).strip()
 
 
 def render(fields: Mapping[str, str], body: str) -> str:
@@ -214,6 +225,18 @@ def _is_broken(block: str) -> bool:
 
 
 def _values(block: str) -> dict[str, HeaderValue]:
+    plain = plain_values(block)
+    return plain if plain is not None else whole_values(block)
+
+
+def plain_values(block: str) -> dict[str, HeaderValue] | None:
+    """What a block of `key: value` lines says; None if it has anything else. Most have not."""
+    pairs = _PLAIN_LINE.findall(block)
+    values: dict[str, HeaderValue] = {key: _unquoted(value.strip()) for key, value in pairs}
+    return values if len(values) == len(pairs) == len(block.splitlines()) else None
+
+
+def whole_values(block: str) -> dict[str, HeaderValue]:
     return {entry.key: _value(entry) for entry in _entries(block)}
 
 

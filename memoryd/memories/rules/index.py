@@ -95,6 +95,16 @@ def with_pointer(text: str, file: str, line: str) -> str:
     return _joined([*lines[:at], line, *lines[at:]])
 
 
+def with_pointers(text: str, pointers: Mapping[str, str]) -> str:
+    """The index where each of these files that has a pointer gets this one."""
+    if not pointers:
+        return text
+    lines = _lines(text)
+    for at, file in whole_pointers(lines).items():
+        lines[at] = pointers.get(file, lines[at])
+    return _joined(lines)
+
+
 def repaired(text: str, files: Mapping[str, str], missing_order: Sequence[str]) -> str:
     """The index, corrected.
 

@@ -12,7 +12,7 @@ Rules
 """
 
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Final
 
 from memoryd.memories.rules import headers, topics
@@ -78,8 +78,12 @@ def with_links(text: str, moved: Mapping[str, str]) -> str:
     return text if after == names else headers.change(text, {"supersedes": ", ".join(after)})
 
 
-def superseded_in_place(replacing: Topic, current: Mapping[str, Topic], own: str) -> list[str]:
+def superseded_in_place(
+    replacing: Topic, current: Callable[[str], Topic | None], own: str
+) -> list[str]:
     """The current files that this memory replaces, and those that these had replaced.
+
+    `current` is what a file says, None if there is no such memory.
 
     Older stores left a replaced memory where it was: it must not come back with the one that
     replaced it gone.
@@ -88,9 +92,10 @@ def superseded_in_place(replacing: Topic, current: Mapping[str, Topic], own: str
     waiting = list(replacing.supersedes)
     while waiting:
         file = waiting.pop(0)
-        if file != own and file in current and file not in found:
+        topic = current(file) if file != own and file not in found else None
+        if topic is not None:
             found.append(file)
-            waiting += current[file].supersedes
+            waiting += topic.supersedes
     return found
 
 

@@ -82,7 +82,7 @@ def parse(text: str) -> Topic:
 
     def field(key: str) -> str:
         value = fields.get(key, inner.get(key, ""))
-        return strip_invisible(value).strip() if isinstance(value, str) else ""
+        return strip_invisible(value).strip() if value and isinstance(value, str) else ""
 
     return Topic(
         name=field("name"),
