@@ -88,7 +88,8 @@ def test_on_a_terminal_it_is_drawn_in_place_in_plain_letters(path: Path) -> None
     assert picture.isascii() or "\N{REPLACEMENT CHARACTER}" in picture
     assert re.search(r"\x1b\[\dA", picture)
     assert "[x] orient  [x] gather  [>] consolidate  [ ] prune and index" in picture
-    assert "1 file   $0.0200" in picture
+    assert "1 file   900 tokens   $0.0200" in picture
+    assert "  > Two notes" in picture
     assert "[x] prune and index" in picture.rpartition("\x1b[2K  [")[2]  # the last one drawn
     assert "\x1b[2J" not in shown
     assert all(len(line) < 70 for line in re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", shown).split("\n"))
