@@ -2,8 +2,8 @@
 
 - Built twice, each must come out the same, byte for byte: its times are those of the last commit.
 - The wheel is installed with pip, uv and pipx, on every Python from 3.11 to 3.13 that this machine
-  has (uv finds them, also those of pyenv); a Python that is missing is named as skipped. The sdist
-  is installed with pip on the first of them.
+  has, also those of pyenv that no shell knows; one that is missing is named as skipped. The sdist
+  is installed with pip on the first of them. Versions can be named: `... distribution 3.12 3.13`.
 - Each time the command is used in a new home: version, manual page, a page of the documentation,
   settings, plugin, hooks. Then the package is removed, and a hook must still let a prompt pass.
 - uv knows nothing of pip's settings: places for packages that pip is told of are told to uv too.
@@ -75,6 +75,9 @@ class Installers:
 
     def python(self, version: str) -> str | None:
         """The path of this version's interpreter, if there is one."""
+        kept = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
+        for found in sorted(kept.glob(f"{version}.*/bin/python{version}")):
+            return str(found)
         done = subprocess.run(
             [self.uv, "python", "find", "--no-project", "--system", version],
             env=self.env,
@@ -126,7 +129,7 @@ def try_all(installers: Installers, packages: Sequence[Path]) -> None:
     """Every installer on every Python that is here."""
     (wheel,) = (one for one in packages if one.suffix == ".whl")
     (sdist,) = (one for one in packages if one.suffix == ".gz")
-    found = {version: installers.python(version) for version in VERSIONS}
+    found = {version: installers.python(version) for version in sys.argv[1:] or VERSIONS}
     assert any(found.values()), "there is no Python to try it on"
     is_first = True
     for version, python in found.items():
