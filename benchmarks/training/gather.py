@@ -1,4 +1,4 @@
-"""Collects the public texts that the table of word frequencies is made from.
+"""Collects the public texts that the tables of word frequencies and of meanings are made from.
 
 usage: gather.py FOLDER
 
@@ -10,8 +10,8 @@ as they are set up on this machine; nothing is installed. Kinds of texts:
 - readme: paragraphs of the README of Python packages that many Debian packages depend on;
 - manual: paragraphs of Git's release notes, Debian's guides and Python's questions and answers.
 
-The registries move on, so another day gives other texts; `frequencies.py` gives the same table for
-the same file.
+The registries move on, so another day gives other texts; `frequencies.py` and `meaning.py` give the
+same tables for the same file.
 """
 
 import argparse

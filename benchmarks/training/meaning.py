@@ -6,8 +6,7 @@ Reads what `teach.py` wrote to FOLDER. A text's vector is the sum of its words' 
 is such that the sum points where the encoder's vector of the text does, beyond what all texts have
 in common, in the 256 directions in which texts differ most. A word begins as the encoder's vector
 of the word alone, the longer the rarer it is, and is then moved lesson by lesson (Adagrad, seed
-fixed). The last quarter of the directions is then left out, which costs nothing measurable and
-makes queries faster. The rows are kept as bytes, each with its scale.
+fixed). The rows are kept as bytes, each with its scale.
 
 The same vectors give the same bytes with the same numpy on the same kind of machine; elsewhere sums
 are rounded in another order, and a row may point some thousandths aside. Texts gathered on another
@@ -25,7 +24,6 @@ from memoryd.text.terms import spoken_words
 
 OUT = Path(__file__).parents[2] / "memoryd/recall/data"
 DIMENSIONS = 256
-KEPT_DIMENSIONS = 192
 EPOCHS = 8
 HELD_OUT = 2_000
 _BATCH = 256
@@ -119,8 +117,7 @@ def trained(folder: Path) -> tuple[list[str], Matrix]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("folder", type=Path)
-    words, learnt = trained(parser.parse_args().folder)
-    table = learnt[:, :KEPT_DIMENSIONS]
+    words, table = trained(parser.parse_args().folder)
     scales = np.abs(table).max(1) / 127
     rows = np.round(table / scales[:, np.newaxis]).astype(np.int8)
     # A daemon may have the old file mapped: it keeps it.

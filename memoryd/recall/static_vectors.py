@@ -3,9 +3,13 @@
 The table of `word_vectors` cuts words into pieces: it knows names, other languages and how words
 are spelled. That of `meaning_table` knows which words are about the same thing. A text's vector is
 both of its vectors, one after the other, so the cosine of two texts is a mean of what the tables
-say. Measured on prompts in other words than the memory, the second finds more, and on prompts in
-its very words, on chats and in other languages the first does; both together are better than either
-on all of them. Where one table is missing, the other one stands alone.
+say. Where one table is missing, the other one stands alone.
+
+Neither table is good enough alone. Share of prompts whose memory is among the best five, asked by
+`recall`, 60 prompts of each kind: with the first, .40 of those in other words than the memory's,
+.95 of those in its words and .47 of those in another language; with the second .50, .90 and .37;
+with both .50, .95 and .43. The gain is not sure: all of it came from one half of the prompts in
+other words, and on the other half all three found .40.
 """
 
 import math

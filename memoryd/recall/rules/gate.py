@@ -13,6 +13,10 @@ A hook asks at every prompt, and most prompts have nothing to do with any memory
 - One common word is never enough, whatever the bar: `LEAST_SINGLE_WORD`.
 - What has much less evidence than the best is left out: `SHARE_OF_BEST`.
 
+Meaning is not evidence here. With the cosine of static vectors added or multiplied in, at the same
+noise, .42 to .63 of the prompts about a memory are shown it, and without it .60. So a sentence
+encoder does not raise the noise either.
+
 Somebody who asks by `recall` is not held to any of this: see `relevance`.
 """
 
@@ -28,7 +32,8 @@ from memoryd.text.terms import compounds_of, terms_of
 
 LEAST_BAR = 0.14
 # Ours all name things. Real prompts are half "yes" and "go on", and long ones repeat themselves:
-# what a quarter of ours pass, about five in a hundred real ones pass.
+# what a quarter of ours pass, about five in a hundred real ones pass. The 95th percentile lets one
+# real prompt in two hundred pass, but only a fifth of those that concern a memory.
 NEUTRAL_SHARE = 0.77
 SHARE_OF_BEST = 0.6
 LEAST_SINGLE_WORD = 0.3
