@@ -29,7 +29,7 @@ MACHINES = (
     ("macosx_14_0_x86_64", "macosx_10_12_x86_64"),
 )
 HEAD = """\
-# What the daemon runs with, pinned. Made by `make pins`; how to use it: docs/install.md.
+# What the daemon runs with, pinned. Made by `make pins`; how to use it: SECURITY.md.
 """
 
 Pins = dict[str, tuple[str, set[str]]]  # the version and the hashes, by the name of the package
@@ -38,15 +38,14 @@ Pins = dict[str, tuple[str, set[str]]]  # the version and the hashes, by the nam
 def main() -> int:
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     pins: Pins = {}
-    for python in PYTHONS:
-        for tags in MACHINES:
+    for tags in MACHINES:
+        for python in PYTHONS:
             problem = ask(wanted, python, tags, pins)
             print(f"Python {python}, {tags[0]}: {problem or f'{len(pins)} packages'}", flush=True)
+            TARGET.write_text(HEAD + "".join(map(entry, sorted(pins.items()))))
     if not pins:
         print("nothing was found; is there an index?", file=sys.stderr)
-        return 1
-    TARGET.write_text(HEAD + "".join(map(entry, sorted(pins.items()))))
-    return 0
+    return 0 if pins else 1
 
 
 def ask(wanted: list[str], python: str, tags: tuple[str, ...], pins: Pins) -> str:

@@ -16,10 +16,11 @@ from memoryd_client.cli.commands import (
 from memoryd_client.cli.editor import edited
 from memoryd_client.cli.render import one_line, paint, print_json, printable, table, wrapped
 from memoryd_client.cli.times import parsed_time, short_time
+from memoryd_client.cli.trust import found_in, walk_found
 from memoryd_client.cli.wording import counted, tilde
 from memoryd_client.connection.answers import Json, is_true_at, number_at, objects_at, text_at
 from memoryd_client.connection.call import call
-from memoryd_client.connection.failures import DaemonError, Failure, LocalFailure, UsageError
+from memoryd_client.connection.failures import Failure, LocalFailure, UsageError
 
 ACTIONS = ("list", "show", "accept", "edit", "reject")
 HEADING = ("ID", "TYPE", "SAID", "STATEMENT")
@@ -109,12 +110,8 @@ def list_waiting(arguments: Arguments, cwd: str | None) -> int:
 
 
 def print_unknown(cwd: str) -> None:
-    """That memories of unknown origin wait too; a daemon that cannot tell says nothing."""
-    try:
-        answer = call("memory/trust", {"cwd": cwd})
-    except DaemonError:
-        return
-    count = len(list(objects_at(answer, "waiting")))
+    """That memories of unknown origin wait too."""
+    count = len(found_in(cwd))
     if count:
         thing = "memory" if count == 1 else "memories"
         print(wrapped(f"{count} {thing} of unknown origin: memoryd trust lists and confirms them."))
@@ -228,19 +225,18 @@ def report_kept(arguments: Arguments, answer: Json) -> int:
 
 
 def walk(items: Sequence[Json], cwd: str | None) -> int:
-    """Asks about each statement in turn; what is skipped waits on."""
+    """Asks about each statement in turn, then about memories of unknown origin."""
     if not items:
         print("The inbox is empty.")
-        if cwd is not None:
-            print_unknown(cwd)
-        return 0
     for number, one in enumerate(items, start=1):
         print(paint(f"{number} of {len(items)}", "dim"))
         print_item(one)
         print()
         if not ask_about(one):
-            break
+            return 0
         print()
+    if cwd is not None:
+        walk_found(cwd)
     return 0
 
 

@@ -1,11 +1,24 @@
-"""The command `trust`: a person vouches for memories that nobody is known to have written."""
+"""The command `trust`: a person vouches for memories that nobody is known to have written.
 
-from memoryd_client.cli.commands import Arguments, Commands, add_agent, add_json, add_project, whose
+In a terminal, `inbox` asks about each of them, after the statements that wait.
+"""
+
+from memoryd_client.cli.commands import (
+    Arguments,
+    Commands,
+    add_agent,
+    add_json,
+    add_project,
+    answer_to,
+    project_of,
+    whose,
+)
 from memoryd_client.cli.render import one_line, paint, print_json, table, wrapped
 from memoryd_client.connection.answers import Json, objects_at, text_at, texts_at
 from memoryd_client.connection.call import call
-from memoryd_client.connection.failures import UsageError
+from memoryd_client.connection.failures import DaemonError, Failure, UsageError
 
+KEYS = "[t]rust, [f]orget, [s]kip, [q]uit? "
 HEADING = ("FILE", "SCOPE", "TEXT")
 
 
@@ -56,6 +69,47 @@ def print_waiting(answer: Json) -> None:
             " trust NAME, or all with memoryd trust --all; remove one with memoryd forget NAME."
         )
     )
+
+
+def found_in(cwd: str) -> list[Json]:
+    """The memories of unknown origin; none from a daemon that cannot tell."""
+    try:
+        return list(objects_at(call("memory/trust", {"cwd": cwd}), "waiting"))
+    except DaemonError:
+        return []
+
+
+def walk_found(cwd: str) -> None:
+    """Asks about each memory of unknown origin; what is skipped stays as it is."""
+    found = found_in(cwd)
+    for number, one in enumerate(found, start=1):
+        print(paint(f"{number} of {len(found)} of unknown origin", "dim"))
+        print(paint(one_line(text_at(one, "text")), "bold"))
+        print(paint(f"  {text_at(one, 'scope')}: {one_line(text_at(one, 'file'))}", "dim"))
+        print()
+        if not ask_about(one, cwd):
+            return
+        print()
+
+
+def ask_about(one: Json, cwd: str) -> bool:
+    """Carries out what the person types; false to stop."""
+    path = text_at(one, "path")
+    while True:
+        key = answer_to(KEYS, "s")[:1]
+        if key in {"q", "n"}:
+            return False
+        try:
+            if key == "t":
+                print_confirmed(call("memory/trust", {"cwd": cwd, "paths": [path]}))
+            elif key == "f":
+                call("memory/forget", {"cwd": cwd, "path": path})
+                print(f"forgot {one_line(path)}")
+            if key in {"t", "f", "s"}:
+                return True
+        except Failure as failure:
+            print(one_line(failure.message))
+            print(f"  {one_line(failure.hint)}")
 
 
 def add_commands(commands: Commands) -> None:
