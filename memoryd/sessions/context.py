@@ -28,6 +28,7 @@ from memoryd.base.config import Settings
 from memoryd.base.errors import InvalidInput, MemorydError, NotFound, Refused
 from memoryd.base.paths import Places
 from memoryd.memories.agents import agent_directories
+from memoryd.memories.index_file import KnownIndex
 from memoryd.memories.instruction_reader import InstructionReader
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules import index, instructions
@@ -93,6 +94,15 @@ class _Block(msgspec.Struct, frozen=True):
     text: str
 
 
+class _Wanted(msgspec.Struct, frozen=True):
+    """Which memory is wanted, as `assemble` says."""
+
+    agent: str | None
+    without: frozenset[ContextKind]
+    loaded: frozenset[str]
+    only_known: bool
+
+
 class Context:
     def __init__(
         self,
@@ -124,15 +134,18 @@ class Context:
         agent: str | None = None,
         without: frozenset[ContextKind] = frozenset(),
         loaded: frozenset[str] = frozenset(),
+        only_known: bool = False,
     ) -> ContextAnswer:
         """All parts except `without`; with `path`, also those meant for that file. Blocking.
 
-        `loaded` are directories whose index the session has already.
+        `loaded` are directories whose index the session has already. With `only_known`, an agent's
+        index too has only memories of known writers: nobody asked for it.
         """
         started = time.monotonic()
         if source == "compact":
             self.forget()
-        answer = self._answer(cwd, path, agent, without, loaded)
+        wanted = _Wanted(agent, without, loaded, only_known)
+        answer = self._answer(cwd, path, wanted)
         log.info(
             "context",
             session_id=session_id,
@@ -162,22 +175,15 @@ class Context:
         self._instructions.approvals.approve(real, project.root)
         return real
 
-    def _answer(
-        self,
-        cwd: str,
-        path: str | None,
-        agent: str | None,
-        without: frozenset[ContextKind],
-        loaded_already: frozenset[str],
-    ) -> ContextAnswer:
+    def _answer(self, cwd: str, path: str | None, wanted: _Wanted) -> ContextAnswer:
         project = self._scopes.project(cwd)
         loaded = instructions.Loaded()
+        without = wanted.without
         if INSTRUCTIONS - without:
             loaded = self._instructions.load(cwd, project, path)
         warnings = list(loaded.warnings)
         blocks = [_instruction_block(one) for one in loaded.instructions if one.kind not in without]
-        memory = self._memory_blocks(project, agent, without, loaded_already, warnings)
-        blocks += memory
+        blocks += self._memory_blocks(project, wanted, warnings)
         return ContextAnswer(
             text="\n\n".join(block.text for block in blocks),
             parts=tuple(block.part for block in blocks),
@@ -186,14 +192,10 @@ class Context:
         )
 
     def _memory_blocks(
-        self,
-        project: Project,
-        agent: str | None,
-        without: frozenset[ContextKind],
-        loaded: frozenset[str],
-        warnings: list[str],
+        self, project: Project, wanted: _Wanted, warnings: list[str]
     ) -> Iterator[_Block]:
-        own = self._agent_directories(project, agent) if agent else ()
+        own = self._agent_directories(project, wanted.agent) if wanted.agent else ()
+        without = wanted.without
         if not project.switch.enabled:
             return
         if "guidance" not in without:
@@ -204,10 +206,10 @@ class Context:
             except MemorydError as error:
                 warnings.append(f"the guidance is left out: {error.message}")
         for directory in (*project.directories, *own):
-            if INDEX_KINDS[directory.scope] in without or directory.path in loaded:
+            if INDEX_KINDS[directory.scope] in without or directory.path in wanted.loaded:
                 continue
             try:
-                yield from self._index_blocks(directory)
+                yield from self._index_blocks(directory, only_known=wanted.only_known)
             except MemorydError as error:
                 warnings.append(f"an index is left out: {error.message}")
 
@@ -228,13 +230,15 @@ class Context:
         text = strip_invisible(text)
         return _Block(_part("guidance", project.memory.path, text), text)
 
-    def _index_blocks(self, directory: MemoryDirectory) -> Iterator[_Block]:
+    def _index_blocks(self, directory: MemoryDirectory, *, only_known: bool) -> Iterator[_Block]:
         """The index of one directory, unless it has none."""
         try:
             stored = self._store.read(directory, INDEX_FILE)
         except NotFound:
             return
-        known = self._store.known_index(stored)
+        # Who asks for an agent's index gets it whole: few of the writers there are known.
+        is_whole = directory.scope == "agent" and not only_known
+        known = KnownIndex(stored.text) if is_whole else self._store.known_index(stored)
         loaded = index.loaded(presentable(known.text))
         text = without_comments(loaded.text).strip("\n")
         if text.strip():

@@ -77,7 +77,11 @@ class AgentRequests:
             return told
         loaded = agent.directories[agent.loaded].path if agent.loaded else ""
         context = self._context.assemble(
-            cwd, agent=name, without=_NOT_FOR_AGENTS, loaded=frozenset({loaded})
+            cwd,
+            agent=name,
+            without=_NOT_FOR_AGENTS,
+            loaded=frozenset({loaded}),
+            only_known=True,
         )
         head = _SHARED if agent.loaded else _OWN.format(name=name, folder=agent.own.path)
         if agent.loaded and not context.parts:
