@@ -229,7 +229,7 @@ def _switch(services: Services, params: protocol.SwitchParams) -> object:
     project = services.scopes.switch(params.cwd, enabled=params.enabled, until=until)
     said = None if until is None else iso_time(until)
     log.info("memory-switched", project=project, enabled=params.enabled, until=said)
-    return {"enabled": params.enabled, "until": said}
+    return {"enabled": params.enabled} | ({"until": said} if said else {})
 
 
 def _notes(areas: Areas, session_id: str) -> object:

@@ -10,7 +10,6 @@ from memoryd_client.cli.commands import (
     add_json,
     add_project,
     answer_to,
-    project_of,
     whose,
 )
 from memoryd_client.cli.render import one_line, paint, print_json, table, wrapped
