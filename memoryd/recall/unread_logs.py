@@ -4,6 +4,8 @@ Rules
 - A log that was written after the last dream is one memory: "Log of DATE", its entries with the
   newest first. The last dream is the time of `.consolidate-lock`, so midnight and a changed time
   zone make no difference; the days around today are looked at, whatever the mode is now.
+- A dream touches the lock when it starts. Until RUNNING_SECONDS later it may still be at work, and
+  what was written in the day before it is served as well: rather twice than not at all.
 - Only entries in the log's own form are served, as what an agent noted: others can write there too.
   A log is not a rule, and is not in the index.
 - Which logs there are is asked at every query, by a few lstat calls.
@@ -27,6 +29,8 @@ from memoryd.memories.rules.topics import Topic
 from memoryd.memories.store import Store
 
 DAYS_BACK: Final = 14
+RUNNING_SECONDS: Final = 3600.0
+SECONDS_A_DAY: Final = 86_400.0
 LOGS_FOLDER: Final = "logs/"
 
 
@@ -37,6 +41,8 @@ def unread_logs(directory: MemoryDirectory, now: float) -> dict[str, FileStamp]:
     since = -inf
     with suppress(OSError):
         since = os.lstat(paths.consolidate_lock(directory.path)).st_mtime
+        if 0 <= now - since < RUNNING_SECONDS:
+            since -= SECONDS_A_DAY
     today = datetime.fromtimestamp(now).astimezone().date()
     found: dict[str, FileStamp] = {}
     for back in range(-1, DAYS_BACK):  # a day ahead: the clock may have been further east
