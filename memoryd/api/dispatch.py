@@ -21,7 +21,7 @@ from memoryd.api.handlers.spending import SpendingReports
 from memoryd.api.handlers.status import Status
 from memoryd.api.handlers.status_line import StatusLine
 from memoryd.api.purge.service import Purge
-from memoryd.api.rules import protocol, session_params
+from memoryd.api.rules import memory_params, protocol, session_params
 from memoryd.base.timestamps import iso_time, moment
 from memoryd.dreams.dreamer import Dreamer
 from memoryd.dreams.due import DueReviews
@@ -93,10 +93,10 @@ class Dispatcher:
             case protocol.ShutdownParams():
                 self._stop()
                 return {"stopping": True}
-            case protocol.MemoryListParams(forgotten=True):
+            case memory_params.MemoryListParams(forgotten=True):
                 door = handlers.doors.of(params.agent)
                 return {"memories": await in_thread(door.memories.forgotten, params.cwd)}
-            case protocol.MemoryListParams():
+            case memory_params.MemoryListParams():
                 found = await in_thread(
                     handlers.doors.of(params.agent).catalog.list,
                     params.cwd,
@@ -106,31 +106,31 @@ class Dispatcher:
                     as_of=moment(params.as_of) if params.as_of else None,
                 )
                 return {"memories": found}
-            case protocol.MemoryGetParams():
+            case memory_params.MemoryGetParams():
                 door = handlers.doors.of(params.agent)
                 return await in_thread(door.catalog.get, params.cwd, params.path)
-            case protocol.MemorySaveParams():
+            case memory_params.MemorySaveParams():
                 return await handlers.doors.of(params.agent, params.where).memories.save(params)
-            case protocol.MemoryMoveParams():
+            case memory_params.MemoryMoveParams():
                 return await handlers.doors.of(params.agent).memories.move(params)
-            case protocol.MemoryEditParams():
+            case memory_params.MemoryEditParams():
                 return await handlers.doors.of(params.agent).memories.edit(params)
-            case protocol.MemoryTrustParams():
+            case memory_params.MemoryTrustParams():
                 return await handlers.doors.of(params.agent).memories.trust(params)
-            case protocol.MemoryWhyParams():
+            case memory_params.MemoryWhyParams():
                 door = handlers.doors.of(params.agent)
                 return await in_thread(door.why.answer, params.cwd, params.path)
-            case protocol.MemoryForgetParams():
+            case memory_params.MemoryForgetParams():
                 return await handlers.doors.of(params.agent).memories.forget(params)
-            case protocol.MemoryPurgeParams():
+            case memory_params.MemoryPurgeParams():
                 return await handlers.purge.answer(params)
-            case protocol.MemoryHistoryParams():
+            case memory_params.MemoryHistoryParams():
                 return await in_thread(handlers.doors.of(params.agent).memories.history, params)
-            case protocol.MemoryRestoreParams():
+            case memory_params.MemoryRestoreParams():
                 return await handlers.doors.of(params.agent).memories.restore(params)
-            case protocol.AgentListParams():
+            case memory_params.AgentListParams():
                 return {"agents": await in_thread(handlers.agents.list, params.cwd)}
-            case protocol.AgentSnapshotParams():
+            case memory_params.AgentSnapshotParams():
                 return await in_thread(handlers.agents.snapshot, params)
             case protocol.InboxListParams():
                 return await in_thread(areas.extraction.inbox.waiting, params.cwd)

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from memoryd.api.rules import protocol
+from memoryd.api.rules import memory_params
 from memoryd.base.paths import AgentScope
 from memoryd.base.timestamps import iso_time
 from memoryd.memories.agents import AgentMemory, Agents
@@ -55,7 +55,7 @@ class AgentRequests:
         project = self._scopes.project(cwd)
         return [self._line(project, one) for one in self._agents.known(project)]
 
-    def snapshot(self, params: protocol.AgentSnapshotParams) -> SnapshotWritten:
+    def snapshot(self, params: memory_params.AgentSnapshotParams) -> SnapshotWritten:
         project = self._scopes.project(params.cwd)
         agent = self._agents.of(project, params.agent, params.where)
         return self._snapshots.write(project.root, agent)

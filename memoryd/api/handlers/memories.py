@@ -13,7 +13,7 @@ import msgspec
 import structlog
 
 from memoryd.api.handlers.move import ScopeRequests
-from memoryd.api.rules import protocol
+from memoryd.api.rules import memory_params
 from memoryd.base.errors import InvalidInput, MemorydError, NotFound
 from memoryd.base.timestamps import iso_time
 from memoryd.extraction.exclusions import Exclusions, without_secrets
@@ -61,16 +61,16 @@ class MemoryRequests:
         self._scopes = scopes
         self._writers = writers
 
-    async def save(self, params: protocol.MemorySaveParams) -> Saved:
+    async def save(self, params: memory_params.MemorySaveParams) -> Saved:
         return await self._write("save", params.by, lambda: self._save(params))
 
-    async def move(self, params: protocol.MemoryMoveParams) -> Moved:
+    async def move(self, params: memory_params.MemoryMoveParams) -> Moved:
         return await self._write("move", params.by, lambda: self._scopes.move(params))
 
-    async def edit(self, params: protocol.MemoryEditParams) -> Saved:
+    async def edit(self, params: memory_params.MemoryEditParams) -> Saved:
         return await self._write("edit", params.by, lambda: self._edit(params))
 
-    async def trust(self, params: protocol.MemoryTrustParams) -> TrustAnswer:
+    async def trust(self, params: memory_params.MemoryTrustParams) -> TrustAnswer:
         return await anyio.to_thread.run_sync(
             lambda: self._trusting.confirm(
                 params.cwd, params.paths, everything=params.all, by=params.by
@@ -81,21 +81,21 @@ class MemoryRequests:
         """Saves what a person typed in a session, word for word."""
         return await self._write("save", "user", lambda: self._remember(cwd, text, session_id))
 
-    async def forget(self, params: protocol.MemoryForgetParams) -> Saved:
+    async def forget(self, params: memory_params.MemoryForgetParams) -> Saved:
         return await self._write(
             "forget",
             params.by,
             lambda: self._catalog.forget(params.cwd, params.path, by=params.by),
         )
 
-    async def restore(self, params: protocol.MemoryRestoreParams) -> Saved:
+    async def restore(self, params: memory_params.MemoryRestoreParams) -> Saved:
         return await self._write(
             "restore",
             "restore",
             lambda: self._versions.restore(params.cwd, params.path, params.version),
         )
 
-    def history(self, params: protocol.MemoryHistoryParams) -> HistoryAnswer:
+    def history(self, params: memory_params.MemoryHistoryParams) -> HistoryAnswer:
         found = [
             VersionLine(
                 one.version, iso_time(one.at), one.cause, one.session_id, one.sha256, one.bytes
@@ -141,7 +141,7 @@ class MemoryRequests:
         )
         return self._catalog.save(cwd, topic, scope=scope, supersedes=None)
 
-    def _save(self, params: protocol.MemorySaveParams) -> Saved:
+    def _save(self, params: memory_params.MemorySaveParams) -> Saved:
         scope = self._scope_to_save(params)
         self._exclusions.check(
             params.cwd, params.body, scope=scope, by=params.by, anyway=params.anyway
@@ -164,7 +164,7 @@ class MemoryRequests:
             session_id=params.session_id,
         )
 
-    def _scope_to_save(self, params: protocol.MemorySaveParams) -> Scope:
+    def _scope_to_save(self, params: memory_params.MemorySaveParams) -> Scope:
         """The scope that was asked for; `auto` is that of what it replaces, or where it holds."""
         if params.agent:
             return "agent"
@@ -177,7 +177,7 @@ class MemoryRequests:
             self._scopes.check(params.cwd, text, by=params.by, anyway=params.anyway)
         return params.scope
 
-    def _edit(self, params: protocol.MemoryEditParams) -> Saved:
+    def _edit(self, params: memory_params.MemoryEditParams) -> Saved:
         memory = self._catalog.find(params.cwd, params.path)
         body = topics.parse(params.content).body
         if body.strip():

@@ -5,7 +5,7 @@
 - An agent does not promote: only what the person said goes to every project by itself.
 """
 
-from memoryd.api.rules import protocol
+from memoryd.api.rules import memory_params
 from memoryd.base.errors import Refused
 from memoryd.extraction.placing import Placing
 from memoryd.memories.agents import FindsProject
@@ -25,7 +25,7 @@ class ScopeRequests:
         self._mover = mover
         self._placing = placing
 
-    def move(self, params: protocol.MemoryMoveParams) -> Moved:
+    def move(self, params: memory_params.MemoryMoveParams) -> Moved:
         one = self._catalog.find(params.cwd, params.path)
         if params.agent:
             raise Refused(
@@ -59,7 +59,7 @@ class ScopeRequests:
         project = self._scopes.project(cwd)
         self._placing.check(project, text, before=before, by=by, anyway=anyway)
 
-    def check_change(self, params: protocol.MemoryEditParams, memory: Listed) -> None:
+    def check_change(self, params: memory_params.MemoryEditParams, memory: Listed) -> None:
         """The same for a change of a memory of the user scope."""
         before = self._catalog.get(params.cwd, memory.path).content
         text = _said_in(topics.parse(params.content))

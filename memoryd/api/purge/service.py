@@ -18,7 +18,7 @@ import structlog
 
 from memoryd.api.purge.files import DiskPurge, SearchedPlace
 from memoryd.api.purge.tables import OF_OTHERS, PurgedMemory, StatePurge
-from memoryd.api.rules import protocol
+from memoryd.api.rules import memory_params
 from memoryd.base.errors import MemorydError, Refused
 from memoryd.base.paths import Places
 from memoryd.memories.records import MemoryDirectory
@@ -65,7 +65,7 @@ class Purge:
         self._scrub_log = scrub_log
         self._forget_followers = forget_followers
 
-    async def answer(self, params: protocol.MemoryPurgeParams) -> PurgeAnswer:
+    async def answer(self, params: memory_params.MemoryPurgeParams) -> PurgeAnswer:
         if params.by != "user":
             raise Refused(
                 "only a person may purge a memory",

@@ -1,7 +1,8 @@
 """What may be asked over the socket, decoded in two steps.
 
 First the envelope (`envelope`), with params of any shape, so that an id survives bad params; then
-the params, by the method's own type in `METHODS`; those about sessions are in `session_params`.
+the params, by the method's own type in `METHODS`; those about memories are in
+`memory_params`, those about sessions in `session_params`.
 Params ignore unknown keys and every new field has a default, so that clients and daemons of
 different versions understand each other. What a person marked as private is taken out here, before
 anything sees it.
@@ -12,7 +13,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from memoryd.api.rules import session_params
+from memoryd.api.rules import memory_params, session_params
 from memoryd.api.rules.envelope import INVALID_PARAMS, METHOD_NOT_FOUND, Request, RequestError
 from memoryd.base.events import KINDS
 from memoryd.recall.rules.query import RecallQuery
@@ -54,119 +55,6 @@ class SubscribeParams(msgspec.Struct, frozen=True):
             if kind not in KINDS:
                 (near,) = get_close_matches(kind[:100], KINDS, n=1, cutoff=0)
                 raise ValueError(f"unknown event kind {kind[:100]!r}; did you mean {near}?")
-
-
-class MemoryListParams(msgspec.Struct, frozen=True):
-    cwd: str
-    scope: Literal["project", "group", "user", "team", "agent"] | None = None
-    type: Literal["user", "feedback", "project", "reference"] | None = None
-    retired: bool = False
-    as_of: str | None = None
-    forgotten: bool = False
-    agent: str = ""
-
-
-class MemoryGetParams(msgspec.Struct, frozen=True):
-    cwd: str
-    path: str
-    agent: str = ""
-
-
-class MemorySaveParams(msgspec.Struct, frozen=True):
-    cwd: str
-    name: str
-    description: str
-    type: Literal["user", "feedback", "project", "reference"]
-    body: str
-    scope: Literal["auto", "project", "group", "user", "team", "agent"] = "project"
-    supersedes: str | None = None
-    by: Literal["user", "agent"] = "user"
-    anyway: bool = False
-    session_id: str = ""
-    agent: str = ""
-    where: Literal["user", "project", "local"] | None = None
-
-
-class MemoryMoveParams(msgspec.Struct, frozen=True):
-    """`anyway` moves it although it names something of a project."""
-
-    cwd: str
-    path: str
-    scope: Literal["project", "group", "user", "team"]
-    anyway: bool = False
-    by: Literal["user", "agent"] = "user"
-    agent: str = ""
-
-
-class MemoryEditParams(msgspec.Struct, frozen=True):
-    """`content` is the whole file, `version` the number of the version that it was made from."""
-
-    cwd: str
-    path: str
-    content: str
-    version: int
-    anyway: bool = False
-    by: Literal["user", "agent"] = "user"
-    agent: str = ""
-
-
-class MemoryTrustParams(msgspec.Struct, frozen=True):
-    """Without `paths` or `all`, confirms nothing and lists what waits."""
-
-    cwd: str
-    paths: list[str] = []
-    all: bool = False
-    by: Literal["user", "agent"] = "user"
-    agent: str = ""
-
-
-class MemoryWhyParams(msgspec.Struct, frozen=True):
-    cwd: str
-    path: str
-    agent: str = ""
-
-
-class MemoryForgetParams(msgspec.Struct, frozen=True):
-    cwd: str
-    path: str
-    by: Literal["user", "agent"] = "user"
-    agent: str = ""
-
-
-class MemoryPurgeParams(msgspec.Struct, frozen=True):
-    """Removes a memory for good, from everywhere."""
-
-    cwd: str
-    path: str
-    by: Literal["user", "agent"] = "user"
-
-
-class MemoryHistoryParams(msgspec.Struct, frozen=True):
-    """`version` asks for the text of that version too."""
-
-    cwd: str
-    path: str
-    version: int | None = None
-    agent: str = ""
-
-
-class MemoryRestoreParams(msgspec.Struct, frozen=True):
-    cwd: str
-    path: str
-    version: int | None = None
-    agent: str = ""
-
-
-class AgentListParams(msgspec.Struct, frozen=True):
-    cwd: str
-
-
-class AgentSnapshotParams(msgspec.Struct, frozen=True):
-    """Without `where`, of the agent's own memory."""
-
-    cwd: str
-    agent: str
-    where: Literal["user", "project", "local"] | None = None
 
 
 class InboxListParams(msgspec.Struct, frozen=True):
@@ -326,19 +214,19 @@ Params = (
     | HealthParams
     | ShutdownParams
     | SubscribeParams
-    | MemoryListParams
-    | MemoryGetParams
-    | MemorySaveParams
-    | MemoryMoveParams
-    | MemoryEditParams
-    | MemoryTrustParams
-    | MemoryWhyParams
-    | MemoryForgetParams
-    | MemoryPurgeParams
-    | MemoryHistoryParams
-    | MemoryRestoreParams
-    | AgentListParams
-    | AgentSnapshotParams
+    | memory_params.MemoryListParams
+    | memory_params.MemoryGetParams
+    | memory_params.MemorySaveParams
+    | memory_params.MemoryMoveParams
+    | memory_params.MemoryEditParams
+    | memory_params.MemoryTrustParams
+    | memory_params.MemoryWhyParams
+    | memory_params.MemoryForgetParams
+    | memory_params.MemoryPurgeParams
+    | memory_params.MemoryHistoryParams
+    | memory_params.MemoryRestoreParams
+    | memory_params.AgentListParams
+    | memory_params.AgentSnapshotParams
     | InboxListParams
     | InboxAcceptParams
     | InboxEditParams
@@ -382,19 +270,19 @@ METHODS: Final[dict[str, type[Params]]] = {
     "health": HealthParams,
     "shutdown": ShutdownParams,
     "events/subscribe": SubscribeParams,
-    "memory/list": MemoryListParams,
-    "memory/get": MemoryGetParams,
-    "memory/save": MemorySaveParams,
-    "memory/move": MemoryMoveParams,
-    "memory/edit": MemoryEditParams,
-    "memory/trust": MemoryTrustParams,
-    "memory/why": MemoryWhyParams,
-    "memory/forget": MemoryForgetParams,
-    "memory/purge": MemoryPurgeParams,
-    "memory/history": MemoryHistoryParams,
-    "memory/restore": MemoryRestoreParams,
-    "agent/list": AgentListParams,
-    "agent/snapshot": AgentSnapshotParams,
+    "memory/list": memory_params.MemoryListParams,
+    "memory/get": memory_params.MemoryGetParams,
+    "memory/save": memory_params.MemorySaveParams,
+    "memory/move": memory_params.MemoryMoveParams,
+    "memory/edit": memory_params.MemoryEditParams,
+    "memory/trust": memory_params.MemoryTrustParams,
+    "memory/why": memory_params.MemoryWhyParams,
+    "memory/forget": memory_params.MemoryForgetParams,
+    "memory/purge": memory_params.MemoryPurgeParams,
+    "memory/history": memory_params.MemoryHistoryParams,
+    "memory/restore": memory_params.MemoryRestoreParams,
+    "agent/list": memory_params.AgentListParams,
+    "agent/snapshot": memory_params.AgentSnapshotParams,
     "inbox/list": InboxListParams,
     "inbox/accept": InboxAcceptParams,
     "inbox/edit": InboxEditParams,
