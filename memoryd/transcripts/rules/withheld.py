@@ -2,7 +2,8 @@
 
 Rules
 - A prompt with a private part (`text/private`) keeps its public words. The answer and the tool
-  calls that follow may repeat the private ones, so of them only the mark is kept.
+  calls that follow may repeat the private ones, so of them only the mark is kept; so is of what
+  the person answers to a question that was asked by such a call.
 - "Don't remember this" is for the whole turn: every part of it, what was said before in the same
   turn too, becomes the mark. Who talks about a program ("the cache does not remember this value")
   has not asked for it: it must be an order, and stand as a clause of its own.
