@@ -13,7 +13,8 @@ from memoryd.base.file_stamp import FileStamp
 from memoryd.memories.records import Listed, MemoryChanged, MemoryDirectory
 from memoryd.memories.retired_files import RetiredFiles
 from memoryd.memories.rules import topics
-from memoryd.memories.scan import Scanner, open_folder
+from memoryd.memories.scan import open_folder
+from memoryd.memories.scanner import Scanner
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.cancellation import cancellable
 from memoryd.system.folder import version_of

@@ -14,7 +14,7 @@ from memoryd.base.timestamps import iso_time
 from memoryd.memories.records import Listed, MemoryChanged, MemoryDirectory
 from memoryd.memories.rules import retirement, topics
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
-from memoryd.memories.scan import markdown_files, shown
+from memoryd.memories.scan import MarkdownFile, markdown_files, shown
 from memoryd.memories.version_table import Cause, VersionTable
 from memoryd.system.folder import Content, Folder
 from memoryd.text.decode import decoded
@@ -44,7 +44,7 @@ class RetiredFiles:
         ]
 
     def names(self, folder: Folder) -> frozenset[str]:
-        return frozenset(file for file, _, _, _ in self._files(folder))
+        return frozenset(one.path for one in self._entries(folder))
 
     def plan(
         self, folder: Folder, files: Sequence[str], *, superseded_by: str
@@ -179,16 +179,18 @@ class RetiredFiles:
 
     def _files(self, folder: Folder) -> Iterator[tuple[str, float, int, str]]:
         """Name, time, size and first lines of each file in `.retired/`."""
+        for one in self._entries(folder):
+            text = one.head()
+            if text is not None:
+                yield one.path, one.stat.st_mtime, one.stat.st_size, text
+
+    def _entries(self, folder: Folder) -> Iterator[MarkdownFile]:
         try:
             handle = folder.descend(retirement.RETIRED_FOLDER)
         except MemorydError:  # there is none, or it is a link
             return
         with Folder(folder.path, handle):
-            prefix = f"{retirement.RETIRED_FOLDER}/"
-            for one in markdown_files(handle, frozenset(), prefix):
-                text = one.head()
-                if text is not None:
-                    yield one.path, one.stat.st_mtime, one.stat.st_size, text
+            yield from markdown_files(handle, frozenset(), f"{retirement.RETIRED_FOLDER}/")
 
     def _record(
         self, directory: MemoryDirectory, file: str, data: bytes, cause: Cause, session_id: str

@@ -27,7 +27,7 @@ from memoryd.llm.rules.messages import (
 from memoryd.memories.outside_changes import REPOSITORY_LIMIT_BYTES, OutsideChanges
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.retired_files import RetiredFiles
-from memoryd.memories.scan import Scanner
+from memoryd.memories.scanner import Scanner
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.landlock import Fence
 from memoryd.system.subprocesses import run_child

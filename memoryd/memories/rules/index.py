@@ -67,15 +67,24 @@ def pointer(title: str, file: str, hook: str) -> str:
 
     `whole_pointers` reads the same file name back from it.
     """
-    link = _UNSAFE_IN_A_LINK.sub(_percent_encoded, file)
-    head = f"- [{_short_title(title) or _short_title(file)}]({link})"
+    head = f"- [{_short_title(title) or _short_title(file)}]({link_to(file)})"
     short_hook = cut_at_word(_flat(hook), max(20, HOOK_LINE_CHARACTERS - len(head) - 3))
     return f"{head} — {short_hook}" if short_hook else head
+
+
+def link_to(file: str) -> str:
+    """A file's name as a link of ours has it."""
+    return _UNSAFE_IN_A_LINK.sub(_percent_encoded, file)
 
 
 def whole_pointers(lines: Sequence[str]) -> dict[int, str]:
     """The files that visible lines point to as a whole, by line number."""
     return {place.at: place.file for place in _pointer_places(lines) if not place.is_part}
+
+
+def pointed_files(lines: Sequence[str]) -> dict[int, str]:
+    """The files that visible lines point to, as a whole or in part, by line number."""
+    return {place.at: place.file for place in _pointer_places(lines)}
 
 
 def with_pointer(text: str, file: str, line: str) -> str:

@@ -12,7 +12,7 @@ Rules
 """
 
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Final
 
 from memoryd.memories.rules import headers, topics
@@ -78,9 +78,12 @@ def with_links(text: str, moved: Mapping[str, str]) -> str:
     return text if after == names else headers.change(text, {"supersedes": ", ".join(after)})
 
 
-def superseded_in_place(replacing: Topic, current: Mapping[str, Topic], own: str) -> list[str]:
+def superseded_in_place(
+    replacing: Topic, current: Callable[[str], Topic | None], own: str
+) -> list[str]:
     """The current files that this memory replaces, and those that these had replaced.
 
+    `current` gives the memory in a file, None if there is none.
     Older stores left a replaced memory where it was: it must not come back with the one that
     replaced it gone.
     """
@@ -88,10 +91,17 @@ def superseded_in_place(replacing: Topic, current: Mapping[str, Topic], own: str
     waiting = list(replacing.supersedes)
     while waiting:
         file = waiting.pop(0)
-        if file != own and file in current and file not in found:
+        topic = current(file) if file != own and file not in found else None
+        if topic is not None:
             found.append(file)
-            waiting += current[file].supersedes
+            waiting += topic.supersedes
     return found
+
+
+def may_retire(topic: Topic, today: str) -> bool:
+    """Whether a memory is retired where it is, or may retire another one."""
+    names_current = any(not is_in_retired(name) for name in topic.supersedes)
+    return names_current or topics.is_retired("", topic, frozenset(), today)
 
 
 def move_is_wanted(retired: Topic, file: str, replacing: Iterable[str]) -> bool:
