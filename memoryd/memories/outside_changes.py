@@ -4,7 +4,7 @@ Only so much of a directory is taken into the history, by the names of the files
 repository can bring a folder of any size.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from typing import Final
 
@@ -41,12 +41,22 @@ class OutsideChanges:
         self._retired = retired
         self._now = now
         self._last_seen: dict[str, dict[str, FileStamp | None]] = {}
+        self._left_bytes: dict[str, int] = {}
 
-    def find(self, directory: MemoryDirectory, locked: Locked) -> Iterator[list[MemoryChanged]]:
-        """Records each change, in batches; `locked` keeps our own writers out of one batch."""
+    def find(
+        self, directory: MemoryDirectory, locked: Locked, files: Collection[str] | None = None
+    ) -> Iterator[list[MemoryChanged]]:
+        """Records each change, in batches; `locked` keeps our own writers out of one batch.
+
+        With `files`, only these are looked at, unless the directory was never looked at as a whole.
+        """
+        if files is None or directory.path not in self._left_bytes:
+            stamps = {one.file: one.stamp for one in self._admitted(directory)}
+            looked_at: Collection[str] | None = None
+        else:
+            stamps, looked_at = self._admitted_of(directory, files), files
         last_seen = self._last_seen.setdefault(directory.path, {})
-        known = dict(last_seen)
-        stamps = {one.file: one.stamp for one in self._admitted(directory)}
+        known = dict(last_seen) if looked_at is None else _of(last_seen, looked_at)
         touched = [file for file, stamp in stamps.items() if not stamp or known.get(file) != stamp]
         touched += sorted(known.keys() - stamps.keys())
         for start in cancellable(range(0, len(touched), CHANGES_AT_ONCE)):
@@ -70,7 +80,24 @@ class OutsideChanges:
             if one.bytes <= left:
                 left -= one.bytes
                 admitted.append(one)
+        self._left_bytes[directory.path] = left
         return admitted
+
+    def _admitted_of(
+        self, directory: MemoryDirectory, files: Iterable[str]
+    ) -> dict[str, FileStamp | None]:
+        """Those of a few files that there is room for; the next full look counts exactly."""
+        last_seen = self._last_seen.setdefault(directory.path, {})
+        stamps: dict[str, FileStamp | None] = {}
+        for file in files:
+            one = self._scanner.look_at(directory, file)
+            if one is not None and (
+                file in last_seen or one.bytes <= self._left_bytes[directory.path]
+            ):
+                stamps[file] = one.stamp
+                if file not in last_seen:
+                    self._left_bytes[directory.path] -= one.bytes
+        return stamps
 
     def _read_each(
         self, directory: MemoryDirectory, files: Iterable[str], listed: Container[str]
@@ -97,6 +124,12 @@ class OutsideChanges:
         with suppress(NotFound), open_folder(directory) as folder:
             return self._retired.copy_of(folder, file, last)
         return None
+
+
+def _of(
+    stamps: Mapping[str, FileStamp | None], files: Iterable[str]
+) -> dict[str, FileStamp | None]:
+    return {file: stamps[file] for file in files if file in stamps}
 
 
 def _change(directory: MemoryDirectory, file: str, data: bytes | None) -> MemoryChanged:

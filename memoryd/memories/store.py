@@ -13,7 +13,7 @@
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final
 
@@ -302,12 +302,15 @@ class Store(StoreReader):
         with self._locked(directory), suppress(NotFound), open_folder(directory) as folder:
             folder.remove_temporaries()
 
-    def find_changes(self, directory: MemoryDirectory) -> Iterator[list[MemoryChanged]]:
+    def find_changes(
+        self, directory: MemoryDirectory, files: Collection[str] | None = None
+    ) -> Iterator[list[MemoryChanged]]:
         """Finds what other programs changed since the last call; records and posts each change.
 
-        In batches, so that the lock is held only briefly and the caller can let others run.
+        In batches, so that the lock is held only briefly and the caller can let others run. With
+        `files`, only these are looked at.
         """
-        for changes in self._outside.find(directory, self._locked):
+        for changes in self._outside.find(directory, self._locked, files):
             self._post(changes)
             yield changes
 
