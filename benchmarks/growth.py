@@ -99,10 +99,10 @@ def cpu_seconds(pid: int) -> float:
 
 
 def rest(pid: int) -> None:
-    """Waits until the daemon has done what it does in the background."""
+    """Waits until the daemon has done what it does in the background, and kept its shelves."""
     deadline = time.monotonic() + SETTLED_SECONDS
     before, quiet = cpu_seconds(pid), 0
-    while quiet < 4 and time.monotonic() < deadline:
+    while quiet < 14 and time.monotonic() < deadline:
         time.sleep(0.5)
         now = cpu_seconds(pid)
         quiet = quiet + 1 if now - before < 0.03 else 0

@@ -5,14 +5,16 @@
 - All methods block and are safe from any thread; none waits for a writer.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Container
 from contextlib import suppress
 from typing import NamedTuple
 
 from memoryd.base.errors import MemorydError, NotFound
+from memoryd.base.file_stamp import FileStamp
 from memoryd.base.timestamps import iso_time
 from memoryd.memories.records import Listed, MemoryDirectory, Stored
 from memoryd.memories.retired_files import RetiredFiles
+from memoryd.memories.rules.origins import Origin
 from memoryd.memories.scan import open_folder, shown, with_retired, without_supersedes
 from memoryd.memories.scanner import Scanner, Snapshot
 from memoryd.memories.version_table import VersionTable
@@ -49,6 +51,16 @@ class StoreReader:
         if snapshot.names_no_other:  # else it matters who wrote them, which may change
             self._scans[directory.path] = _KeptScan(snapshot, today, list(marked))
         return marked
+
+    def stamps(
+        self, directory: MemoryDirectory, known: Container[str] = ()
+    ) -> dict[str, FileStamp]:
+        """Every topic file with its stamp, unread; `known` names are not checked again."""
+        return self._scanner.stamps(directory, known)
+
+    def origins_of(self, versions: Collection[str]) -> dict[str, Origin]:
+        """Who wrote these versions; those that nobody is known to have written are left out."""
+        return self._versions.origins.of_each(versions)
 
     def listed(self, directory: MemoryDirectory, file: str) -> Listed | None:
         """One memory as `scan` lists it, but for being superseded; None if it is not there."""

@@ -10,6 +10,7 @@
 import os
 import stat
 import time
+from collections.abc import Container
 from contextlib import suppress
 from typing import Final, NamedTuple
 
@@ -68,6 +69,17 @@ class Scanner:
         self._snapshots[directory.path] = after = Snapshot(found)
         return after
 
+    def stamps(self, directory: MemoryDirectory, known: Container[str]) -> dict[str, FileStamp]:
+        """The topic files with their stamps, without reading any; `known` have good names."""
+        try:
+            with open_folder(directory) as folder:
+                scan = _Scan(directory, {}, known)
+                scan.stamps = {}
+                scan.all_below(folder)
+                return scan.stamps
+        except NotFound:
+            return {}
+
     def look_at(self, directory: MemoryDirectory, file: str) -> Listed | None:
         """One topic file as a scan would list it; None if a scan would not."""
         *folders, name = file.split("/")
@@ -92,10 +104,18 @@ class _NewFile(NamedTuple):
 
 
 class _Scan:
-    """One scan; what is `known` is not read again."""
+    """One scan; what is `known` is not read again, and names in `served` are not checked again.
 
-    def __init__(self, directory: MemoryDirectory, known: dict[str, Listed]) -> None:
+    With `stamps`, nothing is read at all, and they are filled instead.
+    """
+
+    stamps: dict[str, FileStamp] | None = None
+
+    def __init__(
+        self, directory: MemoryDirectory, known: dict[str, Listed], served: Container[str] = ()
+    ) -> None:
         self._directory = directory
+        self._served = served
         self._known = known
         self._found: dict[str, Listed] = {}
         self._new: list[_NewFile] = []
@@ -131,7 +151,7 @@ class _Scan:
                 stop_if_cancelled()
             file = prefix + entry.name
             before = known.get(file)
-            if before is None and not _is_served(entry.name):
+            if before is None and file not in self._served and not _is_served(entry.name):
                 continue
             try:
                 facts = entry.stat(follow_symlinks=False)
@@ -159,6 +179,9 @@ class _Scan:
         if not is_topic or (self._owners is not None and facts.st_uid not in self._owners):
             return  # in a folder that is shared, other users' files are not served
         stamp = FileStamp.of(facts)
+        if self.stamps is not None:
+            self.stamps[file] = stamp
+            return
         is_settled = stamp.is_settled(time.time())  # asked before the file is read
         text = head_of(handle, name)
         if text is not None:
