@@ -49,6 +49,7 @@ from memoryd.memories.changes import event_of
 from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.instruction_files import InstructionDisk
 from memoryd.memories.instruction_reader import Approvals, InstructionReader
+from memoryd.memories.kept_files import KeptFiles
 from memoryd.memories.records import DirectoryFound, MemoryChanged, MemoryTrusted
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.services import Services
@@ -189,6 +190,7 @@ def open_services(environment: Environment, stack: ExitStack) -> Services:
             skip_index=settings.index.skip,
             notices=notices,
             on_create=scopes.directory_created,
+            kept=KeptFiles(places.state_dir),
         ),
         inbox=InboxTable(database),
         instructions=InstructionReader(places, Approvals(database), InstructionDisk()),

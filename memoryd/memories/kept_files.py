@@ -1,7 +1,8 @@
 """What is made from a memory directory and kept on disk, so that a restart need not make it again.
 
-- One file for each directory, in `shelves/` of the state folder, named by a hash of its path. It
-  holds masked text of memories, so it is for the owner alone and goes when they must go: `drop`.
+- For each directory there is one file of each kind in `shelves/` of the state folder, named by a
+  hash of the directory's path. A `shelf` holds masked text of memories, so it is for the owner
+  alone and goes when they must go: `drop`. A `seen` file holds which files were looked at.
 - It can be made again at any time. Whatever is not exactly as it was written is not read: the first
   bytes are a mark and a hash of the rest.
 - A file is written beside its place and renamed. A `drop` meanwhile takes that away as well, so
@@ -14,17 +15,28 @@ import re
 import secrets
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, get_args
 
 from memoryd.base.errors import MemorydError
 from memoryd.system.folder import make_folder
 from memoryd.system.plain_file import read_plain
 
+Kind = Literal["shelf", "seen"]
+
 FOLDER: Final = "shelves"
 LIMIT_BYTES: Final = 1 << 30
+# Fewer memories are read in the time that it takes to load numpy.
+LEAST_MEMORIES: Final = 200
+LEAST_CHANGES: Final = 16
+CHANGED_SHARE: Final = 0.02
 _MARK: Final = b"memoryd shelf 1\n"
 _HASH_BYTES: Final = 32
 _TEMPORARY = re.compile(r"\.memoryd-[0-9a-f]{16}\.tmp")
+
+
+def is_worth_keeping(changes: int, memories: int) -> bool:
+    """Whether to write what was made of so many memories; `changes` are not on disk yet."""
+    return memories >= LEAST_MEMORIES and changes > max(LEAST_CHANGES, CHANGED_SHARE * memories)
 
 
 class KeptFiles:
@@ -33,9 +45,9 @@ class KeptFiles:
     def __init__(self, state_dir: str) -> None:
         self._folder = Path(state_dir, FOLDER)
 
-    def read(self, directory: str) -> memoryview | None:
+    def read(self, directory: str, kind: Kind = "shelf") -> memoryview | None:
         """What was kept for a directory; None if there is nothing, or in any doubt."""
-        path = self._path(directory)
+        path = self._path(directory, kind)
         try:
             data = memoryview(read_plain(path, LIMIT_BYTES))
         except FileNotFoundError:
@@ -46,7 +58,7 @@ class KeptFiles:
         body = data[start:]
         if data[:start] == _MARK + hashlib.sha256(body).digest():
             return body
-        self.discard(directory)
+        self.discard(directory, kind)
         return None
 
     def begin(self) -> str | None:
@@ -70,10 +82,10 @@ class KeptFiles:
             return False
         return True
 
-    def put_in_place(self, temporary: str, directory: str) -> bool:
+    def put_in_place(self, temporary: str, directory: str, kind: Kind = "shelf") -> bool:
         """Not synced: after a power cut the hash tells whether it is whole."""
         try:
-            Path(temporary).rename(self._path(directory))
+            Path(temporary).rename(self._path(directory, kind))
         except OSError:
             return False
         return True
@@ -82,9 +94,9 @@ class KeptFiles:
         with suppress(OSError):
             Path(temporary).unlink()
 
-    def discard(self, directory: str) -> None:
+    def discard(self, directory: str, kind: Kind = "shelf") -> None:
         with suppress(OSError):
-            self._path(directory).unlink()
+            self._path(directory, kind).unlink()
 
     def drop(self, directory: str) -> None:
         """Removes what is kept of a directory, and what is being written right now.
@@ -95,8 +107,9 @@ class KeptFiles:
             for entry in list(os.scandir(self._folder)):
                 if _TEMPORARY.fullmatch(entry.name):
                     Path(entry.path).unlink(missing_ok=True)
-        self._path(directory).unlink(missing_ok=True)
+        for kind in get_args(Kind):
+            self._path(directory, kind).unlink(missing_ok=True)
 
-    def _path(self, directory: str) -> Path:
+    def _path(self, directory: str, kind: Kind = "shelf") -> Path:
         name = hashlib.sha256(directory.encode("utf-8", "surrogateescape")).hexdigest()[:32]
-        return self._folder / f"{name}.shelf"
+        return self._folder / f"{name}.{kind}"

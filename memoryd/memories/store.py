@@ -29,6 +29,7 @@ from memoryd.memories.index_file import (
     pointer_of,
     repaired_later,
 )
+from memoryd.memories.kept_files import KeptFiles
 from memoryd.memories.outside_changes import OutsideChanges
 from memoryd.memories.reading import StoreReader
 from memoryd.memories.records import MemoryChanged, MemoryDirectory, Stored
@@ -59,13 +60,14 @@ class Store(StoreReader):
         skip_index: bool = False,
         notices: Notices | None = None,
         on_create: Callable[[MemoryDirectory], None] = lambda _: None,
+        kept: KeptFiles | None = None,
     ) -> None:
         super().__init__(versions, now)
         self._on_create = on_create
         self._skip_index = skip_index
         self._notices = notices or Notices()
         self._indexes = IndexKeeper(versions.origins, self.scan)
-        self._outside = OutsideChanges(self._scanner, versions, self._retired, now)
+        self._outside = OutsideChanges(self._scanner, versions, self._retired, now, kept)
         self._locks: dict[str, threading.RLock] = {}
         self._guard = threading.Lock()
 

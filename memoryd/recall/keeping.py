@@ -12,23 +12,14 @@ import anyio
 import anyio.to_thread
 import structlog
 
-from memoryd.memories.kept_files import KeptFiles
+from memoryd.memories.kept_files import KeptFiles, is_worth_keeping
 from memoryd.memories.records import MemoryDirectory
 from memoryd.recall.kept_shelf import KeptShelf, ShelfCopy, from_bytes, to_bytes
 from memoryd.recall.shelf import Shelf
 
-# Fewer memories are read in the time that it takes to load numpy.
-LEAST_MEMORIES: Final = 200
-LEAST_CHANGES: Final = 16
-CHANGED_SHARE: Final = 0.02
 PAUSE_SECONDS: Final = 5.0
 
 log = structlog.get_logger(__name__)
-
-
-def is_worth_keeping(changes: int, memories: int) -> bool:
-    """`changes` are those that are not on disk yet."""
-    return memories >= LEAST_MEMORIES and changes > max(LEAST_CHANGES, CHANGED_SHARE * memories)
 
 
 class ShelfKeeper:

@@ -18,7 +18,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-import memoryd
 from memoryd.base.file_stamp import FileStamp
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules.origins import Origin
@@ -77,7 +76,7 @@ class ShelfCopy:
 def maker_of(embeddings: Embeddings) -> str:
     """A hash of everything that a kept shelf depends on besides the memories."""
     found = hashlib.sha256(f"{np.__version__} {embeddings.words is None}".encode())
-    package = Path(memoryd.__file__).parent
+    package = Path(__file__).parents[1]
     folders = [package / part for part in _CODE]
     if (words := installed_folder()) is not None:
         folders += [words / "weights", words / "tokenizers"]

@@ -11,14 +11,14 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from memoryd.base.file_stamp import FileStamp
-from memoryd.memories.kept_files import KeptFiles
+from memoryd.memories.kept_files import LEAST_MEMORIES, KeptFiles, is_worth_keeping
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules.topics import Topic
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.recall.calibration import Calibration
 from memoryd.recall.embeddings import Embeddings
-from memoryd.recall.keeping import LEAST_MEMORIES, ShelfKeeper, is_worth_keeping
+from memoryd.recall.keeping import ShelfKeeper
 from memoryd.recall.kept_shelf import maker_of
 from memoryd.recall.rules.search import Hit, search
 from memoryd.recall.shelf import Shelf
