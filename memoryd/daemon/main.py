@@ -30,7 +30,7 @@ import memoryd.recall.build as recall
 import memoryd.sessions.build as sessions
 import memoryd.transcripts.build as transcripts
 from memoryd.api.dispatch import Areas
-from memoryd.api.server import Server
+from memoryd.api.server import Server, most_connections
 from memoryd.api.subscriptions import Subscriptions
 from memoryd.base import config_recovery, paths
 from memoryd.base.config import Settings
@@ -134,7 +134,9 @@ async def serve(environment: Environment, stack: ExitStack) -> None:
     watch = MemoryWatch(services.places, services.scopes, services.store, subscriptions.drain)
     connect(services, areas, watch, subscriptions)
     dispatcher = api.build(areas, environment.version, stop.set)
-    server = Server(dispatcher.answer, subscriptions, services.scopes.find_root)
+    handles, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    room = most_connections(handles)
+    server = Server(dispatcher.answer, subscriptions, services.scopes.find_root, room)
     supervisor, socket = environment.supervisor, services.places.socket
     with DaemonListener(socket, supervisor.sockets()) as listener:
         async with anyio.create_task_group() as tasks:
