@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final, Self, TypeAlias
 
 from memoryd.base.errors import StorageError, Unavailable
-from memoryd.system.database_file import identity, is_damage, move_aside, remove_companions
+from memoryd.system.database_file import ERRORS, identity, is_damage, move_aside, remove_companions
 from memoryd.system.folder import make_folder
 
 Cell: TypeAlias = str | int | float | bytes | None
@@ -252,7 +252,7 @@ class Database:
             return cls(_connected(path), path)
         except _OutdatedError:
             what, reason = "outdated", "is from an unreleased version of memoryd"
-        except sqlite3.DatabaseError as error:
+        except ERRORS as error:
             if not is_damage(error):
                 raise _storage_error(path, "open", error) from error
             what, reason = "damaged", "was damaged"
@@ -308,7 +308,7 @@ class Database:
         """Turns the library's errors into ours; a damaged database is replaced first."""
         try:
             yield
-        except sqlite3.DatabaseError as error:
+        except ERRORS as error:
             if not is_damage(error) and not _lacks_a_table(error):
                 raise _storage_error(self.path, "use", error) from error
             with _storage_errors(self.path):
@@ -376,7 +376,7 @@ def _migrate(connection: sqlite3.Connection, path: str) -> None:
         )
 
 
-def _lacks_a_table(error: sqlite3.DatabaseError) -> bool:
+def _lacks_a_table(error: Exception) -> bool:
     """Whether a table is gone that every database has; any other missing one is our mistake."""
     said, _, name = str(error).partition("no such table: ")
     if said or not name:
@@ -398,9 +398,9 @@ def _read_every_table(connection: sqlite3.Connection) -> None:
 def _storage_errors(path: str) -> Iterator[None]:
     try:
         yield
-    except sqlite3.DatabaseError as error:
+    except ERRORS as error:
         raise _storage_error(path, "use", error) from error
 
 
-def _storage_error(path: str, action: str, error: sqlite3.Error) -> StorageError:
+def _storage_error(path: str, action: str, error: Exception) -> StorageError:
     return StorageError(path, action, OSError(None, str(error)))

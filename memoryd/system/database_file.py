@@ -5,6 +5,9 @@ import sqlite3
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
+
+ERRORS: Final = (sqlite3.DatabaseError, UnicodeDecodeError)
 
 
 def identity(path: str) -> tuple[int, int] | None:
@@ -16,8 +19,10 @@ def identity(path: str) -> tuple[int, int] | None:
     return facts.st_dev, facts.st_ino
 
 
-def is_damage(error: sqlite3.DatabaseError) -> bool:
-    """Whether the file is to blame."""
+def is_damage(error: Exception) -> bool:
+    """Whether the file is to blame, for an error that is one of `ERRORS`."""
+    if isinstance(error, UnicodeDecodeError):  # it names a column whose name is damaged
+        return True
     if getattr(error, "sqlite_errorcode", 0) & 0xFF in {
         sqlite3.SQLITE_CORRUPT,
         sqlite3.SQLITE_NOTADB,
