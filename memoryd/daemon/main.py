@@ -59,6 +59,7 @@ from memoryd.memories.version_table import VersionTable
 from memoryd.memories.watch import MemoryWatch
 from memoryd.system.background import Background
 from memoryd.system.database import Database
+from memoryd.system.heap import use_few_arenas
 from memoryd.system.notices import Notices
 from memoryd.system.plain_file import read_plain, refuse_unless_plain
 from memoryd.transcripts.rules.turns import Compacted
@@ -99,6 +100,7 @@ def main(version: str, *, shows_log: bool = False) -> int:
             stack.callback(log_file.stop)
             _raise_handle_limit()
             sys.setswitchinterval(SWITCH_SECONDS)
+            use_few_arenas()
             anyio.run(serve, environment, stack)
     except MemorydError as error:
         sys.stderr.write(f"memoryd: {error.message}\n")

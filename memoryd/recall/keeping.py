@@ -16,6 +16,7 @@ from memoryd.memories.kept_files import KeptFiles, is_worth_keeping
 from memoryd.memories.records import MemoryDirectory
 from memoryd.recall.kept_shelf import KeptShelf, ShelfCopy, from_bytes, to_bytes
 from memoryd.recall.shelf import Shelf
+from memoryd.system.heap import give_back
 
 PAUSE_SECONDS: Final = 5.0
 
@@ -68,7 +69,10 @@ class ShelfKeeper:
             body = to_bytes(copy, self._made_by())
         except (LookupError, ValueError):  # it changed under our hands
             body = b""
-        return self._files.fill(temporary, body)
+        is_written = self._files.fill(temporary, body)
+        del body
+        give_back()
+        return is_written
 
     def _made_by(self) -> str:
         self._maker = self._maker or self._maker_of_now()

@@ -35,6 +35,7 @@ from memoryd.recall.rules.gate import bar_is_outdated
 from memoryd.recall.shelf import PendingVectors, Prepared, Row, Shelf, prepared
 from memoryd.system.background import Soon
 from memoryd.system.cancellation import cancellable
+from memoryd.system.heap import give_back
 
 MOST_SHELVES: Final = 64
 VECTORS_AT_ONCE: Final = 2_000
@@ -247,6 +248,7 @@ class Shelves:
         if kept is None:
             self._calibration.set_bar(shelf.index)
             shelf.changes = 0
+        give_back()
         log.debug("shelf-built", folder=directory.path, memories=len(found), read=len(missing))
         return shelf
 

@@ -272,7 +272,7 @@ class Database:
             self._stay_in_place()
             is_whole = self._connection.in_transaction
             try:
-                with self._errors():
+                with self._errors(sql):
                     return self._connection.execute(sql, values).fetchall()
             except _DamagedError:
                 if is_whole:  # what came before it in the transaction is lost
@@ -281,7 +281,7 @@ class Database:
                 return self._connection.execute(sql, values).fetchall()
 
     def run_many(self, sql: str, rows: Sequence[Sequence[Cell]]) -> None:
-        with self.transaction(), self._errors():
+        with self.transaction(), self._errors(sql):
             self._connection.executemany(sql, rows)
 
     @contextmanager
@@ -292,7 +292,7 @@ class Database:
                 yield
                 return
             self._stay_in_place()
-            with self._errors():
+            with self._errors("begin"):
                 self._connection.execute("begin immediate")
             try:
                 yield
@@ -300,16 +300,16 @@ class Database:
                 with suppress(sqlite3.Error):  # none is open in one that was made anew
                     self._connection.execute("rollback")
                 raise
-            with self._errors():
+            with self._errors("commit"):
                 self._connection.execute("commit")
 
     @contextmanager
-    def _errors(self) -> Iterator[None]:
+    def _errors(self, sql: str) -> Iterator[None]:
         """Turns the library's errors into ours; a damaged database is replaced first."""
         try:
             yield
         except ERRORS as error:
-            if not is_damage(error) and not _lacks_a_table(error):
+            if not is_damage(error) and not _lacks_what_it_should_have(error, sql):
                 raise _storage_error(self.path, "use", error) from error
             with _storage_errors(self.path):
                 self._connection.close()
@@ -376,15 +376,19 @@ def _migrate(connection: sqlite3.Connection, path: str) -> None:
         )
 
 
-def _lacks_a_table(error: Exception) -> bool:
-    """Whether a table is gone that every database has; any other missing one is our mistake."""
-    said, _, name = str(error).partition("no such table: ")
-    if said or not name:
+def _lacks_what_it_should_have(error: Exception, sql: str) -> bool:
+    """Whether a table or column is gone that every database has; else the statement is wrong."""
+    if not str(error).startswith("no such "):
         return False
     with closing(sqlite3.connect(":memory:")) as fresh:
         fresh.executescript(";".join((BASE_SCHEMA, *MIGRATIONS)))
-        found = fresh.execute("select 1 from sqlite_master where name = ?", (name,)).fetchall()
-    return bool(found)
+        try:
+            fresh.execute(f"explain {sql}")
+        except sqlite3.ProgrammingError:  # it compiles, and lacks only its values
+            return True
+        except sqlite3.Error:
+            return False
+    return True
 
 
 def _read_every_table(connection: sqlite3.Connection) -> None:

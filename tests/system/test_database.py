@@ -192,11 +192,18 @@ def test_a_database_that_is_deleted_while_it_is_open_is_made_anew(
     again.close()
 
 
-def test_a_table_that_is_gone_is_damage_but_one_that_never_was_is_not(tmp_path: Path) -> None:
+def test_what_is_gone_is_damage_but_what_never_was_is_a_mistake(tmp_path: Path) -> None:
     database = Database.open(str(tmp_path / "state.db"))
     with pytest.raises(StorageError):
         database.run("select * from no_such_table")
     assert database.problem == ""
+    with pytest.raises(StorageError):
+        database.run("select no_such_column from switched_off")
+    assert database.problem == ""
+    database.run("alter table blobs rename column packed to damaged")
+    assert database.run("select packed from blobs where sha256 = ?", "a") == []
+    assert "was damaged" in database.problem
+    database.problem = ""
     database.run("drop table switched_off")
     assert database.run("select * from switched_off") == []
     assert "was damaged" in database.problem
