@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from typing import Final
 
 import msgspec
@@ -49,7 +48,7 @@ class OwnIndex:
 
 
 class KnownIndex(msgspec.Struct, frozen=True):
-    """The part of an index that comes from known writers; `note` says what was left out."""
+    """What of the head of an index comes from known writers; `note` says what was left out."""
 
     text: str
     note: str = ""
@@ -58,10 +57,11 @@ class KnownIndex(msgspec.Struct, frozen=True):
 def known_index(
     own: OwnIndex, stored: Stored, read: Callable[[MemoryDirectory, str], Stored]
 ) -> KnownIndex:
-    files = dict.fromkeys(index.whole_pointers(stored.text.split("\n")).values())
+    head = index.head(stored.text)
+    files = dict.fromkeys(index.whole_pointers(head.split("\n")).values())
     known: dict[str, str] = {}
     unknown: list[str] = []
-    for file in islice(files, index.LINE_LIMIT):
+    for file in files:
         try:
             one = read(stored.directory, file)
         except MemorydError:  # a pointer to elsewhere, or to nothing
@@ -71,9 +71,9 @@ def known_index(
         else:
             known[file] = pointer_of(file, one.topic)
     text = (
-        index.without_files(stored.text, frozenset(unknown))
+        index.without_files(head, frozenset(unknown))
         if own.is_ours(stored.version)
-        else index.made_anew(stored.text, known)
+        else index.made_anew(head, known)
     )
     note = UNKNOWN_LEFT_OUT.format(count=len(unknown)) if unknown else ""
     return KnownIndex(text, note)

@@ -229,8 +229,9 @@ class Context:
             return
         # An agent's own memory is not followed in transcripts: its writers are never known.
         is_agents = directory.scope == "agent"
-        known = KnownIndex(stored.text) if is_agents else self._store.known_index(stored)
-        loaded = index.loaded(presentable(known.text))
+        head = index.head(stored.text)
+        known = KnownIndex(head) if is_agents else self._store.known_index(stored)
+        loaded = index.loaded(presentable(known.text), stored.text)
         text = without_comments(loaded.text).strip("\n")
         if text.strip():
             part = _part(INDEX_KINDS[directory.scope], stored.path, text, truncated=loaded.is_cut)
