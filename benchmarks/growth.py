@@ -1,6 +1,6 @@
 """What grows with the number of memories: three sizes, a baseline in the same run, and the slope.
 
-usage: benchmarks/growth.py [SIZE ...]     (2,000, 20,000 and 50,000 memories by default)
+usage: benchmarks/growth.py [SIZE ...]     (200, 2,000 and 20,000 memories by default)
 
 The slope is that of the logarithms: 0 does not grow, 1 grows as the store does. The baseline of a
 save is what no store can do without: the topic and the index, written and synced bare.
@@ -24,7 +24,7 @@ from recall import fill, resident_mib, sentence, vocabulary
 from memoryd.base import paths
 from tests.support.running import Daemon, Peer, make_home
 
-SIZES = (2_000, 20_000, 50_000)
+SIZES = (200, 2_000, 20_000)
 TIMES = 15
 QUERIES = 200
 SETTLED_SECONDS = 180.0
@@ -129,6 +129,7 @@ def seen_after(peer: Peer, folder: Path, number: int) -> float:
 def measure(size: int, figures: Figures) -> None:
     def told(name: str, value: float) -> None:
         figures.setdefault(name, []).append(value)
+        print(f"  {size:,} memories: {name.strip()} {value:.2f}", file=sys.stderr, flush=True)
 
     with home_of(size) as (home, folder, queries):
         cwd = str(home / "app")
