@@ -120,6 +120,7 @@ class IndexKeeper:
         self._origins = origins
         self._scan = scan
         self._known: dict[str, tuple[str, IndexPointers]] = {}
+        self._matched: dict[str, tuple[str, list[Listed]]] = {}
 
     def own(self, directory: MemoryDirectory) -> OwnIndex:
         return OwnIndex(self._origins, directory.path)
@@ -153,11 +154,14 @@ class IndexKeeper:
             with uncancellable():  # the topic file is written, so its line must be too
                 alive = [one for one in self._scan(directory) if not one.retired]
             current = folder.current(INDEX_FILE)
+            if current is not None and self._is_matched(directory, current.version, alive):
+                return False
             before = decoded(current.data) if current else ""
             after = _matched(before, alive, changes)
             old = current.version if current else None
             if after == before:
                 self._remember(directory, old or "", current.data if current else b"")
+                self._matched[directory.path] = old or "", alive
                 return False
             try:
                 data = after.encode()
@@ -168,6 +172,15 @@ class IndexKeeper:
             self._remember(directory, version, data)
             return True
         return False
+
+    def _is_matched(self, directory: MemoryDirectory, version: str, alive: list[Listed]) -> bool:
+        """Whether this index was found to match exactly these memories: a scan repeats them."""
+        matched, before = self._matched.get(directory.path, ("", []))
+        return (
+            matched == version
+            and len(before) == len(alive)
+            and all(one is other for one, other in zip(before, alive, strict=True))
+        )
 
     def _remember(self, directory: MemoryDirectory, version: str, data: bytes) -> None:
         if self._known.get(directory.path, ("",))[0] != version:
