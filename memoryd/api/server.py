@@ -2,6 +2,7 @@
 
 A peer can only harm itself. A connection from another user is closed before a byte is read; a peer
 that does not finish a message, does not read its answers, or breaks the framing is disconnected.
+One too many is told so and disconnected, while there are file handles left to do the work.
 """
 
 import errno
@@ -33,12 +34,15 @@ from memoryd.api.rules.envelope import (
 from memoryd.api.rules.framing import Frames, Framing, FramingError, framed
 from memoryd.api.rules.protocol import Params
 from memoryd.api.subscriptions import Subscription, Subscriptions
-from memoryd.base.errors import MemorydError
+from memoryd.base.errors import MemorydError, Unavailable
 from memoryd.system.ancestry import is_run_by_an_agent
 
 HALF_MESSAGE_SECONDS: Final = 10
 UNREAD_ANSWER_SECONDS: Final = 10
 READ_BYTES: Final = 65_536
+MOST_CONNECTIONS: Final = 4096
+# What the daemon itself has open, and a save and a scan on top.
+OWN_HANDLES: Final = 48
 BATCH_CALLS: Final = 10_000
 BATCH_ANSWER_BYTES: Final = 16 * 1024 * 1024
 LONG_BATCH_BYTES: Final = 256 * 1024
@@ -53,9 +57,22 @@ _encode = msgspec.json.Encoder().encode
 _decode_request = msgspec.json.Decoder(Request).decode
 
 
+def most_connections(handle_limit: int) -> int:
+    """How many clients there is room for: files must still be opened for them."""
+    return max(4, min(MOST_CONNECTIONS, handle_limit - OWN_HANDLES))
+
+
 class Server:
-    def __init__(self, handle: Handler, subscriptions: Subscriptions, root_of: RootOf) -> None:
+    def __init__(
+        self,
+        handle: Handler,
+        subscriptions: Subscriptions,
+        root_of: RootOf,
+        most_connections: int = MOST_CONNECTIONS,
+    ) -> None:
         self._handle = handle
+        self._connected = 0
+        self._most_connections = most_connections
         self._subscriptions = subscriptions
         self._root_of = root_of
         self._answering = 0
@@ -67,10 +84,12 @@ class Server:
         while True:
             try:
                 stream = await listener.accept()
-            except OSError as error:
-                if error.errno not in _OUT_OF_HANDLES:
+            except (OSError, anyio.BrokenResourceError) as error:
+                # anyio hides the system's error behind its own.
+                cause = error if isinstance(error, OSError) else error.__cause__
+                if not isinstance(cause, OSError) or cause.errno not in _OUT_OF_HANDLES:
                     raise
-                log.warning("accept-paused", error=error.strerror)
+                log.warning("accept-paused", error=cause.strerror)
                 await anyio.sleep(0.1)
             else:
                 connections.start_soon(self._welcome, stream)
@@ -86,6 +105,12 @@ class Server:
             if uid != os.getuid():
                 log.warning("peer-refused", peer_uid=uid)
                 return
+            if self._connected >= self._most_connections:
+                log.warning("peer-refused", connections=self._connected)
+                with _peer_may_vanish(), anyio.move_on_after(UNREAD_ANSWER_SECONDS):
+                    await stream.send(_refusal(None, _too_many_connections()) + b"\n")
+                return
+            self._connected += 1
             try:
                 async with anyio.create_task_group() as tasks:
                     with _peer_may_vanish():
@@ -93,6 +118,8 @@ class Server:
                     tasks.cancel_scope.cancel()
             except Exception:
                 log.exception("connection-failed")
+            finally:
+                self._connected -= 1
 
     @contextmanager
     def answering(self) -> Iterator[None]:
@@ -343,6 +370,10 @@ def _answer_too_large() -> RequestError:
         f"the answers of a batch may have at most {BATCH_ANSWER_BYTES} bytes; send it in parts"
     )
     return RequestError(envelope.INVALID_REQUEST, message, "invalid-request")
+
+
+def _too_many_connections() -> MemorydError:
+    return Unavailable("too many clients are connected", hint="close some, or raise ulimit -n")
 
 
 def _invalid_request(reason: str) -> RequestError:

@@ -61,11 +61,11 @@ class StorageError(MemorydError):
     code = -32005
     kind = "storage"
 
-    def __init__(self, path: str, action: str, cause: OSError) -> None:
+    def __init__(self, path: str, action: str, cause: OSError, hint: str = "") -> None:
         reason = cause.strerror or type(cause).__name__
         super().__init__(
             f"cannot {action} {path}: {reason}",
-            hint="free disk space or fix the permissions, then try again",
+            hint=hint or "free disk space or fix the permissions, then try again",
         )
         self.path = path
         self.action = action

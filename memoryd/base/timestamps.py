@@ -7,7 +7,8 @@ from memoryd.base.errors import InvalidInput
 
 def iso_time(seconds: float) -> str:
     """Seconds since the epoch as `2026-03-30T12:00:00Z`."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    # Not strftime, which takes three times as long: a list has one for each memory.
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")[:19] + "Z"
 
 
 def seconds_of(text: str) -> float | None:

@@ -33,14 +33,14 @@ class InstanceLock:
             make_folder(state_dir)
             check_folder(state_dir)
         except OSError as error:
-            raise StorageError(state_dir, "use", error) from error
+            raise StorageError(state_dir, "use", error, _how_to_go_on(error)) from error
         path = f"{state_dir}/memoryd.lock"
         refuse_unless_plain(path)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             handle = os.open(path, flags, 0o600)
         except OSError as error:
-            raise StorageError(path, "open", error) from error
+            raise StorageError(path, "open", error, _how_to_go_on(error)) from error
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -50,12 +50,19 @@ class InstanceLock:
                 f"memoryd is already running (process {holder or 'unknown'})",
                 hint="memoryd status shows it; memoryd stop ends it",
             ) from error
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+        with suppress(OSError):  # on a full disk nobody learns who holds it, that is all
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
         return cls(handle)
 
     def release(self) -> None:
         os.close(self._handle)
+
+
+def _how_to_go_on(error: OSError) -> str:
+    if error.errno not in {errno.EROFS, errno.EACCES, errno.EPERM}:
+        return ""
+    return "make it writable, or set XDG_STATE_HOME to a folder that is, then try again"
 
 
 def check_folder(path: str) -> None:

@@ -30,7 +30,7 @@ import memoryd.recall.build as recall
 import memoryd.sessions.build as sessions
 import memoryd.transcripts.build as transcripts
 from memoryd.api.dispatch import Areas
-from memoryd.api.server import Server
+from memoryd.api.server import Server, most_connections
 from memoryd.api.subscriptions import Subscriptions
 from memoryd.base import config_recovery, paths
 from memoryd.base.config import Settings
@@ -51,6 +51,7 @@ from memoryd.memories.identities import Identities
 from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.instruction_files import InstructionDisk
 from memoryd.memories.instruction_reader import Approvals, InstructionReader
+from memoryd.memories.kept_files import KeptFiles
 from memoryd.memories.moving import Mover
 from memoryd.memories.project_names import NameReader
 from memoryd.memories.records import DirectoryFound, MemoryChanged, MemoryMoved, MemoryTrusted
@@ -63,6 +64,7 @@ from memoryd.memories.version_table import VersionTable
 from memoryd.memories.watch import MemoryWatch
 from memoryd.system.background import Background
 from memoryd.system.database import Database
+from memoryd.system.heap import use_few_arenas
 from memoryd.system.notices import Notices
 from memoryd.system.plain_file import read_plain, refuse_unless_plain
 from memoryd.transcripts.rules.open_turn import OpenTurn
@@ -104,6 +106,7 @@ def main(version: str, *, shows_log: bool = False) -> int:
             stack.callback(log_file.stop)
             _raise_handle_limit()
             sys.setswitchinterval(SWITCH_SECONDS)
+            use_few_arenas()
             anyio.run(serve, environment, stack)
     except MemorydError as error:
         sys.stderr.write(f"memoryd: {error.message}\n")
@@ -139,7 +142,9 @@ async def serve(environment: Environment, stack: ExitStack) -> None:
     watch = MemoryWatch(services.places, services.scopes, services.store, subscriptions.drain)
     connect(services, areas, watch, subscriptions)
     dispatcher = api.build(areas, environment.version, stop.set, log_file.scrub)
-    server = Server(dispatcher.answer, subscriptions, services.scopes.find_root)
+    handles, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    room = most_connections(handles)
+    server = Server(dispatcher.answer, subscriptions, services.scopes.find_root, room)
     supervisor, socket = environment.supervisor, services.places.socket
     with DaemonListener(socket, supervisor.sockets()) as listener:
         async with anyio.create_task_group() as tasks:
@@ -190,6 +195,7 @@ def open_services(environment: Environment, stack: ExitStack) -> Services:
         skip_index=settings.index.skip,
         notices=notices,
         on_create=scopes.directory_created,
+        kept=KeptFiles(places.state_dir),
     )
     mover = Mover(store, versions, database, notices, time.time)
     mover.finish_interrupted()

@@ -88,12 +88,12 @@ class Catalog:
             if (retired or not one.retired) and type_ in {None, one.topic.type}
         ]
         found.sort(key=lambda one: -one.modified)
-        return [self._header(one) for one in found]
+        return self.headers(found)
 
     def get(self, cwd: str, named: str) -> WholeMemory:
         one = self.find(cwd, named)
         stored = self._store.recorded(one.directory, one.file)
-        header = msgspec.structs.asdict(self._header(one))
+        header = msgspec.structs.asdict(self._header(one, self._now()))
         return WholeMemory(**header, content=presentable(stored.text), version=stored.number)
 
     def save(
@@ -159,10 +159,10 @@ class Catalog:
 
     def headers(self, found: Iterable[Listed]) -> builtins.list[Header]:
         """What a list shows of these memories."""
-        return [self._header(one) for one in found]
-
-    def _header(self, one: Listed) -> Header:
         now = self._now()
+        return [self._header(one, now) for one in found]
+
+    def _header(self, one: Listed, now: float) -> Header:
         return Header(
             path=one.path,
             file=one.file,

@@ -1,8 +1,7 @@
 """MEMORY.md on disk, made to match its folder."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from typing import Final
 
 import msgspec
@@ -12,6 +11,12 @@ from memoryd.base.errors import Conflict, MemorydError
 from memoryd.memories.origin_table import OriginTable
 from memoryd.memories.records import Listed, MemoryDirectory, Stored
 from memoryd.memories.rules import index, topics
+from memoryd.memories.rules.index_edit import (
+    IndexPointers,
+    pointers_in,
+    with_line,
+    without_lines,
+)
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
 from memoryd.system.cancellation import uncancellable
 from memoryd.system.folder import Folder
@@ -43,7 +48,7 @@ class OwnIndex:
 
 
 class KnownIndex(msgspec.Struct, frozen=True):
-    """The part of an index that comes from known writers; `note` says what was left out."""
+    """What of the head of an index comes from known writers; `note` says what was left out."""
 
     text: str
     note: str = ""
@@ -52,10 +57,11 @@ class KnownIndex(msgspec.Struct, frozen=True):
 def known_index(
     own: OwnIndex, stored: Stored, read: Callable[[MemoryDirectory, str], Stored]
 ) -> KnownIndex:
-    files = dict.fromkeys(index.whole_pointers(stored.text.split("\n")).values())
+    head = index.head(stored.text)
+    files = dict.fromkeys(index.whole_pointers(head.split("\n")).values())
     known: dict[str, str] = {}
     unknown: list[str] = []
-    for file in islice(files, index.LINE_LIMIT):
+    for file in files:
         try:
             one = read(stored.directory, file)
         except MemorydError:  # a pointer to elsewhere, or to nothing
@@ -65,43 +71,150 @@ def known_index(
         else:
             known[file] = pointer_of(file, one.topic)
     text = (
-        index.without_files(stored.text, frozenset(unknown))
+        index.without_files(head, frozenset(unknown))
         if own.is_ours(stored.version)
-        else index.made_anew(stored.text, known)
+        else index.made_anew(head, known)
     )
     note = UNKNOWN_LEFT_OUT.format(count=len(unknown)) if unknown else ""
     return KnownIndex(text, note)
 
 
-def match_index(
-    folder: Folder,
-    scan: Callable[[], list[Listed]],
-    changed: Mapping[str, str],
-    own: OwnIndex,
-) -> bool:
-    """Makes MEMORY.md match the folder, without losing another writer's change.
+class IndexChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one memory: its line, empty if it is gone or retired.
 
-    Existing lines keep their wording, since a person may have edited them, except `changed`.
+    `is_reworded`: its line says something else than before. Otherwise a line that is there keeps
+    its wording, since a person may have edited it.
     """
-    for _ in range(INDEX_TRIES):
-        with uncancellable():  # the topic file is written, so its line must be too
-            alive = [one for one in scan() if not one.retired]
+
+    file: str
+    line: str = ""
+    is_new: bool = False
+    is_reworded: bool = False
+
+
+class _Lines(Mapping[str, str]):
+    """The lines of memories by file, made when they are asked for: few are."""
+
+    def __init__(self, found: Iterable[Listed]) -> None:
+        self._topics = {one.file: one.topic for one in found}
+
+    def __getitem__(self, file: str) -> str:
+        return pointer_of(file, self._topics[file])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._topics)
+
+    def __len__(self) -> int:
+        return len(self._topics)
+
+
+class IndexKeeper:
+    """Keeps the indexes; the caller holds the directory's lock.
+
+    An index that was once made to match its folder is then changed line by line.
+    """
+
+    def __init__(
+        self, origins: OriginTable, scan: Callable[[MemoryDirectory], list[Listed]]
+    ) -> None:
+        self._origins = origins
+        self._scan = scan
+        self._known: dict[str, tuple[str, IndexPointers]] = {}
+        self._matched: dict[str, tuple[str, list[Listed]]] = {}
+
+    def own(self, directory: MemoryDirectory) -> OwnIndex:
+        return OwnIndex(self._origins, directory.path)
+
+    def update(
+        self, folder: Folder, directory: MemoryDirectory, changes: Sequence[IndexChange]
+    ) -> bool:
+        """Brings the lines of these memories up to date, without losing another's change."""
         current = folder.current(INDEX_FILE)
-        before = decoded(current.data) if current else ""
-        lines = {one.file: pointer_of(one.file, one.topic) for one in alive}
-        since = index.unlisted_since(before)
-        after = index.repaired(before, lines, [one.file for one in alive if one.modified > since])
-        for file in changed.keys() & lines.keys():
-            after = index.with_pointer(after, file, changed[file])
-        if after == before:
-            return False
-        try:
+        version, known = self._known.pop(directory.path, ("", None))
+        if current is not None and known is not None and current.version == version:
+            after = _changed(current.data, known, changes)
+            if after == current.data:
+                self._known[directory.path] = version, known
+                return False
+            if after is not None:
+                try:
+                    version = folder.write(INDEX_FILE, after, over=current.version)
+                except Conflict:
+                    return self.match(folder, directory, changes)
+                self.own(directory).follow(current.version, version)
+                self._known[directory.path] = version, known
+                return True
+        return self.match(folder, directory, changes)
+
+    def match(
+        self, folder: Folder, directory: MemoryDirectory, changes: Sequence[IndexChange] = ()
+    ) -> bool:
+        """Makes MEMORY.md match the folder, without losing another writer's change."""
+        for _ in range(INDEX_TRIES):
+            with uncancellable():  # the topic file is written, so its line must be too
+                alive = [one for one in self._scan(directory) if not one.retired]
+            current = folder.current(INDEX_FILE)
+            if current is not None and self._is_matched(directory, current.version, alive):
+                return False
+            before = decoded(current.data) if current else ""
+            after = _matched(before, alive, changes)
             old = current.version if current else None
-            own.follow(old, folder.write(INDEX_FILE, after.encode(), over=old))
-        except Conflict:
-            continue
-        return True
-    return False
+            if after == before:
+                self._remember(directory, old or "", current.data if current else b"")
+                self._matched[directory.path] = old or "", alive
+                return False
+            try:
+                data = after.encode()
+                version = folder.write(INDEX_FILE, data, over=old)
+            except Conflict:
+                continue
+            self.own(directory).follow(old, version)
+            self._remember(directory, version, data)
+            return True
+        return False
+
+    def _is_matched(self, directory: MemoryDirectory, version: str, alive: list[Listed]) -> bool:
+        """Whether this index was found to match exactly these memories: a scan repeats them."""
+        matched, before = self._matched.get(directory.path, ("", []))
+        return (
+            matched == version
+            and len(before) == len(alive)
+            and all(one is other for one, other in zip(before, alive, strict=True))
+        )
+
+    def _remember(self, directory: MemoryDirectory, version: str, data: bytes) -> None:
+        if self._known.get(directory.path, ("",))[0] != version:
+            found = pointers_in(data)
+            if found is None:
+                self._known.pop(directory.path, None)
+            else:
+                self._known[directory.path] = version, found
+
+
+def _matched(before: str, alive: Sequence[Listed], changes: Sequence[IndexChange]) -> str:
+    lines = _Lines(alive)
+    since = index.unlisted_since(before)
+    after = index.repaired(before, lines, [one.file for one in alive if one.modified > since])
+    for change in changes:
+        if change.is_reworded and change.file in lines:
+            after = index.with_pointer(after, change.file, change.line)
+    return after
+
+
+def _changed(data: bytes, known: IndexPointers, changes: Sequence[IndexChange]) -> bytes | None:
+    """The index after these changes; None if all of it must be read to know."""
+    after: bytes | None = data
+    for change in changes:
+        if after is None:
+            return None
+        is_listed = known.counts[change.file] > 0
+        if not change.line:
+            after = without_lines(after, known, change.file)
+        elif not is_listed and not change.is_new:
+            return None  # it was left out for a reason
+        elif not is_listed or change.is_reworded:
+            after = with_line(after, known, change.file, change.line)
+    return after
 
 
 def pointer_of(file: str, topic: Topic) -> str:

@@ -1,10 +1,10 @@
 """Removes temporary files that killed writers left behind, at the next start.
 
 The store cleans memory directories itself. This covers the other places where a file is written
-under a temporary name: notes beside transcripts, checkpoints, vectors, the write check before a
-model run, and what the client installs. A leftover is known by its name and its age: only one
-daemon runs, so a file older than it has no writer any more. A client may be writing right now, so
-its files must be older than that.
+under a temporary name: notes beside transcripts, checkpoints, vectors, shelves, the write check
+before a model run, and what the client installs. A leftover is known by its name and its age:
+only one daemon runs, so a file older than it has no writer any more. A client may be writing right
+now, so its files must be older than that.
 """
 
 import os
@@ -15,6 +15,7 @@ from posixpath import dirname
 from typing import Final
 
 from memoryd.base.paths import Places
+from memoryd.memories.kept_files import FOLDER as SHELVES
 
 # A file system's clock is coarser than ours.
 TICK_SECONDS: Final = 0.05
@@ -48,6 +49,7 @@ def _our_folders(places: Places) -> Iterator[str]:
     for project in _folders(f"{places.claude_dir}/projects"):
         yield project
         yield from (f"{session}/session-memory" for session in _folders(project))
+    yield f"{places.state_dir}/{SHELVES}"
     for kept in ("checkpoints", "vectors"):
         yield from _folders(f"{places.state_dir}/{kept}")
 

@@ -1,5 +1,7 @@
 """The journal of who wrote what, by the hash of the bytes (`rules/origins`)."""
 
+from collections.abc import Collection
+
 import msgspec
 
 from memoryd.memories.rules.origins import KeptOrigin, Origin
@@ -14,6 +16,12 @@ class OriginTable:
     def of(self, sha256: str) -> Origin:
         rows = self._database.run("select origin from origins where sha256 = ?", sha256)
         return msgspec.convert(rows[0][0], Origin) if rows else "found"
+
+    def of_each(self, sha256s: Collection[str]) -> dict[str, Origin]:
+        """Those of these bytes that were written by somebody known."""
+        rows = self._database.run("select sha256, origin from origins")
+        wanted, kept = frozenset(sha256s), msgspec.convert(rows, list[tuple[str, Origin]])
+        return {sha256: origin for sha256, origin in kept if sha256 in wanted}
 
     def note(self, data: bytes, origin: KeptOrigin | None) -> None:
         """Records who wrote these bytes, unless that is known already."""

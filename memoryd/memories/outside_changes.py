@@ -1,19 +1,26 @@
 """What other programs changed in a memory directory since it was last looked at.
 
-Only so much of a directory is taken into the history, by the names of the files: a
-repository can bring a folder of any size.
+- Only so much of a directory is taken into the history, by the names of the files: a repository
+  can bring a folder of any size.
+- What was seen is kept on disk for a large directory, by file and stamp. After a start only files
+  with another stamp, or without a history, are read.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator
+import time
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from typing import Final
 
+import msgspec
+
 from memoryd.base.errors import MemorydError, NotFound
 from memoryd.base.file_stamp import FileStamp
-from memoryd.memories.records import Listed, MemoryChanged, MemoryDirectory
+from memoryd.memories.kept_files import KeptFiles, is_worth_keeping
+from memoryd.memories.records import MemoryChanged, MemoryDirectory
 from memoryd.memories.retired_files import RetiredFiles
 from memoryd.memories.rules import topics
-from memoryd.memories.scan import Scanner, open_folder
+from memoryd.memories.scan import open_folder
+from memoryd.memories.scanner import Scanner
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.cancellation import cancellable
 from memoryd.system.folder import version_of
@@ -27,6 +34,11 @@ OWN_LIMIT_BYTES: Final = 256 * 1024 * 1024
 Locked = Callable[[MemoryDirectory], AbstractContextManager[None]]
 
 
+class _SeenFiles(msgspec.Struct, frozen=True):
+    folder: str
+    files: dict[str, tuple[int, int, int, int, int]]
+
+
 class OutsideChanges:
     def __init__(
         self,
@@ -34,18 +46,32 @@ class OutsideChanges:
         versions: VersionTable,
         retired: RetiredFiles,
         now: Callable[[], float],
+        kept: KeptFiles | None = None,
     ) -> None:
+        self._kept = kept
         self._scanner = scanner
         self._versions = versions
         self._retired = retired
         self._now = now
         self._last_seen: dict[str, dict[str, FileStamp | None]] = {}
+        self._left_bytes: dict[str, int] = {}
 
-    def find(self, directory: MemoryDirectory, locked: Locked) -> Iterator[list[MemoryChanged]]:
-        """Records each change, in batches; `locked` keeps our own writers out of one batch."""
-        last_seen = self._last_seen.setdefault(directory.path, {})
-        known = dict(last_seen)
-        stamps = {one.file: one.stamp for one in self._admitted(directory)}
+    def find(
+        self, directory: MemoryDirectory, locked: Locked, files: Collection[str] | None = None
+    ) -> Iterator[list[MemoryChanged]]:
+        """Records each change, in batches; `locked` keeps our own writers out of one batch.
+
+        With `files`, only these are looked at, unless the directory was never looked at as a whole.
+        """
+        if directory.path not in self._last_seen:
+            self._last_seen[directory.path] = self._seen_before(directory)
+        last_seen = self._last_seen[directory.path]
+        if files is None or directory.path not in self._left_bytes:
+            stamps = self._admitted(directory)
+            looked_at: Collection[str] | None = None
+        else:
+            stamps, looked_at = self._admitted_of(directory, files), files
+        known = dict(last_seen) if looked_at is None else _of(last_seen, looked_at)
         touched = [file for file, stamp in stamps.items() if not stamp or known.get(file) != stamp]
         touched += sorted(known.keys() - stamps.keys())
         for start in cancellable(range(0, len(touched), CHANGES_AT_ONCE)):
@@ -61,15 +87,63 @@ class OutsideChanges:
                 else:
                     last_seen.pop(file, None)
             yield [_change(directory, file, found[file]) for file in changed]
+        if looked_at is None and is_worth_keeping(len(touched), len(stamps)):
+            self._keep(directory, last_seen)
 
-    def _admitted(self, directory: MemoryDirectory) -> list[Listed]:
+    def _seen_before(self, directory: MemoryDirectory) -> dict[str, FileStamp | None]:
+        """What was seen when the daemon ran last, of files that have a history."""
+        body = self._kept.read(directory.path, "seen") if self._kept is not None else None
+        if body is None:
+            return {}
+        with suppress(ValueError):
+            seen = msgspec.msgpack.decode(body, type=_SeenFiles)
+            if seen.folder == directory.path:
+                known = self._versions.present(directory.path)
+                return {
+                    file: FileStamp(*stamp) for file, stamp in seen.files.items() if file in known
+                }
+        return {}
+
+    def _keep(self, directory: MemoryDirectory, seen: Mapping[str, FileStamp | None]) -> None:
+        temporary = self._kept.begin() if self._kept is not None else None
+        if self._kept is None or temporary is None:
+            return
+        settled = {
+            file: (one.device, one.inode, one.size, one.mtime_ns, one.ctime_ns)
+            for file, one in seen.items()
+            if one is not None
+        }
+        body = msgspec.msgpack.encode(_SeenFiles(directory.path, settled))
+        if self._kept.fill(temporary, body):
+            self._kept.put_in_place(temporary, directory.path, "seen")
+
+    def _admitted(self, directory: MemoryDirectory) -> dict[str, FileStamp | None]:
         left = REPOSITORY_LIMIT_BYTES if directory.beneath else OWN_LIMIT_BYTES
-        admitted: list[Listed] = []
-        for one in sorted(self._scanner.topic_files(directory), key=lambda one: one.file):
-            if one.bytes <= left:
-                left -= one.bytes
-                admitted.append(one)
+        admitted: dict[str, FileStamp | None] = {}
+        now = time.time()  # asked before any file is read
+        known = self._last_seen[directory.path]
+        for file, stamp in sorted(self._scanner.stamps(directory, known).items()):
+            if stamp.size <= left:
+                left -= stamp.size
+                admitted[file] = stamp if stamp.is_settled(now) else None
+        self._left_bytes[directory.path] = left
         return admitted
+
+    def _admitted_of(
+        self, directory: MemoryDirectory, files: Iterable[str]
+    ) -> dict[str, FileStamp | None]:
+        """Those of a few files that there is room for; the next full look counts exactly."""
+        last_seen = self._last_seen[directory.path]
+        stamps: dict[str, FileStamp | None] = {}
+        for file in files:
+            one = self._scanner.look_at(directory, file)
+            if one is not None and (
+                file in last_seen or one.bytes <= self._left_bytes[directory.path]
+            ):
+                stamps[file] = one.stamp
+                if file not in last_seen:
+                    self._left_bytes[directory.path] -= one.bytes
+        return stamps
 
     def _read_each(
         self, directory: MemoryDirectory, files: Iterable[str], listed: Container[str]
@@ -96,6 +170,12 @@ class OutsideChanges:
         with suppress(NotFound), open_folder(directory) as folder:
             return self._retired.copy_of(folder, file, last)
         return None
+
+
+def _of(
+    stamps: Mapping[str, FileStamp | None], files: Iterable[str]
+) -> dict[str, FileStamp | None]:
+    return {file: stamps[file] for file in files if file in stamps}
 
 
 def _change(directory: MemoryDirectory, file: str, data: bytes | None) -> MemoryChanged:

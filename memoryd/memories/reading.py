@@ -5,24 +5,30 @@
 - All methods block and are safe from any thread; none waits for a writer.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Container
 from contextlib import suppress
+from typing import NamedTuple
 
 from memoryd.base.errors import MemorydError, NotFound
+from memoryd.base.file_stamp import FileStamp
 from memoryd.base.timestamps import iso_time
 from memoryd.memories.records import Listed, MemoryDirectory, Stored
 from memoryd.memories.retired_files import RetiredFiles
-from memoryd.memories.scan import (
-    Scanner,
-    open_folder,
-    shown,
-    with_retired,
-    without_supersedes,
-)
+from memoryd.memories.rules.origins import Origin
+from memoryd.memories.scan import open_folder, shown, with_retired, without_supersedes
+from memoryd.memories.scanner import Scanner, Snapshot
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.cancellation import cancellable
 from memoryd.system.folder import version_of
 from memoryd.text.decode import decoded
+
+
+class _KeptScan(NamedTuple):
+    """What a scan gave, for as long as nothing changes and the day is the same."""
+
+    snapshot: Snapshot
+    today: str
+    found: list[Listed]
 
 
 class StoreReader:
@@ -31,12 +37,37 @@ class StoreReader:
         self._now = now
         self._scanner = Scanner()
         self._retired = RetiredFiles(versions, now)
+        self._scans: dict[str, _KeptScan] = {}
 
     def scan(self, directory: MemoryDirectory) -> list[Listed]:
         """All memories of a directory, newest first; none if it does not exist."""
-        found = self._scanner.topic_files(directory)
-        marked = with_retired(self._without_claims(found), iso_time(self._now())[:10])
-        return sorted(marked, key=lambda one: (-one.modified, one.file))
+        snapshot, today = self._scanner.snapshot(directory), iso_time(self._now())[:10]
+        kept = self._scans.get(directory.path)
+        if kept is not None and kept.snapshot is snapshot and kept.today == today:
+            return list(kept.found)
+        found = list(snapshot.files.values())
+        marked = with_retired(self._without_claims(found), today)
+        marked.sort(key=lambda one: (-one.modified, one.file))
+        if snapshot.names_no_other:  # else it matters who wrote them, which may change
+            self._scans[directory.path] = _KeptScan(snapshot, today, list(marked))
+        return marked
+
+    def stamps(
+        self, directory: MemoryDirectory, known: Container[str] = ()
+    ) -> dict[str, FileStamp]:
+        """Every topic file with its stamp, unread; `known` names are not checked again."""
+        return self._scanner.stamps(directory, known)
+
+    def origins_of(self, versions: Collection[str]) -> dict[str, Origin]:
+        """Who wrote these versions; those that nobody is known to have written are left out."""
+        return self._versions.origins.of_each(versions)
+
+    def listed(self, directory: MemoryDirectory, file: str) -> Listed | None:
+        """One memory as `scan` lists it, but for being superseded; None if it is not there."""
+        one = self._scanner.look_at(directory, file)
+        if one is not None and one.topic.supersedes and self._is_found(one):
+            return without_supersedes(one)
+        return one
 
     def retired(self, directory: MemoryDirectory) -> list[Listed]:
         """The memories in `.retired/`, newest first."""
@@ -101,7 +132,9 @@ class StoreReader:
         files = {one.file for one in found}
         return [
             without_supersedes(one)
-            if not files.isdisjoint(one.topic.supersedes) and self._is_found(one)
+            if one.topic.supersedes
+            and not files.isdisjoint(one.topic.supersedes)
+            and self._is_found(one)
             else one
             for one in found
         ]

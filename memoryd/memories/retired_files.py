@@ -44,12 +44,7 @@ class RetiredFiles:
         ]
 
     def names(self, folder: Folder) -> frozenset[str]:
-        try:
-            handle = folder.descend(retirement.RETIRED_FOLDER)
-        except MemorydError:  # there is none, or it is a link
-            return frozenset()
-        with Folder(folder.path, handle) as below:
-            return frozenset(one.path for one in _retired_files(below))
+        return frozenset(one.path for one in self._entries(folder))
 
     def plan(
         self, folder: Folder, files: Sequence[str], *, superseded_by: str
@@ -191,15 +186,18 @@ class RetiredFiles:
 
     def _files(self, folder: Folder) -> Iterator[tuple[str, float, int, str]]:
         """Name, time, size and first lines of each file in `.retired/`."""
+        for one in self._entries(folder):
+            text = one.head()
+            if text is not None:
+                yield one.path, one.stat.st_mtime, one.stat.st_size, text
+
+    def _entries(self, folder: Folder) -> Iterator[MarkdownFile]:
         try:
             handle = folder.descend(retirement.RETIRED_FOLDER)
         except MemorydError:  # there is none, or it is a link
             return
-        with Folder(folder.path, handle) as below:
-            for one in _retired_files(below):
-                text = one.head()
-                if text is not None:
-                    yield one.path, one.stat.st_mtime, one.stat.st_size, text
+        with Folder(folder.path, handle):
+            yield from markdown_files(handle, frozenset(), f"{retirement.RETIRED_FOLDER}/")
 
     def _record(
         self, directory: MemoryDirectory, file: str, data: bytes, cause: Cause, session_id: str
@@ -207,7 +205,3 @@ class RetiredFiles:
         self._versions.record(
             directory.path, file, data, at=self._now(), cause=cause, session_id=session_id
         )
-
-
-def _retired_files(below: Folder) -> Iterator[MarkdownFile]:
-    return markdown_files(below.handle, frozenset(), f"{retirement.RETIRED_FOLDER}/")

@@ -1,14 +1,11 @@
-"""The topic files of a memory directory with their headers, and the folders they are in.
+"""Which files of a memory directory are topics, and what may be shown of them.
 
-- A scan reads at most the first 30 lines of a file, and only when the file's stamp has changed.
-  Headers of one directory are cached across scans and threads; scanning takes no lock.
 - Links, FIFOs, dot files and names that are not UTF-8 are skipped. Nothing here raises for them,
   or for what vanishes during a scan.
 """
 
 import os
 import stat
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
@@ -16,8 +13,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from memoryd.base.errors import MemorydError, NotFound
-from memoryd.base.file_stamp import FileStamp
+from memoryd.base.errors import MemorydError
 from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import INDEX_FILE, SCAN_LINES, Scope, Topic
@@ -31,7 +27,7 @@ from memoryd.text.masking.mask import find_secrets, mask_each, presentable
 HEAD_BYTES: Final = 8192
 NAMES_REMEMBERED: Final = 20_000
 DEEPEST: Final = 4
-_NOT_TOPICS: Final = frozenset({"logs"})
+NOT_TOPICS: Final = frozenset({"logs"})
 _SUSPECT: Final = late(r"\w{16}|\d{8}|(?i:pass|pw|secret|token|key|pin|auth)|[=:@]")
 _NOT_PROJECT_TOPICS: Final = frozenset({"logs", "team"})
 
@@ -42,65 +38,6 @@ class MarkdownFile(NamedTuple):
     path: str
     stat: os.stat_result
     head: Callable[[], str | None]
-
-
-class _CachedHeader(msgspec.Struct, frozen=True):
-    """`stamp` is None while the file is too young for its stamp to be trusted."""
-
-    stamp: FileStamp | None
-    topic: Topic
-
-
-class Scanner:
-    def __init__(self) -> None:
-        self._headers: dict[str, dict[str, _CachedHeader]] = {}
-
-    def topic_files(self, directory: MemoryDirectory) -> list[Listed]:
-        """The topic files of a directory, in no order; none if the directory does not exist."""
-        try:
-            with open_folder(directory) as folder:
-                return self._scan(directory, folder)
-        except NotFound:
-            self._headers.pop(directory.path, None)
-            return []
-
-    def _scan(self, directory: MemoryDirectory, folder: Folder) -> list[Listed]:
-        known = self._headers.get(directory.path, {})
-        headers: dict[str, _CachedHeader] = {}
-        found: dict[str, os.stat_result] = {}
-        for file in markdown_files(folder.handle, skipped_folders(directory.scope)):
-            if directory.beneath and file.stat.st_uid not in {0, os.geteuid()}:
-                continue  # another user's, in a folder that is shared
-            header = _header_of(file, known.get(file.path))
-            if header is not None:
-                headers[file.path], found[file.path] = header, file.stat
-        new = [path for path, header in headers.items() if known.get(path) is not header]
-        for path, topic in zip(new, shown([headers[path].topic for path in new]), strict=True):
-            headers[path] = _CachedHeader(headers[path].stamp, topic)
-        self._headers[directory.path] = headers
-        return [
-            Listed(
-                directory,
-                path,
-                header.topic,
-                found[path].st_mtime,
-                found[path].st_size,
-                stamp=header.stamp,
-            )
-            for path, header in headers.items()
-        ]
-
-
-def _header_of(file: MarkdownFile, known: _CachedHeader | None) -> _CachedHeader | None:
-    """The cached header while it holds, else a new one; None for a file that cannot be read."""
-    stamp = FileStamp.of(file.stat)
-    if known is not None and known.stamp == stamp:
-        return known
-    is_settled = stamp.is_settled(time.time())  # asked before the file is read
-    text = file.head()
-    if text is None:
-        return None
-    return _CachedHeader(stamp if is_settled else None, topics.parse(text))
 
 
 def shown(read: Sequence[Topic]) -> list[Topic]:
@@ -116,9 +53,9 @@ def with_retired(found: Sequence[Listed], today: str) -> list[Listed]:
     """The same memories, marked as retired where they are by that day."""
     superseded = frozenset(old for one in found for old in one.topic.supersedes)
     return [
-        msgspec.structs.replace(
-            one, retired=topics.is_retired(one.file, one.topic, superseded, today)
-        )
+        msgspec.structs.replace(one, retired=True)
+        if topics.is_retired(one.file, one.topic, superseded, today)
+        else one
         for one in found
     ]
 
@@ -162,7 +99,7 @@ def _oddity(name: str, facts: os.stat_result, *, is_shared: bool) -> str:
 
 def skipped_folders(scope: Scope) -> frozenset[str]:
     """Folders at the top of a memory directory that hold no topics of this scope."""
-    return _NOT_PROJECT_TOPICS if scope == "project" else _NOT_TOPICS
+    return _NOT_PROJECT_TOPICS if scope == "project" else NOT_TOPICS
 
 
 def is_topic_name(directory: MemoryDirectory, file: str) -> bool:
@@ -178,7 +115,7 @@ def is_topic_name(directory: MemoryDirectory, file: str) -> bool:
 
 
 def markdown_files(
-    handle: int, skipped: frozenset[str] = _NOT_TOPICS, prefix: str = ""
+    handle: int, skipped: frozenset[str] = NOT_TOPICS, prefix: str = ""
 ) -> Iterator[MarkdownFile]:
     """Every Markdown file below an open folder, the index excepted."""
     for name, facts in cancellable(_entries(handle)):
@@ -186,12 +123,10 @@ def markdown_files(
             if name not in skipped and prefix.count("/") < DEEPEST:
                 yield from _files_in(handle, name, prefix)
         elif stat.S_ISREG(facts.st_mode) and name.endswith(".md") and name != INDEX_FILE:
-            yield MarkdownFile(prefix + name, facts, partial(_head, handle, name))
+            yield MarkdownFile(prefix + name, facts, partial(head_of, handle, name))
 
 
-def folders_below(
-    path: str, skipped: frozenset[str] = _NOT_TOPICS, depth: int = 0
-) -> Iterator[str]:
+def folders_below(path: str, skipped: frozenset[str] = NOT_TOPICS, depth: int = 0) -> Iterator[str]:
     """The folders that `markdown_files` enters, links excluded."""
     try:
         with os.scandir(path) as entries:
@@ -248,7 +183,8 @@ def _files_in(handle: int, name: str, prefix: str) -> Iterator[MarkdownFile]:
         os.close(below)
 
 
-def _head(handle: int, name: str) -> str | None:
+def head_of(handle: int, name: str) -> str | None:
+    """The first lines of a file in an open folder; None if it is gone or not a file."""
     try:
         opened = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=handle)
     except OSError:

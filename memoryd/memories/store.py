@@ -13,21 +13,23 @@
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Final
 
 import msgspec
 
-from memoryd.base.errors import Conflict, InvalidInput, MemorydError, NotFound, Refused
+from memoryd.base.errors import Conflict, InvalidInput, NotFound, Refused
+from memoryd.base.timestamps import iso_time
 from memoryd.memories.index_file import (
+    IndexChange,
+    IndexKeeper,
     KnownIndex,
-    OwnIndex,
     known_index,
-    match_index,
     pointer_of,
     repaired_later,
 )
+from memoryd.memories.kept_files import KeptFiles
 from memoryd.memories.outside_changes import OutsideChanges
 from memoryd.memories.reading import StoreReader
 from memoryd.memories.records import MemoryChanged, MemoryDirectory, Stored
@@ -36,7 +38,8 @@ from memoryd.memories.rules import retirement, topics
 from memoryd.memories.rules.origins import Origin, origin_after
 from memoryd.memories.rules.savable import check_savable, cleaned
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
-from memoryd.memories.scan import is_topic_name, open_folder
+from memoryd.memories.scan import open_folder
+from memoryd.memories.taken_names import TakenNames
 from memoryd.memories.version_table import Cause, VersionTable
 from memoryd.system.folder import Folder, version_of
 from memoryd.system.notices import Notices
@@ -57,13 +60,15 @@ class Store(StoreReader):
         skip_index: bool = False,
         notices: Notices | None = None,
         on_create: Callable[[MemoryDirectory], None] = lambda _: None,
+        kept: KeptFiles | None = None,
     ) -> None:
         super().__init__(versions, now)
         self._on_create = on_create
         self._skip_index = skip_index
         self._notices = notices or Notices()
-        self._outside = OutsideChanges(self._scanner, versions, self._retired, now)
         self._reworded: dict[str, dict[str, str]] = {}
+        self._indexes = IndexKeeper(versions.origins, self.scan)
+        self._outside = OutsideChanges(self._scanner, versions, self._retired, now, kept)
         self._locks: dict[str, threading.RLock] = {}
         self._guard = threading.Lock()
 
@@ -93,15 +98,12 @@ class Store(StoreReader):
         # First of all: the file name and the index line are made from it.
         topic = cleaned(topic)
         with self._locked(directory):
-            retired = {one.file for one in self.retired(directory)}
-            taken = {one.file for one in self.scan(directory)} | {INDEX_FILE}
             for old in topic.supersedes:
-                if old not in taken | retired:
+                if not self._has(directory, old):
                     raise NotFound(f"there is no {old} to supersede", hint="see memoryd list")
-            # Its history is kept under that name.
-            taken |= {retirement.name_when_current(file) for file in retired}
+            taken = TakenNames(directory, self._versions, self._retired)
             while True:
-                file = topics.file_name_for(topic.type or "project", topic.name, frozenset(taken))
+                file = topics.file_name_for(topic.type or "project", topic.name, taken)
                 try:
                     return self.write(
                         directory,
@@ -112,10 +114,10 @@ class Store(StoreReader):
                         session_id=session_id,
                     )
                 except Conflict:
-                    # The name was taken after the scan, or by something that a scan skips.
-                    if len(taken) > 10_000:
+                    # The name was taken meanwhile.
+                    if len(taken.more) > 10_000:
                         raise
-                    taken.add(file)
+                    taken.more.add(file)
 
     def write(
         self,
@@ -156,10 +158,7 @@ class Store(StoreReader):
                     self._record(directory, file, clean.encode(), "refused", session_id)
                 raise
             topic = topics.parse(clean)
-            line = pointer_of(file, topic)
-            is_reworded = before is not None and line != pointer_of(
-                file, topics.parse(decoded(before.data))
-            )
+            old = topics.parse(decoded(before.data)) if before else None
             number = 0
             changes = [MemoryChanged(directory, file, version, cause, session_id, topic.type)]
             with repaired_later(directory, file):
@@ -167,7 +166,9 @@ class Store(StoreReader):
                 changes += self._retired.finish(
                     directory, folder, moves, cause=cause, session_id=session_id
                 )
-                self._index(folder, directory, {file: line} if is_reworded else {})
+                self._index_changed(
+                    folder, directory, file, old, topic, [one.file for one in moves]
+                )
         self._post(changes)
         origin = self._versions.origins.of(version)
         data = clean.encode()
@@ -192,7 +193,8 @@ class Store(StoreReader):
                 directory, folder, moves, cause=cause, session_id=session_id
             )
             with repaired_later(directory, file):
-                self._index(folder, directory, {})
+                old = topics.parse(decoded(moves[0].before.data))
+                self._index_changed(folder, directory, file, old, None)
         self._post(changes)
         return moves[0].to
 
@@ -202,7 +204,7 @@ class Store(StoreReader):
             taken = frozenset(one.file for one in self.scan(directory))
             name = self._retired.bring_back(directory, folder, file, taken)
             with repaired_later(directory, name):
-                self._index(folder, directory, {})
+                self._index(folder, directory)
             stored = self.recorded(directory, name)
         version, type_ = stored.version, stored.topic.type
         self._notices.post(MemoryChanged(directory, name, version, "restore", "", type_))
@@ -221,14 +223,8 @@ class Store(StoreReader):
             return []
 
         def current(name: str) -> Topic | None:
-            if not is_topic_name(directory, name):
-                return None
-            try:
-                found = self.read(directory, name)
-            except MemorydError:  # there is none
-                return None
-            # A file that nobody is known to have written retires no other.
-            return Topic() if found.origin == "found" else found.topic
+            one = self.listed(directory, name)
+            return None if one is None else one.topic
 
         files = retirement.superseded_in_place(topic, current, file)
         return self._retired.plan(folder, files, superseded_by=file)
@@ -251,7 +247,9 @@ class Store(StoreReader):
             with repaired_later(directory, file):
                 if name == file or folder.current(name) is None:
                     self._record(directory, name, None, cause, session_id)
-                self._index(folder, directory, {})
+                if name == file:
+                    old = topics.parse(decoded(before.data))
+                    self._index_changed(folder, directory, file, old, None)
         self._notices.post(MemoryChanged(directory, file, "", cause, session_id))
         return number
 
@@ -289,7 +287,7 @@ class Store(StoreReader):
                 version = folder.write(file, data, over=over, modified=modified)
                 if file == INDEX_FILE:
                     was = before.version if before else None
-                    self._own_index(directory).follow(was, version)
+                    self._indexes.own(directory).follow(was, version)
             elif over is not None:
                 folder.remove(file, over=over)
             is_retired, recorded = False, data
@@ -310,7 +308,7 @@ class Store(StoreReader):
         with self._locked(directory):
             self.put_back(directory, file, data, over=over, cause="restore")
             with open_folder(directory) as folder, repaired_later(directory, file):
-                self._index(folder, directory, {})
+                self._index(folder, directory)
             return self.recorded(directory, file)
 
     def clear_leftovers(self, directory: MemoryDirectory) -> None:
@@ -318,12 +316,15 @@ class Store(StoreReader):
         with self._locked(directory), suppress(NotFound), open_folder(directory) as folder:
             folder.remove_temporaries()
 
-    def find_changes(self, directory: MemoryDirectory) -> Iterator[list[MemoryChanged]]:
+    def find_changes(
+        self, directory: MemoryDirectory, files: Collection[str] | None = None
+    ) -> Iterator[list[MemoryChanged]]:
         """Finds what other programs changed since the last call; records and posts each change.
 
-        In batches, so that the lock is held only briefly and the caller can let others run.
+        In batches, so that the lock is held only briefly and the caller can let others run. With
+        `files`, only these are looked at.
         """
-        for changes in self._outside.find(directory, self._locked):
+        for changes in self._outside.find(directory, self._locked, files):
             self._post(changes)
             yield changes
 
@@ -335,7 +336,7 @@ class Store(StoreReader):
                     leftovers = folder.remove_temporaries()
                     moves, changes = self._retired.finish_interrupted(directory, folder)
                     self._post(changes)
-                    return self._index(folder, directory, {}) or leftovers + moves > 0
+                    return self._index(folder, directory) or leftovers + moves > 0
             except NotFound:
                 return False
 
@@ -354,7 +355,7 @@ class Store(StoreReader):
     def update_index(self, directory: MemoryDirectory) -> None:
         """Makes the index match the folder; an error is logged and fixed later."""
         with repaired_later(directory, INDEX_FILE), open_folder(directory) as folder:
-            self._index(folder, directory, {})
+            self._index(folder, directory)
 
     @contextmanager
     def index_later(self, directory: MemoryDirectory) -> Iterator[dict[str, str]]:
@@ -368,21 +369,47 @@ class Store(StoreReader):
         finally:
             self._reworded.pop(directory.path, None)
 
-    def _index(self, folder: Folder, directory: MemoryDirectory, changed: dict[str, str]) -> bool:
+    def _index(self, folder: Folder, directory: MemoryDirectory) -> bool:
+        if self._skip_index or directory.path in self._reworded:
+            return False
+        return self._indexes.match(folder, directory)
+
+    def _index_changed(
+        self,
+        folder: Folder,
+        directory: MemoryDirectory,
+        file: str,
+        old: Topic | None,
+        new: Topic | None,
+        retired: Sequence[str] = (),
+    ) -> None:
+        """Updates the line of a memory that was `old` and is `new`, and of those it retired."""
         if self._skip_index:
-            return False
+            return
+        before = pointer_of(file, old) if old else ""
+        after = pointer_of(file, new) if new else ""
+        is_reworded = bool(before and after and before != after)
         if (reworded := self._reworded.get(directory.path)) is not None:
-            reworded.update(changed)
-            return False
-        own = self._own_index(directory)
-        return match_index(folder, lambda: self.scan(directory), changed, own)
+            reworded |= {file: after} if is_reworded else {}
+            return
+        # Few memories have to do with whether another one is retired.
+        concerned = any(
+            one and retirement.may_retire(one, iso_time(self._now())[:10]) for one in (old, new)
+        )
+        change = IndexChange(file=file, line=after, is_new=not before, is_reworded=is_reworded)
+        changes = [change, *(IndexChange(file=one) for one in retired)]
+        update = self._indexes.match if concerned else self._indexes.update
+        update(folder, directory, changes)
 
     def known_index(self, stored: Stored) -> KnownIndex:
         """What a session may be told of an index without being asked."""
-        return known_index(self._own_index(stored.directory), stored, self.read)
+        return known_index(self._indexes.own(stored.directory), stored, self.read)
 
-    def _own_index(self, directory: MemoryDirectory) -> OwnIndex:
-        return OwnIndex(self._versions.origins, directory.path)
+    def _has(self, directory: MemoryDirectory, file: str) -> bool:
+        """Whether there is a memory of this name, retired or not."""
+        if retirement.is_in_retired(file):
+            return any(one.file == file for one in self.retired(directory))
+        return file == INDEX_FILE or self.listed(directory, file) is not None
 
     def _post(self, changes: Iterable[MemoryChanged]) -> None:
         for change in changes:

@@ -128,6 +128,15 @@ class VersionTable:
         )
         return Newest(*msgspec.convert(rows[0], tuple[int, str | None])) if rows else None
 
+    def present(self, folder: str) -> set[str]:
+        """The files of a folder whose newest version is not a removal."""
+        rows = self._database.run(
+            "select file from versions where sha256 is not null and id in (select max(id) from"
+            " versions where folder = ? and cause != 'refused' group by file)",
+            folder,
+        )
+        return {str(file) for (file,) in rows}
+
     def _is_new(self, folder: str, file: str, data: bytes | None) -> bool:
         last = self.newest(folder, file)
         return (last.sha256 if last else None) != _hash(data)

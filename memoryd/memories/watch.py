@@ -1,7 +1,8 @@
 """Notices what other programs do to the memories: the agent, an editor, git, another machine.
 
-- The folders where memories are, or may appear, are watched. When a file changes, its directory is
-  scanned; when a folder comes or goes, the list of directories is rebuilt.
+- The folders where memories are, or may appear, are watched. A file that changes is looked at by
+  itself, its directory only if many do; when a folder comes or goes, the list of directories is
+  rebuilt.
 - What the watch misses is found by a full scan: when the watcher reports doubt, every 30 seconds in
   any case, and every second if nothing can be watched.
 - Changes become versions and events in batches, as fast as subscribers take them.
@@ -40,6 +41,8 @@ SWEEP_SECONDS: Final = 30.0
 UNWATCHED_SECONDS: Final = 1.0
 QUIET_SECONDS: Final = 60.0
 SLOWEST_SUBSCRIBER_SECONDS: Final = 0.5
+# More than so many at once are found sooner by a scan.
+FEW_FILES: Final = 50
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -48,9 +51,9 @@ log = structlog.get_logger(__name__)
 
 
 class Hints(msgspec.Struct, frozen=True):
-    """What changed paths mean: directories to scan, and whether there may be new ones."""
+    """What changed paths mean: files to look at, and whether there may be new directories."""
 
-    directories: list[MemoryDirectory]
+    files: dict[MemoryDirectory, set[str]]
     folders_changed: bool
 
 
@@ -131,8 +134,8 @@ class MemoryWatch:
         meant = await _in_thread(meaning_of, hints, self._layout, self._above)
         if folders_changed or meant.folders_changed:
             await self._find_directories()
-        for directory in meant.directories:
-            await self._scan(directory)
+        for directory, files in meant.files.items():
+            await self._scan(directory, files if len(files) <= FEW_FILES else None)
 
     async def _scan_everything(self) -> float:
         """Returns how many seconds it took."""
@@ -155,8 +158,8 @@ class MemoryWatch:
         for path in before.keys() - self._layout.directories.keys():
             await self._scan(before[path])
 
-    async def _scan(self, directory: MemoryDirectory) -> None:
-        changes = self._store.find_changes(directory)
+    async def _scan(self, directory: MemoryDirectory, files: set[str] | None = None) -> None:
+        changes = self._store.find_changes(directory, files)
         count = 0
         try:
             while (batch := await _in_thread(next, changes, None)) is not None:
@@ -204,7 +207,7 @@ class MemoryWatch:
 
 def meaning_of(hints: set[str], known: Layout, above: frozenset[str]) -> Hints:
     """What changed paths mean for us; asks the disk which of them are folders."""
-    directories: dict[str, MemoryDirectory] = {}
+    files: dict[MemoryDirectory, set[str]] = {}
     folders_changed = False
     for path in hints:
         if path in known.folders or path in above or os.path.isdir(path):  # noqa: PTH112 - many
@@ -212,8 +215,8 @@ def meaning_of(hints: set[str], known: Layout, above: frozenset[str]) -> Hints:
         elif path.endswith(".md") and basename(path) != INDEX_FILE:
             directory = directory_of(path, known)
             if directory is not None:
-                directories[directory.path] = directory
-    return Hints(list(directories.values()), folders_changed)
+                files.setdefault(directory, set()).add(path.removeprefix(f"{directory.path}/"))
+    return Hints(files, folders_changed)
 
 
 def directory_of(path: str, known: Layout) -> MemoryDirectory | None:

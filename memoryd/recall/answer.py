@@ -17,6 +17,7 @@ from memoryd.base.errors import MemorydError
 from memoryd.base.paths import Places
 from memoryd.base.timestamps import iso_time, moment
 from memoryd.memories.agents import agent_directories
+from memoryd.memories.kept_files import KeptFiles
 from memoryd.memories.records import MemoryChanged, MemoryDirectory, MemoryTrusted
 from memoryd.memories.rules import expiry, topics
 from memoryd.memories.rules.topics import INDEX_FILE, MANIFEST_LIMIT
@@ -25,6 +26,8 @@ from memoryd.memories.store import Store
 from memoryd.recall.calibration import Calibration
 from memoryd.recall.candidates import candidates_of, listed_name
 from memoryd.recall.embeddings import Embeddings
+from memoryd.recall.keeping import ShelfKeeper
+from memoryd.recall.kept_shelf import maker_of
 from memoryd.recall.known import SessionHas
 from memoryd.recall.past_search import search_as_of
 from memoryd.recall.recall_answer import LeftOut, RecallAnswer, answer_of, shown
@@ -78,7 +81,8 @@ class Recall:
         self._deadline_ms = deadline_ms
         self._now = now
         self._background = calibration.background
-        self._shelves = Shelves(store, embeddings, calibration, run_soon)
+        keeper = ShelfKeeper(KeptFiles(places.state_dir), lambda: maker_of(embeddings))
+        self._shelves = Shelves(store, embeddings, calibration, run_soon, keeper=keeper)
 
     async def answer(self, request: RecallQuery, *, has: SessionHas | None = None) -> RecallAnswer:
         """The memories for a query.

@@ -11,6 +11,7 @@ import anyio
 import msgspec
 import structlog
 
+from memoryd.base.errors import StorageError
 from memoryd.llm.anthropic_client import Provider
 from memoryd.llm.rules import prompts
 from memoryd.llm.rules.messages import (
@@ -91,7 +92,14 @@ class ModelSelector:
                 if answer.outcome != "complete":
                     return None
                 return list(dict.fromkeys(read_json(answer, Choice).selected_memories))
-        except (BudgetReached, ProviderDown, ProviderPaused, ProviderRefused) as error:
+        # A disk that is full keeps the debit from being written: then no model is asked.
+        except (
+            BudgetReached,
+            ProviderDown,
+            ProviderPaused,
+            ProviderRefused,
+            StorageError,
+        ) as error:
             log.debug("recall-without-model", reason=error.kind)
             return None
         self._measure(deadline_seconds)

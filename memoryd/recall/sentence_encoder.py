@@ -106,7 +106,7 @@ class SentenceEncoder:
         tokens = min(reading.max_seq_length or _USUAL_TOKENS, _LONGEST_TOKENS)
         tokenizer.no_padding()
         tokenizer.enable_truncation(tokens)
-        self._identity = _digest(model, folder / "tokenizer.json", self._pooling, tokens)
+        self.identity = _digest(model, folder / "tokenizer.json", self._pooling, tokens)
         unrelated = self._run(_UNRELATED)
         self._bytes_per_row = unrelated.shape[1] * np.dtype(np.float16).itemsize
         self.unrelated_cosine = _mean_cosine(unrelated)
@@ -142,7 +142,7 @@ class SentenceEncoder:
     def encode(self, texts: Sequence[str], cache: VectorCache) -> Matrix:
         """A unit row for each text, from the cache if it is there, otherwise made and cached."""
         texts = [_without_surrogates(text) for text in texts]
-        keys = [hashlib.sha256(self._identity + text.encode()).digest() for text in texts]
+        keys = [hashlib.sha256(self.identity + text.encode()).digest() for text in texts]
         cached = {at: cache.get(key) for at, key in enumerate(keys)}
         rows_by_text = {at: value for at, value in cached.items() if self._is_intact(value)}
         missing = [at for at in cached if at not in rows_by_text]

@@ -12,6 +12,7 @@ import msgspec
 from memoryd.base.file_stamp import FileStamp
 from memoryd.memories.records import MemoryDirectory, Stored
 from memoryd.memories.rules.boilerplate import without_boilerplate
+from memoryd.memories.rules.origins import Origin
 from memoryd.memories.rules.topics import FOUND, Topic, cut_for_recall, is_retired, title_of
 from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.rules.index import Document, Index, weighted_counts
@@ -30,6 +31,9 @@ class Row(msgspec.Struct, frozen=True):
     mark: FileStamp | None
     content: str
     truncated: bool
+    version: str = ""
+    origin: Origin = "found"
+    read_at: float = 0.0
 
     @property
     def path(self) -> str:
@@ -55,15 +59,23 @@ class PendingVectors(NamedTuple):
 class Shelf:
     """The searchable memories of one directory."""
 
-    def __init__(self, directory: MemoryDirectory) -> None:
+    def __init__(
+        self,
+        directory: MemoryDirectory,
+        index: Index | None = None,
+        rows: dict[str, Row] | None = None,
+    ) -> None:
         self.directory = directory
-        self.index = Index()
-        self.rows: dict[str, Row] = {}
+        self.index = Index() if index is None else index
+        self.rows = {} if rows is None else rows
         self.without_vectors: dict[str, PendingVectors] = {}
         self.is_making_vectors = False
         self.is_measuring = False
         self.changes = 0  # since the bar was measured
         self.logs: set[str] = set()
+        self.revision = 0  # one more with every change
+        self.kept_revision = 0  # the one that is on disk
+        self.is_being_kept = False
         self._superseded: frozenset[str] = frozenset()
         self._retired: frozenset[str] | None = None
 
@@ -71,6 +83,7 @@ class Shelf:
         """Makes a memory findable; missing vectors are made later."""
         key = one.row.path
         self.changes += 1
+        self.revision += 1
         ticket = self.index.put(one.document, one.counts)
         if one.vector is not None:
             self.index.give_word_vector(key, ticket, one.vector)
@@ -84,6 +97,7 @@ class Shelf:
         key = f"{self.directory.path}/{file}"
         self.index.remove(key)
         self.changes += 1
+        self.revision += 1
         self._reset_retired(self.rows.pop(key, None))
 
     def retired(self) -> frozenset[str]:
@@ -111,12 +125,14 @@ class Shelf:
             self._retired = None
 
 
-def prepared(stored: Stored, embeddings: Embeddings, *, with_vector: bool) -> Prepared:
-    """Takes about a millisecond for a memory of some lines."""
+def prepared(
+    stored: Stored, embeddings: Embeddings, *, with_vector: bool, read_at: float = 0.0
+) -> Prepared:
+    """Takes about a millisecond for a memory of some lines; `read_at` is before it was read."""
     topic = shown_topic(stored)
     document = document_of(stored, topic)
     vector = embeddings.word_vectors_of(document, 0).words if with_vector else None
-    return Prepared(row_of(stored, topic), document, weighted_counts(document), vector)
+    return Prepared(row_of(stored, topic, read_at), document, weighted_counts(document), vector)
 
 
 def shown_topic(stored: Stored) -> Topic:
@@ -128,7 +144,7 @@ def shown_topic(stored: Stored) -> Topic:
     return msgspec.structs.replace(topic, name=name, description=description, body=body)
 
 
-def row_of(stored: Stored, topic: Topic) -> Row:
+def row_of(stored: Stored, topic: Topic, read_at: float = 0.0) -> Row:
     content, truncated = cut_for_recall(topic.body, stored.path)
     return Row(
         directory=stored.directory,
@@ -138,6 +154,9 @@ def row_of(stored: Stored, topic: Topic) -> Row:
         mark=stored.stamp,
         content=content,
         truncated=truncated,
+        version=stored.version,
+        origin=stored.origin or "found",
+        read_at=read_at,
     )
 
 

@@ -7,6 +7,7 @@
   flood of them (a checkout, a sync) and is answered from what is there.
 - The bar for what is shown unasked is measured when a shelf is built, and again in the background
   when enough of its memories have changed; meanwhile the old bar holds.
+- A shelf of some size is kept on disk (`keeping`): at the next start only what changed is read.
 - A large shelf starts with its words only; the vectors of its memories, which take longer, are made
   in the background while it answers.
 """
@@ -29,11 +30,13 @@ from memoryd.memories.rules.topics import FOUND
 from memoryd.memories.store import Store
 from memoryd.recall.calibration import Calibration
 from memoryd.recall.embeddings import Embeddings, MadeVectors
+from memoryd.recall.keeping import ShelfKeeper
 from memoryd.recall.rules.gate import bar_is_outdated
 from memoryd.recall.shelf import PendingVectors, Prepared, Row, Shelf, prepared
 from memoryd.recall.unread_logs import is_log, read_log, unread_logs
 from memoryd.system.background import Soon
 from memoryd.system.cancellation import cancellable
+from memoryd.system.heap import give_back
 
 MOST_SHELVES: Final = 64
 VECTORS_AT_ONCE: Final = 2_000
@@ -56,12 +59,14 @@ class Shelves:
         calibration: Calibration,
         run_soon: Soon,
         now: Callable[[], float] = time.time,
+        keeper: ShelfKeeper | None = None,
     ) -> None:
         self._store = store
         self._now = now
         self._calibration = calibration
         self._embeddings = embeddings
         self._run_soon = run_soon
+        self._keeper = keeper
         self._shelves: dict[str, Shelf] = {}
         self._building: dict[str, anyio.Event] = {}
         self._changed_meanwhile: dict[str, set[str]] = {}
@@ -160,11 +165,16 @@ class Shelves:
             if log_of_a_day is None:
                 return None
             return prepared(log_of_a_day, self._embeddings, with_vector=True)
+        return self._read(directory, file, with_vector=True)
+
+    def _read(self, directory: MemoryDirectory, file: str, *, with_vector: bool) -> Prepared | None:
+        """None for a file that is gone or cannot be read."""
+        read_at = time.time()
         try:
             stored = self._store.read(directory, file)
         except MemorydError:
             return None
-        return prepared(stored, self._embeddings, with_vector=True)
+        return prepared(stored, self._embeddings, with_vector=with_vector, read_at=read_at)
 
     def _put_on(self, shelf: Shelf, file: str, one: Prepared | None) -> None:
         if one is None:
@@ -173,6 +183,7 @@ class Shelves:
             shelf.put(one, lacks_vectors=self._embeddings.encoder is not None)
         self._enrich_soon(shelf)
         self._measure_soon(shelf)
+        self._keep_soon(shelf)
 
     async def _catch_up(self) -> None:
         """Puts waiting files on their shelves, a few at a time; a file that changes again waits."""
@@ -239,25 +250,43 @@ class Shelves:
             for file in self._changed_meanwhile.pop(directory.path, set()):
                 self.update_soon(directory, file)
             self._enrich_soon(shelf)
+            self._measure_soon(shelf)
+            self._keep_soon(shelf)
         finally:
             del self._building[directory.path]
             done.set()
         return shelf
 
     def _build(self, directory: MemoryDirectory) -> Shelf:
+        kept = self._keeper.load(directory) if self._keeper is not None else None
+        found = self._store.stamps(directory, frozenset() if kept is None else kept.files)
         shelf = Shelf(directory)
-        stored = self._store.read_all(directory)
-        is_large = len(stored) > VECTORS_AT_ONCE
+        if kept is not None:
+            shelf = kept.shelf_of(directory, found, self._store.origins_of)
+        missing = [file for file in found if f"{directory.path}/{file}" not in shelf.rows]
+        is_large = len(missing) > VECTORS_AT_ONCE
         lacks_vectors = is_large or self._embeddings.encoder is not None
-        for one in cancellable(stored):
-            shelf.put(
-                prepared(one, self._embeddings, with_vector=not is_large),
-                lacks_vectors=lacks_vectors,
-            )
-        self._calibration.set_bar(shelf.index)
-        shelf.changes = 0
-        log.debug("shelf-built", folder=directory.path, memories=len(stored))
+        for file in cancellable(missing):
+            one = self._read(directory, file, with_vector=not is_large)
+            if one is not None:
+                shelf.put(one, lacks_vectors=lacks_vectors)
+        if kept is None:
+            self._calibration.set_bar(shelf.index)
+            shelf.changes = 0
+        give_back()
+        log.debug("shelf-built", folder=directory.path, memories=len(found), read=len(missing))
         return shelf
+
+    def _keep_soon(self, shelf: Shelf) -> None:
+        keeper = self._keeper
+        if keeper is not None and not shelf.is_being_kept and keeper.is_wanted(shelf):
+            shelf.is_being_kept = self._run_soon("shelf", lambda: self._keep(keeper, shelf))
+
+    async def _keep(self, keeper: ShelfKeeper, shelf: Shelf) -> None:
+        try:
+            await keeper.keep(shelf, lambda: self._waiting.get(shelf.directory.path, ()))
+        finally:
+            shelf.is_being_kept = False
 
     def _measure_soon(self, shelf: Shelf) -> None:
         if bar_is_outdated(shelf.changes, len(shelf.index)) and not shelf.is_measuring:
@@ -290,6 +319,7 @@ class Shelves:
                         del shelf.without_vectors[key]
         finally:
             shelf.is_making_vectors = False
+        self._keep_soon(shelf)
 
     def _make_vectors(self, some: list[PendingVectors]) -> list[MadeVectors]:
         return [

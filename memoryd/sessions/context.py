@@ -238,8 +238,9 @@ class Context:
             return
         # Who asks for an agent's index gets it whole: few of the writers there are known.
         is_whole = directory.scope == "agent" and not only_known
-        known = KnownIndex(stored.text) if is_whole else self._store.known_index(stored)
-        loaded = index.loaded(presentable(known.text))
+        head = index.head(stored.text)
+        known = KnownIndex(head) if is_whole else self._store.known_index(stored)
+        loaded = index.loaded(presentable(known.text), stored.text)
         text = without_comments(loaded.text).strip("\n")
         if text.strip():
             part = _part(INDEX_KINDS[directory.scope], stored.path, text, truncated=loaded.is_cut)

@@ -2,7 +2,8 @@
 
 The files are the truth. This database can be deleted: history, spending and cursors go with it, and
 everything else is rebuilt. So a damaged database, or one from before the first supported version,
-never stops the daemon: it is renamed and a new one started; `problem` says so.
+never stops the daemon: it is renamed and a new one started, at the start or whenever the damage
+shows; `problem` says so. One that somebody deletes while the daemon runs is made anew.
 
 - One connection, used from any thread, one transaction at a time.
 - A new database gets `BASE_SCHEMA` and all `MIGRATIONS`, an older one the migrations it lacks, in
@@ -15,14 +16,18 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final, Self, TypeAlias
 
 from memoryd.base.errors import StorageError, Unavailable
+from memoryd.system.database_file import ERRORS, identity, is_damage, move_aside, remove_companions
 from memoryd.system.folder import make_folder
 
 Cell: TypeAlias = str | int | float | bytes | None
+
+# How often it is checked that the file is still there.
+LOOK_SECONDS: Final = 1.0
 
 # The schema of version 10, the first one that is supported. Never changed: append to MIGRATIONS.
 BASE_VERSION: Final = 10
@@ -247,6 +252,8 @@ class Database:
     def __init__(self, connection: sqlite3.Connection, path: str) -> None:
         self._connection = connection
         self._lock = threading.RLock()
+        self._identity = identity(path)
+        self._looked_at = time.monotonic()
         self.path = path
         self.put_aside = ""
         """Where a database that could not be used was moved to."""
@@ -261,14 +268,11 @@ class Database:
             return cls(_connected(path), path)
         except _OutdatedError:
             what, reason = "outdated", "is from an unreleased version of memoryd"
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
+        except ERRORS as error:
+            if not is_damage(error):
                 raise _storage_error(path, "open", error) from error
             what, reason = "damaged", "was damaged"
-        aside = f"{path}.{what}-{time.time_ns()}"
-        Path(path).rename(aside)
-        for suffix in ("-wal", "-shm"):
-            Path(path + suffix).unlink(missing_ok=True)
+        aside = move_aside(path, what)
         database = cls(_connected(path), path)
         database.put_aside = aside
         database.problem = f"{Path(path).name} {reason}; it was moved to {aside}"
@@ -280,8 +284,17 @@ class Database:
 
     def run(self, sql: str, *values: Cell) -> list[tuple[Cell, ...]]:
         """Runs one statement and returns its rows."""
-        with self._lock, _storage_errors(self.path):
-            return self._connection.execute(sql, values).fetchall()
+        with self._lock:
+            self._stay_in_place()
+            is_whole = self._connection.in_transaction
+            try:
+                with self._errors(sql):
+                    return self._connection.execute(sql, values).fetchall()
+            except _DamagedError:
+                if is_whole:  # what came before it in the transaction is lost
+                    raise
+            with _storage_errors(self.path):
+                return self._connection.execute(sql, values).fetchall()
 
     @contextmanager
     def erasing(self) -> Iterator[None]:
@@ -298,7 +311,7 @@ class Database:
                 self._connection.execute("pragma secure_delete = off")
 
     def run_many(self, sql: str, rows: Sequence[Sequence[Cell]]) -> None:
-        with self.transaction(), _storage_errors(self.path):
+        with self.transaction(), self._errors(sql):
             self._connection.executemany(sql, rows)
 
     @contextmanager
@@ -308,15 +321,55 @@ class Database:
             if self._connection.in_transaction:
                 yield
                 return
-            with _storage_errors(self.path):
+            self._stay_in_place()
+            with self._errors("begin"):
                 self._connection.execute("begin immediate")
             try:
                 yield
             except BaseException:
-                self._connection.execute("rollback")
+                with suppress(sqlite3.Error):  # none is open in one that was made anew
+                    self._connection.execute("rollback")
                 raise
-            with _storage_errors(self.path):
+            with self._errors("commit"):
                 self._connection.execute("commit")
+
+    @contextmanager
+    def _errors(self, sql: str) -> Iterator[None]:
+        """Turns the library's errors into ours; a damaged database is replaced first."""
+        try:
+            yield
+        except ERRORS as error:
+            if not is_damage(error) and not _lacks_what_it_should_have(error, sql):
+                raise _storage_error(self.path, "use", error) from error
+            with _storage_errors(self.path):
+                self._connection.close()
+                self.put_aside = move_aside(self.path, "damaged")
+                self._connection = _connected(self.path)
+            self._identity = identity(self.path)
+            name = Path(self.path).name
+            self.problem = f"{name} was damaged; it was moved to {self.put_aside}"
+            raise _DamagedError(self.path, "use", OSError(None, str(error))) from error
+
+    def _stay_in_place(self) -> None:
+        """Makes the database anew if its file is gone or another one is in its place."""
+        now = time.monotonic()
+        if now - self._looked_at < LOOK_SECONDS or self._connection.in_transaction:
+            return
+        self._looked_at = now
+        found = identity(self.path)
+        if found == self._identity:
+            return
+        with suppress(OSError, sqlite3.Error, Unavailable, _OutdatedError):
+            if found is None:
+                remove_companions(self.path)
+            connection = _connected(self.path)
+            self._connection.close()
+            self._connection, self._identity = connection, identity(self.path)
+            self.problem = f"{Path(self.path).name} was removed; a new one was made"
+
+
+class _DamagedError(StorageError):
+    """The database was damaged; an empty one is in its place by now."""
 
 
 def _connected(path: str) -> sqlite3.Connection:
@@ -353,6 +406,21 @@ def _migrate(connection: sqlite3.Connection, path: str) -> None:
         )
 
 
+def _lacks_what_it_should_have(error: Exception, sql: str) -> bool:
+    """Whether a table or column is gone that every database has; else the statement is wrong."""
+    if not str(error).startswith("no such "):
+        return False
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        fresh.executescript(";".join((BASE_SCHEMA, *MIGRATIONS)))
+        try:
+            fresh.execute(f"explain {sql}")
+        except sqlite3.ProgrammingError:  # it compiles, and lacks only its values
+            return True
+        except sqlite3.Error:
+            return False
+    return True
+
+
 def _read_every_table(connection: sqlite3.Connection) -> None:
     """Raises at once for damage that would otherwise crash the daemon at every start."""
     tables = connection.execute("select name from sqlite_master where type = 'table'").fetchall()
@@ -364,9 +432,9 @@ def _read_every_table(connection: sqlite3.Connection) -> None:
 def _storage_errors(path: str) -> Iterator[None]:
     try:
         yield
-    except sqlite3.DatabaseError as error:
+    except ERRORS as error:
         raise _storage_error(path, "use", error) from error
 
 
-def _storage_error(path: str, action: str, error: sqlite3.Error) -> StorageError:
+def _storage_error(path: str, action: str, error: Exception) -> StorageError:
     return StorageError(path, action, OSError(None, str(error)))

@@ -143,3 +143,24 @@ async def test_a_listener_closed_while_it_recreates_its_socket_leaves_none(
             listener.close()
     assert [line["event"] for line in lines] == ["socket-lost"]
     assert not await path.exists()
+
+
+async def test_one_client_too_many_is_told_so_and_the_others_are_served(path: anyio.Path) -> None:
+    with DaemonListener(str(path), []) as listener:
+        async with anyio.create_task_group() as tasks:
+            await listener.open(Server(pong, Subscriptions(), root_of, most_connections=1), tasks)
+            with anyio.fail_after(WAIT_SECONDS):
+                async with await anyio.connect_unix(path) as first:
+                    await first.send(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+                    assert b"pong" in await first.receive()
+                    async with await anyio.connect_unix(path) as second:
+                        assert b"too many clients" in await second.receive()
+                        with pytest.raises(anyio.EndOfStream):
+                            await second.receive()
+                    await first.send(b'{"jsonrpc":"2.0","id":2,"method":"ping"}\n')
+                    assert b"pong" in await first.receive()
+                    await first.send_eof()
+                    with pytest.raises(anyio.EndOfStream):
+                        await first.receive()
+                assert await answers(path)
+            tasks.cancel_scope.cancel()

@@ -166,3 +166,9 @@ def test_what_fits_exactly_is_not_cut() -> None:
     assert not index.loaded("x\n" * 200).is_cut
     assert not index.loaded("x" * 25_000).is_cut
     assert index.loaded("x" * 25_001).is_cut
+
+
+@given(st.integers(0, 450), st.booleans())
+def test_the_head_of_an_index_loads_as_the_whole_does(lines: int, ends: bool) -> None:
+    whole = "\n".join(f"- [n{at}](n{at}.md)" for at in range(lines)) + ("\n" if ends else "")
+    assert index.loaded(index.head(whole), whole) == index.loaded(whole)

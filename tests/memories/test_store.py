@@ -4,9 +4,10 @@ import ctypes
 import errno
 import os
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from stat import S_ISDIR
 from typing import Any
@@ -22,6 +23,8 @@ from memoryd.base.errors import (
     NotFound,
     Refused,
 )
+from memoryd.base.file_stamp import FileStamp
+from memoryd.memories.kept_files import LEAST_MEMORIES, KeptFiles
 from memoryd.memories.records import MemoryChanged, MemoryDirectory, Stored
 from memoryd.memories.rules import index
 from memoryd.memories.rules.topics import Topic
@@ -432,3 +435,28 @@ def test_a_text_that_is_too_long_is_refused_before_it_is_masked(
 ) -> None:
     with pytest.raises(InvalidInput):
         store.write(directory, "a.md", "api_key=:_" * 800_000, over=None, cause="user")
+
+
+def test_after_a_restart_only_changed_files_are_read(tmp_path: Path) -> None:
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    for number in range(LEAST_MEMORIES):
+        (folder / f"m{number}.md").write_text(f"number {number}\n")
+    directory, kept = MemoryDirectory(str(folder), "project"), KeptFiles(str(tmp_path))
+    deadline = time.monotonic() + 60
+    while not FileStamp.of((folder / f"m{number}.md").stat()).is_settled(time.time()):
+        assert time.monotonic() < deadline
+    with closing(Database.open(str(tmp_path / "state.db"))) as state:
+        versions = VersionTable(state)
+        first = Store(versions, now=lambda: 1.0, kept=kept)
+        assert len(changes_found(first, directory)) == LEAST_MEMORIES
+        (folder / "m3.md").write_text("another\n")
+        (folder / "m4.md").unlink()
+        again = Store(versions, now=lambda: 2.0, kept=kept)
+        batches = list(again.find_changes(directory))
+        assert sorted(one.file for batch in batches for one in batch) == ["m3.md", "m4.md"]
+        assert len(batches) == 1  # the others were not even looked into
+    # Without its history, everything is new again, whatever was seen.
+    with closing(Database.open(str(tmp_path / "other.db"))) as state:
+        anew = Store(VersionTable(state), now=lambda: 3.0, kept=kept)
+        assert len(changes_found(anew, directory)) == LEAST_MEMORIES - 1

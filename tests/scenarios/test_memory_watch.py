@@ -311,9 +311,11 @@ def test_other_files_beside_memories_are_ignored(tmp_path: Path) -> None:
 
     def meant(*hints: str) -> tuple[list[str], bool]:
         found = meaning_of(set(hints), known, folders_above(folders))
-        return [one.path for one in found.directories], found.folders_changed
+        files = sorted(f"{at.path}: {file}" for at, own in found.files.items() for file in own)
+        return files, found.folders_changed
 
-    assert meant("/p/memory/a.md", "/p/memory/sub/b.md") == (["/p/memory"], False)
+    both = ["/p/memory: a.md", "/p/memory: sub/b.md"]
+    assert meant("/p/memory/a.md", "/p/memory/sub/b.md") == (both, False)
     assert meant("/p/memory/MEMORY.md", "/p/memory/.x.tmp", f"{here}/x.jsonl") == ([], False)
     assert meant("/q/a.md") == ([], False)
     assert meant("/p/memory/sub") == ([], True)

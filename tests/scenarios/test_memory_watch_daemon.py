@@ -43,3 +43,26 @@ def test_a_subscriber_that_listens_hears_of_every_change_however_many_there_are(
         assert len(heard) == count
     finally:
         daemon.end()
+
+
+def test_a_folder_that_another_one_replaces_is_read_again(home: Path) -> None:
+    cwd = str(home / "app")
+    memory = Path(paths.project_folder(paths.places({}, "linux", 0, str(home)), cwd), "memory")
+    write(memory / "a.md", "The zirconium boiler is in the cellar.")
+    write(home / "other/a.md", "The tungsten boiler is in the attic.")
+    added = write(home / "other/b.md", "The cobalt pump is in the yard.")
+    daemon = Daemon(home).start()
+    try:
+        with daemon.peer() as peer, daemon.peer() as listener:
+            assert peer.call("recall", query="zirconium", cwd=cwd)["memories"]
+            listener.call("events/subscribe", kinds=["memory/saved"])
+            memory.rename(home / "gone")
+            added.parent.rename(memory)
+            while listener.next_event()["path"] != str(memory / "b.md"):
+                continue
+            for query, file in (("tungsten", "a.md"), ("cobalt", "b.md")):
+                (found,) = peer.call("recall", query=query, cwd=cwd)["memories"]
+                assert found["path"] == str(memory / file)
+            assert peer.call("recall", query="zirconium", cwd=cwd)["memories"] == []
+    finally:
+        daemon.end()

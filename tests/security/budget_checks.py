@@ -3,7 +3,7 @@
 import gzip
 import sys
 import zlib
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from pathlib import Path
 
 import anyio
@@ -27,7 +27,7 @@ from memoryd.llm.rules.messages import (
 from memoryd.memories.outside_changes import REPOSITORY_LIMIT_BYTES, OutsideChanges
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.retired_files import RetiredFiles
-from memoryd.memories.scan import Scanner
+from memoryd.memories.scanner import Scanner
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.landlock import Fence
 from memoryd.system.subprocesses import run_child
@@ -148,7 +148,10 @@ def history_of_a_repository(folder: Path, scale: float) -> Tally:
         changes = OutsideChanges(
             scanner, versions, RetiredFiles(versions, now=lambda: NOW), lambda: NOW
         )
-        taken = sum(one.bytes for one in changes._admitted(directory))
+        for batch in changes.find(directory, lambda _: nullcontext()):
+            assert batch
+        files = versions.present(directory.path)
+        taken = sum((place / file).stat().st_size for file in files)
     over = [f"{taken} bytes"] if taken > REPOSITORY_LIMIT_BYTES or not taken else []
     return Tally("bytes of a repository in the history", size // 500_000, over)
 

@@ -9,7 +9,7 @@ import anyio
 
 from memoryd.daemon.log_file import _clean_text
 from memoryd.memories.records import MemoryDirectory
-from memoryd.memories.scan import Scanner
+from memoryd.memories.scanner import Scanner
 from memoryd.text.masking.cut import masked_beginning, masked_ending, masked_middle
 from memoryd.text.masking.mask import find_secrets, mask, presentable
 from memoryd.transcripts.rules.entries import TOOL_CHARS_MAX

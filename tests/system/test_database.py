@@ -131,3 +131,80 @@ def test_a_statement_that_fails_is_a_storage_error_and_undoes_its_transaction(
         two_steps()
     assert database.run("select * from switched_off") == []
     database.close()
+
+
+def test_damage_that_shows_later_puts_the_database_aside_and_work_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    database = Database.open(str(path))
+    for number in range(100):  # more than is held in memory
+        database.run("insert into blobs values (?, ?)", f"{number}", b"x" * 65_536)
+    database.run("pragma wal_checkpoint(truncate)")
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.write(b"\xa5" * size)
+    assert database.run("select count(*), sum(length(packed)) from blobs") == [(0, None)]
+    assert "was damaged; it was moved to" in database.problem
+    assert Path(database.put_aside).stat().st_size == size
+    database.run("insert into blobs values ('a', x'00')")
+    database.close()
+    again = Database.open(str(path))
+    assert again.run("select sha256 from blobs") == [("a",)]
+    again.close()
+
+
+def test_damage_inside_a_transaction_is_an_error_and_the_next_one_works(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    database = Database.open(str(path))
+    for number in range(100):
+        database.run("insert into blobs values (?, ?)", f"{number}", b"x" * 65_536)
+    database.run("pragma wal_checkpoint(truncate)")
+    with path.open("r+b") as file:
+        file.write(b"\xa5" * path.stat().st_size)
+
+    def two_steps() -> None:
+        with database.transaction():
+            database.run("insert into switched_off values ('p')")
+            database.run("select sum(length(packed)) from blobs")
+
+    with pytest.raises(StorageError):
+        two_steps()
+    with database.transaction():
+        database.run("insert into switched_off values ('q')")
+    assert database.run("select project from switched_off") == [("q",)]
+    database.close()
+
+
+@pytest.mark.parametrize("suffixes", [("",), ("", "-wal", "-shm")])
+def test_a_database_that_is_deleted_while_it_is_open_is_made_anew(
+    tmp_path: Path, suffixes: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memoryd.system.database.LOOK_SECONDS", 0.0)
+    path = tmp_path / "state.db"
+    database = Database.open(str(path))
+    database.run("insert into switched_off values ('before')")
+    for suffix in suffixes:
+        Path(f"{path}{suffix}").unlink()
+    database.run("insert into switched_off values ('after')")
+    assert "was removed; a new one was made" in database.problem
+    database.close()
+    again = Database.open(str(path))
+    assert again.run("select project from switched_off") == [("after",)]
+    again.close()
+
+
+def test_what_is_gone_is_damage_but_what_never_was_is_a_mistake(tmp_path: Path) -> None:
+    database = Database.open(str(tmp_path / "state.db"))
+    with pytest.raises(StorageError):
+        database.run("select * from no_such_table")
+    assert database.problem == ""
+    with pytest.raises(StorageError):
+        database.run("select no_such_column from switched_off")
+    assert database.problem == ""
+    database.run("alter table blobs rename column packed to damaged")
+    assert database.run("select packed from blobs where sha256 = ?", "a") == []
+    assert "was damaged" in database.problem
+    database.problem = ""
+    database.run("drop table switched_off")
+    assert database.run("select * from switched_off") == []
+    assert "was damaged" in database.problem
+    database.close()

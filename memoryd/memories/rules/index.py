@@ -67,15 +67,24 @@ def pointer(title: str, file: str, hook: str) -> str:
 
     `whole_pointers` reads the same file name back from it.
     """
-    link = _UNSAFE_IN_A_LINK.sub(_percent_encoded, file)
-    head = f"- [{_short_title(title) or _short_title(file)}]({link})"
+    head = f"- [{_short_title(title) or _short_title(file)}]({link_to(file)})"
     short_hook = cut_at_word(_flat(hook), max(20, HOOK_LINE_CHARACTERS - len(head) - 3))
     return f"{head} — {short_hook}" if short_hook else head
+
+
+def link_to(file: str) -> str:
+    """A file's name as a link of ours has it."""
+    return _UNSAFE_IN_A_LINK.sub(_percent_encoded, file)
 
 
 def whole_pointers(lines: Sequence[str]) -> dict[int, str]:
     """The files that visible lines point to as a whole, by line number."""
     return {place.at: place.file for place in _pointer_places(lines) if not place.is_part}
+
+
+def pointed_files(lines: Sequence[str]) -> dict[int, str]:
+    """The files that visible lines point to, as a whole or in part, by line number."""
+    return {place.at: place.file for place in _pointer_places(lines)}
 
 
 def with_pointer(text: str, file: str, line: str) -> str:
@@ -156,14 +165,27 @@ def unlisted_since(text: str) -> float:
     return max((seconds_of(one[1]) or 0.0 for one in found if one), default=0.0)
 
 
-def loaded(text: str) -> LoadedIndex:
-    """The part of an index that a session loads, with a warning if that is not all."""
-    lines = text.split("\n")
-    total_lines = len(lines) - (lines[-1] == "")
-    total_bytes = len(text.encode("utf-8", "replace"))
-    kept = text if total_lines <= LINE_LIMIT else "\n".join(lines[:LINE_LIMIT]) + "\n"
-    kept = cut_at_line_bytes(kept, BYTE_LIMIT)
-    if kept == text:
+def head(text: str) -> str:
+    """As many lines as a session loads at most: of a long index the rest need not be looked at."""
+    at = -1
+    for _ in range(LINE_LIMIT):
+        at = text.find("\n", at + 1)
+        if at < 0:
+            return text
+    return text[: at + 1]
+
+
+def loaded(text: str, whole: str = "") -> LoadedIndex:
+    """The part of an index that a session loads, with a warning if that is not all.
+
+    `whole` is the index of which `text` is the head; its size is what the warning says.
+    """
+    is_headed = len(head(whole)) < len(whole)
+    sized = whole if is_headed else text
+    total_lines = sized.count("\n") + (sized != "" and not sized.endswith("\n"))
+    total_bytes = len(sized.encode("utf-8", "replace"))
+    kept = cut_at_line_bytes(head(text), BYTE_LIMIT)
+    if kept == text and not is_headed:
         return LoadedIndex(text, "")
     shown = kept.count("\n") + (kept != "" and not kept.endswith("\n"))
     return LoadedIndex(

@@ -99,6 +99,12 @@ def superseded_in_place(
     return found
 
 
+def may_retire(topic: Topic, today: str) -> bool:
+    """Whether a memory is retired where it is, or may retire another one."""
+    names_current = any(not is_in_retired(name) for name in topic.supersedes)
+    return names_current or topics.is_retired("", topic, frozenset(), today)
+
+
 def move_is_wanted(retired: Topic, file: str, replacing: Iterable[str]) -> bool:
     """Whether to finish a move that a kill interrupted.
 

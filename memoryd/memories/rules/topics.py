@@ -7,6 +7,7 @@ Writing is strict: one form, one place for each field, nothing invisible.
 
 import re
 import unicodedata
+from collections.abc import Container
 from typing import Final, Literal, get_args
 
 import msgspec
@@ -132,7 +133,7 @@ def is_retired(file: str, topic: Topic, superseded: frozenset[str], today: str) 
     return file in superseded or topic.retired != "" or ("" < topic.valid_until < today)
 
 
-def file_name_for(type_: TopicType, name: str, taken: frozenset[str]) -> str:
+def file_name_for(type_: TopicType, name: str, taken: Container[str]) -> str:
     """`<type>_<at most five telling words of the name>.md`, with a number if that is taken."""
     words = _ascii_words(name)
     if words and words[0] == type_:

@@ -9,7 +9,7 @@ The daemon calls everything here on its event loop; nothing is locked.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -50,6 +50,24 @@ class Index:
         self._entries: dict[str, IndexEntry] = {}
         self._by_slot: list[IndexEntry | None] = []
         self._tickets = 0
+
+    @classmethod
+    def filled(
+        cls,
+        documents: Sequence[tuple[str, str, float]],
+        postings: Postings,
+        words: Vectors,
+        sentences: Vectors,
+    ) -> "Index":
+        """All documents at once, by key, type and time; slot after slot as in the other parts."""
+        made = cls()
+        made.documents, made.word_vectors, made.sentence_vectors = postings, words, sentences
+        for slot, (key, type_, modified_at) in enumerate(documents):
+            entry = IndexEntry(key, slot + 1, slot, type_, modified_at)
+            made._entries[key] = entry
+            made._by_slot.append(entry)
+        made._tickets = len(documents)
+        return made
 
     def __len__(self) -> int:
         return len(self._entries)

@@ -11,7 +11,7 @@ Not thread-safe.
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -23,6 +23,7 @@ SATURATION = 0.9  # k1
 LENGTH_PENALTY = 0.4  # b
 
 Scores = NDArray[np.float64]
+Ints = NDArray[np.int32]
 Number = TypeVar("Number", float, Scores)
 
 
@@ -33,7 +34,9 @@ class _Holders(NamedTuple):
     counts: "array[float]"
 
 
-class _Text(NamedTuple):
+class TextTerms(NamedTuple):
+    """The terms of one text, and their counts; never changed."""
+
     terms: tuple[str, ...]
     counts: "array[float]"
 
@@ -44,9 +47,46 @@ class Postings:
         self.total_length = 0.0
         self._holders: dict[str, _Holders] = {}
         self._beginnings: Counter[str] = Counter()
-        self._texts: list[_Text | None] = []
+        self._texts: list[TextTerms | None] = []
         self._lengths = array("d")
         self._free: list[int] = []
+
+    @classmethod
+    def filled(
+        cls, terms: Sequence[str], lengths: Ints, ids: Ints, counts: NDArray[np.float32]
+    ) -> "Postings":
+        """The texts in the slots 0, 1, ... at once.
+
+        Text after text, `lengths` says how many terms it has, `ids` which of `terms` these are.
+        """
+        made = cls()
+        made.size = len(lengths)
+        slots = np.repeat(np.arange(made.size, dtype=np.intc), lengths)
+        summed = np.bincount(slots, counts, made.size)
+        made._lengths = array("d", summed.astype(np.float64).tobytes())
+        made.total_length = float(summed.sum())
+        spelled = np.array([*terms, None], object)[ids].tolist()
+        start, packed = 0, counts.tobytes()
+        for end in np.cumsum(lengths).tolist():
+            own = array("f", packed[4 * start : 4 * end])
+            made._texts.append(TextTerms(tuple(spelled[start:end]), own))
+            start = end
+        order = np.argsort(ids, kind="stable")
+        packed_slots, packed = slots[order].tobytes(), counts[order].tobytes()
+        start = 0
+        ends = np.cumsum(np.bincount(ids, None, len(terms))).tolist()
+        for term, end in zip(terms, ends, strict=True):
+            if end > start:
+                part = slice(4 * start, 4 * end)
+                holders = _Holders(array("i", packed_slots[part]), array("f", packed[part]))
+                made._holders[term] = holders
+                made._beginnings[term[:BEGINNING_LETTERS]] += 1
+            start = end
+        return made
+
+    def texts(self) -> "list[TextTerms | None]":
+        """What each slot holds, as it is now."""
+        return list(self._texts)
 
     @property
     def capacity(self) -> int:
@@ -67,7 +107,7 @@ class Postings:
                 self._beginnings[term[:BEGINNING_LETTERS]] += 1
             holders.slots.append(slot)
             holders.counts.append(count)
-        self._texts[slot] = _Text(tuple(counts), array("f", counts.values()))
+        self._texts[slot] = TextTerms(tuple(counts), array("f", counts.values()))
         self._lengths[slot] = sum(counts.values())
         self.size += 1
         self.total_length += self._lengths[slot]
@@ -130,7 +170,7 @@ class Postings:
             del self._holders[term]
             self._beginnings[term[:BEGINNING_LETTERS]] -= 1
 
-    def _text_in(self, slot: int) -> _Text:
+    def _text_in(self, slot: int) -> TextTerms:
         text = self._texts[slot]
         if text is None:
             raise LookupError(slot)

@@ -37,6 +37,28 @@ class Vectors:
         self.total: Vector = np.zeros(0, np.float32)
         self.count = 0
 
+    @classmethod
+    def filled(cls, counts: NDArray[np.int32], rows: Matrix) -> "Vectors":
+        """Those of the documents 0, 1, ... at once; `counts` says how many rows each has."""
+        made = cls()
+        if len(rows):
+            made._rows = np.array(rows)
+            made._owners = np.repeat(np.arange(len(counts)), counts)
+            made._used = made.count = len(rows)
+            made.total = rows.sum(axis=0, dtype=np.float32)
+            start = 0
+            for owner, end in enumerate(np.cumsum(counts).tolist()):
+                if end > start:
+                    made._rows_of[owner] = list(range(start, end))
+                start = end
+        return made
+
+    def rows_of(self, owners: Sequence[int]) -> tuple[NDArray[np.int32], Matrix]:
+        """How many rows each of these documents has, and all these rows in turn."""
+        places = [self._rows_of.get(owner, []) for owner in owners]
+        counts = np.array([len(own) for own in places], np.int32)
+        return counts, self._rows[[place for own in places for place in own]]
+
     def __len__(self) -> int:
         """How many documents have vectors."""
         return len(self._rows_of)

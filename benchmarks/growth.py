@@ -1,0 +1,206 @@
+"""What grows with the number of memories: three sizes, a baseline in the same run, and the slope.
+
+usage: benchmarks/growth.py [SIZE ...]     (200, 2,000 and 20,000 memories by default)
+
+The slope is that of the logarithms: 0 does not grow, 1 grows as the store does. The baseline of a
+save is what no store can do without: the topic and the index, written and synced bare.
+"""
+
+import math
+import os
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from recall import fill, resident_mib, sentence, vocabulary
+
+from memoryd.base import paths
+from tests.support.running import Daemon, Peer, make_home
+
+SIZES = (200, 2_000, 20_000)
+TIMES = 15
+QUERIES = 200
+SETTLED_SECONDS = 180.0
+NEW = {"description": "what to do in this case", "type": "project", "body": "Use the real one.\n"}
+
+Figures = dict[str, list[float]]
+
+
+@contextmanager
+def home_of(size: int) -> Iterator[tuple[Path, Path, list[str]]]:
+    """A home, its memory folder with so many memories, and queries for them."""
+    rng = random.Random(size)
+    words = vocabulary(rng)
+    with tempfile.TemporaryDirectory() as made:
+        home = make_home(Path(made))
+        folder = home / ".claude/projects" / paths.slug(str(home / "app")) / "memory"
+        fill(folder, size, words, rng)
+        yield home, folder, [sentence(rng, words, 8) for _ in range(QUERIES)]
+
+
+@contextmanager
+def started(home: Path) -> Iterator[tuple[Daemon, Peer]]:
+    daemon = Daemon(home).start()
+    try:
+        with daemon.peer() as peer:
+            peer.socket.settimeout(600)
+            yield daemon, peer
+    finally:
+        daemon.end()
+
+
+def milliseconds(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return (time.perf_counter() - began) * 1e3
+
+
+def durable(path: Path, data: bytes) -> None:
+    """A file and its folder, written as the store must, without anything else."""
+    aside = path.with_suffix(".aside")
+    with aside.open("wb") as file:
+        file.write(data)
+        os.fsync(file.fileno())
+    aside.rename(path)
+    handle = os.open(path.parent, os.O_RDONLY)
+    os.fsync(handle)
+    os.close(handle)
+
+
+def bare_save(folder: Path) -> float:
+    index = folder / "MEMORY.md"
+    data = index.read_bytes() if index.exists() else b""
+    beside = folder.parent / "bare"
+    beside.mkdir(exist_ok=True)
+
+    def work() -> None:
+        durable(beside / "topic.md", b"x" * 300)
+        durable(beside / "index.md", data)
+
+    return statistics.median(milliseconds(work) for _ in range(TIMES))
+
+
+def stat_each(folder: Path) -> None:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            entry.stat(follow_symlinks=False)
+
+
+def cpu_seconds(pid: int) -> float:
+    """What all its threads have used, also those that have ended: other programs do not count."""
+    clock_of_process = (~pid << 3) | 2  # as Linux numbers the CPU clocks of other processes
+    return time.clock_gettime(clock_of_process)
+
+
+def rest(pid: int) -> None:
+    """Waits until the daemon has done what it does in the background, and kept its shelves."""
+    deadline = time.monotonic() + SETTLED_SECONDS
+    before, quiet = cpu_seconds(pid), 0
+    while quiet < 14 and time.monotonic() < deadline:
+        time.sleep(0.5)
+        now = cpu_seconds(pid)
+        quiet = quiet + 1 if now - before < 0.03 else 0
+        before = now
+
+
+def to_first_recall(home: Path, cwd: str) -> tuple[float, float]:
+    """Seconds, and seconds of CPU."""
+    began = time.perf_counter()
+    with started(home) as (daemon, peer):
+        peer.call("recall", query="how the cache is warm before the migration", cwd=cwd)
+        assert daemon.process is not None
+        return time.perf_counter() - began, cpu_seconds(daemon.process.pid)
+
+
+def seen_after(peer: Peer, folder: Path, number: int) -> float:
+    """How long until a file that another program wrote is announced."""
+    file = folder / f"outside{number}.md"
+    began = time.perf_counter()
+    file.write_text(f"---\nname: Outside {number}\ntype: project\n---\nWritten by an editor.\n")
+    while not peer.next_event().get("path", "").endswith(file.name):
+        pass
+    return (time.perf_counter() - began) * 1e3
+
+
+def measure(size: int, figures: Figures) -> None:
+    def told(name: str, value: float) -> None:
+        figures.setdefault(name, []).append(value)
+        print(f"  {size:,} memories: {name.strip()} {value:.2f}", file=sys.stderr, flush=True)
+
+    with home_of(size) as (home, folder, queries):
+        cwd = str(home / "app")
+        seconds, cpu = to_first_recall(home, cwd)
+        told("first start to recall, s", seconds)
+        told("  its CPU, s", cpu)
+        with started(home) as (daemon, peer):
+            assert daemon.process is not None
+            peer.call("recall", query="warm up", cwd=cwd)
+            rest(daemon.process.pid)
+        seconds, cpu = to_first_recall(home, cwd)
+        told("restart to recall, s", seconds)
+        told("  CPU of the restart, s", cpu)
+        with started(home) as (daemon, peer):
+            assert daemon.process is not None
+            peer.call("recall", query="warm up", cwd=cwd)
+            rest(daemon.process.pid)
+            told("resident, MiB", resident_mib(daemon.process.pid))
+            use(daemon.process.pid, peer, folder, cwd, queries, told)
+            told("resident after use, MiB", resident_mib(daemon.process.pid))
+
+
+def use(
+    pid: int,
+    peer: Peer,
+    folder: Path,
+    cwd: str,
+    queries: list[str],
+    told: Callable[[str, float], None],
+) -> None:
+    def asked(what: str, each: Callable[[int], dict[str, Any]], times: int = TIMES) -> None:
+        method = {"save": "memory/save", "list": "memory/list"}.get(what, what)
+        before = cpu_seconds(pid)
+        taken = [
+            milliseconds(partial(peer.call, method, cwd=cwd, **each(at))) for at in range(times)
+        ]
+        told(f"{what}, ms", statistics.median(taken))
+        told(f"  CPU of a {what}, ms", (cpu_seconds(pid) - before) / times * 1e3)
+
+    peer.call("memory/save", cwd=cwd, **NEW, name="The first one reads the whole index")
+    asked("save", lambda at: NEW | {"name": f"Case {at}"})
+    told("  bare fsyncs, ms", bare_save(folder))
+    asked("recall", lambda at: {"query": queries[at]}, QUERIES)
+    asked("list", lambda _: {}, 5)
+    told("  bare stat of each, ms", min(milliseconds(partial(stat_each, folder)) for _ in range(5)))
+    asked("context", lambda _: {}, 5)
+    peer.call("events/subscribe", kinds=["memory/saved"])
+    seen = [seen_after(peer, folder, number) for number in range(7)]
+    told("outside change seen, ms", statistics.median(seen))
+
+
+def slope(sizes: list[int], values: list[float]) -> str:
+    """Of the line through the logarithms."""
+    if len(sizes) < 2 or min(values) <= 0:
+        return "-"
+    xs, ys = [math.log(size) for size in sizes], [math.log(value) for value in values]
+    return f"{statistics.linear_regression(xs, ys).slope:.2f}"
+
+
+def main() -> None:
+    sizes = [int(word) for word in sys.argv[1:]] or list(SIZES)
+    figures: Figures = {}
+    for size in sizes:
+        measure(size, figures)
+    print(f"{'memories':<28}" + "".join(f"{size:>12,}" for size in sizes) + f"{'slope':>8}")
+    for name, values in figures.items():
+        print(f"{name:<28}" + "".join(f"{v:>12.2f}" for v in values) + f"{slope(sizes, values):>8}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,193 @@
+"""What is in memory directories, kept between scans so that only what changed is read.
+
+- A scan lists the folders and asks for the facts of each file. A header (at most the first 30
+  lines) is read only when the stamp of its file has changed.
+- A scan that finds nothing new gives the same `Snapshot` again: what was made of it still holds.
+- One file can be looked at by itself, by the same rules as in a scan.
+- Nothing is locked: a scan puts its snapshot in place as a whole.
+"""
+
+import os
+import stat
+import time
+from collections.abc import Container
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from memoryd.base.errors import MemorydError, NotFound
+from memoryd.base.file_stamp import FileStamp
+from memoryd.memories.records import Listed, MemoryDirectory
+from memoryd.memories.rules import topics
+from memoryd.memories.rules.topics import INDEX_FILE, Topic
+from memoryd.memories.scan import (
+    DEEPEST,
+    NOT_TOPICS,
+    head_of,
+    is_readable_name,
+    is_shown_name,
+    open_folder,
+    shown,
+    skipped_folders,
+)
+from memoryd.system.cancellation import stop_if_cancelled
+from memoryd.system.folder import Folder
+
+CHECK_EVERY: Final = 64
+_BELOW_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Snapshot:
+    """The topic files of a directory at one moment; never changed after it was made."""
+
+    def __init__(self, files: dict[str, Listed]) -> None:
+        self.files = files
+        self.names_no_other = not any(one.topic.supersedes for one in files.values())
+        """Whether no memory supersedes another."""
+
+
+class Scanner:
+    def __init__(self) -> None:
+        self._snapshots: dict[str, Snapshot] = {}
+
+    def topic_files(self, directory: MemoryDirectory) -> list[Listed]:
+        """The topic files of a directory, in no order; none if the directory does not exist."""
+        return list(self.snapshot(directory).files.values())
+
+    def snapshot(self, directory: MemoryDirectory) -> Snapshot:
+        before = self._snapshots.get(directory.path) or Snapshot({})
+        try:
+            with open_folder(directory) as folder:
+                found = _Scan(directory, before.files).all_below(folder)
+        except NotFound:
+            self._snapshots.pop(directory.path, None)
+            return Snapshot({})
+        is_same = len(found) == len(before.files) and all(
+            before.files.get(file) is one for file, one in found.items()
+        )
+        if is_same:
+            return before
+        self._snapshots[directory.path] = after = Snapshot(found)
+        return after
+
+    def stamps(self, directory: MemoryDirectory, known: Container[str]) -> dict[str, FileStamp]:
+        """The topic files with their stamps, without reading any; `known` have good names."""
+        try:
+            with open_folder(directory) as folder:
+                scan = _Scan(directory, {}, known)
+                scan.stamps = {}
+                scan.all_below(folder)
+                return scan.stamps
+        except NotFound:
+            return {}
+
+    def look_at(self, directory: MemoryDirectory, file: str) -> Listed | None:
+        """One topic file as a scan would list it; None if a scan would not."""
+        *folders, name = file.split("/")
+        if len(folders) > DEEPEST or not all(map(_is_served, (*folders, name))):
+            return None
+        if skipped_folders(directory.scope) & {*folders[:1]} or NOT_TOPICS & {*folders}:
+            return None
+        with suppress(MemorydError), open_folder(directory) as top:
+            handle = top.descend("/".join(folders))
+            with Folder(directory.path, handle) as folder:
+                return _Scan(directory, {}).one_in(folder, name, file)
+        return None
+
+
+class _NewFile(NamedTuple):
+    """A file whose header was read; its stamp is None while it is too young to be trusted."""
+
+    file: str
+    topic: Topic
+    facts: os.stat_result
+    stamp: FileStamp | None
+
+
+class _Scan:
+    """One scan; what is `known` is not read again, and names in `served` are not checked again.
+
+    With `stamps`, nothing is read at all, and they are filled instead.
+    """
+
+    stamps: dict[str, FileStamp] | None = None
+
+    def __init__(
+        self, directory: MemoryDirectory, known: dict[str, Listed], served: Container[str] = ()
+    ) -> None:
+        self._directory = directory
+        self._served = served
+        self._known = known
+        self._found: dict[str, Listed] = {}
+        self._new: list[_NewFile] = []
+        self._owners = None if directory.beneath is None else {0, os.geteuid()}
+
+    def all_below(self, folder: Folder) -> dict[str, Listed]:
+        self._enter(folder.handle, skipped_folders(self._directory.scope), "")
+        return self._with_new()
+
+    def one_in(self, folder: Folder, name: str, file: str) -> Listed | None:
+        with suppress(OSError):
+            facts = os.stat(name, dir_fd=folder.handle, follow_symlinks=False)
+            self._see(folder.handle, name, file, facts)
+        return self._with_new().get(file)
+
+    def _with_new(self) -> dict[str, Listed]:
+        headers = shown([one.topic for one in self._new])
+        for (file, _, facts, stamp), topic in zip(self._new, headers, strict=True):
+            self._found[file] = Listed(
+                self._directory, file, topic, facts.st_mtime, facts.st_size, stamp=stamp
+            )
+        return self._found
+
+    def _enter(self, handle: int, skipped: frozenset[str], prefix: str) -> None:
+        try:
+            with os.scandir(handle) as listed:
+                entries = list(listed)
+        except OSError:
+            return
+        known, found = self._known, self._found
+        for at, entry in enumerate(entries):
+            if at % CHECK_EVERY == 0:
+                stop_if_cancelled()
+            file = prefix + entry.name
+            before = known.get(file)
+            if before is None and file not in self._served and not _is_served(entry.name):
+                continue
+            try:
+                facts = entry.stat(follow_symlinks=False)
+            except OSError:  # gone since it was listed
+                continue
+            if before is not None and before.stamp is not None and before.stamp.is_of(facts):
+                found[file] = before
+            elif not stat.S_ISDIR(facts.st_mode):
+                self._see(handle, entry.name, file, facts)
+            elif entry.name not in skipped and prefix.count("/") < DEEPEST:
+                self._enter_below(handle, entry.name, prefix)
+
+    def _enter_below(self, handle: int, name: str, prefix: str) -> None:
+        try:
+            below = os.open(name, _BELOW_FLAGS, dir_fd=handle)
+        except OSError:  # gone, or replaced by a link, since it was listed
+            return
+        try:
+            self._enter(below, NOT_TOPICS, f"{prefix}{name}/")
+        finally:
+            os.close(below)
+
+    def _see(self, handle: int, name: str, file: str, facts: os.stat_result) -> None:
+        is_topic = stat.S_ISREG(facts.st_mode) and name.endswith(".md") and name != INDEX_FILE
+        if not is_topic or (self._owners is not None and facts.st_uid not in self._owners):
+            return  # in a folder that is shared, other users' files are not served
+        stamp = FileStamp.of(facts)
+        if self.stamps is not None:
+            self.stamps[file] = stamp
+            return
+        is_settled = stamp.is_settled(time.time())  # asked before the file is read
+        text = head_of(handle, name)
+        if text is not None:
+            topic = topics.parse(text)
+            self._new.append(_NewFile(file, topic, facts, stamp if is_settled else None))
+
+
+def _is_served(name: str) -> bool:
+    return not name.startswith(".") and is_readable_name(name) and is_shown_name(name)

@@ -1,0 +1,79 @@
+"""When a shelf is kept on disk, and the way there and back.
+
+A shelf of some size is written when enough of it is not on disk yet, all its vectors are made, and
+some seconds have passed. A change while it is written makes the file useless, and it is written
+again later: what has changed since is read at the next start anyway.
+"""
+
+from collections.abc import Callable, Collection
+from typing import Final
+
+import anyio
+import anyio.to_thread
+import structlog
+
+from memoryd.memories.kept_files import KeptFiles, is_worth_keeping
+from memoryd.memories.records import MemoryDirectory
+from memoryd.recall.kept_shelf import KeptShelf, ShelfCopy, from_bytes, to_bytes
+from memoryd.recall.shelf import Shelf
+from memoryd.system.heap import give_back
+
+PAUSE_SECONDS: Final = 5.0
+
+log = structlog.get_logger(__name__)
+
+
+class ShelfKeeper:
+    def __init__(
+        self, files: KeptFiles, maker: Callable[[], str], pause_seconds: float = PAUSE_SECONDS
+    ) -> None:
+        self._files = files
+        self._maker_of_now = maker
+        self._maker = ""
+        self._pause_seconds = pause_seconds
+
+    def load(self, directory: MemoryDirectory) -> KeptShelf | None:
+        """What was kept of a directory, if it was made by the same code and settings. Blocks."""
+        body = self._files.read(directory.path)
+        if body is None:
+            return None
+        kept = from_bytes(body, self._made_by(), directory.path)
+        if kept is None:
+            self._files.discard(directory.path)
+        return kept
+
+    def is_wanted(self, shelf: Shelf) -> bool:
+        unkept = shelf.revision - shelf.kept_revision
+        return not shelf.without_vectors and is_worth_keeping(unkept, len(shelf.rows))
+
+    async def keep(self, shelf: Shelf, waiting: Callable[[], Collection[str]]) -> None:
+        """Writes the shelf, without the files in `waiting`, which have changed already."""
+        while self.is_wanted(shelf):
+            await anyio.sleep(self._pause_seconds)
+            temporary = await anyio.to_thread.run_sync(self._files.begin)
+            if temporary is None:
+                return
+            revision, copy = shelf.revision, ShelfCopy(shelf, frozenset(waiting()))
+            if not await anyio.to_thread.run_sync(self._write, temporary, copy):
+                return
+            if shelf.revision == revision:
+                path = shelf.directory.path
+                await anyio.to_thread.run_sync(self._files.put_in_place, temporary, path)
+                shelf.kept_revision = revision
+                log.debug("shelf-kept", folder=path, memories=len(copy.rows))
+            else:
+                await anyio.to_thread.run_sync(self._files.give_up, temporary)
+
+    def _write(self, temporary: str, copy: ShelfCopy) -> bool:
+        try:
+            body = to_bytes(copy, self._made_by())
+        except (LookupError, ValueError):  # it changed under our hands
+            body = b""
+        is_written = self._files.fill(temporary, body)
+        del body
+        give_back()
+        return is_written
+
+    def _made_by(self) -> str:
+        self._maker = self._maker or self._maker_of_now()
+        return self._maker

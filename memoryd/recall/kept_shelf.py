@@ -1,0 +1,249 @@
+"""A shelf as bytes and back: rows, terms and vectors, so that a restart reads only what changed.
+
+- What is read must have been made by the same code, word frequencies, word vectors and encoder:
+  `maker_of` is a hash of them all. It must be of the same directory, and its parts must fit.
+- A row counts only while its file has the stamp with which it was read, if that was not too young
+  to be trusted, and while the journal names the same writer.
+- Only what is served is kept, masked and cut; no other text of a memory.
+"""
+
+import hashlib
+import time
+from array import array
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from memoryd.base.file_stamp import FileStamp
+from memoryd.memories.records import MemoryDirectory
+from memoryd.memories.rules.origins import Origin
+from memoryd.memories.rules.topics import Topic
+from memoryd.recall.embeddings import Embeddings
+from memoryd.recall.rules.index import Index
+from memoryd.recall.rules.postings import Postings
+from memoryd.recall.rules.vectors import Matrix, Vectors
+from memoryd.recall.shelf import Row, Shelf
+from memoryd.recall.word_vectors import installed_folder
+
+_CODE: Final = ("text", "recall", "memories/rules")
+_LENGTH_BYTES: Final = 8
+
+
+class _KeptRow(msgspec.Struct, frozen=True, array_like=True):
+    file: str
+    mark: tuple[int, int, int, int, int]
+    version: str
+    origin: Origin
+    modified: float
+    topic: Topic
+    content: str
+    truncated: bool
+
+
+class _KeptHead(msgspec.Struct, frozen=True):
+    """What stands before the arrays; `sizes` are their bytes."""
+
+    maker: str
+    folder: str
+    bar: float
+    terms: list[str]
+    rows: list[_KeptRow]
+    sizes: list[int]
+    dimensions: tuple[int, int]
+
+
+class ShelfCopy:
+    """What is to be kept of a shelf, as it is now; made on the event loop, used in a thread."""
+
+    def __init__(self, shelf: Shelf, without: Collection[str]) -> None:
+        index = shelf.index
+        self.directory = shelf.directory
+        self.bar = index.bar
+        self.words, self.sentences = index.word_vectors, index.sentence_vectors
+        self.documents = index.documents.texts()
+        slots = index.slots_of(shelf.rows)
+        self.rows = [
+            (row, slot)
+            for row, slot in zip(shelf.rows.values(), slots, strict=True)
+            if row.mark is not None and row.mark.is_settled(row.read_at) and row.file not in without
+        ]
+
+
+def maker_of(embeddings: Embeddings) -> str:
+    """A hash of everything that a kept shelf depends on besides the memories."""
+    found = hashlib.sha256(
+        f"{np.__version__} {embeddings.static.words is None} {embeddings.static.meanings is None}".encode()
+    )
+    package = Path(__file__).parents[1]
+    folders = [package / part for part in _CODE]
+    if (words := installed_folder()) is not None:
+        folders += [words / "weights", words / "tokenizers"]
+    for path in sorted(path for folder in folders for path in folder.rglob("*.*")):
+        if path.suffix != ".pyc":
+            facts = path.stat()
+            found.update(f"{path} {facts.st_size} {facts.st_mtime_ns}\n".encode())
+    if embeddings.encoder is not None:
+        found.update(embeddings.encoder.identity)
+    return found.hexdigest()
+
+
+def to_bytes(copy: ShelfCopy, maker: str) -> bytes:
+    """Reads live vectors: if the shelf changed meanwhile, the result must not be used."""
+    ids: dict[str, int] = {}
+    term_ids: list[int] = []
+    counts: list[array[float]] = []
+    lengths: list[int] = []
+    for _, slot in copy.rows:
+        text = copy.documents[slot]
+        if text is None:
+            raise LookupError(slot)
+        terms, own = text
+        term_ids += [ids.setdefault(term, len(ids)) for term in terms]
+        counts.append(own)
+        lengths.append(len(terms))
+    slots = [slot for _, slot in copy.rows]
+    word_counts, words = copy.words.rows_of(slots)
+    sentence_counts, sentences = copy.sentences.rows_of(slots)
+    arrays = [
+        np.array(lengths, np.int32).tobytes(),
+        np.array(term_ids, np.int32).tobytes(),
+        b"".join(counts),
+        word_counts.tobytes(),
+        words.tobytes(),
+        sentence_counts.tobytes(),
+        sentences.tobytes(),
+    ]
+    head = msgspec.msgpack.encode(
+        _KeptHead(
+            maker=maker,
+            folder=copy.directory.path,
+            bar=copy.bar,
+            terms=list(ids),
+            rows=[_kept(row, row.mark) for row, _ in copy.rows if row.mark is not None],
+            sizes=[len(array) for array in arrays],
+            dimensions=(words.shape[1], sentences.shape[1]),
+        )
+    )
+    return b"".join([len(head).to_bytes(_LENGTH_BYTES, "little"), head, *arrays])
+
+
+class KeptShelf:
+    """A shelf as it was kept; `shelf_of` makes it one again, with the rows that still hold."""
+
+    def __init__(self, head: _KeptHead, arrays: list[memoryview]) -> None:
+        self._head = head
+        self._lengths = np.frombuffer(arrays[0], np.int32)
+        self._ids = np.frombuffer(arrays[1], np.int32)
+        self._counts = np.frombuffer(arrays[2], np.float32)
+        self._words = _KeptVectors(arrays[3], arrays[4], head.dimensions[0])
+        self._sentences = _KeptVectors(arrays[5], arrays[6], head.dimensions[1])
+        rows = len(head.rows)
+        are_fitting = (
+            len(self._lengths) == len(self._words.counts) == len(self._sentences.counts) == rows
+            and int(self._lengths.sum()) == len(self._ids) == len(self._counts)
+            and _are_below(self._ids, len(head.terms))
+        )
+        if not are_fitting:
+            raise ValueError("the parts of a kept shelf do not fit")
+
+    @property
+    def files(self) -> set[str]:
+        return {row.file for row in self._head.rows}
+
+    def shelf_of(
+        self,
+        directory: MemoryDirectory,
+        found: Mapping[str, FileStamp],
+        origins: Callable[[list[str]], Mapping[str, Origin]],
+    ) -> Shelf:
+        """`found` are the files that exist; `origins` gives those who wrote some versions."""
+        kept = self._head.rows
+        writers = origins([row.version for row in kept])
+        at = [
+            place
+            for place, row in enumerate(kept)
+            if found.get(row.file) == FileStamp(*row.mark)
+            and writers.get(row.version, "found") == row.origin
+        ]
+        chosen = np.zeros(len(kept), bool)
+        chosen[at] = True
+        of_terms = np.repeat(chosen, self._lengths)
+        documents = Postings.filled(
+            self._head.terms, self._lengths[chosen], self._ids[of_terms], self._counts[of_terms]
+        )
+        now = time.time()
+        rows = [_row(directory, kept[place], now) for place in at]
+        index = Index.filled(
+            [(row.path, row.topic.type or "", row.modified) for row in rows],
+            documents,
+            self._words.chosen(chosen),
+            self._sentences.chosen(chosen),
+        )
+        index.bar = self._head.bar
+        return Shelf(directory, index, {row.path: row for row in rows})
+
+
+class _KeptVectors:
+    def __init__(self, counts: memoryview, rows: memoryview, dimensions: int) -> None:
+        self.counts = np.frombuffer(counts, np.int32)
+        flat = np.frombuffer(rows, np.float32)
+        self.rows: Matrix = flat.reshape(int(self.counts.sum()), dimensions)
+        if len(self.counts) and int(self.counts.min()) < 0:
+            raise ValueError("a kept shelf has fewer vectors than none")
+
+    def chosen(self, which: NDArray[np.bool_]) -> Vectors:
+        if which.all():
+            return Vectors.filled(self.counts, self.rows)
+        return Vectors.filled(self.counts[which], self.rows[np.repeat(which, self.counts)])
+
+
+def from_bytes(body: memoryview, maker: str, folder: str) -> KeptShelf | None:
+    """What `to_bytes` made; None if another maker did, or for another folder, or in any doubt."""
+    try:
+        start = _LENGTH_BYTES + int.from_bytes(body[:_LENGTH_BYTES], "little")
+        head = msgspec.msgpack.decode(body[_LENGTH_BYTES:start], type=_KeptHead)
+        if (head.maker, head.folder) != (maker, folder):
+            return None
+        arrays: list[memoryview] = []
+        for size in head.sizes:
+            arrays.append(body[start : start + size])
+            start += size
+        return KeptShelf(head, arrays)
+    except (ValueError, IndexError, OverflowError):  # msgspec's own errors are ValueErrors
+        return None
+
+
+def _are_below(ids: NDArray[np.int32], limit: int) -> bool:
+    return len(ids) == 0 or bool(int(ids.min()) >= 0 and int(ids.max()) < limit)
+
+
+def _kept(row: Row, mark: FileStamp) -> _KeptRow:
+    return _KeptRow(
+        file=row.file,
+        mark=msgspec.structs.astuple(mark),
+        version=row.version,
+        origin=row.origin,
+        modified=row.modified,
+        topic=row.topic,
+        content=row.content,
+        truncated=row.truncated,
+    )
+
+
+def _row(directory: MemoryDirectory, kept: _KeptRow, now: float) -> Row:
+    return Row(
+        directory=directory,
+        file=kept.file,
+        topic=kept.topic,
+        modified=kept.modified,
+        mark=FileStamp(*kept.mark),
+        content=kept.content,
+        truncated=kept.truncated,
+        version=kept.version,
+        origin=kept.origin,
+        read_at=now,
+    )
