@@ -75,9 +75,9 @@ class ShelfCopy:
 
 def maker_of(embeddings: Embeddings) -> str:
     """A hash of everything that a kept shelf depends on besides the memories."""
-    found = hashlib.sha256(
-        f"{np.__version__} {embeddings.static.words is None} {embeddings.static.meanings is None}".encode()
-    )
+    tables = embeddings.static
+    about = f"{np.__version__} {tables.words is None} {tables.meanings is None}"
+    found = hashlib.sha256(about.encode())
     package = Path(__file__).parents[1]
     folders = [package / part for part in _CODE]
     if (words := installed_folder()) is not None:
