@@ -8,9 +8,10 @@ import msgspec
 import structlog
 
 from memoryd.base.errors import Conflict, MemorydError
+from memoryd.base.timestamps import iso_time
 from memoryd.memories.origin_table import OriginTable
 from memoryd.memories.records import Listed, MemoryDirectory, Stored
-from memoryd.memories.rules import index, topics
+from memoryd.memories.rules import index, retirement, topics
 from memoryd.memories.rules.index_edit import (
     IndexPointers,
     pointers_in,
@@ -115,15 +116,67 @@ class IndexKeeper:
     """
 
     def __init__(
-        self, origins: OriginTable, scan: Callable[[MemoryDirectory], list[Listed]]
+        self,
+        origins: OriginTable,
+        scan: Callable[[MemoryDirectory], list[Listed]],
+        now: Callable[[], float],
+        *,
+        skip: bool,
     ) -> None:
+        self.skip = skip
         self._origins = origins
         self._scan = scan
+        self._now = now
+        self._reworded: dict[str, dict[str, str]] = {}
         self._known: dict[str, tuple[str, IndexPointers]] = {}
         self._matched: dict[str, tuple[str, list[Listed]]] = {}
 
     def own(self, directory: MemoryDirectory) -> OwnIndex:
         return OwnIndex(self._origins, directory.path)
+
+    @contextmanager
+    def later(self, directory: MemoryDirectory) -> Iterator[dict[str, str]]:
+        """Leaves the index as it is inside: the caller matches it, once, after many changes.
+
+        Gives the lines that say something else by then, by file.
+        """
+        reworded = self._reworded[directory.path] = {}
+        try:
+            yield reworded
+        finally:
+            self._reworded.pop(directory.path, None)
+
+    def matched(self, folder: Folder, directory: MemoryDirectory) -> bool:
+        """Makes an index match its folder, unless there is none or that comes later."""
+        if self.skip or directory.path in self._reworded:
+            return False
+        return self.match(folder, directory)
+
+    def changed(
+        self,
+        folder: Folder,
+        directory: MemoryDirectory,
+        file: str,
+        old: Topic | None,
+        new: Topic | None,
+        retired: Sequence[str] = (),
+    ) -> None:
+        """Updates the line of a memory that was `old` and is `new`, and of those it retired."""
+        if self.skip:
+            return
+        before = pointer_of(file, old) if old else ""
+        after = pointer_of(file, new) if new else ""
+        is_reworded = bool(before and after and before != after)
+        if (reworded := self._reworded.get(directory.path)) is not None:
+            reworded |= {file: after} if is_reworded else {}
+            return
+        # Few memories have to do with whether another one is retired.
+        today = iso_time(self._now())[:10]
+        concerned = any(one and retirement.may_retire(one, today) for one in (old, new))
+        change = IndexChange(file=file, line=after, is_new=not before, is_reworded=is_reworded)
+        changes = [change, *(IndexChange(file=one) for one in retired)]
+        update = self.match if concerned else self.update
+        update(folder, directory, changes)
 
     def update(
         self, folder: Folder, directory: MemoryDirectory, changes: Sequence[IndexChange]

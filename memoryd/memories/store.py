@@ -13,20 +13,17 @@
 
 import re
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Final
 
 import msgspec
 
 from memoryd.base.errors import Conflict, InvalidInput, NotFound, Refused
-from memoryd.base.timestamps import iso_time
 from memoryd.memories.index_file import (
-    IndexChange,
     IndexKeeper,
     KnownIndex,
     known_index,
-    pointer_of,
     repaired_later,
 )
 from memoryd.memories.kept_files import KeptFiles
@@ -64,17 +61,15 @@ class Store(StoreReader):
     ) -> None:
         super().__init__(versions, now)
         self._on_create = on_create
-        self._skip_index = skip_index
         self._notices = notices or Notices()
-        self._reworded: dict[str, dict[str, str]] = {}
-        self._indexes = IndexKeeper(versions.origins, self.scan)
+        self._indexes = IndexKeeper(versions.origins, self.scan, now, skip=skip_index)
         self._outside = OutsideChanges(self._scanner, versions, self._retired, now, kept)
         self._locks: dict[str, threading.RLock] = {}
         self._guard = threading.Lock()
 
     @property
     def skips_index(self) -> bool:
-        return self._skip_index
+        return self._indexes.skip
 
     def recorded(self, directory: MemoryDirectory, file: str) -> Stored:
         """As `read`, with the version's number; a change found on disk is recorded first."""
@@ -166,7 +161,7 @@ class Store(StoreReader):
                 changes += self._retired.finish(
                     directory, folder, moves, cause=cause, session_id=session_id
                 )
-                self._index_changed(
+                self._indexes.changed(
                     folder, directory, file, old, topic, [one.file for one in moves]
                 )
         self._post(changes)
@@ -194,7 +189,7 @@ class Store(StoreReader):
             )
             with repaired_later(directory, file):
                 old = topics.parse(decoded(moves[0].before.data))
-                self._index_changed(folder, directory, file, old, None)
+                self._indexes.changed(folder, directory, file, old, None)
         self._post(changes)
         return moves[0].to
 
@@ -204,7 +199,7 @@ class Store(StoreReader):
             taken = frozenset(one.file for one in self.scan(directory))
             name = self._retired.bring_back(directory, folder, file, taken)
             with repaired_later(directory, name):
-                self._index(folder, directory)
+                self._indexes.matched(folder, directory)
             stored = self.recorded(directory, name)
         version, type_ = stored.version, stored.topic.type
         self._notices.post(MemoryChanged(directory, name, version, "restore", "", type_))
@@ -249,7 +244,7 @@ class Store(StoreReader):
                     self._record(directory, name, None, cause, session_id)
                 if name == file:
                     old = topics.parse(decoded(before.data))
-                    self._index_changed(folder, directory, file, old, None)
+                    self._indexes.changed(folder, directory, file, old, None)
         self._notices.post(MemoryChanged(directory, file, "", cause, session_id))
         return number
 
@@ -308,7 +303,7 @@ class Store(StoreReader):
         with self._locked(directory):
             self.put_back(directory, file, data, over=over, cause="restore")
             with open_folder(directory) as folder, repaired_later(directory, file):
-                self._index(folder, directory)
+                self._indexes.matched(folder, directory)
             return self.recorded(directory, file)
 
     def clear_leftovers(self, directory: MemoryDirectory) -> None:
@@ -336,7 +331,7 @@ class Store(StoreReader):
                     leftovers = folder.remove_temporaries()
                     moves, changes = self._retired.finish_interrupted(directory, folder)
                     self._post(changes)
-                    return self._index(folder, directory) or leftovers + moves > 0
+                    return self._indexes.matched(folder, directory) or leftovers + moves > 0
             except NotFound:
                 return False
 
@@ -355,51 +350,11 @@ class Store(StoreReader):
     def update_index(self, directory: MemoryDirectory) -> None:
         """Makes the index match the folder; an error is logged and fixed later."""
         with repaired_later(directory, INDEX_FILE), open_folder(directory) as folder:
-            self._index(folder, directory)
+            self._indexes.matched(folder, directory)
 
-    @contextmanager
-    def index_later(self, directory: MemoryDirectory) -> Iterator[dict[str, str]]:
-        """Leaves the index as it is inside: the caller matches it, once, after many changes.
-
-        Gives the lines that say something else by then, by file.
-        """
-        reworded = self._reworded[directory.path] = {}
-        try:
-            yield reworded
-        finally:
-            self._reworded.pop(directory.path, None)
-
-    def _index(self, folder: Folder, directory: MemoryDirectory) -> bool:
-        if self._skip_index or directory.path in self._reworded:
-            return False
-        return self._indexes.match(folder, directory)
-
-    def _index_changed(
-        self,
-        folder: Folder,
-        directory: MemoryDirectory,
-        file: str,
-        old: Topic | None,
-        new: Topic | None,
-        retired: Sequence[str] = (),
-    ) -> None:
-        """Updates the line of a memory that was `old` and is `new`, and of those it retired."""
-        if self._skip_index:
-            return
-        before = pointer_of(file, old) if old else ""
-        after = pointer_of(file, new) if new else ""
-        is_reworded = bool(before and after and before != after)
-        if (reworded := self._reworded.get(directory.path)) is not None:
-            reworded |= {file: after} if is_reworded else {}
-            return
-        # Few memories have to do with whether another one is retired.
-        concerned = any(
-            one and retirement.may_retire(one, iso_time(self._now())[:10]) for one in (old, new)
-        )
-        change = IndexChange(file=file, line=after, is_new=not before, is_reworded=is_reworded)
-        changes = [change, *(IndexChange(file=one) for one in retired)]
-        update = self._indexes.match if concerned else self._indexes.update
-        update(folder, directory, changes)
+    def index_later(self, directory: MemoryDirectory) -> AbstractContextManager[dict[str, str]]:
+        """Leaves the index as it is inside (`IndexKeeper.later`)."""
+        return self._indexes.later(directory)
 
     def known_index(self, stored: Stored) -> KnownIndex:
         """What a session may be told of an index without being asked."""
