@@ -186,13 +186,16 @@ def _files_in(handle: int, name: str, prefix: str) -> Iterator[MarkdownFile]:
 def head_of(handle: int, name: str) -> str | None:
     """The first lines of a file in an open folder; None if it is gone or not a file."""
     try:
-        opened = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=handle)
+        return read_head(handle, name)
     except OSError:
         return None
+
+
+def read_head(handle: int, name: str) -> str:
+    """As `head_of`; OSError if it cannot be read."""
+    opened = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=handle)
     try:
         raw = os.read(opened, HEAD_BYTES)
-    except OSError:
-        return None
     finally:
         os.close(opened)
     lines = decoded(raw).split("\n", SCAN_LINES)

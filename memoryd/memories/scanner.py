@@ -10,11 +10,11 @@
 import os
 import stat
 import time
-from collections.abc import Container
+from collections.abc import Callable, Container
 from contextlib import suppress
 from typing import Final, NamedTuple
 
-from memoryd.base.errors import MemorydError, NotFound
+from memoryd.base.errors import NotFound, Refused, StorageError
 from memoryd.base.file_stamp import FileStamp
 from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import topics
@@ -26,6 +26,7 @@ from memoryd.memories.scan import (
     is_readable_name,
     is_shown_name,
     open_folder,
+    read_head,
     shown,
     skipped_folders,
 )
@@ -81,13 +82,16 @@ class Scanner:
             return {}
 
     def look_at(self, directory: MemoryDirectory, file: str) -> Listed | None:
-        """One topic file as a scan would list it; None if a scan would not."""
+        """One topic file as a scan would list it; None if a scan would not.
+
+        StorageError if the disk fails: nobody may conclude then that it is gone.
+        """
         *folders, name = file.split("/")
         if len(folders) > DEEPEST or not all(map(_is_served, (*folders, name))):
             return None
         if skipped_folders(directory.scope) & {*folders[:1]} or NOT_TOPICS & {*folders}:
             return None
-        with suppress(MemorydError), open_folder(directory) as top:
+        with suppress(NotFound, Refused), open_folder(directory) as top:
             handle = top.descend("/".join(folders))
             with Folder(directory.path, handle) as folder:
                 return _Scan(directory, {}).one_in(folder, name, file)
@@ -114,6 +118,7 @@ class _Scan:
     def __init__(
         self, directory: MemoryDirectory, known: dict[str, Listed], served: Container[str] = ()
     ) -> None:
+        self._head: Callable[[int, str], str | None] = head_of
         self._directory = directory
         self._served = served
         self._known = known
@@ -126,9 +131,14 @@ class _Scan:
         return self._with_new()
 
     def one_in(self, folder: Folder, name: str, file: str) -> Listed | None:
-        with suppress(OSError):
+        self._head = read_head
+        try:
             facts = os.stat(name, dir_fd=folder.handle, follow_symlinks=False)
             self._see(folder.handle, name, file, facts)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise StorageError(f"{folder.path}/{file}", "read", error) from error
         return self._with_new().get(file)
 
     def _with_new(self) -> dict[str, Listed]:
@@ -183,7 +193,7 @@ class _Scan:
             self.stamps[file] = stamp
             return
         is_settled = stamp.is_settled(time.time())  # asked before the file is read
-        text = head_of(handle, name)
+        text = self._head(handle, name)
         if text is not None:
             topic = topics.parse(text)
             self._new.append(_NewFile(file, topic, facts, stamp if is_settled else None))
