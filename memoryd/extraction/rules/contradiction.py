@@ -24,6 +24,11 @@ from memoryd.extraction.rules.changes import gone_in
 from memoryd.extraction.rules.corrections import Correction, correction_in, first_clause
 from memoryd.extraction.rules.memory_requests import without_request
 from memoryd.extraction.rules.restatement import is_negated, polarity_differs
+from memoryd.extraction.rules.succession import (
+    names_another,
+    verdict_on_change,
+    verdict_on_forgetting,
+)
 from memoryd.extraction.rules.word_classes import FOREIGN_JOINING
 from memoryd.text.date_words import MONTHS, WEEKDAYS
 from memoryd.text.prose import matchable
@@ -130,10 +135,15 @@ class Slot(msgspec.Struct, frozen=True):
 
 def strongest(readings: Iterable[str], old: str, *, is_stated: bool, around: str = "") -> Verdict:
     """The strongest verdict over readings of one sentence, such as with and without dates."""
-    found = (
+    texts = {*readings}
+    found = [
         verdict_on(one, old, correction_in(one), is_stated=is_stated, around=around)
-        for one in readings
-    )
+        for one in texts
+    ]
+    bare = _bare_lead(matchable(old))
+    if any(names_another(one, bare) for one in texts):
+        found = ["unsure" if one == "sure" else one for one in found]
+    found += (verdict_on_change(one, bare) for one in texts)
     return max(found, key=_STRENGTH, default="none")
 
 
@@ -167,8 +177,7 @@ def _by_words(correction: Correction, old: str, *, is_stated: bool) -> Verdict:
     """What the correction names, in the memory."""
     match correction.kind:
         case "forgets":
-            found = _named(correction.about, old)
-            return found if correction.is_strong or found != "sure" else _thing(correction, old)
+            return verdict_on_forgetting(correction.about, _bare_lead(old), correction.is_strong)
         case "ends" if correction.is_strong:
             return "sure" if _is_in_order(correction.about, old) else "none"
         case "ends":
@@ -180,13 +189,6 @@ def _by_words(correction: Correction, old: str, *, is_stated: bool) -> Verdict:
             return "unsure" if is_order and found == "sure" else found
         case "changes":
             return "none"
-
-
-def _thing(correction: Correction, old: str) -> Verdict:
-    """A thing that is not called a rule: it must be most of what the memory is about."""
-    wanted, there = content_of(correction.about), content_of(first_clause(_bare_lead(old)))
-    is_meant = len(wanted) >= LEAST_NAMED and _share(there, wanted) >= HALF_OF_IT
-    return "sure" if is_meant else "unsure"
 
 
 def _by_change(around: str, old: str) -> Verdict:
@@ -203,14 +205,6 @@ def _by_change(around: str, old: str) -> Verdict:
 def _bare_lead(text: str) -> str:
     """Without what asks for memory, and without what the memory itself replaced."""
     return _IN_PLACE_OF.sub("", _LEAD_WORDS.sub("", without_request(text)))
-
-
-def _named(about: str, old: str) -> Verdict:
-    wanted, there = content_of(about), content_of(old)
-    share = _share(wanted, there)
-    if share == 1.0:
-        return "sure"
-    return "unsure" if len(wanted) >= 3 and share >= 0.6 else "none"
 
 
 def _ended(correction: Correction, old: str) -> Verdict:

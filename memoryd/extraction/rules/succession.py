@@ -1,0 +1,440 @@
+"""Whether what a sentence says has changed is what a memory says: surely, perhaps, or not.
+
+Rules
+- Only the telling words count, by their stems; order, inflection and small words do not.
+- What is gone must be in the memory with all its words. Where it is a mere number, the sentence
+  must be about the same subject too.
+- What holds now takes the place of what the memory says of the same subject: all telling words of
+  the subject are shared, and one phrase differs on the same side of the verb.
+- A telling word before the verb that the memory lacks is another subject or another owner: not
+  meant at all. A second phrase that the memory lacks ("for the docs") makes it unsure.
+- What adds up ("we use"), and what may be a passing remark ("is slow now"), is unsure or not meant.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Final, Literal
+
+import msgspec
+
+from memoryd.extraction.rules.change_marks import Change, changes_in, clauses_of
+from memoryd.extraction.rules.restatement import is_negated
+from memoryd.extraction.rules.word_classes import NUMBERS, joining
+from memoryd.text.date_words import MONTHS, WEEKDAYS
+from memoryd.text.terms import STOP_WORDS, term_of
+
+Verdict = Literal["none", "unsure", "sure"]
+_STRENGTH: Final = ("none", "unsure", "sure").index
+
+COMMON_LETTERS: Final = 5
+HALF: Final = 0.5
+MOST: Final = 0.6
+A_THIRD: Final = 0.33
+
+_TOKEN: Final = re.compile(
+    r"[a-z0-9_#@<][\w./:@%+#<>-]*|[\u0430-\u044f]+|[\u30a1-\u30ff]+|[\u4e00-\u9fff]+|[\uac00-\ud7af]+|は|[^\W\d_]+"
+)
+_LINKS: Final = frozenset(
+    """
+    is are was were be been isnt arent wasnt has have had hasnt havent got gets im youre its were
+    weve ive will wird werden ist sind war hat haben es son esta estan era ha han est sont etait nest nont nai nas
+    sera sao foi faut esta estao is zijn heeft は sappelle
+    """.split()  # noqa: SIM905 - several lines instead of a hundred
+)
+_PERSONS: Final = frozenset("i im ive we weve were you wir ich du nous je jai yo eu il".split())  # noqa: SIM905
+_ELIDED: Final = frozenset("cdjlmnst")
+_ARTICLES: Final = frozenset("the a an der die das el la los las le les o os il".split())  # noqa: SIM905
+_OTHERS: Final = frozenset(
+    "other another others elsewhere colleague his her hers their theirs he she they theyve seine leur leurs ihre ihr".split()
+)  # noqa: SIM905
+_PREPOSITIONS: Final = frozenset(
+    """
+    in on at to into from with for under via by as against of behind beside inside without per
+    im am an auf bei mit fur in aus zu zum zur nach unter um en con para por de del sobre a al chez dans sur avec
+    pour par sous au aux du des em com as os nel per su
+    """.split()  # noqa: SIM905 - as above
+)
+_LIGHT: Final = frozenset(
+    """
+    now longer anymore more any instead rather than still just finally currently nowadays today these days day since last
+    week month sprint year time wrong right true valid apply applies hold holds work works working
+    worked run runs running make made put set take call called name named moved changed switched
+    migrated replaced raised handed over new fyi heads hey hello need needs needed require required
+    necessary dont doesnt theres avoir earlier old previous regel regle regla regra regola notiz didnt isnt arent wont no not never nobody stop please pls thanks anyway btw
+    way remember note memory forget rule thing stuff part ones correction support compatibility lifted said told mentioned mind wrong small mistake fault
+    ah oh ok well good news told gave info yes reorg ive weve theyre thats there
+    nicht mehr kein keine jetzt sofort statt anstatt musst mussen brauchen brauchst brauch ya no ahora lugar vez
+    ne plus pas desormais maintenant finalement nao ja agora mais besoin faut hace falta necesario precisa
+    ist sind est nest sont es son esta era e das der die den dem le la les el los las o os un une una uma
+    chez em au aux ans as
+    """.split()  # noqa: SIM905 - as above
+)
+_ADDS_UP: Final = re.compile(
+    r"\b(?:uses?|using|support\w*|(?:we|i) (?:now )?have|accept\w*|allow\w*|tests?|like|know|speak|add|include|offer|read"
+    r"|watch|cover|learning|utilisons|usamos|nutzen|verwenden)\b"
+)
+_REMARK: Final = re.compile(
+    r"\w+(?:ing|ed|ful|able)|down|up|broken|green|red|slow\w*|fast\w*|done|fine|good|bad|better|worse|ready|empty"
+    r"|back|open|full|gone|live|online|offline|wrong|right|here|there|first|later|again|flaky|stable|happy|busy"
+)
+# What a thing no longer does may be a fault; what is no longer asked of anybody is a rule.
+_ORDERS: Final = re.compile(
+    r"^(?:\W|please |and |so )*(?:dont|do not|stop|no|never|\w+ing)\b|^\s*\w+(?: \w+)? (?:ne|no|nao|non) "
+    r"|\b(?:dont|need\w*|have|has|must|owns?|leads?|handles?|maintains?|manages?|wants?"
+    r"|muss\w*|brauch\w*|soll\w*|man|se|hay|besoin|doi\w+|tu|vous|\w+mos|\w+ons|precisa\w*)\b"
+)
+_HYPHEN: Final = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
+_NUMBER: Final = re.compile(r"[v#]?\d[\w.:%/-]*|0x[0-9a-f]+")
+_PLACE: Final = re.compile(r"(?:https?://)?[\w-]+(?:\.[\w-]+)+(?:[:/]\S*)?|[\w.:-]*/[\w/.-]+")
+# It opens a sentence and says nothing about where it holds.
+_OPENING: Final = re.compile(
+    r"^(?:\W|(?:and|so|ok|oh|hi|hey|actually|please|also)\b)*(?:from (?:now|here) on|by the way|as of \w+(?: \w+)?|for the record|in (?:the )?future"
+    r"|von (?:jetzt|nun) an|a partir d\w+ \w+|de ahora en adelante|por cierto|au fait|en fait|a lavenir|daqui em diante)\b"
+)
+_LANGUAGES: Final = {
+    form: language
+    for language, forms in {
+        "english": "englisch anglais ingles inglese engels 英語 английском",
+        "german": "deutsch allemand aleman alemao tedesco 独語 ドイツ語",
+        "french": "franzosisch francais frances francese フランス語",
+        "spanish": "spanisch espagnol espanol espanhol spagnolo スペイン語",
+        "portuguese": "portugiesisch portugais portugues",
+        "japanese": "japanisch japonais japones 日本語",
+    }.items()
+    for form in forms.split()
+}  # fmt: skip
+
+
+class Word(msgspec.Struct, frozen=True):
+    """A telling word; `phrase` counts prepositions and verbs before it, `side` the verbs (0, 1)."""
+
+    stem: str
+    phrase: int
+    side: int
+    is_led: bool  # by a preposition
+
+
+class Reading(msgspec.Struct, frozen=True):
+    words: tuple[Word, ...]
+    has_verb: bool
+    others: frozenset[str]
+    opens_with_place: bool
+
+    @property
+    def stems(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(word.stem for word in self.words))
+
+
+def verdict_on_change(said: str, old: str) -> Verdict:
+    """Whether a sentence withdraws or replaces the memory; both are `matchable` text."""
+    memory = reading_of(_first(old))
+    whole = reading_of(old)
+    if not memory.words:
+        return "none"
+    verdicts = (_verdict(change, said, memory, whole, old) for change in changes_in(said))
+    return max(verdicts, key=_STRENGTH, default="none")
+
+
+def verdict_on_forgetting(about: str, old: str, is_strong: bool) -> Verdict:
+    """Whether a description of what is to be forgotten fits the memory; both `matchable`."""
+    wanted, memory = reading_of(about), reading_of(old)
+    strange = _strange(wanted, memory)
+    share = _share(wanted.stems, memory.stems)
+    covered = _share(reading_of(_first(old)).stems, wanted.stems)
+    if not wanted.words or wanted.others - memory.others:
+        return "none"
+    if not strange:
+        is_plain = len(wanted.stems) > 1 and covered >= HALF
+        return "sure" if is_strong or is_plain else "unsure" if len(wanted.stems) > 1 else "none"
+    return (
+        "unsure"
+        if share >= HALF and (covered >= HALF or share >= MOST) and len(wanted.stems) > 1
+        else "none"
+    )
+
+
+def names_another(said: str, old: str) -> bool:
+    """Whether what is said to change is another's, or of another thing than the memory is about."""
+    memory = reading_of(old)
+    for change in changes_in(said):
+        clauses = clauses_of(change.frame) or [""]
+        reading = reading_of(change.gone if change.kind == "ended" else clauses[-1])
+        if change.kind in {"gone", "ended"} and (
+            reading.others - memory.others
+            or any(_is_subject(word, reading) for word in _strange(reading, memory))
+        ):
+            return True
+    return False
+
+
+def _verdict(change: Change, said: str, memory: Reading, whole: Reading, old: str) -> Verdict:
+    match change.kind:
+        case "gone":
+            return _gone(change, memory, whole)
+        case "over":
+            return _over(change, memory, whole)
+        case "ended":
+            return _ended(change, memory, whole, old)
+        case "shifted":
+            return _shifted(change, memory)
+        case "now":
+            return _now(change, said, memory, old)
+
+
+def _gone(change: Change, memory: Reading, whole: Reading) -> Verdict:
+    gone = reading_of(change.gone).stems
+    if not gone or gone == ("rule",):
+        return "none"
+    share = _share(gone, whole.stems)
+    if share < 1.0:
+        return "unsure" if len(gone) >= 3 and share >= MOST else "none"
+    clauses = clauses_of(change.frame)
+    frame = reading_of(clauses[-1] if clauses else "")
+    strange = _strange(frame, whole)
+    if strange and all(_is_of_another_script(word.stem, whole) for word in strange):
+        return "unsure"  # nobody knows whether these are the words of the memory
+    if frame.others - whole.others or any(
+        change.is_verb or _is_subject(word, frame) for word in strange
+    ):
+        return "none"
+    if change.is_verb and clauses and not _is_ours(clauses[-1], frame, whole):
+        return "none"
+    if len({word.phrase for word in strange}) > 1:
+        return "unsure"
+    about = [stem for stem in memory.stems if not _has(gone, stem)]
+    told = _share(about, frame.stems)
+    if all(map(_is_number, gone)):
+        words = [stem for stem in about if not _is_number(stem)]
+        told = _share(words, frame.stems)
+        return "sure" if told >= HALF else "unsure" if told > 0 else "none"
+    covered = _share(memory.stems, (*gone, *frame.stems))
+    return "sure" if covered >= A_THIRD else "unsure"
+
+
+def _is_ours(subject: str, frame: Reading, memory: Reading) -> bool:
+    """Whether the one who changed it is the person, or what the memory is about."""
+    words = set(_TOKEN.findall(subject))
+    return bool(words & _PERSONS or _share(frame.stems, memory.stems)) or not words & _ARTICLES
+
+
+def _over(change: Change, memory: Reading, whole: Reading) -> Verdict:
+    gone = reading_of(change.gone)
+    if not gone.words or gone.others - whole.others:
+        return "none"
+    covered = _share(memory.stems, gone.stems)
+    if strange := _strange(gone, whole):
+        return "unsure" if covered >= MOST and len(strange) == 1 and len(gone.stems) > 2 else "none"
+    last = memory.words[-1].phrase
+    values = [
+        word.stem
+        for word in memory.words
+        if (word.side if memory.has_verb else word.phrase == last)
+    ]
+    names_value = any(_has(gone.stems, value) for value in values)
+    return "sure" if covered >= MOST or names_value else "unsure"
+
+
+def _ended(change: Change, memory: Reading, whole: Reading, old: str) -> Verdict:
+    ended = reading_of(change.gone)
+    if not ended.words or ended.others - whole.others or is_negated(old):
+        return "none"
+    strange = _strange(ended, whole)
+    covered = _share(memory.stems, ended.stems)
+    if strange:
+        is_other = any(_is_subject(word, ended) for word in strange)
+        is_near = covered >= MOST and len(strange) == 1 and len(ended.stems) > 2
+        return "unsure" if is_near and not is_other else "none"
+    is_report = not (ended.has_verb or _ORDERS.search(change.gone))
+    if is_report or not change.is_lasting:
+        return "unsure"
+    if covered >= HALF and (len(ended.stems) > 1 or len(memory.stems) <= 2):
+        return "sure"
+    return "unsure"
+
+
+def _shifted(change: Change, memory: Reading) -> Verdict:
+    frame, value = reading_of(change.frame), reading_of(change.value)
+    if not frame.words or frame.others - memory.others or _strange(frame, memory):
+        return "none"
+    new = _strange(value, memory)
+    left = [word for word in memory.words if not _has(frame.stems, word.stem)]
+    if not new or not left:
+        return "none"
+    if len({word.phrase for word in new}) > 1:
+        return "unsure"
+    missed = [word for word in left if not word.side] if memory.has_verb else []
+    is_alike = _kind_of(new) == _kind_of(left)
+    return "sure" if is_alike and not missed else "unsure"
+
+
+def _now(change: Change, said: str, memory: Reading, old: str) -> Verdict:
+    now = reading_of(change.frame)
+    new = _strange(now, memory)
+    left = [word for word in memory.words if not _has(now.stems, word.stem)]
+    shared = [word for word in now.words if _has(memory.stems, word.stem)]
+    if (
+        not new
+        or not left
+        or not shared
+        or now.others - memory.others
+        or is_negated(old)
+        or is_negated(change.frame)
+    ):
+        return "none"
+    if not (_is_one_phrase(new, now) and _is_one_phrase(left, memory)):
+        return "none"
+    at_front = _is_before(new[0], shared, now)
+    if at_front != _is_before(left[0], [w for w in memory.words if w not in left], memory):
+        is_turned = _is_one_side(new, now) and _is_one_side(left, memory)
+        return "sure" if is_turned and _kind_of(new) == _kind_of(left) else "none"
+    kind, old_kind = _kind_of(new), _kind_of(left)
+    if kind != old_kind:
+        return "none"
+    if kind == "word":
+        if len(new) == 1 and _REMARK.fullmatch(new[0].stem) and not new[0].is_led:
+            return "none"
+        if "from now on" in said and not re.search(r"\bnow\b", said.replace("from now on", "")):
+            return "unsure" if len(shared) > 1 else "none"
+        is_same_way = new[0].is_led == left[0].is_led or at_front
+        if not is_same_way or len(new) > 3:
+            return "unsure" if len(shared) > 1 else "none"
+    elif len([word for word in new if not _is_value(word.stem)]) > 0:
+        return "unsure"
+    adds_up = bool(_ADDS_UP.search(change.frame)) and kind == "word"
+    return "unsure" if adds_up else "sure"
+
+
+def reading_of(text: str) -> Reading:
+    """The telling words of a text, where they stand."""
+    words: list[Word] = []
+    phrase = side = 0
+    is_led = has_verb = False
+    others: set[str] = set()
+    tokens = _TOKEN.findall(_HYPHEN.sub(" ", _OPENING.sub("", text)))
+    opens_with_place = bool(tokens) and tokens[0] in _PREPOSITIONS
+    for token in tokens:
+        bare = token.strip(".:-<>/")
+        if bare in _OTHERS:
+            others.add(bare)
+        if bare in _LINKS or bare in _PERSONS:
+            has_verb = True
+            phrase, side, is_led = phrase + 1, side + (1 if words else 0), False
+        elif bare in _PREPOSITIONS:
+            phrase, is_led = phrase + 1, True
+        is_elided = len(bare) > 4 and bare[0] in _ELIDED and bare[1:] in _skipped()
+        if bare and bare not in _skipped() and not is_elided:
+            words.append(Word(_stem(bare), phrase, min(side, 1), is_led))
+    return Reading(tuple(words), has_verb, frozenset(others), opens_with_place)
+
+
+@cache
+def _skipped() -> frozenset[str]:
+    return STOP_WORDS | joining() | _LIGHT | _LINKS | _PERSONS | _OTHERS | _PREPOSITIONS
+
+
+def _stem(word: str) -> str:
+    for ending in ("", "e", "n", "en", "er", "es", "s", "a", "as", "os"):
+        if language := _LANGUAGES.get(word.removesuffix(ending)):
+            return language
+    if word in NUMBERS:
+        return NUMBERS[word]
+    if ordinal := re.fullmatch(r"(\d+)(?:st|nd|rd|th)", word):
+        return ordinal[1]
+    return term_of(word)
+
+
+def _is_subject(word: Word, reading: Reading) -> bool:
+    """Whether it stands where the sentence says what it is about, or where it holds."""
+    if reading.opens_with_place and word == reading.words[0]:
+        return True
+    return reading.has_verb and word.side == 0 and (word.phrase == 0 or reading.words[-1].side > 0)
+
+
+def _is_one_phrase(words: Sequence[Word], reading: Reading) -> bool:
+    """Whether they stand together, with neither a verb nor a preposition between them."""
+    start = reading.words.index(words[0])
+    together = reading.words[start : start + len(words)] == tuple(words)
+    return together and words[0].phrase == words[-1].phrase
+
+
+def _is_one_side(words: Sequence[Word], reading: Reading) -> bool:
+    """Whether they are all that stands on one side of the verb."""
+    return reading.has_verb and list(words) == [
+        word for word in reading.words if word.side == words[0].side
+    ]
+
+
+def _kind_of(words: Sequence[Word]) -> str:
+    return _kind(word.stem for word in words)
+
+
+def _is_before(word: Word, shared: Sequence[Word], reading: Reading) -> bool:
+    order = list(reading.words)
+    return bool(shared) and order.index(word) < order.index(shared[0])
+
+
+def _strange(reading: Reading, memory: Reading) -> list[Word]:
+    return [word for word in reading.words if not _has(memory.stems, word.stem)]
+
+
+def _is_of_another_script(stem: str, memory: Reading) -> bool:
+    return not stem.isascii() and all(other.isascii() for other in memory.stems)
+
+
+def _is_number(stem: str) -> bool:
+    return bool(_NUMBER.fullmatch(stem))
+
+
+def _is_value(stem: str) -> bool:
+    return _is_number(stem) or stem in _DAYS or stem in _MONTHS or bool(_PLACE.fullmatch(stem))
+
+
+def _kind(stems: Iterable[str]) -> str:
+    found = list(stems)
+    if any(stem in _DAYS for stem in found):
+        return "day"
+    if any(map(_is_number, found)):
+        return "number"
+    if any(_PLACE.fullmatch(stem) for stem in found):
+        return "place"
+    return "month" if any(stem in _MONTHS for stem in found) else "word"
+
+
+def _share(wanted: Sequence[str], there: Sequence[str]) -> float:
+    return sum(_has(there, stem) for stem in wanted) / len(wanted) if wanted else 0.0
+
+
+def _has(stems: Sequence[str], one: str) -> bool:
+    return any(_is_same(one, other) for other in stems)
+
+
+@cache
+def _is_same(one: str, other: str) -> bool:
+    """Whether two words are forms of one: owns and owner, explain and explanation."""
+    if one == other:
+        return True
+    if _is_number(one) or _is_number(other):
+        return False
+    short, long = sorted((one, other), key=len)
+    if (
+        len(short) >= 3
+        and long.startswith(short)
+        and long[len(short) :] in {"er", "s", "e", "n", "en", "es", "ing"}
+    ):
+        return True
+    alike = 0
+    while alike < len(short) and short[alike] == long[alike]:
+        alike += 1
+    return alike >= COMMON_LETTERS and alike >= MOST * len(long)
+
+
+def _first(text: str) -> str:
+    found = clauses_of(text)
+    return next((clause for clause in found if reading_of(clause).words), text)
+
+
+_DAYS: Final = frozenset(term_of(day) for day in WEEKDAYS) | frozenset(
+    term_of(f"{day}s") for day in WEEKDAYS
+)
+_MONTHS: Final = frozenset(term_of(month) for month in MONTHS)
