@@ -38,7 +38,10 @@ class Change(msgspec.Struct, frozen=True):
     is_lasting: bool = True
 
 
-_STOP: Final = r"(?=\s*[,;:.!()]|$| but | and | so | because | since | as of | from (?:now|here) on| any ?more| any longer| now\b)"
+_STOP: Final = (
+    r"(?=\s*[,;:.!()]|$| but | and | so | because | since | as of | from (?:now|here) on"
+    r"| any ?more| any longer| now\b)"
+)
 _SHIFTED: Final = (
     r"(?:moved|switched|migrated|changed|went|gone|renamed|raised|lowered|bumped|upgraded|converted"
     r"|relocated|transitioned|transferred|increased|decreased|reduced|extended|shortened|pushed"
@@ -75,78 +78,110 @@ _DE_A: Final = re.compile(
     rf"\b{_SHIFTED} d[eo]s? (?P<gone>\w+(?: \w+)?) (?:a|para(?: o| a)?|vers) \S+"
 )
 _WE_DROPPED: Final = re.compile(
-    rf"(?P<who>\b(?:we|weve|i|ive|they|theyve|we can|we could|finally|we have|i have)\b(?: \w+){{0,2}}? )"
+    rf"(?P<who>\b(?:we|weve|i|ive|they|theyve|we can|we could|finally|we have"
+    rf"|i have)\b(?: \w+){{0,2}}? )"
     rf"(?P<how>{_DROPPED}) (?P<gone>[^,;:.!]+?)"
     rf"(?= (?:with|by|for|in favou?r of|last|this|in|on|yesterday|support)\b|{_STOP[3:-1]})"
 )
 _IS_GONE: Final = re.compile(
-    rf"{_SUBJECT}(?P<gone>[^,;:.!(]+?) (?:{_IS} (?:\w+ly |now |since |been |just )*(?:replaced|superseded|retired|killed"
-    r"|dropped|lifted|removed|scrapped|gone|dead|over|history|outdated|obsolete|deprecated|abolished|deleted"
-    r"|shut down|switched off|discontinued|read-only|cancelled|canceled|no more|passe)|died|expired|ended"
+    rf"{_SUBJECT}(?P<gone>[^,;:.!(]+?) (?:{_IS} (?:\w+ly |now |since |been |just )*(?:replaced"
+    rf"|superseded|retired|killed"
+    r"|dropped|lifted|removed|scrapped|gone|dead|over|history|outdated|obsolete|deprecated"
+    r"|abolished|deleted"
+    r"|shut down|switched off|discontinued|read-only|cancelled|canceled|no more|passe)|died"
+    r"|expired|ended"
     r"|has left|have left|left us|left the \w+)\b"
 )
 _NOT_THIS: Final = re.compile(
-    r"(?:[,;:(]|\b(?:and|but)\b) ?(?:and )?(?:its |it is |thats |they are )?(?:not(?: just| only| on| in)?|no longer|no more|nicht(?: mehr)?|ya no|no"
+    r"(?:[,;:(]|\b(?:and|but)\b) ?(?:and )?(?:its |it is |thats |they are )?(?:not(?: just"
+    r"| only| on| in)?|no longer|no more|nicht(?: mehr)?|ya no|no"
     r"|pas|plus|ja nao|nao(?: mais)?|non(?: piu)?|niet(?: meer)?|kein\w*)"
-    rf" {_NOT_ONE}(?P<gone>(?:\S+ ?){{1,6}}?)(?: any ?more| any longer| mehr)?(?=\s*[,;:.!()]|$| but | from now| now\b| - )"
+    rf" {_NOT_ONE}(?P<gone>(?:\S+ ?){{1,6}}?)(?: any ?more| any longer| mehr)?(?=\s*[,;:.!()]"
+    rf"|$| but | from now| now\b| - )"
 )
 _OVER: Final = re.compile(
     rf"\bprefer\w* .+? over (?P<gone>.+?){_STOP}|\brather .+? than (?P<other>.+?){_STOP}"
 )
 _DEWA_NAKU: Final = re.compile(
-    r"(?P<gone>[a-z0-9._/-]+|[\u30a1-\u30ff]+|[\u4e00-\u9fff]+)(?:ではなく|じゃなくて?|でなく|の代わりに|から(?=[\w]+に(?:移行|変更|切り替)))"
+    r"(?P<gone>[a-z0-9._/-]+|[\u30a1-\u30ff]+|[\u4e00-\u9fff]+)(?:ではなく|じゃなくて?|でなく|の代わりに"
+    r"|から(?=[\w]+に(?:移行|変更|切り替)))"
 )
 
 _VERBS: Final = (_SWITCHED_TO_FROM, _GONE_FROM, _GONE_VON_AUF, _DE_A, _WE_DROPPED)
 
 _NO_MORE: Final = re.compile(
-    r"\bno longer\b|\bany ?(?:more|longer)\b|\bno more\b|\bnicht (?:mehr|langer)\b|\bkein\w*\b.*\bmehr\b|\bya no\b"
-    r"|\b(?:ne \w+|n(?!e\b|ous\b|os\b|otre\b|om\b|ew\b|ight|ode)[a-z]+)(?: \w+){0,2} plus\b|^\W*plus (?:besoin|la peine)\b"
-    r"|\bja nao\b|\bnao\b.*\bmais\b|\bnon\b.*\bpiu\b|\b(?:niet|geen)\b.*\bmeer\b|\bjuz nie\b|больше не|もう.*(?:ない|ません)"
-    r"|\bstop (?=\w+ing\b)|\bno (?:more )?need (?:to|for)\b|\b(?:dont|do not|doesnt|neednt) (?:need|have) to\b"
+    r"\bno longer\b|\bany ?(?:more|longer)\b|\bno more\b|\bnicht (?:mehr|langer)\b"
+    r"|\bkein\w*\b.*\bmehr\b|\bya no\b"
+    r"|\b(?:ne \w+|n(?!e\b|ous\b|os\b|otre\b|om\b|ew\b|ight|ode)[a-z]+)(?: \w+){0,2} plus\b"
+    r"|^\W*plus (?:besoin|la peine)\b"
+    r"|\bja nao\b|\bnao\b.*\bmais\b|\bnon\b.*\bpiu\b|\b(?:niet|geen)\b.*\bmeer\b|\bjuz nie\b"
+    r"|больше не|もう.*(?:ない|ません)"
+    r"|\bstop (?=\w+ing\b)|\bno (?:more )?need (?:to|for)\b|\b(?:dont|do not|doesnt"
+    r"|neednt) (?:need|have) to\b"
     r"|\b(?:not|isnt|arent|no longer) (?:necessary|needed|required)\b"
 )
 _LASTS: Final = re.compile(
-    r"\bno longer\b|\bany ?(?:more|longer)\b|\bno more\b|\b(?:now|from now on|these days|going forward|in future)\b"
-    r"|\bmehr\b|\blanger\b|\bya no\b|\bplus\b|\bja nao\b|\bmais\b|\bpiu\b|\bmeer\b|\bjuz\b|больше|もう"
+    r"\bno longer\b|\bany ?(?:more|longer)\b|\bno more\b|\b(?:now|from now on|these days"
+    r"|going forward|in future)\b"
+    r"|\bmehr\b|\blanger\b|\bya no\b|\bplus\b|\bja nao\b|\bmais\b|\bpiu\b|\bmeer\b|\bjuz\b"
+    r"|больше|もう"
     r"|\byou (?:dont|do not|neednt)\b|^(?:please )?stop\b"
 )
 _SHIFTED_TO: Final = re.compile(
-    rf"{_SUBJECT}(?P<frame>[^,;:!]*?)\b{_SHIFTED}(?: (?:over|back|up|down|out|forward|away))*(?P<what> [^,;:!]*?)?"
+    rf"{_SUBJECT}(?P<frame>[^,;:!]*?)\b{_SHIFTED}(?: (?:over|back|up|down|out|forward"
+    rf"|away))*(?P<what> [^,;:!]*?)?"
     rf" (?:to|until|till|onto|into|auf|zu[mr]?|nach) (?P<value>[^,;:!]+)"
 )
 _NOW: Final = re.compile(
-    r"(?<!from )(?<!by )(?<!right )(?<!until )(?<!for )\bnow\b(?! (?:i|we|you|that|lets|please)\b)|\bas of (?:today|this|last|now|next)\b|\bthese days\b|\bfrom (?:now|here) on\b"
-    r"|\bgoing forward\b|\bhas a new\b|\bhave a new\b|\binstead$|\bsince (?:last|this|yesterday)\b|\bhas changed\b|\bhave changed\b"
-    r"|\bjetzt\b|\bab sofort\b|\bvon (?:jetzt|nun) an\b|\bneuerdings\b|\bahora\b|\ba partir de (?:ahora|agora|maintenant)\b"
-    r"|\bmaintenant\b|\bdesormais\b|\bdorenavant\b|\bfinalement\b|\bagora\b|\badesso\b|\bora\b|\bvoortaan\b|今後|これから|今は|теперь"
+    r"(?<!from )(?<!by )(?<!right )(?<!until )(?<!for )\bnow\b(?! (?:i|we|you|that|lets"
+    r"|please)\b)|\bas of (?:today|this|last|now|next)\b|\bthese days\b|\bfrom (?:now"
+    r"|here) on\b"
+    r"|\bgoing forward\b|\bhas a new\b|\bhave a new\b|\binstead$|\bsince (?:last|this"
+    r"|yesterday)\b|\bhas changed\b|\bhave changed\b"
+    r"|\bjetzt\b|\bab sofort\b|\bvon (?:jetzt|nun) an\b|\bneuerdings\b|\bahora\b"
+    r"|\ba partir de (?:ahora|agora|maintenant)\b"
+    r"|\bmaintenant\b|\bdesormais\b|\bdorenavant\b|\bfinalement\b|\bagora\b|\badesso\b"
+    r"|\bora\b|\bvoortaan\b|今後|これから|今は|теперь"
 )
 _CORRECTS: Final = re.compile(
-    r"\b(?:correction\b|i was wrong|wrong (?:info|number|name|date|value|address)|my (?:fault|mistake|bad)|i misspoke|"
-    r"not true any ?more|isnt right|small correction|korrektur|correccion|correcao|correzione|stimmt nicht)"
+    r"\b(?:correction\b|i was wrong|wrong (?:info|number|name|date|value|address)|my (?:fault"
+    r"|mistake|bad)|i misspoke|"
+    r"not true any ?more|isnt right|small correction|korrektur|correccion|correcao|correzione"
+    r"|stimmt nicht)"
 )
 _UNLESS: Final = re.compile(
-    r"\b(?:if|imagine|suppose|hypothetically|maybe|perhaps|might|would|wouldnt|could we|should we|shall we|should i"
+    r"\b(?:if|imagine|suppose|hypothetically|maybe|perhaps|might|would|wouldnt|could we"
+    r"|should we|shall we|should i"
     r"|what if|i wonder|whether|thinking about|considering|planning to|want to|wants to|going to"
-    r"|used to|wish|hope|lol|haha\w*|jk|still|again whether|says|said that|claims?|article|blog|reddit|according to"
-    r"|dont forget|do not forget|never forget|wenn|falls|wurde|wurden|sollen wir|vielleicht|noch immer"
+    r"|used to|wish|hope|lol|haha\w*|jk|still|again whether|says|said that|claims?|article"
+    r"|blog|reddit|according to"
+    r"|dont forget|do not forget|never forget|wenn|falls|wurde|wurden|sollen wir|vielleicht"
+    r"|noch immer"
     r"|si (?!te\b)|quizas|tal vez|peut-etre|e se|se nos|talvez|forse|もし)\b"
 )
 _ONCE: Final = re.compile(
-    r"\b(?:this (?:one|week|time|month|sprint|once|morning|afternoon|evening|weekend|file|pr|branch|commit|task|ticket|\w+ only)(?! instead of)"
-    r"|these (?:two|three|ones|files|lines|tests)|(?:today|tonight|tomorrow)(?!s)|just (?:this|today|once|for)|only (?:this|today|once|here)"
-    r"|exceptionally|temporarily|for the moment|for now|meanwhile|until (?:mon|tues|wednes|thurs|fri|satur|sun)day"
-    r"|heute|morgen|diesmal|diese woche|dieses mal|nur (?:hier|heute|diesmal)|ausnahmsweise|vorerst|fur dies\w*"
-    r"|hoy|manana(?= es)|esta (?:semana|vez)|solo (?:hoy|esta|este|aqui)|este (?:mes|archivo)|por ahora"
-    r"|aujourdhui|cette (?:semaine|fois)|ce (?:mois|fichier|soir)|pour linstant|exceptionnellement|hoje|esta semana|desta vez)\b"
+    r"\b(?:this (?:one|week|time|month|sprint|once|morning|afternoon|evening|weekend|file|pr"
+    r"|branch|commit|task|ticket|\w+ only)(?! instead of)"
+    r"|these (?:two|three|ones|files|lines|tests)|(?:today|tonight|tomorrow)(?!s)"
+    r"|just (?:this|today|once|for)|only (?:this|today|once|here)"
+    r"|exceptionally|temporarily|for the moment|for now|meanwhile|until (?:mon|tues|wednes"
+    r"|thurs|fri|satur|sun)day"
+    r"|heute|morgen|diesmal|diese woche|dieses mal|nur (?:hier|heute|diesmal)|ausnahmsweise"
+    r"|vorerst|fur dies\w*"
+    r"|hoy|manana(?= es)|esta (?:semana|vez)|solo (?:hoy|esta|este|aqui)|este (?:mes|archivo)"
+    r"|por ahora"
+    r"|aujourdhui|cette (?:semaine|fois)|ce (?:mois|fichier|soir)|pour linstant"
+    r"|exceptionnellement|hoje|esta semana|desta vez)\b"
     r"|\bhere(?=\s*[,;.!]|$)|だけ|今日|今回|今週|今月|とりあえず"
 )
 _AS_OF_THIS: Final = re.compile(r"\b(?:as of|since|starting) (?:today|this \w+|tonight)")
 _ADDS: Final = re.compile(
-    r"\b(?:also|too|as well|besides|in addition|additionally|auch|ausserdem|zusatzlich|tambien|ademas|aussi|en plus|tambem|anche|ook)\b|も(?=[\w]*(?:使|書|対応))"
+    r"\b(?:also|too|as well|besides|in addition|additionally|auch|ausserdem|zusatzlich"
+    r"|tambien|ademas|aussi|en plus|tambem|anche|ook)\b|も(?=[\w]*(?:使|書|対応))"
 )
 _CLAUSES: Final = re.compile(
-    r"\s*[,;:!()]+(?=\s|$)\s*|\.\s+|\s[-–—]+\s|\s(?:but|because|since(?! (?:last|this))|so|sondern|aber|weil|sino|pero|porque|parce que|car)\s|。|、"
+    r"\s*[,;:!()]+(?=\s|$)\s*|\.\s+|\s[-–—]+\s|\s(?:but|because|since(?! (?:last|this))|so"
+    r"|sondern|aber|weil|sino|pero|porque|parce que|car)\s|。|、"
 )
 
 

@@ -11,8 +11,6 @@ Rules
 - Matched on `prose.matchable` text.
 """
 
-# ruff: noqa: RUF001 - accents and apostrophes are folded before anything is matched
-
 import re
 from typing import Final
 
@@ -38,20 +36,27 @@ _NOUNS: Final = (
 )
 _SAID: Final = (
     r"(?:what(?:ever)? (?:i|we|you) \w+|anything (?:i|we|you) \w+|everything (?:i|we|you) \w+"
-    r"|(?:i|we) (?:said|told|mentioned|asked)|was ich|wat ik|ce que|lo (?:que|de)\b|o que|quello che|(?:your|the|my) (?:memory|notes)\b)"
+    r"|(?:i|we) (?:said|told|mentioned|asked)|was ich|wat ik|ce que|lo (?:que|de)\b|o que"
+    r"|quello che|(?:your|the|my) (?:memory|notes)\b)"
 )
 _MEMORY: Final = re.compile(
-    rf"^(?:\W|about |all |that |the |my |our |your |this |die |den |das |la |le |les |cette |esa |a |o |el )*(?:[\w./-]+ ){{0,6}}?{_NOUNS}\b"
-    rf"|{_SAID}|^that (?:i|im|ive|we|were|weve|my|our|you|the|it)\b|^,? ?(?:que|qu|dass|che|dat)\b|^lo de\b|\bfrom (?:your |the )?(?:memory|notes)\b"
+    rf"^(?:\W|about |all |that |the |my |our |your |this |die |den |das |la |le |les |cette "
+    rf"|esa |a |o |el )*(?:[\w./-]+ ){{0,6}}?{_NOUNS}\b"
+    rf"|{_SAID}|^that (?:i|im|ive|we|were|weve|my|our|you|the|it)\b|^,? ?(?:que|qu|dass|che"
+    rf"|dat)\b|^lo de\b|\bfrom (?:your |the )?(?:memory|notes)\b"
 )
-_FORGET: Final = r"(?:forget|vergiss|vergesst|oublie[zs]?|olvida(?:te)?|olvide|esquece|esqueca|dimentica|scorda(?:ti)?|vergeet)"
+_FORGET: Final = (
+    r"(?:forget|vergiss|vergesst|oublie[zs]?|olvida(?:te)?|olvide|esquece|esqueca|dimentica"
+    r"|scorda(?:ti)?|vergeet)"
+)
 _REMOVE: Final = (
     r"(?:scratch|scrap|disregard|ignore|drop|delete|erase|remove|ditch|cancel|strike|wipe|unlearn"
     r"|streich\w*|ignorier\w*|losch\w*|ignore[zs]?|supprime[zs]?|ignora|borra|apaga|cancella)"
 )
 _ASKS: Final = re.compile(
     r"(?:^|[,;:.!] |\b(?:please|can|bitte|just|actually|and|so|now|ok|then|favor|plait)\b,? )"
-    rf"(?:(?P<forget>{_FORGET})|{_REMOVE})\b,? (?P<about>(?:bitte |please |por favor,? )?[^;:]+)(?P<rest>.*)$"
+    rf"(?:(?P<forget>{_FORGET})|{_REMOVE})\b,? (?P<about>(?:bitte |please "
+    rf"|por favor,? )?[^;:]+)(?P<rest>.*)$"
 )
 _CUT: Final = re.compile(
     r", (?!que\b|dass\b|was\b)|[;:]| (?:because|since|as it|weil|porque|parce que|car) | - "
@@ -61,28 +66,36 @@ _BARE: Final = re.compile(
 )
 _INSTEAD: Final = re.compile(r"(?:from now on|use|we(?:re|ve)?|its|always|lets)\b")
 _NEVER: Final = re.compile(
-    r"\b(?:dont|do not|never|not to|lets not|wont|cant|cannot|didnt|did you|nicht|no|ne|nao|non) (?:\w+ )?"
+    r"\b(?:dont|do not|never|not to|lets not|wont|cant|cannot|didnt|did you|nicht|no|ne|nao"
+    r"|non) (?:\w+ )?"
     rf"(?:{_FORGET}|vergessen|oublier|olvidar|olvides|esquecas)\b"
 )
 _NOT_OURS: Final = re.compile(
-    r"\b(?:you|i|we) (?:just |already )?(?:showed|sent|made|wrote|gave|did|posted|pasted|added|created)\b"
+    r"\b(?:you|i|we) (?:just |already )?(?:showed|sent|made|wrote|gave|did|posted|pasted"
+    r"|added|created)\b"
     r"|^(?:the )?(?:last|latest|previous|above|rest|first|second)\b"
 )
 _IS_OFF: Final = re.compile(
-    r"(?:^|[,;:.!] |\b(?:so|and|but) )(?P<about>[^,;:!]+?),? (?:(?:is|are|was|does|do|has|s)? ?(?:no longer|not|isnt|arent|doesnt|dont)"
-    r" (?:true|valid|apply|applies|hold|holds|right|the case|correct|in force|relevant)\b(?: any ?more| any longer| now)?"
-    r"|(?:is|are) (?:over|off|void|moot|obsolete|outdated|history|cancelled|canceled|gone)\b)(?P<rest>.*)$"
+    r"(?:^|[,;:.!] |\b(?:so|and|but) )(?P<about>[^,;:!]+?),? (?:(?:is|are|was|does|do|has"
+    r"|s)? ?(?:no longer|not|isnt|arent|doesnt|dont)"
+    r" (?:true|valid|apply|applies|hold|holds|right|the case|correct|in force"
+    r"|relevant)\b(?: any ?more| any longer| now)?"
+    r"|(?:is|are) (?:over|off|void|moot|obsolete|outdated|history|cancelled|canceled"
+    r"|gone)\b)(?P<rest>.*)$"
 )
 _ABOUT_RULE: Final = re.compile(rf"\b{_NOUNS}\b|{_SAID}")
 _MIND: Final = re.compile(
-    r"\b(?:changed (?:my|our) minds?|was wrong|were wrong) (?:about|on) (?P<about>[^,;:!]+)(?P<rest>.*)$"
+    r"\b(?:changed (?:my|our) minds?|was wrong|were wrong) (?:about"
+    r"|on) (?P<about>[^,;:!]+)(?P<rest>.*)$"
 )
 _AND_FORGET: Final = re.compile(
-    rf"^(?P<about>.+?)(?:,|;| -| and)+ (?:(?:so|and|please|just|you can|you may) )*(?:{_FORGET}|{_REMOVE})"
+    rf"^(?P<about>.+?)(?:,|;| -| and)+ (?:(?:so|and|please|just|you can"
+    rf"|you may) )*(?:{_FORGET}|{_REMOVE})"
     r" (?:it|that|this)(?: rule| note| one| instruction)?$"
 )
 _TRUE: Final = re.compile(
-    r"\b(?:its|it is|thats) (?:not|no longer) true(?: any ?more)? that (?P<about>[^,;:!]+)(?P<rest>.*)$"
+    r"\b(?:its|it is|thats) (?:not"
+    r"|no longer) true(?: any ?more)? that (?P<about>[^,;:!]+)(?P<rest>.*)$"
 )
 
 

@@ -33,54 +33,77 @@ MOST: Final = 0.6
 A_THIRD: Final = 0.33
 
 _TOKEN: Final = re.compile(
-    r"[a-z0-9_#@<][\w./:@%+#<>-]*|[\u0430-\u044f]+|[\u30a1-\u30ff]+|[\u4e00-\u9fff]+|[\uac00-\ud7af]+|は|[^\W\d_]+"
+    r"[a-z0-9_#@<][\w./:@%+#<>-]*|[\u0430-\u044f]+|[\u30a1-\u30ff]+|[\u4e00-\u9fff]+"
+    r"|[\uac00-\ud7af]+|は|[^\W\d_]+"
 )
 _LINKS: Final = frozenset(
     """
     is are was were be been isnt arent wasnt has have had hasnt havent got gets im youre its were
-    weve ive will wird werden ist sind war hat haben es son esta estan era ha han est sont etait nest nont nai nas
+    weve ive will wird werden ist sind war hat haben es son esta estan era ha han est sont etait
+    nest nont nai nas
     sera sao foi faut esta estao is zijn heeft は sappelle
     """.split()  # noqa: SIM905 - several lines instead of a hundred
 )
-_PERSONS: Final = frozenset("i im ive we weve were you wir ich du nous je jai yo eu il".split())  # noqa: SIM905
+_PERSONS: Final = frozenset(
+    "i im ive we weve were you wir ich du nous je jai yo eu il".split()  # noqa: SIM905 - as above
+)
 _ELIDED: Final = frozenset("cdjlmnst")
-_ARTICLES: Final = frozenset("the a an der die das el la los las le les o os il".split())  # noqa: SIM905
+_OURS: Final = frozenset(
+    "my our mein meine unser unsere mi nuestro nuestra mon ma notre meu minha".split()  # noqa: SIM905 - as above
+)
+_ARTICLES: Final = frozenset(
+    "the a an der die das el la los las le les o os il".split()  # noqa: SIM905 - as above
+)
 _OTHERS: Final = frozenset(
-    "other another others elsewhere colleague his her hers their theirs he she they theyve seine leur leurs ihre ihr".split()
-)  # noqa: SIM905
+    """
+    other another others elsewhere colleague his her hers their theirs he she they theyve seine
+    leur leurs ihre ihr
+    """.split()  # noqa: SIM905 - as above
+)
 _PREPOSITIONS: Final = frozenset(
     """
     in on at to into from with for under via by as against of behind beside inside without per
-    im am an auf bei mit fur in aus zu zum zur nach unter um en con para por de del sobre a al chez dans sur avec
+    im am an auf bei mit fur in aus zu zum zur nach unter um en con para por de del sobre a al
+    chez dans sur avec
     pour par sous au aux du des em com as os nel per su
     """.split()  # noqa: SIM905 - as above
 )
 _LIGHT: Final = frozenset(
     """
-    now longer anymore more any instead rather than still just finally currently nowadays today these days day since last
+    now longer anymore more any instead rather than still just finally currently nowadays today
+    these days day since last
     week month sprint year time wrong right true valid apply applies hold holds work works working
     worked run runs running make made put set take call called name named moved changed switched
     migrated replaced raised handed over new fyi heads hey hello need needs needed require required
-    necessary dont doesnt theres avoir earlier old previous regel regle regla regra regola notiz didnt isnt arent wont no not never nobody stop please pls thanks anyway btw
-    way remember note memory forget rule thing stuff part ones correction support compatibility lifted said told mentioned mind wrong small mistake fault
+    necessary dont doesnt theres avoir earlier old previous regel regle regla regra regola notiz
+    didnt isnt arent wont no not never nobody stop please pls thanks anyway btw
+    way remember note memory forget rule thing stuff part ones correction support compatibility
+    lifted said told mentioned mind wrong small mistake fault
     ah oh ok well good news told gave info yes reorg ive weve theyre thats there
-    nicht mehr kein keine jetzt sofort statt anstatt musst mussen brauchen brauchst brauch ya no ahora lugar vez
-    ne plus pas desormais maintenant finalement nao ja agora mais besoin faut hace falta necesario precisa
-    ist sind est nest sont es son esta era e das der die den dem le la les el los las o os un une una uma
+    nicht mehr kein keine jetzt sofort statt anstatt musst mussen brauchen brauchst brauch ya no
+    ahora lugar vez
+    ne plus pas desormais maintenant finalement nao ja agora mais besoin faut hace falta necesario
+    precisa
+    ist sind est nest sont es son esta era e das der die den dem le la les el los las o os un une
+    una uma
     chez em au aux ans as
     """.split()  # noqa: SIM905 - as above
 )
 _ADDS_UP: Final = re.compile(
-    r"\b(?:uses?|using|support\w*|(?:we|i) (?:now )?have|accept\w*|allow\w*|tests?|like|know|speak|add|include|offer|read"
+    r"\b(?:uses?|using|support\w*|(?:we|i) (?:now )?have|accept\w*|allow\w*|tests?|like|know"
+    r"|speak|add|include|offer|read"
     r"|watch|cover|learning|utilisons|usamos|nutzen|verwenden)\b"
 )
 _REMARK: Final = re.compile(
-    r"\w+(?:ing|ed|ful|able)|down|up|broken|green|red|slow\w*|fast\w*|done|fine|good|bad|better|worse|ready|empty"
-    r"|back|open|full|gone|live|online|offline|wrong|right|here|there|first|later|again|flaky|stable|happy|busy"
+    r"\w+(?:ing|ed|ful|able)|down|up|broken|green|red|slow\w*|fast\w*|done|fine|good|bad"
+    r"|better|worse|ready|empty"
+    r"|back|open|full|gone|live|online|offline|wrong|right|here|there|first|later|again|flaky"
+    r"|stable|happy|busy"
 )
 # What a thing no longer does may be a fault; what is no longer asked of anybody is a rule.
 _ORDERS: Final = re.compile(
-    r"^(?:\W|please |and |so )*(?:dont|do not|stop|no|never|\w+ing)\b|^\s*\w+(?: \w+)? (?:ne|no|nao|non) "
+    r"^(?:\W|please |and |so )*(?:dont|do not|stop|no|never|\w+ing)\b|^\s*\w+(?: \w+)? (?:ne"
+    r"|no|nao|non) "
     r"|\b(?:dont|need\w*|have|has|must|owns?|leads?|handles?|maintains?|manages?|wants?"
     r"|muss\w*|brauch\w*|soll\w*|man|se|hay|besoin|doi\w+|tu|vous|\w+mos|\w+ons|precisa\w*)\b"
 )
@@ -89,8 +112,10 @@ _NUMBER: Final = re.compile(r"[v#]?\d[\w.:%/-]*|0x[0-9a-f]+")
 _PLACE: Final = re.compile(r"(?:https?://)?[\w-]+(?:\.[\w-]+)+(?:[:/]\S*)?|[\w.:-]*/[\w/.-]+")
 # It opens a sentence and says nothing about where it holds.
 _OPENING: Final = re.compile(
-    r"^(?:\W|(?:and|so|ok|oh|hi|hey|actually|please|also)\b)*(?:from (?:now|here) on|by the way|as of \w+(?: \w+)?|for the record|in (?:the )?future"
-    r"|von (?:jetzt|nun) an|a partir d\w+ \w+|de ahora en adelante|por cierto|au fait|en fait|a lavenir|daqui em diante)\b"
+    r"^(?:\W|(?:and|so|ok|oh|hi|hey|actually|please|also)\b)*(?:from (?:now|here) on"
+    r"|by the way|as of \w+(?: \w+)?|for the record|in (?:the )?future"
+    r"|von (?:jetzt|nun) an|a partir d\w+ \w+|de ahora en adelante|por cierto|au fait|en fait"
+    r"|a lavenir|daqui em diante)\b"
 )
 _LANGUAGES: Final = {
     form: language
@@ -120,10 +145,19 @@ class Reading(msgspec.Struct, frozen=True):
     has_verb: bool
     others: frozenset[str]
     opens_with_place: bool
+    opens_with_subject: bool
 
     @property
     def stems(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(word.stem for word in self.words))
+
+    @property
+    def value(self) -> tuple[str, ...]:
+        """What it says of its subject; all of it where no subject comes first."""
+        behind = [word.stem for word in self.words if word.side]
+        if not behind and self.opens_with_subject:
+            behind = [word.stem for word in self.words if word.phrase]
+        return tuple(behind) or self.stems
 
 
 def verdict_on_change(said: str, old: str) -> Verdict:
@@ -209,7 +243,8 @@ def _gone(change: Change, memory: Reading, whole: Reading) -> Verdict:
         told = _share(words, frame.stems)
         return "sure" if told >= HALF else "unsure" if told > 0 else "none"
     covered = _share(memory.stems, (*gone, *frame.stems))
-    return "sure" if covered >= A_THIRD else "unsure"
+    is_value = any(_has(gone, stem) for stem in memory.value)
+    return "sure" if covered >= A_THIRD and (is_value or covered >= MOST) else "unsure"
 
 
 def _is_ours(subject: str, frame: Reading, memory: Reading) -> bool:
@@ -225,13 +260,7 @@ def _over(change: Change, memory: Reading, whole: Reading) -> Verdict:
     covered = _share(memory.stems, gone.stems)
     if strange := _strange(gone, whole):
         return "unsure" if covered >= MOST and len(strange) == 1 and len(gone.stems) > 2 else "none"
-    last = memory.words[-1].phrase
-    values = [
-        word.stem
-        for word in memory.words
-        if (word.side if memory.has_verb else word.phrase == last)
-    ]
-    names_value = any(_has(gone.stems, value) for value in values)
+    names_value = any(_has(gone.stems, stem) for stem in memory.value)
     return "sure" if covered >= MOST or names_value else "unsure"
 
 
@@ -312,6 +341,8 @@ def reading_of(text: str) -> Reading:
     is_led = has_verb = False
     others: set[str] = set()
     tokens = _TOKEN.findall(_HYPHEN.sub(" ", _OPENING.sub("", text)))
+    content = [token for token in tokens if token not in _ARTICLES | _OURS]
+    opens_with_subject = bool(content) and content[0] not in _skipped()
     opens_with_place = bool(tokens) and tokens[0] in _PREPOSITIONS
     for token in tokens:
         bare = token.strip(".:-<>/")
@@ -325,7 +356,7 @@ def reading_of(text: str) -> Reading:
         is_elided = len(bare) > 4 and bare[0] in _ELIDED and bare[1:] in _skipped()
         if bare and bare not in _skipped() and not is_elided:
             words.append(Word(_stem(bare), phrase, min(side, 1), is_led))
-    return Reading(tuple(words), has_verb, frozenset(others), opens_with_place)
+    return Reading(tuple(words), has_verb, frozenset(others), opens_with_place, opens_with_subject)
 
 
 @cache
