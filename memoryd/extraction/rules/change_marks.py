@@ -88,7 +88,8 @@ _IS_GONE: Final = re.compile(
     rf"|superseded|retired|killed"
     r"|dropped|lifted|removed|scrapped|gone|dead|over|history|outdated|obsolete|deprecated"
     r"|abolished|deleted"
-    r"|shut down|switched off|discontinued|read-only|cancelled|canceled|no more|passe)|died"
+    r"|shut down|switched off|discontinued|out|archived|read-only|cancelled|canceled|no more"
+    r"|passe)|died"
     r"|expired|ended"
     r"|has left|have left|left us|left the \w+)\b"
 )
@@ -130,7 +131,8 @@ _LASTS: Final = re.compile(
 _SHIFTED_TO: Final = re.compile(
     rf"{_SUBJECT}(?P<frame>[^,;:!]*?)\b{_SHIFTED}(?: (?:over|back|up|down|out|forward"
     rf"|away))*(?P<what> [^,;:!]*?)?"
-    rf" (?:to|until|till|onto|into|auf|zu[mr]?|nach) (?P<value>[^,;:!]+)"
+    rf" (?:to|until|till|onto|into|auf|zu[mr]?|nach|para(?: o| a)?|hasta|vers"
+    rf"|a) (?P<value>[^,;:!]+)"
 )
 _NOW: Final = re.compile(
     r"(?<!from )(?<!by )(?<!right )(?<!until )(?<!for )\bnow\b(?! (?:i|we|you|that|lets"

@@ -34,14 +34,14 @@ A_THIRD: Final = 0.33
 
 _TOKEN: Final = re.compile(
     r"[a-z0-9_#@<][\w./:@%+#<>-]*|[\u0430-\u044f]+|[\u30a1-\u30ff]+|[\u4e00-\u9fff]+"
-    r"|[\uac00-\ud7af]+|は|[^\W\d_]+"
+    r"|[\uac00-\ud7af]+|は|(?:(?![\u3041-\u309f])[^\W\d_])+"
 )
 _LINKS: Final = frozenset(
     """
     is are was were be been isnt arent wasnt has have had hasnt havent got gets im youre its were
     weve ive will wird werden ist sind war hat haben es son esta estan era ha han est sont etait
     nest nont nai nas
-    sera sao foi faut esta estao is zijn heeft は sappelle
+    sera e sao foi faut hemos habemos avons avez ont temos esta estao is zijn heeft は sappelle
     """.split()  # noqa: SIM905 - several lines instead of a hundred
 )
 _PERSONS: Final = frozenset(
@@ -228,10 +228,11 @@ def _gone(change: Change, memory: Reading, whole: Reading) -> Verdict:
     strange = _strange(frame, whole)
     if strange and all(_is_of_another_script(word.stem, whole) for word in strange):
         return "unsure"  # nobody knows whether these are the words of the memory
-    if frame.others - whole.others or any(
-        change.is_verb or _is_subject(word, frame) for word in strange
-    ):
+    if frame.others - whole.others:
         return "none"
+    if any(change.is_verb or _is_subject(word, frame) for word in strange):
+        is_ours = change.is_verb and frame.has_verb and _share(frame.stems, whole.stems) > 0
+        return "unsure" if is_ours else "none"
     if change.is_verb and clauses and not _is_ours(clauses[-1], frame, whole):
         return "none"
     if len({word.phrase for word in strange}) > 1:
@@ -324,7 +325,8 @@ def _now(change: Change, said: str, memory: Reading, old: str) -> Verdict:
         if len(new) == 1 and _REMARK.fullmatch(new[0].stem) and not new[0].is_led:
             return "none"
         if "from now on" in said and not re.search(r"\bnow\b", said.replace("from now on", "")):
-            return "unsure" if len(shared) > 1 else "none"
+            is_alike = len(shared) > 1 or (new[0].is_led and left[0].is_led)
+            return "unsure" if is_alike else "none"
         is_same_way = new[0].is_led == left[0].is_led or at_front
         if not is_same_way or len(new) > 3:
             return "unsure" if len(shared) > 1 else "none"
