@@ -20,7 +20,6 @@ from typing import Final, Literal
 
 import msgspec
 
-from memoryd.extraction.rules.changes import gone_in
 from memoryd.extraction.rules.corrections import Correction, correction_in, first_clause
 from memoryd.extraction.rules.memory_requests import without_request
 from memoryd.extraction.rules.restatement import is_negated, polarity_differs
@@ -165,7 +164,7 @@ def verdict_on(
         found.append(_by_slot(after, before, correction))
     is_outright = correction is not None and correction.is_strong
     if around and (is_stated or is_outright):
-        found.append(_by_change(matchable(around), before))
+        found.append(verdict_on_change(matchable(around), _bare_lead(before)))
     if is_stated and polarity_differs(first_clause(after), before):
         # One that names more than the memory makes an exception to it.
         is_exception = not content_of(first_clause(after)) <= content_of(before)
@@ -178,8 +177,6 @@ def _by_words(correction: Correction, old: str, *, is_stated: bool) -> Verdict:
     match correction.kind:
         case "forgets":
             return verdict_on_forgetting(correction.about, _bare_lead(old), correction.is_strong)
-        case "ends" if correction.is_strong:
-            return "sure" if _is_in_order(correction.about, old) else "none"
         case "ends":
             return _ended(correction, old)
         case "replaces":
@@ -189,17 +186,6 @@ def _by_words(correction: Correction, old: str, *, is_stated: bool) -> Verdict:
             return "unsure" if is_order and found == "sure" else found
         case "changes":
             return "none"
-
-
-def _by_change(around: str, old: str) -> Verdict:
-    """What is said to be gone is in the memory, and the rest of the memory was said as well."""
-    there = content_of(first_clause(_bare_lead(old))) or content_of(old)
-    said = content_of(around)
-    gone = [content_of(words) for words in gone_in(around)]
-    if not any(named and _share(named, there) >= MOST_OF_IT for named in gone):
-        return "none"
-    covered = _share(there, said)
-    return "sure" if covered >= HALF_OF_IT else "unsure" if covered > 0 else "none"
 
 
 def _bare_lead(text: str) -> str:
@@ -354,12 +340,6 @@ def _kind(value: Sequence[str]) -> ValueKind:
 def _alternatives(one: frozenset[str], other: frozenset[str]) -> int:
     """How many kinds of value both name, each another one."""
     return sum(bool(row & one) and bool(row & other) and not row & one & other for row in _ROWS)
-
-
-def _is_in_order(about: str, old: str) -> bool:
-    """Whether the memory says all this, in this order."""
-    theirs = iter(_tokens(old))
-    return all(token in theirs for token in _tokens(about))
 
 
 def _share(wanted: frozenset[str], there: frozenset[str], letters: int = COMMON_LETTERS) -> float:

@@ -48,10 +48,6 @@ _GIVES_REASON: Final = re.compile(
     r"^(?:i|we dont|nobody|not|no longer|its|it|that|this|thats|because|since|as|they|there|was"
     r"|im|sorry|please|thanks|thank)\b"
 )
-_IS_NO_LONGER: Final = re.compile(
-    r"^(?P<start>.+?\b(?:is|are)) (?:no longer|not(?= .*\bany ?more\b)) (?P<end>.+?)"
-    r"(?: any ?more)?$"
-)
 _STRONG: Final = re.compile(
     r"^(?:\W|(?:hmm?|oh|wait|sorry|um|ok|please|so)\b)*"
     r"(?:actually,? no\b|no,? actually\b|correction\b|on second thoughts?\b|scratch that\b"
@@ -158,11 +154,6 @@ def _strong(text: str) -> Correction | None:
 
 
 def _ended(text: str) -> Correction | None:
-    for clause in _CLAUSE_END.split(text)[:3]:
-        match = _IS_NO_LONGER.match(clause)
-        if match is not None and not _NOT_A_STATE.match(clause):
-            about = f"{_bare(match['start'])} {match['end']}"
-            return Correction(kind="ends", about=about, is_strong=True)
     found = withdrawal_in(_bare(text))
     if found is None:
         return None
