@@ -93,6 +93,10 @@ _IS_GONE: Final = re.compile(
     r"|expired|ended"
     r"|has left|have left|left us|left the \w+)\b"
 )
+# Nobody reports a fault with these.
+_BY_PLAN: Final = re.compile(
+    r"(?:replaced|superseded|retired|lifted|abolished|discontinued|history|archived|out|obsolete)$"
+)
 _NOT_THIS: Final = re.compile(
     r"(?:[,;:(]|\b(?:and|but)\b) ?(?:and )?(?:its |it is |thats |they are )?(?:not(?: just"
     r"| only| on| in)?|no longer|no more|nicht(?: mehr)?|ya no|no"
@@ -221,7 +225,8 @@ def _gone(text: str) -> Iterator[Change]:
             frame = f"{text[: match.start()]} {found.get('what') or ''}"
             yield Change("gone", gone, frame, text[match.end() :], pattern in _VERBS)
     for match in _IS_GONE.finditer(text):
-        yield Change("over", match["gone"], "", text[match.end() :])
+        is_lasting = bool(_BY_PLAN.search(match[0]) or _NOW.search(text))
+        yield Change("over", match["gone"], "", text[match.end() :], is_lasting=is_lasting)
 
 
 def _ended(text: str) -> Iterator[Change]:

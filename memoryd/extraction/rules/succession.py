@@ -107,7 +107,8 @@ _ORDERS: Final = re.compile(
     r"|\b(?:dont|need\w*|have|has|must|owns?|leads?|handles?|maintains?|manages?|wants?"
     r"|muss\w*|brauch\w*|soll\w*|man|se|hay|besoin|doi\w+|tu|vous|\w+mos|\w+ons|precisa\w*)\b"
 )
-_HYPHEN: Final = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
+_FURTHER: Final = re.compile(r"[,;:.!] .*")
+_HYPHEN: Final = re.compile(r"(?!(?<=\b[a-z]{2})-[a-z]{2}\b)(?<=[^\W\d_])-(?=[^\W\d_])")
 _NUMBER: Final = re.compile(r"[v#]?\d[\w.:%/-]*|0x[0-9a-f]+")
 _PLACE: Final = re.compile(r"(?:https?://)?[\w-]+(?:\.[\w-]+)+(?:[:/]\S*)?|[\w.:-]*/[\w/.-]+")
 # It opens a sentence and says nothing about where it holds.
@@ -261,6 +262,12 @@ def _over(change: Change, memory: Reading, whole: Reading) -> Verdict:
     covered = _share(memory.stems, gone.stems)
     if strange := _strange(gone, whole):
         return "unsure" if covered >= MOST and len(strange) == 1 and len(gone.stems) > 2 else "none"
+    rest = _strange(memory, gone)
+    further = _FURTHER.search(change.value)
+    told = reading_of(further[0]).stems if further else ()
+    is_told = _share([word.stem for word in rest], told) > 0
+    if not (change.is_lasting or is_told):
+        return "unsure"  # "the runner died" may be an accident
     names_value = any(_has(gone.stems, stem) for stem in memory.value)
     return "sure" if covered >= MOST or names_value else "unsure"
 
