@@ -12,83 +12,32 @@ Rules
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import Final, Literal
-
-import msgspec
 
 from memoryd.extraction.rules.change_marks import Change, changes_in, clauses_of
 from memoryd.extraction.rules.restatement import is_negated
-from memoryd.extraction.rules.word_classes import NUMBERS, joining
-from memoryd.text.date_words import MONTHS, WEEKDAYS
-from memoryd.text.terms import STOP_WORDS, term_of
+from memoryd.extraction.rules.telling_words import (
+    ARTICLES,
+    PERSONS,
+    TOKEN,
+    Reading,
+    Word,
+    has_word,
+    is_number,
+    is_value,
+    kind_of,
+    reading_of,
+    share_of,
+)
 
 Verdict = Literal["none", "unsure", "sure"]
 _STRENGTH: Final = ("none", "unsure", "sure").index
 
-COMMON_LETTERS: Final = 5
 HALF: Final = 0.5
 MOST: Final = 0.6
 A_THIRD: Final = 0.33
 
-_TOKEN: Final = re.compile(
-    r"[a-z0-9_#@<][\w./:@%+#<>-]*|[\u0430-\u044f]+|[\u30a1-\u30ff]+|[\u4e00-\u9fff]+"
-    r"|[\uac00-\ud7af]+|は|(?:(?![\u3041-\u309f])[^\W\d_])+"
-)
-_LINKS: Final = frozenset(
-    """
-    is are was were be been isnt arent wasnt has have had hasnt havent got gets im youre its were
-    weve ive will wird werden ist sind war hat haben es son esta estan era ha han est sont etait
-    nest nont nai nas
-    sera e sao foi faut hemos habemos avons avez ont temos esta estao is zijn heeft は sappelle
-    """.split()  # noqa: SIM905 - several lines instead of a hundred
-)
-_PERSONS: Final = frozenset(
-    "i im ive we weve were you wir ich du nous je jai yo eu il".split()  # noqa: SIM905 - as above
-)
-_ELIDED: Final = frozenset("cdjlmnst")
-_OURS: Final = frozenset(
-    "my our mein meine unser unsere mi nuestro nuestra mon ma notre meu minha".split()  # noqa: SIM905 - as above
-)
-_ARTICLES: Final = frozenset(
-    "the a an der die das el la los las le les o os il".split()  # noqa: SIM905 - as above
-)
-_OTHERS: Final = frozenset(
-    """
-    other another others elsewhere colleague his her hers their theirs he she they theyve seine
-    leur leurs ihre ihr
-    """.split()  # noqa: SIM905 - as above
-)
-_PREPOSITIONS: Final = frozenset(
-    """
-    in on at to into from with for under via by as against of behind beside inside without per
-    im am an auf bei mit fur in aus zu zum zur nach unter um en con para por de del sobre a al
-    chez dans sur avec
-    pour par sous au aux du des em com as os nel per su
-    """.split()  # noqa: SIM905 - as above
-)
-_LIGHT: Final = frozenset(
-    """
-    now longer anymore more any instead rather than still just finally currently nowadays today
-    these days day since last
-    week month sprint year time wrong right true valid apply applies hold holds work works working
-    worked run runs running make made put set take call called name named moved changed switched
-    migrated replaced raised handed over new fyi heads hey hello need needs needed require required
-    necessary dont doesnt theres avoir earlier old previous regel regle regla regra regola notiz
-    didnt isnt arent wont no not never nobody stop please pls thanks anyway btw
-    way remember note memory forget rule thing stuff part ones correction support compatibility
-    lifted said told mentioned mind wrong small mistake fault
-    ah oh ok well good news told gave info yes reorg ive weve theyre thats there
-    nicht mehr kein keine jetzt sofort statt anstatt musst mussen brauchen brauchst brauch ya no
-    ahora lugar vez
-    ne plus pas desormais maintenant finalement nao ja agora mais besoin faut hace falta necesario
-    precisa
-    ist sind est nest sont es son esta era e das der die den dem le la les el los las o os un une
-    una uma
-    chez em au aux ans as
-    """.split()  # noqa: SIM905 - as above
-)
 _ADDS_UP: Final = re.compile(
     r"\b(?:uses?|using|support\w*|(?:we|i) (?:now )?have|accept\w*|allow\w*|tests?|like|know"
     r"|speak|add|include|offer|read"
@@ -108,57 +57,6 @@ _ORDERS: Final = re.compile(
     r"|muss\w*|brauch\w*|soll\w*|man|se|hay|besoin|doi\w+|tu|vous|\w+mos|\w+ons|precisa\w*)\b"
 )
 _FURTHER: Final = re.compile(r"[,;:.!] .*")
-_HYPHEN: Final = re.compile(r"(?!(?<=\b[a-z]{2})-[a-z]{2}\b)(?<=[^\W\d_])-(?=[^\W\d_])")
-_NUMBER: Final = re.compile(r"[v#]?\d[\w.:%/-]*|0x[0-9a-f]+")
-_PLACE: Final = re.compile(r"(?:https?://)?[\w-]+(?:\.[\w-]+)+(?:[:/]\S*)?|[\w.:-]*/[\w/.-]+")
-# It opens a sentence and says nothing about where it holds.
-_OPENING: Final = re.compile(
-    r"^(?:\W|(?:and|so|ok|oh|hi|hey|actually|please|also)\b)*(?:from (?:now|here) on"
-    r"|by the way|as of \w+(?: \w+)?|for the record|in (?:the )?future"
-    r"|von (?:jetzt|nun) an|a partir d\w+ \w+|de ahora en adelante|por cierto|au fait|en fait"
-    r"|a lavenir|daqui em diante)\b"
-)
-_LANGUAGES: Final = {
-    form: language
-    for language, forms in {
-        "english": "englisch anglais ingles inglese engels 英語 английском",
-        "german": "deutsch allemand aleman alemao tedesco 独語 ドイツ語",
-        "french": "franzosisch francais frances francese フランス語",
-        "spanish": "spanisch espagnol espanol espanhol spagnolo スペイン語",
-        "portuguese": "portugiesisch portugais portugues",
-        "japanese": "japanisch japonais japones 日本語",
-    }.items()
-    for form in forms.split()
-}  # fmt: skip
-
-
-class Word(msgspec.Struct, frozen=True):
-    """A telling word; `phrase` counts prepositions and verbs before it, `side` the verbs (0, 1)."""
-
-    stem: str
-    phrase: int
-    side: int
-    is_led: bool  # by a preposition
-
-
-class Reading(msgspec.Struct, frozen=True):
-    words: tuple[Word, ...]
-    has_verb: bool
-    others: frozenset[str]
-    opens_with_place: bool
-    opens_with_subject: bool
-
-    @property
-    def stems(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(word.stem for word in self.words))
-
-    @property
-    def value(self) -> tuple[str, ...]:
-        """What it says of its subject; all of it where no subject comes first."""
-        behind = [word.stem for word in self.words if word.side]
-        if not behind and self.opens_with_subject:
-            behind = [word.stem for word in self.words if word.phrase]
-        return tuple(behind) or self.stems
 
 
 def verdict_on_change(said: str, old: str) -> Verdict:
@@ -175,8 +73,8 @@ def verdict_on_forgetting(about: str, old: str, is_strong: bool) -> Verdict:
     """Whether a description of what is to be forgotten fits the memory; both `matchable`."""
     wanted, memory = reading_of(about), reading_of(old)
     strange = _strange(wanted, memory)
-    share = _share(wanted.stems, memory.stems)
-    covered = _share(reading_of(_first(old)).stems, wanted.stems)
+    share = share_of(wanted.stems, memory.stems)
+    covered = share_of(reading_of(_first(old)).stems, wanted.stems)
     if not wanted.words or wanted.others - memory.others:
         return "none"
     if not strange:
@@ -221,7 +119,7 @@ def _gone(change: Change, memory: Reading, whole: Reading) -> Verdict:
     gone = reading_of(change.gone).stems
     if not gone or gone == ("rule",):
         return "none"
-    share = _share(gone, whole.stems)
+    share = share_of(gone, whole.stems)
     if share < 1.0:
         return "unsure" if len(gone) >= 3 and share >= MOST else "none"
     clauses = clauses_of(change.frame)
@@ -232,43 +130,43 @@ def _gone(change: Change, memory: Reading, whole: Reading) -> Verdict:
     if frame.others - whole.others:
         return "none"
     if any(change.is_verb or _is_subject(word, frame) for word in strange):
-        is_ours = change.is_verb and frame.has_verb and _share(frame.stems, whole.stems) > 0
+        is_ours = change.is_verb and frame.has_verb and share_of(frame.stems, whole.stems) > 0
         return "unsure" if is_ours else "none"
     if change.is_verb and clauses and not _is_ours(clauses[-1], frame, whole):
         return "none"
     if len({word.phrase for word in strange}) > 1:
         return "unsure"
-    about = [stem for stem in memory.stems if not _has(gone, stem)]
-    told = _share(about, frame.stems)
-    if all(map(_is_number, gone)):
-        words = [stem for stem in about if not _is_number(stem)]
-        told = _share(words, frame.stems)
+    about = [stem for stem in memory.stems if not has_word(gone, stem)]
+    told = share_of(about, frame.stems)
+    if all(map(is_number, gone)):
+        words = [stem for stem in about if not is_number(stem)]
+        told = share_of(words, frame.stems)
         return "sure" if told >= HALF else "unsure" if told > 0 else "none"
-    covered = _share(memory.stems, (*gone, *frame.stems))
-    is_value = any(_has(gone, stem) for stem in memory.value)
-    return "sure" if covered >= A_THIRD and (is_value or covered >= MOST) else "unsure"
+    covered = share_of(memory.stems, (*gone, *frame.stems))
+    names_value = any(has_word(gone, stem) for stem in memory.value)
+    return "sure" if covered >= A_THIRD and (names_value or covered >= MOST) else "unsure"
 
 
 def _is_ours(subject: str, frame: Reading, memory: Reading) -> bool:
     """Whether the one who changed it is the person, or what the memory is about."""
-    words = set(_TOKEN.findall(subject))
-    return bool(words & _PERSONS or _share(frame.stems, memory.stems)) or not words & _ARTICLES
+    words = set(TOKEN.findall(subject))
+    return bool(words & PERSONS or share_of(frame.stems, memory.stems)) or not words & ARTICLES
 
 
 def _over(change: Change, memory: Reading, whole: Reading) -> Verdict:
     gone = reading_of(change.gone)
     if not gone.words or gone.others - whole.others:
         return "none"
-    covered = _share(memory.stems, gone.stems)
+    covered = share_of(memory.stems, gone.stems)
     if strange := _strange(gone, whole):
         return "unsure" if covered >= MOST and len(strange) == 1 and len(gone.stems) > 2 else "none"
     rest = _strange(memory, gone)
     further = _FURTHER.search(change.value)
     told = reading_of(further[0]).stems if further else ()
-    is_told = _share([word.stem for word in rest], told) > 0
+    is_told = share_of([word.stem for word in rest], told) > 0
     if not (change.is_lasting or is_told):
         return "unsure"  # "the runner died" may be an accident
-    names_value = any(_has(gone.stems, stem) for stem in memory.value)
+    names_value = any(has_word(gone.stems, stem) for stem in memory.value)
     return "sure" if covered >= MOST or names_value else "unsure"
 
 
@@ -277,7 +175,7 @@ def _ended(change: Change, memory: Reading, whole: Reading, old: str) -> Verdict
     if not ended.words or ended.others - whole.others or is_negated(old):
         return "none"
     strange = _strange(ended, whole)
-    covered = _share(memory.stems, ended.stems)
+    covered = share_of(memory.stems, ended.stems)
     if strange:
         is_other = any(_is_subject(word, ended) for word in strange)
         is_near = covered >= MOST and len(strange) == 1 and len(ended.stems) > 2
@@ -295,7 +193,7 @@ def _shifted(change: Change, memory: Reading) -> Verdict:
     if not frame.words or frame.others - memory.others or _strange(frame, memory):
         return "none"
     new = _strange(value, memory)
-    left = [word for word in memory.words if not _has(frame.stems, word.stem)]
+    left = [word for word in memory.words if not has_word(frame.stems, word.stem)]
     if not new or not left:
         return "none"
     if len({word.phrase for word in new}) > 1:
@@ -308,8 +206,8 @@ def _shifted(change: Change, memory: Reading) -> Verdict:
 def _now(change: Change, said: str, memory: Reading, old: str) -> Verdict:
     now = reading_of(change.frame)
     new = _strange(now, memory)
-    left = [word for word in memory.words if not _has(now.stems, word.stem)]
-    shared = [word for word in now.words if _has(memory.stems, word.stem)]
+    left = [word for word in memory.words if not has_word(now.stems, word.stem)]
+    shared = [word for word in now.words if has_word(memory.stems, word.stem)]
     if (
         not new
         or not left
@@ -337,51 +235,10 @@ def _now(change: Change, said: str, memory: Reading, old: str) -> Verdict:
         is_same_way = new[0].is_led == left[0].is_led or at_front
         if not is_same_way or len(new) > 3:
             return "unsure" if len(shared) > 1 else "none"
-    elif len([word for word in new if not _is_value(word.stem)]) > 0:
+    elif len([word for word in new if not is_value(word.stem)]) > 0:
         return "unsure"
     adds_up = bool(_ADDS_UP.search(change.frame)) and kind == "word"
     return "unsure" if adds_up else "sure"
-
-
-def reading_of(text: str) -> Reading:
-    """The telling words of a text, where they stand."""
-    words: list[Word] = []
-    phrase = side = 0
-    is_led = has_verb = False
-    others: set[str] = set()
-    tokens = _TOKEN.findall(_HYPHEN.sub(" ", _OPENING.sub("", text)))
-    content = [token for token in tokens if token not in _ARTICLES | _OURS]
-    opens_with_subject = bool(content) and content[0] not in _skipped()
-    opens_with_place = bool(tokens) and tokens[0] in _PREPOSITIONS
-    for token in tokens:
-        bare = token.strip(".:-<>/")
-        if bare in _OTHERS:
-            others.add(bare)
-        if bare in _LINKS or bare in _PERSONS:
-            has_verb = True
-            phrase, side, is_led = phrase + 1, side + (1 if words else 0), False
-        elif bare in _PREPOSITIONS:
-            phrase, is_led = phrase + 1, True
-        is_elided = len(bare) > 4 and bare[0] in _ELIDED and bare[1:] in _skipped()
-        if bare and bare not in _skipped() and not is_elided:
-            words.append(Word(_stem(bare), phrase, min(side, 1), is_led))
-    return Reading(tuple(words), has_verb, frozenset(others), opens_with_place, opens_with_subject)
-
-
-@cache
-def _skipped() -> frozenset[str]:
-    return STOP_WORDS | joining() | _LIGHT | _LINKS | _PERSONS | _OTHERS | _PREPOSITIONS
-
-
-def _stem(word: str) -> str:
-    for ending in ("", "e", "n", "en", "er", "es", "s", "a", "as", "os"):
-        if language := _LANGUAGES.get(word.removesuffix(ending)):
-            return language
-    if word in NUMBERS:
-        return NUMBERS[word]
-    if ordinal := re.fullmatch(r"(\d+)(?:st|nd|rd|th)", word):
-        return ordinal[1]
-    return term_of(word)
 
 
 def _is_subject(word: Word, reading: Reading) -> bool:
@@ -406,7 +263,7 @@ def _is_one_side(words: Sequence[Word], reading: Reading) -> bool:
 
 
 def _kind_of(words: Sequence[Word]) -> str:
-    return _kind(word.stem for word in words)
+    return kind_of(word.stem for word in words)
 
 
 def _is_before(word: Word, shared: Sequence[Word], reading: Reading) -> bool:
@@ -415,66 +272,13 @@ def _is_before(word: Word, shared: Sequence[Word], reading: Reading) -> bool:
 
 
 def _strange(reading: Reading, memory: Reading) -> list[Word]:
-    return [word for word in reading.words if not _has(memory.stems, word.stem)]
+    return [word for word in reading.words if not has_word(memory.stems, word.stem)]
 
 
 def _is_of_another_script(stem: str, memory: Reading) -> bool:
     return not stem.isascii() and all(other.isascii() for other in memory.stems)
 
 
-def _is_number(stem: str) -> bool:
-    return bool(_NUMBER.fullmatch(stem))
-
-
-def _is_value(stem: str) -> bool:
-    return _is_number(stem) or stem in _DAYS or stem in _MONTHS or bool(_PLACE.fullmatch(stem))
-
-
-def _kind(stems: Iterable[str]) -> str:
-    found = list(stems)
-    if any(stem in _DAYS for stem in found):
-        return "day"
-    if any(map(_is_number, found)):
-        return "number"
-    if any(_PLACE.fullmatch(stem) for stem in found):
-        return "place"
-    return "month" if any(stem in _MONTHS for stem in found) else "word"
-
-
-def _share(wanted: Sequence[str], there: Sequence[str]) -> float:
-    return sum(_has(there, stem) for stem in wanted) / len(wanted) if wanted else 0.0
-
-
-def _has(stems: Sequence[str], one: str) -> bool:
-    return any(_is_same(one, other) for other in stems)
-
-
-@cache
-def _is_same(one: str, other: str) -> bool:
-    """Whether two words are forms of one: owns and owner, explain and explanation."""
-    if one == other:
-        return True
-    if _is_number(one) or _is_number(other):
-        return False
-    short, long = sorted((one, other), key=len)
-    if (
-        len(short) >= 3
-        and long.startswith(short)
-        and long[len(short) :] in {"er", "s", "e", "n", "en", "es", "ing"}
-    ):
-        return True
-    alike = 0
-    while alike < len(short) and short[alike] == long[alike]:
-        alike += 1
-    return alike >= COMMON_LETTERS and alike >= MOST * len(long)
-
-
 def _first(text: str) -> str:
     found = clauses_of(text)
     return next((clause for clause in found if reading_of(clause).words), text)
-
-
-_DAYS: Final = frozenset(term_of(day) for day in WEEKDAYS) | frozenset(
-    term_of(f"{day}s") for day in WEEKDAYS
-)
-_MONTHS: Final = frozenset(term_of(month) for month in MONTHS)
