@@ -180,7 +180,8 @@ class EmbeddedExtractor:
             return None
         candidate = candidate_of(one, task.project.root, _why_it_waits(one))
         is_meant = one.is_sure or self._inbox.was_said_before(task.project, candidate)
-        if is_meant or (one.statement.correction and contradicted.one):
+        corrects = one.statement.correction is not None or one.statement.is_marked
+        if is_meant or (corrects and contradicted.one):
             stored = saver.save(one)
             self._inbox.was_saved(task.project, candidate)
             if stored is not None:

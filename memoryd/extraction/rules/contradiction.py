@@ -20,10 +20,14 @@ from typing import Final, Literal
 
 import msgspec
 
-from memoryd.extraction.rules.changes import gone_in
 from memoryd.extraction.rules.corrections import Correction, correction_in, first_clause
 from memoryd.extraction.rules.memory_requests import without_request
 from memoryd.extraction.rules.restatement import is_negated, polarity_differs
+from memoryd.extraction.rules.succession import (
+    names_another,
+    verdict_on_change,
+    verdict_on_forgetting,
+)
 from memoryd.extraction.rules.word_classes import FOREIGN_JOINING
 from memoryd.text.date_words import MONTHS, WEEKDAYS
 from memoryd.text.prose import matchable
@@ -130,10 +134,15 @@ class Slot(msgspec.Struct, frozen=True):
 
 def strongest(readings: Iterable[str], old: str, *, is_stated: bool, around: str = "") -> Verdict:
     """The strongest verdict over readings of one sentence, such as with and without dates."""
-    found = (
+    texts = {*readings}
+    found = [
         verdict_on(one, old, correction_in(one), is_stated=is_stated, around=around)
-        for one in readings
-    )
+        for one in texts
+    ]
+    bare = _bare_lead(matchable(old))
+    if any(names_another(one, bare) for one in texts):
+        found = ["unsure" if one == "sure" else one for one in found]
+    found += (verdict_on_change(one, bare) for one in texts)
     return max(found, key=_STRENGTH, default="none")
 
 
@@ -155,7 +164,7 @@ def verdict_on(
         found.append(_by_slot(after, before, correction))
     is_outright = correction is not None and correction.is_strong
     if around and (is_stated or is_outright):
-        found.append(_by_change(matchable(around), before))
+        found.append(verdict_on_change(matchable(around), _bare_lead(before)))
     if is_stated and polarity_differs(first_clause(after), before):
         # One that names more than the memory makes an exception to it.
         is_exception = not content_of(first_clause(after)) <= content_of(before)
@@ -167,10 +176,7 @@ def _by_words(correction: Correction, old: str, *, is_stated: bool) -> Verdict:
     """What the correction names, in the memory."""
     match correction.kind:
         case "forgets":
-            found = _named(correction.about, old)
-            return found if correction.is_strong or found != "sure" else _thing(correction, old)
-        case "ends" if correction.is_strong:
-            return "sure" if _is_in_order(correction.about, old) else "none"
+            return verdict_on_forgetting(correction.about, _bare_lead(old), correction.is_strong)
         case "ends":
             return _ended(correction, old)
         case "replaces":
@@ -182,35 +188,9 @@ def _by_words(correction: Correction, old: str, *, is_stated: bool) -> Verdict:
             return "none"
 
 
-def _thing(correction: Correction, old: str) -> Verdict:
-    """A thing that is not called a rule: it must be most of what the memory is about."""
-    wanted, there = content_of(correction.about), content_of(first_clause(_bare_lead(old)))
-    is_meant = len(wanted) >= LEAST_NAMED and _share(there, wanted) >= HALF_OF_IT
-    return "sure" if is_meant else "unsure"
-
-
-def _by_change(around: str, old: str) -> Verdict:
-    """What is said to be gone is in the memory, and the rest of the memory was said as well."""
-    there = content_of(first_clause(_bare_lead(old))) or content_of(old)
-    said = content_of(around)
-    gone = [content_of(words) for words in gone_in(around)]
-    if not any(named and _share(named, there) >= MOST_OF_IT for named in gone):
-        return "none"
-    covered = _share(there, said)
-    return "sure" if covered >= HALF_OF_IT else "unsure" if covered > 0 else "none"
-
-
 def _bare_lead(text: str) -> str:
     """Without what asks for memory, and without what the memory itself replaced."""
     return _IN_PLACE_OF.sub("", _LEAD_WORDS.sub("", without_request(text)))
-
-
-def _named(about: str, old: str) -> Verdict:
-    wanted, there = content_of(about), content_of(old)
-    share = _share(wanted, there)
-    if share == 1.0:
-        return "sure"
-    return "unsure" if len(wanted) >= 3 and share >= 0.6 else "none"
 
 
 def _ended(correction: Correction, old: str) -> Verdict:
@@ -360,12 +340,6 @@ def _kind(value: Sequence[str]) -> ValueKind:
 def _alternatives(one: frozenset[str], other: frozenset[str]) -> int:
     """How many kinds of value both name, each another one."""
     return sum(bool(row & one) and bool(row & other) and not row & one & other for row in _ROWS)
-
-
-def _is_in_order(about: str, old: str) -> bool:
-    """Whether the memory says all this, in this order."""
-    theirs = iter(_tokens(old))
-    return all(token in theirs for token in _tokens(about))
 
 
 def _share(wanted: frozenset[str], there: frozenset[str], letters: int = COMMON_LETTERS) -> float:

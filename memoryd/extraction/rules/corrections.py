@@ -17,8 +17,9 @@ from typing import Final, Literal
 import msgspec
 
 from memoryd.extraction.rules.durable import is_for_the_moment, is_question
+from memoryd.extraction.rules.forgetting import forgotten_in
 from memoryd.extraction.rules.memory_requests import without_request
-from memoryd.extraction.rules.withdrawals import forgotten_in, withdrawal_in
+from memoryd.extraction.rules.withdrawals import withdrawal_in
 
 CorrectionKind = Literal["forgets", "ends", "replaces", "changes"]
 
@@ -43,70 +44,9 @@ class Correction(msgspec.Struct, frozen=True, kw_only=True):
     is_report: bool = False
 
 
-_SAID: Final = (
-    r"(?:i|we|ive|weve|i have) (?:just |ever |already |once )?"
-    r"(?:said|told(?: you)?|mentioned|asked(?: you)?|wrote)"
-    r"(?: earlier| before| yesterday| last week| last time)? (?:about|on|regarding|concerning)"
-)
-_RULE: Final = (
-    r"(?:the|my|our|that|this) (?:old |earlier |previous )?"
-    r"(?:rule|instruction|preference|convention|note|request|order|guideline|memory|requirement)s?"
-    r" (?:about|on|for|that says|to|that)"
-)
-_FORGETS: Final = re.compile(
-    r"^(?:\W|please |ok |okay |hey |so |and |also |actually |oh |you can |just )*"
-    r"(?:(?:forget|scratch|disregard|ignore|drop|delete|erase|remove) (?:everything |all )?"
-    rf"(?:(?:about )?what {_SAID}|what(?:ever)? you (?:remember|know|have|noted) (?:about|on)"
-    r"|your (?:memory|notes?|rule) (?:about|on|of)"
-    rf"|(?:about )?{_RULE}|that(?= (?:i|we|you|my|our)\b))"
-    r"|(?:ive |i have |i |weve |we have |we )?changed (?:my|our) minds? (?:about|on)"
-    r"|i was wrong (?:about|on)"
-    r"|(?:bitte )?vergiss,? was ich (?:dir )?(?:uber|zu|zum|zur)"
-    r"|(?:por favor,? )?olvida lo que (?:dije|te dije|he dicho) (?:sobre|de|del)"
-    r"|(?:sil te plait,? )?oublie ce que (?:jai|je tai) (?:dit|dis) (?:sur|a propos de|de|du))"
-    r"\s+(?P<about>.+)$"
-)
-# A thing that is forgotten without being called a rule must be named by more than one word.
-_FORGETS_A_THING: Final = re.compile(
-    r"^(?:\W|please |ok |okay |hey |so |and |also |actually |oh |you can |just )*"
-    r"(?:forget|disregard|drop) (?:(?:about )?(?:the|our|my) |about (?:not )?(?=\w+ing\b))"
-    r"(?!.*\b(?:you|i|we) (?:just |already )?(?:showed|sent|made|wrote|gave|did|posted|pasted"
-    r"|had)\b)"
-    r"(?!(?:last|latest|previous|above|rest)\b)(?P<about>.+)$"
-)
-_DROPS: Final = tuple(
-    re.compile(pattern)
-    for pattern in (
-        (
-            r"\b(?:that|the|this|my|our) (?:old )?(?:rule|thing|note|instruction|preference|order)"
-            r" (?:about|on|for|with|to|that|of) (?P<about>.+?),? (?:is (?:not|no longer) "
-            r"(?:true|valid|needed|right)|isnt true|no longer holds|doesnt hold|is over|can go"
-            r"|(?:please )?(?:drop|forget|scrap|delete|ditch) (?:it|that))\b"
-        ),
-        (
-            r"^(?P<about>.+?),? (?:so |and |please |just |you can )*"
-            r"(?:scrap|drop|forget|delete|remove|ditch) (?:that|this|the|it)"
-            r" ?(?:rule|note|instruction|preference|from (?:your |the )?memory)\b"
-        ),
-        (
-            r"^(?:bitte |por favor,? |sil te plait,? |per favore,? )*(?:oublie (?:la"
-            r"|cette) (?:regle"
-            r"|consigne)|olvida (?:la|esa) regla|vergiss die regel|dimentica la regola"
-            r"|esqueca a regra|olvida (?:lo|eso)),? (?:de|du|sur|sobre|del|uber|mit|zu|dass|di"
-            r"|su)\b (?P<about>.+)$"
-        ),
-    )
-)
-_STOPS: Final = re.compile(
-    r"\b(?:stop|no longer|dont|do not|you can stop|from now on|have to|has to|need to|needs to)\b"
-)
 _GIVES_REASON: Final = re.compile(
     r"^(?:i|we dont|nobody|not|no longer|its|it|that|this|thats|because|since|as|they|there|was"
     r"|im|sorry|please|thanks|thank)\b"
-)
-_IS_NO_LONGER: Final = re.compile(
-    r"^(?P<start>.+?\b(?:is|are)) (?:no longer|not(?= .*\bany ?more\b)) (?P<end>.+?)"
-    r"(?: any ?more)?$"
 )
 _STRONG: Final = re.compile(
     r"^(?:\W|(?:hmm?|oh|wait|sorry|um|ok|please|so)\b)*"
@@ -191,27 +131,17 @@ def first_clause(text: str) -> str:
 
 
 def _forgotten(text: str) -> Correction | None:
-    match = _FORGETS.match(text)
-    if match is None:
-        return _dropped(text)
-    about, _, rest = _parted(match["about"])
-    about = re.sub(r" (?:gesagt habe|gesagt|dije|said|dit)$", "", about)
-    is_more = len(rest.split()) >= 3 and not _GIVES_REASON.match(rest)
-    successor = rest if is_more else ""
-    return Correction(kind="forgets", about=about, successor=successor, is_strong=True)
-
-
-def _dropped(text: str) -> Correction | None:
-    for pattern in _DROPS:
-        if match := pattern.search(text):
-            about = _STOPS.sub(" ", match["about"])
-            return Correction(kind="forgets", about=about, is_strong=True)
-    if about := forgotten_in(text):
-        return Correction(kind="forgets", about=_STOPS.sub(" ", about), is_strong=True)
-    match = _FORGETS_A_THING.match(text)
-    if match is None or _NOT_MEANT.search(text):
+    found = forgotten_in(text)
+    if found is None:
         return None
-    return Correction(kind="forgets", about=first_clause(match["about"]))
+    rest = found.rest
+    is_more = len(rest.split()) >= 3 and not _GIVES_REASON.match(rest)
+    return Correction(
+        kind="forgets",
+        about=found.about,
+        successor=rest if is_more else "",
+        is_strong=found.is_strong,
+    )
 
 
 def _strong(text: str) -> Correction | None:
@@ -224,11 +154,6 @@ def _strong(text: str) -> Correction | None:
 
 
 def _ended(text: str) -> Correction | None:
-    for clause in _CLAUSE_END.split(text)[:3]:
-        match = _IS_NO_LONGER.match(clause)
-        if match is not None and not _NOT_A_STATE.match(clause):
-            about = f"{_bare(match['start'])} {match['end']}"
-            return Correction(kind="ends", about=about, is_strong=True)
     found = withdrawal_in(_bare(text))
     if found is None:
         return None

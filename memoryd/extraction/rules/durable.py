@@ -16,7 +16,8 @@ from typing import Final
 from memoryd.extraction.rules.exclusions import says_more_than_code
 
 _QUESTION: Final = re.compile(
-    r"[?？]\W*$|^(?:do|does|did|is|are|was|were|can|could|should|would|will|have|has|why|what"
+    r"[?？]\W*$|^(?:do|does|did|is|are|was|were(?= (?:there|the|you"
+    r"|they|we|these|those|any|all)\b)|can|could|should|would|will|have|has|why|what"
     r"|where|how|who|which|when (?:do|does|did|is|are|was|were|will|can|could|should))\b(?!ever"
     r"| not | remember| (?:i|we) (?:\w+ )?(?:said|told|wrote|asked|mentioned))"
     r"(?! you (?:please )?(?:always |also )?(?:remember|keep in mind|never|make a note|memori))"

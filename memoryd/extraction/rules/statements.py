@@ -26,6 +26,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from memoryd.extraction.rules.change_marks import has_mark
 from memoryd.extraction.rules.corrections import Correction, correction_in
 from memoryd.extraction.rules.durable import forbids_memory, is_question, is_ruled_out, takes_back
 from memoryd.extraction.rules.explicit_forms import ANNOUNCES, ASKS_BACK, Form, form_of
@@ -78,7 +79,8 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     """One thing said for keeps, or what takes something back.
 
     `said` is the sentence alone, with the dates as they were said; `dated` has them absolute, as
-    memories have them, and `around` has its neighbours too. `correction` is what it takes back.
+    memories have them, and `around` has its neighbours too. `correction` is what it takes back;
+    it `is_marked` if it says that something changed, whatever that is (`change_marks`).
     """
 
     type: MemoryType
@@ -90,6 +92,7 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     dated: str = ""
     around: str = ""
     correction: Correction | None = None
+    is_marked: bool = False
     certainty: Certainty = "sure"
 
     @property
@@ -139,6 +142,7 @@ def _found(
     for number, sentence in enumerate(said):
         words = sentence.plain
         correction = correction_in(words) if typed else None
+        corrects = typed and (correction is not None or has_mark(words))
         if correction is not None and correction.kind == "forgets":
             sure = bool(correction.successor and form_of(words) and own_voice(number))
             how: Certainty = "sure" if sure else "correction"
@@ -158,9 +162,9 @@ def _found(
                 yield _statement(said, number, form, said_at, certainty=how)
             else:
                 announced = announced and not is_question(words)
-                if typed and correction is not None and _says_enough(sentence):
+                if corrects and _says_enough(sentence):
                     yield _statement(said, number, None, said_at, certainty="correction")
-        elif typed and _says_enough(sentence) and (may_last(sentence) or correction is not None):
+        elif typed and _says_enough(sentence) and (may_last(sentence) or corrects):
             how = "maybe" if may_last(sentence) else "correction"
             yield _statement(said, number, None, said_at, certainty=how)
 
@@ -252,6 +256,7 @@ def _statement(
         dated=comparable,
         around=" ".join(_comparable(one, said_at) for one in said[max(0, number - 1) : number + 2]),
         correction=correction_in(sentence.plain),
+        is_marked=has_mark(sentence.plain),
         certainty=certainty,
     )
 

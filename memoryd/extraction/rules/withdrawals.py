@@ -7,7 +7,6 @@ Rules
 - A release that does not say "any more" or "now" may be about the task at hand (`is_lasting`).
 - What a thing no longer does ("the cache no longer resets") may be a fault that is reported.
 - "I told you X, that's wrong by now" and "it's not true that X" withdraw X.
-- "What I said about X", with a word that drops it before or behind, forgets X.
 - Matched on `prose.matchable` text.
 """
 
@@ -100,50 +99,6 @@ _NOT_TRUE: Final = re.compile(
     r"|wrong)(?: any ?more| now)?"
     r" that (?P<about>[^,;:]+)"
 )
-_SAID: Final = (
-    r"(?:what(?:ever)? (?:i|we) (?:\w+ ){0,2}?(?:said|told you|mentioned|asked|wrote"
-    r"|noted)(?: \w+){0,2}?"
-    r"|(?:the|my|our|that|this|your) (?:(?!that|about)\w+ ){0,2}?(?:rule|thing|note|notes"
-    r"|instruction|preference"
-    r"|convention|request|order|guideline|memory|requirement|reminder|remark)s?(?: i gave you"
-    r"| you have)?)"
-)
-_ABOUT: Final = r"(?:about|on|regarding|concerning|for|with|of|that|to)"
-_DROPS: Final = (
-    r"(?:forget|scratch|disregard|ignore|drop|delete|erase|remove|scrap|ditch|cancel|strike)"
-)
-_FORGETS: Final = re.compile(
-    rf"\b{_DROPS} (?:about )?(?:everything |all )?(?:of )?{_SAID} {_ABOUT} (?P<about>[^,;:]+)"
-)
-_IS_OFF: Final = re.compile(
-    rf"\b{_SAID} {_ABOUT} (?P<about>[^,;:]+?),? (?:is|are|was|does|do|no|isnt|arent|doesnt"
-    rf"|dont|can|has|so"
-    r"|you can|please)\b[^,;:]*?"
-    rf"\b(?:over|off|void|obsolete|outdated|gone|expired|moot|apply|applies|hold|holds|go"
-    rf"|valid|true"
-    rf"|needed|{_DROPS} (?:it|that))\b"
-)
-_FORGETS_ELSEWHERE: Final = re.compile(
-    r"\b(?:vergiss|ignorier\w*|streich\w*|oublie[zs]?|ignore[zs]?|olvida(?:te)?|ignora"
-    r"|esque[cç]a|dimentica"
-    r"|scorda(?:ti)?|vergeet)\b,? (?:de |bitte |alles,? )*(?:was ich|meine?|die|deine?|den|das"
-    r"|ce que|la|cette|mon|ma"
-    r"|lo(?: que)?|ce|esa|mi|el|o que|a|minha|quello che|quel che|mia|wat ik)\b"
-    r"(?: (?:dir|je|jai|tai|te|ho|eu|regel|hinweis|notiz|anweisung|regle|consigne|note"
-    r"|remarque|regla|nota"
-    r"|instruccion|regra|regola|gesagt|dit|dije|dijo|disse|detto|habe|erwahnt|demande|gezegd))*"
-    r",? (?:mit|uber|zu|zum|zur|dass|sur|de|du|des|a propos d[eu]s?|sobre|del|di|sul|sulla|su"
-    r"|do|da|over|van)"
-    r" (?P<about>[^,;:]+)"
-)
-
-
-def forgotten_in(text: str) -> str:
-    """What the text says to forget, by the words that it calls it with; empty if nothing."""
-    for pattern in (_FORGETS, _IS_OFF, _FORGETS_ELSEWHERE):
-        if match := pattern.search(text):
-            return str(match["about"])
-    return ""
 
 
 def withdrawal_in(text: str) -> Withdrawal | None:
