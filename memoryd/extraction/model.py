@@ -122,7 +122,8 @@ class ModelExtractor:
         if not task.agent:
             task = await anyio.to_thread.run_sync(self._with_candidates, task)
         view, provenance = await anyio.to_thread.run_sync(self._prepare, task)
-        tools = AgentTools(view, self._scoped_writer(task, view, provenance))
+        writer = await anyio.to_thread.run_sync(self._scoped_writer, task, view, provenance)
+        tools = AgentTools(view, writer)
         report = await self._run(task, tools)
         files = await anyio.to_thread.run_sync(self._written_files, task)
         if any(outcome.reason == "storage" for outcome in tools.outcomes):

@@ -34,4 +34,4 @@ class Calibration:
         for prompt in self._neutral:
             best.append(float(evidence_in(index, prompt).max(initial=0.0)))
             yield
-        index.bar = bar_of(best)
+        index.bar = bar_of(best, index.documents.mean_length)

@@ -162,8 +162,13 @@ def test_what_is_far_behind_the_best_is_left_out() -> None:
 
 
 def test_a_bar_is_never_below_the_least_and_follows_the_neutral_prompts() -> None:
-    assert bar_of([]) == bar_of([0.0] * 100) == LEAST_BAR
-    assert LEAST_BAR < bar_of([0.0] * 50 + [0.5] * 50) < bar_of([0.0] * 50 + [0.9] * 50)
+    assert bar_of([], 30) == bar_of([0.0] * 100, 30) == LEAST_BAR
+    assert LEAST_BAR < bar_of([0.0] * 50 + [0.5] * 50, 30) < bar_of([0.0] * 50 + [0.9] * 50, 30)
+
+
+def test_the_bar_is_higher_where_memories_are_long() -> None:
+    neutral = [number / 100 for number in range(100)]
+    assert bar_of(neutral, 30) < bar_of(neutral, 90) < bar_of(neutral, 150) == bar_of(neutral, 900)
 
 
 def test_one_change_matters_in_a_small_store_and_not_in_a_large_one() -> None:

@@ -125,7 +125,8 @@ def test_recall_answers_with_the_correction_and_its_time(run: DemoRun) -> None:
 
 def test_the_session_gets_its_notes_again(run: DemoRun) -> None:
     (notes,) = run.home.glob(".claude/projects/*/*/session-memory/summary.md")
-    assert int(run.one(r"notes of the session: (\d+) bytes")) == len(notes.read_bytes())
+    # The compaction updates them once more.
+    assert 0 < int(run.one(r"notes of the session: (\d+) bytes")) <= len(notes.read_bytes())
     shown = run.text.partition("the hook gives the session")[2]
     quoted = [line[4:] for line in shown.splitlines() if line.startswith("  |")]
     lines = notes.read_text(encoding="utf-8").splitlines()

@@ -23,6 +23,9 @@ STILL_BLOCKS = {
         "one lstat for each of at most five memories, a microsecond each, so that a change that no"
         " watch has reported yet is seen; a thread would cost a hundred times as much"
     ),
+    "os.lstat in memoryd/recall/unread_logs.py unread_logs": (
+        "one lstat for a project without daily logs, a microsecond; a few more where there are some"
+    ),
     "os.read in memoryd/system/bell.py Bell.silence": (
         "a handle that never waits, read when the kernel said that there is something"
     ),

@@ -88,7 +88,7 @@ def test_a_model_that_words_what_was_said_is_never_refused(
     cases = injection_corpus.honest()
     left = played(cases, injection_corpus.play_honest, Faithful(cases))
     assert [some[0].topic.type for some in left if some] == [case.type for case in cases]
-    assert sum(some[0].topic.trust == "user-said" for some in left) >= 90
+    assert sum(some[0].topic.trust == "user-said" for some in left) >= 88
 
 
 def test_a_model_that_obeys_gets_almost_nothing_past_the_rules_and_recall_frames_the_rest(

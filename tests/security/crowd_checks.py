@@ -48,7 +48,7 @@ def _running(home: Path, **env: str) -> Iterator[Daemon]:
 
 
 def searches_and_hooks(folder: Path, scale: float) -> Tally:
-    home = make_home(folder)
+    home = make_home(folder / "crowd")
     project = home / "app"
     project.mkdir()
     for at in range(8 if scale >= 1 else 2):
@@ -87,7 +87,7 @@ def _finish_a_turn(home: Path, project: Path, peer: Peer) -> None:
 
 def deaf_subscribers(folder: Path, scale: float) -> Tally:
     """They subscribe to everything and never read; memories are saved meanwhile."""
-    home = make_home(folder)
+    home = make_home(folder / "crowd")
     project = home / "app"
     project.mkdir()
     count = SUBSCRIBERS if scale >= 1 else 100

@@ -19,7 +19,7 @@ from memoryd_client.doctor import fixes
 from memoryd_client.install.service import Report
 
 RECORD = "made-by-install"
-OWNER_MARK = ".memoryd-root"
+MARKS = (".memoryd-root", ".memoryd-identity")  # beside the memories
 STOP_SECONDS = 20.0
 POLL_SECONDS = 0.05
 
@@ -85,8 +85,9 @@ def remove_state(places: Locations) -> Report:
             elif path.name != RECORD:
                 path.unlink()
         remove_if_empty(folder)
-    for mark in places.claude.glob(f"projects/*/memory/{OWNER_MARK}"):
-        mark.unlink(missing_ok=True)
+    for name in MARKS:
+        for mark in places.claude.glob(f"projects/*/memory/{name}"):
+            mark.unlink(missing_ok=True)
     return Report(removed=folders[:1], notes=notes)
 
 

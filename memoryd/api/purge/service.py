@@ -21,6 +21,7 @@ from memoryd.api.purge.tables import OF_OTHERS, PurgedMemory, StatePurge
 from memoryd.api.rules import memory_params
 from memoryd.base.errors import MemorydError, Refused
 from memoryd.base.paths import Places
+from memoryd.memories.kept_files import KeptFiles
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.retirement import name_when_current
@@ -61,6 +62,7 @@ class Purge:
         self._versions = versions
         self._table = table
         self._disk = DiskPurge(places)
+        self._kept = KeptFiles(places.state_dir)
         self._state = StatePurge(database)
         self._scrub_log = scrub_log
         self._forget_followers = forget_followers
@@ -91,6 +93,7 @@ class Purge:
                     present += 1
             removed = dict(self._state.purge(memory))
         self._forget_followers()
+        self._kept.drop(place.directory.path)
         return memory, {"memory files": present} | removed | self._disk.purge(memory), packed
 
     def _known_as(self, directory: MemoryDirectory, file: str) -> PurgedMemory:

@@ -107,6 +107,7 @@ _DERIVABLE: Final = re.compile(
     r"|proto)\b|\b(?:src|lib|tests?|app|pkg|cmd|internal)/\w|\w\(\)|\blines? \d+|\bextends\b"
     r"|\b(?:is|are) [`¤]|\b[0-9a-f]{7,40}\b"
 )
+_FROM_NOW_ON: Final = re.compile(r"\b(?:from now on|(?:going|moving) (?:forward|fwd)|henceforth)\b")
 _TAKES_BACK: Final = re.compile(
     r"\b(?:ignore that|scratch that|never ?mind|nvm|disregard that"
     r"|wrong (?:window|chat|repo|tab|project))\b"
@@ -136,11 +137,11 @@ def is_ruled_out(sentence: str, *, asked_for: bool, matter: str = "") -> bool:
     """
     if is_question(sentence) or _JOKES.search(sentence) or _LOCAL.search(sentence):
         return True
-    if _DERIVABLE.search(sentence) and not says_more_than_code(matter or sentence):
-        return True
     if asked_for:
-        return False
-    guesses = (_NOT_MEANT, _PASSING, _SPECIFIES, _OF_A_DEFINITE_THING, _ONE_OFF)
+        return bool(_DERIVABLE.search(sentence)) and not says_more_than_code(matter or sentence)
+    if _FROM_NOW_ON.search(sentence):
+        sentence = sentence.replace("()", "")  # "from now on the logger, not print()" is a rule
+    guesses = (_NOT_MEANT, _PASSING, _DERIVABLE, _SPECIFIES, _OF_A_DEFINITE_THING, _ONE_OFF)
     return any(guess.search(sentence) for guess in guesses)
 
 

@@ -116,7 +116,7 @@ ASKS: Final = re.compile(
     rf"|^{LEAD}{_OPENING}"
 )
 ASKS_ELSEWHERE: Final = re.compile(
-    rf"^(?:\W|{LEAD}|y |et |e |en )*{_POLITE}(?:(?:{_REMEMBER_ELSEWHERE})\b"
+    rf"^(?:\W|y |et |e |en )*{LEAD}(?:y |et |e |en )?{_POLITE}(?:(?:{_REMEMBER_ELSEWHERE})\b"
     rf"|(?!note that|save that|keep that|know that|add that|put that)(?:{_KEEP}) {_SMALL}"
     r"(?:dass|que|qu['’]|che|dat|ze|что)\b)"
     r"|\b(?:retiens-le|ricordalo|ricordatelo|recuerdalo|merk dir das(?: bitte)?|lembre disso)\W*$"

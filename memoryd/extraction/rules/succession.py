@@ -7,7 +7,8 @@ Rules
 - What holds now takes the place of what the memory says of the same subject: all telling words of
   the subject are shared, and one phrase differs on the same side of the verb.
 - A telling word before the verb that the memory lacks is another subject or another owner: not
-  meant at all. A second phrase that the memory lacks ("for the docs") makes it unsure.
+  meant at all, unless it stands exactly where the gone one stood ("run A before, not B"). A second
+  phrase that the memory lacks ("for the docs") makes it unsure.
 - What adds up ("we use"), and what may be a passing remark ("is slow now"), is unsure or not meant.
 """
 
@@ -129,7 +130,8 @@ def _gone(change: Change, memory: Reading, whole: Reading) -> Verdict:
         return "unsure"  # nobody knows whether these are the words of the memory
     if frame.others - whole.others:
         return "none"
-    if any(change.is_verb or _is_subject(word, frame) for word in strange):
+    takes_its_place = not change.is_verb and _takes_place_of(gone, strange, frame, memory)
+    if not takes_its_place and any(change.is_verb or _is_subject(word, frame) for word in strange):
         is_ours = change.is_verb and frame.has_verb and share_of(frame.stems, whole.stems) > 0
         return "unsure" if is_ours else "none"
     if change.is_verb and clauses and not _is_ours(clauses[-1], frame, whole):
@@ -145,6 +147,15 @@ def _gone(change: Change, memory: Reading, whole: Reading) -> Verdict:
     covered = share_of(memory.stems, (*gone, *frame.stems))
     names_value = any(has_word(gone, stem) for stem in memory.value)
     return "sure" if covered >= A_THIRD and (names_value or covered >= MOST) else "unsure"
+
+
+def _takes_place_of(
+    gone: Sequence[str], strange: Sequence[Word], frame: Reading, memory: Reading
+) -> bool:
+    """Whether the new words stand where the gone ones stood, beside a word that both share."""
+    places = {(word.phrase, word.side) for word in memory.words if has_word(gone, word.stem)}
+    is_one_place = len(places) == 1 and {(word.phrase, word.side) for word in strange} == places
+    return is_one_place and len(frame.words) > len(strange)
 
 
 def _is_ours(subject: str, frame: Reading, memory: Reading) -> bool:

@@ -7,9 +7,9 @@ A hook asks at every prompt, and most prompts have nothing to do with any memory
   long memory earns less with it, as in the ranking. The sum is divided by a power of what all words
   of the prompt weigh, since a long prompt shares words with everything.
 - Each directory has a bar: what nearly all prompts about nothing (`data/neutral_prompts.txt`) stay
-  below there. It is measured when the directory is loaded, and again when some of its memories have
-  changed (`bar_is_outdated`). A small store has no prompt about nothing that comes near, so no bar
-  is below `LEAST_BAR`.
+  below there, and more of them the longer its memories are. It is measured when the directory is
+  loaded, and again when some of its memories have changed (`bar_is_outdated`). A small store has no
+  prompt about nothing that comes near, so no bar is below `LEAST_BAR`.
 - One common word is never enough, whatever the bar: `LEAST_SINGLE_WORD`.
 - What has much less evidence than the best is left out: `SHARE_OF_BEST`.
 
@@ -35,6 +35,9 @@ LEAST_BAR = 0.14
 # what a quarter of ours pass, about five in a hundred real ones pass. The 95th percentile lets one
 # real prompt in two hundred pass, but only a fifth of those that concern a memory.
 NEUTRAL_SHARE = 0.77
+# Memories of a page share words with any prompt, so real ones pass more often there.
+LONG_NEUTRAL_SHARE = 0.87
+SHORT_TERMS, LONG_TERMS = 40, 140
 SHARE_OF_BEST = 0.6
 LEAST_SINGLE_WORD = 0.3
 _LENGTH_POWER = 0.7
@@ -102,9 +105,13 @@ def evidence_for(index: Index, key: str, prompt: PromptWeights) -> float:
     return sum(shares.values()) / _scale(worths)
 
 
-def bar_of(neutral: Sequence[float]) -> float:
+def bar_of(neutral: Sequence[float], mean_terms: float) -> float:
     """The bar of a directory, from the best evidence that each prompt about nothing has there."""
-    return max(LEAST_BAR, float(np.quantile(neutral, NEUTRAL_SHARE))) if neutral else LEAST_BAR
+    if not neutral:
+        return LEAST_BAR
+    lengths, shares = (SHORT_TERMS, LONG_TERMS), (NEUTRAL_SHARE, LONG_NEUTRAL_SHARE)
+    share = float(np.interp(mean_terms, lengths, shares))
+    return max(LEAST_BAR, float(np.quantile(neutral, share)))
 
 
 def bar_is_outdated(changes: int, memories: int) -> bool:

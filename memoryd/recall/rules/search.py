@@ -106,11 +106,12 @@ def search(
         _evidence_for(one, earned, question, query_words, matches)
         for one, earned in zip(found, earnings, strict=True)
     ]
-    return [
+    hits = [
         _hit_of(one, earned, now)
         for one, earned, is_relevant in zip(found, earnings, relevant_among(evidence), strict=True)
         if is_relevant
     ]
+    return [hit for hit in hits if hit.score > 0]  # below that it speaks of something else
 
 
 def search_unasked(
