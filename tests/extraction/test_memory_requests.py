@@ -73,6 +73,10 @@ def test_anothers_voice_counts_for_what_it_leads_in_and_not_for_what_was_said_be
         "We no longer use this helper, delete it.",
         "I asked you to open the other image",
         "can you remember the layout of the first mockup?",
+        "can you remember which module had the lookup?",
+        "remember to run the formatter before committing this",
+        "keep in mind I haven't merged it yet",
+        "remember: step 4 comes after step 3",
     ],
 )
 def test_an_order_about_the_code_at_hand_is_not_a_request(message: str) -> None:

@@ -30,6 +30,12 @@ from memoryd.extraction.rules.exclusions import savable
         ("larkspur", "my answer for the security question at the bank (first pet) is larkspur"),
         ("4482", "Merk dir die PIN vom Tresor im Keller, 4482."),
         ("4482", "the gate PIN at the depot is 4482, the trucks come at noon"),
+        ("larkspur", "you say the word larkspur to the bot and the gate opens"),
+        (
+            "KX71-33PQ",
+            "from now on log in to the key server with code KX71-33PQ, the other is gone",
+        ),
+        ("duckweed", "we no longer use the old cache password, it's duckweed now"),
         ("quiet amber river", "the passphrase of the disk: quiet amber river"),
         ("4482", "the lift needs PIN 4482 after eight"),
         ("4482", "the code for the back door is 4482"),

@@ -50,6 +50,7 @@ _ANNOUNCED = late(
     r"|reword|rewrite|proofread|translate|shorten|improve|polish"
     r"|summari[sz]e|implement|fix|address|answer|explain|continue"
     r"|write(?! (?:this |that |it )?down))\b[^.\n]{0,60}:(?:\s|$)"
+    r"|^[^.\n:]{0,40}\b(?:please|pls) (?:format|tidy|clean|translate)\b[^.\n]{0,20}:"
     r"|\b(?:the following|as follows|see below|below)\b[^.\n]{0,20}:",
     _FLAGS,
 )

@@ -97,7 +97,7 @@ _IN_PASSING: Final = (
 )
 _NOT_TO_US: Final = (
     r"(?! to (?!(?:always|never)\b)(?:\w+ ){1,12}(?:as well|too|there|here)\b)"
-    r"(?! (?:when|how|last|me\b|kids|folks|children|where we|what (?:i|we)|if"
+    r"(?! (?:when|how|which|who|why|whether|last|me\b|kids|folks|children|where we|what (?:i|we)|if"
     r"|the (?:time|bug|issue|error|other day|last|context|discussion|value|result|scroll|state))\b)"
     r"(?! (?:is|was|are|or|and|button|checkbox|the user \w+ed)\b)(?!,? ?this (?:has|must|needs"
     r"|should)\b)"
@@ -164,6 +164,8 @@ _AT_HAND: Final = re.compile(
     r"|\b(?:dans|in|en|em|num) (?:une?r?"
     r"|einer?|una?|uma?)"
     r" variab\w+|\bwith \w+_\w+|\bthis (?:endpoint|function|is (?:only|just))\b"
+    r"|\b(?:havent|hasnt|didnt|not) (?:\w+ ){1,4}yet\b|\bstill have to\b|\bstep \d+\b"
+    r"|\b(?:first|second|third|last) (?:arg|argument|param\w*)\b"
     r"|\b(?:as|while) you (?:go|do|refactor)\b|\b(?:after|once|when) you(?:ve|re)\b"
 )
 # The same for what there is to do: the file or the form in front of both.
@@ -173,6 +175,11 @@ _THERE: Final = re.compile(
     r"|test|page|block|pr|commit)\b"
 )
 
+# What there is to do now, or for the thing in front of both: "before committing this".
+_THIS_TIME: Final = re.compile(
+    r"\b(?:this|that|it|these|them|step \d+)\W*$"
+    r"|\bbefore you (?:tag|push|commit|merge|go|start)\W*$"
+)
 _ALWAYS: Final = re.compile(r"\b(?:always|never|every|each)\b")
 # "For later: add pagination": a task that is put off.
 _PUT_OFF: Final = re.compile(r"^for later: (?:add|fix|implement|write|check|move|rename|clean)\b")
@@ -202,6 +209,8 @@ def _is_task(sentence: str) -> bool:
         return True
     if not _TO_DO.search(sentence):
         return False
+    if _THIS_TIME.search(sentence):
+        return True
     return bool(_THERE.search(sentence)) or not _ON_OCCASION.search(sentence)
 
 

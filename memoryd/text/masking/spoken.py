@@ -51,8 +51,10 @@ _CHOSEN: Final = (
     r"|puerta|porta|tor|tur|portail|alarme?a?|cofre|caja|acces|acceso|acesso|entrada)"
     r"|code d['’]acces|(?:safe|lock|door)['’]?s? combination|combination (?:of|for"
     r"|to) the (?:\w+ )?(?:safe|lock|door)"
-    r"|(?:seed|recovery|door|secret) phrase|(?:secret|security) (?:answer|question)"
-    r"|(?:safe|secret|security|magic|code) ?word|(?:totp|otp|2fa) (?:seed|secret))(?![a-z])"
+    r"|(?:seed|recovery|door|secret|unseal|unlock) phrase|(?:wallet|mnemonic) seed|seed words"
+    r"|(?:secret|security) (?:answer|question)"
+    r"|(?:safe|secret|security|magic|code) ?word|(?:totp|otp|2fa) (?:seed|secret)"
+    r"|(?:phone|screen) unlock)(?![a-z])"
     r"|パスワード|暗証番号|密码|密碼|口令|비밀번호|암호)"
 )
 _ISSUED: Final = (
@@ -147,6 +149,13 @@ _UNLOCKS: Final = re.compile(
     rf"|disarms|opens(?= (?:the|our|my)"
     r" (?:\w+ )?(?:door|safe|vault|gate|lock|garage|archive|zip|phone)))\b"
 )
+# "say the word rhubarb to the bot", "log in to the server with code GX41-77PL".
+_SAID: Final = re.compile(
+    rf"\b(?:say|whisper|give|enter|type) (?:the )?(?:word|phrase|code) (?P<value>{_QUOTED}|{_WORD})"
+    r"(?= (?:to|at|in|when|if)\b|[,.;!]|$)"
+    rf"|\b(?:log|sign) ?in\b[^.;]{{0,60}}? (?:with|using) (?:the )?(?:code|key|number)"
+    rf" (?P<code>[\w-]*\d[\w-]*){_CLAUSE_END}"
+)
 _TYPED: Final = re.compile(
     r"\b(?:type|enter|dial|press|punch in|tippe|gib) (?:in )?(?P<value>\d{4,8}#?)(?= |[.,;!]|$)"
 )
@@ -215,6 +224,7 @@ _TOOLS: Final = frozenset(
 )
 
 
+_NO_STATE: Final = re.compile(r"^(?!agreed|freed|guaranteed|needed|decreed)\w+eed$")
 _PATTERNS: Final = (
     *(_BEFORE, _AS, _WHEN_ASKED, _OPENS_WITH, _TO_OPEN, _UNLOCKS, _ANSWER, _KNOWN_USER),
 )
@@ -257,11 +267,17 @@ def _in_slots(plain_text: str, before: str) -> Iterator[Span]:
         for match in pattern.finditer(plain_text):
             if _is_value(match["value"]):
                 yield match.span("value")
-    yield from (match.span("value") for match in _TYPED.finditer(plain_text))
+    yield from _typed_or_said(plain_text)
     for match in _PAIR.finditer(plain_text):
         is_sure = match["sep"].strip() in {"/", "|", ":"} or _SURE_PAIR.search(match[0])
         if (is_sure or _is_marked(match["value"])) and _is_value(match["value"]):
             yield match.span("value")
+
+
+def _typed_or_said(text: str) -> Iterator[Span]:
+    yield from (match.span("value") for match in _TYPED.finditer(text))
+    for match in _SAID.finditer(text):
+        yield match.span("code" if match["code"] else "value")
 
 
 def _behind(text: str, start: int, *, is_chosen: bool) -> Iterator[Span]:
@@ -314,6 +330,8 @@ def _is_value(value: str, *, is_assigned: bool = False) -> bool:
     if len(words) == 1 and re.search(r"\d", bare):
         return _TECHNICAL.fullmatch(bare) is None
     is_phrase = is_assigned and len(words) >= 3
-    if words[0] in _TOOLS or (speaks_of_a_secret(words[0]) and not is_phrase):
+    # "Rotated" says how it fares; no word of that kind but a few ends like "tumbleweed".
+    fares = speaks_of_a_secret(words[0]) and not _NO_STATE.search(words[0])
+    if words[0] in _TOOLS or (fares and not is_phrase):
         return False
     return len(words) == 1 or not _FUNCTION_WORDS.search(bare)
