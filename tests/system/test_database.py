@@ -124,7 +124,7 @@ def test_a_statement_that_fails_is_a_storage_error_and_undoes_its_transaction(
 
     def two_steps() -> None:
         with database.transaction():
-            database.run("insert into switched_off values ('p')")
+            database.run("insert into switched_off (project) values ('p')")
             database.run("select * from no_such_table")
 
     with pytest.raises(StorageError):
@@ -163,13 +163,13 @@ def test_damage_inside_a_transaction_is_an_error_and_the_next_one_works(tmp_path
 
     def two_steps() -> None:
         with database.transaction():
-            database.run("insert into switched_off values ('p')")
+            database.run("insert into switched_off (project) values ('p')")
             database.run("select sum(length(packed)) from blobs")
 
     with pytest.raises(StorageError):
         two_steps()
     with database.transaction():
-        database.run("insert into switched_off values ('q')")
+        database.run("insert into switched_off (project) values ('q')")
     assert database.run("select project from switched_off") == [("q",)]
     database.close()
 
@@ -181,10 +181,10 @@ def test_a_database_that_is_deleted_while_it_is_open_is_made_anew(
     monkeypatch.setattr("memoryd.system.database.LOOK_SECONDS", 0.0)
     path = tmp_path / "state.db"
     database = Database.open(str(path))
-    database.run("insert into switched_off values ('before')")
+    database.run("insert into switched_off (project) values ('before')")
     for suffix in suffixes:
         Path(f"{path}{suffix}").unlink()
-    database.run("insert into switched_off values ('after')")
+    database.run("insert into switched_off (project) values ('after')")
     assert "was removed; a new one was made" in database.problem
     database.close()
     again = Database.open(str(path))

@@ -139,7 +139,7 @@ _SHIFTED_TO: Final = re.compile(
     rf"|a) (?P<value>[^,;:!]+)"
 )
 _NOW: Final = re.compile(
-    r"(?<!from )(?<!by )(?<!right )(?<!until )(?<!for )\bnow\b(?! (?:i|we|you|that|lets"
+    r"(?!^)(?<!from )(?<!by )(?<!right )(?<!until )(?<!for )\bnow\b(?! (?:i|we|you|that|lets"
     r"|please)\b)|\bas of (?:today|this|last|now|next)\b|\bthese days\b|\bfrom (?:now"
     r"|here) on\b"
     r"|\bgoing forward\b|\bhas a new\b|\bhave a new\b|\binstead$|\bsince (?:last|this"
