@@ -107,6 +107,7 @@ class Tail:
     async def status(self) -> TailStatus:
         """How far reading is behind the disk as it is now."""
         scanned = await self._registry.scan()
+        self._watcher.set_folders(scanned.folders)  # this scan may be the first to see a new one
         cursors = self._registry.known.values()
         settling = sum(not cursor.is_settled for cursor in cursors)
         return TailStatus(len(cursors), scanned.behind_bytes, settling)

@@ -252,10 +252,10 @@ def test_a_snapshot_is_taken_before_the_agent_starts(peer: Peer, cwd: str) -> No
     peer.call("events/subscribe", kinds=["memory/saved"])
     with_start = {"hook_event_name": "SessionStart", "source": "startup", "session_id": "s9"}
     peer.send({"jsonrpc": "2.0", "id": 0, "method": "hook", "params": {**with_start, "cwd": cwd}})
-    saved: dict[str, Any] = {}
-    while saved.get("method") != "event":
-        saved = peer.receive()
-    assert saved["params"]["path"] == f"{cwd}/.claude/agent-memory/keeper/project_races.md"
+    taken = f"{cwd}/.claude/agent-memory/keeper/project_races.md"
+    told: Any = None
+    while told != taken:  # the daemon is shared: it may still tell of others
+        told = peer.receive().get("params", {}).get("path")
 
 
 def test_a_snapshot_is_written_whole_or_not_at_all(running: Daemon, peer: Peer, cwd: str) -> None:
