@@ -24,6 +24,7 @@ import msgspec
 from memoryd.base.config import Reviewer
 from memoryd.base.errors import InvalidInput, MemorydError, NotFound, Refused
 from memoryd.base.timestamps import iso_time
+from memoryd.extraction.inbox_answers import InboxAnswer, InboxItem, Kept, OldMemory
 from memoryd.extraction.placing import Placing
 from memoryd.extraction.rules.restatement import core_of, relation_of, subject_of
 from memoryd.memories.catalog import By
@@ -46,45 +47,6 @@ HANDED_CHARACTERS = 160
 JUDGED_AT_ONCE = 10
 # A model words a note as it likes, but hardly without most of what the statement is about.
 SAVED_SHARE = 0.6
-
-
-class OldMemory(msgspec.Struct, frozen=True):
-    """A memory that a statement may contradict, as it may be shown."""
-
-    file: str
-    text: str
-
-
-class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
-    """A candidate as callers see it; `text` is the sentence, `around` the message it was in."""
-
-    id: int
-    project: str
-    type: TopicType
-    text: str
-    around: str
-    reason: str
-    contradicts: str
-    against: list[OldMemory]
-    retires: bool
-    session_id: str
-    said: str
-    since: str
-    until: str
-
-
-class InboxAnswer(msgspec.Struct, frozen=True):
-    items: list[InboxItem]
-    reviewer: Reviewer
-
-
-class Kept(msgspec.Struct, frozen=True):
-    """`is_new` is false if a memory already said it, or was retired already."""
-
-    id: int
-    path: str
-    is_new: bool
-    is_retired: bool = False
 
 
 class Inbox:

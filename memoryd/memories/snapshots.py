@@ -2,7 +2,7 @@
 
 Rules
 - `rules/snapshots` says what to do about one. What is copied has no known writer: a repository can
-  hold anything, so a person confirms it (`memoryd trust`), and the index is made anew.
+  hold anything, so a person confirms it (`memoryd trust`), and the index is rebuilt.
 - A snapshot is written whole: the memories, the index, then `snapshot.json`. If a file of it looks
   like a secret, none is written. Files that are no longer in the memory leave the snapshot.
 - Below the project's root no link is followed, in either direction. All methods block.
@@ -144,7 +144,7 @@ class Snapshots:
         room_bytes = MOST_BYTES
         with self._opened(root, agent.name) as folder:
             for file in self._files_in(folder):
-                if file == INDEX_FILE:  # made anew from the memories themselves
+                if file == INDEX_FILE:  # rebuilt from the memories themselves
                     continue
                 with suppress(MemorydError):  # too large, or not a regular file
                     text = presentable(decoded(folder.read(file, TOPIC_LIMIT_BYTES).data))

@@ -56,7 +56,7 @@ class Surfaced:
         self._save_soon("delete from surfaced where session_id = ?", [(session_id,)])
 
     def moved(self, old_path: str, new_path: str) -> None:
-        """Whoever was given a memory still has it when it is somewhere else."""
+        """A session that was given a memory still has it when the memory has moved."""
         for known in self._sessions.values():
             if old_path in known:
                 known[new_path] = known.pop(old_path)

@@ -153,7 +153,7 @@ class SessionNotes:
         self._kept.discard(session_id)
 
     async def note_quickly(self, session_id: str, transcript: str) -> None:
-        """Adds the newest turns as excerpts, at once: whoever reads on cannot wait for a model."""
+        """Adds the newest turns as excerpts, at once: the next reader cannot wait for a model."""
         if session_id in self._running or session_id in self._slow:
             return
         self._running.add(session_id)

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from memoryd.base.errors import Refused
-from memoryd.extraction.inbox import Inbox, InboxItem
+from memoryd.extraction.inbox import Inbox
+from memoryd.extraction.inbox_answers import InboxItem
 from tests.extraction.test_embedded import World, said
 from tests.support.correction_set import CorrectionCase, cases, is_right, outcome_of
 

@@ -6,7 +6,8 @@ import pytest
 
 from memoryd.base.errors import InvalidInput, NotFound, Refused
 from memoryd.extraction.embedded import EmbeddedExtractor
-from memoryd.extraction.inbox import HANDED_CHARACTERS, HANDED_OUT, Inbox, InboxItem
+from memoryd.extraction.inbox import HANDED_CHARACTERS, HANDED_OUT, Inbox
+from memoryd.extraction.inbox_answers import InboxItem
 from memoryd.extraction.task import ExtractionTask
 from memoryd.memories.inbox_table import KEEP_DAYS, SECONDS_A_DAY, InboxTable
 from memoryd.memories.rules.topics import Topic

@@ -458,5 +458,5 @@ def test_after_a_restart_only_changed_files_are_read(tmp_path: Path) -> None:
         assert len(batches) == 1  # the others were not even looked into
     # Without its history, everything is new again, whatever was seen.
     with closing(Database.open(str(tmp_path / "other.db"))) as state:
-        anew = Store(VersionTable(state), now=lambda: 3.0, kept=kept)
-        assert len(changes_found(anew, directory)) == LEAST_MEMORIES - 1
+        restarted = Store(VersionTable(state), now=lambda: 3.0, kept=kept)
+        assert len(changes_found(restarted, directory)) == LEAST_MEMORIES - 1

@@ -220,7 +220,7 @@ def test_a_failing_provider_is_told_in_its_own_words_with_the_next_try(
         try:
             done = daemon.run("doctor", "--provider")
             shown = daemon.run("status").stdout
-            # Whoever tries again may have repaired it: a pause does not keep it from being asked.
+            # The person may have fixed it meanwhile: a pause does not keep it from being asked.
             daemon.run("doctor", "--provider")
         finally:
             daemon.end()

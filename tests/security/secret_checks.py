@@ -12,7 +12,7 @@ from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.scanner import Scanner
 from memoryd.text.masking.cut import masked_beginning, masked_ending, masked_middle
 from memoryd.text.masking.mask import find_secrets, mask, presentable
-from memoryd.transcripts.rules.entries import TOOL_CHARS_MAX
+from memoryd.transcripts.rules.blocks import TOOL_CHARS_MAX
 from tests.security.tally import Tally
 from tests.support.sandbox import memory_text, sandbox
 from tests.support.secret_forms import (

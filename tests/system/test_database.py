@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from memoryd.base.errors import StorageError, Unavailable
-from memoryd.system.database import BASE_VERSION, LATEST_VERSION, Cell, Database
+from memoryd.system.database import Cell, Database
+from memoryd.system.schema import BASE_VERSION, LATEST_VERSION
 
 Row = tuple[Cell, ...]
 

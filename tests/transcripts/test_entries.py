@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoryd.transcripts.rules.assembler import Follower
+from memoryd.transcripts.rules.blocks import PROSE_CHARS_MAX, TOOL_CHARS_MAX
 from memoryd.transcripts.rules.entries import (
     OWN_ENTRYPOINT,
     OWN_RUN_MARKER,
-    PROSE_CHARS_MAX,
-    TOOL_CHARS_MAX,
     TranscriptEntry,
     read_entry,
 )

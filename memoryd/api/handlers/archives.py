@@ -1,8 +1,8 @@
 """`archive/export` and `archive/import`: a project's memories as one file, and back.
 
 Rules
-- An archive comes from outside, whoever made it. What it says becomes candidates of the inbox, with
-  `trust: imported`, which only a person can accept.
+- An archive comes from outside, no matter who made it. What it says becomes candidates of the
+  inbox, with `trust: imported`, which only a person can accept.
 - Bytes that this machine's own journal knows were written here before: they are put back as they
   were. What is here already, word for word, is not needed twice.
 - Checkpoints come under their names, with a line that says where they are from; never over one.

@@ -8,7 +8,8 @@ import msgspec
 from memoryd.api.rules import protocol
 from memoryd.base.errors import MemorydError
 from memoryd.extraction.exclusions import Exclusions, without_secrets
-from memoryd.extraction.inbox import Inbox, Kept
+from memoryd.extraction.inbox import Inbox
+from memoryd.extraction.inbox_answers import Kept
 
 
 class NotKept(msgspec.Struct, frozen=True):

@@ -30,7 +30,7 @@ class ScopeRequests:
         if params.agent:
             raise Refused(
                 "an agent's memories stay with it",
-                hint="save it anew where it belongs: memoryd remember",
+                hint="save it again where it belongs: memoryd remember",
             )
         target = self._scopes.project(params.cwd).directory(params.scope)
         is_wider = params.scope == "user" or (params.scope == "group" and not _is_users(one))

@@ -23,7 +23,7 @@ from memoryd.llm.rules.prompts import quoted
 from memoryd.text.masking.mask import presentable
 from memoryd.text.private import public_part
 from memoryd.text.shorten import cut_middle, one_line
-from memoryd.transcripts.rules.entries import GIST_CHARS_MAX
+from memoryd.transcripts.rules.blocks import GIST_CHARS_MAX
 from memoryd.transcripts.rules.turns import Turn, TurnPart
 
 SkipReason = Literal["", "no-prose", "private", "scripted"]

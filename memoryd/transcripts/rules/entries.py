@@ -9,7 +9,7 @@ Rules
 - A person also speaks inside tool results (`replies`) and in the queue (`prompt_queue`).
 - Text that hooks, memoryd itself or MEMORY.md put into the session is `injected`, never new.
 - What is marked as private (`text/private`) is taken out before anything else.
-- Long text is cut here, with a mark at the cut, so that no later code has to handle huge text.
+- Long text is cut here and in `blocks`, with a mark at the cut: no later code meets huge text.
 - A time is the client's ISO text, or empty if that is not a valid time.
 """
 
@@ -18,16 +18,23 @@ from typing import Literal, assert_never
 
 import msgspec
 
-from memoryd.text.masking.cut import masked_beginning, masked_middle
+from memoryd.text.masking.cut import masked_middle
 from memoryd.text.private import without_private
 from memoryd.transcripts.rules import local_commands, speakers
-from memoryd.transcripts.rules.call_paths import can_be_shown, names_in
+from memoryd.transcripts.rules.blocks import (
+    PROSE_CHARS_MAX,
+    TOOL_CHARS_MAX,
+    Block,
+    blocks_said,
+    result_blocks,
+    text_printed,
+    text_said,
+)
 from memoryd.transcripts.rules.lines import (
     AssistantLine,
     AttachmentLine,
     Line,
     LineUsage,
-    MessageBlock,
     QueueLine,
     SystemLine,
     TreeLine,
@@ -36,13 +43,6 @@ from memoryd.transcripts.rules.lines import (
 )
 from memoryd.transcripts.rules.loose_values import count_of, moment_of, name_of, text_of
 from memoryd.transcripts.rules.prompt_queue import is_machine_text
-from memoryd.transcripts.rules.replies import is_answered, refusal_in
-
-PROSE_CHARS_MAX = 64 * 1024
-TOOL_CHARS_MAX = 4 * 1024
-GIST_CHARS_MAX = 120
-RESULT_BYTES_MAX = 256 * 1024
-BLOCKS_MAX = 1000
 
 # Our own runs leave no transcript. Those inside the client start their prompt with the marker, so
 # that memoryd does not learn from itself if the client keeps one all the same.
@@ -90,36 +90,10 @@ EntrySource = Literal[
     "bash",
     "notice",
 ]
-BlockKind = Literal["text", "tool_use", "tool_result"]
 
 _META_TAGS = ("<local-command-caveat>", "<system-reminder>")
 _NOTICE_TAGS = ("<task-notification>",)
 _INTERRUPT = re.compile(r"\[Request interrupted by user[^\]]*\]")
-_WRITING_TOOLS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
-_GIST_KEYS = ("file_path", "notebook_path", "command", "pattern", "query", "url", "description")
-
-
-class Block(msgspec.Struct, frozen=True):
-    """Part of a message; a call's `text` is its input as JSON, `writes` the file it changes.
-
-    `names` are the words of a call that may be paths.
-
-    A result may hold answers of a person, with the client's structured copy in `answered`, or the
-    reason for a `refusal`: if its tool is one that asks, and if the client marked it or its tool
-    cannot print such words.
-    """
-
-    kind: BlockKind
-    text: str
-    tool: str = ""
-    tool_use_id: str = ""
-    gist: str = ""
-    writes: str = ""
-    names: tuple[str, ...] = ()
-    is_error: bool = False
-    answered: bytes | None = None
-    refusal: str = ""
-    is_marked_refusal: bool = False
 
 
 class Compaction(msgspec.Struct, frozen=True):
@@ -207,10 +181,12 @@ def _user(raw: UserLine, place: EntryPlace) -> TranscriptEntry:
     if raw.is_compact_summary is True:
         return TranscriptEntry("summary", place)
     if raw.is_meta is True or raw.is_visible_in_transcript_only is True:
-        return TranscriptEntry("meta" if _said(content).startswith(_META_TAGS) else "nudge", place)
-    if results := _results(raw):
+        return TranscriptEntry(
+            "meta" if text_said(content).startswith(_META_TAGS) else "nudge", place
+        )
+    if results := result_blocks(raw):
         return TranscriptEntry("tool_result", place, blocks=results)
-    text = _said(content)
+    text = text_said(content)
     if text.startswith(OWN_RUN_MARKER):
         return TranscriptEntry("own_run", place)
     if speakers.is_from_a_machine(raw):
@@ -252,7 +228,9 @@ def _unmarked(text: str, place: EntryPlace, source: EntrySource) -> TranscriptEn
 def _assistant(raw: AssistantLine, place: EntryPlace) -> TranscriptEntry:
     message, content = raw.message, raw.message.content
     if raw.is_api_error_message is True:
-        return TranscriptEntry("api_error", place, masked_middle(_said(content), TOOL_CHARS_MAX))
+        return TranscriptEntry(
+            "api_error", place, masked_middle(text_said(content), TOOL_CHARS_MAX)
+        )
     if message.model == "<synthetic>":
         return TranscriptEntry("synthetic", place)
     usage = message.usage or LineUsage()
@@ -260,7 +238,7 @@ def _assistant(raw: AssistantLine, place: EntryPlace) -> TranscriptEntry:
     return TranscriptEntry(
         "assistant",
         place,
-        blocks=_answer(content),
+        blocks=blocks_said(content),
         message_id=name_of(message.id),
         stop_reason=name_of(message.stop_reason),
         context_tokens=count_of(usage.input_tokens)
@@ -297,7 +275,7 @@ def _attachment(line: AttachmentLine, place: EntryPlace) -> TranscriptEntry:
     raw = line.attachment
     kind = text_of(raw.type)
     if kind == "queued_command":
-        text = _printed(raw.prompt)
+        text = text_printed(raw.prompt)
         source: EntrySource = "notice"
         if speakers.is_typed_in_mid_turn(raw) and not speakers.is_written_by_an_agent(text):
             source = "sdk" if speakers.is_scripted(line) else "queued"
@@ -308,7 +286,7 @@ def _attachment(line: AttachmentLine, place: EntryPlace) -> TranscriptEntry:
 
 
 def _queue(raw: QueueLine) -> TranscriptEntry:
-    text = _printed(raw.content).strip()
+    text = text_printed(raw.content).strip()
     place = EntryPlace(at=moment_of(raw.timestamp))
     match raw.operation:
         case "enqueue" if not (is_machine_text(text) or speakers.is_written_by_an_agent(text)):
@@ -318,77 +296,6 @@ def _queue(raw: QueueLine) -> TranscriptEntry:
         case "popAll":
             return TranscriptEntry("unqueued", place, masked_middle(text, PROSE_CHARS_MAX))
     return SIDE
-
-
-def _answer(content: str | list[MessageBlock]) -> tuple[Block, ...]:
-    if isinstance(content, str):
-        return (_prose(content),) if content.strip() else ()
-    return tuple(
-        _call(block) if block.type == "tool_use" else _prose(text)
-        for block in content[:BLOCKS_MAX]
-        if block.type == "tool_use"
-        or (block.type == "text" and (text := text_of(block.text)).strip())
-    )
-
-
-def _prose(text: str) -> Block:
-    return Block("text", masked_middle(without_private(text), PROSE_CHARS_MAX))
-
-
-def _call(block: MessageBlock) -> Block:
-    tool = name_of(block.name)
-    given = block.input if isinstance(block.input, dict) else {}
-    found = (value for key in _GIST_KEYS if (value := text_of(given.get(key))))
-    gist = without_private(next(found, ""))
-    written = name_of(given.get("file_path")) or name_of(given.get("notebook_path"))
-    return Block(
-        "tool_use",
-        masked_middle(without_private(msgspec.json.encode(block.input).decode()), TOOL_CHARS_MAX),
-        tool=tool,
-        tool_use_id=name_of(block.id),
-        gist=" ".join(masked_beginning(gist, GIST_CHARS_MAX).split()),
-        writes=written if tool in _WRITING_TOOLS and can_be_shown(written) else "",
-        names=tuple(names_in(given)),
-    )
-
-
-def _results(raw: UserLine) -> tuple[Block, ...]:
-    content = raw.message.content
-    if isinstance(content, str):
-        return ()
-    results = [block for block in content[:BLOCKS_MAX] if block.type == "tool_result"]
-    return tuple(_result(raw, block) for block in results)
-
-
-def _result(raw: UserLine, block: MessageBlock) -> Block:
-    text, is_error = _printed(block.content), block.is_error is True
-    has_answers = not is_error and is_answered(text)
-    return Block(
-        "tool_result",
-        masked_middle(text, PROSE_CHARS_MAX if has_answers else TOOL_CHARS_MAX),
-        tool_use_id=name_of(block.tool_use_id),
-        is_error=is_error,
-        answered=bytes(raw.tool_use_result)[:RESULT_BYTES_MAX] if has_answers else None,
-        refusal=masked_middle(refusal_in(text), PROSE_CHARS_MAX) if is_error else "",
-        is_marked_refusal=raw.tool_denial_kind == "user-rejected",
-    )
-
-
-def _said(content: str | list[MessageBlock]) -> str:
-    if isinstance(content, str):
-        return without_private(content).strip()
-    return without_private(
-        "\n\n".join(text_of(block.text) or f"[{text_of(block.type)}]" for block in content)
-    ).strip()
-
-
-def _printed(content: object) -> str:
-    """The text a tool returned, with a mark in place of anything that is not text."""
-    if isinstance(content, list):
-        blocks = [block for block in content if isinstance(block, dict)]
-        texts = (text_of(b.get("text")) or f"[{text_of(b.get('type'))}]" for b in blocks)
-        return without_private("\n".join(texts))
-    return without_private(text_of(content))
 
 
 def _output(text: str) -> str:

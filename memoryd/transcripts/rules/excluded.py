@@ -10,7 +10,8 @@ from typing import Final, Protocol
 import msgspec
 
 from memoryd.text.private import PRIVATE
-from memoryd.transcripts.rules.entries import Block, TranscriptEntry
+from memoryd.transcripts.rules.blocks import Block
+from memoryd.transcripts.rules.entries import TranscriptEntry
 
 
 class PrivateNames(Protocol):

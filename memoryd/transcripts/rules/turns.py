@@ -14,13 +14,8 @@ from memoryd.text.masking.credentials import without_credentials
 from memoryd.text.masking.mask import mask
 from memoryd.text.private import PRIVATE, without_private
 from memoryd.text.shorten import cut_middle
-from memoryd.transcripts.rules.entries import (
-    TOOL_CHARS_MAX,
-    Block,
-    EntryPlace,
-    EntrySource,
-    TranscriptEntry,
-)
+from memoryd.transcripts.rules.blocks import TOOL_CHARS_MAX, Block
+from memoryd.transcripts.rules.entries import EntryPlace, EntrySource, TranscriptEntry
 from memoryd.transcripts.rules.prompt_queue import QUEUED_MAX, QueuedPrompt
 from memoryd.transcripts.rules.replies import QUESTION_TOOL, answers_in, replies_to
 from memoryd.transcripts.rules.withheld import NOTHING, Withholds, is_kept, withheld_by
