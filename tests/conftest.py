@@ -51,10 +51,18 @@ _numbers = count()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak", action="store_true", help="run the crash loops whole")
+    parser.addoption("--count-steps", action="store_true", help="say how many steps they tried")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     Thinning.is_whole = config.getoption("--soak")
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    if config.getoption("--count-steps"):
+        terminalreporter.write_line(f"steps tried: {Thinning.steps_tried}")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 
 import anyio.to_thread
@@ -17,7 +18,7 @@ from memoryd.system.database import Database
 from memoryd.system.folder import Folder
 from tests.support.blocking import BlockingCall, BlockingDetector
 from tests.support.purity import is_about_rules
-from tests.support.thinning import Thinning, stride, thinned
+from tests.support.thinning import Thinning, diagonal, hardest, stride, strides, thinned
 
 TESTS = Path(__file__).parent
 
@@ -130,12 +131,17 @@ def test_a_thinned_loop_has_its_first_and_last_steps(monkeypatch: pytest.MonkeyP
     assert list(thinned(range(1))) == [0]
     assert list(thinned([])) == []
     assert stride() == 9
+    assert list(islice(strides(2), 3)) == [2, 11, 20]
+    assert list(hardest("abc")) == ["c"]
+    assert diagonal("ab", [1, 2, 3]) == [("a", 1), ("b", 2), ("a", 3)]
 
 
 def test_a_soak_takes_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Thinning, "is_whole", True)
     assert list(thinned(range(20))) == list(range(20))
     assert stride() == 1
+    assert list(hardest("abc")) == ["a", "b", "c"]
+    assert len(diagonal("ab", [1, 2, 3])) == 6
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from memoryd.dreams.consolidate import Consolidation
 from memoryd.dreams.dream_table import DreamCause, DreamState, Summary
 from memoryd.dreams.lock import NOTHING, ConsolidateLock
 from tests.support.dream_fixtures import DAY, HOUR, NOW, DreamProject, data_of, two_of_a_kind, until
-from tests.support.thinning import thinned
+from tests.support.thinning import hardest
 
 
 @pytest.fixture
@@ -203,7 +203,7 @@ MONTHS = {
 }
 
 
-@pytest.mark.parametrize("name", thinned(list(MONTHS)))
+@pytest.mark.parametrize("name", hardest(list(MONTHS)))
 async def test_thirty_days_bring_thirty_dreams_whatever_the_clock_does(
     home: Path, name: str
 ) -> None:

@@ -24,6 +24,7 @@ from memoryd.recall.rules.search import Hit, search
 from memoryd.recall.shelf import Shelf
 from memoryd.recall.shelves import Shelves
 from memoryd.system.database import Database
+from tests.support.thinning import thinned
 from tests.support.times import NOW
 
 WORDS = "anchor basin copper drift ember fjord gravel harbor inlet jetty kelp lagoon".split()  # noqa: SIM905 - short
@@ -146,7 +147,7 @@ async def test_a_memory_whose_writer_became_known_is_read_again(shop: Shop) -> N
     assert shelf.rows[f"{shop.directory.path}/m3.md"].topic.trust == "user-said"
 
 
-@pytest.mark.parametrize("at", [0, 5, 20, 60, 300, 5_000, -1])
+@pytest.mark.parametrize("at", thinned([0, 5, 20, 60, 300, 5_000, -1], every=3))
 async def test_a_damaged_file_is_thrown_away(shop: Shop, at: int) -> None:
     (file,) = shop.kept
     data = bytearray(file.read_bytes())
@@ -157,7 +158,7 @@ async def test_a_damaged_file_is_thrown_away(shop: Shop, at: int) -> None:
     assert shop.kept == []
 
 
-@pytest.mark.parametrize("cut", [0, 10, 48, 49, 60, 4_000])
+@pytest.mark.parametrize("cut", thinned([0, 10, 48, 49, 60, 4_000], every=3))
 async def test_a_file_that_was_cut_off_is_thrown_away(shop: Shop, cut: int) -> None:
     (file,) = shop.kept
     file.write_bytes(file.read_bytes()[:cut])

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.memories.test_identity import git, repository
 from tests.scenarios.test_extraction import Session
 from tests.scenarios.test_privacy import hook, run
-from tests.support.running import Daemon, Peer
+from tests.support.running import Daemon, Peer, give_way
 
 
 def save(peer: Peer, root: Path, body: str) -> Path:
@@ -24,7 +24,7 @@ def identity_of(memory: Path) -> dict[str, str]:
     """What is recorded beside a memory; the test's own time limit ends a vain wait."""
     file = memory.parent / ".memoryd-identity"
     while not file.exists():
-        continue
+        give_way()
     return dict(json.loads(file.read_text()))
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from tests.scenarios.test_extraction import Session, configure, states, wait_until_idle
 from tests.support.extraction_fixtures import memory_text
-from tests.support.running import Daemon, environment
+from tests.support.running import Daemon, environment, give_way
 from tests.support.stand_in_client import (
     SIGNED_OUT,
     StandInClient,
@@ -25,6 +25,7 @@ from tests.support.stand_in_client import (
     rate,
     writes,
 )
+from tests.support.thinning import thinned
 
 SAID = "From now on always use tabs in Makefiles, because make insists on them."
 NOTHING = answers({"text": "", "calls": []})
@@ -115,11 +116,11 @@ def test_a_session_that_goes_on_is_not_extracted_before_it_ends_or_is_idle(
         with daemon.peer() as other:
             other.call("turn/ended", session_id="s", transcript_path=str(session.path))
             while other.call("status")["queue"]["held"] < 1:
-                pass
+                give_way()
             session.turn("And in Go files.", "Yes.")
             other.call("turn/ended", session_id="s", transcript_path=str(session.path))
             while other.call("status")["queue"]["held"] < 2:
-                pass
+                give_way()
             assert client.calls == []
             end_session(other, session)
         assert peer.next_event()["turns"] == 2
@@ -154,7 +155,7 @@ def test_the_days_limit_holds_and_survives_a_restart_and_what_waits_is_not_lost(
     with daemon.peer() as peer:
         end_session(peer, later)
         while "later-line-1" not in json.dumps([*states(home)]):
-            peer.call("ping")
+            give_way()
         plan = peer.call("status")["plan"]
     assert (plan["calls"], plan["waits"]) == (1, "the day's 1 calls are used up")
     assert plan["until"]
@@ -165,7 +166,7 @@ def test_the_days_limit_holds_and_survives_a_restart_and_what_waits_is_not_lost(
     assert "the next extraction waits until" in shown
 
 
-@pytest.mark.parametrize("lack", ["client", "version", "login"])
+@pytest.mark.parametrize("lack", thinned(["client", "version", "login"]))
 def test_without_a_usable_client_the_built_in_rules_do_the_work_and_status_says_why(
     daemon: Daemon, client: StandInClient, home: Path, lack: str
 ) -> None:
@@ -318,7 +319,7 @@ def test_a_client_ends_with_the_daemon_however_that_ends(
     with daemon.peer() as peer:
         end_session(peer, session)
         while not client.calls:
-            peer.call("ping")
+            give_way()
     process = os.pidfd_open(client.calls[0].pid)
     try:
         daemon.stop(signal.SIGKILL)

@@ -15,6 +15,7 @@ import pytest
 from tests.support.running import COMMAND, ROOT, WAIT_SECONDS, Daemon, notifications
 from tests.support.session_script import SessionScript
 from tests.support.tail_fixtures import FOLDER, write
+from tests.support.thinning import diagonal, hardest, thinned
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -118,7 +119,7 @@ def test_a_socket_or_folder_of_another_user_is_refused(daemon: Daemon) -> None:
     assert "another user" in daemon.fails_to_start()
 
 
-@pytest.mark.parametrize("mode", [0o777, 0o770, 0o720])
+@pytest.mark.parametrize("mode", hardest([0o777, 0o770, 0o720]))
 def test_a_folder_that_others_can_write_is_refused(daemon: Daemon, mode: int) -> None:
     folder = Path(daemon.socket).parent
     folder.chmod(mode)
@@ -199,8 +200,9 @@ def plant_device(path: Path) -> None:
 IRREGULAR = [plant_fifo, plant_device, plant_folder]
 
 
-@pytest.mark.parametrize("plant", IRREGULAR)
-@pytest.mark.parametrize("name", [".config/memoryd/config.toml", "key"])
+@pytest.mark.parametrize(
+    ("name", "plant"), diagonal([".config/memoryd/config.toml", "key"], IRREGULAR)
+)
 def test_settings_or_a_key_that_are_not_a_regular_file_are_named(
     daemon: Daemon, home: Path, name: str, plant: Callable[[Path], None]
 ) -> None:
@@ -217,8 +219,9 @@ def test_settings_or_a_key_that_are_not_a_regular_file_are_named(
     assert "fix the file" in words
 
 
-@pytest.mark.parametrize("plant", IRREGULAR)
-@pytest.mark.parametrize("name", ["memoryd.log", "memoryd.lock", "state.db"])
+@pytest.mark.parametrize(
+    ("name", "plant"), diagonal(["memoryd.log", "memoryd.lock", "state.db"], IRREGULAR)
+)
 def test_a_log_lock_or_database_that_is_not_a_regular_file_is_refused(
     daemon: Daemon, home: Path, name: str, plant: Callable[[Path], None]
 ) -> None:
@@ -230,7 +233,7 @@ def test_a_log_lock_or_database_that_is_not_a_regular_file_is_refused(
     assert f"mv {path}" in words
 
 
-@pytest.mark.parametrize("plant", IRREGULAR)
+@pytest.mark.parametrize("plant", thinned(IRREGULAR))
 def test_entries_of_the_agent_that_are_not_regular_files_block_nothing(
     daemon: Daemon, home: Path, plant: Callable[[Path], None]
 ) -> None:

@@ -1,6 +1,8 @@
 """Every way to save a memory refuses the same, and a person may insist: command, MCP, socket."""
 
 import json
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,7 @@ import pytest
 
 from tests.scenarios.test_extraction import Session, finished_run, with_model
 from tests.scenarios.test_mcp import request, talk
-from tests.support.running import Daemon, Peer
+from tests.support.running import Daemon, Peer, make_home
 from tests.support.scripted_model import ScriptedModel, says
 
 TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
@@ -21,19 +23,44 @@ EXCLUDED = [
     (f"My key is {TOKEN}", "nothing in this but a secret"),
 ]
 
+_numbers = count()
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """One for all of these tests: each has a project of its own."""
+    running = Daemon(make_home(tmp_path_factory.mktemp("doors"))).start()
+    yield running
+    running.end()
+
 
 @pytest.fixture
-def project(daemon: Daemon, home: Path) -> str:
+def own_daemon(home: Path) -> Iterator[Daemon]:
+    made = Daemon(home)
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def project(daemon: Daemon) -> str:
+    return project_in(daemon, f"app{next(_numbers)}")
+
+
+def project_in(daemon: Daemon, name: str) -> str:
     """A project whose instructions are in its CLAUDE.md, in an import and in a rule."""
-    folder = home / "app"
+    folder = daemon.home / name
     (folder / ".claude/rules").mkdir(parents=True)
     (folder / "CLAUDE.md").write_text(CLAUDE_MD)
     (folder / "more.md").write_text("Never deploy on Fridays.\n")
     (folder / ".claude/rules/gen.md").write_text(
         "---\npaths: gen/**\n---\nGenerated files are never edited.\n"
     )
-    daemon.start()
     return str(folder)
+
+
+def session_in(daemon: Daemon, project: str) -> Session:
+    name = Path(project).name
+    return Session(daemon.home, name, name)
 
 
 def failure(peer: Peer, method: str, **params: Any) -> dict[str, Any]:
@@ -86,8 +113,10 @@ def test_text_beside_a_secret_is_saved_without_it(daemon: Daemon, project: str) 
     assert TOKEN not in saved
 
 
-def test_what_holds_everywhere_may_be_saved_for_every_project(daemon: Daemon, project: str) -> None:
+def test_what_holds_everywhere_may_be_saved_for_every_project(own_daemon: Daemon) -> None:
     """The project's CLAUDE.md says it for the project alone."""
+    daemon = own_daemon.start()
+    project = project_in(daemon, "app")
     text = "Use tabs in Makefiles"
     done = daemon.run("remember", text, "--scope", "user", "--project", project)
     assert done.returncode == 0, done.stderr
@@ -111,10 +140,8 @@ def test_a_secret_in_an_instruction_is_not_told_on(daemon: Daemon, project: str)
     assert TOKEN not in done.stderr
 
 
-def test_extraction_does_not_repeat_an_instruction(
-    daemon: Daemon, home: Path, project: str
-) -> None:
-    session = Session(home)
+def test_extraction_does_not_repeat_an_instruction(daemon: Daemon, project: str) -> None:
+    session = session_in(daemon, project)
     assert session.cwd == project
     message = "Remember to always use tabs in Makefiles. From now on, write changelogs in Danish."
     finished_run(daemon, lambda: session.turn(message, "Understood."))
@@ -124,7 +151,8 @@ def test_extraction_does_not_repeat_an_instruction(
         assert peer.call("inbox/list", cwd=project)["items"] == []
 
 
-def test_a_model_is_told_what_is_written_down(daemon: Daemon, home: Path) -> None:
+def test_a_model_is_told_what_is_written_down(own_daemon: Daemon, home: Path) -> None:
+    daemon = own_daemon
     folder = home / "app"
     folder.mkdir()
     (folder / "CLAUDE.md").write_text(f"Use tabs in Makefiles.\nThe key is {TOKEN}\n")
@@ -138,8 +166,8 @@ def test_a_model_is_told_what_is_written_down(daemon: Daemon, home: Path) -> Non
     assert TOKEN not in opening
 
 
-def test_a_waiting_statement_meets_the_same_door(daemon: Daemon, home: Path, project: str) -> None:
-    session = Session(home)
+def test_a_waiting_statement_meets_the_same_door(daemon: Daemon, project: str) -> None:
+    session = session_in(daemon, project)
     for words in ("We use pnpm for the web client.", "I prefer short answers without lists."):
         finished_run(daemon, lambda words=words: session.turn(words, "Understood."))
     Path(project, "CLAUDE.md").write_text("We use pnpm for the web client.\n")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.extraction_fixtures import memory_text, writes_once
-from tests.support.running import Daemon
+from tests.support.running import Daemon, give_way
 from tests.support.scripted_model import Call, Hang, Reply, ScriptedModel, SeenRequest, asks, says
 from tests.support.session_script import SessionScript
 from tests.support.tail_fixtures import append, database, projects
@@ -73,6 +73,7 @@ def wait_until_idle(daemon: Daemon) -> dict[str, Any]:
             queue = status["queue"]
             if not status["transcripts"]["behind"] + queue["waiting"] + queue["running"]:
                 return status
+            give_way()
 
 
 def states(home: Path) -> dict[str, tuple[str, str]]:
@@ -248,9 +249,8 @@ def test_a_stop_in_the_midst_of_a_search_leaves_no_child(daemon: Daemon, home: P
         with_model(daemon, model).start()
         assert daemon.process is not None
         turn = Session(home).turn("Use tabs", "Fine.")
-        with daemon.peer() as peer:
-            while not (children := children_of(daemon.process.pid)):
-                peer.call("ping")
+        while not (children := children_of(daemon.process.pid)):
+            give_way()
         assert daemon.stop() == 0
     assert not [child for child in children if Path(f"/proc/{child}").exists()]
     assert states(home)[turn][0] == "pending"
@@ -331,7 +331,7 @@ def test_with_a_provider_that_cannot_be_used_turns_wait(
         assert words in str(peer.call("ping")["problems"])
         peer.call("turn/ended", session_id="waits", transcript_path=str(transcript))
         while (status := peer.call("status"))["transcripts"]["behind"]:
-            pass
+            give_way()
     assert status["queue"]["waiting"] == 1
     assert status["provider"] == "embedded"
     assert any(words in error for error in status["errors"])

@@ -3,7 +3,6 @@
 import os
 import signal
 from collections.abc import Callable, Sequence
-from itertools import count
 from pathlib import Path
 
 import anyio
@@ -20,7 +19,7 @@ from memoryd.system.database import Cell, Database
 from tests.support.extraction_fixtures import ExtractionBench, memory_text
 from tests.support.fault_injection import before_each_call
 from tests.support.scripted_model import Call, answer_of, asks, says
-from tests.support.thinning import stride
+from tests.support.thinning import strides
 
 
 class DeadlyState(Database):
@@ -88,7 +87,7 @@ def dies(home: Path, fuse: Fuse, *, in_files: bool, make: Maker = deadly) -> boo
 def test_a_death_between_any_two_steps_loses_and_doubles_nothing(
     home: Path, in_files: bool
 ) -> None:
-    for step in count(1, stride()):
+    for step in strides():
         here = ExtractionBench(home)
         said = f"From now on always lint module {step}, because CI is slow."
         (turn,) = here.say(said, session=f"s{step}", project=f"p{step}")
@@ -109,7 +108,7 @@ def test_a_death_between_any_two_steps_loses_and_doubles_nothing(
 def test_in_log_mode_a_death_between_any_two_steps_loses_and_doubles_nothing(
     home: Path, in_files: bool
 ) -> None:
-    for step in count(1, stride()):
+    for step in strides():
         here = ExtractionBench(home)
         said = f"From now on always lint module {step}, because CI is slow."
         (turn,) = here.say(said, session=f"s{step}", project=f"p{step}")
@@ -175,7 +174,7 @@ def test_with_a_model_a_death_between_any_two_steps_loses_doubles_and_forgets_no
     home: Path, in_files: bool
 ) -> None:
     calls = home / "calls"
-    for step in count(1, stride()):
+    for step in strides():
         here = ExtractionBench(home)
         project = f"p{step}"
         (turn,) = here.say(f"always lint module {project}", session=project, project=project)
@@ -243,7 +242,7 @@ def test_a_death_in_runs_that_end_at_a_limit_loses_and_doubles_nothing(
     home: Path, in_files: bool
 ) -> None:
     said = "\n".join(f"always lint the {rule}" for rule in RULES)
-    for step in count(1, stride()):
+    for step in strides():
         here = ExtractionBench(home)
         project = f"p{step}"
         (turn,) = here.say(said, session=project, project=project)

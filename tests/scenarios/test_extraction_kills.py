@@ -19,7 +19,7 @@ from tests.scenarios.test_extraction import (
     with_model,
 )
 from tests.support.extraction_fixtures import memory_text
-from tests.support.running import Daemon
+from tests.support.running import Daemon, give_way
 from tests.support.scripted_model import (
     Call,
     CutBody,
@@ -168,11 +168,12 @@ def test_after_a_kill_with_runs_at_every_point_the_next_start_recovers(
         again = Spending(home)
         assert len(again.rows) == len(model.requests)
         # Those that hung or were cut may have been billed: they stay debited at their worst.
-        assert again.open_calls == bill.open_calls <= 7
+        # The one that was cut has two, and that of "last" may not have been closed in time.
+        assert again.open_calls == bill.open_calls <= 8
         assert again.usd > bill.usd
         daemon.stop()
     while processes_of(home):
-        continue
+        give_way()
 
 
 def test_random_kills_leave_each_note_once_and_every_call_on_the_bill(
@@ -288,5 +289,5 @@ def kill_at_random(daemon: Daemon, home: Path, *, sessions: int, seed: int) -> d
         assert len(model.requests) <= len(bill.rows) <= len(model.requests) + 2 * sessions
         daemon.stop()
     while processes_of(home):
-        continue
+        give_way()
     return {"requests": len(model.requests), "debits": len(bill.rows), "usd": bill.usd}

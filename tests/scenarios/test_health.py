@@ -13,6 +13,7 @@ from memoryd.base import paths
 from tests.support.running import Daemon, Peer
 from tests.support.scripted_model import ScriptedModel, SeenRequest, Status, says
 from tests.support.session_script import SessionScript
+from tests.support.thinning import thinned
 
 WELL = "---\nname: Tabs\ndescription: tabs in Makefiles\ntype: feedback\n---\n\nUse tabs.\n"
 
@@ -209,7 +210,7 @@ def test_a_provider_that_refuses_the_key_fails_in_its_own_words_without_the_key(
     assert found["fix"]
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500])
+@pytest.mark.parametrize("status", thinned([429, 400, 401, 403, 404, 500]))
 def test_a_failing_provider_is_told_in_its_own_words_with_the_next_try(
     home: Path, status: int
 ) -> None:

@@ -10,7 +10,7 @@ from memoryd.memories.leftovers import clear_leftovers
 from memoryd.sessions.note_files import write_notes
 from tests.memories.test_leftovers import OTHERS, PLACES, put
 from tests.support.fault_injection import count_calls, killed_at
-from tests.support.running import Daemon
+from tests.support.running import Daemon, give_way
 from tests.support.tail_fixtures import WAIT_SECONDS
 
 
@@ -20,8 +20,7 @@ def test_after_a_start_nothing_of_a_killed_writer_is_left(home: Path) -> None:
     try:
         deadline = time.monotonic() + WAIT_SECONDS
         while any(path.exists() for path in leftovers) and time.monotonic() < deadline:
-            with daemon.peer() as peer:
-                peer.call("ping")
+            give_way()
         assert [str(path) for path in leftovers if path.exists()] == []
         assert all(path.exists() for path in others)
     finally:

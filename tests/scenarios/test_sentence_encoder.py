@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.support.running import Daemon, Peer
+from tests.support.thinning import thinned
 
 TINY_ENCODER = Path(__file__).parents[1] / "data/tiny_encoder"
 TABLE_BEGINS = b"tableJ\xc0\x03"  # its 14 rows of 8 numbers follow, 448 bytes
@@ -102,7 +103,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize("breaks", BROKEN, ids=lambda breaks: breaks.__name__)
+@pytest.mark.parametrize("breaks", thinned(BROKEN, every=3), ids=lambda breaks: breaks.__name__)
 def test_a_folder_without_a_model_that_works_is_a_warning_and_recall_goes_on(
     home: Path, folder: Path, cwd: str, breaks: Callable[[Path], None]
 ) -> None:

@@ -6,7 +6,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.support.running import ROOT, WAIT_SECONDS, Daemon
+from tests.support.running import ROOT, WAIT_SECONDS, Daemon, give_way
 from tests.system.test_cancellation import long_session
 
 ENDLESS_BYTES = 1 << 40
@@ -30,6 +30,7 @@ def test_a_daemon_that_reads_an_endless_file_still_stops(home: Path) -> None:
             peer.send({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
         with daemon.peer() as other:
             while not asked.keys() <= {line.get("method") for line in daemon.lines()}:
+                give_way()
                 other.call("ping")
         assert daemon.stop() == 0
         assert not Path(daemon.socket).exists()

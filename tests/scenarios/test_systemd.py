@@ -12,6 +12,7 @@ from memoryd_client.version import __version__
 from tests.support import user_manager
 from tests.support.fake_programs import SYSTEMCTL, FakePrograms
 from tests.support.scripted_daemon import Result, ScriptedDaemon
+from tests.support.thinning import Thinning
 from tests.support.user_manager import HOME, RUNTIME, CannotStart, UserManager
 
 WHY_NOT = user_manager.why_not()
@@ -183,7 +184,7 @@ def test_uninstall_works_after_systemd_is_gone(programs: FakePrograms, units: Pa
 
 # --- with a real user manager ---------------------------------------------------------------------
 
-KILLS = 24
+KILLS = 24 if Thinning.is_whole else 5
 # Calls without a pause while the daemon is killed: each must be answered, by whichever daemon.
 CALL_AND_KILL = """
 import os, signal, sys

@@ -21,7 +21,7 @@ from memoryd.transcripts.rules.assembler import Follower
 from memoryd.transcripts.rules.cursor import differences, plan
 from memoryd.transcripts.rules.turns import Turn
 from memoryd.transcripts.scan import scan
-from tests.support.running import Daemon
+from tests.support.running import Daemon, give_way
 from tests.support.tail_fixtures import (
     FOLDER,
     age,
@@ -34,7 +34,7 @@ from tests.support.tail_fixtures import (
     turns,
     write,
 )
-from tests.support.thinning import stride, thinned
+from tests.support.thinning import stride, strides, thinned
 from tests.transcripts.test_recorded_sessions import ALL_FILES, ASIDE, CASES, as_scripted
 
 pytestmark = pytest.mark.usefixtures("turns_are_held")
@@ -60,7 +60,7 @@ def wait_until_caught_up(daemon: Daemon) -> None:
     """Polls the status; the time limit of the test ends a wait that never would."""
     with daemon.peer() as peer:
         while busy(peer.call("status")):
-            pass
+            give_way()
 
 
 def scripted_turns() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -245,7 +245,7 @@ def test_a_kill_at_any_statement_loses_and_doubles_nothing(
         for script in scripts:
             script.turn("more", "x" * chance.randrange(1500))
             write(home, script)
-        for at in count(1 + next(first) % stride(), stride()):
+        for at in strides(1 + next(first) % stride()):
             if not dies(home, statements=at):
                 break
             deaths += 1

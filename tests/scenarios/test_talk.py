@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.scenarios.test_extraction import Session, configure, states, wait_until_idle, with_model
 from tests.support.extraction_fixtures import messages_in
-from tests.support.running import Daemon
+from tests.support.running import Daemon, give_way
 from tests.support.scripted_model import ScriptedModel, says
 
 NEVER = 600  # seconds, longer than any test
@@ -16,7 +16,7 @@ def wait_for_held(daemon: Daemon, count: int) -> None:
     """Until so many turns are stored and wait for a pause."""
     with daemon.peer() as peer:
         while peer.call("status")["queue"]["held"] != count:
-            continue
+            give_way()
 
 
 def end(daemon: Daemon, session: Session) -> None:

@@ -52,9 +52,14 @@ def cases(half: str | None = None) -> list[CorrectionCase]:
     return [case for case in found if half in {None, case.half}]
 
 
+_outcomes: dict[str, str] = {}
+
+
 def outcome_of(case: CorrectionCase, home: Path) -> str:
-    """What the extractor makes of it, in the words of the set."""
-    return anyio.run(_outcome_of, case, home)
+    """What the extractor makes of it, in the words of the set; each case is played once."""
+    if case.id not in _outcomes:
+        _outcomes[case.id] = anyio.run(_outcome_of, case, home)
+    return _outcomes[case.id]
 
 
 async def _outcome_of(case: CorrectionCase, home: Path) -> str:

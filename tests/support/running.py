@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,11 @@ COMMAND = (
     "-c",
     "import sys; from memoryd_client.entry import main; sys.exit(main())",
 )
+
+
+def give_way() -> None:
+    """Between two looks of a wait: the processor is the daemon's, not of who asks it again."""
+    time.sleep(0.01)
 
 
 def make_home(folder: Path) -> Path:

@@ -145,6 +145,7 @@ class RunningTail:
         with anyio.fail_after(WAIT_SECONDS):
             status = await self.tail.status()
             while status.behind_bytes or status.settling:
+                await anyio.sleep(0.005)
                 status = await self.tail.status()
 
     async def rows(self) -> list[tuple[str, str]]:
