@@ -8,7 +8,7 @@ WORKERS ?= 2
 export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=10
 
-.PHONY: help setup test quick rules test-client test-security lint types unit run demo year bench fuzz soak manual pins dist clean
+.PHONY: help setup test quick rules test-client test-security test-faults lint types unit run demo year bench fuzz soak kills manual pins dist clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -72,10 +72,15 @@ bench: setup  ## figures beside baselines, in one run
 fuzz: setup  ## the properties again, with examples that nobody has tried yet
 	HYPOTHESIS_PROFILE=fuzz $(PYTEST) -m hypothesis --timeout=1200
 
-soak: setup  ## what takes long: every crash loop whole, 20,001 transcripts, 200 extractions with kills
+soak: setup  ## 20 minutes of work, 100,000 events: does anything grow? (shorter: SOAK='--minutes 2')
+	PYTHONPATH=.:client $(BIN)/python benchmarks/soak.py $(SOAK)
+
+kills: setup  ## what make test thins out, whole: every crash loop, 200 extractions with kills (long)
 	$(PYTEST) --soak $$(grep -rl 'support.thinning' tests --include='test_*.py')
-	PYTHONPATH=.:client $(BIN)/python benchmarks/tail.py --soak
 	PYTHONPATH=.:client $(BIN)/python benchmarks/kills.py --soak
+
+test-faults: setup  ## kills, full and broken disks, damage, floods: tried and violations (30 minutes; FAULTS=--quick)
+	$(BIN)/python -m tests.faults $(FAULTS)
 
 dist: setup  ## the wheel and the sdist, built twice and tried in new environments (needs an index)
 	$(BIN)/python -m tests.support.distribution

@@ -1,7 +1,7 @@
 """Crash loops in short and in full.
 
 A loop that kills a writer at each of its steps is the best test that we have, and the slowest.
-`make test` takes about every tenth step, always the same ones; `make soak` (`pytest --soak`) takes
+`make test` takes about every tenth step, always the same ones; `make kills` (`pytest --soak`) takes
 all of them.
 """
 

@@ -1,0 +1,1 @@
+"""What can break around the daemon, tried and counted: `make test-faults`."""
