@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
-WORKERS ?= 2
+# One more than the cores of CI: daemons that start and turns that settle are waited for.
+WORKERS ?= 3
 # Bytecode is kept, whatever the environment says: a daemon that tests start then starts sooner.
 export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=10

@@ -28,6 +28,7 @@ def a_damaged_database(folder: Path, share: float) -> Tally:
         for number in range(12):
             ground.save(peer, f"memory {number}")
         peer.call("recall", query=QUERY, cwd=ground.cwd)
+        ground.daemon.stop()  # puts what is in the write-ahead log into the file
     kept = folder / "kept"
     shutil.copytree(ground.state, kept)
     data = (kept / "state.db").read_bytes()
@@ -50,7 +51,7 @@ def a_damaged_database(folder: Path, share: float) -> Tally:
 def faults_of(ground: Ground, peer: Peer, number: int) -> list[str]:
     """What a daemon does not do that it should."""
     found = []
-    for method in ("status", "memory/list", "health", "context", "memory/inbox", "dream/status"):
+    for method in ("status", "memory/list", "health", "context", "inbox/list", "dream/status"):
         answer = peer.ask(method, cwd=ground.cwd)
         if answer is None or "error" in answer:
             found.append(f"{method}: {answer}"[:200])
