@@ -12,7 +12,7 @@ import pytest
 
 from memoryd.api.handlers import hooks
 from memoryd_client.install import claude_code
-from tests.support.running import COMMAND, Daemon
+from tests.support.running import COMMAND, Daemon, give_way
 from tests.support.scripted_model import ScriptedModel, says
 from tests.support.session_script import SessionScript
 
@@ -360,6 +360,7 @@ def test_a_models_choice_that_is_late_comes_with_the_next_hook_and_is_paid_for_o
             until = time.monotonic() + 60
             while "| Descale it on Mondays." not in injected(daemon, call):
                 assert time.monotonic() < until, "the choice never arrived"
+                give_way()
             assert injected(daemon, call) == ""
             assert len(model.requests) == before + 1
         finally:
@@ -474,5 +475,6 @@ def test_a_session_that_switches_memory_off_gets_nothing_and_leaves_nothing(
         until = time.monotonic() + 60
         while "memory off" not in Path(peer.call("status")["log"]).read_text():
             assert time.monotonic() < until
+            give_way()
         files = [one["file"] for one in peer.call("memory/list", cwd=cwd)["memories"]]
     assert not any("tabs" in file for file in files)

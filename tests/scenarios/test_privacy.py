@@ -13,7 +13,7 @@ from tests.scenarios.test_extraction import (
     with_model,
 )
 from tests.support.kept_text import places_with
-from tests.support.running import COMMAND, Daemon
+from tests.support.running import COMMAND, Daemon, give_way
 from tests.support.scripted_model import ScriptedModel, says
 
 WORD = "heronmerger"
@@ -166,7 +166,7 @@ def test_memory_is_off_for_a_time_and_comes_back_by_itself(daemon: Daemon, home:
     with daemon.peer() as peer:
         peer.call("switch", enabled=False, cwd=session.cwd, seconds=0.01)
         while not peer.call("status", cwd=session.cwd)["memory"]["enabled"]:
-            continue
+            give_way()
         assert "seconds" in peer.ask("switch", enabled=True, seconds=5)["error"]["message"]
     wait_until_idle(daemon)
     ((state, reason),) = states(home).values()

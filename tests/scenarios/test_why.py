@@ -8,7 +8,7 @@ import pytest
 
 from tests.scenarios.test_extraction import Session, finished_run
 from tests.scenarios.test_mcp import request, talk
-from tests.support.running import Daemon
+from tests.support.running import Daemon, give_way
 
 TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 SAID = "The build is slow. From now on, write commit messages in Danish."
@@ -75,7 +75,7 @@ def test_it_counts_how_often_sessions_were_given_a_memory(daemon: Daemon, sessio
             peer.call("recall", **question, session_id=f"later-{number}")  # has it already
         peer.call("recall", **question)  # a look without a session
         while (answer := peer.call("memory/why", cwd=session.cwd, path=file))["times_recalled"] < 2:
-            pass  # it is saved right after the answer; the test's own time limit ends a vain wait
+            give_way()  # it is saved right after the answer
     assert answer["times_recalled"] == 2
     assert answer["recalled_in"] == "later-2"
     assert answer["last_recalled"]
