@@ -119,13 +119,10 @@ class RuleSteps:
 
 @cache
 def word_similarity() -> Similarity | None:
-    """How close two texts are by recall's word vectors; None if none are installed."""
-    from memoryd.recall.word_vectors import WordVectors, installed_folder  # noqa: PLC0415 - arrays load slowly
+    """How close two texts are by recall's word vectors."""
+    from memoryd.recall.word_vectors import WordVectors  # noqa: PLC0415 - arrays load slowly
 
-    folder = installed_folder()
-    if folder is None:
-        return None
-    vectors = WordVectors.open(folder)
+    vectors = WordVectors.open()
 
     def similarity(one: str, other: str) -> float | None:
         stop_if_cancelled()  # there may be many pairs
