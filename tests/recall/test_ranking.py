@@ -12,6 +12,7 @@ from memoryd.recall.calibration import Calibration
 from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.rules import search as ranking
 from memoryd.recall.rules.index import Document, Index, sentence_passages
+from memoryd.recall.rules.packed_postings import PackedPostings, TextArrays
 from memoryd.recall.rules.postings import Postings
 from memoryd.recall.rules.relevance import (
     LEAST_SUBSTANCE,
@@ -386,6 +387,46 @@ def test_postings_drop_a_text_completely() -> None:
     assert shares == {"a": pytest.approx(scores[second])}
     with pytest.raises(LookupError):
         postings.drop(7 if postings.capacity > 7 else _dropped(postings, first))
+
+
+some_texts = st.lists(
+    st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 9).map(float), min_size=1), max_size=6
+)
+
+
+@given(some_texts, some_texts, st.sets(st.integers(0, 11)))
+def test_packed_postings_are_searched_like_others(
+    packed: list[dict[str, float]], added: list[dict[str, float]], dropped: set[int]
+) -> None:
+    one_by_one = Postings()
+    at_once = Postings(PackedPostings(_as_arrays(packed)))
+    for text in packed:
+        one_by_one.add(text)
+    for text in added:
+        assert one_by_one.add(text) == at_once.add(text)
+    for slot in sorted(dropped):
+        if slot < len(packed) + len(added):
+            one_by_one.drop(slot)
+            at_once.drop(slot)
+    worths = {term: 1.0 + at for at, term in enumerate("abcxdef")}
+    assert np.allclose(at_once.scores(worths, 3.0), one_by_one.scores(worths, 3.0))
+    assert at_once.size == one_by_one.size
+    assert at_once.total_length == one_by_one.total_length
+    for term in worths:
+        assert at_once.holders_of(term) == one_by_one.holders_of(term)
+        assert at_once.has_beginning(term) == one_by_one.has_beginning(term)
+    for slot in set(range(at_once.capacity)) - dropped:
+        shares = dict(one_by_one.shares(slot, worths, 3.0))
+        assert dict(at_once.shares(slot, worths, 3.0)) == pytest.approx(shares)
+
+
+def _as_arrays(texts: list[dict[str, float]]) -> TextArrays:
+    return TextArrays(
+        "abcdef",
+        np.array([len(text) for text in texts], np.int32),
+        np.array(["abcdef".index(term) for text in texts for term in text], np.int32),
+        np.array([count for text in texts for count in text.values()], np.float32),
+    )
 
 
 def _dropped(postings: Postings, slot: int) -> int:
