@@ -32,7 +32,7 @@ _CODE: Final = ("text", "recall", "memories/rules")
 _LENGTH_BYTES: Final = 8
 
 
-class _KeptRow(msgspec.Struct, frozen=True, array_like=True):
+class _KeptRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     file: str
     mark: tuple[int, int, int, int, int]
     version: str
@@ -192,15 +192,15 @@ class KeptShelf:
             self._head.terms, self._lengths[chosen], self._ids[of_terms], self._counts[of_terms]
         )
         now = time.time()
-        rows = [_row(directory, kept[place], now) for place in at]
+        rows = {row.path: row for row in (_row(directory, kept[place], now) for place in at)}
         index = Index.filled(
-            [(row.path, row.topic.type or "", row.modified) for row in rows],
+            [(key, row.topic.type or "", row.modified) for key, row in rows.items()],
             Postings(PackedPostings(texts)),
             self._words.chosen(chosen),
             self._sentences.chosen(chosen),
         )
         index.bar = self._head.bar
-        return Shelf(directory, index, {row.path: row for row in rows})
+        return Shelf(directory, index, rows)
 
 
 class _KeptVectors:

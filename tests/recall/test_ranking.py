@@ -1,6 +1,7 @@
 """The ranking core: words, meaning, several indexes searched as one, and what is not shown."""
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from memoryd.recall.rules.relevance import (
     surplus,
 )
 from memoryd.recall.rules.search import Hit, Question, search
-from memoryd.recall.rules.vectors import ABSENT, Vector, Vectors, common_part, unit
+from memoryd.recall.rules.vectors import ABSENT, Vector, Vectors, as_singles, common_part, unit
 from tests.support.times import NOW
 
 DAY = 86_400.0
@@ -508,3 +509,34 @@ def test_a_huge_query_ends() -> None:
     found(
         [index], " ".join(f"wrod{chr(97 + n % 26)}{chr(97 + n // 26 % 26)}" for n in range(20_000))
     )
+
+
+def test_a_large_store_finds_the_same_by_rough_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    dice = np.random.default_rng(7)
+    around = dice.normal(size=(40, 64))
+    rows = around[dice.integers(0, 40, 5_000)] + 0.5 * dice.normal(size=(5_000, 64))
+    rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    index = Index()
+    for at, row in enumerate(rows):
+        ticket = index.put(Document(f"{at:04}", f"name{at}", "about everything", ""))
+        index.give_word_vector(f"{at:04}", ticket, row)
+    questions = [Question("everything", word_vector=row) for row in rows[::500]]
+    asked = partial(search, [index], limit=5, now=NOW)
+    before = [[hit.key for hit in asked(question)] for question in questions]
+    assert (index.word_vectors.is_rough, index.word_vectors.wants_sketch) == (False, True)
+    monkeypatch.setattr("memoryd.recall.rules.sketch.DIRECTIONS", 32)
+    make = index.word_vectors.begin_sketch()
+    late = index.put(Document("0001", "name1", "about everything", ""))
+    index.give_word_vector("0001", late, rows[1])
+    index.word_vectors.use_sketch(make())
+    assert (index.word_vectors.is_rough, index.word_vectors.wants_sketch) == (True, False)
+    index.remove("0002")
+    ticket = index.put(Document("0002", "name2", "about everything", ""))
+    index.give_word_vector("0002", ticket, rows[2])
+    assert [[hit.key for hit in asked(question)] for question in questions] == before
+
+
+@given(st.lists(st.floats(-65504, 65504, width=16), min_size=1, max_size=6))
+def test_halves_are_widened_as_numpy_does(numbers: list[float]) -> None:
+    halves = np.array([numbers], np.float16)
+    assert np.array_equal(as_singles(halves), halves.astype(np.float32))
