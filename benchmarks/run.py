@@ -11,11 +11,11 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 # These want a folder, of judged queries or to write to; a year takes long (`make year`).
-NOT_BY_THEMSELVES = {"run", "recall_quality", "long_store", "dream_year"}
+NOT_BY_THEMSELVES = {"run", "figures", "recall_quality", "long_store", "dream_year"}
 
 
 def main() -> int:
-    known = {path.stem for path in HERE.glob("*.py")} - {"run"}
+    known = {path.stem for path in HERE.glob("*.py")} - {"run", "figures"}
     wanted = sys.argv[1:] or sorted(known - NOT_BY_THEMSELVES)
     unknown = [name for name in wanted if name not in known]
     if unknown:
