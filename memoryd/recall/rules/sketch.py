@@ -14,7 +14,7 @@ Halves = NDArray[np.float16]
 
 # Smaller stores are compared whole in less than a millisecond.
 LARGE = 4_096
-CANDIDATES = 512
+CANDIDATES = 256
 DIRECTIONS = 96
 _SAMPLE = 4_096
 

@@ -26,6 +26,7 @@ Matrix = NDArray[np.float32]
 
 ABSENT = -2.0  # below every cosine: the document has no vector yet
 NO_OWNER = -1
+_NOWHERE = (-1,)
 # Numpy spreads larger products over spinning threads, which costs 20 ms if a core is busy.
 _BLOCK_NUMBERS = 1 << 18
 # The bits of a float16, shifted left by 13, have sign, exponent and fraction where a float32 has
@@ -40,7 +41,7 @@ class Vectors:
     def __init__(self) -> None:
         self._rows: Matrix | Halves = np.zeros((0, 0), np.float32)
         self._owners = np.zeros(0, np.intp)
-        self._rows_of: dict[int, list[int]] = {}
+        self._rows_of: dict[int, Sequence[int]] = {}
         self._free: list[int] = []
         self._used = 0
         self.total: Vector = np.zeros(0, np.float32)
@@ -158,16 +159,13 @@ class Vectors:
 
     def exact(self, query: Vector, common: Vector, owners: Sequence[int]) -> Scores:
         """As `similarity`, of some documents, by their whole vectors."""
-        found = np.zeros(len(owners))
-        own = [
-            (at, self._rows_of[owner]) for at, owner in enumerate(owners) if owner in self._rows_of
-        ]
-        if own and self.fits(query):
-            wanted = unit(query - common)
-            rows = self._rows[[places[0] for _, places in own]]
-            dots = as_singles(rows) @ wanted - float(common @ wanted)
-            found[[at for at, _ in own]] = dots
-        return found
+        if not self.fits(query):
+            return np.zeros(len(owners))
+        wanted = unit(query - common)
+        places = np.array([self._rows_of.get(owner, _NOWHERE)[0] for owner in owners], np.intp)
+        # A document without a row is compared with any, and gets nothing.
+        dots = as_singles(self._rows[places]) @ wanted - float(common @ wanted)
+        return np.where(places < 0, 0.0, dots)
 
     def cosine(self, owner: int, query: Vector) -> float:
         """The plain cosine of a document's best row, or `ABSENT`."""
