@@ -25,6 +25,7 @@ from memoryd_client.install import launcher
 from tests.support.scripted_daemon import Result, ScriptedDaemon
 
 RUNS = 60
+TRIES = 20
 BARE = "python -I -S -E -c pass"
 PAYLOAD = b'{"hook_event_name":"UserPromptSubmit","session_id":"s","cwd":"/tmp","prompt":"hello"}'
 TEXT = 'A memory with "quotes",\nnewlines and umlauts: äöü.\n' * 60
@@ -41,13 +42,19 @@ def commands(python: str) -> dict[str, Sequence[str]]:
 
 
 def time_once(command: Sequence[str], environ: Mapping[str, str], expected: bytes) -> float:
-    """Milliseconds from start to exit of one process that must say what is expected of it."""
-    began = time.perf_counter()
-    done = subprocess.run(command, input=PAYLOAD, env=environ, capture_output=True, check=True)
-    elapsed = time.perf_counter() - began
-    assert done.stdout in {expected, b""}
-    assert ("hook" in " ".join(command)) <= (done.stdout == expected)
-    return elapsed * 1000
+    """Milliseconds from start to exit of one process that must say what is expected of it.
+
+    A hook gives up at its deadline, which a busy machine reaches: then it is run again.
+    """
+    is_hook = "hook" in " ".join(command)
+    for _ in range(TRIES):
+        began = time.perf_counter()
+        done = subprocess.run(command, input=PAYLOAD, env=environ, capture_output=True, check=True)
+        elapsed = time.perf_counter() - began
+        assert done.stdout in {expected, b""}
+        if not is_hook or done.stdout == expected:
+            return elapsed * 1000
+    raise SystemExit(f"{' '.join(command)} gave up {TRIES} times")
 
 
 def measure(answer: str) -> dict[str, list[float]]:
