@@ -96,17 +96,23 @@ def read_once(project: DreamProject) -> float:
     return time.process_time() - began
 
 
+def figures_at(size: int) -> dict[str, float]:
+    """Seconds of CPU without a model: a first dream, the next night's, and reading each file."""
+    with tempfile.TemporaryDirectory() as home:
+        project = DreamProject(Path(home))
+        filled(project, size, news=NIGHTLY_NEWS)
+        read = read_once(project)
+        first, again = anyio.run(first_and_next, project)
+        project.database.close()
+    return {"first dream, CPU s": first, "next night, CPU s": again, "  only read, CPU s": read}
+
+
 def without_a_model(sizes: Sequence[int]) -> None:
     heads = f"{'first, CPU s':>14}{'goal':>8}{'next night':>12}{'only read':>11}"
     print(f"{'without a model':<20}{heads}")
     points, later = [], []
     for size in sizes:
-        with tempfile.TemporaryDirectory() as home:
-            project = DreamProject(Path(home))
-            filled(project, size, news=NIGHTLY_NEWS)
-            read = read_once(project)
-            first, again = anyio.run(first_and_next, project)
-            project.database.close()
+        first, again, read = figures_at(size).values()
         points.append((size, first))
         later.append((size, again))
         goal = GOALS.get(size, "")

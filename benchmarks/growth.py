@@ -3,13 +3,14 @@
 usage: benchmarks/growth.py [SIZE ...]     (200, 2,000 and 20,000 memories by default)
 
 The slope is that of the logarithms: 0 does not grow, 1 grows as the store does. The baseline of a
-save is what no store can do without: the topic and the index, written and synced bare.
+save is what no store can do without: the topic and the index, written and synced bare. That of a
+restart is a bare interpreter that loads numpy, and that of a list is the stat of each file.
 """
 
-import math
 import os
 import random
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -19,7 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from recall import fill, resident_mib, sentence, vocabulary
+from figures import Numbers, cpu_of_children, cpu_seconds, late, milliseconds, resident_mib, table
+from recall import fill, sentence, vocabulary
 
 from memoryd.base import paths
 from tests.support.running import Daemon, Peer, make_home
@@ -29,8 +31,8 @@ TIMES = 15
 QUERIES = 200
 SETTLED_SECONDS = 180.0
 NEW = {"description": "what to do in this case", "type": "project", "body": "Use the real one.\n"}
-
-Figures = dict[str, list[float]]
+RESTARTS = 3
+BARE = (sys.executable, "-c", "import asyncio, numpy, msgspec")
 
 
 @contextmanager
@@ -54,12 +56,6 @@ def started(home: Path) -> Iterator[tuple[Daemon, Peer]]:
             yield daemon, peer
     finally:
         daemon.end()
-
-
-def milliseconds(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return (time.perf_counter() - began) * 1e3
 
 
 def durable(path: Path, data: bytes) -> None:
@@ -93,12 +89,6 @@ def stat_each(folder: Path) -> None:
             entry.stat(follow_symlinks=False)
 
 
-def cpu_seconds(pid: int) -> float:
-    """What all its threads have used, also those that have ended: other programs do not count."""
-    clock_of_process = (~pid << 3) | 2  # as Linux numbers the CPU clocks of other processes
-    return time.clock_gettime(clock_of_process)
-
-
 def rest(pid: int) -> None:
     """Waits until the daemon has done what it does in the background, and kept its shelves."""
     deadline = time.monotonic() + SETTLED_SECONDS
@@ -129,9 +119,12 @@ def seen_after(peer: Peer, folder: Path, number: int) -> float:
     return (time.perf_counter() - began) * 1e3
 
 
-def measure(size: int, figures: Figures) -> None:
+def figures_at(size: int) -> Numbers:
+    """Everything that is measured of a store of this size."""
+    figures: Numbers = {}
+
     def told(name: str, value: float) -> None:
-        figures.setdefault(name, []).append(value)
+        figures[name] = value
         print(f"  {size:,} memories: {name.strip()} {value:.2f}", file=sys.stderr, flush=True)
 
     with home_of(size) as (home, folder, queries):
@@ -143,9 +136,10 @@ def measure(size: int, figures: Figures) -> None:
             assert daemon.process is not None
             peer.call("recall", query="warm up", cwd=cwd)
             rest(daemon.process.pid)
-        seconds, cpu = to_first_recall(home, cwd)
-        told("restart to recall, s", seconds)
-        told("  CPU of the restart, s", cpu)
+        restarts = [to_first_recall(home, cwd) for _ in range(RESTARTS)]
+        told("restart to recall, s", min(seconds for seconds, _ in restarts))
+        told("  CPU of the restart, s", min(cpu for _, cpu in restarts))
+        told("  CPU of bare imports, s", bare_imports())
         with started(home) as (daemon, peer):
             assert daemon.process is not None
             peer.call("recall", query="warm up", cwd=cwd)
@@ -153,6 +147,13 @@ def measure(size: int, figures: Figures) -> None:
             told("resident, MiB", resident_mib(daemon.process.pid))
             use(daemon.process.pid, peer, folder, cwd, queries, told)
             told("resident after use, MiB", resident_mib(daemon.process.pid))
+    return figures
+
+
+def bare_imports() -> float:
+    """Seconds of CPU of an interpreter that only loads what the daemon is built on."""
+    run = partial(subprocess.run, BARE, check=True)
+    return min(cpu_of_children(run) for _ in range(RESTARTS)) / 1e3
 
 
 def use(
@@ -170,6 +171,8 @@ def use(
             milliseconds(partial(peer.call, method, cwd=cwd, **each(at))) for at in range(times)
         ]
         told(f"{what}, ms", statistics.median(taken))
+        if what == "recall":
+            told("  p99, ms", late(taken))
         told(f"  CPU of a {what}, ms", (cpu_seconds(pid) - before) / times * 1e3)
 
     peer.call("memory/save", cwd=cwd, **NEW, name="The first one reads the whole index")
@@ -184,22 +187,9 @@ def use(
     told("outside change seen, ms", statistics.median(seen))
 
 
-def slope(sizes: list[int], values: list[float]) -> str:
-    """Of the line through the logarithms."""
-    if len(sizes) < 2 or min(values) <= 0:
-        return "-"
-    xs, ys = [math.log(size) for size in sizes], [math.log(value) for value in values]
-    return f"{statistics.linear_regression(xs, ys).slope:.2f}"
-
-
 def main() -> None:
     sizes = [int(word) for word in sys.argv[1:]] or list(SIZES)
-    figures: Figures = {}
-    for size in sizes:
-        measure(size, figures)
-    print(f"{'memories':<28}" + "".join(f"{size:>12,}" for size in sizes) + f"{'slope':>8}")
-    for name, values in figures.items():
-        print(f"{name:<28}" + "".join(f"{v:>12.2f}" for v in values) + f"{slope(sizes, values):>8}")
+    table("memories", {size: figures_at(size) for size in sizes})
 
 
 if __name__ == "__main__":

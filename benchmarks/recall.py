@@ -1,19 +1,25 @@
-"""Recall through the socket at three sizes, beside SQLite FTS5 and a search of the files."""
+"""Recall through the socket at three sizes, beside SQLite FTS5 and a search of the files.
+
+usage: benchmarks/recall.py [SIZE ...]     (200, 2,000 and 20,000 memories by default)
+"""
 
 import random
 import shutil
 import sqlite3
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from figures import Numbers, late, resident_mib, table
+
 from memoryd.base import paths
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import Topic
-from tests.support.running import Daemon, make_home
+from tests.support.running import Daemon, Peer, make_home
 
 SIZES = (200, 2_000, 20_000)
 QUERIES = 200
@@ -58,11 +64,6 @@ def timed(work: Callable[[str], object], queries: list[str]) -> list[float]:
     return sorted(times)
 
 
-def row(name: str, times: list[float]) -> None:
-    last = times[max(0, int(len(times) * 0.99) - 1)]
-    print(f"  {name:<32}{statistics.median(times):>10.2f}{last:>10.2f}")
-
-
 def fts5(texts: list[str], queries: list[str]) -> list[float]:
     table = sqlite3.connect(":memory:")
     table.execute("create virtual table t using fts5(x, tokenize='porter unicode61')")
@@ -88,12 +89,7 @@ def search_of_files(folder: Path, queries: list[str]) -> tuple[str, list[float]]
     return Path(tool).name, found
 
 
-def resident_mib(pid: int) -> float:
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
-
-
-def measure(size: int) -> None:
+def figures_at(size: int) -> Numbers:
     rng = random.Random(size)
     words = vocabulary(rng)
     queries = [sentence(rng, words, 8) for _ in range(QUERIES)]
@@ -105,35 +101,42 @@ def measure(size: int) -> None:
         daemon = Daemon(home).start()
         try:
             with daemon.peer() as peer:
-                peer.socket.settimeout(120)
-                began = time.perf_counter()
-                peer.call("recall", query="warm up", cwd=cwd)
-                first = time.perf_counter() - began
-                began = time.perf_counter()
-                new = {"name": "N", "description": "d", "type": "user", "body": "zirconium"}
-                peer.call("memory/save", cwd=cwd, **new)
-                peer.call("recall", query="zirconium", cwd=cwd)
-                update = time.perf_counter() - began
-                print(f"\n{size} memories{'':<20}{'p50 ms':>13}{'p99 ms':>10}")
-                row(
-                    "recall over the socket",
-                    timed(lambda q: peer.call("recall", query=q, cwd=cwd), queries),
-                )
-            row("SQLite FTS5, in process", fts5(texts, queries))
-            name, times = search_of_files(folder, queries)
-            row(f"{name} over the files", times)
+                peer.socket.settimeout(600)
+                found = through_the_socket(peer, cwd, queries)
             assert daemon.process is not None
-            print(
-                f"  first answer (load, build) {first:.2f} s; save and find {update * 1e3:.0f} ms"
-            )
-            print(f"  resident {resident_mib(daemon.process.pid):.0f} MiB")
+            found["resident, MiB"] = resident_mib(daemon.process.pid)
         finally:
             daemon.end()
+        plain = fts5(texts, queries)
+        name, searched = search_of_files(folder, queries)
+    return found | {
+        "  FTS5 in process, p50 ms": statistics.median(plain),
+        "  FTS5 in process, p99 ms": late(plain),
+        f"  {name} over the files, p50 ms": statistics.median(searched),
+    }
+
+
+def through_the_socket(peer: Peer, cwd: str, queries: list[str]) -> Numbers:
+    began = time.perf_counter()
+    peer.call("recall", query="warm up", cwd=cwd)
+    first = time.perf_counter() - began
+    began = time.perf_counter()
+    new = {"name": "N", "description": "d", "type": "user", "body": "zirconium"}
+    peer.call("memory/save", cwd=cwd, **new)
+    peer.call("recall", query="zirconium", cwd=cwd)
+    update = time.perf_counter() - began
+    times = timed(lambda query: peer.call("recall", query=query, cwd=cwd), queries)
+    return {
+        "first answer (load, build), s": first,
+        "save and find, ms": update * 1e3,
+        "recall, p50 ms": statistics.median(times),
+        "recall, p99 ms": late(times),
+    }
 
 
 def main() -> None:
-    for size in SIZES:
-        measure(size)
+    sizes = [int(word) for word in sys.argv[1:]] or list(SIZES)
+    table("memories", {size: figures_at(size) for size in sizes})
 
 
 if __name__ == "__main__":

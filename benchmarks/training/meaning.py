@@ -18,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from tables import save_lines, save_table
 from teach import LINES_A_FILE
 
-from memoryd.text.terms import spoken_words
+from memoryd.text.terms import spoken_words, term_of
 
-OUT = Path(__file__).parents[2] / "memoryd/recall/data"
 DIMENSIONS = 256
 EPOCHS = 8
 HELD_OUT = 2_000
@@ -118,14 +118,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("folder", type=Path)
     words, table = trained(parser.parse_args().folder)
-    scales = np.abs(table).max(1) / 127
-    rows = np.round(table / scales[:, np.newaxis]).astype(np.int8)
-    # A daemon may have the old file mapped: it keeps it.
-    aside = OUT / "meaning_vectors.new.npy"
-    np.save(aside, rows)
-    aside.replace(OUT / "meaning_vectors.npy")
-    lines = (f"{word} {scale:.4g}\n" for word, scale in zip(words, scales, strict=True))
-    (OUT / "meaning_words.txt").write_text("".join(lines), encoding="utf-8")
+    save_table("meaning", words, table)
+    # The words come in the order of their use.
+    stems = [term_of(word) for word in words]
+    first = {stem: at for at, stem in reversed([*enumerate(stems)])}
+    save_lines("meaning_stems.txt", [s if first[s] == at else "" for at, s in enumerate(stems)])
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from memoryd.memories.records import MemoryChanged
 from memoryd.system.cancellation import stop_if_cancelled
 from memoryd.system.notices import Notices
 from memoryd.text.invisible import strip_invisible
+from memoryd.text.lazy_regex import late
 from memoryd.text.masking.cut import masked_beginning
 from memoryd.text.shorten import cut_at_word, one_line
 
@@ -25,8 +26,8 @@ PHASES: Final[tuple[Phase, ...]] = get_args(Phase)
 
 SAID_CHARACTERS: Final = 200
 
-_PHASE_LINE = re.compile(r"^\W{0,8}phase\b[^\n]{0,40}$", re.IGNORECASE | re.MULTILINE)
-_SAYS_PHASE = re.compile(
+_PHASE_LINE = late(r"^\W{0,8}phase\b[^\n]{0,40}$", re.IGNORECASE | re.MULTILINE)
+_SAYS_PHASE = late(
     r"^\W{0,8}phase:?\W{0,4}(orient|gather|consolidate|prune)", re.IGNORECASE | re.MULTILINE
 )
 

@@ -10,7 +10,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, Protocol
 
 import anyio.to_thread
@@ -58,6 +58,7 @@ LIMITS: Final = RunLimits(
 COMPLETE: Final = frozenset({"done", "turn-limit", "tool-limit", "byte-limit", "money-limit"})
 LISTED_SESSIONS: Final = 30
 SAID_CHARACTERS: Final = 2000
+_REMEMBERED_VECTORS: Final = 2_048
 
 log = structlog.get_logger(__name__)
 
@@ -119,17 +120,15 @@ class RuleSteps:
 
 @cache
 def word_similarity() -> Similarity | None:
-    """How close two texts are by recall's word vectors; None if none are installed."""
-    from memoryd.recall.word_vectors import WordVectors, installed_folder  # noqa: PLC0415 - arrays load slowly
+    """How close two texts are by recall's word vectors."""
+    from memoryd.recall.word_vectors import WordVectors  # noqa: PLC0415 - arrays load slowly
 
-    folder = installed_folder()
-    if folder is None:
-        return None
-    vectors = WordVectors.open(folder)
+    # A text is compared with many others, one after the other.
+    vector_of = lru_cache(_REMEMBERED_VECTORS)(WordVectors.open().vector_of)
 
     def similarity(one: str, other: str) -> float | None:
         stop_if_cancelled()  # there may be many pairs
-        first, second = vectors.vector_of(one), vectors.vector_of(other)
+        first, second = vector_of(one), vector_of(other)
         return None if first is None or second is None else float(first @ second)
 
     return similarity

@@ -7,7 +7,6 @@
 """
 
 import os
-import re
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -20,12 +19,13 @@ from memoryd.base.file_stamp import FileStamp
 from memoryd.extraction.rules.whose_words import pasted_block
 from memoryd.system.plain_file import opened
 from memoryd.text.decode import decoded
+from memoryd.text.lazy_regex import late
 
 HISTORY_BYTES_MAX: Final = 16 * 1024 * 1024
 PASTE_BYTES_MAX: Final = 256 * 1024
 PASTES_MAX: Final = 200  # of one session
 
-_HASH: Final = re.compile(r"[0-9A-Za-z_-]{4,128}")
+_HASH: Final = late(r"[0-9A-Za-z_-]{4,128}")
 _NONE_PASTED: Final = b'"pastedContents":{}'
 
 

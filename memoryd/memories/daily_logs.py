@@ -22,15 +22,16 @@ from memoryd.memories.rules import daily_log
 from memoryd.memories.rules.daily_log import LogEntry, LogSection
 from memoryd.system.folder import Content, Folder, version_of
 from memoryd.text.decode import decoded
+from memoryd.text.lazy_regex import late
 from memoryd.text.masking.mask import presentable
 
 TRIES: Final = 5
 # How far a log was read is kept for this many; older ones count as read.
 REMEMBERED_LOGS: Final = 60
 
-_YEAR = re.compile(r"\d{4}")
-_MONTH = re.compile(r"\d\d")
-_DAY = re.compile(r"\d{4}-\d\d-\d\d\.md")
+_YEAR = late(r"\d{4}")
+_MONTH = late(r"\d\d")
+_DAY = late(r"\d{4}-\d\d-\d\d\.md")
 
 
 class LogMark(msgspec.Struct, frozen=True):

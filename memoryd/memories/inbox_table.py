@@ -9,7 +9,6 @@
 """
 
 import hashlib
-import re
 import zlib
 from collections.abc import Sequence
 from typing import Final, Literal
@@ -19,6 +18,7 @@ import msgspec
 from memoryd.base.errors import NotFound
 from memoryd.memories.rules.topics import Scope, TopicType, Trust
 from memoryd.system.database import Database
+from memoryd.text.lazy_regex import late
 
 KEEP_DAYS: Final = 30
 MOST_WAITING: Final = 200
@@ -30,7 +30,7 @@ WaitReason = Literal[
     "may-last", "long-message", "review", "contradicts", "agent", "secret", "imported"
 ]
 
-_WORD = re.compile(r"\w+")
+_WORD = late(r"\w+")
 _encode = msgspec.msgpack.Encoder().encode
 
 

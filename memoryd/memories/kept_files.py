@@ -11,7 +11,6 @@
 
 import hashlib
 import os
-import re
 import secrets
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Final, Literal, get_args
 from memoryd.base.errors import MemorydError
 from memoryd.system.folder import make_folder
 from memoryd.system.plain_file import read_plain
+from memoryd.text.lazy_regex import late
 
 Kind = Literal["shelf", "seen"]
 
@@ -31,7 +31,7 @@ LEAST_CHANGES: Final = 16
 CHANGED_SHARE: Final = 0.02
 _MARK: Final = b"memoryd shelf 1\n"
 _HASH_BYTES: Final = 32
-_TEMPORARY = re.compile(r"\.memoryd-[0-9a-f]{16}\.tmp")
+_TEMPORARY = late(r"\.memoryd-[0-9a-f]{16}\.tmp")
 
 
 def is_worth_keeping(changes: int, memories: int) -> bool:

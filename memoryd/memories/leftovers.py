@@ -16,13 +16,14 @@ from typing import Final
 
 from memoryd.base.paths import Places
 from memoryd.memories.kept_files import FOLDER as SHELVES
+from memoryd.text.lazy_regex import late
 
 # A file system's clock is coarser than ours.
 TICK_SECONDS: Final = 0.05
 CLIENT_SECONDS: Final = 60.0
 
-_OURS = re.compile(r"\.memoryd-[0-9a-f]{16}\.tmp|[0-9a-f]{64}\.[0-9]+")
-_CLIENTS = re.compile(r"\.memoryd-[a-z0-9_]{8}")
+_OURS = late(r"\.memoryd-[0-9a-f]{16}\.tmp|[0-9a-f]{64}\.[0-9]+")
+_CLIENTS = late(r"\.memoryd-[a-z0-9_]{8}")
 
 
 def clear_leftovers(places: Places, started: float) -> int:

@@ -11,7 +11,6 @@
   never block.
 """
 
-import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -41,11 +40,12 @@ from memoryd.memories.version_table import Cause, VersionTable
 from memoryd.system.folder import Folder, version_of
 from memoryd.system.notices import Notices
 from memoryd.text.decode import decoded
+from memoryd.text.lazy_regex import late
 from memoryd.text.masking.mask import presentable
 
 TOPIC_LIMIT_BYTES: Final = 256 * 1024
 
-_NEW_NAME = re.compile(r"(?:[a-z0-9][a-z0-9_-]{0,63}/){0,3}[a-z0-9][a-z0-9_-]{0,63}\.md")
+_NEW_NAME = late(r"(?:[a-z0-9][a-z0-9_-]{0,63}/){0,3}[a-z0-9][a-z0-9_-]{0,63}\.md")
 
 
 class Store(StoreReader):

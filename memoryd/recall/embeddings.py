@@ -17,7 +17,7 @@ from memoryd.recall.rules.search import Question
 from memoryd.recall.rules.vectors import Matrix, Vector
 from memoryd.recall.sentence_encoder import SentenceEncoder
 from memoryd.recall.static_vectors import StaticVectors
-from memoryd.recall.word_vectors import WordVectors, installed_folder
+from memoryd.recall.word_vectors import WordVectors
 from memoryd.system.folder import make_folder
 
 log = structlog.get_logger(__name__)
@@ -79,11 +79,7 @@ class Embeddings:
 
     def load(self) -> None:
         """Takes some hundred milliseconds; call it in a thread."""
-        folder = installed_folder()
-        self.static = StaticVectors(
-            self._opened(lambda: WordVectors.open(folder) if folder else None),
-            self._opened(MeaningTable.open),
-        )
+        self.static = StaticVectors(self._opened(WordVectors.open), self._opened(MeaningTable.open))
         self.encoder = self._opened(self._open_encoder)
 
     def question(self, text: str) -> Question:

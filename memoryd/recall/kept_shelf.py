@@ -9,7 +9,6 @@
 
 import hashlib
 import time
-from array import array
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Final
@@ -24,16 +23,16 @@ from memoryd.memories.rules.origins import Origin
 from memoryd.memories.rules.topics import Topic
 from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.rules.index import Index
+from memoryd.recall.rules.packed_postings import PackedPostings, TextArrays
 from memoryd.recall.rules.postings import Postings
 from memoryd.recall.rules.vectors import Matrix, Vectors
 from memoryd.recall.shelf import Row, Shelf
-from memoryd.recall.word_vectors import installed_folder
 
 _CODE: Final = ("text", "recall", "memories/rules")
 _LENGTH_BYTES: Final = 8
 
 
-class _KeptRow(msgspec.Struct, frozen=True, array_like=True):
+class _KeptRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     file: str
     mark: tuple[int, int, int, int, int]
     version: str
@@ -64,7 +63,7 @@ class ShelfCopy:
         self.directory = shelf.directory
         self.bar = index.bar
         self.words, self.sentences = index.word_vectors, index.sentence_vectors
-        self.documents = index.documents.texts()
+        self.packed, self.texts = index.documents.texts()
         slots = index.slots_of(shelf.rows)
         self.rows = [
             (row, slot)
@@ -80,8 +79,6 @@ def maker_of(embeddings: Embeddings) -> str:
     found = hashlib.sha256(about.encode())
     package = Path(__file__).parents[1]
     folders = [package / part for part in _CODE]
-    if (words := installed_folder()) is not None:
-        folders += [words / "weights", words / "tokenizers"]
     for path in sorted(path for folder in folders for path in folder.rglob("*.*")):
         if path.suffix != ".pyc":
             facts = path.stat()
@@ -93,25 +90,14 @@ def maker_of(embeddings: Embeddings) -> str:
 
 def to_bytes(copy: ShelfCopy, maker: str) -> bytes:
     """Reads live vectors: if the shelf changed meanwhile, the result must not be used."""
-    ids: dict[str, int] = {}
-    term_ids: list[int] = []
-    counts: list[array[float]] = []
-    lengths: list[int] = []
-    for _, slot in copy.rows:
-        text = copy.documents[slot]
-        if text is None:
-            raise LookupError(slot)
-        terms, own = text
-        term_ids += [ids.setdefault(term, len(ids)) for term in terms]
-        counts.append(own)
-        lengths.append(len(terms))
+    texts = _texts_of(copy)
     slots = [slot for _, slot in copy.rows]
     word_counts, words = copy.words.rows_of(slots)
     sentence_counts, sentences = copy.sentences.rows_of(slots)
     arrays = [
-        np.array(lengths, np.int32).tobytes(),
-        np.array(term_ids, np.int32).tobytes(),
-        b"".join(counts),
+        texts.lengths.tobytes(),
+        texts.ids.tobytes(),
+        texts.counts.tobytes(),
         word_counts.tobytes(),
         words.tobytes(),
         sentence_counts.tobytes(),
@@ -122,13 +108,43 @@ def to_bytes(copy: ShelfCopy, maker: str) -> bytes:
             maker=maker,
             folder=copy.directory.path,
             bar=copy.bar,
-            terms=list(ids),
+            terms=list(texts.terms),
             rows=[_kept(row, row.mark) for row, _ in copy.rows if row.mark is not None],
             sizes=[len(array) for array in arrays],
             dimensions=(words.shape[1], sentences.shape[1]),
         )
     )
     return b"".join([len(head).to_bytes(_LENGTH_BYTES, "little"), head, *arrays])
+
+
+def _texts_of(copy: ShelfCopy) -> TextArrays:
+    """The texts of the rows, in their order; LookupError for one that is gone meanwhile."""
+    packed = copy.packed.texts()
+    ids = {term: number for number, term in enumerate(packed.terms)}
+    ends = np.cumsum(packed.lengths)
+    own_ids: list[NDArray[np.int32]] = [np.zeros(0, np.int32)]
+    own_counts: list[NDArray[np.float32]] = [np.zeros(0, np.float32)]
+    for _, slot in copy.rows:
+        if slot < copy.packed.size:
+            part = slice(ends[slot] - packed.lengths[slot], ends[slot])
+            own_ids.append(packed.ids[part])
+            own_counts.append(packed.counts[part])
+            continue
+        text = copy.texts[slot - copy.packed.size]
+        if text is None:
+            raise LookupError(slot)
+        own = [ids.setdefault(term, len(ids)) for term in text.terms]
+        own_ids.append(np.array(own, np.int32))
+        own_counts.append(np.array(text.counts, np.float32))
+    lengths = np.array([len(own) for own in own_ids[1:]], np.int32)
+    used, numbers = np.unique(np.concatenate(own_ids), return_inverse=True)
+    terms = [*ids]
+    return TextArrays(
+        [terms[number] for number in used.tolist()],
+        lengths,
+        numbers.astype(np.int32),
+        np.concatenate(own_counts),
+    )
 
 
 class KeptShelf:
@@ -172,19 +188,19 @@ class KeptShelf:
         chosen = np.zeros(len(kept), bool)
         chosen[at] = True
         of_terms = np.repeat(chosen, self._lengths)
-        documents = Postings.filled(
+        texts = TextArrays(
             self._head.terms, self._lengths[chosen], self._ids[of_terms], self._counts[of_terms]
         )
         now = time.time()
-        rows = [_row(directory, kept[place], now) for place in at]
+        rows = {row.path: row for row in (_row(directory, kept[place], now) for place in at)}
         index = Index.filled(
-            [(row.path, row.topic.type or "", row.modified) for row in rows],
-            documents,
+            [(key, row.topic.type or "", row.modified) for key, row in rows.items()],
+            Postings(PackedPostings(texts)),
             self._words.chosen(chosen),
             self._sentences.chosen(chosen),
         )
         index.bar = self._head.bar
-        return Shelf(directory, index, {row.path: row for row in rows})
+        return Shelf(directory, index, rows)
 
 
 class _KeptVectors:

@@ -1,9 +1,9 @@
 """What words mean: the table that ships with memoryd.
 
-`data/meaning_vectors.npy` has a row of bytes for each line of `data/meaning_words.txt`, which has
-the word and the scale of its row; `benchmarks/training/meaning.py` made both from what a sentence
-encoder says. A text's vector is the sum of its words' vectors, without stop words, scaled to length
-1. The table is memory-mapped: only the rows that are used come into memory.
+The files `data/meaning_*` are a `ByteTable`, which `benchmarks/training/meaning.py` made from what
+a sentence encoder says. A text's vector is the sum of its words' vectors, without stop words,
+scaled to length 1. `meaning_stems.txt` has a line for each word: its stem, or nothing if a word
+before it, one that is used more, has the same.
 
 A word that the table lacks is looked up by its stem. A name that nobody has heard of has a vector
 of its own, made from its letters: it resembles nothing but itself, so texts that share it are alike
@@ -14,52 +14,38 @@ word both look it up, with the same result.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from memoryd.base.errors import Unavailable
-from memoryd.recall.rules.vectors import Matrix, Vector, unit
+from memoryd.recall.byte_table import DATA, ByteTable, unreadable
+from memoryd.recall.rules.vectors import Vector, unit
 from memoryd.text.terms import spoken_words, term_of
 
-DATA: Final = Path(__file__).parent / "data"
-_ROWS_FILE: Final = "meaning_vectors.npy"
-_WORDS_FILE: Final = "meaning_words.txt"
 # About as long as the vector of a rare word of the table.
 _UNHEARD_OF_LENGTH: Final = 0.9
 _REMEMBERED_WORDS: Final = 50_000
 
 
 class MeaningTable:
-    def __init__(
-        self, words: Sequence[str], scales: Vector, rows: NDArray[np.int8] | Matrix
-    ) -> None:
-        self._scales = scales
-        self._rows = rows
-        self._row_of = {word: row for row, word in enumerate(words)}
-        self._row_of_stem: dict[str, int] = {}
-        for row, word in enumerate(words):  # the most used come first
-            self._row_of_stem.setdefault(term_of(word), row)
+    def __init__(self, table: ByteTable, stems: Iterable[str]) -> None:
+        self._table = table
+        self._row_of_stem = {stem: row for row, stem in enumerate(stems) if stem}
         self._unheard_of: dict[str, Vector] = {}
 
     @classmethod
     def open(cls, folder: Path = DATA) -> "MeaningTable":
         """Maps the table; `Unavailable` if it is not as expected. Takes some ten milliseconds."""
+        table = ByteTable.open(folder, "meaning")
         try:
-            lines = [line.split(" ") for line in (folder / _WORDS_FILE).read_text().splitlines()]
-            words, scales = [word for word, _ in lines], [float(scale) for _, scale in lines]
-            mapped = np.load(folder / _ROWS_FILE, mmap_mode="r", allow_pickle=False)
-            rows = _checked(mapped, len(words))
-        except (OSError, ValueError, EOFError) as fault:
-            raise Unavailable(
-                f"the table of meanings in {folder} cannot be read",
-                hint="reinstall memoryd; recall works without it until then",
-            ) from fault
-        # Indexing a memmap is slower than an array over the same memory.
-        return cls(words, np.array(scales, np.float32), rows.view(np.ndarray))
+            stems = (folder / "meaning_stems.txt").read_text("utf-8").splitlines()
+        except (OSError, ValueError) as fault:
+            raise unreadable(folder) from fault
+        if len(stems) != len(table.row_of):
+            raise unreadable(folder)
+        return cls(table, stems)
 
     def vector_of(self, text: str) -> Vector | None:
         """The unit vector of a text; None if it has no words."""
@@ -68,10 +54,9 @@ class MeaningTable:
 
     def vector_of_words(self, words: Sequence[str]) -> Vector:
         """The unit vector of words; zeros if there are none."""
-        total = np.zeros(self._rows.shape[1], np.float32)
-        rows = []
+        total, rows = np.zeros(self._table.rows.shape[1], np.float32), []
         for word in words:
-            row = self._row_of.get(word)
+            row = self._table.row_of.get(word)
             if row is None:
                 stem = term_of(word)
                 row = self._row_of_stem.get(stem)
@@ -79,23 +64,15 @@ class MeaningTable:
                     total += self._vector_unheard_of(stem)
                     continue
             rows.append(row)
-        if rows:
-            total += self._scales[rows] @ self._rows[rows].astype(np.float32)
-        return unit(total)
+        return unit(total + self._table.sum_of(rows))
 
     def _vector_unheard_of(self, stem: str) -> Vector:
         vector = self._unheard_of.get(stem)
         if vector is None:
             letters = stem.encode("utf-8", "replace")
-            drawn = hashlib.shake_128(letters).digest(self._rows.shape[1])
+            drawn = hashlib.shake_128(letters).digest(self._table.rows.shape[1])
             vector = unit(np.frombuffer(drawn, np.int8).astype(np.float32)) * _UNHEARD_OF_LENGTH
             if len(self._unheard_of) >= _REMEMBERED_WORDS:
                 self._unheard_of.clear()
             self._unheard_of[stem] = vector
         return vector
-
-
-def _checked(mapped: NDArray[np.int8], words: int) -> NDArray[np.int8]:
-    if mapped.dtype != np.int8 or mapped.ndim != 2 or len(mapped) != words:
-        raise ValueError("not a row of bytes for each word")
-    return mapped

@@ -21,7 +21,7 @@ from memoryd.text.invisible import strip_invisible
 from memoryd.text.masking.mask import mask_each
 
 
-class Row(msgspec.Struct, frozen=True):
+class Row(msgspec.Struct, frozen=True, gc=False):
     """A memory as it is served, masked and cut, beside its entry in the index."""
 
     directory: MemoryDirectory

@@ -32,6 +32,7 @@ from memoryd.recall.calibration import Calibration
 from memoryd.recall.embeddings import Embeddings, MadeVectors
 from memoryd.recall.keeping import ShelfKeeper
 from memoryd.recall.rules.gate import bar_is_outdated
+from memoryd.recall.rules.vectors import Vectors
 from memoryd.recall.shelf import PendingVectors, Prepared, Row, Shelf, prepared
 from memoryd.recall.unread_logs import is_log, read_log, unread_logs
 from memoryd.system.background import Soon
@@ -252,6 +253,7 @@ class Shelves:
             self._enrich_soon(shelf)
             self._measure_soon(shelf)
             self._keep_soon(shelf)
+            self._sketch_soon(shelf)
         finally:
             del self._building[directory.path]
             done.set()
@@ -320,11 +322,28 @@ class Shelves:
         finally:
             shelf.is_making_vectors = False
         self._keep_soon(shelf)
+        self._sketch_soon(shelf)
+
+    def _sketch_soon(self, shelf: Shelf) -> None:
+        vectors = shelf.index.word_vectors
+        if vectors.wants_sketch and not shelf.without_vectors:
+            self._run_soon("sketch", lambda: _sketch(vectors))
 
     def _make_vectors(self, some: list[PendingVectors]) -> list[MadeVectors]:
         return [
             self._embeddings.all_vectors_of(pending.document, pending.ticket) for pending in some
         ]
+
+
+async def _sketch(vectors: Vectors) -> None:
+    """Makes the comparison of many vectors faster, while they are used."""
+    made = None
+    try:
+        made = await anyio.to_thread.run_sync(vectors.begin_sketch())
+    finally:
+        vectors.use_sketch(made)
+    del made
+    await anyio.to_thread.run_sync(give_back)
 
 
 def is_as_on_disk(row: Row) -> bool:

@@ -6,7 +6,6 @@ its root, since slugs collide.
 """
 
 import hashlib
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -19,9 +18,10 @@ from memoryd.base.paths import Places
 from memoryd.base.timestamps import iso_time
 from memoryd.system.folder import Folder
 from memoryd.text.decode import decoded
+from memoryd.text.lazy_regex import late
 from memoryd.text.masking.mask import presentable
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
+_NAME = late(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
 MOST_BYTES: Final = 512 * 1024
 
 

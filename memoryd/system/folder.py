@@ -12,7 +12,6 @@ import ctypes
 import errno
 import hashlib
 import os
-import re
 import secrets
 import stat
 import sys
@@ -26,13 +25,14 @@ import msgspec
 
 from memoryd.base.errors import Conflict, NotFound, Refused, StorageError
 from memoryd.base.file_stamp import FileStamp
+from memoryd.text.lazy_regex import late
 
 FOLDER_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
 READ_LIMIT_BYTES: Final = 4 * 1024 * 1024
 DEEPEST: Final = 8
 
-_TEMPORARY = re.compile(r"\.memoryd-[0-9a-f]+\.tmp")
+_TEMPORARY = late(r"\.memoryd-[0-9a-f]+\.tmp")
 _SYS_OPENAT2: Final = 437
 _BENEATH_WITHOUT_LINKS: Final = 0x08 | 0x04 | 0x02  # RESOLVE_BENEATH, _NO_SYMLINKS, _NO_MAGICLINKS
 _RENAME_NOREPLACE: Final = 1

@@ -9,6 +9,8 @@ beside a word that makes it clear.
 import re
 from collections.abc import Iterable
 
+from memoryd.text.lazy_regex import late
+
 WEEKDAYS: dict[str, int] = {
     word: number
     for number, words in enumerate(
@@ -166,27 +168,27 @@ MONTH_PREPOSITIONS = (
     r"in|by|for|until|till|before|after|from|since|im|bis|ab|seit|vor|en|avant|depuis|desde|hasta"
     r"|em|ate|entro|da|voor|vanaf|tot|early|mid|late|anfang|mitte|mi-|debut"
 )
-YEARLY = re.compile(
+YEARLY = late(
     r"\b(?:every|each|always|usually|yearly|annual(?:ly)?|fiscal|financial|season|school year)\b"
 )
 # English only: whether a day without a year has passed shows in the verb before it.
-PAST_VERB = re.compile(
+PAST_VERB = late(
     r"\b(?:was|were|had|did|went|got|left|began|wrote|built|ran|sold|lost|held|took|made|met|bought"
     r"|(?!need|feed|seed|speed|embed|exceed|proceed|indeed)\w{2,}ed)\b"
 )
-NOT_PAST = re.compile(
+NOT_PAST = late(
     r"\b(?:is|are|be|being|will|shall|must|should|can|may|has to|have to|needs? to|due|planned)\b"
     # What was arranged is still to come.
     r"|\b(?:moved|postponed|pushed|delayed|extended|rescheduled|scheduled|agreed|decided|promised"
     r"|wanted|changed|set)\b"
 )
-FUTURE_VERB = re.compile(
+FUTURE_VERB = late(
     r"\b(?:is|are|will be|starts|begins|ends|opens|closes|launches|happens|comes|goes \w+|moved"
     r"|postponed|ist|sind|beginnt|startet|es|sera|est|sono|e)"
     r"(?: (?:due|planned|scheduled|auf|am))?(?: (?:on|in|at|by|the|to|den|le|el|il|no|dia))*\s*$"
 )
 # "The first Monday of the month" comes again.
-NTH_OF_EACH = re.compile(
+NTH_OF_EACH = late(
     r"\b(?:first|second|third|fourth|last|every|each|ersten?|letzten?|primer|premier) \w+"
     r" (?:of|im|des|del|du) (?:the |each |every |cada |chaque )?(?:month|year|quarter|week|monat"
     r"|mes|mois)"
@@ -214,7 +216,7 @@ def _either(words: Iterable[str]) -> str:
 
 def _whole(pattern: str) -> re.Pattern[str]:
     """The pattern at word boundaries, not inside a version or path, not after an ISO date."""
-    return re.compile(rf"(?<![\w./-])(?<!-\d\d )(?<!-\d\d \()(?:{pattern})(?![\w/%]|[-.:]\w)")
+    return late(rf"(?<![\w./-])(?<!-\d\d )(?<!-\d\d \()(?:{pattern})(?![\w/%]|[-.:]\w)")
 
 
 _WEEKDAY = rf"(?P<weekday>{_either(WEEKDAYS)})"
@@ -364,37 +366,35 @@ END_OF_QUARTER = _whole(rf"(?:{END}) q(?P<quarter>[1-4]){_YEAR}")
 
 # Months that are also verbs: "session 1 may be slow", "you may 2 or 3 times".
 VERBS = frozenset({"may", "march"})
-BEFORE_A_DAY = re.compile(
+BEFORE_A_DAY = late(
     r"(?:^|[^\w\s]\s*|\b(?:on|by|until|till|before|after|from|since|for|of|to|and|or|due|the|this"
     r"|next"
     r"|last|starting|starts?|is|was|at|around|about|begins?|ends?|through)\s+)$"
 )
-BEFORE_A_VERB = re.compile(
+BEFORE_A_VERB = late(
     r"\b(?:i|you|we|they|he|she|it|that|this|these|those|which|who|one|some|there)\s+$"
 )
-BEHIND_A_VERB = re.compile(r"\s+(?:be|have|not|also|still|need|well|fail|never|only|take|get|do)\b")
+BEHIND_A_VERB = late(r"\s+(?:be|have|not|also|still|need|well|fail|never|only|take|get|do)\b")
 
-HABIT = re.compile(rf"\b(?:{EVERY})\b|\bno [\w ]{{2,30}}\bon\b")
-WEEKDAY_RANGE = re.compile(
+HABIT = late(rf"\b(?:{EVERY})\b|\bno [\w ]{{2,30}}\bon\b")
+WEEKDAY_RANGE = late(
     rf"\b(?:{_either(WEEKDAYS | SHORT_WEEKDAYS)}) ?(?:-|–|to|through|thru|bis|a|au"
     rf"|t/m) ?(?:{_either(WEEKDAYS | SHORT_WEEKDAYS)})\b"
 )
 
-IDEOGRAPH_DAY = re.compile(_either(IDEOGRAPH_DAYS))
+IDEOGRAPH_DAY = late(_either(IDEOGRAPH_DAYS))
 IDEOGRAPH_WEEKDAY = tuple(
-    re.compile(pattern)
+    late(pattern)
     for pattern in (
         r"(?<!第)(?<!第\d)(?<![毎各])(?<![毎各]週)(?:(?P<next>来週)|今週)?の?(?P<weekday>[月火水木金土日])曜日?",
         r"(?<![每第])(?:(?P<next>下)|这|本)?个?(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天])",
     )
 )
-IDEOGRAPH_OFFSET = re.compile(
+IDEOGRAPH_OFFSET = late(
     rf"(?P<number>\d{{1,3}}|[{''.join(IDEOGRAPH_NUMBERS)}])(?P<unit>日間?|天|週間|周|か月|ヶ月|个月|年)"
     r"(?P<way>後|之?后|以后|前)"
 )
-IDEOGRAPH_MONTH_DAY = re.compile(
+IDEOGRAPH_MONTH_DAY = late(
     r"(?<![\d年])(?P<month>1[0-2]|[1-9])月(?P<mday>[12]\d|3[01]|[1-9])[日号]"
 )
-IDEOGRAPH_MONTH_END = re.compile(
-    r"(?:(?P<next>来月|下个?月)|今月|本月|这个?月)?の?(?:月?末|月?底)(?!\w)"
-)
+IDEOGRAPH_MONTH_END = late(r"(?:(?P<next>来月|下个?月)|今月|本月|这个?月)?の?(?:月?末|月?底)(?!\w)")

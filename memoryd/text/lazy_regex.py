@@ -7,7 +7,8 @@ before it needs any. After that a lazy one is as fast as any other.
 import re
 from typing import Any, Final, cast
 
-_METHODS: Final = ("match", "fullmatch", "search", "findall", "finditer", "sub", "split")
+_METHODS: Final = ("match", "fullmatch", "search", "findall", "finditer", "sub", "subn", "split")
+_FACTS: Final = ("pattern", "flags", "groups", "groupindex")
 
 
 def late(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
@@ -22,5 +23,5 @@ class _Late:
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as a pattern has it
         compiled = re.compile(*self._source)
         # From now on these are attributes, found without this method.
-        self.__dict__.update((method, getattr(compiled, method)) for method in _METHODS)
+        self.__dict__.update((each, getattr(compiled, each)) for each in (*_METHODS, *_FACTS))
         return getattr(compiled, name)

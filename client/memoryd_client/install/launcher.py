@@ -13,9 +13,11 @@ Rules:
 
 import io
 import os
+import py_compile
 import shlex
 import sys
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 from memoryd_client import hook
@@ -78,7 +80,17 @@ def ensure(places: Locations) -> list[Path]:
     write_whole(archive_file(places), archive)
     write_whole(uninstaller(places), remover_text(places).encode(), mode=0o755)
     write_whole(places.launcher, text.encode(), mode=0o755)
+    compile_hook()
     return [places.launcher] if is_new else []
+
+
+def compile_hook() -> None:
+    """So that the first hook finds the bytecode; not every installer leaves it.
+
+    After an update the first hook sees that it is of another source, and replaces it.
+    """
+    with suppress(OSError):
+        py_compile.compile(str(package_folder() / "hook.py"), quiet=2)
 
 
 def remove(places: Locations) -> None:

@@ -9,7 +9,6 @@ Rules
 - The rest are paths, which the caller checks, and for grep its pattern.
 """
 
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -17,13 +16,14 @@ from typing import Final
 import msgspec
 
 from memoryd.agent.rules.access import Denied
+from memoryd.text.lazy_regex import late
 
 LINE_LIMIT_CHARACTERS: Final = 2000
 PATHS_LIMIT: Final = 20
 
-_PLAIN_VALUE = re.compile(r"[-+]?[0-9]{1,9}[a-zA-Z]?")
-_COUNT_OPTION = re.compile(r"-[0-9]{1,9}")
-_SUBSTITUTION = re.compile(r"`|\$[\w({@*#?!$-]")
+_PLAIN_VALUE = late(r"[-+]?[0-9]{1,9}[a-zA-Z]?")
+_COUNT_OPTION = late(r"-[0-9]{1,9}")
+_SUBSTITUTION = late(r"`|\$[\w({@*#?!$-]")
 
 
 class CommandRule(msgspec.Struct, frozen=True):

@@ -11,14 +11,16 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
+from memoryd.text.lazy_regex import late
+
 PatternPart = TypeVar("PatternPart")
 PathPart = TypeVar("PathPart")
 
 ALTERNATIVES_LIMIT: Final = 64
 STEPS_LIMIT: Final = 64
 
-_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
-_PARTS = re.compile(r"\[[!^]?\]?[^\]]*\]|.", re.DOTALL)
+_BRACES = late(r"\{([^{}]*,[^{}]*)\}")
+_PARTS = late(r"\[[!^]?\]?[^\]]*\]|.", re.DOTALL)
 _ANY_STEPS: Final = "**"
 _WILD: Final = frozenset("*?[{")
 

@@ -6,7 +6,6 @@
 """
 
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -23,10 +22,11 @@ from memoryd.memories.rules.traces import Traces
 from memoryd.system.folder import Folder
 from memoryd.system.plain_file import opened, read_plain
 from memoryd.text.decode import decoded
+from memoryd.text.lazy_regex import late
 
 CHUNK_BYTES: Final = 4 * 1024 * 1024
 READ_BYTES: Final = 64 * 1024 * 1024
-_LINK: Final = re.compile(r"\]\(([^)\s]+\.md)\)")
+_LINK: Final = late(r"\]\(([^)\s]+\.md)\)")
 
 
 class SearchedPlace(msgspec.Struct, frozen=True, kw_only=True):

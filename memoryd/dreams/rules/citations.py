@@ -9,7 +9,6 @@ Rules
   machine. It is named in `gone`, until it is back or somebody keeps the memory.
 """
 
-import re
 from collections.abc import Callable
 from datetime import date
 from typing import Final, Literal
@@ -18,23 +17,22 @@ import msgspec
 
 from memoryd.dreams.rules.plan import BelievedMemory
 from memoryd.memories.rules import headers
+from memoryd.text.lazy_regex import late
 
 CitationKind = Literal["path", "branch", "make", "npm"]
 
 RENEW_DAYS: Final = 30
 MOST_CITATIONS: Final = 20
 _NAME: Final = r"[\w@.+-]{1,100}"
-_FILE_URL: Final = re.compile(r"\bfile://(/[^\s`)>\"']+)")
-_QUOTED_PATH: Final = re.compile(
-    rf"`((?:\./)?{_NAME}(?:/{_NAME}){{1,12}}/?)`|`({_NAME}\.[a-z]{{1,5}})`"
-)
-_BARE_PATH: Final = re.compile(
+_FILE_URL: Final = late(r"\bfile://(/[^\s`)>\"']+)")
+_QUOTED_PATH: Final = late(rf"`((?:\./)?{_NAME}(?:/{_NAME}){{1,12}}/?)`|`({_NAME}\.[a-z]{{1,5}})`")
+_BARE_PATH: Final = late(
     rf"(?<![\w/.:@~`-])({_NAME}(?:/{_NAME}){{0,12}}/[\w@+-][\w@.+-]{{0,99}}\.[A-Za-z]\w{{0,5}})(?![\w/])"
 )
-_BRANCH: Final = re.compile(r"\bbranch `([\w./-]{1,100})`|`([\w./-]{1,100})` branch\b")
-_MAKE: Final = re.compile(r"`make ([\w.-]{1,60})`")
-_NPM: Final = re.compile(r"`(?:npm|pnpm|yarn) run ([\w:.-]{1,60})`")
-_URL: Final = re.compile(r"\b(?!file:)[a-z][a-z+]{1,10}://\S+|\bwww\.\S+")
+_BRANCH: Final = late(r"\bbranch `([\w./-]{1,100})`|`([\w./-]{1,100})` branch\b")
+_MAKE: Final = late(r"`make ([\w.-]{1,60})`")
+_NPM: Final = late(r"`(?:npm|pnpm|yarn) run ([\w:.-]{1,60})`")
+_URL: Final = late(r"\b(?!file:)[a-z][a-z+]{1,10}://\S+|\bwww\.\S+")
 
 
 class Citation(msgspec.Struct, frozen=True):

@@ -12,7 +12,6 @@ Rules
 - Pairs come from an index of rare words, so that the work grows with the store, not its square.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -28,6 +27,7 @@ from memoryd.extraction.rules.corrections import Correction, correction_in
 from memoryd.extraction.rules.restatement import core_of
 from memoryd.memories.rules import headers
 from memoryd.memories.rules.expiry import end_of
+from memoryd.text.lazy_regex import late
 from memoryd.text.prose import matchable
 
 LONGEST_CORE: Final = 300
@@ -36,7 +36,7 @@ MOST_WITH_A_TERM: Final = 60
 LEAST_SHARED: Final = 0.4
 
 
-_NUMBERED: Final = re.compile(
+_NUMBERED: Final = late(
     r"\b(?:(?:the|our|this|that) (?P<noun>[a-z-]{3,})|(?P<kind>ticket|issue|bug|pr|step|phase|stage"
     r"|test|case|page|shard|room|floor|part|team|sprint|milestone|chapter|rule|item|task|story|epic|batch"
     r"|worker|slot|level|tier|region|zone|build|job|customer|tenant|site)s?) #?(?P<number>\d+)\b"

@@ -30,6 +30,7 @@ from memoryd.dreams.rules.similarity import (
 )
 from memoryd.memories.rules import headers, index, topics
 from memoryd.memories.rules.topics import RECALL_LIMIT_BYTES, Topic
+from memoryd.text.lazy_regex import late
 
 if TYPE_CHECKING:
     from memoryd.text.dates import DateMention
@@ -40,8 +41,8 @@ Concern = Literal[
 
 SURE_SECONDS: Final = 86_400.0
 
-_QUOTED = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”", re.DOTALL)
-_LETTER = re.compile(r"[^\n]")
+_QUOTED = late(r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”", re.DOTALL)
+_LETTER = late(r"[^\n]")
 
 
 class PastText(msgspec.Struct, frozen=True):

@@ -8,8 +8,6 @@ Rules
   less, and most runs have nothing to read; the estimate ignores that and is high on purpose.
 """
 
-import re
-
 import msgspec
 
 from memoryd.base.config import Price
@@ -17,6 +15,7 @@ from memoryd.base.errors import InvalidInput
 from memoryd.base.timestamps import seconds_of
 from memoryd.llm.rules.messages import Usage
 from memoryd.llm.rules.spending import cost_usd
+from memoryd.text.lazy_regex import late
 
 RUN_CHARS = 120_000
 RUN_TURNS = 30
@@ -25,7 +24,7 @@ OWN_TOKENS_PER_CALL = 4000
 ANSWER_TOKENS_PER_CALL = 400
 CHARS_PER_TOKEN = 3.5
 
-_SPAN = re.compile(r"(\d{1,6})\s*([mhdw])")
+_SPAN = late(r"(\d{1,6})\s*([mhdw])")
 _SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 

@@ -11,13 +11,13 @@ Rules
 
 # ruff: noqa: RUF001 - accents and apostrophes are folded before anything is matched
 
-import re
 from collections.abc import Iterator
 from typing import Final, Literal
 
 import msgspec
 
 from memoryd.extraction.rules.durable import is_for_the_moment, is_question
+from memoryd.text.lazy_regex import late
 
 ChangeKind = Literal["gone", "ended", "over", "shifted", "now"]
 
@@ -60,30 +60,28 @@ _NOT_ONE: Final = (
 )
 _SUBJECT: Final = r"(?:^|[,;:.!(] |\b(?:and|but|so|since|because|as) )"
 
-_GONE_AFTER: Final = re.compile(
+_GONE_AFTER: Final = late(
     r"\b(?:instead of|rather than|in place of|anstatt|anstelle von|statt|en lugar de|en vez de"
     r"|au lieu d[eu]s?|invece di|em vez de|in plaats van)"
     rf" (?P<gone>.+?){_STOP}"
 )
-_GONE_FROM: Final = re.compile(
+_GONE_FROM: Final = late(
     rf"\b{_SHIFTED}(?: (?:over|back|up|down|away|house|us|everything|all|it))*"
     r"(?: (?P<what>[^,;:.!]*?))?(?: from| away from| off| of)(?! now\b| here\b| \w+ on\b)"
     rf" (?P<gone>[^,;:!]+?)(?= to\b| onto\b| into\b| last\b| in \w+\b|\s*[,;:.!(]|$)"
 )
-_SWITCHED_TO_FROM: Final = re.compile(
+_SWITCHED_TO_FROM: Final = late(
     rf"\b{_SHIFTED}(?: over)? to [^,;:.!]+? from (?!now\b|here\b)(?P<gone>[^,;:.!]+?){_STOP}"
 )
-_GONE_VON_AUF: Final = re.compile(r"\bvo[nm] (?P<gone>\w+(?: \w+)?) (?:auf|zu[mr]?|nach) \S+")
-_DE_A: Final = re.compile(
-    rf"\b{_SHIFTED} d[eo]s? (?P<gone>\w+(?: \w+)?) (?:a|para(?: o| a)?|vers) \S+"
-)
-_WE_DROPPED: Final = re.compile(
+_GONE_VON_AUF: Final = late(r"\bvo[nm] (?P<gone>\w+(?: \w+)?) (?:auf|zu[mr]?|nach) \S+")
+_DE_A: Final = late(rf"\b{_SHIFTED} d[eo]s? (?P<gone>\w+(?: \w+)?) (?:a|para(?: o| a)?|vers) \S+")
+_WE_DROPPED: Final = late(
     rf"(?P<who>\b(?:we|weve|i|ive|they|theyve|we can|we could|finally|we have"
     rf"|i have)\b(?: \w+){{0,2}}? )"
     rf"(?P<how>{_DROPPED}) (?P<gone>[^,;:.!]+?)"
     rf"(?= (?:with|by|for|in favou?r of|last|this|in|on|yesterday|support)\b|{_STOP[3:-1]})"
 )
-_IS_GONE: Final = re.compile(
+_IS_GONE: Final = late(
     rf"{_SUBJECT}(?P<gone>[^,;:.!(]+?) (?:{_IS} (?:\w+ly |now |since |been |just )*(?:replaced"
     rf"|superseded|retired|killed"
     r"|dropped|lifted|removed|scrapped|gone|dead|over|history|outdated|obsolete|deprecated"
@@ -94,27 +92,27 @@ _IS_GONE: Final = re.compile(
     r"|has left|have left|left us|left the \w+)\b"
 )
 # Nobody reports a fault with these.
-_BY_PLAN: Final = re.compile(
+_BY_PLAN: Final = late(
     r"(?:replaced|superseded|retired|lifted|abolished|discontinued|history|archived|out|obsolete)$"
 )
-_NOT_THIS: Final = re.compile(
+_NOT_THIS: Final = late(
     r"(?:[,;:(]|\b(?:and|but)\b) ?(?:and )?(?:its |it is |thats |they are )?(?:not(?: just"
     r"| only| on| in)?|no longer|no more|nicht(?: mehr)?|ya no|no"
     r"|pas|plus|ja nao|nao(?: mais)?|non(?: piu)?|niet(?: meer)?|kein\w*)"
     rf" {_NOT_ONE}(?P<gone>(?:\S+ ?){{1,6}}?)(?: any ?more| any longer| mehr)?(?=\s*[,;:.!()]"
     rf"|$| but | from now| now\b| - )"
 )
-_OVER: Final = re.compile(
+_OVER: Final = late(
     rf"\bprefer\w* .+? over (?P<gone>.+?){_STOP}|\brather .+? than (?P<other>.+?){_STOP}"
 )
-_DEWA_NAKU: Final = re.compile(
+_DEWA_NAKU: Final = late(
     r"(?P<gone>[a-z0-9._/-]+|[\u30a1-\u30ff]+|[\u4e00-\u9fff]+)(?:ではなく|じゃなくて?|でなく|の代わりに"
     r"|から(?=[\w]+に(?:移行|変更|切り替)))"
 )
 
 _VERBS: Final = (_SWITCHED_TO_FROM, _GONE_FROM, _GONE_VON_AUF, _DE_A, _WE_DROPPED)
 
-_NO_MORE: Final = re.compile(
+_NO_MORE: Final = late(
     r"\bno longer\b|\bany ?(?:more|longer)\b|\bno more\b|\bnicht (?:mehr|langer)\b"
     r"|\bkein\w*\b.*\bmehr\b|\bya no\b"
     r"|\b(?:ne \w+|n(?!e\b|ous\b|os\b|otre\b|om\b|ew\b|ight|ode)[a-z]+)(?: \w+){0,2} plus\b"
@@ -125,20 +123,20 @@ _NO_MORE: Final = re.compile(
     r"|neednt) (?:need|have) to\b"
     r"|\b(?:not|isnt|arent|no longer) (?:necessary|needed|required)\b"
 )
-_LASTS: Final = re.compile(
+_LASTS: Final = late(
     r"\bno longer\b|\bany ?(?:more|longer)\b|\bno more\b|\b(?:now|from now on|these days"
     r"|going forward|in future)\b"
     r"|\bmehr\b|\blanger\b|\bya no\b|\bplus\b|\bja nao\b|\bmais\b|\bpiu\b|\bmeer\b|\bjuz\b"
     r"|больше|もう"
     r"|\byou (?:dont|do not|neednt)\b|^(?:please )?stop\b"
 )
-_SHIFTED_TO: Final = re.compile(
+_SHIFTED_TO: Final = late(
     rf"{_SUBJECT}(?P<frame>[^,;:!]*?)\b{_SHIFTED}(?: (?:over|back|up|down|out|forward"
     rf"|away))*(?P<what> [^,;:!]*?)?"
     rf" (?:to|until|till|onto|into|auf|zu[mr]?|nach|para(?: o| a)?|hasta|vers"
     rf"|a) (?P<value>[^,;:!]+)"
 )
-_NOW: Final = re.compile(
+_NOW: Final = late(
     r"(?!^)(?<!from )(?<!by )(?<!right )(?<!until )(?<!for )\bnow\b(?! (?:i|we|you|that|lets"
     r"|please)\b)|\bas of (?:today|this|last|now|next)\b|\bthese days\b|\bfrom (?:now"
     r"|here) on\b"
@@ -149,13 +147,13 @@ _NOW: Final = re.compile(
     r"|\bmaintenant\b|\bdesormais\b|\bdorenavant\b|\bfinalement\b|\bagora\b|\badesso\b"
     r"|\bora\b|\bvoortaan\b|今後|これから|今は|теперь"
 )
-_CORRECTS: Final = re.compile(
+_CORRECTS: Final = late(
     r"\b(?:correction\b|i was wrong|wrong (?:info|number|name|date|value|address)|my (?:fault"
     r"|mistake|bad)|i misspoke|"
     r"not true any ?more|isnt right|small correction|korrektur|correccion|correcao|correzione"
     r"|stimmt nicht)"
 )
-_UNLESS: Final = re.compile(
+_UNLESS: Final = late(
     r"\b(?:if|imagine|suppose|hypothetically|maybe|perhaps|might|would|wouldnt|could we"
     r"|should we|shall we|should i"
     r"|what if|i wonder|whether|thinking about|considering|planning to|want to|wants to|going to"
@@ -165,7 +163,7 @@ _UNLESS: Final = re.compile(
     r"|noch immer"
     r"|si (?!te\b)|quizas|tal vez|peut-etre|e se|se nos|talvez|forse|もし)\b"
 )
-_ONCE: Final = re.compile(
+_ONCE: Final = late(
     r"\b(?:this (?:one|week|time|month|sprint|once|morning|afternoon|evening|weekend|file|pr"
     r"|branch|commit|task|ticket|\w+ only)(?! instead of)"
     r"|these (?:two|three|ones|files|lines|tests)|(?:today|tonight|tomorrow)(?!s)"
@@ -180,12 +178,12 @@ _ONCE: Final = re.compile(
     r"|exceptionnellement|hoje|esta semana|desta vez)\b"
     r"|\bhere(?=\s*[,;.!]|$)|だけ|今日|今回|今週|今月|とりあえず"
 )
-_AS_OF_THIS: Final = re.compile(r"\b(?:as of|since|starting) (?:today|this \w+|tonight)")
-_ADDS: Final = re.compile(
+_AS_OF_THIS: Final = late(r"\b(?:as of|since|starting) (?:today|this \w+|tonight)")
+_ADDS: Final = late(
     r"\b(?:also|too|as well|besides|in addition|additionally|auch|ausserdem|zusatzlich"
     r"|tambien|ademas|aussi|en plus|tambem|anche|ook)\b|も(?=[\w]*(?:使|書|対応))"
 )
-_CLAUSES: Final = re.compile(
+_CLAUSES: Final = late(
     r"\s*[,;:!()]+(?=\s|$)\s*|\.\s+|\s[-–—]+\s|\s(?:but|because|since(?! (?:last|this))|so"
     r"|sondern|aber|weil|sino|pero|porque|parce que|car)\s|。|、"
 )

@@ -30,6 +30,7 @@ from memoryd.extraction.rules.succession import (
 )
 from memoryd.extraction.rules.word_classes import FOREIGN_JOINING
 from memoryd.text.date_words import MONTHS, WEEKDAYS
+from memoryd.text.lazy_regex import late
 from memoryd.text.prose import matchable
 from memoryd.text.terms import terms_of
 
@@ -71,13 +72,13 @@ _ALTERNATIVES: Final[tuple[frozenset[str], ...]] = tuple(
     )
 )
 # What may hold beside what is there already.
-_ADDS_UP: Final = re.compile(
+_ADDS_UP: Final = late(
     r"\b(?:use|uses|using|support|supports|have|has|accept|allow|test|tests|write|like|know|speak"
     r"|add|need|include|offer|track|read|watch|cover|own|utilisons|usamos|nutzen|verwenden)\b"
 )
-_TOKEN: Final = re.compile(r"[^\s,;!?()]+")
-_NUMBER: Final = re.compile(r"v?\d[\d.:%/-]*(?:ms|s|h|kb|mb|gb|k|am|pm|px)?")
-_PLACE: Final = re.compile(r"(?:https?://)?[\w-]+(?:\.[\w-]+)+(?:[:/]\S*)?|\w+/[\w/.-]+|#\w[\w-]*")
+_TOKEN: Final = late(r"[^\s,;!?()]+")
+_NUMBER: Final = late(r"v?\d[\d.:%/-]*(?:ms|s|h|kb|mb|gb|k|am|pm|px)?")
+_PLACE: Final = late(r"(?:https?://)?[\w-]+(?:\.[\w-]+)+(?:[:/]\S*)?|\w+/[\w/.-]+|#\w[\w-]*")
 _PREPOSITIONS: Final = frozenset(
     "in on at to into from with for under via every as by am im an le los en auf bei".split()  # noqa: SIM905
 )
@@ -96,26 +97,26 @@ _PARTS: Final = frozenset(
     hours minute minutes second seconds percent characters le la los el der dem den
     """.split()  # noqa: SIM905
 )
-_DENIES: Final = re.compile(
+_DENIES: Final = late(
     r"\b(?:not|never|no|dont|doesnt|cannot|cant|nie|nicht|kein\w*|jamais|pas|nunca|ni)\b"
 )
-_FROM_NOW_ON: Final = re.compile(
+_FROM_NOW_ON: Final = late(
     r"\b(?:from now on|a partir de (?:ahora|maintenant)|ab jetzt|as of today)\b,?"
 )
 _NAMING: Final = frozenset("called named as".split())  # noqa: SIM905
-_REMARKS: Final = re.compile(
+_REMARKS: Final = late(
     r"\w+(?:ing|ed|y|ful|able)|down|up|broken|green|red|slow|fast|done|fine|good|bad|better|worse"
     r"|back|open|closed|full|gone|live|online|offline|wrong|right|here|there|first|later|again"
 )
-_LEAD_WORDS: Final = re.compile(
+_LEAD_WORDS: Final = late(
     r"^(?:\W|please |remember(?: that| to)?|keep in mind(?: that)?|bear in mind(?: that)?"
     r"|note(?: that)?|from now on|merk dir|recuerda(?: que)?|ricorda(?: che)?|lembre(?: que)?"
     r"|dont forget(?: that)?|ab jetzt(?: bitte)?|desormais)[\s:,]*"
 )
-_IN_PLACE_OF: Final = re.compile(r",? (?:instead of|rather than|in place of) .*$")
+_IN_PLACE_OF: Final = late(r",? (?:instead of|rather than|in place of) .*$")
 # "Never without asking" asks for something: it ends when nobody has to ask any more.
-_WITHOUT: Final = re.compile(r"\bwithout \w+ing\b")
-_STATES: Final = re.compile(r"\b(?:we|i|im|weve|ive|our|my|is|are|wir|nous|on)\b")
+_WITHOUT: Final = late(r"\bwithout \w+ing\b")
+_STATES: Final = late(r"\b(?:we|i|im|weve|ive|our|my|is|are|wir|nous|on)\b")
 
 
 class Slot(msgspec.Struct, frozen=True):

@@ -11,7 +11,6 @@ Rules
 
 # ruff: noqa: RUF001 - accents and apostrophes are folded before anything is matched
 
-import re
 from typing import Final, Literal
 
 import msgspec
@@ -20,6 +19,7 @@ from memoryd.extraction.rules.durable import is_for_the_moment, is_question
 from memoryd.extraction.rules.forgetting import forgotten_in
 from memoryd.extraction.rules.memory_requests import without_request
 from memoryd.extraction.rules.withdrawals import withdrawal_in
+from memoryd.text.lazy_regex import late
 
 CorrectionKind = Literal["forgets", "ends", "replaces", "changes"]
 
@@ -44,11 +44,11 @@ class Correction(msgspec.Struct, frozen=True, kw_only=True):
     is_report: bool = False
 
 
-_GIVES_REASON: Final = re.compile(
+_GIVES_REASON: Final = late(
     r"^(?:i|we dont|nobody|not|no longer|its|it|that|this|thats|because|since|as|they|there|was"
     r"|im|sorry|please|thanks|thank)\b"
 )
-_STRONG: Final = re.compile(
+_STRONG: Final = late(
     r"^(?:\W|(?:hmm?|oh|wait|sorry|um|ok|please|so)\b)*"
     r"(?:actually,? no\b|no,? actually\b|correction\b|on second thoughts?\b|scratch that\b"
     r"|(?:that|this|it)(?:s| has| is)?(?: been)? (?:changed|wrong|different|outdated"
@@ -63,7 +63,7 @@ _OLD_VALUE: Final = (
     r"|[\w./-]+(?: [\w./-]+)?)"
 )
 _INSTEAD: Final = tuple(
-    re.compile(pattern)
+    late(pattern)
     for pattern in (
         r"^(?P<about>.+?),? (?:instead of|rather than|in place of) (?P<excludes>.+)$",
         (
@@ -83,33 +83,33 @@ _INSTEAD: Final = tuple(
     )
 )
 # "slipped to", "was pushed back to": what follows holds now.
-_SHIFTS: Final = re.compile(
+_SHIFTS: Final = late(
     r"(?: (?:has|have|had|was|were|got|is|are|been|just|now))* (?:slipped|slips|pushed|moved"
     r"|postponed|rescheduled"
     r"|shifted|delayed|extended|raised|lowered|bumped|increased|reduced|changed|cut"
     r"|brought forward|renamed"
     r"|went)(?: back| out| forward| up| down)?(?: from (?P<from>[^,;]+?))? (?:to|until|till)\b"
 )
-_NOW: Final = re.compile(
+_NOW: Final = late(
     r"(?<!from )\bnow\b|\bas of today\b|\bjetzt\b|\bab sofort\b|\bahora\b|\bmaintenant\b"
     r"|\bdesormais\b"
 )
 # Orders and remarks on what is in front of both: they end with the task.
-_NOT_A_STATE: Final = re.compile(
+_NOT_A_STATE: Final = late(
     r"^(?:\W|ok |and |so |please )*(?:you (?:can|may|could|should)|now|can|could|let|lets|run|fix"
     r"|try|check|do|make|reset|add|show|move|delete|open|go|its|it|that|this|there|theres|here)\b"
 )
-_WHO_DID: Final = re.compile(r"^(?:i|we|you|he|she|they|ive|weve|someone)\b")
-_POINTS: Final = re.compile(
+_WHO_DID: Final = late(r"^(?:i|we|you|he|she|they|ive|weve|someone)\b")
+_POINTS: Final = late(
     r"\b(?:this|these|those|that one)\b"
     r"(?! (?:project|repo|repository|codebase|team|company|org|package|workspace)\b)"
 )
-_CLAUSE_END: Final = re.compile(r"\s*(?:[,:;]|\s[-–—]+)\s+(?=\w)|\s*[.!]+$")
-_NOT_MEANT: Final = re.compile(
+_CLAUSE_END: Final = late(r"\s*(?:[,:;]|\s[-–—]+)\s+(?=\w)|\s*[.!]+$")
+_NOT_MEANT: Final = late(
     r"\b(?:imagine|suppose|pretend|what if|if (?:i|we)|maybe|perhaps|might|i think|i guess|not sure"
     r"|should we|could we|i wonder|would|says|said that|lol|haha\w*|jk|used to|wish|hope)\b"
 )
-_CALLS: Final = re.compile(
+_CALLS: Final = late(
     r"^(?:\W|remember(?: that)?|heads up|fyi|note(?: that)?|please|btw|ok|okay|so|and|also|hey"
     r"|actually|keep in mind(?: that)?|merk dir|recuerda(?: que)?|retiens(?: que)?)+[\s:,]+"
 )

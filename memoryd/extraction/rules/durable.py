@@ -10,19 +10,19 @@ Rules
 
 # ruff: noqa: RUF001 - wide punctuation is what some patterns are about
 
-import re
 from typing import Final
 
 from memoryd.extraction.rules.exclusions import says_more_than_code
+from memoryd.text.lazy_regex import late
 
-_QUESTION: Final = re.compile(
+_QUESTION: Final = late(
     r"[?？]\W*$|^(?:do|does|did|is|are|was|were(?= (?:there|the|you"
     r"|they|we|these|those|any|all)\b)|can|could|should|would|will|have|has|why|what"
     r"|where|how|who|which|when (?:do|does|did|is|are|was|were|will|can|could|should))\b(?!ever"
     r"| not | remember| (?:i|we) (?:\w+ )?(?:said|told|wrote|asked|mentioned))"
     r"(?! you (?:please )?(?:always |also )?(?:remember|keep in mind|never|make a note|memori))"
 )
-_ASKS_POLITELY: Final = re.compile(
+_ASKS_POLITELY: Final = late(
     r"^(?:\W|please |and |hey |hi |ok |also )*(?:can|could|would|will) you (?:please "
     r"|also )*(?:always )?"
     r"(?:remember(?! the (?!fact))|keep (?:this |that |it )?in mind|keep a note|make a note"
@@ -32,29 +32,29 @@ _ASKS_POLITELY: Final = re.compile(
     r"|things|anything|something)\b)"
 )
 # About the lines in front of both, however it is said.
-_LOCAL: Final = re.compile(
+_LOCAL: Final = late(
     r"\bin this (?:function|component|module|file|screen|method|class|loop|query|block|snippet"
     r"|case|line|call|branch)\b"
     r"|\b(?:can|could|may|might) be \w+ here\b"
     r"|^(?:\W|please |and )*remember to \w+(?: \S+){1,3}[.!]*$"
 )
-_NOT_MEANT: Final = re.compile(
+_NOT_MEANT: Final = late(
     r"\b(?:imagine|suppose|hypothetically|what if|maybe|perhaps|might|i think|i guess|i thought"
     r"|(?:im |i am )not sure|not sure (?:if|whether|what|why|how|about)|i wonder|wondering"
     r"|would be nice|in theory|seems? like|looks like)\b"
     r"|^(?:never|always) mind|^to (?:suppress|hide|avoid|disable|enable|fix)\b"
 )
-_JOKES: Final = re.compile(
+_JOKES: Final = late(
     r"\b(?:if i (?:were|was|had)|pretend|just kidding|jk|lol|haha\w*|said no one)\b|[🙃🙄😏🤡😂🤣]"
 )
-_PASSING: Final = re.compile(
+_PASSING: Final = late(
     r"\b(?:for now|for a (?:second|sec|moment|minute|bit|while)|for the moment|at the moment"
     r"|right now|rn|this time|just once|only once"
     r"|for today|for once|temporarily|(?:for|in|on) this (?:one|pr|branch|commit|task|file|ticket"
     r"|change|session|run|step|test|message|chat))\b"
 )
 # Says what the program does or shall do: the code will say it.
-_SPECIFIES: Final = re.compile(
+_SPECIFIES: Final = late(
     r"\b(?:the|this|that) (?:\w+ ){1,3}(?:should|must|shall) (?!(?:be asked|be told)\b)"
     r"|\b(?:modal|tooltip|layout|animation)s?\b"
     r"|\b(?:listed|mentioned|shown) (?:above|below)\b"
@@ -64,7 +64,7 @@ _SPECIFIES: Final = re.compile(
     r"(?:should|must|shall|will|needs? to|has to|can|may|is|are)\b"
 )
 # What holds from now on for a definite thing is what is being built; a rule is for people.
-_OF_A_DEFINITE_THING: Final = re.compile(
+_OF_A_DEFINITE_THING: Final = late(
     r"\b(?:from now on|from here on|going forward|moving forward|ab jetzt|ab sofort|kunftig"
     r"|de ahora en adelante|a partir de ahora|desormais|a partir de maintenant"
     r"|a partir de agora|daqui em diante|de agora em diante|dorenavant|a lavenir"
@@ -82,7 +82,7 @@ _OF_A_DEFINITE_THING: Final = re.compile(
     r"|\b(?:whenever|every time|each time|any ?time) you\b.* (?:so \w+ (?:it|them)|look at|why)\b"
 )
 # Told once about the thing in front of both, and told what happened a moment ago.
-_ONE_OFF: Final = re.compile(
+_ONE_OFF: Final = late(
     r"\b(?:told|asked) you (?:\w+ )?to\b"
     r"(?!.*\b(?:instead|not|never|always|every|each|before|when|only|no|without|keep|stick"
     r"|avoid|stop)\b)"
@@ -98,7 +98,7 @@ _ONE_OFF: Final = re.compile(
     r"|^(?:\W|please )*(?:always|never) (?:on|off|true|false|in|at|null|none)\b"
 )
 # Readable from the code or the history, or a detail of the task at hand.
-_DERIVABLE: Final = re.compile(
+_DERIVABLE: Final = late(
     r"\b(?:that|this) (?:fix|bug|change|diff|patch|error)\b(?! (?:report|message|log|code)s?\b)"
     r"|\bthe (?:fix|bug|change|diff|patch|error) (?:is|was|in|for|from|we|i|you|that|which)\b"
     r"|\b(?:last|latest|these|those|that|\w+ed) (?:\w+ )?commits?\b"
@@ -107,13 +107,13 @@ _DERIVABLE: Final = re.compile(
     r"|proto)\b|\b(?:src|lib|tests?|app|pkg|cmd|internal)/\w|\w\(\)|\blines? \d+|\bextends\b"
     r"|\b(?:is|are) [`¤]|\b[0-9a-f]{7,40}\b"
 )
-_FROM_NOW_ON: Final = re.compile(r"\b(?:from now on|(?:going|moving) (?:forward|fwd)|henceforth)\b")
-_TAKES_BACK: Final = re.compile(
+_FROM_NOW_ON: Final = late(r"\b(?:from now on|(?:going|moving) (?:forward|fwd)|henceforth)\b")
+_TAKES_BACK: Final = late(
     r"\b(?:ignore that|scratch that|never ?mind|nvm|disregard that"
     r"|wrong (?:window|chat|repo|tab|project))\b"
     r"|(?<!dont )(?<!not )(?<!never )\bforget (?:that|it)(?:[,.;!]|\W*$)"
 )
-_NOT_FOR_MEMORY: Final = re.compile(
+_NOT_FOR_MEMORY: Final = late(
     r"\b(?:dont|do not|no need to|never) (?:remember|save|store|memori[sz]e|note|record)"
     r" (?:this|that|it|any)\b|\boff the record\b|\bbetween (?:us|you and me)\b|\bunter uns\b"
     r"|\bmerk dir das nicht\b|\bno (?:lo )?(?:recuerdes|guardes)\b|\bne (?:retiens|note) pas\b"

@@ -16,6 +16,7 @@ from typing import Final, Literal
 import msgspec
 
 from memoryd.extraction.rules.written_down import WrittenDown
+from memoryd.text.lazy_regex import late
 from memoryd.text.masking.credentials import without_credentials
 from memoryd.text.masking.mask import mask
 from memoryd.text.prose import BLANK, plain, sentences
@@ -29,10 +30,8 @@ _SUFFIX = (
     r"(?:pyi?|[cm]?[jt]sx?|rs|go|java|kts?|c|cc|cpp|h|hpp|rb|php|swift|cs|gd|sql|s?css|html|vue"
     r"|svelte|proto|toml|ya?ml|json|sh|tf)"
 )
-_PRODUCT = re.compile(
-    r"\b(?:node|next|nuxt|vue|d3|three|express|react|nest|alpine)\.js\b", re.IGNORECASE
-)
-_NAMES_CODE: Final = re.compile(
+_PRODUCT = late(r"\b(?:node|next|nuxt|vue|d3|three|express|react|nest|alpine)\.js\b", re.IGNORECASE)
+_NAMES_CODE: Final = late(
     rf"(?<![\w/@.-])[\w/@.-]{{1,200}}\.{_SUFFIX}\b"
     r"|\b(?:src|lib|tests?|apps?|packages|pkg|cmd|internal|scripts)/\w"
     r"|\w\(\)|\blines? \d+|\bextends\b|\bsubclass(?:es)? of\b"
@@ -41,19 +40,19 @@ _NAMES_CODE: Final = re.compile(
     r"|component|trait|table|column) (?:called |named )?(?:`[^`]+`|\w+_\w+)"
 )
 # "the class OrderQueue": a name with a hump behind the word for what it is.
-_NAMES_A_TYPE: Final = re.compile(
+_NAMES_A_TYPE: Final = late(
     r"\b(?:class|struct|interface|enum|trait|component|type|function|method|module)"
     r" `?[A-Za-z]+[a-z][A-Z]\w*"
 )
 # What a piece of code does is in the code, named or not.
-_TELLS_OF_CODE: Final = re.compile(
+_TELLS_OF_CODE: Final = late(
     r"\b(?:the|this|that) (?:\w+ )?(?:function|method|class|constructor|struct|macro|loop"
     r"|callback|parameter"
     r"|argument|variable)s? (?:takes?|returns?|accepts?|calls?|throws?|expects?|inherits?"
     r"|holds?|starts?|is|are"
     r"|has|have)\b|\bin the loop\b"
 )
-_SAYS_WHAT_IS: Final = re.compile(
+_SAYS_WHAT_IS: Final = late(
     r"\b(?:is|are|was|were|lives?|sits?|resides?|located|defined|declared|implemented|found|has"
     r"|have|contains?|holds?|defines?|implements?|calls?|called|returns?|extends|subclass(?:es)?"
     r"|inherits?|imports?|exports?|handles?|parses?|reads?|writes|takes|uses|wraps|exposes"
@@ -63,15 +62,15 @@ _WAS_CHANGED = (
     r"(?:fixed|renamed|refactored|moved|added|removed|deleted|updated|bumped|introduced|reverted"
     r"|merged|rewrote|changed|implemented|extracted|replaced|split|cleaned up)"
 )
-_TELLS_A_CHANGE: Final = re.compile(rf"^(?:(?:i|we|you|it) (?:have |just |ve )*)?{_WAS_CHANGED}\b")
-_TELLS_HISTORY: Final = re.compile(
+_TELLS_A_CHANGE: Final = late(rf"^(?:(?:i|we|you|it) (?:have |just |ve )*)?{_WAS_CHANGED}\b")
+_TELLS_HISTORY: Final = late(
     r"\b(?:the|this|that) (?:bug|fix|crash|regression|off-by-one|stack trace)"
     r" (?:is|was|came|in|were)\b(?! to\b)|\b(?:this|that) (?:fix|diff|patch|commit)\b"
     r"|\b(?:last|latest|recent|previous|these|those) (?:\w+ )?commits?\b|\bcommit [0-9a-f]{7,40}\b"
     r"|\b(?:pr|pull request|merge request|mr) ?[#!]?\d+ (?:is|was|has been|got)\b"
     r"|^(?:i |we )?merged [#!]\d+|\bmerged\b.* [#!]\d+"
 )
-_SAYS_MORE: Final = re.compile(
+_SAYS_MORE: Final = late(
     r"\b(?:in|from|of|under|at) the (?!same|current|main)[\w-]+ (?:repo|repository)\b"
     r"|\bin the (?:repo|repository) [\w-]+/[\w-]+|\b(?:[\w-]+\.)+(?:com|org|net|io|dev"
     r"|internal|example)\b"
@@ -89,35 +88,35 @@ _SAYS_MORE: Final = re.compile(
     r"|immer|nie|niemals|nicht|weil|kein\w*|siempre|nunca|porque|toujours|jamais|parce)\b"
     r"|https?://"
 )
-_SAYS_WHEN: Final = re.compile(
+_SAYS_WHEN: Final = late(
     r"\b(?:nightly|daily|weekly|deadline|(?:every|each) (?:night|day|week|month|morning|sprint|time"
     r"|release)|(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
     r"|next (?:week|month|quarter|release|year)|20\d\d-\d\d)\b"
 )
 # "Run scripts/seed.py first": an order is a rule, whatever it names.
-_ORDERS: Final = re.compile(
+_ORDERS: Final = late(
     r"^(?:use|run|read|look|start|treat|write|put|call|name|pass|build|test|check|add|copy|edit"
     r"|update|regenerate|ignore|skip|do|open|include|prefix|import)\b"
 )
-_MASK: Final = re.compile(r"\[secret: [^\]]*\]")
-_PASSWORD: Final = re.compile(
+_MASK: Final = late(r"\[secret: [^\]]*\]")
+_PASSWORD: Final = late(
     r"\b(?:pass(?:word|wd|phrase|code)s?|pwd|pin(?= (?:is|code|number)|:)|kennwort|passwort"
     r"|mot de passe|contrasena|(?:door|gate|access|alarm|entry) code)\b|密码|パスワード"
 )
 # A short password that follows its name: too short for the masks, which read code too.
-_SPOKEN_PASSWORD: Final = re.compile(
+_SPOKEN_PASSWORD: Final = late(
     r"\b(?P<name>pass(?:word|wd|phrase|code)|kennwort|passwort)\b(?P<link>[^.,;:\n]{0,30}?"
     r"(?:\bis\b|\bist\b|[:=]) ?)(?P<value>(?=\S{0,39}\d)[^\s,;.]{4,40})",
     re.IGNORECASE,
 )
-_CLAUSE: Final = re.compile(r"[,;:]\s+|\s[-–—]\s|\s(?:and|but|und|aber)\s|\n")  # noqa: RUF001 - dashes are meant
-_PLACE: Final = re.compile(
+_CLAUSE: Final = late(r"[,;:]\s+|\s[-–—]\s|\s(?:and|but|und|aber)\s|\n")  # noqa: RUF001 - dashes are meant
+_PLACE: Final = late(
     r"https?://|\b(?:[\w-]{1,63}\.){1,6}(?:com|org|net|io|dev|internal|example)\b"
     r"|\b(?:kept|stored|saved|lives?|found) (?:in|at|on|under)\b"
     r"|\b(?:1password|bitwarden|keepass\w*|vault|keychain|keyring|secrets? manager)\b",
     re.IGNORECASE,
 )
-_WORDS: Final = re.compile(r"\w+")
+_WORDS: Final = late(r"\w+")
 
 
 class Exclusion(msgspec.Struct, frozen=True):

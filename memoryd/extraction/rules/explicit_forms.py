@@ -10,7 +10,6 @@ Rules
 """
 # ruff: noqa: RUF001 - Cyrillic letters are what some rows are about
 
-import re
 from collections.abc import Callable
 from typing import Final, Literal
 
@@ -20,6 +19,7 @@ from memoryd.extraction.rules.memory_requests import (
     asks_for_memory,
     asks_weakly,
 )
+from memoryd.text.lazy_regex import late
 
 Form = Literal[
     "remember",
@@ -110,19 +110,19 @@ _FROM_NOW_ON_ELSEWHERE: Final = (
 
 _FORMS: Final[tuple[tuple[Form, Callable[[str], object]], ...]] = (
     ("remember", asks_for_memory),
-    ("from-now-on", re.compile(_FROM_NOW_ON).search),
-    ("next-time", re.compile(_NEXT_TIME).search),
-    ("always-here", re.compile(_ALWAYS_HERE).search),
-    ("always", re.compile(_ALWAYS).search),
-    ("standing-rule", re.compile(_STANDING_RULE).search),
-    ("no-longer", re.compile(_NO_LONGER).search),
-    ("who-i-am", re.compile(_WHO_I_AM).search),
+    ("from-now-on", late(_FROM_NOW_ON).search),
+    ("next-time", late(_NEXT_TIME).search),
+    ("always-here", late(_ALWAYS_HERE).search),
+    ("always", late(_ALWAYS).search),
+    ("standing-rule", late(_STANDING_RULE).search),
+    ("no-longer", late(_NO_LONGER).search),
+    ("who-i-am", late(_WHO_I_AM).search),
     ("remember-elsewhere", asks_elsewhere),
-    ("from-now-on-elsewhere", re.compile(_FROM_NOW_ON_ELSEWHERE).search),
+    ("from-now-on-elsewhere", late(_FROM_NOW_ON_ELSEWHERE).search),
     ("noted", asks_weakly),
 )
 # A sentence that only announces what the next ones say: "two things to remember."
-ANNOUNCES: Final = re.compile(
+ANNOUNCES: Final = late(
     rf"^{LEAD}(?:(?:a few|some|two|three|\d|one|(?:a )?couple of) )?(?:things?|rules?|notes?)? ?"
     r"(?:to remember|remember(?: this| the following)?|keep (?:this |these )?in mind|save this"
     r"|(?:for )?from now on|add to memory|note for later)\W*$"
@@ -133,7 +133,7 @@ ANNOUNCES: Final = re.compile(
 
 
 # A sentence that only asks to keep what was just said: "remember that."
-ASKS_BACK: Final = re.compile(
+ASKS_BACK: Final = late(
     rf"^{LEAD}(?:please |pls |do |just |and |also )*"
     r"(?:rem(?:em)?ber|keep|note|save|store|memori[sz]e|write|dont forget)"
     r"(?: (?:that|it|this))?(?: (?:down|in mind|for later|for next time|for the future"

@@ -18,6 +18,7 @@ import msgspec
 
 from memoryd.extraction.rules.change_marks import has_mark, is_believed
 from memoryd.extraction.rules.durable import is_question
+from memoryd.text.lazy_regex import late
 
 
 class Forgotten(msgspec.Struct, frozen=True):
@@ -39,7 +40,7 @@ _SAID: Final = (
     r"|(?:i|we) (?:said|told|mentioned|asked)|was ich|wat ik|ce que|lo (?:que|de)\b|o que"
     r"|quello che|(?:your|the|my) (?:memory|notes)\b)"
 )
-_MEMORY: Final = re.compile(
+_MEMORY: Final = late(
     rf"^(?:\W|about |all |that |the |my |our |your |this |die |den |das |la |le |les |cette "
     rf"|esa |a |o |el )*(?:[\w./-]+ ){{0,6}}?{_NOUNS}\b"
     rf"|{_SAID}|^that (?:i|im|ive|we|were|weve|my|our|you|the|it)\b|^,? ?(?:que|qu|dass|che"
@@ -53,29 +54,29 @@ _REMOVE: Final = (
     r"(?:scratch|scrap|disregard|ignore|drop|delete|erase|remove|ditch|cancel|strike|wipe|unlearn"
     r"|streich\w*|ignorier\w*|losch\w*|ignore[zs]?|supprime[zs]?|ignora|borra|apaga|cancella)"
 )
-_ASKS: Final = re.compile(
+_ASKS: Final = late(
     r"(?:^|[,;:.!] |\b(?:please|can|bitte|just|actually|and|so|now|ok|then|favor|plait)\b,? )"
     rf"(?:(?P<forget>{_FORGET})|{_REMOVE})\b,? (?P<about>(?:bitte |please "
     rf"|por favor,? )?[^;:]+)(?P<rest>.*)$"
 )
-_CUT: Final = re.compile(
+_CUT: Final = late(
     r", (?!que\b|dass\b|was\b)|[;:]| (?:because|since|as it|weil|porque|parce que|car) | - "
 )
-_BARE: Final = re.compile(
+_BARE: Final = late(
     r"(?:about )?(?:it|that|this|them|those|all|everything|das|es|ca|cela|lo|eso|isso)"
 )
-_INSTEAD: Final = re.compile(r"(?:from now on|use|we(?:re|ve)?|its|always|lets)\b")
-_NEVER: Final = re.compile(
+_INSTEAD: Final = late(r"(?:from now on|use|we(?:re|ve)?|its|always|lets)\b")
+_NEVER: Final = late(
     r"\b(?:dont|do not|never|not to|lets not|wont|cant|cannot|didnt|did you|nicht|no|ne|nao"
     r"|non) (?:\w+ )?"
     rf"(?:{_FORGET}|vergessen|oublier|olvidar|olvides|esquecas)\b"
 )
-_NOT_OURS: Final = re.compile(
+_NOT_OURS: Final = late(
     r"\b(?:you|i|we) (?:just |already )?(?:showed|sent|made|wrote|gave|did|posted|pasted"
     r"|added|created)\b"
     r"|^(?:the )?(?:last|latest|previous|above|rest|first|second)\b"
 )
-_IS_OFF: Final = re.compile(
+_IS_OFF: Final = late(
     r"(?:^|[,;:.!] |\b(?:so|and|but) )(?P<about>[^,;:!]+?),? (?:(?:is|are|was|does|do|has"
     r"|s)? ?(?:no longer|not|isnt|arent|doesnt|dont)"
     r" (?:true|valid|apply|applies|hold|holds|right|the case|correct|in force"
@@ -83,17 +84,17 @@ _IS_OFF: Final = re.compile(
     r"|(?:is|are) (?:over|off|void|moot|obsolete|outdated|history|cancelled|canceled"
     r"|gone)\b)(?P<rest>.*)$"
 )
-_ABOUT_RULE: Final = re.compile(rf"\b{_NOUNS}\b|{_SAID}")
-_MIND: Final = re.compile(
+_ABOUT_RULE: Final = late(rf"\b{_NOUNS}\b|{_SAID}")
+_MIND: Final = late(
     r"\b(?:changed (?:my|our) minds?|was wrong|were wrong) (?:about"
     r"|on) (?P<about>[^,;:!]+)(?P<rest>.*)$"
 )
-_AND_FORGET: Final = re.compile(
+_AND_FORGET: Final = late(
     rf"^(?P<about>.+?)(?:,|;| -| and)+ (?:(?:so|and|please|just|you can"
     rf"|you may) )*(?:{_FORGET}|{_REMOVE})"
     r" (?:it|that|this)(?: rule| note| one| instruction)?$"
 )
-_TRUE: Final = re.compile(
+_TRUE: Final = late(
     r"\b(?:its|it is|thats) (?:not"
     r"|no longer) true(?: any ?more)? that (?P<about>[^,;:!]+)(?P<rest>.*)$"
 )

@@ -13,9 +13,9 @@ Rules
 
 # ruff: noqa: RUF001 - Cyrillic letters are what some rows are about
 
-import re
 from typing import Final
 
+from memoryd.text.lazy_regex import late
 from memoryd.text.prose import plain
 
 # Small words that people put in front of what they mean.
@@ -104,7 +104,7 @@ _NOT_TO_US: Final = (
 )
 _CLAUSE_START: Final = rf"(?:^|[(:;.!,–—-]\s*|\b(?:and|so|but|while i think of it,?)\s){LEAD}"
 
-ASKS: Final = re.compile(
+ASKS: Final = late(
     rf"{_CLAUSE_START}{_POLITE}(?:(?:{_REMEMBER})\b{_NOT_TO_US}|{_IN_PASSING}"
     rf"|(?:{_KEEP}) (?:the fact {_THAT}|{_SMALL}(?:for later|in your memory)\W+(?:{_THAT})?))"
     rf"|^{LEAD}{_POLITE}(?:store|save|write|jot|record|memori[sz]e|log"
@@ -115,20 +115,20 @@ ASKS: Final = re.compile(
     r"|write) down|store),? that\b"
     rf"|^{LEAD}{_OPENING}"
 )
-ASKS_ELSEWHERE: Final = re.compile(
+ASKS_ELSEWHERE: Final = late(
     rf"^(?:\W|y |et |e |en )*{LEAD}(?:y |et |e |en )?{_POLITE}(?:(?:{_REMEMBER_ELSEWHERE})\b"
     rf"|(?!note that|save that|keep that|know that|add that|put that)(?:{_KEEP}) {_SMALL}"
     r"(?:dass|que|qu['’]|che|dat|ze|что)\b)"
     r"|\b(?:retiens-le|ricordalo|ricordatelo|recuerdalo|merk dir das(?: bitte)?|lembre disso)\W*$"
     r"|(?:请)?(?:记住|切记)(?!这个变量)|覚えて(?:おいて|ください)|忘れないで|기억해"
 )
-ASKS_WEAKLY: Final = re.compile(
+ASKS_WEAKLY: Final = late(
     rf"(?:^|, ){LEAD}(?:note that|for the record[,:]?|(?<=fyi )|(?<=fyi, )|(?<=fyi: )"
     rf"|(?:just )?so you know,)"
     r" ?(?=\w)"
 )
 # What is told in passing, and what is going on: nothing that lasts.
-_OF_THE_MOMENT: Final = re.compile(
+_OF_THE_MOMENT: Final = late(
     r"^(?:this|that|it|its|thats|(?:im|i am) \w+ing|ive|my|there|theres|you)\b"
     r"|^i (?!only|work|never|always|own|lead|maintain|prefer|use|know|took over|am an?|speak)"
     r"|\bat this point\b|, so (?:dont|do|use|please|lets|can|we can|you|just|no)\b"
@@ -137,7 +137,7 @@ _OF_THE_MOMENT: Final = re.compile(
     r"|screenshot|recording|is from|error|warning|line|build"
     r"|pipeline|branch|commit|test|tests|draft|can also be|also be)\b"
 )
-_TO_DO: Final = re.compile(
+_TO_DO: Final = late(
     r"^(?:\W|please |and |also |always )*(?:remember|do not forget|dont forget) to\b"
     r"|^(?:\W|por favor |bitte )*(?:recuerda|no olvides|no te olvides de|lembre(?:-se)? de"
     r"|lembra de"
@@ -146,13 +146,13 @@ _TO_DO: Final = re.compile(
     r"|^(?:\W|bitte )*(?:denke? d?a?ran|vergiss nicht),? .*\bzu \w+e?n\W*$"
     r"|^(?:noublie pas|no olvides|nao esqueca) (?:le|la|el|o|a|les|los) (?:[\w-]+ ?){1,4}\W*$"
 )
-_ON_OCCASION: Final = re.compile(
+_ON_OCCASION: Final = late(
     r"\b(?:always|never|every|each|all|any|when(?:ever)?|before|after|if|unless|instead of|not the"
     r"|rather than|in this (?:project|repo)|for (?:new|all|any)|siempre|cada|antes|despues|cuando"
     r"|toujours|chaque|avant|apres|quand|immer|jede[nrms]?|vor|bevor|nach|wenn|sempre|quando|ogni"
     r"|prima|dopo|altijd|elke)\b"
 )
-_AT_HAND: Final = re.compile(
+_AT_HAND: Final = late(
     r"\b(?:in|en|dans|na|nella|em|nesta|nessa) (?:dieser|esta|cette|essa|questa)? ?(?:funktion"
     r"|funcion|fonction"
     r"|funcao|funzione|schleife|bucle|boucle|laco|methode|metodo|clase|klasse|classe)\b|この変数|这个变量"
@@ -169,20 +169,20 @@ _AT_HAND: Final = re.compile(
     r"|\b(?:as|while) you (?:go|do|refactor)\b|\b(?:after|once|when) you(?:ve|re)\b"
 )
 # The same for what there is to do: the file or the form in front of both.
-_THERE: Final = re.compile(
+_THERE: Final = late(
     r"\b(?:in|of|from|at|to) (?:the|this|that) (?:\w+ )?(?:file|form|component|header|line"
     r"|list|import"
     r"|test|page|block|pr|commit)\b"
 )
 
 # What there is to do now, or for the thing in front of both: "before committing this".
-_THIS_TIME: Final = re.compile(
+_THIS_TIME: Final = late(
     r"\b(?:this|that|it|these|them|step \d+)\W*$"
     r"|\bbefore you (?:tag|push|commit|merge|go|start)\W*$"
 )
-_ALWAYS: Final = re.compile(r"\b(?:always|never|every|each)\b")
+_ALWAYS: Final = late(r"\b(?:always|never|every|each)\b")
 # "For later: add pagination": a task that is put off.
-_PUT_OFF: Final = re.compile(r"^for later: (?:add|fix|implement|write|check|move|rename|clean)\b")
+_PUT_OFF: Final = late(r"^for later: (?:add|fix|implement|write|check|move|rename|clean)\b")
 
 
 def asks_for_memory(sentence: str) -> bool:
@@ -214,7 +214,7 @@ def _is_task(sentence: str) -> bool:
     return bool(_THERE.search(sentence)) or not _ON_OCCASION.search(sentence)
 
 
-_TEXT_REQUEST: Final = re.compile(
+_TEXT_REQUEST: Final = late(
     rf"^{LEAD}(?:{_OPENING}"
     rf"|{_POLITE}(?:{_REMEMBER}|{_REMEMBER_ELSEWHERE}|for (?:future|later) ref(?:erence)?"
     rf"|for the (?:future|record)|(?:for|in) (?:the )?future sessions?|for later|note"

@@ -12,11 +12,12 @@ from typing import Final, Literal
 
 from memoryd.extraction.rules.explicit_forms import Form
 from memoryd.extraction.rules.memory_requests import LEAD
+from memoryd.text.lazy_regex import late
 from memoryd.text.prose import matchable
 
 MemoryType = Literal["user", "feedback", "project", "reference"]
 
-_PLACE = re.compile(
+_PLACE = late(
     r"https?://|\b(?:[\w-]+\.)+(?:com|org|net|io|dev|internal|example|local|cloud|app)\b"
     r"|\b(?:jira|linear|notion|slack|grafana|confluence|airtable|datadog|sentry|figma|wiki"
     r"|dashboard|runbook|sharepoint|trello|asana|github|gitlab|discord|bucket|drive|channel"
@@ -32,7 +33,7 @@ _PLACE = re.compile(
     r"|spreadsheet|sheet|folder)\b"
 )
 # Where something is: at a proper name, in quotes, or in a channel. Judged on the text as written.
-_NAMED_PLACE = re.compile(
+_NAMED_PLACE = late(
     r"(?:\b(?:is|are|comes?|lives?|sits?|liegt|liegen|steht|stehen|est|sont|está|están|fica"
     r"|ficam|sono|si trova"
     r"|staat|staan)\s+(?:all |now |kept )?"
@@ -46,7 +47,7 @@ _NAMED_PLACE = re.compile(
     r"|(?<!\w)#[a-z][\w-]{2,}|\b(?:gs|s3|ftp|sftp|smb)://|(?<!\S)//\w|\b[\w-]+:/\w"
     r"|(?<!\S)/(?:\w+/){1,}\w"
 )
-_ABOUT_ME = re.compile(
+_ABOUT_ME = late(
     r"\bi am\b|\babout me\b"
     r"|\bmy (?:name|background|time ?zone"
     r"|pronouns|native|first|role|job)\b|\bi (?:work|live|speak|come) (?:as|in|at|for|from|\w+$)"
@@ -57,10 +58,10 @@ _ABOUT_ME = re.compile(
     r"|\bive been\b|\bi have \d+ years\b|\bich bin (?:ein|neu)|\bsoy\b|\bje suis\b|我是|私は"
 )
 # As written, since "im" without its apostrophe is a German word too.
-_I_AM = re.compile(r"\b[Ii]['’]m\b|(?:^|[,;:(] ?|\b(?:that|so|btw|and|know) )[Ii]m (?=[a-z])")
+_I_AM = late(r"\b[Ii]['’]m\b|(?:^|[,;:(] ?|\b(?:that|so|btw|and|know) )[Ii]m (?=[a-z])")
 # What the person wants of the agent, or how their team works; "must" and "never" alone also stand
 # in facts.
-_ORDERS = re.compile(
+_ORDERS = late(
     r"\b(?:your?|dont|do not|please|ask me|tell me|show me|let me|without asking|bitte)\b"
     r"|^(?:\W*\w+){0,2}?\W*\b(?:immer|niemals|nie(?! \w+a\b)|siempre|nunca|toujours|jamais"
     r"|sempre|mai)\b"

@@ -18,10 +18,11 @@ from typing import Final, Literal
 
 from memoryd.memories.rules.private_names import ProjectNames, private_in
 from memoryd.memories.rules.topics import TopicType
+from memoryd.text.lazy_regex import late
 
 Placed = Literal["user", "group", "project"]
 
-_EVERYWHERE = re.compile(
+_EVERYWHERE = late(
     r"\b(?:in|for|across|on) (?:all|every|any|each|whatever|whichever)(?: of)?(?: my| the| our)?"
     r" ?(?:other )?(?:project|repo|repositor|codebase|machine|session|language)\w*"
     r"(?: (?:we|i) (?:are|am|work)(?: in| on)?)?"
@@ -30,7 +31,7 @@ _EVERYWHERE = re.compile(
     r"|in jedem projekt|en todos (?:mis|los) proyectos)",
     re.IGNORECASE,
 )
-_HERE = re.compile(
+_HERE = late(
     r"\b(?:we|we're|we've|we'll|our|ours|us|here|let's|wir|uns|unser\w*|hier|nous|notre|nosotros"
     r"|nuestr\w+|aquí)\b"
     r"|\b(?:this|that|these|current|diese[mnrs]?) (?:\w+ )?(?:repo|repositor|project|projekt"
@@ -42,7 +43,7 @@ _HERE = re.compile(
     re.IGNORECASE,
 )
 # A thing that the listener is expected to know is a thing of this place, unless it is one of these.
-_DEFINITE = re.compile(
+_DEFINITE = late(
     r"\bthe (?!(?:short|long|full|brief|diff|why|how|what|reason|point|answer|reply|response"
     r"|question|summary|result|detail|basic|end|beginning|start|first|last|local|command|terminal"
     r"|shell|screen|same|most|best|usual|way|time|person|user|agent|assistant|step|plan|change"
@@ -51,7 +52,7 @@ _DEFINITE = re.compile(
     r"|mouse|evidence|trade|option|alternative|risk|simple|next|previous)s?\b)\w+",
     re.IGNORECASE,
 )
-_ARTEFACT = re.compile(
+_ARTEFACT = late(
     r"\b(?:in|into|to|for|from|with|write|writing|use|using|prefer|want|like|keep|make)"
     r" (?:\w+ ){0,2}?(?:commits?|docstrings?"
     r"|comments?|pull requests?|prs?|changelogs?|readmes?|tests?|logs?|docs|documentation"
@@ -64,10 +65,10 @@ _GROUP_WIDE: Final = (
     r"|\b(?:every|each) {group} (?:project|repo|repository|service|app)\b"
     r"|\b(?:everywhere|wherever we work) (?:at|in) {group}\b"
 )
-_THIS_ONE = re.compile(
+_THIS_ONE = late(
     r"\b(?:this|that) (?:repo|repository|project|codebase|service|package|app)\b", re.IGNORECASE
 )
-_ABOUT_PERSON = re.compile(
+_ABOUT_PERSON = late(
     r"\b(?:answer|repl(?:y|ies)|respon[ds]|explain|explanation|summar|apologi|emoji|tone\b|verbos"
     r"|concise|brief|jargon|flatter|small ?talk|paragraph|bullet|pleasantr|question|wording"
     r"|sentence|chatty|praise|disclaimer|translate|antwort|erklär|frag|kurz|répon|repond|expliqu"

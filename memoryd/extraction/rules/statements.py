@@ -35,6 +35,7 @@ from memoryd.extraction.rules.memory_requests import LEAD, without_request
 from memoryd.extraction.rules.memory_types import MemoryType, type_by_form
 from memoryd.extraction.rules.weak_signs import may_last
 from memoryd.text.dates import with_absolute_dates
+from memoryd.text.lazy_regex import late
 from memoryd.text.masking.credentials import without_credentials
 from memoryd.text.masking.cut import masked_beginning
 from memoryd.text.prose import Sentence, matchable, own_words, sentences
@@ -50,25 +51,25 @@ MAYBES_MAX: Final = 3
 TITLE_CHARACTERS: Final = 60
 DESCRIPTION_CHARACTERS: Final = 150
 
-_LEANS_BACK = re.compile(
+_LEANS_BACK = late(
     rf"^{LEAD}(?:always |never |from now on,? |next time,? |remember (?:that|this)?+,? ?)*"
     r"(?:(?:do(?:nt)? )?(?:its?|thats?|this|those|these|them|theyre|so|like (?:that|this)"
     r"|the same)\b"
     r"|(?<=this|that)\W*$)"
 )
-_GIVES_REASON = re.compile(
+_GIVES_REASON = late(
     r"^(?:and )?(?:because|since|otherwise|so (?:that|the|our|we|it|they)\b|the reason|reason\b"
     r"|its |it |theres|there is"
     r"|that |this |they |last (?:time|week|month|quarter|year)|weil|sonst|denn|die |porque"
     r"|parce que|car )"
 )
 # The task goes on: what follows is no reason, whatever it begins with.
-_GOES_ON = re.compile(
+_GOES_ON = late(
     r"\b(?:please|pls|look at|can you|could you|lets|let me|below|above|thats why|so (?:add|what"
     r"|how"
     r"|please|dont|write|remove|fix|update|run|check|use))\b"
 )
-_MASK = re.compile(r"\[secret: [^\]]*\]")
+_MASK = late(r"\[secret: [^\]]*\]")
 _ASKS_FOR_MEMORY: Final = frozenset({"remember", "announced", "remember-elsewhere"})
 _EMPTY_WORDS: Final = frozenset(
     ("this", "that", "it", "one", "them", "these", "those", "so", "too", "the", "a")

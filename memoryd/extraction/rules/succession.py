@@ -31,6 +31,7 @@ from memoryd.extraction.rules.telling_words import (
     reading_of,
     share_of,
 )
+from memoryd.text.lazy_regex import late
 
 Verdict = Literal["none", "unsure", "sure"]
 _STRENGTH: Final = ("none", "unsure", "sure").index
@@ -39,25 +40,25 @@ HALF: Final = 0.5
 MOST: Final = 0.6
 A_THIRD: Final = 0.33
 
-_ADDS_UP: Final = re.compile(
+_ADDS_UP: Final = late(
     r"\b(?:uses?|using|support\w*|(?:we|i) (?:now )?have|accept\w*|allow\w*|tests?|like|know"
     r"|speak|add|include|offer|read"
     r"|watch|cover|learning|utilisons|usamos|nutzen|verwenden)\b"
 )
-_REMARK: Final = re.compile(
+_REMARK: Final = late(
     r"\w+(?:ing|ed|ful|able)|down|up|broken|green|red|slow\w*|fast\w*|done|fine|good|bad"
     r"|better|worse|ready|empty"
     r"|back|open|full|gone|live|online|offline|wrong|right|here|there|first|later|again|flaky"
     r"|stable|happy|busy"
 )
 # What a thing no longer does may be a fault; what is no longer asked of anybody is a rule.
-_ORDERS: Final = re.compile(
+_ORDERS: Final = late(
     r"^(?:\W|please |and |so )*(?:dont|do not|stop|no|never|\w+ing)\b|^\s*\w+(?: \w+)? (?:ne"
     r"|no|nao|non) "
     r"|\b(?:dont|need\w*|have|has|must|owns?|leads?|handles?|maintains?|manages?|wants?"
     r"|muss\w*|brauch\w*|soll\w*|man|se|hay|besoin|doi\w+|tu|vous|\w+mos|\w+ons|precisa\w*)\b"
 )
-_FURTHER: Final = re.compile(r"[,;:.!] .*")
+_FURTHER: Final = late(r"[,;:.!] .*")
 
 
 def verdict_on_change(said: str, old: str) -> Verdict:

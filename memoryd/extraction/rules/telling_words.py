@@ -18,13 +18,14 @@ import msgspec
 
 from memoryd.extraction.rules.word_classes import NUMBERS, joining
 from memoryd.text.date_words import MONTHS, WEEKDAYS
+from memoryd.text.lazy_regex import late
 from memoryd.text.terms import STOP_WORDS, term_of
 
 COMMON_LETTERS: Final = 5
 ALIKE_SHARE: Final = 0.6
 _COMPARED_PAIRS: Final = 50_000
 
-TOKEN: Final = re.compile(
+TOKEN: Final = late(
     r"[a-z0-9_#@<][\w./:@%+#<>-]*|[\u0430-\u044f]+|[\u30a1-\u30ff]+|[\u4e00-\u9fff]+"
     r"|[\uac00-\ud7af]+|は|(?:(?![\u3041-\u309f])[^\W\d_])+"
 )
@@ -81,11 +82,11 @@ _LIGHT: Final = frozenset(
     chez em au aux ans as
     """.split()  # noqa: SIM905 - as above
 )
-_HYPHEN: Final = re.compile(r"(?!(?<=\b[a-z]{2})-[a-z]{2}\b)(?<=[^\W\d_])-(?=[^\W\d_])")
-_NUMBER: Final = re.compile(r"[v#]?\d[\w.:%/-]*|0x[0-9a-f]+")
-_PLACE: Final = re.compile(r"(?:https?://)?[\w-]+(?:\.[\w-]+)+(?:[:/]\S*)?|[\w.:-]*/[\w/.-]+")
+_HYPHEN: Final = late(r"(?!(?<=\b[a-z]{2})-[a-z]{2}\b)(?<=[^\W\d_])-(?=[^\W\d_])")
+_NUMBER: Final = late(r"[v#]?\d[\w.:%/-]*|0x[0-9a-f]+")
+_PLACE: Final = late(r"(?:https?://)?[\w-]+(?:\.[\w-]+)+(?:[:/]\S*)?|[\w.:-]*/[\w/.-]+")
 # It opens a sentence and says nothing about where it holds.
-_OPENING: Final = re.compile(
+_OPENING: Final = late(
     r"^(?:\W|(?:and|so|ok|oh|hi|hey|actually|please|also)\b)*(?:from (?:now|here) on"
     r"|by the way|as of \w+(?: \w+)?|for the record|in (?:the )?future"
     r"|von (?:jetzt|nun) an|a partir d\w+ \w+|de ahora en adelante|por cierto|au fait|en fait"

@@ -9,10 +9,10 @@ Rules
 - Matched on `prose.matchable` text, as the explicit forms are.
 """
 
-import re
 from typing import Final
 
 from memoryd.extraction.rules.durable import is_ruled_out
+from memoryd.text.lazy_regex import late
 from memoryd.text.prose import Sentence
 
 LEAST_CHARACTERS: Final = 12
@@ -64,8 +64,8 @@ _OTHER: Final = (
     r"|しないで|使って(?:い|ください)|私たちは|弊社|항상|절대|우리는"
 )
 
-_SIGNS: Final = re.compile(f"{_STANDING}|{_ASKS}|{_OURS}|{_MINE}|{_PLACES}|{_DATED}|{_OTHER}")
-_WORDS: Final = re.compile(r"\w+")
+_SIGNS: Final = late(f"{_STANDING}|{_ASKS}|{_OURS}|{_MINE}|{_PLACES}|{_DATED}|{_OTHER}")
+_WORDS: Final = late(r"\w+")
 
 
 def may_last(sentence: Sentence) -> bool:

@@ -12,10 +12,11 @@ Rules
 
 # ruff: noqa: RUF001 - dashes and Cyrillic letters are what is meant
 
-import re
 from typing import Final
 
 import msgspec
+
+from memoryd.text.lazy_regex import late
 
 
 class Withdrawal(msgspec.Struct, frozen=True):
@@ -30,26 +31,24 @@ class Withdrawal(msgspec.Struct, frozen=True):
     is_report: bool = False
 
 
-_NO_MORE: Final = re.compile(r"\bno longer\b|\bany ?(?:more|longer)\b|\bthese days\b")
-_NO_MORE_ELSEWHERE: Final = re.compile(
+_NO_MORE: Final = late(r"\bno longer\b|\bany ?(?:more|longer)\b|\bthese days\b")
+_NO_MORE_ELSEWHERE: Final = late(
     r"\bnicht (?:mehr|langer)\b|\bkein\w*\b.*\bmehr\b|\bya no\b|\bno\b.*\b(?:nunca )?mas\b"
     r"|\b(?:ne \w+|n(?!e\b|ous\b|os\b|otre\b)[a-z]+)(?: \w+){0,2} plus\b|^\W*plus (?:besoin"
     r"|la peine)"
     r"|\bnao\b.*\bmais\b|\bnon\b.*\bpiu\b|\b(?:niet|geen)\b.*\bmeer\b|\bjuz nie\b|\bбольше не\b"
 )
-_RELEASES: Final = re.compile(
+_RELEASES: Final = late(
     r"\b(?:dont|do not|doesnt|does not|no longer|wont|neednt)(?: really)? (?:need|have) to\b"
     r"|\bno (?:more )?need (?:to|for)\b|\b(?:not|isnt|arent|no longer) (?:necessary|needed"
     r"|required)\b"
     r"|\b(?:can|may|could) (?:now )?(?:stop|skip|quit|leave out)\b"
     r"|^(?:\W|please |ok |and |so |from now on,? )*stop (?=\w+ing\b(?: \S+){3,})"
 )
-_YOU_NEED: Final = re.compile(
-    r"\byou (?:(?:dont|do not|neednt)(?: really)? (?:need|have) to|can stop)\b"
-)
-_NOW: Final = re.compile(r"\b(?:now|from now on|these days|going forward|in future)\b")
+_YOU_NEED: Final = late(r"\byou (?:(?:dont|do not|neednt)(?: really)? (?:need|have) to|can stop)\b")
+_NOW: Final = late(r"\b(?:now|from now on|these days|going forward|in future)\b")
 # What says that it ends, not what ends.
-_MARKS: Final = re.compile(
+_MARKS: Final = late(
     r"\b(?:no longer|any ?(?:more|longer)|these days|from now on|going forward|now|please|ok"
     r"|(?:dont|do not|doesnt|does not|wont|neednt|not|no|isnt|arent|never|nobody)"
     r"(?: really)?(?: (?:need|have)(?:ed)?(?: to)?)?|need(?:ed)?(?: to| for)?|necessary|required"
@@ -60,18 +59,18 @@ _MARKS: Final = re.compile(
     r"|nao|mais|precis\w+|deve\w*|tem que|non|piu|serve|bisogna|occorre|v(?:a|anno)"
     r"|niet|meer|hoef\w*|geen)\b"
 )
-_POINTS: Final = re.compile(r"\b(?:it|them|those)\b")
-_CLAUSE: Final = re.compile(
+_POINTS: Final = late(r"\b(?:it|them|those)\b")
+_CLAUSE: Final = late(
     r"\s*[,;:]\s+|\s[-–—]+\s|\s(?:but|because|since|sondern|aber|weil|sino|pero|porque"
     r"|parce que|mas"
     r"|ma|maar)\s|\smais (?=l[ea]s? |plutot|on )|[.!]+$"
 )
-_REPORTS: Final = re.compile(
+_REPORTS: Final = late(
     r"\b(?:works?|passe[sd]?|compiles?|loads?|responds?|renders?|funktioniert|lauft|geht|laadt"
     r"|marche|fonctionne"
     r"|compila|funciona|carga|arranca|funziona|parte)\b"
 )
-_BY_SOMEBODY: Final = re.compile(
+_BY_SOMEBODY: Final = late(
     r"\b(?:we|i|im|were|you|u|nobody|nobodys|one|the team|need\w*|have to|has to|must|required"
     r"|necessary|stop"
     r"|is|are|was|isnt|arent|be|owns?|leads?|handles?|maintains?|manages?|reviews?|uses?|wants?"
@@ -80,7 +79,7 @@ _BY_SOMEBODY: Final = re.compile(
     r"|nous|on|tu|vous|besoin|doi\w+|n?est|n?a?i?ont|n?sont|sont|faut|nutilis\w+"
     r"|precisa\w*|deve\w*|e|sao|va|vanno|serve|bisogna|sono|hoef\w*|moet\w*|is|zijn)\b"
 )
-_OTHERS: Final = re.compile(
+_OTHERS: Final = late(
     r"^(?:\W|\w+ )?(?:my|a|an|his|her|their) (?:\w+ )?(?:colleague|coworker|friend|boss"
     r"|brother|sister"
     r"|neighbou?r|teammate)\b"
@@ -90,11 +89,11 @@ _WRONG: Final = (
     r"|obsolete|over"
     r"|false|history|not the case)|(?:has |have )?changed|no longer (?:holds|applies|true))"
 )
-_TOLD: Final = re.compile(
+_TOLD: Final = late(
     r"\b(?:i|we) (?:once |already )?(?:told you|said)(?: that)? (?!about|to\b)(?P<about>.+?)"
     rf"(?:,|;| -| and| but) (?:that|this|it|which|thats|its)?(?:s| is| was)? ?{_WRONG}\b"
 )
-_NOT_TRUE: Final = re.compile(
+_NOT_TRUE: Final = late(
     r"\b(?:its|it is|thats|that is) (?:not true|no longer (?:true|the case|so)"
     r"|wrong)(?: any ?more| now)?"
     r" that (?P<about>[^,;:]+)"

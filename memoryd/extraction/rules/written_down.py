@@ -9,7 +9,6 @@ Rules
 - Only so much is compared: instructions may come with a repository, in any size.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final
@@ -18,6 +17,7 @@ import msgspec
 
 from memoryd.extraction.rules.restatement import is_negated, numbers_in, subject_of
 from memoryd.memories.rules.instruction_text import prose_lines
+from memoryd.text.lazy_regex import late
 from memoryd.text.prose import plain, sentences
 from memoryd.text.shorten import cut_at_line
 from memoryd.text.terms import terms_of
@@ -30,9 +30,9 @@ CUT: Final = "[cut]"
 LEAST_TERMS: Final = 2
 LEAST_WORDS: Final = 3
 
-_WORD = re.compile(r"\w+")
+_WORD = late(r"\w+")
 # Where they stand between two words, swapping the two says something else.
-_ORDERED = re.compile(
+_ORDERED = late(
     r"\b(?:not|instead|over|than|before|after|from|to|rather|except|without|but|nicht|statt|vor"
     r"|nach)\b"
 )

@@ -14,6 +14,7 @@ from typing import Final, Literal
 import msgspec
 
 from memoryd.base.errors import Refused
+from memoryd.text.lazy_regex import late
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
@@ -29,12 +30,12 @@ Kind = Literal["memory", "retired", "index", "log", "checkpoint", "manifest", "o
 
 _NAME: Final = r"[^/\x00-\x1f\x7f\\]{1,200}"
 _KINDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
-    ("manifest", re.compile(re.escape(MANIFEST))),
-    ("index", re.compile(r"memory/MEMORY\.md")),
-    ("retired", re.compile(rf"memory/(\.retired/{_NAME}\.md)")),
-    ("log", re.compile(r"memory/(logs/\d{4}/\d\d/\d{4}-\d\d-\d\d\.md)")),
-    ("memory", re.compile(rf"memory/((?!logs/|team/|\.){_NAME}(?:/{_NAME}){{0,3}}\.md)")),
-    ("checkpoint", re.compile(r"checkpoints/([A-Za-z0-9][A-Za-z0-9 ._-]{0,63})\.md")),
+    ("manifest", late(re.escape(MANIFEST))),
+    ("index", late(r"memory/MEMORY\.md")),
+    ("retired", late(rf"memory/(\.retired/{_NAME}\.md)")),
+    ("log", late(r"memory/(logs/\d{4}/\d\d/\d{4}-\d\d-\d\d\.md)")),
+    ("memory", late(rf"memory/((?!logs/|team/|\.){_NAME}(?:/{_NAME}){{0,3}}\.md)")),
+    ("checkpoint", late(r"checkpoints/([A-Za-z0-9][A-Za-z0-9 ._-]{0,63})\.md")),
 )
 
 MADE_OF: Final = """\

@@ -7,6 +7,8 @@
 import re
 from typing import Final
 
+from memoryd.text.lazy_regex import late
+
 _LINES: Final = frozenset(
     f"**How to apply:** {words}"
     for words in (
@@ -18,7 +20,7 @@ _LINES: Final = frozenset(
 
 
 _LABELS: Final = ("**Why:**", "**How to apply:**")
-_STAMP: Final = re.compile(r"^Said on \d{4}-\d\d-\d\d at \d\d:\d\d:\d\d: ", re.MULTILINE)
+_STAMP: Final = late(r"^Said on \d{4}-\d\d-\d\d at \d\d:\d\d:\d\d: ", re.MULTILINE)
 
 
 def without_boilerplate(body: str) -> str:

@@ -24,22 +24,23 @@ from typing import get_args
 import msgspec
 
 from memoryd.memories.rules.topics import TYPES, TopicType, Trust
+from memoryd.text.lazy_regex import late
 from memoryd.text.shorten import one_line
 
 _TYPES = "|".join(TYPES)
-_MARK = re.compile(
+_MARK = late(
     r"<!-- memoryd \S+ session=(?P<session>\S*) turns=(?P<turns>[0-9a-f,]*) entries=(?P<n>\d+) -->"
 )
-_ENTRY = re.compile(
+_ENTRY = late(
     rf"[-*] (?:(?P<day>\d{{4}}-\d\d-\d\d) )?(?P<hour>\d\d?):(?P<minute>\d\d)"
     rf" \((?P<type>{_TYPES})(?:, (?P<trust>{'|'.join(get_args(Trust))}))?\) (?P<text>\S.*)"
 )
-_BULLET = re.compile(r"[-*]\s+")
-_DRAFT = re.compile(
+_BULLET = late(r"[-*]\s+")
+_DRAFT = late(
     rf"(?:\d\d?:\d\d\s+)?[\[(]?(?P<type>{_TYPES})[\])]?\s*:\s*(?P<text>\S.*)", re.IGNORECASE
 )
-_WHY = re.compile(r"\s(?:\*\*)?Why:(?:\*\*)?\s+")
-_NOT_AN_ID = re.compile(r"[^\w.:-]")
+_WHY = late(r"\s(?:\*\*)?Why:(?:\*\*)?\s+")
+_NOT_AN_ID = late(r"[^\w.:-]")
 
 
 class LogEntry(msgspec.Struct, frozen=True):

@@ -15,6 +15,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from memoryd.memories.rules.topics import Topic, TopicType
+from memoryd.text.lazy_regex import late
 
 REVIEW_DAYS: Final[Mapping[TopicType, int]] = {"project": 90, "reference": 180}
 # A longer text says more than one thing, and its end may be that of a part.
@@ -23,7 +24,7 @@ LONGEST_STATEMENT: Final = 400
 _DATE: Final = r"(?P<day>20\d\d-[01]\d-[0-3]\d)"
 _FEW_WORDS: Final = r"(?:[^\s.;]+ ){0,6}?"
 _ENDS: Final = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    late(pattern, re.IGNORECASE)
     for pattern in (
         rf"\b(?:until|till|through|up to|bis|hasta|jusqu'?au|fino al?) {_FEW_WORDS}{_DATE}",
         rf"\bdeadline\b:? {_FEW_WORDS}(?:from {_DATE.replace('day', 'old')} to )?{_DATE}",
@@ -34,7 +35,7 @@ _ENDS: Final = tuple(
         rf"\b(?:only|just) (?:for |on )?{_DATE}",
     )
 )
-_WEEK: Final = re.compile(
+_WEEK: Final = late(
     rf"(?<!since )(?<!from )(?<!after )(?<!before )\bthe week of {_DATE}", re.IGNORECASE
 )
 _NUMBERS: Final = {
@@ -47,13 +48,13 @@ _NUMBERS: Final = {
     "six": 6,
     "ten": 10,
 }
-_NEXT: Final = re.compile(
+_NEXT: Final = late(
     rf"\bfor (?:the (?:next|coming)|another) (?:(?P<number>\d{{1,2}}|{'|'.join(_NUMBERS)}) )?"
     r"(?P<unit>days?|weeks?|months?)\b",
     re.IGNORECASE,
 )
 _UNIT_DAYS: Final = {"day": 1, "week": 7, "month": 30}
-_HISTORY: Final = re.compile(r"\b(?:was|were|had|used to)\b[^.;]*$", re.IGNORECASE)
+_HISTORY: Final = late(r"\b(?:was|were|had|used to)\b[^.;]*$", re.IGNORECASE)
 
 
 def end_of(text: str, said: date) -> str:

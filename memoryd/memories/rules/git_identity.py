@@ -16,16 +16,17 @@ from typing import Final
 import msgspec
 
 from memoryd.memories.rules.project_root import unquoted
+from memoryd.text.lazy_regex import late
 
 REMOTE_CHARACTERS: Final = 500
-_COMMIT: Final = re.compile(r"[0-9a-f]{40}")
-_SECTION: Final = re.compile(r'\s*\[\s*(?P<name>[\w.-]+)(?:\s+"(?P<sub>(?:\\.|[^"\\])*)")?\s*\]')
-_URL: Final = re.compile(r"\s*url\s*=\s*(.*?)\s*$", re.IGNORECASE)
-_WITH_SCHEME: Final = re.compile(
+_COMMIT: Final = late(r"[0-9a-f]{40}")
+_SECTION: Final = late(r'\s*\[\s*(?P<name>[\w.-]+)(?:\s+"(?P<sub>(?:\\.|[^"\\])*)")?\s*\]')
+_URL: Final = late(r"\s*url\s*=\s*(.*?)\s*$", re.IGNORECASE)
+_WITH_SCHEME: Final = late(
     r"(?:https?|ssh|git|git\+ssh)://(?:[^@/\s]*@)?(?P<host>[\w.-]+)(?::\d*)?/(?P<path>[^\s?#]+)",
     re.IGNORECASE,
 )
-_LIKE_SCP: Final = re.compile(r"(?:[^@/\s]+@)?(?P<host>[\w.-]+\.[\w-]+):(?P<path>[^\s/][^\s]*)")
+_LIKE_SCP: Final = late(r"(?:[^@/\s]+@)?(?P<host>[\w.-]+\.[\w-]+):(?P<path>[^\s/][^\s]*)")
 
 
 class ProjectIdentity(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -22,6 +22,7 @@ import msgspec
 
 from memoryd.base.timestamps import iso_time, seconds_of
 from memoryd.text.invisible import strip_invisible
+from memoryd.text.lazy_regex import late
 from memoryd.text.shorten import cut_at_line_bytes, cut_at_word, one_line
 
 LINE_LIMIT: Final = 200
@@ -29,13 +30,13 @@ BYTE_LIMIT: Final = 25_000
 HOOK_LINE_CHARACTERS: Final = 150
 
 # Possessive, so that white space between two parts can be matched in one way only.
-_POINTER = re.compile(r"\s*[-*+]\s+\[(?:[^\[\]\\]|\\.)*\]\(\s*+<?+([^()<>\n]*+)>?+\s*+\)")
+_POINTER = late(r"\s*[-*+]\s+\[(?:[^\[\]\\]|\\.)*\]\(\s*+<?+([^()<>\n]*+)>?+\s*+\)")
 # The four letters look like blanks; a leading `./` would be dropped by readers.
-_UNSAFE_IN_A_LINK = re.compile(r"[^\w/.,+@=-]|[\u115f\u1160\u3164\uffa0]|\A\.(?=/)")
+_UNSAFE_IN_A_LINK = late(r"[^\w/.,+@=-]|[\u115f\u1160\u3164\uffa0]|\A\.(?=/)")
 _NOT_TOPICS = ("team/", "logs/")
 _NOT_IN_A_TITLE = str.maketrans("[]", "()", "\\")
-_FENCE = re.compile(r"\s*(```|~~~)")
-_UNLISTED = re.compile(r"- \d+ more memor(?:y is|ies are) not listed here since (\S+):")
+_FENCE = late(r"\s*(```|~~~)")
+_UNLISTED = late(r"- \d+ more memor(?:y is|ies are) not listed here since (\S+):")
 
 
 class _Place(msgspec.Struct, frozen=True):

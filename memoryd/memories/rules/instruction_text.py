@@ -11,7 +11,6 @@ Rules:
 - All of it is one pass over the text. It comes with a repository and may be hostile.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -19,18 +18,19 @@ import msgspec
 
 from memoryd.memories.rules import headers
 from memoryd.text.invisible import strip_invisible
+from memoryd.text.lazy_regex import late
 
 IMPORTS_LIMIT: Final = 500
 
 _COMMENT, _COMMENT_END = "<!--", "-->"
 _CONTAINER = r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*"
-_FENCE = re.compile(rf"{_CONTAINER}(`{{3,}}(?=[^`]*$)|~{{3,}})")
-_FENCE_END = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t]*$")
-_LIST_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
-_BLANK = re.compile(r"[ \t]*")
-_BACKTICKS = re.compile(r"`+")
-_MENTION = re.compile(r"(?<![^\s(\[\"'*])@((?:[\w./~-]|\\ )(?:[^\s`\\]|\\ )*)")
-_COMMA = re.compile(r",(?![^{}]*\})")
+_FENCE = late(rf"{_CONTAINER}(`{{3,}}(?=[^`]*$)|~{{3,}})")
+_FENCE_END = late(r"[ \t>]*(`{3,}|~{3,})[ \t]*$")
+_LIST_ITEM = late(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
+_BLANK = late(r"[ \t]*")
+_BACKTICKS = late(r"`+")
+_MENTION = late(r"(?<![^\s(\[\"'*])@((?:[\w./~-]|\\ )(?:[^\s`\\]|\\ )*)")
+_COMMA = late(r",(?![^{}]*\})")
 _AFTER_A_PATH: Final = ".,;:!?)]}>\"'*"
 
 

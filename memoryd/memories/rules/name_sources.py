@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Final
 
 from memoryd.memories.rules.private_names import ProjectNames, is_telling, words_of
+from memoryd.text.lazy_regex import late
 
 MOST_NAMES: Final = 500
 NAME_CHARACTERS: Final = 100
@@ -30,12 +31,12 @@ PEOPLE_FILES: Final = (
     ".mailmap",
 )
 
-_URL = re.compile(r"^\s*url\s*=\s*(\S+)", re.MULTILINE)
-_USER = re.compile(r"^\[user\][^\[]*?^\s*name\s*=\s*\"?([^\"\n]+)", re.MULTILINE)
-_LOGGED = re.compile(r"^[0-9a-f]{40,64} [0-9a-f]{40,64} ([^<\n]+) <", re.MULTILINE)
-_PERSON = re.compile(r"([^\W\d_][^<>@\n\"'{}\[\]#*]{1,60}?)\s*<([\w.+-]+)@[^>\n]*>")
-_HANDLE = re.compile(r"(?<![\w.])@([\w][\w-]{1,40})")
-_MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
+_URL = late(r"^\s*url\s*=\s*(\S+)", re.MULTILINE)
+_USER = late(r"^\[user\][^\[]*?^\s*name\s*=\s*\"?([^\"\n]+)", re.MULTILINE)
+_LOGGED = late(r"^[0-9a-f]{40,64} [0-9a-f]{40,64} ([^<\n]+) <", re.MULTILINE)
+_PERSON = late(r"([^\W\d_][^<>@\n\"'{}\[\]#*]{1,60}?)\s*<([\w.+-]+)@[^>\n]*>")
+_HANDLE = late(r"(?<![\w.])@([\w][\w-]{1,40})")
+_MODULE = late(r"^module\s+(\S+)", re.MULTILINE)
 
 
 def remotes_in(git_config: str) -> list[str]:

@@ -21,18 +21,19 @@ from typing import Final
 import msgspec
 
 from memoryd.memories.rules.general_names import COMMON_PARTS, GENERAL_NAMES
+from memoryd.text.lazy_regex import late
 
 SHORTEST_NAME: Final = 3
 SHORTEST_PART: Final = 4
 
-_WORD = re.compile(r"[^\W_]+")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_SENTENCE_END = re.compile(r"(?:[.!?:;]\s+|\n\s*(?:[-*#>|\d.]+\s+)*|^\W*|[(\"]\s*)$")
-_ADDRESS = re.compile(
+_WORD = late(r"[^\W_]+")
+_CAMEL = late(r"(?<=[a-z0-9])(?=[A-Z])")
+_SENTENCE_END = late(r"(?:[.!?:;]\s+|\n\s*(?:[-*#>|\d.]+\s+)*|^\W*|[(\"]\s*)$")
+_ADDRESS = late(
     r"\b[a-z][a-z+.-]*://\S+|\b[\w.+-]+@[\w-]+\.\w+|(?<!\w)@\w[\w-]+|\b[A-Z][A-Z0-9]+-\d+\b"
     r"|(?<!\w)#\d+\b|\b\d{1,3}(?:\.\d{1,3}){3}\b|\b(?:[\w-]+\.)+(?:com|org|net|io|dev|internal)\b"
 )
-_PATH = re.compile(
+_PATH = late(
     r"(?<![\w/])(?:~|\.{1,2})?/[\w.-]+(?:/[\w.-]*)*"  # from a root, a home, here
     r"|\b[\w.-]+/[\w.-]+/[\w./-]*"
     r"|\b[\w-]*[_.\d-][\w.-]*/[\w-]+|\b\w+/[\w-]*[_.\d-](?=\w)[\w-]*"
@@ -40,15 +41,15 @@ _PATH = re.compile(
     r"|\b[\w-]+\.(?:py|js|ts|tsx|jsx|go|rs|java|kt|rb|php|cs|cpp|c|h|hpp|swift|scala|sh|sql|md"
     r"|ya?ml|toml|json|ini|cfg|lock|env|tf|proto|html|css|scss|vue|ipynb)\b"
 )
-_IDENTIFIER = re.compile(r"\b[a-z]+[a-z0-9]*(?:_[a-z0-9]+)+\b|\b[a-z]+[A-Z]\w*\b|\b\w+\(\)")
-_ABOUT_HOME = re.compile(
+_IDENTIFIER = late(r"\b[a-z]+[a-z0-9]*(?:_[a-z0-9]+)+\b|\b[a-z]+[A-Z]\w*\b|\b\w+\(\)")
+_ABOUT_HOME = late(
     r"\b(?:live|lives|living|based|born|grew up|come|comes|am|moved|located|native)"
     r" (?:in|near|from|to|at|of)\W+$"
     r"|\b(?:my name is|(?:the )?name is|i am called|call me|is called|address me as|i'?m|ich bin"
     r"|ich hei(?:ß|ss)e)\W+$",
     re.IGNORECASE,
 )
-_ACTS = re.compile(
+_ACTS = late(
     r"\W+(?:is|was|has|wants?|said|says|will|asked|prefers|likes|reviews|owns|needs|and)\b"
 )
 _OPENERS = frozenset(

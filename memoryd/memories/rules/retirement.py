@@ -11,16 +11,16 @@ Rules
   and names the copy; else it never happened, and the copy is dropped.
 """
 
-import re
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Final
 
 from memoryd.memories.rules import headers, topics
 from memoryd.memories.rules.topics import Topic
+from memoryd.text.lazy_regex import late
 
 RETIRED_FOLDER: Final = ".retired"
 _PREFIX: Final = f"{RETIRED_FOLDER}/"
-_NUMBERED = re.compile(r"~\d+(?=\.md\Z)")
+_NUMBERED = late(r"~\d+(?=\.md\Z)")
 _FIELDS: Final = ("superseded_by", "retired")
 
 

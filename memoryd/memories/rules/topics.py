@@ -5,7 +5,6 @@ nested under `metadata`, a broken header makes a topic without metadata, unknown
 Writing is strict: one form, one place for each field, nothing invisible.
 """
 
-import re
 import unicodedata
 from collections.abc import Container
 from typing import Final, Literal, get_args
@@ -15,6 +14,7 @@ import msgspec
 from memoryd.base.timestamps import iso_time
 from memoryd.memories.rules import headers
 from memoryd.text.invisible import strip_invisible
+from memoryd.text.lazy_regex import late
 from memoryd.text.shorten import cut_at_line_bytes, one_line
 
 TopicType = Literal["user", "feedback", "project", "reference"]
@@ -48,10 +48,10 @@ _FILLERS: Final = frozenset(
     does did have has had will would can could shall should may please just now also very
     """.split()  # noqa: SIM905 - four lines instead of 70
 )
-_APOSTROPHE: Final = re.compile("['\u2019]")
+_APOSTROPHE: Final = late("['\u2019]")
 
 
-class Topic(msgspec.Struct, frozen=True, kw_only=True):
+class Topic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The contents of one topic file; fields missing from the header are empty.
 
     `valid_until` is the last day on which it is true, `checked` when a dream last looked for what

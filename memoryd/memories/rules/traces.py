@@ -7,16 +7,17 @@ Rules
 - A text is cleaned by whole lines. A run may cross line ends: then all its lines go.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Final
+
+from memoryd.text.lazy_regex import late
 
 RUN_WORDS: Final = 6
 LEAST_CHARACTERS: Final = 6
 LINES_JOINED: Final = 3
 
-_WORD: Final = re.compile(r"\w+")
-_SENTENCE: Final = re.compile(r"[.!?;:。！？]+(?:\s|$)|\n|\*\*(?:Why|How to apply):\*\*")  # noqa: RUF001 - wide
+_WORD: Final = late(r"\w+")
+_SENTENCE: Final = late(r"[.!?;:。！？]+(?:\s|$)|\n|\*\*(?:Why|How to apply):\*\*")  # noqa: RUF001 - wide
 
 Words = tuple[str, ...]
 

@@ -8,16 +8,16 @@ memory is, the one with most of the prompt's words is why it is shown, the path 
 - A heading belongs to the paragraph below it. One that is too long is cut at a word.
 """
 
-import re
 from collections.abc import Iterable
 from typing import Final
 
+from memoryd.text.lazy_regex import late
 from memoryd.text.shorten import cut_at_word
 from memoryd.text.terms import terms_of
 
 EXCERPT_BYTES: Final = 700
 _GAP: Final = "…"
-_BLANK_LINES = re.compile(r"\n\s*\n")
+_BLANK_LINES = late(r"\n\s*\n")
 _SHORTEST_CUT_BYTES: Final = 80
 
 

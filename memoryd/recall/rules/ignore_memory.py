@@ -3,8 +3,10 @@
 import re
 from typing import Final
 
+from memoryd.text.lazy_regex import late
+
 _MEMORY: Final = r"(?:your |the |any |all )?(?:memor(?:y|ies)|notes? from memory)"
-_IGNORES: Final = re.compile(
+_IGNORES: Final = late(
     rf"\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget about|leave out|skip|without(?: using)?"
     rf"|don'?t (?:use|look at|consult|rely on)|do not (?:use|look at|consult|rely on)) {_MEMORY}\b"
     r"|\b(?:don'?t|do not) use what you (?:remember|know about me)\b"
@@ -25,7 +27,7 @@ _IGNORES: Final = re.compile(
     re.IGNORECASE,
 )
 # "It runs without memory" is about a program: what follows the word tells.
-_OF_A_PROGRAM: Final = re.compile(
+_OF_A_PROGRAM: Final = late(
     rf"{_MEMORY}\s+(?:leaks?|limits?|errors?|usage|allocation|pressure|pool|safety|mapped|map|cells?"
     r"|access|barriers?|management|footprint|issues?|warnings?|problems?|constraints?)\b",
     re.IGNORECASE,

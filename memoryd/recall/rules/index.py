@@ -31,7 +31,7 @@ class Document(msgspec.Struct, frozen=True):
     modified_at: float = 0.0
 
 
-class IndexEntry(msgspec.Struct, frozen=True):
+class IndexEntry(msgspec.Struct, frozen=True, gc=False):
     """What the index keeps of a document besides its terms."""
 
     key: str

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from memoryd.recall.rules.tool_rules import ToolCall, concerns, rule_in
+from memoryd.text.lazy_regex import late
 from memoryd.text.terms import terms_of
 
 Outcome = Literal["used", "contradicted", "silent"]
@@ -22,7 +23,7 @@ SILENT_TIMES: Final = 10
 _LEAST_WORDS: Final = 3
 _LEAST_SHARE: Final = 0.5
 # Digits, inner punctuation or inner capitals: not a word of everyday talk.
-_NAME: Final = re.compile(
+_NAME: Final = late(
     r"(?=[\w./@:-]*(?:\d|\w[./_@:-]\w|[a-z][A-Z]))[\w@][\w./@:-]{2,60}[\w/]", re.ASCII
 )
 

@@ -6,24 +6,26 @@ search several `Postings` at once and must weight a term alike in all of them. T
 how much of that worth a text earns: a term's count saturates at `SATURATION`, and a long text earns
 less by `LENGTH_PENALTY`.
 
+The texts of a shelf that was kept on disk come all at once, as `PackedPostings`.
+
 Not thread-safe.
 """
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memoryd.recall.rules.packed_postings import Counts, Ints, PackedPostings, TextArrays
 from memoryd.text.terms import BEGINNING_LETTERS
 
 SATURATION = 0.9  # k1
 LENGTH_PENALTY = 0.4  # b
 
 Scores = NDArray[np.float64]
-Ints = NDArray[np.int32]
 Number = TypeVar("Number", float, Scores)
 
 
@@ -41,57 +43,33 @@ class TextTerms(NamedTuple):
     counts: "array[float]"
 
 
+_NO_TEXTS = TextArrays((), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))
+
+
 class Postings:
-    def __init__(self) -> None:
+    def __init__(self, packed: PackedPostings | None = None) -> None:
         self.size = 0
         self.total_length = 0.0
+        self._packed = packed or PackedPostings(_NO_TEXTS)
         self._holders: dict[str, _Holders] = {}
         self._beginnings: Counter[str] = Counter()
         self._texts: list[TextTerms | None] = []
         self._lengths = array("d")
         self._free: list[int] = []
+        if packed is not None:
+            self.size = packed.size
+            self._lengths = array("d", packed.lengths.tobytes())
+            self.total_length = float(packed.lengths.sum())
+            self._beginnings.update(term[:BEGINNING_LETTERS] for term in packed.terms())
 
-    @classmethod
-    def filled(
-        cls, terms: Sequence[str], lengths: Ints, ids: Ints, counts: NDArray[np.float32]
-    ) -> "Postings":
-        """The texts in the slots 0, 1, ... at once.
-
-        Text after text, `lengths` says how many terms it has, `ids` which of `terms` these are.
-        """
-        made = cls()
-        made.size = len(lengths)
-        slots = np.repeat(np.arange(made.size, dtype=np.intc), lengths)
-        summed = np.bincount(slots, counts, made.size)
-        made._lengths = array("d", summed.astype(np.float64).tobytes())
-        made.total_length = float(summed.sum())
-        spelled = np.array([*terms, None], object)[ids].tolist()
-        start, packed = 0, counts.tobytes()
-        for end in np.cumsum(lengths).tolist():
-            own = array("f", packed[4 * start : 4 * end])
-            made._texts.append(TextTerms(tuple(spelled[start:end]), own))
-            start = end
-        order = np.argsort(ids, kind="stable")
-        packed_slots, packed = slots[order].tobytes(), counts[order].tobytes()
-        start = 0
-        ends = np.cumsum(np.bincount(ids, None, len(terms))).tolist()
-        for term, end in zip(terms, ends, strict=True):
-            if end > start:
-                part = slice(4 * start, 4 * end)
-                holders = _Holders(array("i", packed_slots[part]), array("f", packed[part]))
-                made._holders[term] = holders
-                made._beginnings[term[:BEGINNING_LETTERS]] += 1
-            start = end
-        return made
-
-    def texts(self) -> "list[TextTerms | None]":
-        """What each slot holds, as it is now."""
-        return list(self._texts)
+    def texts(self) -> "tuple[PackedPostings, list[TextTerms | None]]":
+        """The packed texts, and what each slot behind them holds, as they are now."""
+        return self._packed, list(self._texts)
 
     @property
     def capacity(self) -> int:
         """One more than the highest slot ever used."""
-        return len(self._texts)
+        return len(self._lengths)
 
     @property
     def mean_length(self) -> float:
@@ -103,32 +81,38 @@ class Postings:
         for term, count in counts.items():
             holders = self._holders.get(term)
             if holders is None:
+                if not self._packed.holders_of(term):
+                    self._beginnings[term[:BEGINNING_LETTERS]] += 1
                 holders = self._holders[term] = _Holders(array("i"), array("f"))
-                self._beginnings[term[:BEGINNING_LETTERS]] += 1
             holders.slots.append(slot)
             holders.counts.append(count)
-        self._texts[slot] = TextTerms(tuple(counts), array("f", counts.values()))
+        text = TextTerms(tuple(counts), array("f", counts.values()))
+        self._texts[slot - self._packed.size] = text
         self._lengths[slot] = sum(counts.values())
         self.size += 1
         self.total_length += self._lengths[slot]
         return slot
 
     def drop(self, slot: int) -> None:
-        for term in self._text_in(slot).terms:
-            self._forget_holder(term, slot)
+        if slot < self._packed.size:
+            for term in self._packed.drop(slot):
+                self._forget_beginning(term)
+        else:
+            for term in self._text_in(slot).terms:
+                self._forget_holder(term, slot)
+            self._texts[slot - self._packed.size] = None
+            self._free.append(slot)
         self.size -= 1
         self.total_length -= self._lengths[slot]
-        self._texts[slot] = None
         self._lengths[slot] = 0.0
-        self._free.append(slot)
 
     def holders_of(self, term: str) -> int:
         """How many texts hold the term."""
         holders = self._holders.get(term)
-        return len(holders.slots) if holders else 0
+        return self._packed.holders_of(term) + (len(holders.slots) if holders else 0)
 
     def held_among(self, terms: Iterable[str]) -> list[str]:
-        return [term for term in terms if term in self._holders]
+        return [term for term in terms if self.holders_of(term)]
 
     def has_beginning(self, letters: str) -> bool:
         """Whether any term begins like this; `letters` are BEGINNING_LETTERS long."""
@@ -136,28 +120,55 @@ class Postings:
 
     def scores(self, worths: Mapping[str, float], mean_length: float) -> Scores:
         """What each slot earns of the worth of all terms; a text that holds none earns 0."""
-        held = [(worths[term], self._holders[term]) for term in self.held_among(worths)]
-        if not held:
-            return np.zeros(self.capacity)
-        # Joined as bytes: making an array of each costs more than everything else.
-        slots = np.frombuffer(b"".join([holders.slots for _, holders in held]), np.intc)
-        counts = np.frombuffer(b"".join([holders.counts for _, holders in held]), np.float32)
-        worth = np.repeat([worth for worth, _ in held], [len(h.slots) for _, h in held])
+        found = np.zeros(self.capacity)
+        packed = [
+            (worth, *self._packed.held(term))
+            for term, worth in worths.items()
+            if self._packed.holders_of(term)
+        ]
+        if packed:
+            self._add_earned(
+                found,
+                np.concatenate([slots for _, slots, _ in packed]),
+                np.concatenate([counts for _, _, counts in packed]),
+                np.repeat([worth for worth, _, _ in packed], [len(s) for _, s, _ in packed]),
+                mean_length,
+            )
+            found[self._packed.dropped] = 0.0
+        held = [(worths[term], self._holders[term]) for term in worths if term in self._holders]
+        if held:
+            # Joined as bytes: making an array of each costs more than everything else.
+            self._add_earned(
+                found,
+                np.frombuffer(b"".join([holders.slots for _, holders in held]), np.intc),
+                np.frombuffer(b"".join([holders.counts for _, holders in held]), np.float32),
+                np.repeat([worth for worth, _ in held], [len(h.slots) for _, h in held]),
+                mean_length,
+            )
+        return found
+
+    def _add_earned(
+        self, found: Scores, slots: Ints, counts: Counts, worth: Scores, mean_length: float
+    ) -> None:
         relative = np.frombuffer(self._lengths)[slots] / (mean_length or 1.0)
         earned = worth * counts / (counts + _half_way(relative))
-        return np.bincount(slots, earned, self.capacity).astype(np.float64, copy=False)
+        found += np.bincount(slots, earned, self.capacity)
 
     def shares(
         self, slot: int, worths: Mapping[str, float], mean_length: float
     ) -> Iterator[tuple[str, float]]:
         """What one text earns by term; the sum is its entry in `scores`."""
-        text = self._text_in(slot)
         half_way = _half_way(self._lengths[slot] / (mean_length or 1.0))
-        held = worths.keys() & text.terms
         for term, worth in worths.items():
-            if term in held:
-                count = text.counts[text.terms.index(term)]
+            count = self._count(slot, term)
+            if count:
                 yield term, worth * count / (count + half_way)
+
+    def _count(self, slot: int, term: str) -> float:
+        if slot < self._packed.size:
+            return self._packed.count(slot, term)
+        text = self._text_in(slot)
+        return text.counts[text.terms.index(term)] if term in text.terms else 0.0
 
     def _forget_holder(self, term: str, slot: int) -> None:
         slots, counts = self._holders[term]
@@ -168,10 +179,15 @@ class Postings:
             slots[at], counts[at] = last_slot, last_count
         if not slots:
             del self._holders[term]
+            if not self._packed.holders_of(term):
+                self._beginnings[term[:BEGINNING_LETTERS]] -= 1
+
+    def _forget_beginning(self, term: str) -> None:
+        if term not in self._holders:
             self._beginnings[term[:BEGINNING_LETTERS]] -= 1
 
     def _text_in(self, slot: int) -> TextTerms:
-        text = self._texts[slot]
+        text = self._texts[slot - self._packed.size]
         if text is None:
             raise LookupError(slot)
         return text
@@ -179,7 +195,7 @@ class Postings:
     def _new_slot(self) -> int:
         self._texts.append(None)
         self._lengths.append(0.0)
-        return len(self._texts) - 1
+        return len(self._lengths) - 1
 
 
 def _half_way(relative_length: Number) -> Number:

@@ -20,6 +20,7 @@ import msgspec
 
 from memoryd.memories.rules.topics import CONCLUDED, FOUND, Scope, TopicType
 from memoryd.recall.rules.excerpt import excerpt
+from memoryd.text.lazy_regex import late
 from memoryd.text.shorten import one_line
 
 ANSWER_BYTES: Final = 20 * 1024
@@ -32,7 +33,7 @@ INTRODUCTION: Final = (
 )
 OLDER_ONES: Final = " Old ones describe their time: check what they say about code before use."
 
-_TAG_OF_THE_CLIENT = re.compile(r"<(?=\s*/?\s*system-reminder)", re.IGNORECASE)
+_TAG_OF_THE_CLIENT = late(r"<(?=\s*/?\s*system-reminder)", re.IGNORECASE)
 
 SpentBudget = Literal["answer", "session"]
 

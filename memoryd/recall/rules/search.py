@@ -35,6 +35,7 @@ from memoryd.recall.rules.relevance import (
     VectorSimilarity,
     relevant_among,
 )
+from memoryd.recall.rules.sketch import CANDIDATES
 from memoryd.recall.rules.vectors import ABSENT, Vector, Vectors, common_part
 
 SIMILARITY_WEIGHT = {VectorSimilarity.WORDS: 0.8, VectorSimilarity.SENTENCES: 0.8}
@@ -180,6 +181,13 @@ class _VectorMatch:
         similarity = self.vectors_in(part).similarity(self._query, self._common, capacity)
         return SIMILARITY_WEIGHT[self.kind] * similarity
 
+    def is_rough_in(self, part: Index) -> bool:
+        return self.vectors_in(part).is_rough
+
+    def exact(self, part: Index, slots: Sequence[int]) -> Scores:
+        exact = self.vectors_in(part).exact(self._query, self._common, slots)
+        return SIMILARITY_WEIGHT[self.kind] * exact
+
     def cosine(self, part: Index, slot: int) -> float:
         """The cosine on a scale where 0 means unrelated, or `ABSENT`."""
         cosine = self.vectors_in(part).cosine(slot, self._query)
@@ -212,11 +220,17 @@ def _best_of(
     excluded: AbstractSet[str],
 ) -> Iterator[_Candidate]:
     words = query_words.scores(part)
-    meaning = sum((match.scores(part) for match in matches), np.float64(0.0))
-    both = words + meaning
+    by_match = [match.scores(part) for match in matches]
+    both = words + sum(by_match, np.float64(0.0))
     if excluded:
         both[part.slots_of(excluded)] = -np.inf
     best = _largest(both, limit + _SPARE)
+    rough = [one for one in zip(matches, by_match, strict=True) if one[0].is_rough_in(part)]
+    if rough:
+        best = _largest(both, max(limit + _SPARE, CANDIDATES))
+        for match, scores in rough:
+            both[best] += match.exact(part, best.tolist()) - scores[best]
+        best = best[_largest(both[best], limit + _SPARE)]
     for slot, of_words, of_both in zip(
         best.tolist(), words[best].tolist(), both[best].tolist(), strict=True
     ):

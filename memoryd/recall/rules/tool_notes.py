@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from memoryd.recall.rules.tool_rules import SHELL_TOOLS, ToolCall, simple_commands
+from memoryd.text.lazy_regex import late
 
-_USAGE: Final = re.compile(
+_USAGE: Final = late(
     r"\b(?:how to|usage|using|cheat ?sheet|commands?|syntax|flags?|options?|arguments?|parameters?"
     r"|api|docs?|documentation|guide|examples?|reference)\b",
     re.IGNORECASE,
 )
-_WARNING: Final = re.compile(
+_WARNING: Final = late(
     r"\b(?:never|don'?t|do not|must not|careful|beware|gotchas?|pitfalls?|bugs?|breaks?|broken"
     r"|fail(?:s|ed|ing)?|avoid|warnings?|known issues?|instead|wrong|hangs?|slow|loses?|corrupts?"
     r"|deletes?|limit(?:s|ed)?|quota|expires?)\b",

@@ -21,6 +21,8 @@ from typing import Final, Literal
 
 import msgspec
 
+from memoryd.text.lazy_regex import late
+
 Compliance = Literal["followed", "broken"]
 
 EDITING_TOOLS: Final = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
@@ -35,7 +37,7 @@ _PROGRAMS = (
 )
 # What people call a step of their work, and the commands that take it.
 _EVENTS: Final[tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] = tuple(
-    (re.compile(words, re.IGNORECASE), commands)
+    (late(words, re.IGNORECASE), commands)
     for words, commands in (
         (
             r"\bforce[- ]?push\w*",
@@ -64,51 +66,51 @@ _EVENTS: Final[tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] = tuple(
         (r"\b(?:publish|releas)\w*\b", ("npm publish", "twine upload", "cargo publish")),
     )
 )
-_IS_ABOUT_AN_EVENT = re.compile(
+_IS_ABOUT_AN_EVENT = late(
     r"\b(?:before|prior to|after|when(?:ever)?|every time|each time|on|for|in|never|no|don'?t"
     r"|do not|always|without|only|must|avoid|stop)\b|\bcommit messages?\b",
     re.IGNORECASE,
 )
-_HAS_A_CONDITION = re.compile(
+_HAS_A_CONDITION = late(
     r"\b(?:without|unless|until|till|before|after|if|when|while|except|on|to|into|in|from)\b",
     re.IGNORECASE,
 )
 _FORBIDS = r"(?:never|don'?t|do not|not|no|avoid|stop|instead of|rather than|over|without)"
-_FORBIDDEN_PROGRAM = re.compile(
+_FORBIDDEN_PROGRAM = late(
     rf"\b{_FORBIDS} (?:ever )?(?:use |run |using |running |call |calling |type )?(?:the )?"
     rf"`?(?P<command>(?:{_PROGRAMS})(?: (?:install|run|push|add|publish|apply|-rf|-i))?)`?"
     r"(?![\w/-])",
     re.IGNORECASE,
 )
-_FORBIDDEN_SPAN = re.compile(
+_FORBIDDEN_SPAN = late(
     rf"\b{_FORBIDS} (?:ever )?(?:use |run |using |running |call |calling |type )?(?:the )?"
     r"`(?P<command>[^`\n]{2,80})`",
     re.IGNORECASE,
 )
-_SPAN = re.compile(r"`(?P<command>[^`\n]{2,80})`")
-_REQUIRED = re.compile(
+_SPAN = late(r"`(?P<command>[^`\n]{2,80})`")
+_REQUIRED = late(
     r"\b(?:run|use|call|execute|do)\s+`?(?P<command>[\w./:-]+(?: [\w./:=-]+){0,3}?)`?"
     r"\s+(?:before|prior to|first)\b"
     r"|\b(?:before|prior to)\b[^.;]{2,60}?,\s*(?:always |please |you |must |should )*"
     r"(?:run|use|call|execute) `?(?P<later>[\w./:-]+(?: [\w./:=-]+){0,3})`?",
     re.IGNORECASE,
 )
-_CHANGES = re.compile(
+_CHANGES = late(
     r"\b(?:edit|touch|chang|modif|writ|put|mov|delet|remov|creat|add|updat|format|rewrit|overwrit"
     r"|hand-edit)\w*\b",
     re.IGNORECASE,
 )
-_PATH = re.compile(
+_PATH = late(
     r"(?<![\w/.:@-])(?:\*{1,2}/)?(?:[\w.*@-]+/)+[\w.*@-]*|(?<![\w/.-])\*\.\w{1,8}\b"
     r"|(?<![\w/.-])[\w-]+(?:\.[\w-]+)*\.(?:py|ts|tsx|js|jsx|json|ya?ml|toml|lock|sql|md|go|rs|rb"
     r"|java|kt|proto|css|html|sh|env|cfg|ini|mod|sum)\b"
 )
-_NEGATED = re.compile(rf"\b{_FORBIDS}\b", re.IGNORECASE)
-_TOOL = re.compile(
+_NEGATED = late(rf"\b{_FORBIDS}\b", re.IGNORECASE)
+_TOOL = late(
     r"\b(?:mcp__\w+|WebFetch|WebSearch|NotebookEdit|TodoWrite|AskUserQuestion|EnterPlanMode)\b"
 )
 _WRAPPERS = frozenset({"sudo", "env", "time", "nice", "nohup", "exec", "command"})
-_ASSIGNMENT = re.compile(r"\w+=")
+_ASSIGNMENT = late(r"\w+=")
 
 
 class ToolCall(msgspec.Struct, frozen=True):

@@ -4,11 +4,11 @@ Nothing here understands the text. What a person asked, which files and function
 which commands ran, what failed and what followed is copied, cut and put into its section.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 from memoryd.sessions.rules.notes import SECTIONS, NotesSection, render, sections_of, titles_of
+from memoryd.text.lazy_regex import late
 from memoryd.text.shorten import cut_at_word, one_line
 from memoryd.transcripts.rules.turns import Turn, TurnPart
 
@@ -23,7 +23,7 @@ ANSWER_CHARACTERS: Final = 1200
 LINE_CHARACTERS: Final = 160
 NEWEST: Final = 40
 
-_FUNCTION = re.compile(
+_FUNCTION = late(
     r"(?:\bdef|\bfunction|\bfunc|\bfn|\bclass|\binterface|\bstruct|\btype)\s+([A-Za-z_]\w{2,60})"
 )
 

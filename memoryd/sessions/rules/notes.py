@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 
 from memoryd.base.paths import path_is_usable
+from memoryd.text.lazy_regex import late
 from memoryd.transcripts.rules.turns import Turn
 
 FIRST_TOKENS: Final = 10_000
@@ -53,7 +54,7 @@ LEAST_IMPORTANT_FIRST: Final = (
     "Session Title",
 )
 
-_HEADING = re.compile(r"^#\s+(.+?)\s*$", re.MULTILINE)
+_HEADING = late(r"^#\s+(.+?)\s*$", re.MULTILINE)
 
 
 class NotesProgress(msgspec.Struct, frozen=True):

@@ -12,6 +12,7 @@ Rules
 import re
 from collections.abc import Iterable
 
+from memoryd.text.lazy_regex import late
 from memoryd.text.masking.spoken import spoken_in
 from memoryd.text.prose import BLANK, plain
 
@@ -37,24 +38,24 @@ _LINK = (
     r"(?:(?<![a-z])(?:is|was|are|its|ist|war|lautet|sind|est|cest|sont|es|son|e|sao|sono|to|это)"
     r"(?![a-z])|[:=/\uff1a]|は|是|为|는|은)"
 )
-_WORD = re.compile(r"[^\s,;\"'`<>()\[\]¤\u2e80-\uffff]+")
-_NOT_SECRET = re.compile(
+_WORD = late(r"[^\s,;\"'`<>()\[\]¤\u2e80-\uffff]+")
+_NOT_SECRET = late(
     r"(?i:1password)|\d{4}-\d\d(?:-\d\d)?|[a-z][a-z0-9+.-]*://.*|[A-Z]{2,10}-\d+|[\w.+-]+@[\w.-]+"
     r"|(?:[\w-]+\.)+[a-z]{2,}(?:[:/].*)?|[\d.,:x%+-]+(?:min|sec|ms|days?|hours?|chars?|bytes?"
     r"|bits?|mb|gb|[smhdwkx%])?"
 )
 # "sha256", "oauth2", "base64-encoded": a short word with a short number is the name of something.
-_TECHNICAL = re.compile(r"(?:[a-z]{1,7}\d{1,5})?[a-z]*", re.IGNORECASE)
-_ASSIGNED = re.compile(rf"{_CHOSEN} ?[:=] ?(?P<value>[^\s,;¤]+)")
-_NUMBER_BEHIND = re.compile(r"\d[\d -]{2,12}\d(?![\w.-])")
+_TECHNICAL = late(r"(?:[a-z]{1,7}\d{1,5})?[a-z]*", re.IGNORECASE)
+_ASSIGNED = late(rf"{_CHOSEN} ?[:=] ?(?P<value>[^\s,;¤]+)")
+_NUMBER_BEHIND = late(r"\d[\d -]{2,12}\d(?![\w.-])")
 
-_SENTENCES = re.compile(r"(\n|(?<=[.!?]) +)")
-_MASK = re.compile(r"\[secret: [^\]]*\]")
-_MENTION = re.compile(_CREDENTIAL)
+_SENTENCES = late(r"(\n|(?<=[.!?]) +)")
+_MASK = late(r"\[secret: [^\]]*\]")
+_MENTION = late(_CREDENTIAL)
 # "Xyz-12 is the ...": the value comes before its name.
-_IS_THE = re.compile(r"\b(?:is|was|ist|est|es|e) (?:\w+ ){0,3}$")
-_MENTIONS_A_CHOSEN = re.compile(_CHOSEN)
-_UP_TO_VALUE = re.compile(rf"(?: [^\s:=]+){{0,6}}? ?{_LINK} ?")
+_IS_THE = late(r"\b(?:is|was|ist|est|es|e) (?:\w+ ){0,3}$")
+_MENTIONS_A_CHOSEN = late(_CHOSEN)
+_UP_TO_VALUE = late(rf"(?: [^\s:=]+){{0,6}}? ?{_LINK} ?")
 
 
 def without_credentials(text: str) -> str:

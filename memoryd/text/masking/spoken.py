@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from memoryd.text.lazy_regex import late
 from memoryd.text.masking.words import speaks_of_a_secret
 from memoryd.text.prose import BLANK
 from memoryd.text.terms import STOP_WORDS
@@ -71,7 +72,7 @@ _COMPOUND: Final = (
     r"|entry|owner|holder|based"
     r"|less|requirement|validation|column|type|budget|scope|refresh|endpoint|handling|limit|count)"
 )
-_LINK: Final = re.compile(
+_LINK: Final = late(
     r"(?:,? (?:it|which|that) (?:is|was)|[,:]? it['’]s|(?: (?:has|have|been|was|is"
     r"|now))* (?:changed|set|reset"
     r"|switched) to| used to be| (?:has|have)(?: \w+)? been| (?:is|was|are|reads|being|ist|war"
@@ -86,77 +87,77 @@ _CLAUSE_END: Final = (
     r"|when|so|because|now"
     r"|und|fur|pour|para|per|por|remember|merk|keep|please)(?=\s|$|[,.])|だ)"
 )
-_VALUE: Final = re.compile(
+_VALUE: Final = late(
     rf"\s*\(?(?P<value>{_QUOTED}|{_WORD}(?: {_WORD}){{0,5}}?){_CLAUSE_END}", re.IGNORECASE
 )
-_FUNCTION_WORDS: Final = re.compile(
+_FUNCTION_WORDS: Final = late(
     r"\b(?:the|an?|of|to|in|on|at|by|with|from|not|never|is|are|was|be|it|you|we|i|they|that"
     r"|this|than|as|our|my"
     r"|your|der|die|das|dem|den|ein|nicht|ist|wird|le|la|les|un|une|el|los|de|du|da|do|que"
     r"|dass|che)\b"
 )
-_LENGTH: Final = re.compile(
+_LENGTH: Final = late(
     r"\d+[- ](?:digits?|char\w*|days?|times?|minutes?|hours?|letters?|months?|words?|attempts?"
     r"|bits?|bytes?"
     r"|zeichen|stellen|weeks?|years?)\b|\d{4}-\d\d(?:-\d\d)?$|(?:https?|file)://|[/~]"
 )
-_NAME_AT: Final = re.compile(rf"(?P<chosen>{_CHOSEN})|{_ISSUED}")
-_COMPOUND_AT: Final = re.compile(_COMPOUND)
-_CHOSEN_AT: Final = re.compile(_CHOSEN)
+_NAME_AT: Final = late(rf"(?P<chosen>{_CHOSEN})|{_ISSUED}")
+_COMPOUND_AT: Final = late(_COMPOUND)
+_CHOSEN_AT: Final = late(_CHOSEN)
 # "pw sunrise", "password for the panel monkeybars", "everyone knows the password (nordlicht)".
-_BARE: Final = re.compile(
+_BARE: Final = late(
     r"(?: (?:for|of|to|do|da|de|del|der|fur|vom|zum|от|для|pour|du) (?:the |my |our |o |a |la "
     r"|le |el |das |den "
     rf"|die )?[\w-]+)? ?(?P<open>\()?(?P<value>{_QUOTED}|(?:\d{{2,4}}[ -]?){{2,4}}"
     rf"|{_WORD}){_CLAUSE_END}"
 )
-_NUMBER: Final = re.compile(r" (?P<value>\d[\d -]{2,10}\d#?)(?![\w.-])(?! (?:times|digits|char))")
-_DOES: Final = re.compile(
+_NUMBER: Final = late(r" (?P<value>\d[\d -]{2,10}\d#?)(?![\w.-])(?! (?:times|digits|char))")
+_DOES: Final = late(
     r"\b(?:use|uses|using|hash|reset|change|store|share|log|send|rotate|ask|asks|need|needs"
     r"|enter|type|check|test"
     r"|add|make|write|put|never|dont|don['’]t|not|always|show|print|commit|with|without|no|any"
     r"|every|each|only)\b"
 )
-_BEFORE: Final = re.compile(
+_BEFORE: Final = late(
     rf"(?:^|[,;:] |\b(?:that|remember|dass|que|che|and|merk dir) )(?P<value>{_QUOTED}"
     rf"|{_WORD}(?: {_WORD}){{0,3}}?)"
     rf" (?:(?:is|was|ist|est|es|e) (?:the|our|my|its|das|le|la|el|il|a"
     rf"|o) (?:[\w'’-]+ ){{0,3}}?|as (?:the |its |a |my )?"
     rf"(?:[\w-]+ )?){_NAME}(?!{_COMPOUND})"
 )
-_AS: Final = re.compile(
+_AS: Final = late(
     rf"\b(?:uses?|using|with|take|takes|try|set|has|have|needs?) (?P<value>{_QUOTED}|{_WORD}) as"
     rf" (?:the |its |a |my )?(?:[\w-]+ )?{_NAME}(?!{_COMPOUND})"
 )
-_WHEN_ASKED: Final = re.compile(
+_WHEN_ASKED: Final = late(
     rf"\b(?:use|type|enter|say|try|give|answer with|put in) (?P<value>{_QUOTED}|{_WORD})"
     rf" (?:when|if|at|for|once|whenever|as)\b[^.;]*?{_NAME}(?!{_COMPOUND})"
 )
-_OPENS_WITH: Final = re.compile(
+_OPENS_WITH: Final = late(
     r"\b(?:unlock(?:s|ed)?|opens|open it|decrypt(?:s|ed)?|encrypted|protected|locked|secured"
     r"|entsperrt|geoffnet)\b"
     rf"[^,;.]{{0,40}}? (?:with|using|by (?:saying|typing)|mit|avec|con"
     rf"|com) (?P<value>{_QUOTED}|{_WORD}(?: {_WORD}){{0,2}}?)"
     rf"{_CLAUSE_END}"
 )
-_TO_OPEN: Final = re.compile(
+_TO_OPEN: Final = late(
     rf"\bto (?:unlock|open|decrypt|disarm)\b[^.;]{{2,40}}?,? (?:say|type|enter|use"
     rf"|dial) (?P<value>{_QUOTED}|{_WORD})"
     rf"{_CLAUSE_END}"
 )
-_UNLOCKS: Final = re.compile(
+_UNLOCKS: Final = late(
     rf"(?:^|[,;:] |\b(?:that|remember) )(?P<value>{_QUOTED}|{_WORD}) (?:unlocks|decrypts"
     rf"|disarms|opens(?= (?:the|our|my)"
     r" (?:\w+ )?(?:door|safe|vault|gate|lock|garage|archive|zip|phone)))\b"
 )
 # "say the word rhubarb to the bot", "log in to the server with code GX41-77PL".
-_SAID: Final = re.compile(
+_SAID: Final = late(
     rf"\b(?:say|whisper|give|enter|type) (?:the )?(?:word|phrase|code) (?P<value>{_QUOTED}|{_WORD})"
     r"(?= (?:to|at|in|when|if)\b|[,.;!]|$)"
     rf"|\b(?:log|sign) ?in\b[^.;]{{0,60}}? (?:with|using) (?:the )?(?:code|key|number)"
     rf" (?P<code>[\w-]*\d[\w-]*){_CLAUSE_END}"
 )
-_TYPED: Final = re.compile(
+_TYPED: Final = late(
     r"\b(?:type|enter|dial|press|punch in|tippe|gib) (?:in )?(?P<value>\d{4,8}#?)(?= |[.,;!]|$)"
 )
 _LOGIN: Final = (
@@ -164,32 +165,32 @@ _LOGIN: Final = (
     r"|anmeldung|acceso|identifiants?"
     r"|acesso|accesso|username)"
 )
-_PAIR: Final = re.compile(
+_PAIR: Final = late(
     rf"(?<![a-z]){_LOGIN}\b[^.;\n]{{0,50}}?(?:[:=]| is| are| as| with| sind| ist"
     rf"| mit) [\"'`]?[\w.@+-]{{2,40}}"
     rf"[\"'`]?(?P<sep> ?[/|] ?|:(?! )|, | (?:and|with|und|et|y|e|con|avec"
     rf"|mit) )[\"'`]?(?P<value>{_WORD}){_CLAUSE_END}"
 )
-_SURE_PAIR: Final = re.compile(r"basic auth|credential|creds|zugang|identifiant|anmelde")
-_ANSWER: Final = re.compile(
+_SURE_PAIR: Final = late(r"basic auth|credential|creds|zugang|identifiant|anmelde")
+_ANSWER: Final = late(
     rf"\banswer (?:to|for) (?:[^,;.]{{0,60}}(?:security|secret)[^,;.]{{0,30}}question"
     rf"|\"[^\"]+\"|\"¤+\")[^,;.]{{0,80}}?"
     rf"(?: is|:|=) (?P<value>{_QUOTED}|{_WORD}(?: {_WORD}){{0,3}}?){_CLAUSE_END}"
 )
 # "root/rosebud", "demo@acme.example with demo123", "mypass99": no name is needed.
-_KNOWN_USER: Final = re.compile(
+_KNOWN_USER: Final = late(
     r"(?:^|[:,(] ?|\b(?:with|as|is|are|use) )(?:root|admin|administrator|postgres|guest|sa"
     r"|[\w.+-]+@[\w.-]+)"
     rf"(?: ?/ ?| (?:with|and|using) |, )(?P<value>{_WORD}){_CLAUSE_END}"
 )
-_CALLED_PASS: Final = re.compile(r"(?<![\w/.-])(?P<value>\w*pass(?:word|wort)?\w*\d\w*)(?![\w/.-])")
-_CHANGED: Final = re.compile(
+_CALLED_PASS: Final = late(r"(?<![\w/.-])(?P<value>\w*pass(?:word|wort)?\w*\d\w*)(?![\w/.-])")
+_CHANGED: Final = late(
     rf"{_CHOSEN}(?!{_COMPOUND})[^,;.]{{0,40}}? from (?P<value>{_WORD}(?: {_WORD}){{0,3}}?)"
     rf" to (?P<other>{_WORD}){_CLAUSE_END}"
 )
 # The sentence is about a secret and is neither a rule, nor says where it is or how it fares.
-_IS_ABOUT_ONE: Final = re.compile(rf"{_CHOSEN}(?!s\b)(?!{_COMPOUND})")
-_IS_A_RULE: Final = re.compile(
+_IS_ABOUT_ONE: Final = late(rf"{_CHOSEN}(?!s\b)(?!{_COMPOUND})")
+_IS_A_RULE: Final = late(
     r"\b(?:never|always|must|should|dont|don['’]t|do not|cannot|can['’]t|not|no|rotat\w+"
     r"|reset\w*|expire\w*|hash\w*|logs?"
     r"|logged|stor\w+|kept|lives?|saved?|vault|1password|bitwarden|keepass\w*|keychain"
@@ -200,7 +201,7 @@ _IS_A_RULE: Final = re.compile(
     r"|gespeichert|guardada?|dans le"
     r"|twice|monthly|weekly|changes|prompts?|screen|page|form|field)\b"
 )
-_KEPT: Final = re.compile(
+_KEPT: Final = late(
     rf"{_NAME}|\b(?:the|our|my|its|a|an|das|der|die|den|dem|le|la|el|il|o|for|of|to|on|in|at"
     rf"|from|fur|pour|para|per)"
     r" [\w'’-]+(?: [\w'’-]+(?= (?:is|are|was|wants|asks|needs)\b))?|\b(?:admin|staging"
@@ -208,8 +209,8 @@ _KEPT: Final = re.compile(
     r"|server|database|panel|remember|note|please|keep|mind|merk|dir|bitte|gets?|wants?|asks?"
     r"|works?)\b"
 )
-_ITS: Final = re.compile(r"^\W*(?:it['’]?s|it is|es ist|c['’]est|es|e)(?= )")
-_TECHNICAL: Final = re.compile(
+_ITS: Final = late(r"^\W*(?:it['’]?s|it is|es ist|c['’]est|es|e)(?= )")
+_TECHNICAL: Final = late(
     r"(?:sha|md|base|oauth|argon|utf|x|pbkdf|ed|aes|rsa|hs|rs|es|v|py|python|ec|s|k|h|p|i|web"
     r"|http|log|win|ipv|arm)"
     r"-?\d+\w{0,4}(?:-\w+)*|1password|\d+(?:st|nd|rd|th|ms|s|m|h|d|k|gb|mb|px|%|x)|[a-z]{2,8}-\d+"
@@ -224,7 +225,7 @@ _TOOLS: Final = frozenset(
 )
 
 
-_NO_STATE: Final = re.compile(r"^(?!agreed|freed|guaranteed|needed|decreed)\w+eed$")
+_NO_STATE: Final = late(r"^(?!agreed|freed|guaranteed|needed|decreed)\w+eed$")
 _PATTERNS: Final = (
     *(_BEFORE, _AS, _WHEN_ASKED, _OPENS_WITH, _TO_OPEN, _UNLOCKS, _ANSWER, _KNOWN_USER),
 )

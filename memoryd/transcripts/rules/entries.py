@@ -13,11 +13,11 @@ Rules
 - A time is the client's ISO text, or empty if that is not a valid time.
 """
 
-import re
 from typing import Literal, assert_never
 
 import msgspec
 
+from memoryd.text.lazy_regex import late
 from memoryd.text.masking.cut import masked_middle
 from memoryd.text.private import without_private
 from memoryd.transcripts.rules import local_commands, speakers
@@ -93,7 +93,7 @@ EntrySource = Literal[
 
 _META_TAGS = ("<local-command-caveat>", "<system-reminder>")
 _NOTICE_TAGS = ("<task-notification>",)
-_INTERRUPT = re.compile(r"\[Request interrupted by user[^\]]*\]")
+_INTERRUPT = late(r"\[Request interrupted by user[^\]]*\]")
 
 
 class Compaction(msgspec.Struct, frozen=True):

@@ -1,14 +1,15 @@
 """What the client writes around slash commands, `!` lines and what they print."""
 
-import re
 from typing import Final
+
+from memoryd.text.lazy_regex import late
 
 COMMAND_TAGS: Final = ("<command-name>", "<command-message>")
 COMMAND_OUTPUT_TAGS: Final = ("<local-command-stdout>", "<local-command-stderr>")
 BASH_INPUT_TAG: Final = "<bash-input>"
 BASH_OUTPUT_TAGS: Final = ("<bash-stdout>", "<bash-stderr>")
 
-_ANSI: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_ANSI: Final = late(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def command_line(text: str) -> str:

@@ -12,21 +12,19 @@ Rules
 - What the machine queues starts with a tag, a command with a slash; neither is a person's prose.
 """
 
-import re
 from hashlib import blake2b
 from typing import Final
 
 import msgspec
 
+from memoryd.text.lazy_regex import late
 from memoryd.text.masking.credentials import without_credentials
 from memoryd.text.masking.mask import mask
 
 QUEUED_MAX: Final = 20
 QUEUED_CHARS_MAX: Final = 8000
 
-_MACHINE_TEXT: Final = re.compile(
-    r"\s*(?:<[A-Za-z][\w-]*[\s>]|/[\w:.-]+(?:\s|$)|\[Request interrupted)"
-)
+_MACHINE_TEXT: Final = late(r"\s*(?:<[A-Za-z][\w-]*[\s>]|/[\w:.-]+(?:\s|$)|\[Request interrupted)")
 
 
 class QueuedPrompt(msgspec.Struct, frozen=True):

@@ -18,28 +18,30 @@ from typing import Final, Literal
 
 import msgspec
 
+from memoryd.text.lazy_regex import late
+
 QUESTION_TOOL: Final = "AskUserQuestion"
 ANSWERS_MAX: Final = 20
 ANSWERED_CHARS_MAX: Final = 16 * 1024
 
 ReplySource = Literal["answer", "choice"]
 
-_ANSWERED: Final = re.compile(
+_ANSWERED: Final = late(
     r"\s*(?:User has answered your questions|Your questions have been answered)\s*:\s*"
 )
-_PAIR: Final = re.compile(
+_PAIR: Final = late(
     r'"(?P<question>[^\n]{1,1000}?)"="(?P<answer>.*?)"'
     r"(?P<preview>\s+selected preview:\n.*?)??(?:\s+(?:user )?notes?: (?P<notes>.*?))?"
     r'(?=[,;] "[^\n]{1,1000}?"="|\.? You can now continue|\.?\s*\Z)',
     re.DOTALL,
 )
-_REFUSED: Final = re.compile(
+_REFUSED: Final = late(
     r"\s*(?:Error: )?(?:The user doesn['’]t want to proceed with this tool use"  # noqa: RUF001 - either
     r"|Permission for this tool use was denied)\b"
 )
-_REASON: Final = re.compile(r"\bthe user said:\s*", re.IGNORECASE)
+_REASON: Final = late(r"\bthe user said:\s*", re.IGNORECASE)
 # The client's own sentences in the place of a reason, and behind one.
-_CLIENT_SPEAKS: Final = re.compile(
+_CLIENT_SPEAKS: Final = late(
     r"The user (?:wants to clarify these questions|has indicated they have provided enough answers)"
 )
 _CLIENT_ADDS: Final = "\n\nNote: The user's next message may contain"

@@ -14,15 +14,14 @@ Rules
 import re
 from typing import Final
 
+from memoryd.text.lazy_regex import late
 from memoryd.transcripts.rules.lines import Attachment, AttachmentLine, UserLine
 
 _BY_HAND: Final = frozenset({"typed", "queued", "suggestion_accepted"})
 _APPS: Final = frozenset({"claude-vscode", "claude-desktop", "claude-jetbrains"})
 _PLAN_HANDOVER: Final = "Implement the following plan:"
 _BETWEEN_AGENTS: Final = ("<teammate-message", "<cross-session-message")
-_CLIENT_HEAD: Final = re.compile(
-    r"\s*<(system-reminder|ide_[a-z_]+)(?:\s[^<>]*)?>.*?</\1>\s*", re.DOTALL
-)
+_CLIENT_HEAD: Final = late(r"\s*<(system-reminder|ide_[a-z_]+)(?:\s[^<>]*)?>.*?</\1>\s*", re.DOTALL)
 
 
 def is_from_a_machine(raw: UserLine) -> bool:

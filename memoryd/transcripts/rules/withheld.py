@@ -14,6 +14,7 @@ Rules
 import re
 from typing import Final, Literal
 
+from memoryd.text.lazy_regex import late
 from memoryd.text.private import has_private
 
 PERSONS_WORDS: Final = 1
@@ -33,7 +34,7 @@ _THIS: Final = (
     r"(?: (?:here|now|just now|next))?|anything (?:i say|from this|about this|of this|here)"
     r"(?: (?:message|prompt|turn|here))?|my (?:last )?(?:message|prompt))"
 )
-_ASKS: Final = re.compile(
+_ASKS: Final = late(
     rf"{_STARTS}(?:"
     rf"(?:do not|don['’]?t|never|no need to|you (?:must|should) not|you shouldn['’]?t)"  # noqa: RUF001 - either
     rf"(?: (?:try to|ever|please))? (?:(?:remember|memori[sz]e) {_THIS}(?: {_MEMORY})?"

@@ -1,0 +1,110 @@
+"""64 clients that ask, save and list while a dream runs, beside one client alone.
+
+usage: benchmarks/crowd.py [SIZE ...]     (200, 1,000 and 5,000 memories by default)
+"""
+
+import random
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from figures import Numbers, late, table
+from recall import fill, sentence, vocabulary
+
+from memoryd.base import paths
+from tests.support.running import Daemon, Peer, make_home
+
+SIZES = (200, 1_000, 5_000)
+CLIENTS = 64
+ROUNDS = 12
+ALONE = 200
+PATIENCE_SECONDS = 600
+
+
+class Client(threading.Thread):
+    """Four questions, then a save, then a list, again and again; with pauses, as people have."""
+
+    def __init__(self, daemon: Daemon, cwd: str, number: int, queries: Sequence[str]) -> None:
+        super().__init__(daemon=True)
+        self.number = number
+        self.peer = daemon.peer()
+        self.peer.socket.settimeout(PATIENCE_SECONDS)
+        self.cwd = cwd
+        self.queries = queries
+        self.times: dict[str, list[float]] = {"recall": [], "memory/save": [], "memory/list": []}
+
+    def run(self) -> None:
+        dice = random.Random(self.number)
+        with self.peer:
+            for turn in range(ROUNDS):
+                time.sleep(dice.uniform(0.05, 0.5))
+                for _ in range(4):
+                    self.timed("recall", query=dice.choice(self.queries))
+                name = f"Client {self.number} said {turn}"
+                self.timed("memory/save", name=name, description="d", type="user", body="Yes.\n")
+                if turn % 4 == 3:
+                    self.timed("memory/list", scope="project")
+
+    def timed(self, method: str, **params: object) -> None:
+        began = time.perf_counter()
+        self.peer.call(method, cwd=self.cwd, **params)
+        self.times[method].append((time.perf_counter() - began) * 1e3)
+
+
+def figures_at(size: int) -> Numbers:
+    rng = random.Random(size)
+    words = vocabulary(rng)
+    queries = [sentence(rng, words, 8) for _ in range(50)]
+    with tempfile.TemporaryDirectory() as made:
+        home = make_home(Path(made))
+        cwd = str(home / "app")
+        fill(home / ".claude/projects" / paths.slug(cwd) / "memory", size, words, rng)
+        daemon = Daemon(home).start()
+        try:
+            with daemon.peer() as peer:
+                peer.socket.settimeout(PATIENCE_SECONDS)
+                alone = alone_with(peer, cwd, queries)
+                peer.call("dream/start", cwd=cwd)
+                clients = [Client(daemon, cwd, number, queries) for number in range(CLIENTS)]
+                for client in clients:
+                    client.start()
+                for client in clients:
+                    client.join(PATIENCE_SECONDS)
+        finally:
+            daemon.end()
+    times = {
+        method: [one for client in clients for one in client.times[method]]
+        for method in clients[0].times
+    }
+    return {
+        "recall, p50 ms": statistics.median(times["recall"]),
+        "recall, p99 ms": late(times["recall"]),
+        "  alone, p50 ms": alone,
+        "save, p50 ms": statistics.median(times["memory/save"]),
+        "save, p99 ms": late(times["memory/save"]),
+        "list, p50 ms": statistics.median(times["memory/list"]),
+    }
+
+
+def alone_with(peer: Peer, cwd: str, queries: Sequence[str]) -> float:
+    peer.call("recall", query="warm up", cwd=cwd)
+    times = []
+    for number in range(ALONE):
+        began = time.perf_counter()
+        peer.call("recall", query=queries[number % len(queries)], cwd=cwd)
+        times.append((time.perf_counter() - began) * 1e3)
+    return statistics.median(times)
+
+
+def main() -> None:
+    sizes = [int(word) for word in sys.argv[1:]] or list(SIZES)
+    title = f"{CLIENTS} clients and a dream"
+    table(title, {size: figures_at(size) for size in sizes})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""Many texts in a few arrays: which of them hold which terms.
+
+They are added at once, when a shelf is read from disk, and none is added later. `Postings` holds
+the others. One that is dropped stays in the arrays, and is left out wherever it counts.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int32]
+Counts = NDArray[np.uint16] | NDArray[np.float32]
+
+_SMALL = 1 << 16
+
+
+class TextArrays(NamedTuple):
+    """Text after text, `lengths` says how many terms it has, `ids` which of `terms` these are."""
+
+    terms: Sequence[str]
+    lengths: Ints
+    ids: Ints
+    counts: NDArray[np.float32]
+
+
+class PackedPostings:
+    """The texts in the slots 0 to `size` - 1."""
+
+    def __init__(self, texts: TextArrays) -> None:
+        terms, lengths, ids, counts = texts
+        self.size = len(lengths)
+        self._id_of = {term: number for number, term in enumerate(terms)}
+        slots = np.repeat(np.arange(self.size, dtype=np.int32), lengths)
+        self.lengths = np.bincount(slots, counts, self.size).astype(np.float64)
+        # Numbers of two bytes are sorted much faster.
+        order = np.argsort(ids.astype(np.uint16) if len(terms) <= _SMALL else ids, kind="stable")
+        self._slots: Ints = slots[order]
+        self._counts = _in_few_bytes(counts[order])
+        held_by = np.bincount(ids, None, len(terms))
+        self._ends = np.cumsum(held_by)
+        self._live = held_by.tolist()
+        self.dropped: list[int] = []
+
+    def terms(self) -> Iterator[str]:
+        """Those that some text holds."""
+        return (term for term, number in self._id_of.items() if self._live[number])
+
+    def holders_of(self, term: str) -> int:
+        number = self._id_of.get(term)
+        return 0 if number is None else self._live[number]
+
+    def held(self, term: str) -> tuple[Ints, Counts]:
+        """The slots that hold a term, dropped ones too, and their counts."""
+        number = self._id_of[term]
+        part = slice(self._ends[number - 1] if number else 0, self._ends[number])
+        return self._slots[part], self._counts[part]
+
+    def count(self, slot: int, term: str) -> float:
+        """How often a text holds a term."""
+        if not self.holders_of(term):
+            return 0.0
+        slots, counts = self.held(term)
+        at = int(np.searchsorted(slots, slot))
+        return float(counts[at]) if at < len(slots) and slots[at] == slot else 0.0
+
+    def drop(self, slot: int) -> list[str]:
+        """Leaves a text out from now on; returns the terms that no other one holds."""
+        places = np.flatnonzero(self._slots == slot)
+        numbers = np.searchsorted(self._ends, places, side="right").tolist()
+        for number in numbers:
+            self._live[number] -= 1
+        self.dropped.append(slot)
+        gone = {number for number in numbers if not self._live[number]}
+        return [term for term, number in self._id_of.items() if number in gone] if gone else []
+
+    def texts(self) -> TextArrays:
+        """All texts as they were given, the terms of a text in any order."""
+        order = np.argsort(self._slots, kind="stable")
+        numbers = np.repeat(
+            np.arange(len(self._ends), dtype=np.int32), np.diff(self._ends, prepend=0)
+        )
+        lengths = np.bincount(self._slots, None, self.size).astype(np.int32)
+        counts = self._counts[order].astype(np.float32)
+        return TextArrays(list(self._id_of), lengths, numbers[order], counts)
+
+
+def _in_few_bytes(counts: NDArray[np.float32]) -> Counts:
+    """Counts are whole numbers, but for those that somebody else weighted."""
+    small = counts.astype(np.uint16)
+    return small if np.array_equal(small, counts) else counts
