@@ -8,7 +8,7 @@ WORKERS ?= 2
 export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=10
 
-.PHONY: help setup test quick rules test-client test-security lint types unit run demo year bench fuzz soak manual pins dist clean
+.PHONY: help setup test quick rules test-client test-security lint types unit run demo year bench fuzz soak manual schema pins dist clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -59,6 +59,9 @@ demo: setup  ## the whole life of a memory, offline, in a throwaway home
 
 manual: setup  ## regenerate the manual page and the shell completions
 	$(BIN)/python client/generate.py
+
+schema: setup  ## regenerate what describes the socket: the OpenRPC document
+	$(BIN)/python client/generate_schema.py
 
 pins: setup  ## requirements.txt: what the daemon runs with, pinned with hashes (needs an index, takes minutes)
 	$(BIN)/python client/pin.py

@@ -42,6 +42,8 @@ READER_GONE = 141
 # Written by `make manual` from the parsers below.
 GENERATED = Path(__file__).with_name("generated")
 MANUAL = "memoryd.1"
+# Written by `make schema` from the daemon's types.
+OPENRPC = Path(__file__).parent.with_name("openrpc.json")
 PAGES = ("glossary", "models", "settings", "socket", "walkthrough")
 COMPLETIONS = {"bash": "memoryd.bash", "zsh": "_memoryd", "fish": "memoryd.fish"}
 
@@ -56,7 +58,7 @@ GROUPS = {
     "sessions": ("sessions", "notes", "checkpoint", "context", "import"),
     "the daemon and its settings": (
         *("serve", "stop", "on", "off", "config", "cost", "logs"),
-        *("manual", "completions"),
+        *("manual", "completions", "schema"),
     ),
     "run by the agent": ("hook", "mcp", "statusline"),
 }
@@ -139,6 +141,13 @@ def command_line() -> Commands:
     completions.add_argument(
         "shell", metavar="SHELL", choices=tuple(COMPLETIONS), help="one of %(choices)s"
     )
+    commands.add(
+        "schema",
+        print_schema,
+        "print the socket's protocol as an OpenRPC document, for programs",
+        example="memoryd schema > openrpc.json",
+        needs_daemon=False,
+    )
     return commands
 
 
@@ -170,6 +179,11 @@ def print_manual(arguments: Arguments) -> int:
 
         page = template("docs", f"{arguments.page}.md")
     print(page.read_text("utf-8"), end="")
+    return 0
+
+
+def print_schema(_: Arguments) -> int:
+    print(OPENRPC.read_text("utf-8"), end="")
     return 0
 
 

@@ -5,7 +5,7 @@
 #    source ~/.local/share/bash_completion/memoryd
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_memoryd_subparsers=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall notes checkpoint context sessions import adopt export import-archive cost config install uninstall demo hook statusline mcp manual completions)
+_shtab_memoryd_subparsers=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall notes checkpoint context sessions import adopt export import-archive cost config install uninstall demo hook statusline mcp manual completions schema)
 
 _shtab_memoryd_status_option_strings=(-h --help --project --json)
 _shtab_memoryd_serve_option_strings=(-h --help --log)
@@ -48,6 +48,7 @@ _shtab_memoryd_statusline_option_strings=(-h --help --append-to)
 _shtab_memoryd_mcp_option_strings=(-h --help)
 _shtab_memoryd_manual_option_strings=(-h --help)
 _shtab_memoryd_completions_option_strings=(-h --help)
+_shtab_memoryd_schema_option_strings=(-h --help)
 _shtab_memoryd_option_strings=(-h --help --version)
 
 _shtab_memoryd_status___project_COMPGEN=_shtab_compgen_dirs
@@ -119,7 +120,7 @@ _shtab_memoryd_uninstall___hooks_choices=(claude-code)
 _shtab_memoryd_uninstall___model_choices=(claude-code)
 _shtab_memoryd_manual_pos_0_choices=(glossary models settings socket walkthrough)
 _shtab_memoryd_completions_pos_0_choices=(bash zsh fish)
-_shtab_memoryd_pos_0_choices=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall notes checkpoint context sessions import adopt export import-archive cost config install uninstall demo hook statusline mcp manual completions)
+_shtab_memoryd_pos_0_choices=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall notes checkpoint context sessions import adopt export import-archive cost config install uninstall demo hook statusline mcp manual completions schema)
 
 _shtab_memoryd_status__h_nargs=0
 _shtab_memoryd_status___help_nargs=0
@@ -286,6 +287,8 @@ _shtab_memoryd_manual__h_nargs=0
 _shtab_memoryd_manual___help_nargs=0
 _shtab_memoryd_completions__h_nargs=0
 _shtab_memoryd_completions___help_nargs=0
+_shtab_memoryd_schema__h_nargs=0
+_shtab_memoryd_schema___help_nargs=0
 _shtab_memoryd_pos_0_nargs=A...
 _shtab_memoryd__h_nargs=0
 _shtab_memoryd___help_nargs=0

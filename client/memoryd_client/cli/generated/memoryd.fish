@@ -55,7 +55,7 @@ function _shtab_memoryd_using
   test "$_shtab_memoryd_cmdpath" = "$argv"
 end
 
-set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall notes checkpoint context sessions import adopt export import-archive cost config install uninstall demo hook statusline mcp manual completions
+set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall notes checkpoint context sessions import adopt export import-archive cost config install uninstall demo hook statusline mcp manual completions schema
 set -g _shtab_memoryd_opts_with_value --agent --append-to --as-of --days --description --for --hooks --level --limit --lines --model --name --path --project --scope --session --since --supersedes --type --version --where --writable -n
 
 complete -c memoryd -e
@@ -314,3 +314,5 @@ complete -c memoryd -n '_shtab_memoryd_using manual; and test $_shtab_memoryd_np
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a completions -d 'Print the completion script for a shell.'
 complete -c memoryd -n '_shtab_memoryd_using completions' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using completions; and test $_shtab_memoryd_npos -eq 0' -ka "bash zsh fish" -d 'one of bash, zsh, fish'
+complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a schema -d 'Print the socket'"'"'s protocol as an OpenRPC document, for programs.'
+complete -c memoryd -n '_shtab_memoryd_using schema' -s h -l help -d 'show this help message and exit'
