@@ -34,8 +34,8 @@ from memoryd_client.cli import (
 )
 from memoryd_client.cli.commands import INTERRUPTED, Arguments, Commands
 from memoryd_client.cli.render import one_line, paint, print_json
-from memoryd_client.connection.call import DOCTOR_HINT
 from memoryd_client.connection.failures import Failure, LocalFailure, UsageError, as_json
+from memoryd_client.connection.peer import DOCTOR_HINT
 from memoryd_client.mcp import server
 
 READER_GONE = 141
@@ -44,7 +44,7 @@ GENERATED = Path(__file__).with_name("generated")
 MANUAL = "memoryd.1"
 # Written by `make schema` from the daemon's types.
 OPENRPC = Path(__file__).parent.with_name("openrpc.json")
-PAGES = ("glossary", "models", "settings", "socket", "walkthrough")
+PAGES = ("editors", "glossary", "models", "python", "settings", "socket", "walkthrough")
 COMPLETIONS = {"bash": "memoryd.bash", "zsh": "_memoryd", "fish": "memoryd.fish"}
 
 
