@@ -27,6 +27,7 @@ from memoryd_client.cli import (
     recall,
     review,
     scopes,
+    search,
     sessions,
     status,
     trust,
@@ -51,14 +52,14 @@ COMPLETIONS = {"bash": "memoryd.bash", "zsh": "_memoryd", "fish": "memoryd.fish"
 # By what people want to do; a command in none of these is listed last.
 GROUPS = {
     "start here": ("demo", "install", "status", "doctor", "uninstall"),
-    "what is remembered": ("list", "show", "recall", "remember", "forget", "edit", "why"),
+    "what is remembered": ("list", "show", "recall", "search", "remember", "forget", "edit", "why"),
     "earlier versions": ("history", "restore"),
     "decide and tidy up": ("inbox", "review", "trust", "dream"),
     "move and share": ("promote", "demote", "agent", "adopt", "export", "import-archive"),
     "sessions": ("sessions", "notes", "checkpoint", "context", "import"),
     "the daemon and its settings": (
         *("serve", "stop", "on", "off", "config", "cost", "logs"),
-        *("manual", "completions", "schema"),
+        *("manual", "completions", "shell", "schema"),
     ),
     "run by the agent": ("hook", "mcp", "statusline"),
 }
@@ -80,6 +81,7 @@ def command_line() -> Commands:
         why,
         dream,
         recall,
+        search,
         notes,
         sessions,
         adopt,

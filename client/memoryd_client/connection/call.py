@@ -151,6 +151,23 @@ class Connection:
         """The next request has until then."""
         self._deadline = deadline
 
+    def fileno(self) -> int:
+        """The socket, for those who wait for several things."""
+        return self._socket.fileno()
+
+    def drain(self) -> bool:
+        """Throws away what has arrived; returns whether the daemon is still at the other end."""
+        self._rest = b""
+        self._socket.settimeout(0)
+        try:
+            while self._socket.recv(CHUNK_BYTES):
+                pass
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
     def is_open(self) -> bool:
         """Whether the daemon is still at the other end, and owes nothing."""
         return not self._rest and is_silent(self._socket)
