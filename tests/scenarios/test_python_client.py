@@ -23,6 +23,12 @@ def running(daemon: Daemon, project: Path) -> Daemon:
 
 
 @pytest.fixture
+def shared(shared_daemon: Daemon, project: Path, monkeypatch: pytest.MonkeyPatch) -> Daemon:
+    monkeypatch.setenv("MEMORYD_SOCKET", shared_daemon.socket)
+    return shared_daemon
+
+
+@pytest.fixture
 def listener(home: Path) -> Iterator[socket.socket]:
     """Listens where the daemon would, and answers as a test tells it."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as made:
@@ -52,8 +58,7 @@ def test_events_go_on_after_a_restart_and_say_that_some_may_be_missing(running: 
         assert next(events)["kind"] == "daemon/stopping"
         assert next(events)["kind"] == "client/reconnected"
         memory.remember(DEPLOY)
-        saved = next(events)
-        assert saved["kind"] == "memory/saved"
+        assert next(events)["kind"] == "memory/saved"
     assert list(events) == []
 
 
@@ -77,14 +82,14 @@ def test_the_same_holds_for_asyncio(running: Daemon) -> None:
     assert asyncio.run(talk()) == ["daemon/stopping", "client/reconnected", "memory/saved"]
 
 
-def test_tasks_and_threads_share_one(running: Daemon) -> None:
+def test_tasks_and_threads_share_one(shared: Daemon) -> None:
     async def many() -> set[int]:
         async with AsyncMemory() as memory:
             answers = await asyncio.gather(*(memory.ping() for _ in range(8)))
             return {one["pid"] for one in answers}
 
-    assert running.process is not None
-    assert asyncio.run(many()) == {running.process.pid}
+    assert shared.process is not None
+    assert asyncio.run(many()) == {shared.process.pid}
     found: set[int] = set()
     with Memory() as memory:
         threads = [
@@ -94,7 +99,7 @@ def test_tasks_and_threads_share_one(running: Daemon) -> None:
             one.start()
         for one in threads:
             one.join(60)
-    assert found == {running.process.pid}
+    assert found == {shared.process.pid}
 
 
 def test_an_absent_daemon_is_one_line_that_says_what_to_type(home: Path) -> None:
@@ -110,7 +115,7 @@ def test_an_absent_daemon_is_one_line_that_says_what_to_type(home: Path) -> None
         asyncio.run(AsyncMemory(home).ping())
 
 
-def test_a_refusal_has_its_kind_its_code_and_a_hint(running: Daemon) -> None:
+def test_a_refusal_has_its_kind_its_code_and_a_hint(shared: Daemon) -> None:
     with Memory() as memory:
         with pytest.raises(DaemonError) as caught:
             memory.get("nothing_like_this.md")

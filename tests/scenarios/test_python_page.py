@@ -5,14 +5,18 @@ import io
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.support.running import Daemon
 from tests.test_docs import text_of
 
 
-def test_the_examples_print_what_the_page_says(daemon: Daemon, tmp_path: Path) -> None:
+def test_the_examples_print_what_the_page_says(
+    shared_daemon: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORYD_SOCKET", shared_daemon.socket)
     shop = tmp_path / "shop"
     shop.mkdir()
-    daemon.start()
     parts = re.findall(
         r"^```(python|text)\n(.*?)^```", text_of("docs/python.md"), re.MULTILINE | re.DOTALL
     )

@@ -24,28 +24,28 @@ def save(daemon: Daemon, cwd: Path, name: str, text: str) -> str:
 
 
 @pytest.fixture
-def paths(daemon: Daemon, project: Path) -> dict[str, str]:
-    daemon.start()
+def paths(shared_daemon: Daemon, project: Path) -> dict[str, str]:
+    return saved(shared_daemon, project)
+
+
+def saved(daemon: Daemon, project: Path) -> dict[str, str]:
     texts = {"deploy": DEPLOY, "tabs": TABS, "tea": TEA}
     return {name: save(daemon, project, name.title(), text) for name, text in texts.items()}
 
 
-def picker(daemon: Daemon, project: Path, *words: str, columns: int = 80, rows: int = 24) -> Tmux:
-    out = project / "out"
-    script = '"$@" > out; echo "ended with $?"; exec cat'
-    command = ["sh", "-c", script, "-", *COMMAND, "search", "--pick", *words]
-    return Tmux(
-        project,
-        ["sh", "-c", f'cd "{project}"; exec "$@"', "-", *command],
-        daemon.env | {"EDITOR": str(project / "editor"), "OUT": str(out)},
-        columns=columns,
-        rows=rows,
-    )
+def picker(
+    daemon: Daemon, project: Path, *words: str, columns: int = 80, rows: int = 24, **env: str
+) -> Tmux:
+    """The search in a window of its own; what it prints is in `out`, in the project."""
+    script = 'cd "$1"; shift; "$@" > out; echo "ended with $?"; exec cat'
+    command = ["sh", "-c", script, "-", str(project), *COMMAND, "search", "--pick", *words]
+    env |= {"EDITOR": str(project / "editor")}
+    return Tmux(project, command, daemon.env | env, columns=columns, rows=rows)
 
 
 @pytest.fixture
-def window(daemon: Daemon, project: Path, paths: dict[str, str]) -> Iterator[Tmux]:
-    with picker(daemon, project) as made:
+def window(shared_daemon: Daemon, project: Path, paths: dict[str, str]) -> Iterator[Tmux]:
+    with picker(shared_daemon, project) as made:
         made.wait_for("3 of 3")
         yield made
 
@@ -77,18 +77,20 @@ def test_escape_cancels_and_leaves_the_terminal_as_it_was(window: Tmux, project:
 
 
 @needs("tmux")
-def test_it_follows_changes_and_survives_a_restart(
-    window: Tmux, daemon: Daemon, project: Path
-) -> None:
-    save(daemon, project, "Otter", "The staging server is called otter.")
-    window.wait_for("4 of 4")
-    daemon.stop()
-    shown = window.wait_for("the daemon is not running")
-    assert "4 of 4" in shown
+def test_it_follows_changes_and_survives_a_restart(daemon: Daemon, project: Path) -> None:
     daemon.start()
-    window.wait_until_gone("the daemon is not running")
-    save(daemon, project, "Heron", "The production server is called heron.")
-    window.wait_for("5 of 5")
+    saved(daemon, project)
+    with picker(daemon, project) as window:
+        window.wait_for("3 of 3")
+        save(daemon, project, "Otter", "The staging server is called otter.")
+        window.wait_for("4 of 4")
+        daemon.stop()
+        shown = window.wait_for("the daemon is not running")
+        assert "4 of 4" in shown
+        daemon.start()
+        window.wait_until_gone("the daemon is not running")
+        save(daemon, project, "Heron", "The production server is called heron.")
+        window.wait_for("5 of 5")
 
 
 @needs("tmux")
@@ -107,9 +109,9 @@ def test_the_file_itself_is_edited_and_shown_again(
 
 @needs("tmux")
 def test_a_small_window_wide_letters_and_another_size_fit(
-    daemon: Daemon, project: Path, paths: dict[str, str]
+    shared_daemon: Daemon, project: Path, paths: dict[str, str]
 ) -> None:
-    with picker(daemon, project, "kitchen", columns=24, rows=6) as window:
+    with picker(shared_daemon, project, "kitchen", columns=24, rows=6) as window:
         shown = window.wait_for("1 of 3")
         assert "> Tea: The tea kitchen …" in shown
         window.resize(100, 20)
@@ -121,37 +123,39 @@ def test_a_small_window_wide_letters_and_another_size_fit(
 
 @needs("tmux")
 def test_there_are_no_styles_where_none_are_wanted(
-    daemon: Daemon, project: Path, paths: dict[str, str]
+    shared_daemon: Daemon, project: Path, paths: dict[str, str]
 ) -> None:
-    with picker(daemon, project) as window:
+    with picker(shared_daemon, project) as window:
         window.wait_for("3 of 3")
         assert re.search(r"\x1b\[(0;)?7m", window.screen(with_styles=True))
         window.press("Escape")
         window.wait_for("ended with")
-    daemon.env["NO_COLOR"] = "1"
-    with picker(daemon, project) as window:
+    with picker(shared_daemon, project, NO_COLOR="1") as window:
         window.wait_for("3 of 3")
         assert "\x1b[" not in window.screen(with_styles=True)
 
 
 def test_a_pipe_gets_a_line_for_each_match_and_programs_json(
-    daemon: Daemon, project: Path, paths: dict[str, str]
+    shared_daemon: Daemon, project: Path, paths: dict[str, str]
 ) -> None:
-    assert daemon.run("search", "tabs").stdout == f"{paths['tabs']}\tTabs: {TABS}\n"
-    assert len(daemon.run("search").stdout.splitlines()) == 3
-    found = json.loads(daemon.run("search", "--json", "when do we deploy").stdout)["memories"]
+    assert shared_daemon.run("search", "tabs").stdout == f"{paths['tabs']}\tTabs: {TABS}\n"
+    assert len(shared_daemon.run("search").stdout.splitlines()) == 3
+    found = json.loads(shared_daemon.run("search", "--json", "when do we deploy").stdout)[
+        "memories"
+    ]
     assert [one["path"] for one in found] == [paths["deploy"]]
 
 
-def test_without_a_daemon_or_a_terminal_it_says_so_in_a_line(daemon: Daemon, project: Path) -> None:
+def test_without_a_daemon_or_a_terminal_it_says_so_in_a_line(
+    daemon: Daemon, shared_daemon: Daemon, project: Path
+) -> None:
     absent = daemon.run("search", "--pick")
     assert absent.returncode == 69
     assert absent.stderr.splitlines()[0].startswith("memoryd: the daemon is not running")
     assert "memoryd serve" in absent.stderr
-    daemon.start()
     alone = subprocess.run(
         [*COMMAND, "search", "--pick"],
-        env=daemon.env,
+        env=shared_daemon.env,
         capture_output=True,
         text=True,
         start_new_session=True,
