@@ -124,6 +124,14 @@ def test_a_screen_of_any_size_is_not_overrun(
     assert 1 <= picker.cursor(columns) <= columns
 
 
+def test_the_preview_begins_after_the_header() -> None:
+    picker = Picker()
+    picker.show([memory("a")])
+    header = "---\nname: a\ndescription: --- b\n---\n\n"
+    shown = [line.text for line in picker.view(40, 20, f"{header}The text.\n---\nMore.\n")]
+    assert shown[shown.index("─" * 40) + 1 :][:3] == ["The text.", "---", "More."]
+
+
 def test_the_selection_stays_on_its_memory_when_another_one_comes() -> None:
     picker = Picker()
     picker.show([memory("b"), memory("c")])

@@ -1,7 +1,9 @@
 """`memoryd search` on a real terminal: found as one types, previewed, chosen, edited."""
 
 import json
+import os
 import re
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 from tests.support.programs import needs
 from tests.support.running import COMMAND, Daemon
 from tests.support.tmux import Tmux
+from tests.test_docs import text_of
 
 DEPLOY = "We deploy on Tuesdays from the release branch."
 TABS = "Makefiles are indented with tabs, never with spaces."
@@ -74,6 +77,28 @@ def test_escape_cancels_and_leaves_the_terminal_as_it_was(window: Tmux, project:
     shown = window.wait_for("ended with 130")
     assert "memory>" not in shown
     assert (project / "out").read_text() == ""
+
+
+@needs("tmux")
+def test_a_search_that_is_killed_leaves_the_terminal_as_it_was(window: Tmux) -> None:
+    shell = window.process()
+    (search,) = Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
+    os.kill(int(search), signal.SIGTERM)
+    shown = window.wait_for("ended with 143")
+    assert "memory>" not in shown
+    window.type("echoed")
+    window.wait_for("echoed")
+
+
+@needs("tmux")
+def test_the_picture_on_the_page_is_what_is_shown(
+    shared_daemon: Daemon, project: Path, paths: dict[str, str]
+) -> None:
+    (picture,) = re.findall(r"```text\n(memory>.*?)```", text_of("docs/editors.md"), re.DOTALL)
+    with picker(shared_daemon, project, columns=64, rows=15) as window:
+        window.wait_for("3 of 3")
+        window.type("de")
+        window.wait_for(picture.rstrip())
 
 
 @needs("tmux")

@@ -55,6 +55,10 @@ class Tmux:
     def resize(self, columns: int, rows: int) -> None:
         self._tmux("resize-window", "-x", str(columns), "-y", str(rows))
 
+    def process(self) -> int:
+        """The program in the window."""
+        return int(self._tmux("display-message", "-p", "#{pane_pid}").stdout)
+
     def screen(self, *, with_styles: bool = False) -> str:
         return self._tmux("capture-pane", "-p", *(["-e"] if with_styles else [])).stdout
 

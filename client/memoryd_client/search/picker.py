@@ -5,6 +5,7 @@
 - A wide terminal has the preview beside the list, a high one below it, a small one none.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
@@ -19,6 +20,7 @@ Style = Literal["", "bold", "dim", "reverse"]
 
 PROMPT: Final = "memory> "
 HELP: Final = "Enter choose  Ctrl-E edit  Esc cancel"
+HEADER: Final = re.compile(r"\A---\n.*?^---\n+", re.DOTALL | re.MULTILINE)
 BORDER: Final = " │ "
 PAGE: Final = 10
 BESIDE_COLUMNS: Final = 90
@@ -145,4 +147,5 @@ class Picker:
 
 
 def plain(text: str) -> str:
-    return printable(text).replace("\t", "  ")
+    """The text without its header, as a terminal may show it."""
+    return printable(HEADER.sub("", text, count=1)).replace("\t", "  ")

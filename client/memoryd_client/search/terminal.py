@@ -10,7 +10,7 @@ import termios
 import tty
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, Final, Self
+from typing import Any, Final, NoReturn, Self
 
 from memoryd_client.search.picker import Line, Style
 
@@ -18,6 +18,11 @@ ENTER: Final = b"\x1b[?1049h"
 LEAVE: Final = b"\x1b[?1049l"
 STYLES: Final[dict[Style, str]] = {"": "", "bold": "1", "dim": "2", "reverse": "7"}
 READ_BYTES: Final = 4096
+
+
+def _end(number: int, _: object) -> NoReturn:
+    """Ends like any failure: the terminal is left as it was found."""
+    raise SystemExit(128 + number)
 
 
 class Terminal:
@@ -33,13 +38,17 @@ class Terminal:
     def __enter__(self) -> Self:
         self._was = termios.tcgetattr(self._file)
         self._old_wakeup = signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
-        self._old_handler = signal.signal(signal.SIGWINCH, lambda *_: None)
+        self._handlers = {
+            signal.SIGWINCH: signal.signal(signal.SIGWINCH, lambda *_: None),
+            **{one: signal.signal(one, _end) for one in (signal.SIGTERM, signal.SIGHUP)},
+        }
         self._raw()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._cooked()
-        signal.signal(signal.SIGWINCH, self._old_handler)
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
         signal.set_wakeup_fd(self._old_wakeup)
         for one in (self._file, self._resized, self._wake):
             os.close(one)
