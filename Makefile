@@ -9,7 +9,7 @@ WORKERS ?= 3
 export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=10
 
-.PHONY: help setup test quick rules test-client test-security test-faults lint types unit run demo year bench fuzz soak kills manual pins dist clean
+.PHONY: help setup test quick rules test-client test-security test-editors test-faults lint types unit run demo year bench fuzz soak kills manual schema pins dist clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -40,17 +40,20 @@ test-client: setup  ## memoryd inside the real Claude Code (needs its command: C
 test-security: setup  ## what an attacker tries, counted: tried and violations, ten minutes at most
 	$(BIN)/python -m tests.security
 
-unit: setup  ## all tests, the crash loops thinned
-	$(PYTEST)
+unit: setup  ## all tests but those in editors, the crash loops thinned
+	$(PYTEST) --ignore=tests/editors
+
+test-editors: setup  ## the clients in real editors and shells; what is not installed is skipped, with the reason
+	$(BIN)/python -m pytest -n 0 -rs tests/editors
 
 # Large inputs, retries that wait, and long simulations are left to `make test`.
 LONG := giant or thousand or megabyte or hostile_text or thirty_days or every_byte or endless or a_fault or race
 
 quick: setup  ## all tests but those with real processes, large inputs or waits, with fewer examples
-	HYPOTHESIS_PROFILE=quick $(PYTEST) --ignore=tests/scenarios -k 'not ($(LONG))'
+	HYPOTHESIS_PROFILE=quick $(PYTEST) --ignore=tests/scenarios --ignore=tests/editors -k 'not ($(LONG))'
 
 rules: setup  ## only the tests of pure code, in seconds
-	HYPOTHESIS_PROFILE=quick $(PYTEST) --ignore=tests/scenarios -m rules
+	HYPOTHESIS_PROFILE=quick $(PYTEST) --ignore=tests/scenarios --ignore=tests/editors -m rules
 
 run: setup  ## serve in the foreground, with whatever key there is
 	$(BIN)/memoryd serve
@@ -60,6 +63,9 @@ demo: setup  ## the whole life of a memory, offline, in a throwaway home
 
 manual: setup  ## regenerate the manual page and the shell completions
 	$(BIN)/python client/generate.py
+
+schema: setup  ## regenerate what describes the socket: the OpenRPC document
+	$(BIN)/python client/generate_schema.py
 
 pins: setup  ## requirements.txt: what the daemon runs with, pinned with hashes (needs an index, takes minutes)
 	$(BIN)/python client/pin.py

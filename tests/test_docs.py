@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from msgspec import inspect
 
+from memoryd.api.results import ANSWERS
 from memoryd.api.rules import protocol
 from memoryd.base import config, config_file, errors, events
 from memoryd.memories.rules import index
@@ -105,6 +106,16 @@ def test_every_method_is_told_with_its_params() -> None:
     table = text_of("docs/socket.md").partition("## Methods")[2].partition("\n## ")[0]
     told = {names_in(row[0])[0]: names_in(row[1]) for row in rows(table, 3)}
     assert told == {name: params_of(kind) for name, kind in protocol.METHODS.items()}
+
+
+def test_every_method_is_told_with_its_result() -> None:
+    table = text_of("docs/socket.md").partition("## Methods")[2].partition("\n## ")[0]
+    for name, _, cell in rows(table, 3):
+        declared = ANSWERS[names_in(name)[0]]
+        kinds = [one for one in (declared.result, declared.otherwise) if one is not None]
+        fields = {field.encode_name for kind in kinds for field in msgspec.structs.fields(kind)}
+        told = {one.rstrip("[]") for one in names_in(cell)}
+        assert "as in `dream/log`" in cell or fields <= told, name
 
 
 def test_every_event_is_told_with_its_data() -> None:

@@ -7,6 +7,7 @@ import anyio.to_thread
 import msgspec
 import structlog
 
+from memoryd.api import results
 from memoryd.api.handlers.adopt import AdoptRequests
 from memoryd.api.handlers.agents import AgentRequests
 from memoryd.api.handlers.archives import ArchiveRequests
@@ -21,6 +22,7 @@ from memoryd.api.handlers.spending import SpendingReports
 from memoryd.api.handlers.status import Status
 from memoryd.api.handlers.status_line import StatusLine
 from memoryd.api.purge.service import Purge
+from memoryd.api.results import Result
 from memoryd.api.rules import memory_params, protocol, session_params
 from memoryd.base.timestamps import iso_time, moment
 from memoryd.dreams.dreamer import Dreamer
@@ -32,6 +34,8 @@ from memoryd.memories.services import Services
 from memoryd.recall.rules.query import RecallQuery
 from memoryd.recall.service import RecallService
 from memoryd.sessions.build import SessionParts
+from memoryd.sessions.checkpoints import Checkpoint
+from memoryd.sessions.note_files import NotesAnswer
 from memoryd.transcripts.build import TranscriptParts
 
 log = structlog.get_logger(__name__)
@@ -80,7 +84,7 @@ class Dispatcher:
 
     async def answer(  # noqa: C901, PLR0912, PLR0915 - one case for each method, nothing else
         self, params: protocol.Params
-    ) -> object:
+    ) -> Result:
         areas, handlers = self._areas, self._handlers
         match params:
             case protocol.PingParams():
@@ -89,15 +93,17 @@ class Dispatcher:
                 tail = await areas.transcripts.tail.status()
                 return await in_thread(handlers.status.report, params.cwd, tail)
             case protocol.HealthParams():
-                return {"findings": await handlers.health.answer(params.cwd, params.provider)}
+                found = await handlers.health.answer(params.cwd, params.provider)
+                return results.HealthAnswer(found)
             case protocol.ShutdownParams():
                 self._stop()
-                return {"stopping": True}
+                return results.StoppingAnswer(stopping=True)
             case memory_params.MemoryListParams(forgotten=True):
                 door = handlers.doors.of(params.agent)
-                return {"memories": await in_thread(door.memories.forgotten, params.cwd)}
+                gone = await in_thread(door.memories.forgotten, params.cwd)
+                return results.MemoryListAnswer(gone)
             case memory_params.MemoryListParams():
-                found = await in_thread(
+                listed = await in_thread(
                     handlers.doors.of(params.agent).catalog.list,
                     params.cwd,
                     scope=params.scope,
@@ -105,7 +111,7 @@ class Dispatcher:
                     retired=params.retired,
                     as_of=moment(params.as_of) if params.as_of else None,
                 )
-                return {"memories": found}
+                return results.MemoryListAnswer(listed)
             case memory_params.MemoryGetParams():
                 door = handlers.doors.of(params.agent)
                 return await in_thread(door.catalog.get, params.cwd, params.path)
@@ -129,7 +135,7 @@ class Dispatcher:
             case memory_params.MemoryRestoreParams():
                 return await handlers.doors.of(params.agent).memories.restore(params)
             case memory_params.AgentListParams():
-                return {"agents": await in_thread(handlers.agents.list, params.cwd)}
+                return results.AgentListAnswer(await in_thread(handlers.agents.list, params.cwd))
             case memory_params.AgentSnapshotParams():
                 return await in_thread(handlers.agents.snapshot, params)
             case protocol.InboxListParams():
@@ -141,7 +147,7 @@ class Dispatcher:
             case protocol.InboxRejectParams():
                 return await in_thread(handlers.inbox.reject, params)
             case protocol.ReviewListParams():
-                return {"memories": await in_thread(handlers.due.list, params.cwd)}
+                return results.ReviewListAnswer(await in_thread(handlers.due.list, params.cwd))
             case protocol.ReviewKeepParams():
                 return await in_thread(handlers.due.keep, params.cwd, params.path)
             case protocol.ReviewRetireParams():
@@ -151,9 +157,9 @@ class Dispatcher:
             case protocol.RecallStatsParams():
                 return await in_thread(handlers.recall_stats.answer, params.cwd)
             case session_params.HookParams():
-                return {"stdout": await handlers.hooks.stdout(params)}
+                return results.PrintedAnswer(await handlers.hooks.stdout(params))
             case session_params.StatusLineParams():
-                return {"stdout": await handlers.status_line.stdout(params)}
+                return results.PrintedAnswer(await handlers.status_line.stdout(params))
             case session_params.ContextParams():
                 return await in_thread(
                     areas.sessions.context.assemble,
@@ -166,7 +172,7 @@ class Dispatcher:
             case session_params.ContextApproveParams():
                 path = await in_thread(areas.sessions.context.approve, params.cwd, params.path)
                 log.info("import-approved", path=path, cwd=params.cwd)
-                return {"approved": path}
+                return results.ApprovedAnswer(path)
             case session_params.SessionNotesParams():
                 return await in_thread(_notes, areas, params.session_id)
             case session_params.CheckpointSaveParams():
@@ -186,10 +192,13 @@ class Dispatcher:
             case protocol.ImportArchiveParams():
                 return await handlers.archives.import_(params)
             case session_params.TurnEndedParams():
-                return {"queued": await areas.transcripts.tail.turn_ended(params.transcript_path)}
+                queued = await areas.transcripts.tail.turn_ended(params.transcript_path)
+                return results.TurnEndedAnswer(queued)
             case session_params.SessionListParams():
                 sessions = areas.transcripts.sessions
-                return {"sessions": await in_thread(sessions.of_project, params.cwd, params.limit)}
+                return results.SessionListAnswer(
+                    await in_thread(sessions.of_project, params.cwd, params.limit)
+                )
             case session_params.SessionShowParams():
                 return await in_thread(areas.transcripts.sessions.show, params.session_id)
             case protocol.ImportStartParams(dry_run=True):
@@ -197,16 +206,16 @@ class Dispatcher:
             case protocol.ImportStartParams():
                 return await areas.extraction.backfill.start(params.cwd, params.since)
             case protocol.ImportStopParams():
-                return {"stopping": areas.extraction.backfill.stop()}
+                return results.StoppingAnswer(areas.extraction.backfill.stop())
             case protocol.CostParams():
                 return await in_thread(handlers.spending.cost, params.days)
             case protocol.QueueRetryParams():
-                return {"retried": await areas.extraction.worker.retry_parked()}
+                return results.RetriedAnswer(await areas.extraction.worker.retry_parked())
             case protocol.DreamStartParams():
                 number = await areas.dreamer.start(
                     params.cwd, force=params.force, dry_run=params.dry_run, scope=whose(params)
                 )
-                return {"dream": number}
+                return results.DreamStartAnswer(number)
             case protocol.DreamStopParams():
                 return dream_line(await areas.dreamer.stop(params.cwd, whose(params)))
             case protocol.DreamAcceptParams():
@@ -217,28 +226,28 @@ class Dispatcher:
             case protocol.DreamStatusParams():
                 return await in_thread(areas.dreamer.status, params.cwd, whose(params))
             case protocol.DreamLogParams():
-                return {"dreams": await in_thread(past_dreams, areas.dreamer, params)}
+                return results.DreamLogAnswer(await in_thread(past_dreams, areas.dreamer, params))
             case protocol.SubscribeParams():
                 raise AssertionError("the server handles subscriptions itself")
             case _:
                 assert_never(params)
 
 
-def _switch(services: Services, params: protocol.SwitchParams) -> object:
+def _switch(services: Services, params: protocol.SwitchParams) -> results.SwitchAnswer:
     until = None if params.seconds is None else services.now() + params.seconds
     project = services.scopes.switch(params.cwd, enabled=params.enabled, until=until)
     said = None if until is None else iso_time(until)
     log.info("memory-switched", project=project, enabled=params.enabled, until=said)
-    return {"enabled": params.enabled} | ({"until": said} if said else {})
+    return results.SwitchAnswer(params.enabled, said or msgspec.UNSET)
 
 
-def _notes(areas: Areas, session_id: str) -> object:
+def _notes(areas: Areas, session_id: str) -> NotesAnswer:
     return areas.sessions.notes.serve(areas.transcripts.sessions.full_id(session_id))
 
 
 def _checkpoint(
     areas: Areas, handlers: Handlers, params: session_params.CheckpointSaveParams
-) -> object:
+) -> Checkpoint:
     if params.session_id:
         whole = areas.transcripts.sessions.full_id(params.session_id)
         params = msgspec.structs.replace(params, session_id=whole)

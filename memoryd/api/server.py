@@ -23,6 +23,7 @@ import msgspec
 import structlog
 from anyio.abc import SocketAttribute, SocketListener, SocketStream, TaskGroup
 
+from memoryd.api.results import SubscribedAnswer
 from memoryd.api.rules import envelope, protocol
 from memoryd.api.rules.envelope import (
     ErrorResponse,
@@ -181,7 +182,7 @@ class Server:
             project = await self._root_of(params.cwd) if params.cwd else None
             kinds = None if params.kinds is None else frozenset(params.kinds)
             connection.follow(self._subscriptions.subscribe(kinds, project))
-            return {"subscribed": True}
+            return SubscribedAnswer(subscribed=True)
         if protocol.is_a_persons(params) and await connection.is_from_an_agent():
             params = protocol.as_an_agents(params)
         return await self._handle(params)

@@ -515,6 +515,7 @@ def test_every_command_has_help_an_example_and_json(
     assert re.search(r"example: .*memoryd ", shown)
     assert all(action.help for action in command._actions)
     without_json = {"serve", "hook", "mcp", "demo", "manual", "completions", "statusline"}
+    without_json |= {"schema", "shell"}  # JSON itself, and a script
     assert (name in without_json) != ("--json" in command._option_string_actions)
 
 

@@ -141,7 +141,7 @@ def test_fish_offers_commands_choices_and_memories(fake_memoryd: Path, tmp_path:
         )
         return [row.split("\t")[0] for row in done.stdout.splitlines()]
 
-    assert offered("memoryd sta") == ["status"]
+    assert offered("memoryd sta") == ["status", "statusline"]
     assert offered("memoryd logs --level e") == ["error"]
     assert offered("memoryd show ") == ["feedback_tabs.md"]
     assert not (tmp_path / "trap").exists()

@@ -1,5 +1,6 @@
 """The answers of a real daemon have the fields that docs/socket.md lists."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,17 @@ ASKED: dict[str, dict[str, Any]] = {
     "hook": {"hook_event_name": "Stop"},
     "shutdown": {},
 }
+
+
+def test_the_example_of_a_request_gets_the_answer_on_the_page(shared_daemon: Daemon) -> None:
+    page = text_of("docs/socket.md")
+    request, told = re.findall(r"^\$ echo '(.+)' \| nc .+\n(.+)$", page, re.MULTILINE)[0]
+    with shared_daemon.peer() as peer:
+        peer.send(request.encode())
+        answer = peer.receive()
+    expected = json.loads(told)
+    assert (answer["id"], answer.keys()) == (expected["id"], expected.keys())
+    assert list(answer["result"]) == list(expected["result"])
 
 
 def test_answers_have_the_documented_fields(home: Path, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from memoryd_client.cli import (
     recall,
     review,
     scopes,
+    search,
     sessions,
     status,
     trust,
@@ -34,29 +35,31 @@ from memoryd_client.cli import (
 )
 from memoryd_client.cli.commands import INTERRUPTED, Arguments, Commands
 from memoryd_client.cli.render import one_line, paint, print_json
-from memoryd_client.connection.call import DOCTOR_HINT
 from memoryd_client.connection.failures import Failure, LocalFailure, UsageError, as_json
+from memoryd_client.connection.peer import DOCTOR_HINT
 from memoryd_client.mcp import server
 
 READER_GONE = 141
 # Written by `make manual` from the parsers below.
 GENERATED = Path(__file__).with_name("generated")
 MANUAL = "memoryd.1"
-PAGES = ("glossary", "models", "settings", "socket", "walkthrough")
+# Written by `make schema` from the daemon's types.
+OPENRPC = Path(__file__).parent.with_name("openrpc.json")
+PAGES = ("editors", "glossary", "models", "python", "settings", "socket", "walkthrough")
 COMPLETIONS = {"bash": "memoryd.bash", "zsh": "_memoryd", "fish": "memoryd.fish"}
 
 
 # By what people want to do; a command in none of these is listed last.
 GROUPS = {
     "start here": ("demo", "install", "status", "doctor", "uninstall"),
-    "what is remembered": ("list", "show", "recall", "remember", "forget", "edit", "why"),
+    "what is remembered": ("list", "show", "recall", "search", "remember", "forget", "edit", "why"),
     "earlier versions": ("history", "restore"),
     "decide and tidy up": ("inbox", "review", "trust", "dream"),
     "move and share": ("promote", "demote", "agent", "adopt", "export", "import-archive"),
     "sessions": ("sessions", "notes", "checkpoint", "context", "import"),
     "the daemon and its settings": (
         *("serve", "stop", "on", "off", "config", "cost", "logs"),
-        *("manual", "completions"),
+        *("manual", "completions", "shell", "schema"),
     ),
     "run by the agent": ("hook", "mcp", "statusline"),
 }
@@ -78,6 +81,7 @@ def command_line() -> Commands:
         why,
         dream,
         recall,
+        search,
         notes,
         sessions,
         adopt,
@@ -139,6 +143,13 @@ def command_line() -> Commands:
     completions.add_argument(
         "shell", metavar="SHELL", choices=tuple(COMPLETIONS), help="one of %(choices)s"
     )
+    commands.add(
+        "schema",
+        print_schema,
+        "print the socket's protocol as an OpenRPC document, for programs",
+        example="memoryd schema > openrpc.json",
+        needs_daemon=False,
+    )
     return commands
 
 
@@ -170,6 +181,11 @@ def print_manual(arguments: Arguments) -> int:
 
         page = template("docs", f"{arguments.page}.md")
     print(page.read_text("utf-8"), end="")
+    return 0
+
+
+def print_schema(_: Arguments) -> int:
+    print(OPENRPC.read_text("utf-8"), end="")
     return 0
 
 

@@ -8,29 +8,21 @@ import errno
 import json
 import os
 import socket
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
-from memoryd_client import hook
 from memoryd_client.connection.answers import Json, as_object, number_at, object_at, text_at
-from memoryd_client.connection.failures import (
-    DaemonError,
-    Denied,
-    NotRunning,
-    ProtocolError,
-    TimedOut,
-)
+from memoryd_client.connection.failures import DaemonError, ProtocolError
 from memoryd_client.connection.locations import socket_location
+from memoryd_client.connection.peer import DOCTOR_HINT, check_owner, check_peer, failure_for
 
 ANSWER_BYTES = 64 * 1024 * 1024
 CHUNK_BYTES = 64 * 1024
 # A full backlog refuses at once instead of waiting; this is the pause before the next try.
 RETRY_SECONDS = 0.01
-START_HINT = "start it with memoryd serve, or permanently with memoryd install --service"
 # What agents set for the commands that they run. The daemon has the same list.
 AGENT_VARIABLES = (
     "CLAUDECODE",
@@ -42,14 +34,17 @@ AGENT_VARIABLES = (
     "OPENCODE",
     "AI_AGENT",
 )
-DOCTOR_HINT = "find out why with: memoryd doctor"
 
 
 def call(method: str, params: Json | None = None, timeout_seconds: float = 10.0) -> Json:
     """The daemon's result for one request; raises one of the `Failure` kinds otherwise."""
-    said_by = {"by": "agent"} if is_in_an_agent() else {}
     with Connection(time.monotonic() + timeout_seconds) as connection:
-        return connection.ask(method, {**(params or {}), **said_by})
+        return connection.ask(method, {**(params or {}), **said_by()})
+
+
+def said_by() -> Json:
+    """The param that says who asks, if it is an agent."""
+    return {"by": "agent"} if is_in_an_agent() else {}
 
 
 def is_in_an_agent() -> bool:
@@ -88,6 +83,38 @@ def result_in(message: Json) -> Json:
     return as_object(message.get("result"))
 
 
+def message_in(line: bytes) -> Json:
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ProtocolError("the daemon's answer is not JSON", DOCTOR_HINT) from error
+    if not isinstance(message, dict):
+        raise ProtocolError("the daemon's answer is not an object", DOCTOR_HINT)
+    return message
+
+
+def is_answer(message: Json) -> bool:
+    return "method" not in message and message.get("id") in {1, None}
+
+
+def is_silent(connection: socket.socket) -> bool:
+    """Whether the other end neither closed the connection nor said anything; does not wait."""
+    connection.settimeout(0)
+    try:
+        connection.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def request_line(method: str, params: Json) -> bytes:
+    return (
+        json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n"
+    )
+
+
 class Connection:
     """One connection to the daemon, closed with the context."""
 
@@ -99,13 +126,13 @@ class Connection:
 
     def __enter__(self) -> Self:
         try:
-            self._check_owner()
+            check_owner(self._path)
             self._connect()
-            self._check_peer()
+            check_peer(self._socket, self._path)
         except BaseException as error:
             self._socket.close()
             if isinstance(error, OSError):
-                raise self._failure_for(error) from error
+                raise failure_for(error, self._path) from error
             raise
         return self
 
@@ -120,29 +147,47 @@ class Connection:
     def remove_deadline(self) -> None:
         self._deadline = None
 
+    def extend(self, deadline: float) -> None:
+        """The next request has until then."""
+        self._deadline = deadline
+
+    def fileno(self) -> int:
+        """The socket, for those who wait for several things."""
+        return self._socket.fileno()
+
+    def drain(self) -> bool:
+        """Throws away what has arrived; returns whether the daemon is still at the other end."""
+        self._rest = b""
+        self._socket.settimeout(0)
+        try:
+            while self._socket.recv(CHUNK_BYTES):
+                pass
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    def is_open(self) -> bool:
+        """Whether the daemon is still at the other end, and owes nothing."""
+        return not self._rest and is_silent(self._socket)
+
     def ask(self, method: str, params: Json) -> Json:
         """The result of one request; other messages that arrive first are skipped."""
-        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         try:
             self._socket.settimeout(self._remaining())
-            self._socket.sendall(json.dumps(request).encode() + b"\n")
+            self._socket.sendall(request_line(method, params))
         except OSError as error:
-            raise self._failure_for(error) from error
+            raise failure_for(error, self._path) from error
         for message in self.messages():
-            if "method" not in message and message.get("id") in {1, None}:
+            if is_answer(message):
                 return result_in(message)
         raise ProtocolError("the daemon closed the connection without an answer", DOCTOR_HINT)
 
     def messages(self) -> Iterator[Json]:
         """Messages from the daemon, until it closes the connection."""
         while line := self._next_line():
-            try:
-                message = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise ProtocolError("the daemon's answer is not JSON", DOCTOR_HINT) from error
-            if not isinstance(message, dict):
-                raise ProtocolError("the daemon's answer is not an object", DOCTOR_HINT)
-            yield message
+            yield message_in(line)
 
     def _next_line(self) -> bytes:
         """The next whole line; empty at the end of the stream, where half a line is an error."""
@@ -163,21 +208,7 @@ class Connection:
             self._socket.settimeout(self._remaining())
             return self._socket.recv(CHUNK_BYTES)
         except OSError as error:
-            raise self._failure_for(error) from error
-
-    def _check_owner(self) -> None:
-        if not hook.is_ours(os.fsencode(self._path), os.getuid()):
-            raise Denied(
-                f"{self._path} belongs to another user, so memoryd did not connect to it",
-                "set MEMORYD_SOCKET to another path, for the daemon and for this command",
-            )
-
-    def _check_peer(self) -> None:
-        if not hook.peer_is_ours(self._socket, os.getuid(), sys.platform):
-            raise Denied(
-                f"a process of another user listens on {self._path}, so memoryd did not ask it",
-                f"look at it: ls -l {self._path}",
-            )
+            raise failure_for(error, self._path) from error
 
     def _connect(self) -> None:
         while True:
@@ -199,16 +230,3 @@ class Connection:
         if left <= 0:
             raise TimeoutError
         return left
-
-    def _failure_for(self, error: OSError) -> NotRunning | Denied | TimedOut | ProtocolError:
-        """The kind of failure that an operating system error means here."""
-        if isinstance(error, FileNotFoundError | ConnectionRefusedError | NotADirectoryError):
-            return NotRunning(
-                f"the daemon is not running: nothing listens on {self._path}", START_HINT
-            )
-        if isinstance(error, PermissionError):
-            return Denied(f"this user may not open {self._path}", DOCTOR_HINT)
-        if isinstance(error, TimeoutError):
-            return TimedOut(f"the daemon did not answer in time on {self._path}", DOCTOR_HINT)
-        reason = error.strerror or type(error).__name__
-        return ProtocolError(f"the connection to the daemon broke: {reason}", DOCTOR_HINT)

@@ -24,6 +24,10 @@ class Failure(Exception):
         self.message = message
         self.hint = hint
 
+    def __str__(self) -> str:
+        """What went wrong and what to type next, in one line."""
+        return f"{self.message}; {self.hint}" if self.hint else self.message
+
 
 class NotRunning(Failure):
     exit_code = 69

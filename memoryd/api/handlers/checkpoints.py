@@ -15,6 +15,16 @@ class CheckpointText(Checkpoint, frozen=True):
     text: str = ""
 
 
+class CheckpointListAnswer(msgspec.Struct, frozen=True):
+    checkpoints: list[Checkpoint]
+
+
+class CheckpointRemovedAnswer(msgspec.Struct, frozen=True):
+    """`removed` is its name."""
+
+    removed: str
+
+
 class CheckpointRequests:
     def __init__(self, scopes: Scopes, notes: SessionNotes, checkpoints: Checkpoints) -> None:
         self._scopes = scopes
@@ -29,15 +39,15 @@ class CheckpointRequests:
         log.info("checkpoint-saved", project=project, name=saved.name, bytes=saved.bytes)
         return saved
 
-    def list(self, params: session_params.CheckpointListParams) -> object:
-        return {"checkpoints": self._checkpoints.list(self._scopes.root(params.cwd))}
+    def list(self, params: session_params.CheckpointListParams) -> CheckpointListAnswer:
+        return CheckpointListAnswer(self._checkpoints.list(self._scopes.root(params.cwd)))
 
     def get(self, params: session_params.CheckpointGetParams) -> CheckpointText:
         kept, text = self._checkpoints.get(self._scopes.root(params.cwd), params.name)
         return CheckpointText(**msgspec.structs.asdict(kept), text=text)
 
-    def remove(self, params: session_params.CheckpointRemoveParams) -> object:
+    def remove(self, params: session_params.CheckpointRemoveParams) -> CheckpointRemovedAnswer:
         project = self._scopes.root(params.cwd)
         self._checkpoints.remove(project, params.name)
         log.info("checkpoint-removed", project=project, name=params.name)
-        return {"removed": params.name}
+        return CheckpointRemovedAnswer(params.name)

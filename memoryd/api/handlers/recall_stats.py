@@ -22,15 +22,19 @@ class UseReport(msgspec.Struct, frozen=True, kw_only=True):
     is_held_back: bool
 
 
+class RecallStatsAnswer(msgspec.Struct, frozen=True):
+    memories: list[UseReport]
+
+
 class RecallStats:
     def __init__(self, scopes: Scopes, usage: MemoryUsage) -> None:
         self._scopes = scopes
         self._usage = usage
 
-    def answer(self, cwd: str) -> dict[str, list[UseReport]]:
+    def answer(self, cwd: str) -> RecallStatsAnswer:
         """Blocks."""
         folders = [one.path for one in self._scopes.project(cwd).directories]
-        return {"memories": [_report(use) for use in self._usage.below(folders)]}
+        return RecallStatsAnswer([_report(use) for use in self._usage.below(folders)])
 
 
 def _report(use: MemoryUse) -> UseReport:

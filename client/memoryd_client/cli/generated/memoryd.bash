@@ -5,7 +5,7 @@
 #    source ~/.local/share/bash_completion/memoryd
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_memoryd_subparsers=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall notes checkpoint context sessions import adopt export import-archive cost config install uninstall demo hook statusline mcp manual completions)
+_shtab_memoryd_subparsers=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall search shell notes checkpoint context sessions import adopt export import-archive cost config install uninstall demo hook statusline mcp manual completions schema)
 
 _shtab_memoryd_status_option_strings=(-h --help --project --json)
 _shtab_memoryd_serve_option_strings=(-h --help --log)
@@ -30,6 +30,8 @@ _shtab_memoryd_agent_option_strings=(-h --help --where --project --json)
 _shtab_memoryd_why_option_strings=(-h --help --project --agent --json)
 _shtab_memoryd_dream_option_strings=(-h --help --scope --agent --now --dry-run --follow --project --json)
 _shtab_memoryd_recall_option_strings=(-h --help --stats --why --limit --as-of --project --agent --json)
+_shtab_memoryd_search_option_strings=(-h --help --pick --project --agent --json)
+_shtab_memoryd_shell_option_strings=(-h --help)
 _shtab_memoryd_notes_option_strings=(-h --help --project --json)
 _shtab_memoryd_checkpoint_option_strings=(-h --help --session --project --json)
 _shtab_memoryd_context_option_strings=(-h --help --path --project --json)
@@ -48,6 +50,7 @@ _shtab_memoryd_statusline_option_strings=(-h --help --append-to)
 _shtab_memoryd_mcp_option_strings=(-h --help)
 _shtab_memoryd_manual_option_strings=(-h --help)
 _shtab_memoryd_completions_option_strings=(-h --help)
+_shtab_memoryd_schema_option_strings=(-h --help)
 _shtab_memoryd_option_strings=(-h --help --version)
 
 _shtab_memoryd_status___project_COMPGEN=_shtab_compgen_dirs
@@ -81,6 +84,7 @@ _shtab_memoryd_why_pos_0_COMPGEN=_memoryd_memories
 _shtab_memoryd_why___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_dream___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_recall___project_COMPGEN=_shtab_compgen_dirs
+_shtab_memoryd_search___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_notes___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_checkpoint___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_context_pos_1_COMPGEN=_shtab_compgen_files
@@ -109,6 +113,7 @@ _shtab_memoryd_agent_pos_0_choices=(list snapshot)
 _shtab_memoryd_agent___where_choices=(user project local)
 _shtab_memoryd_dream_pos_0_choices=(stop undo log review accept)
 _shtab_memoryd_dream___scope_choices=(project group user team)
+_shtab_memoryd_shell_pos_0_choices=(bash zsh fish)
 _shtab_memoryd_checkpoint_pos_0_choices=(save list show remove)
 _shtab_memoryd_context_pos_0_choices=(approve)
 _shtab_memoryd_sessions_pos_0_choices=(show)
@@ -117,9 +122,9 @@ _shtab_memoryd_install___hooks_choices=(claude-code)
 _shtab_memoryd_install___model_choices=(claude-code)
 _shtab_memoryd_uninstall___hooks_choices=(claude-code)
 _shtab_memoryd_uninstall___model_choices=(claude-code)
-_shtab_memoryd_manual_pos_0_choices=(glossary models settings socket walkthrough)
+_shtab_memoryd_manual_pos_0_choices=(editors glossary models python settings socket walkthrough)
 _shtab_memoryd_completions_pos_0_choices=(bash zsh fish)
-_shtab_memoryd_pos_0_choices=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall notes checkpoint context sessions import adopt export import-archive cost config install uninstall demo hook statusline mcp manual completions)
+_shtab_memoryd_pos_0_choices=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall search shell notes checkpoint context sessions import adopt export import-archive cost config install uninstall demo hook statusline mcp manual completions schema)
 
 _shtab_memoryd_status__h_nargs=0
 _shtab_memoryd_status___help_nargs=0
@@ -216,6 +221,13 @@ _shtab_memoryd_recall___help_nargs=0
 _shtab_memoryd_recall___stats_nargs=0
 _shtab_memoryd_recall___why_nargs=0
 _shtab_memoryd_recall___json_nargs=0
+_shtab_memoryd_search_pos_0_nargs='*'
+_shtab_memoryd_search__h_nargs=0
+_shtab_memoryd_search___help_nargs=0
+_shtab_memoryd_search___pick_nargs=0
+_shtab_memoryd_search___json_nargs=0
+_shtab_memoryd_shell__h_nargs=0
+_shtab_memoryd_shell___help_nargs=0
 _shtab_memoryd_notes__h_nargs=0
 _shtab_memoryd_notes___help_nargs=0
 _shtab_memoryd_notes___json_nargs=0
@@ -286,6 +298,8 @@ _shtab_memoryd_manual__h_nargs=0
 _shtab_memoryd_manual___help_nargs=0
 _shtab_memoryd_completions__h_nargs=0
 _shtab_memoryd_completions___help_nargs=0
+_shtab_memoryd_schema__h_nargs=0
+_shtab_memoryd_schema___help_nargs=0
 _shtab_memoryd_pos_0_nargs=A...
 _shtab_memoryd__h_nargs=0
 _shtab_memoryd___help_nargs=0

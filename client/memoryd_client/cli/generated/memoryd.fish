@@ -55,7 +55,7 @@ function _shtab_memoryd_using
   test "$_shtab_memoryd_cmdpath" = "$argv"
 end
 
-set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall notes checkpoint context sessions import adopt export import-archive cost config install uninstall demo hook statusline mcp manual completions
+set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall search shell notes checkpoint context sessions import adopt export import-archive cost config install uninstall demo hook statusline mcp manual completions schema
 set -g _shtab_memoryd_opts_with_value --agent --append-to --as-of --days --description --for --hooks --level --limit --lines --model --name --path --project --scope --session --since --supersedes --type --version --where --writable -n
 
 complete -c memoryd -e
@@ -216,6 +216,15 @@ complete -c memoryd -n '_shtab_memoryd_using recall' -l as-of -x -d 'memories as
 complete -c memoryd -n '_shtab_memoryd_using recall' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
 complete -c memoryd -n '_shtab_memoryd_using recall' -l agent -x -d 'the memories of this sub-agent'
 complete -c memoryd -n '_shtab_memoryd_using recall' -l json -d 'print JSON, for programs; failures too'
+complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a search -d 'Pick a memory as you type; in a pipe, print the path and the line of each match.'
+complete -c memoryd -n '_shtab_memoryd_using search' -s h -l help -d 'show this help message and exit'
+complete -c memoryd -n '_shtab_memoryd_using search' -l pick -d 'pick on the terminal even if the output is a pipe'
+complete -c memoryd -n '_shtab_memoryd_using search' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
+complete -c memoryd -n '_shtab_memoryd_using search' -l agent -x -d 'the memories of this sub-agent'
+complete -c memoryd -n '_shtab_memoryd_using search' -l json -d 'print JSON, for programs; failures too'
+complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a shell -d 'Print a key binding for your shell: Alt-M searches memories and inserts a path.'
+complete -c memoryd -n '_shtab_memoryd_using shell' -s h -l help -d 'show this help message and exit'
+complete -c memoryd -n '_shtab_memoryd_using shell; and test $_shtab_memoryd_npos -eq 0' -ka "bash zsh fish" -d 'one of bash, zsh, fish'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a notes -d 'Print the notes of a session.'
 complete -c memoryd -n '_shtab_memoryd_using notes' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using notes' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
@@ -310,7 +319,9 @@ complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 
 complete -c memoryd -n '_shtab_memoryd_using mcp' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a manual -d 'Print the manual page in the format that man reads, or a page of the documentation.'
 complete -c memoryd -n '_shtab_memoryd_using manual' -s h -l help -d 'show this help message and exit'
-complete -c memoryd -n '_shtab_memoryd_using manual; and test $_shtab_memoryd_npos -eq 0' -ka "glossary models settings socket walkthrough" -d 'glossary, models, settings, socket, walkthrough: a page in Markdown'
+complete -c memoryd -n '_shtab_memoryd_using manual; and test $_shtab_memoryd_npos -eq 0' -ka "editors glossary models python settings socket walkthrough" -d 'editors, glossary, models, python, settings, socket, walkthrough: a page in Markdown'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a completions -d 'Print the completion script for a shell.'
 complete -c memoryd -n '_shtab_memoryd_using completions' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using completions; and test $_shtab_memoryd_npos -eq 0' -ka "bash zsh fish" -d 'one of bash, zsh, fish'
+complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a schema -d 'Print the socket'"'"'s protocol as an OpenRPC document, for programs.'
+complete -c memoryd -n '_shtab_memoryd_using schema' -s h -l help -d 'show this help message and exit'
