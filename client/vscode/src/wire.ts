@@ -83,7 +83,7 @@ export const RESULTS = {
   "inbox/edit": KEPT,
   "inbox/reject": { rejected: "number" },
   "dream/start": { dream: "number" },
-  "dream/stop": { dream: "number", state: "text" },
+  "dream/stop": {},
   "dream/status": { project: "text", message: "text", is_open: "flag" },
   "events/subscribe": { subscribed: "flag" },
 } as const satisfies { readonly [method: string]: Fields };
