@@ -1,0 +1,1 @@
+"""Clients inside the real editors and shells: `make test-editors`."""
