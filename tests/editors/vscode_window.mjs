@@ -89,6 +89,9 @@ const COMMANDS = {
     await page.locator(".welcome-view-content", { hasText: text }).first().waitFor(WAIT);
   },
   async picture(path) {
+    await page.mouse.move(700, 450); // no tooltip in it
+    const tooltip = page.locator(".workbench-hover-container").first();
+    await tooltip.waitFor({ timeout: 5_000, state: "hidden" }).catch(() => undefined);
     await page.screenshot({ path });
   },
 };
