@@ -97,6 +97,9 @@ def window(code: Path, home: Path, project: Path) -> Iterator[Window]:
     """The extension in a real VS Code server, whose window is open in a browser."""
     extensions = home / "extensions"
     _install(extensions)
+    settings = home / "editor/User/settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"breadcrumbs.enabled": false}')  # no test's own path in a picture
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     env = environment(home) | {"FAILURE_PICTURE": str(home / "failure.png")}
