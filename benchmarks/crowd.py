@@ -68,7 +68,7 @@ def figures_at(size: int) -> Numbers:
             with daemon.peer() as peer:
                 peer.socket.settimeout(PATIENCE_SECONDS)
                 alone = alone_with(peer, cwd, queries)
-                peer.call("dream/start", cwd=cwd)
+                peer.call("dream/start", cwd=cwd, force=True)
                 clients = [Client(daemon, cwd, number, queries) for number in range(CLIENTS)]
                 for client in clients:
                     client.start()

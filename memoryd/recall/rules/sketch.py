@@ -16,7 +16,9 @@ Halves = NDArray[np.float16]
 LARGE = 4_096
 CANDIDATES = 256
 DIRECTIONS = 96
-_SAMPLE = 4_096
+_SAMPLE = 1_024
+# Numpy spreads larger products over spinning threads.
+_ROWS_AT_ONCE = 256
 
 
 class Sketch:
@@ -31,8 +33,8 @@ class Sketch:
         self._directions: Matrix = np.ascontiguousarray(directions[:, : -DIRECTIONS - 1 : -1])
         self.rows: Matrix = np.zeros((len(rows), self._directions.shape[1]), np.float32)
         self.whole: Halves = np.zeros(rows.shape, np.float16)
-        for start in range(0, used, _SAMPLE):
-            block = slice(start, min(start + _SAMPLE, used))
+        for start in range(0, used, _ROWS_AT_ONCE):
+            block = slice(start, min(start + _ROWS_AT_ONCE, used))
             self.rows[block] = rows[block] @ self._directions
             self.whole[block] = rows[block]
 
