@@ -14,6 +14,8 @@ from typing import Final
 
 PRIVATE: Final = "[private]"
 
+# In every tag, whatever else the pattern takes for one of its letters: dotless i for i.
+_PIECE: Final = "vate"
 _TAG: Final = re.compile(
     r"(?:<|\\u003c)\s{0,9}(?P<close>\\?/)?\s{0,9}private(?:\s[^<>]*)?(?:>|\\u003e)", re.IGNORECASE
 )
@@ -21,6 +23,8 @@ _TAG: Final = re.compile(
 
 def without_private(text: str) -> str:
     """The text with a mark in place of each private span."""
+    if _PIECE not in text.lower():  # many times as fast as the pattern
+        return text
     parts: list[str] = []
     depth = done = 0
     for tag in _TAG.finditer(text):
