@@ -10,7 +10,7 @@ the secret, so that a reader still sees which setting, host or user it is.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate
 
 import msgspec
@@ -26,6 +26,8 @@ from memoryd.text.masking.joined import joined_in
 from memoryd.text.masking.told import TOLD_ANCHORS, told_in
 
 _LONG = 200
+_SHORT = 512
+_KEPT = 16
 
 
 class FoundSecret(msgspec.Struct, frozen=True):
@@ -43,6 +45,11 @@ class FoundSecret(msgspec.Struct, frozen=True):
 
 def find_secrets(text: str) -> list[FoundSecret]:
     """The secrets in the text, in order and without overlaps."""
+    # A call names the same path or command up to four times.
+    return list(_kept_found(text) if len(text) <= _SHORT else _found(text))
+
+
+def _found(text: str) -> tuple[FoundSecret, ...]:
     # The one letter whose lower case is two characters; positions must not shift.
     lowered = text.replace("\u0130", "I").lower()
     present = _anchors().present_in(lowered)
@@ -55,9 +62,12 @@ def find_secrets(text: str) -> list[FoundSecret]:
         *named_in(text, lowered, present),
         *told_in(text, lowered, present),
     )
-    return list(
+    return tuple(
         _apart(sorted((FoundSecret(*span) for span in spans), key=lambda found: found.start))
     )
+
+
+_kept_found = lru_cache(_KEPT)(_found)
 
 
 @cache
