@@ -13,6 +13,7 @@ Rules
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, Literal
 
 import msgspec
@@ -20,6 +21,8 @@ import msgspec
 from memoryd.extraction.rules.durable import is_for_the_moment, is_question
 
 ChangeKind = Literal["gone", "ended", "over", "shifted", "now"]
+
+_SENTENCES_KEPT: Final = 1024
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -191,9 +194,13 @@ _CLAUSES: Final = re.compile(
 )
 
 
-def changes_in(text: str) -> Iterator[Change]:
+@lru_cache(_SENTENCES_KEPT)
+def changes_in(text: str) -> tuple[Change, ...]:
     """What a sentence says has changed, in order of how outright it says so."""
-    text = text.strip(" .!")
+    return tuple(_changes_in(text.strip(" .!")))
+
+
+def _changes_in(text: str) -> Iterator[Change]:
     if not is_believed(text):
         return
     yield from _gone(text)
@@ -204,7 +211,7 @@ def changes_in(text: str) -> Iterator[Change]:
 
 def has_mark(text: str) -> bool:
     """Whether a sentence says at all that something changed."""
-    return next(changes_in(text), None) is not None
+    return next(_changes_in(text.strip(" .!")), None) is not None
 
 
 def is_believed(text: str) -> bool:
