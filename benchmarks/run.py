@@ -10,8 +10,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-# These want a folder, of judged queries or to write to; a year takes long (`make year`).
-NOT_BY_THEMSELVES = {"run", "recall_quality", "long_store", "dream_year"}
+# These want a folder, of judged queries or to write to, or help others; a year takes long.
+NOT_BY_THEMSELVES = {"run", "recall_quality", "long_store", "dream_year", "session_mix"}
 
 
 def main() -> int:
