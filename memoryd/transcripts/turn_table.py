@@ -17,12 +17,13 @@
 
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Literal
 
 import msgspec
 
 from memoryd.base.errors import InvalidInput
-from memoryd.system.database import Database
+from memoryd.system.database import Cell, Database
 from memoryd.text.masking.mask import mask
 from memoryd.transcripts.rules.turns import Turn, TurnPart, WaitingTurn
 
@@ -74,6 +75,20 @@ def root_named(cwd: str, root_of: Callable[[str], str]) -> str:
 
 def _last_of(parts: Sequence[TurnPart], limit_chars: int) -> str:
     return mask(parts[-1].text)[-limit_chars:] if parts else ""
+
+
+_WaitingRow = tuple[str, str, str, int, int, int, int, float, int]
+
+
+def _readable(rows: Sequence[Sequence[Cell]]) -> list[_WaitingRow]:
+    try:
+        return msgspec.convert(rows, list[_WaitingRow])
+    except msgspec.ValidationError:
+        found: list[_WaitingRow] = []
+        for row in rows:
+            with suppress(msgspec.ValidationError):
+                found.append(msgspec.convert(row, _WaitingRow))
+        return found
 
 
 class TurnTable:
@@ -132,7 +147,10 @@ class TurnTable:
     # --- out --------------------------------------------------------------------------------------
 
     def waiting(self) -> list[WaitingTurn]:
-        """All pending turns in order: live ones first, then imported ones."""
+        """All pending turns in order: live ones first, then imported ones.
+
+        A row whose cells are damaged is left out: it must not hold up the others.
+        """
         rows = self._database.run(
             "select id, project, session_id, ending in ('answered', 'local_command'),"
             " coalesce(failures, 0), coalesce(deaths, 0), coalesce(unfinished, 0),"
@@ -142,9 +160,7 @@ class TurnTable:
         )
         return [
             WaitingTurn(*row[:3], bool(row[3]), *row[4:7], row[7], bool(row[8]))
-            for row in msgspec.convert(
-                rows, list[tuple[str, str, str, int, int, int, int, float, int]]
-            )
+            for row in _readable(rows)
         ]
 
     def turn(self, turn_id: str) -> Turn | None:
