@@ -1,8 +1,10 @@
 """How fast transcripts are read, beside the two plain JSON readers that do less.
 
 The fixtures have the client's own long texts taken out and their lengths noted; the second table
-puts filler of that length back, which is what files on a real machine look like. The time is the
-processor's, best of ROUNDS: a busy machine then changes little.
+puts filler of that length back. The last table reads made-up sessions of three sizes with the
+shares of a day's work (`session_mix`): most bytes are results of tools, images and records of the
+client.
+The time is the processor's, best of ROUNDS: a busy machine then changes little.
 """
 
 import json
@@ -12,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+from growth import slope
+from session_mix import Mix
 
 from memoryd.transcripts.rules.assembler import Follower, is_session_transcript, read_entries
 from memoryd.transcripts.rules.lines import LineSplitter
@@ -20,6 +24,7 @@ FIXTURES = Path(__file__).parent.parent / "tests" / "data" / "claude-code"
 REDACTED = re.compile(rb"\[redacted: (\d+) characters of the client's own text\]")
 CHUNK_BYTES = 256 * 1024
 ROUNDS = 5
+SIZES_MEGABYTES = (1, 4, 16)
 
 
 def fixture_files() -> list[bytes]:
@@ -90,10 +95,34 @@ def report(title: str, files: list[bytes]) -> None:
         print(f"  {name:<18}{megabytes / best_cpu_seconds(read, files):>8.0f} MB/s")
 
 
+def megabytes_a_second(read: Callable[[bytes], None], data: bytes) -> float:
+    return len(data) / 1e6 / best_cpu_seconds(read, [data])
+
+
+def rows(sizes: tuple[int, ...] = SIZES_MEGABYTES) -> dict[str, list[float]]:
+    """What reading sessions of these sizes gives, in megabytes a second of CPU, and the ratio."""
+    found: dict[str, list[float]] = {}
+    for size in sizes:
+        data = Mix("s", seed=size).of_bytes(size * 1_000_000)
+        plain, ours = megabytes_a_second(with_json, data), megabytes_a_second(to_turns, data)
+        for name, value in (
+            ("bytes to turns, MB/s", ours),
+            ("  json.loads of every line, MB/s", plain),
+            ("  times json.loads", plain / ours),
+            ("  CPU, s", len(data) / 1e6 / ours),
+        ):
+            found.setdefault(name, []).append(value)
+    return found
+
+
 def main() -> None:
     files = fixture_files()
     report("fixtures as stored", files)
     report("fixtures at their full size", [as_written(data) for data in files])
+    sizes = list(SIZES_MEGABYTES)
+    print(f"\n{'a day of work, MB (goal 60 MB/s)':<36}" + "".join(f"{one:>9}" for one in sizes))
+    for name, values in rows().items():
+        print(f"{name:<36}" + "".join(f"{v:>9.2f}" for v in values) + f"{slope(sizes, values):>7}")
 
 
 if __name__ == "__main__":

@@ -24,6 +24,8 @@ class Attribution:
 
     def attribute(self, project: Project, turn: Turn) -> None:
         """Credits the agent with what it wrote in this turn; blocking."""
+        if not turn.tool_calls and not turn.files_written:
+            return
         for directory in project.directories:
             for folder in _paths_of(directory.path):
                 for write in writes_into(folder, turn):

@@ -27,16 +27,12 @@ from memoryd.base.errors import MemorydError
 from memoryd.base.timestamps import seconds_of
 from memoryd.extraction.attribution import memory_folders
 from memoryd.extraction.inbox import Inbox
+from memoryd.extraction.known_memories import KnownMemories, KnownMemory
 from memoryd.extraction.log_mode import add_to_log, without_logged_turns
 from memoryd.extraction.placing import Placing
 from memoryd.extraction.rules.agent_writes import is_saved, saved_by_agent
 from memoryd.extraction.rules.written_down import WrittenDown
-from memoryd.extraction.saver import (
-    Contradicted,
-    KnownMemory,
-    SourcedStatement,
-    statements_from,
-)
+from memoryd.extraction.saver import Contradicted, SourcedStatement, statements_from
 from memoryd.extraction.scoped_saver import ScopedSaver, named_in
 from memoryd.extraction.task import ExtractionOutcome, ExtractionTask
 from memoryd.memories.inbox_table import Candidate, WaitReason
@@ -94,6 +90,7 @@ class EmbeddedExtractor:
         now: Callable[[], float] = time.time,
     ) -> None:
         self._store = store
+        self._memories = KnownMemories(store)
         self._inbox = inbox
         self._written_down = written_down
         self._placing = placing
@@ -114,7 +111,13 @@ class EmbeddedExtractor:
         found = self._worth_keeping(task)
         if not found:
             return ()
-        saver = ScopedSaver(self._store, task.project, self._placing, again=task.is_repeated)
+        saver = ScopedSaver(
+            self._store,
+            task.project,
+            self._placing,
+            again=task.is_repeated,
+            memories=self._memories,
+        )
         if self._extraction_mode_of(task.project.root) == "review":
             for one in found:
                 self._offer_for_review(task, saver, one)

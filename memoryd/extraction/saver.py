@@ -19,8 +19,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from memoryd.base.errors import MemorydError
 from memoryd.base.timestamps import iso_time
+from memoryd.extraction.known_memories import (
+    COMPARED_CHARS,
+    KnownMemories,
+    KnownMemory,
+    known_memory,
+)
 from memoryd.extraction.rules.messages import said_at
 from memoryd.extraction.rules.restatement import HOW_TO_APPLY, Relation, core_of, relation_of
 from memoryd.memories.records import MemoryDirectory, Stored
@@ -33,9 +38,6 @@ from memoryd.transcripts.rules.turns import TYPED_SOURCES, Turn
 
 if TYPE_CHECKING:
     from memoryd.extraction.rules.statements import Statement
-
-# A longer memory is about more than one thing, so no statement can restate it.
-COMPARED_CHARS = 600
 
 
 class SourcedStatement(msgspec.Struct, frozen=True):
@@ -63,22 +65,24 @@ class SourcedStatement(msgspec.Struct, frozen=True):
         return core_of(self.statement.body)
 
     @property
+    def readings(self) -> frozenset[str]:
+        """The sentence with and without dates, as it is compared with memories."""
+        return frozenset({self.statement.said or self.statement.text, self.statement.dated} - {""})
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """What a memory must have in common with it to be about the same."""
+        from memoryd.extraction.rules.common_words import keys_of_statement  # noqa: PLC0415 - its tables take a while
+
+        return keys_of_statement(self.readings, self.core, self.statement.around)
+
+    @property
     def created(self) -> str:
         return iso_time(self.at.timestamp())
 
     @property
     def stamp(self) -> str:
         return f"Said on {self.at:%Y-%m-%d at %H:%M:%S}:"
-
-
-class KnownMemory(msgspec.Struct, frozen=True):
-    stored: Stored
-    topic: Topic
-    retired: bool
-
-    @property
-    def core(self) -> str:
-        return core_of(self.topic.body)
 
 
 class Contradicted(msgspec.Struct, frozen=True):
@@ -111,7 +115,10 @@ def statements_from(turns: Sequence[Turn]) -> Iterator[SourcedStatement]:
 
 
 class StatementSaver:
-    """Saves statements into one memory directory; `again` if these turns were begun before."""
+    """Saves statements into one memory directory; `again` if these turns were begun before.
+
+    `memories` are what is known of it from before.
+    """
 
     def __init__(
         self,
@@ -120,12 +127,14 @@ class StatementSaver:
         *,
         cause: Cause = "extraction",
         again: bool = False,
+        memories: KnownMemories | None = None,
     ) -> None:
         self._store = store
         self._directory = directory
         self._cause: Cause = cause
         self._again = again
-        self._known = list(self._existing())
+        self._known = (memories or KnownMemories(store)).of(directory)
+        self._judged: tuple[SourcedStatement, Contradicted] | None = None
 
     def save(self, sourced: SourcedStatement) -> Stored | None:
         """The memory that now says it; None if one already did."""
@@ -153,25 +162,39 @@ class StatementSaver:
 
     def is_known(self, sourced: SourcedStatement) -> bool:
         """Whether a memory already says it."""
+        core = sourced.core
         return any(
-            self._is_in(memory, sourced) for memory in self._known if memory.topic.trust != FOUND
+            self._is_in(memory, sourced)
+            for memory in self._known
+            if core in memory.core and memory.topic.trust != FOUND
         )
 
     def contradicted(self, sourced: SourcedStatement) -> Contradicted:
         """The memories that this statement takes back or replaces."""
+        if self._judged is None or self._judged[0] is not sourced:
+            self._judged = (sourced, self._contradicted(sourced))
+        return self._judged[1]
+
+    def _contradicted(self, sourced: SourcedStatement) -> Contradicted:
         from memoryd.extraction.rules.contradiction import strongest  # noqa: PLC0415 - its tables take a while
 
         statement = sourced.statement
         found: dict[str, list[KnownMemory]] = {"none": [], "unsure": [], "sure": []}
-        for memory in self._known:
+        for memory in self._related_to(sourced):
             is_guarded = memory.topic.trust == "user-said" and not sourced.is_persons
             if memory.retired or is_guarded:
                 continue
             core = memory.core[:COMPARED_CHARS]
-            readings = {statement.said or statement.text, statement.dated} - {""}
-            verdict = strongest(readings, core, is_stated=sourced.is_sure, around=statement.around)
+            verdict = strongest(
+                sourced.readings, core, is_stated=sourced.is_sure, around=statement.around
+            )
             found[verdict].append(memory)
         return Contradicted(tuple(found["sure"]), tuple(found["unsure"]))
+
+    def _related_to(self, sourced: SourcedStatement) -> list[KnownMemory]:
+        """The memories that it can be about, oldest first."""
+        keys = sourced.keys
+        return [memory for memory in self._known if not keys.isdisjoint(memory.keys)]
 
     def relation_to_known(self, sourced: SourcedStatement) -> tuple[Relation, str]:
         """How it relates to what is saved, and the file that it is about."""
@@ -181,8 +204,6 @@ class StatementSaver:
         return relation, old.stored.file if old else ""
 
     def _is_in(self, memory: KnownMemory, sourced: SourcedStatement) -> bool:
-        if sourced.core not in memory.core:
-            return False
         # A turn that is processed again finds its own memory, retired by what it said later.
         is_own = memory.topic.created == sourced.created or sourced.stamp in memory.topic.body
         return not memory.retired or (self._again and is_own)
@@ -190,7 +211,7 @@ class StatementSaver:
     def _nearest(self, sourced: SourcedStatement) -> tuple[Relation, KnownMemory | None]:
         """The memory that the statement is about; the newest if there are several."""
         statement = sourced.statement
-        for memory in reversed(self._known):
+        for memory in reversed(self._related_to(sourced)):
             if memory.retired or memory.topic.type != statement.type:
                 continue
             if memory.topic.trust == FOUND:  # the person's words do not go into a stranger's file
@@ -222,7 +243,8 @@ class StatementSaver:
         )
         if supersedes:
             self._replace(supersedes, msgspec.structs.replace(supersedes, retired=True))
-        self._known.append(KnownMemory(stored, stored.topic, retired=False))
+        self._known.append(known_memory(stored))
+        self._judged = None
         return stored
 
     def _add(self, sourced: SourcedStatement, old: KnownMemory) -> Stored:
@@ -234,21 +256,12 @@ class StatementSaver:
             cause=self._cause,
             session_id=sourced.session_id,
         )
-        self._replace(old, KnownMemory(stored, stored.topic, retired=False))
+        self._replace(old, known_memory(stored))
         return stored
 
     def _replace(self, old: KnownMemory, new: KnownMemory) -> None:
+        self._judged = None
         self._known[self._known.index(old)] = new
-
-    def _existing(self) -> Iterator[KnownMemory]:
-        """Oldest first, since new ones are appended."""
-        retired = self._store.retired(self._directory)
-        for one in reversed(self._store.scan(self._directory) + retired):
-            try:
-                stored = self._store.read(self._directory, one.file)
-            except MemorydError:  # removed since the scan, or not a regular file
-                continue
-            yield KnownMemory(stored, stored.topic, one.retired)
 
 
 def _with_origin(memory: KnownMemory, sourced: SourcedStatement) -> str:

@@ -10,9 +10,10 @@ Rules
 
 from collections.abc import Sequence
 
+from memoryd.extraction.known_memories import KnownMemories, KnownMemory
 from memoryd.extraction.placing import Placing
 from memoryd.extraction.rules.restatement import Relation
-from memoryd.extraction.saver import Contradicted, KnownMemory, SourcedStatement, StatementSaver
+from memoryd.extraction.saver import Contradicted, SourcedStatement, StatementSaver
 from memoryd.memories.records import MemoryDirectory, Stored
 from memoryd.memories.scopes import Project
 from memoryd.memories.store import Store
@@ -22,13 +23,22 @@ class ScopedSaver:
     """Without `placing`, only the project's memories are there."""
 
     def __init__(
-        self, store: Store, project: Project, placing: Placing | None, *, again: bool = False
+        self,
+        store: Store,
+        project: Project,
+        placing: Placing | None,
+        *,
+        again: bool = False,
+        memories: KnownMemories | None = None,
     ) -> None:
         self._project = project
         self._placing = placing
         shared = (project.group,) if project.group else ()
         directories = (project.memory, *shared, project.user) if placing else (project.memory,)
-        self._savers = {one.path: StatementSaver(store, one, again=again) for one in directories}
+        self._savers = {
+            one.path: StatementSaver(store, one, again=again, memories=memories)
+            for one in directories
+        }
 
     def contradicted(self, sourced: SourcedStatement) -> Contradicted:
         """The memories of all scopes whose place it takes."""

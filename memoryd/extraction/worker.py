@@ -40,6 +40,8 @@ LOOK_PAUSE_FACTOR: Final = 3  # times as long as the look took
 # The last lines of a session are read some time after its end was reported.
 LAST_LINES_SECONDS: Final = 5.0
 CLOSED_KEPT: Final = 1000
+# How long a project's batches run one after the other before the queue is looked at again.
+ROW_SECONDS: Final = 0.3
 
 log = structlog.get_logger(__name__)
 
@@ -174,7 +176,7 @@ class ExtractionWorker:
             return self._now() + DISK_PAUSE_SECONDS
         for batch in decision.batches:
             self._running[batch.project] = batch
-            runs.start_soon(self._run, batch)
+            runs.start_soon(self._run, batch, decision.following.get(batch.project, ()))
         return decision.wake_at
 
     def _decide(self) -> Decision:
@@ -202,24 +204,34 @@ class ExtractionWorker:
             dict(self._closed_at),
         )
 
-    async def _run(self, batch: Batch) -> None:
+    async def _run(self, batch: Batch, following: Sequence[Batch]) -> None:
+        until = time.monotonic() + ROW_SECONDS
         try:
-            await self._work(batch)
+            for one in (batch, *following):
+                self._running[batch.project] = one
+                if not await self._run_one(one) or time.monotonic() > until:
+                    break
+        finally:
+            del self._running[batch.project]
+            self.wake()
+
+    async def _run_one(self, batch: Batch) -> bool:
+        """Whether all its turns are done."""
+        try:
+            return await self._work(batch)
         except StorageError as error:
             self._pause_for_disk(batch.project, error.message)
         except Exception:
             log.exception("extraction-crashed", project=batch.project)
             with suppress(StorageError):
                 await anyio.to_thread.run_sync(self._fail, batch, "internal error; see the log")
-        finally:
-            del self._running[batch.project]
-            self.wake()
+        return False
 
-    async def _work(self, batch: Batch) -> None:
+    async def _work(self, batch: Batch) -> bool:
         project = await anyio.to_thread.run_sync(self._project_of, batch)
-        turns = await anyio.to_thread.run_sync(self._worth_extracting, batch, project)
+        turns, is_whole = await anyio.to_thread.run_sync(self._worth_extracting, batch, project)
         if not turns:
-            return
+            return is_whole
         taken = {turn.id for turn in turns}
         batch = Batch(
             batch.project,
@@ -233,6 +245,7 @@ class ExtractionWorker:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(self._conclude, batch, task, outcome)
         self._announce(task, outcome, round((time.monotonic() - started) * 1000))
+        return is_whole and outcome.verdict == "done"
 
     def _project_of(self, batch: Batch) -> Project:
         """The project; where a sub-agent did the work, with that agent's memory as its own."""
@@ -243,8 +256,11 @@ class ExtractionWorker:
         own = self._agents.of(project, first.agent)
         return msgspec.structs.replace(project, memory=own.own, agent=own.in_order)
 
-    def _worth_extracting(self, batch: Batch, project: Project) -> list[Turn]:
-        """The turns that fit into one run; those not worth extracting leave the table."""
+    def _worth_extracting(self, batch: Batch, project: Project) -> tuple[list[Turn], bool]:
+        """The turns that fit into one run, and whether these are all.
+
+        Those not worth extracting leave the table.
+        """
         kept: list[Turn] = []
         taken_chars, most_turns = 0, batching.most_turns(batch, self._limits)
         # One by one: an import may bring thousands, and only a few fit.
@@ -257,10 +273,10 @@ class ExtractionWorker:
                 continue
             taken_chars += size_of(turn)
             if kept and (taken_chars > self._limits.batch_chars or len(kept) >= most_turns):
-                break
+                return kept, False
             pasted = self._pastes.of(turn.session_id, turn.cwd)
             kept.append(as_said(turn, pasted, counts_scripts=self._counts_scripts))
-        return kept
+        return kept, True
 
     def _skip_reason(self, project: Project, turn: Turn) -> str:
         if not project.switch.enabled:

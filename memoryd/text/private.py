@@ -16,6 +16,8 @@ from memoryd.text.lazy_regex import late
 
 PRIVATE: Final = "[private]"
 
+# In every tag, whatever else the pattern takes for one of its letters: dotless i for i.
+_PIECE: Final = "vate"
 _TAG: Final = late(
     r"(?:<|\\u003c)\s{0,9}(?P<close>\\?/)?\s{0,9}private(?:\s[^<>]*)?(?:>|\\u003e)", re.IGNORECASE
 )
@@ -23,6 +25,8 @@ _TAG: Final = late(
 
 def without_private(text: str) -> str:
     """The text with a mark in place of each private span."""
+    if _PIECE not in text.lower():  # many times as fast as the pattern
+        return text
     parts: list[str] = []
     depth = done = 0
     for tag in _TAG.finditer(text):

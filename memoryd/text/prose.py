@@ -18,6 +18,7 @@ Rules:
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import zip_longest
 from typing import Final
 
@@ -28,6 +29,8 @@ from memoryd.text.lazy_regex import late
 BLANK = "¤"
 SHELL_LINES_LEAST = 2
 MOST_CHARACTERS_KEPT = 4096
+_PIECES_KEPT: Final = 1024
+_KEPT_CHARS: Final = 1000
 _CUT = "\x00"  # stands where a fenced block was
 _FOLDED = {"ł": "l", "Ł": "l", "ё": "е", "Ё": "е"}
 
@@ -247,8 +250,16 @@ def sentences(text: str) -> list[Sentence]:
 
 def matchable(piece: str) -> str:
     """The text that rules are matched on: plain, without quoted words, on one line."""
+    # The same sentence is compared with many memories.
+    return _kept_matchable(piece) if len(piece) <= _KEPT_CHARS else _matchable(piece)
+
+
+def _matchable(piece: str) -> str:
     bare = plain(_without_quoted(piece)).replace("'", "").replace("’", "")
     return " ".join(_WORD.sub(lambda word: _SPELT_OUT.get(word[0], word[0]), bare).split())
+
+
+_kept_matchable = lru_cache(_PIECES_KEPT)(_matchable)
 
 
 def _plain_character(character: str) -> str:

@@ -99,7 +99,13 @@ class CursorTable:
             f" offset, old_until, is_settled, rest_seconds from transcripts where {condition}"
             " order by mtime_ns, path"
         )
-        return [_cursor(cells) for cells in rows]
+        found: list[Cursor] = []
+        for cells in rows:
+            try:
+                found.append(_cursor(cells))
+            except msgspec.ValidationError:  # damaged: its file is read again
+                self._database.run("delete from transcripts where number = ?", cells[0])
+        return found
 
 
 def _cells(cursor: Cursor) -> tuple[Cell, ...]:

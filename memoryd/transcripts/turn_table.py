@@ -17,18 +17,20 @@
 
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Literal
 
 import msgspec
 
 from memoryd.base.errors import InvalidInput
-from memoryd.system.database import Database
+from memoryd.system.database import Cell, Database
 from memoryd.text.masking.mask import mask
 from memoryd.transcripts.rules.turns import Turn, TurnPart, WaitingTurn
 
 LAST_WORDS_CHARS = 4000
 LAST_SAID_CHARS = 1500
 LAST_WORDS_SECONDS = 30 * 86_400
+PRUNE_SECONDS = 3600.0
 
 EndState = Literal["done", "skipped", "parked", "abandoned"]
 TurnState = EndState | Literal["pending", "old"]
@@ -75,9 +77,24 @@ def _last_of(parts: Sequence[TurnPart], limit_chars: int) -> str:
     return mask(parts[-1].text)[-limit_chars:] if parts else ""
 
 
+_WaitingRow = tuple[str, str, str, int, int, int, int, float, int]
+
+
+def _readable(rows: Sequence[Sequence[Cell]]) -> list[_WaitingRow]:
+    try:
+        return msgspec.convert(rows, list[_WaitingRow])
+    except msgspec.ValidationError:
+        found: list[_WaitingRow] = []
+        for row in rows:
+            with suppress(msgspec.ValidationError):
+                found.append(msgspec.convert(row, _WaitingRow))
+        return found
+
+
 class TurnTable:
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._words_pruned_at = 0.0
 
     # --- in ---------------------------------------------------------------------------------------
 
@@ -130,7 +147,10 @@ class TurnTable:
     # --- out --------------------------------------------------------------------------------------
 
     def waiting(self) -> list[WaitingTurn]:
-        """All pending turns in order: live ones first, then imported ones."""
+        """All pending turns in order: live ones first, then imported ones.
+
+        A row whose cells are damaged is left out: it must not hold up the others.
+        """
         rows = self._database.run(
             "select id, project, session_id, ending in ('answered', 'local_command'),"
             " coalesce(failures, 0), coalesce(deaths, 0), coalesce(unfinished, 0),"
@@ -140,9 +160,7 @@ class TurnTable:
         )
         return [
             WaitingTurn(*row[:3], bool(row[3]), *row[4:7], row[7], bool(row[8]))
-            for row in msgspec.convert(
-                rows, list[tuple[str, str, str, int, int, int, int, float, int]]
-            )
+            for row in _readable(rows)
         ]
 
     def turn(self, turn_id: str) -> Turn | None:
@@ -277,20 +295,25 @@ class TurnTable:
                 [(state, reason, turn.id) for turn in turns],
             )
             self._database.run_many("delete from tries where turn_id = ?", [(t.id,) for t in turns])
-            for turn in turns:
-                if turn.prose or turn.spoken:
-                    self._keep_last_words(turn, at)
+            for session_id in dict.fromkeys(turn.session_id for turn in turns):
+                self._keep_last_words([t for t in turns if t.session_id == session_id], at)
 
-    def _keep_last_words(self, turn: Turn, at: float) -> None:
+    def _keep_last_words(self, turns: Sequence[Turn], at: float) -> None:
         """An answer without a message of the person's, or the reverse, replaces only itself."""
+        person = (_last_of(turn.spoken, LAST_SAID_CHARS) for turn in reversed(turns))
+        assistant = (_last_of(turn.prose, LAST_WORDS_CHARS) for turn in reversed(turns))
+        if not any(turn.prose or turn.spoken for turn in turns):
+            return
         self._database.run(
             "insert into last_words (session_id, person, text, at) values (?, ?, ?, ?)"
             " on conflict (session_id) do update set at = excluded.at,"
             " person = iif(excluded.person = '', person, excluded.person),"
             " text = iif(excluded.text = '', text, excluded.text)",
-            turn.session_id,
-            _last_of(turn.spoken, LAST_SAID_CHARS),
-            _last_of(turn.prose, LAST_WORDS_CHARS),
+            turns[-1].session_id,
+            next(filter(None, person), ""),
+            next(filter(None, assistant), ""),
             at,
         )
-        self._database.run("delete from last_words where at < ?", at - LAST_WORDS_SECONDS)
+        if abs(at - self._words_pruned_at) > PRUNE_SECONDS:
+            self._database.run("delete from last_words where at < ?", at - LAST_WORDS_SECONDS)
+            self._words_pruned_at = at

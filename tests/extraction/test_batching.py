@@ -56,6 +56,28 @@ def test_all_waiting_turns_of_a_session_are_one_run() -> None:
     assert started([turn("1"), turn("2"), turn("3")]) == [("1", "2", "3")]
 
 
+def following(waiting: Sequence[WaitingTurn], limits: Limits = LIMITS) -> list[tuple[str, ...]]:
+    return [batch.turn_ids for batch in decide(waiting, STATE, limits).following.get("/p", ())]
+
+
+def test_the_batches_of_other_sessions_follow_in_order() -> None:
+    waiting = [turn("1"), turn("2", session="b"), turn("3", session="c"), turn("4", session="b")]
+    assert started(waiting) == [("1",)]
+    assert following(waiting) == [("2", "4"), ("3",)]
+
+
+def test_nothing_follows_a_turn_that_was_tried_before() -> None:
+    tried = msgspec.structs.replace(turn("2", session="b"), deaths=1)
+    assert following([turn("1"), tried, turn("3", session="c")]) == []
+    again = msgspec.structs.replace(turn("1"), failures=1)
+    assert following([again, turn("2", session="b")]) == []
+
+
+def test_nothing_follows_where_several_turns_must_wait_together() -> None:
+    waiting = [turn("1"), turn("2"), turn("3", session="b"), turn("4", session="b")]
+    assert following(waiting, Limits(every_turns=2)) == []
+
+
 def test_a_running_project_is_not_started_again_and_others_are() -> None:
     waiting = [turn("1", "/a"), turn("2", "/b")]
     state = QueueState(NOW, NOW, running=frozenset({"/a"}))

@@ -5,7 +5,9 @@ import pytest
 
 from memoryd.base.errors import InvalidInput
 from memoryd.system.database import Database
+from memoryd.transcripts.cursor_table import CursorTable
 from memoryd.transcripts.rules.assembler import Follower
+from memoryd.transcripts.rules.cursor import Cursor
 from memoryd.transcripts.rules.turns import Turn
 from memoryd.transcripts.turn_table import LastWords, QueuedTurn, TurnTable, root_named
 from tests.support.tail_fixtures import rows, session, turns
@@ -127,3 +129,27 @@ def test_a_turn_left_unfinished_waits_with_its_count_and_an_imported_one_has_no_
     table.retry_parked()
     assert [turn.unfinished for turn in table.waiting()] == [0, 0]
     assert table.begin([turn_id], 9.0) == 7.0, "it is still known that it was begun"
+
+
+def test_a_damaged_row_does_not_hold_up_the_other_turns(
+    database: Database, table: TurnTable
+) -> None:
+    first, second = some("one", "two")
+    table.add([first, second], at=1.0)
+    database.run("update turns set session_id = x'00ff' where id = ?", first.turn.id)
+    assert [one.turn_id for one in table.waiting()] == [second.turn.id]
+
+
+def test_a_damaged_cursor_is_dropped_and_the_others_load(database: Database) -> None:
+    cursors = CursorTable(database)
+    kept, lost = (cursors.save(Cursor(path), b"") for path in ("p/a.jsonl", "p/b.jsonl"))
+    database.run("update transcripts set size = 'much' where number = ?", lost.number)
+    assert cursors.load() == ([kept], [])
+    assert database.run("select number from transcripts") == [(kept.number,)]
+
+
+def test_the_last_words_of_a_batch_are_those_of_its_last_turns(table: TurnTable) -> None:
+    queued = table.add(some("one", "two", "three"), at=1.0)
+    silent = msgspec.structs.replace(queued[2].turn, parts=queued[2].turn.parts[:1])
+    table.finish([queued[0].turn, queued[1].turn, silent], "done", 2.0)
+    assert table.last_words("s") == LastWords("three", "two: done")

@@ -23,6 +23,11 @@ Waiting until the talk pauses, so that a correction comes with what it corrects
 - Which sessions are open, compacted or ended is only known while the daemon runs. A restart forgets
   it, which costs or saves some seconds, and no turn.
 
+A long queue
+- Deciding takes as long as the queue is. So a project's next batches are decided with the first,
+  and run one after the other while each of them is done at once and whole. What arrives meanwhile
+  is in the next decision.
+
 Failures and crashes
 - A failed batch is retried as a whole, together with whatever has arrived since. After the second
   failure its turns are retried one by one, after the others; the third failure parks a turn. So a
@@ -43,7 +48,7 @@ Runs that end at a limit
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 
 import msgspec
 
@@ -61,6 +66,7 @@ LONGEST_TALK_SECONDS = 900.0
 SMALLER_BATCH = 2  # as often a turn must have been left unfinished to run with fewer others
 ALONE = 3
 MOST_UNFINISHED = 6
+FOLLOWING_MAX = 64
 
 
 def is_suspect(turn: WaitingTurn) -> bool:
@@ -127,10 +133,14 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """What to start now, and when to look again if nothing happens until then."""
+    """What to start now, and when to look again if nothing happens until then.
+
+    `following` are the batches of a project that come next if nothing happens until then.
+    """
 
     batches: tuple[Batch, ...] = ()
     wake_at: float | None = None
+    following: Mapping[str, tuple[Batch, ...]] = {}
 
 
 class Setback(msgspec.Struct, frozen=True):
@@ -153,6 +163,7 @@ def decide(waiting: Sequence[WaitingTurn], state: QueueState, limits: Limits) ->
         return Decision(wake_at=state.pause.probe_at)
     batches: list[Batch] = []
     wakes: list[float] = []
+    following: dict[str, tuple[Batch, ...]] = {}
     for project, turns in _by_project(waiting):
         if project in state.running:
             continue
@@ -166,7 +177,9 @@ def decide(waiting: Sequence[WaitingTurn], state: QueueState, limits: Limits) ->
             wakes.append(max(pause.until for pause in pauses))
         elif len(state.running) + len(batches) < limits.parallel:
             batches.append(batch)
-    return Decision(tuple(batches), min(wakes, default=None))
+            if limits.every_turns == 1:
+                following[project] = tuple(islice(_batches_after(batch, ready), FOLLOWING_MAX))
+    return Decision(tuple(batches), min(wakes, default=None), following)
 
 
 def due(turns: Sequence[WaitingTurn], limits: Limits, now: float) -> list[WaitingTurn]:
@@ -266,6 +279,24 @@ def _next_batch(turns: Sequence[WaitingTurn]) -> Batch | None:
         and bool(turn.unfinished) == bool(first.unfinished)
     ]
     return _batch(same)
+
+
+def _batches_after(batch: Batch, turns: Sequence[WaitingTurn]) -> Iterator[Batch]:
+    """The batches of other sessions in order, as far as no turn of theirs was tried before."""
+    if any(_was_tried(turn) for turn in batch.turns):
+        return
+    sessions: dict[str, list[WaitingTurn]] = {}
+    for turn in turns:
+        if turn.session_id != batch.session_id:
+            sessions.setdefault(turn.session_id, []).append(turn)
+    for said in sessions.values():
+        if any(_was_tried(turn) for turn in said):
+            return
+        yield _batch(said)
+
+
+def _was_tried(turn: WaitingTurn) -> bool:
+    return bool(turn.failures or turn.deaths or turn.unfinished)
 
 
 def _by_talk(

@@ -12,6 +12,7 @@ Rules
 # ruff: noqa: RUF001 - accents and apostrophes are folded before anything is matched
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, Literal
 
 import msgspec
@@ -20,6 +21,8 @@ from memoryd.extraction.rules.durable import is_for_the_moment, is_question
 from memoryd.text.lazy_regex import late
 
 ChangeKind = Literal["gone", "ended", "over", "shifted", "now"]
+
+_SENTENCES_KEPT: Final = 1024
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -189,9 +192,13 @@ _CLAUSES: Final = late(
 )
 
 
-def changes_in(text: str) -> Iterator[Change]:
+@lru_cache(_SENTENCES_KEPT)
+def changes_in(text: str) -> tuple[Change, ...]:
     """What a sentence says has changed, in order of how outright it says so."""
-    text = text.strip(" .!")
+    return tuple(_changes_in(text.strip(" .!")))
+
+
+def _changes_in(text: str) -> Iterator[Change]:
     if not is_believed(text):
         return
     yield from _gone(text)
@@ -202,7 +209,7 @@ def changes_in(text: str) -> Iterator[Change]:
 
 def has_mark(text: str) -> bool:
     """Whether a sentence says at all that something changed."""
-    return next(changes_in(text), None) is not None
+    return next(_changes_in(text.strip(" .!")), None) is not None
 
 
 def is_believed(text: str) -> bool:

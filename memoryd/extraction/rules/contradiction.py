@@ -15,7 +15,7 @@ Rules
 import re
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, Literal
 
 import msgspec
@@ -44,6 +44,7 @@ MOST_OF_IT: Final = 0.6
 LEAST_NAMED: Final = 2
 HALF_OF_IT: Final = 0.5
 LONGEST_VALUE: Final = 4
+TEXTS_KEPT: Final = 1024
 
 # Function words of the languages that the forms know, and words on how strict or how new it is.
 _EMPTY: Final = frozenset(
@@ -140,7 +141,7 @@ def strongest(readings: Iterable[str], old: str, *, is_stated: bool, around: str
         verdict_on(one, old, correction_in(one), is_stated=is_stated, around=around)
         for one in texts
     ]
-    bare = _bare_lead(matchable(old))
+    bare = bare_lead(matchable(old))
     if any(names_another(one, bare) for one in texts):
         found = ["unsure" if one == "sure" else one for one in found]
     found += (verdict_on_change(one, bare) for one in texts)
@@ -165,7 +166,7 @@ def verdict_on(
         found.append(_by_slot(after, before, correction))
     is_outright = correction is not None and correction.is_strong
     if around and (is_stated or is_outright):
-        found.append(verdict_on_change(matchable(around), _bare_lead(before)))
+        found.append(verdict_on_change(matchable(around), bare_lead(before)))
     if is_stated and polarity_differs(first_clause(after), before):
         # One that names more than the memory makes an exception to it.
         is_exception = not content_of(first_clause(after)) <= content_of(before)
@@ -177,7 +178,7 @@ def _by_words(correction: Correction, old: str, *, is_stated: bool) -> Verdict:
     """What the correction names, in the memory."""
     match correction.kind:
         case "forgets":
-            return verdict_on_forgetting(correction.about, _bare_lead(old), correction.is_strong)
+            return verdict_on_forgetting(correction.about, bare_lead(old), correction.is_strong)
         case "ends":
             return _ended(correction, old)
         case "replaces":
@@ -189,7 +190,8 @@ def _by_words(correction: Correction, old: str, *, is_stated: bool) -> Verdict:
             return "none"
 
 
-def _bare_lead(text: str) -> str:
+@lru_cache(TEXTS_KEPT)
+def bare_lead(text: str) -> str:
     """Without what asks for memory, and without what the memory itself replaced."""
     return _IN_PLACE_OF.sub("", _LEAD_WORDS.sub("", without_request(text)))
 
@@ -198,7 +200,7 @@ def _ended(correction: Correction, old: str) -> Verdict:
     if is_negated(old) and not _WITHOUT.search(old):
         return "none"
     letters = INFLECTED_LETTERS if correction.is_inflected else COMMON_LETTERS
-    wanted, there = content_of(correction.about), content_of(_bare_lead(old))
+    wanted, there = content_of(correction.about), content_of(bare_lead(old))
     if correction.is_inflected:
         wanted, there = wanted - foreign_terms(), there - foreign_terms()
     share, back = _share(wanted, there, letters), _share(there, wanted, letters)
@@ -216,7 +218,7 @@ def _replaced(correction: Correction, old: str) -> Verdict:
         gone = content_of(correction.excludes)
         if not gone or _share(gone, there) < 1.0:
             return "none"
-        there = content_of(first_clause(_bare_lead(old))) | gone
+        there = content_of(first_clause(bare_lead(old))) | gone
         left = frozenset(one for one in there if not _has(gone, one))
         if not left:
             return "sure"
@@ -276,6 +278,8 @@ def _is_a_name(value: Sequence[str], text: str) -> bool:
 def slot_between(new: str, old: str) -> Slot | None:
     """The one place where two sentences differ; None if they differ in more, or not at all."""
     ours, theirs = _tokens(new), _tokens(old)
+    if sum(token not in theirs for token in ours) > LONGEST_VALUE:
+        return None
     match = SequenceMatcher(None, ours, theirs, autojunk=False)
     found: tuple[tuple[str, ...], tuple[str, ...], str, bool] | None = None
     frame: list[str] = []
@@ -300,6 +304,7 @@ def slot_between(new: str, old: str) -> Slot | None:
     return Slot(value, old_value, tuple(frame), before, is_final, is_whole)
 
 
+@lru_cache(TEXTS_KEPT)
 def content_of(text: str) -> frozenset[str]:
     """The terms that say what a text is about, its numbers included."""
     words = " ".join(token for token in _TOKEN.findall(text) if token.strip(".:'") not in _EMPTY)
@@ -336,6 +341,11 @@ def _kind(value: Sequence[str]) -> ValueKind:
         if _PLACE.fullmatch(token):
             return "place"
     return "month" if any(token in MONTHS for token in value) else "word"
+
+
+def kinds_of_value(terms: frozenset[str]) -> list[int]:
+    """The kinds of value of which a text names one, as numbers."""
+    return [number for number, row in enumerate(_ROWS) if row & terms]
 
 
 def _alternatives(one: frozenset[str], other: frozenset[str]) -> int:

@@ -11,6 +11,7 @@ Rules
 
 # ruff: noqa: RUF001 - accents and apostrophes are folded before anything is matched
 
+from functools import lru_cache
 from typing import Final, Literal
 
 import msgspec
@@ -22,6 +23,8 @@ from memoryd.extraction.rules.withdrawals import withdrawal_in
 from memoryd.text.lazy_regex import late
 
 CorrectionKind = Literal["forgets", "ends", "replaces", "changes"]
+
+_SENTENCES_KEPT: Final = 1024
 
 
 class Correction(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,6 +118,7 @@ _CALLS: Final = late(
 )
 
 
+@lru_cache(_SENTENCES_KEPT)
 def correction_in(sentence: str) -> Correction | None:
     """What a sentence in `matchable` text takes back, if anything."""
     text = sentence.strip(" .!")

@@ -12,7 +12,7 @@ Rules
 
 import re
 from collections import Counter
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal
 
 from memoryd.text.lazy_regex import late
@@ -94,6 +94,7 @@ def core_of(body: str) -> str:
     return " ".join(_STAMP.sub("", body.partition(HOW_TO_APPLY)[0].replace("**Why:**", "")).split())
 
 
+@lru_cache(1024)
 def subject_of(text: str) -> frozenset[str]:
     """The terms that say what a statement is about; its numbers say how much, or when."""
     return frozenset(terms_of(_NUMBER.sub(" ", text))) - _manner()

@@ -24,6 +24,10 @@ from memoryd.text.terms import STOP_WORDS, term_of
 COMMON_LETTERS: Final = 5
 ALIKE_SHARE: Final = 0.6
 _COMPARED_PAIRS: Final = 50_000
+_READINGS_KEPT: Final = 1024
+_STEMS_KEPT: Final = 8192
+# Of a word of three letters or more, by which it stays the same word.
+ENDINGS: Final = frozenset({"er", "s", "e", "n", "en", "es", "ing"})
 
 TOKEN: Final = late(
     r"[a-z0-9_#@<][\w./:@%+#<>-]*|[\u0430-\u044f]+|[\u30a1-\u30ff]+|[\u4e00-\u9fff]+"
@@ -135,6 +139,7 @@ class Reading(msgspec.Struct, frozen=True):
         return tuple(behind) or self.stems
 
 
+@lru_cache(_READINGS_KEPT)
 def reading_of(text: str) -> Reading:
     """The telling words of a text, where they stand."""
     words: list[Word] = []
@@ -165,6 +170,7 @@ def _skipped() -> frozenset[str]:
     return STOP_WORDS | joining() | _LIGHT | _LINKS | PERSONS | _OTHERS | _PREPOSITIONS
 
 
+@lru_cache(_STEMS_KEPT)
 def _stem(word: str) -> str:
     for ending in ("", "e", "n", "en", "er", "es", "s", "a", "as", "os"):
         if language := _LANGUAGES.get(word.removesuffix(ending)):
@@ -211,11 +217,7 @@ def _is_same(one: str, other: str) -> bool:
     if is_number(one) or is_number(other):
         return False
     short, long = sorted((one, other), key=len)
-    if (
-        len(short) >= 3
-        and long.startswith(short)
-        and long[len(short) :] in {"er", "s", "e", "n", "en", "es", "ing"}
-    ):
+    if len(short) >= 3 and long.startswith(short) and long[len(short) :] in ENDINGS:
         return True
     alike = 0
     while alike < len(short) and short[alike] == long[alike]:

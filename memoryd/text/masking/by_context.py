@@ -11,7 +11,8 @@ Each search continues after what the last one has read, so hostile texts take li
 import base64
 import binascii
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from typing import Final
 
 from memoryd.text.lazy_regex import late
 from memoryd.text.masking.values import is_password, is_placeholder, is_token
@@ -68,13 +69,20 @@ _FLAGS: tuple[tuple[str, tuple[str, ...], re.Pattern[str], bool], ...] = (
 )
 
 
-def placed_in(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
+PLACE_ANCHORS: Final = frozenset(
+    {"://", "bearer", "basic", "authorization", "cookie", *(flag for flag, *_ in _FLAGS)}
+)
+
+
+def placed_in(text: str, lowered: str, present: Collection[str]) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of every secret recognised by its context."""
     yield from _private_keys(text)
+    if PLACE_ANCHORS.isdisjoint(present):
+        return
     yield from _url_passwords(text)
     yield from _headers(text, lowered)
     yield from _cookies(text, lowered)
-    yield from _flag_passwords(text)
+    yield from _flag_passwords(text, present)
 
 
 def _matches(
@@ -162,8 +170,10 @@ def _cookies(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
                 yield "cookie", *cookie.span("value")
 
 
-def _flag_passwords(text: str) -> Iterator[tuple[str, int, int]]:
+def _flag_passwords(text: str, present: Collection[str]) -> Iterator[tuple[str, int, int]]:
     for flag, tools, pattern, takes_words in _FLAGS:
+        if flag not in present:
+            continue
         for match in _matches(text, text, flag, pattern):
             line = text[max(0, match.start() - 300) : match.start()].rpartition("\n")[2]
             value = match["secret"]

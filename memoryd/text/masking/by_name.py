@@ -13,8 +13,8 @@
 """
 
 import re
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Collection, Iterator
+from typing import Final, Literal
 
 import msgspec
 
@@ -43,6 +43,7 @@ _ANCHORS: dict[str, Role] = {
     "_auth": "token",
     "key": "key",
 }
+NAME_ANCHORS: Final = frozenset(_ANCHORS)
 _NAME = late(
     r"""(?:pass(?:words?|wd|phrase|code|wort|e)?|pwd?|kennwort|contrase(?:ñ|n|\\+u00f1)a|senha
       |wachtwoord|hasło|heslo|пароль?|密码|密碼|パスワード|비밀번호|identified[ ]by|secret
@@ -183,10 +184,10 @@ class _Name(msgspec.Struct, frozen=True):
         return self.left.rstrip("_-. ").endswith(owners)
 
 
-def named_in(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
+def named_in(text: str, lowered: str, present: Collection[str]) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of every secret with a name before it."""
     for anchor, role in _ANCHORS.items():
-        at = lowered.find(anchor)
+        at = lowered.find(anchor) if anchor in present else -1
         while at >= 0:
             name = _name_at(text, lowered, at, role)
             span = _value_of(name, text, lowered) if name else None

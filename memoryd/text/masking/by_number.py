@@ -9,7 +9,7 @@
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import pairwise
 from typing import Final
 
@@ -46,29 +46,57 @@ _SMALL_WORDS: Final = set_of_words(
     any one two three four five six seven eight nine ten eleven twelve our your their his her
     """
 )
+# Small letters and blanks as one character, digits as another; the rest as it is.
+_FLAT: Final = bytes(
+    97 if chr(at) in "abcdefghijklmnopqrstuvwxyz " else 48 if chr(at) in "0123456789" else at
+    for at in range(256)
+)
+_DIGIT_RUNS: Final = (b"0" * 8, b"0000a0000", b"0000-0000")
+_SEED_RUN: Final = b"a" * (12 * 3 + 11)
+_SEED_WORDS: Final = frozenset({"seed", "mnemonic", "phrase"})
+NUMBER_ANCHORS: Final = _SEED_WORDS | {"ssn", "social security"}
 _SEED_LENGTHS: Final = frozenset({12, 15, 18, 21, 24})
 
 
-def numbered_in(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
+def numbered_in(
+    text: str, lowered: str, present: Collection[str]
+) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of every card, social security number and seed phrase."""
-    for digits in _DIGIT_RUN.finditer(text):
-        match = _CARD.match(text, digits.start())
-        if match and is_card(match["secret"]):
-            yield "card-number", *match.span("secret")
-    if "ssn" in lowered or "social security" in lowered:
+    # One byte for each character, so that a place in it is a place in the text.
+    flat = text.encode("ascii", "replace").translate(_FLAT)
+    if any(run in flat for run in _DIGIT_RUNS):
+        for digits in _DIGIT_RUN.finditer(text):
+            match = _CARD.match(text, digits.start())
+            if match and is_card(match["secret"]):
+                yield "card-number", *match.span("secret")
+    if "ssn" in present or "social security" in present:
         for match in _SOCIAL.finditer(lowered):
             yield "social-security-number", *match.span("secret")
-    yield from _seed_phrases(text, lowered)
+    yield from _seed_phrases(text, lowered, flat, present)
 
 
-def _seed_phrases(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
-    if "seed" in lowered or "mnemonic" in lowered or "phrase" in lowered:
+def _seed_phrases(
+    text: str, lowered: str, flat: bytes, present: Collection[str]
+) -> Iterator[tuple[str, int, int]]:
+    if not _SEED_WORDS.isdisjoint(present):
         for match in _SEED_NAME.finditer(lowered):
             if _SMALL_WORDS.isdisjoint(match["secret"].replace(",", " ").split()):
                 yield "seed-phrase", *match.span("secret")
-    for match in _LONE_SEED.finditer(text):
-        if _is_seed(match["secret"].split(" ")):
-            yield "seed-phrase", *match.span("secret")
+    for start, end in _wordy_lines(flat):
+        for match in _LONE_SEED.finditer(text[start:end]):
+            if _is_seed(match["secret"].split(" ")):
+                found = match.span("secret")
+                yield "seed-phrase", start + found[0], start + found[1]
+
+
+def _wordy_lines(flat: bytes) -> Iterator[tuple[int, int]]:
+    """The lines in which so many small letters and blanks follow each other as a seed has."""
+    at = flat.find(_SEED_RUN)
+    while at >= 0:
+        end = flat.find(b"\n", at)
+        end = len(flat) if end < 0 else end
+        yield flat.rfind(b"\n", 0, at) + 1, end
+        at = flat.find(_SEED_RUN, end)
 
 
 def is_card(number: str) -> bool:

@@ -16,10 +16,13 @@ import binascii
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import Final
 
 import msgspec
 
 from memoryd.text.lazy_regex import late
+from memoryd.text.masking.anchors import Anchors
 from memoryd.text.masking.values import is_fill, is_random
 
 # Also after an escaped line end, a percent code or a colour code.
@@ -245,8 +248,15 @@ SHAPES: tuple[Shape, ...] = (
     ),
 )
 
-# Nearly every token is one long word, and few texts have many of those: an anchor that is not in
-# the long words need not be searched in the whole text.
+# Every token with an anchor is one long run of characters without a blank, and nearly every one a
+# long word. Few texts have many of those: an anchor that is in none need not be searched in the
+# whole text. Runs are found in the text with token characters as `x` and others as blanks.
+_RUN_CHARACTERS: Final = frozenset(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-%+/=,@$~:&"
+)
+_FLAT: Final = bytes(120 if chr(at) in _RUN_CHARACTERS else 32 for at in range(256))
+_LONG_RUN: Final = b"x" * 16
+_UNANCHORED_CHARS: Final = 58
 _LONG_WORD = late(r"\b[\w.-]{16,}", re.ASCII)
 _ANCHORED = tuple((anchor, shape) for shape in SHAPES for anchor in shape.anchors)
 _IN_WORDS = tuple(
@@ -260,12 +270,38 @@ _UNANCHORED = tuple(shape for shape in SHAPES if not shape.anchors)
 
 def tokens_in(text: str) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of every secret with a known shape."""
-    long_words = "\n".join(_LONG_WORD.findall(text))
-    present = [row for row in _IN_WORDS if row[0] in long_words]
-    for anchor, shape in (*present, *_ANYWHERE):
+    runs = _long_runs(text)
+    if not runs:
+        return
+    whole = "\n".join(runs)
+    long_words = "\n".join(_LONG_WORD.findall(whole))
+    in_words, anywhere = _grouped_anchors()
+    found = in_words.present_in(long_words) if long_words else frozenset()
+    rows = [row for row in _IN_WORDS if row[0] in found] if found else []
+    if found := anywhere.present_in(whole):
+        rows += [row for row in _ANYWHERE if row[0] in found]
+    for anchor, shape in rows:
         yield from _genuine(shape, _matches_at(shape, text, anchor))
-    for shape in _UNANCHORED:
-        yield from _genuine(shape, shape.pattern.finditer(text))
+    if max(map(len, runs)) >= _UNANCHORED_CHARS:
+        for shape in _UNANCHORED:
+            yield from _genuine(shape, shape.pattern.finditer(text))
+
+
+@cache
+def _grouped_anchors() -> tuple[Anchors, Anchors]:
+    return Anchors(row[0] for row in _IN_WORDS), Anchors(row[0] for row in _ANYWHERE)
+
+
+def _long_runs(text: str) -> list[str]:
+    flat = text.encode("ascii", "replace").translate(_FLAT)
+    runs: list[str] = []
+    at = flat.find(_LONG_RUN)
+    while at >= 0:
+        end = flat.find(b" ", at + len(_LONG_RUN))
+        end = len(flat) if end < 0 else end
+        runs.append(text[at:end])
+        at = flat.find(_LONG_RUN, end)
+    return runs
 
 
 def _genuine(shape: Shape, matches: Iterable[re.Match[str]]) -> Iterator[tuple[str, int, int]]:

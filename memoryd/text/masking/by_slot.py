@@ -13,7 +13,7 @@ runs on the line around it, so hostile texts take linear time.
 import base64
 import binascii
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
 import msgspec
@@ -35,6 +35,8 @@ class Slot(msgspec.Struct, frozen=True):
     pattern: re.Pattern[str]
     is_secret: SecretCheck
     before: int = LINE_BEFORE
+    beside: str = ""
+    """What the pattern needs besides the anchor, in lower case."""
 
 
 def _is_any_password(value: str) -> bool:
@@ -98,6 +100,7 @@ SLOTS: Final[tuple[Slot, ...]] = (
             re.IGNORECASE | re.VERBOSE,
         ),
         _is_any_password,
+        beside=" as ",
     ),
     Slot(
         "password",
@@ -352,11 +355,16 @@ SLOTS: Final[tuple[Slot, ...]] = (
 )
 
 
-def slotted_in(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
+SLOT_ANCHORS: Final = frozenset(anchor for slot in SLOTS for anchor in slot.anchors)
+
+
+def slotted_in(text: str, lowered: str, present: Collection[str]) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of every secret that its slot gives away."""
+    if SLOT_ANCHORS.isdisjoint(present):
+        return
     for slot in SLOTS:
         for anchor in slot.anchors:
-            if anchor in lowered:
+            if anchor in present:
                 yield from _in_slot(slot, anchor, text, lowered)
 
 
@@ -364,7 +372,11 @@ def _in_slot(slot: Slot, anchor: str, text: str, lowered: str) -> Iterator[tuple
     done = 0
     at = lowered.find(anchor)
     while at >= 0:
-        tries = _matches_around(slot, text, max(done, at - slot.before), at)
+        low = max(done, at - slot.before)
+        if slot.beside not in lowered[low : at + LINE_AFTER]:
+            at = lowered.find(anchor, at + len(anchor))
+            continue
+        tries = _matches_around(slot, text, low, at)
         match = next((one for one in tries if slot.is_secret(one["secret"])), None)
         if match:
             start, end = match.span("secret")

@@ -10,20 +10,24 @@ the secret, so that a reader still sees which setting, host or user it is.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
 from itertools import accumulate
 
 import msgspec
 
 from memoryd.text.invisible import strip_invisible
-from memoryd.text.masking.by_context import placed_in
-from memoryd.text.masking.by_name import named_in
-from memoryd.text.masking.by_number import numbered_in
+from memoryd.text.masking.anchors import Anchors
+from memoryd.text.masking.by_context import PLACE_ANCHORS, placed_in
+from memoryd.text.masking.by_name import NAME_ANCHORS, named_in
+from memoryd.text.masking.by_number import NUMBER_ANCHORS, numbered_in
 from memoryd.text.masking.by_shape import tokens_in
-from memoryd.text.masking.by_slot import slotted_in
+from memoryd.text.masking.by_slot import SLOT_ANCHORS, slotted_in
 from memoryd.text.masking.joined import joined_in
-from memoryd.text.masking.told import told_in
+from memoryd.text.masking.told import TOLD_ANCHORS, told_in
 
 _LONG = 200
+_SHORT = 512
+_KEPT = 16
 
 
 class FoundSecret(msgspec.Struct, frozen=True):
@@ -41,20 +45,34 @@ class FoundSecret(msgspec.Struct, frozen=True):
 
 def find_secrets(text: str) -> list[FoundSecret]:
     """The secrets in the text, in order and without overlaps."""
+    # A call names the same path or command up to four times.
+    return list(_kept_found(text) if len(text) <= _SHORT else _found(text))
+
+
+def _found(text: str) -> tuple[FoundSecret, ...]:
     # The one letter whose lower case is two characters; positions must not shift.
     lowered = text.replace("\u0130", "I").lower()
+    present = _anchors().present_in(lowered)
     spans = (
         *tokens_in(text),
         *joined_in(text, tokens_in),
-        *placed_in(text, lowered),
-        *numbered_in(text, lowered),
-        *slotted_in(text, lowered),
-        *named_in(text, lowered),
-        *told_in(text, lowered),
+        *placed_in(text, lowered, present),
+        *numbered_in(text, lowered, present),
+        *slotted_in(text, lowered, present),
+        *named_in(text, lowered, present),
+        *told_in(text, lowered, present),
     )
-    return list(
+    return tuple(
         _apart(sorted((FoundSecret(*span) for span in spans), key=lambda found: found.start))
     )
+
+
+_kept_found = lru_cache(_KEPT)(_found)
+
+
+@cache
+def _anchors() -> Anchors:
+    return Anchors(SLOT_ANCHORS | NAME_ANCHORS | PLACE_ANCHORS | NUMBER_ANCHORS | TOLD_ANCHORS)
 
 
 def mask(text: str) -> str:

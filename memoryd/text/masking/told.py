@@ -6,7 +6,8 @@
 3. Only what stands near a name is looked at, so that long texts stay cheap.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from memoryd.text.lazy_regex import late
@@ -24,6 +25,16 @@ _HINT = late(
     r" (?:codes?|phrase)|(?:2fa|otp|mfa)|kennwort|contrase[ñn]a|senha|mot de passe|pw|log ?in"
     r"|basic auth"
     r"|credentials|clave|zugangsdaten|secret answer|seed phrase|wifi|wlan|network)\b|パスワード"
+)
+# What a hint begins with.
+TOLD_ANCHORS: Final = frozenset(
+    {
+        *("pin", "pass", "unseal key", "shared secret", "recovery code", "recovery phrase"),
+        *("backup code", "backup phrase", "access code", "access phrase", "2fa", "otp", "mfa"),
+        *("kennwort", "contrase", "senha", "mot de passe", "pw", "login", "log in", "basic auth"),
+        *("credentials", "clave", "zugangsdaten", "secret answer", "seed phrase", "wifi", "wlan"),
+        *("network", "パスワード"),
+    }
 )
 # A secret is told within one sentence: what is further from its name is not looked at.
 _BEFORE: Final = 80
@@ -83,8 +94,8 @@ _FORMS: Final = (
 )
 
 
-def told_in(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
-    for start, end in _windows(lowered):
+def told_in(text: str, lowered: str, present: Collection[str]) -> Iterator[tuple[str, int, int]]:
+    for start, end in _windows(_hints(lowered, present)):
         part = text[start:end]
         for form in _FORMS:
             for match in form.finditer(part):
@@ -93,14 +104,36 @@ def told_in(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
                     yield "password", start + found[0], start + found[1]
 
 
-def _windows(lowered: str) -> Iterator[tuple[int, int]]:
+def _hints(lowered: str, present: Collection[str]) -> Iterator[tuple[int, int]]:
+    """Where the names of secrets are, from left to right and without overlaps."""
+    found = (
+        (match.start(), match.end())
+        for anchor in TOLD_ANCHORS.intersection(present)
+        for match in _matches_at(anchor, lowered)
+    )
+    done = 0
+    for start, end in sorted(set(found)):
+        if start >= done:
+            done = end
+            yield start, end
+
+
+def _matches_at(anchor: str, lowered: str) -> Iterator[re.Match[str]]:
+    at = lowered.find(anchor)
+    while at >= 0:
+        if match := _HINT.match(lowered, at):
+            yield match
+        at = lowered.find(anchor, at + 1)
+
+
+def _windows(hints: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """The parts of a text around the names of secrets, apart from each other."""
     start = end = 0
-    for hint in _HINT.finditer(lowered):
-        if hint.start() - _BEFORE > end:
+    for hint_start, hint_end in hints:
+        if hint_start - _BEFORE > end:
             if end:
                 yield start, end
-            start = max(0, hint.start() - _BEFORE)
-        end = hint.end() + _BEHIND
+            start = max(0, hint_start - _BEFORE)
+        end = hint_end + _BEHIND
     if end:
         yield start, end

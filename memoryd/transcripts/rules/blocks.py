@@ -29,7 +29,7 @@ _GIST_KEYS = ("file_path", "notebook_path", "command", "pattern", "query", "url"
 class Block(msgspec.Struct, frozen=True):
     """Part of a message; a call's `text` is its input as JSON, `writes` the file it changes.
 
-    `names` are the words of a call that may be paths.
+    `names` are the words of a call that may be paths. A text that was cut is masked already.
 
     A result may hold answers of a person, with the client's structured copy in `answered`, or the
     reason for a `refusal`: if its tool is one that asks, and if the client marked it or its tool
@@ -47,6 +47,7 @@ class Block(msgspec.Struct, frozen=True):
     answered: bytes | None = None
     refusal: str = ""
     is_marked_refusal: bool = False
+    is_masked: bool = False
 
 
 def blocks_said(content: str | list[MessageBlock]) -> tuple[Block, ...]:
@@ -61,7 +62,10 @@ def blocks_said(content: str | list[MessageBlock]) -> tuple[Block, ...]:
 
 
 def _prose(text: str) -> Block:
-    return Block("text", masked_middle(without_private(text), PROSE_CHARS_MAX))
+    plain = without_private(text)
+    return Block(
+        "text", masked_middle(plain, PROSE_CHARS_MAX), is_masked=len(plain) > PROSE_CHARS_MAX
+    )
 
 
 def _call(block: MessageBlock) -> Block:
@@ -70,14 +74,16 @@ def _call(block: MessageBlock) -> Block:
     found = (value for key in _GIST_KEYS if (value := text_of(given.get(key))))
     gist = without_private(next(found, ""))
     written = name_of(given.get("file_path")) or name_of(given.get("notebook_path"))
+    text = without_private(msgspec.json.encode(block.input).decode())
     return Block(
         "tool_use",
-        masked_middle(without_private(msgspec.json.encode(block.input).decode()), TOOL_CHARS_MAX),
+        masked_middle(text, TOOL_CHARS_MAX),
         tool=tool,
         tool_use_id=name_of(block.id),
         gist=" ".join(masked_beginning(gist, GIST_CHARS_MAX).split()),
         writes=written if tool in _WRITING_TOOLS and can_be_shown(written) else "",
         names=tuple(names_in(given)),
+        is_masked=len(text) > TOOL_CHARS_MAX,
     )
 
 
@@ -92,14 +98,16 @@ def result_blocks(raw: UserLine) -> tuple[Block, ...]:
 def _result(raw: UserLine, block: MessageBlock) -> Block:
     text, is_error = text_printed(block.content), block.is_error is True
     has_answers = not is_error and is_answered(text)
+    limit_chars = PROSE_CHARS_MAX if has_answers else TOOL_CHARS_MAX
     return Block(
         "tool_result",
-        masked_middle(text, PROSE_CHARS_MAX if has_answers else TOOL_CHARS_MAX),
+        masked_middle(text, limit_chars),
         tool_use_id=name_of(block.tool_use_id),
         is_error=is_error,
         answered=bytes(raw.tool_use_result)[:RESULT_BYTES_MAX] if has_answers else None,
         refusal=masked_middle(refusal_in(text), PROSE_CHARS_MAX) if is_error else "",
         is_marked_refusal=raw.tool_denial_kind == "user-rejected",
+        is_masked=len(text) > limit_chars,
     )
 
 

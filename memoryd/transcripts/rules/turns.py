@@ -218,19 +218,22 @@ class TurnDraft(msgspec.Struct, omit_defaults=True):
             continues=continues,
         )
 
-    def add(self, entry: TranscriptEntry, *parts: TurnPart) -> None:
+    def add(
+        self, entry: TranscriptEntry, *parts: TurnPart, masked: frozenset[str] = frozenset()
+    ) -> None:
+        """Adds parts; `masked` are the texts in which no secret is left."""
         self.ended = entry.place.at or self.ended
         self.last_offset = entry.place.end
-        clean = [self._allowed(part) for part in parts]
+        clean = [self._allowed(part, is_masked=part.text in masked) for part in parts]
         self.parts += clean
         self.chars += sum(len(part.text) for part in clean)
         if self.chars > TURN_CHARS_MAX or len(self.parts) > PARTS_MAX:
             self._shrink(TOOL_KINDS)
             self._shrink(get_args(PartKind))
 
-    def _allowed(self, part: TurnPart) -> TurnPart:
+    def _allowed(self, part: TurnPart, *, is_masked: bool = False) -> TurnPart:
         """The part, without what the person wants nobody to keep."""
-        clean = _masked(part)
+        clean = _masked(part, is_masked=is_masked)
         asked = withheld_by(clean.kind, clean.text)
         if asked > self.withholds:
             self.withholds = asked
@@ -264,7 +267,8 @@ class TurnDraft(msgspec.Struct, omit_defaults=True):
         self.message_asks_for_tools |= bool(calls)
         self.stop_reason = entry.stop_reason
         self.ending = None if self.message_asks_for_tools else _ENDINGS.get(entry.stop_reason)
-        self.add(entry, *(_part(block, entry.place.at) for block in entry.blocks))
+        parts = (_part(block, entry.place.at) for block in entry.blocks)
+        self.add(entry, *parts, masked=_masked_in(entry))
 
     def _count_tokens(self, entry: TranscriptEntry) -> None:
         """One message spans several lines, and each repeats the usage of the whole."""
@@ -281,7 +285,7 @@ class TurnDraft(msgspec.Struct, omit_defaults=True):
         for block in entry.blocks:
             if block.is_error:
                 self.files.pop(block.tool_use_id, None)
-            self.add(entry, *self._result_parts(block, entry.place.at))
+            self.add(entry, *self._result_parts(block, entry.place.at), masked=_masked_in(entry))
 
     def _result_parts(self, block: Block, at: str) -> list[TurnPart]:
         """The result, without the person's words in it, and those words as their own parts."""
@@ -356,9 +360,14 @@ class TurnDraft(msgspec.Struct, omit_defaults=True):
         )
 
 
-def _masked(part: TurnPart) -> TurnPart:
+def _masked_in(entry: TranscriptEntry) -> frozenset[str]:
+    return frozenset(block.text for block in entry.blocks if block.is_masked)
+
+
+def _masked(part: TurnPart, *, is_masked: bool) -> TurnPart:
     """People tell secrets in sentences, so their words are searched more strictly."""
-    text, gist = mask(without_private(part.text)), mask(without_private(part.gist))
+    text = part.text if is_masked else mask(without_private(part.text))
+    gist = mask(without_private(part.gist)) if part.gist else ""
     if part.kind == "prompt":
         text = without_credentials(text)
     if (text, gist) == (part.text, part.gist):
