@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from memoryd_client.cli.inbox import WHY
 from memoryd_client.cli.naming import description_for, name_for
 from tests.support.editors import CLIENTS, RUN_SECONDS, WAITS_IN_INBOX, World, play, program
 from tests.support.socket_cases import TEXTS, socket_cases
@@ -118,6 +119,12 @@ def test_the_inbox_is_counted_shown_and_decided_on(day: dict[str, Any]) -> None:
     assert day["inbox"]["lines"][0].startswith(WAITS_IN_INBOX)
     assert day["inbox_window"][0] == WAITS_IN_INBOX
     assert day["accepted"][0].startswith("memoryd: remembered in ")
+
+
+def test_why_a_statement_waits_is_said_in_the_words_of_the_command(day: dict[str, Any]) -> None:
+    source = (CLIENTS / "nvim/lua/memoryd/inbox.lua").read_text()
+    assert [words for words in WHY.values() if words not in source] == []
+    assert WHY["may-last"] in "\n".join(day["inbox_window"])
 
 
 def test_a_daemon_that_hangs_does_not_block_the_editor(day: dict[str, Any]) -> None:

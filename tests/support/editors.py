@@ -122,6 +122,7 @@ def play(world: World, command: Sequence[str]) -> dict[str, Any]:
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
+        restore_signals=False,  # SIGPIPE stays ignored, as in an editor with a screen
     )
     deadline = threading.Timer(RUN_SECONDS, process.kill)
     deadline.start()
@@ -131,9 +132,8 @@ def play(world: World, command: Sequence[str]) -> dict[str, Any]:
         assert process.stdout is not None
         for line in process.stdout:
             printed.append(line)
-            _, mark, text = line.rpartition(MARK)
-            if mark:
-                heed(world, json.loads(text), results)
+            if line.startswith(MARK):
+                heed(world, json.loads(line.removeprefix(MARK)), results)
         code = process.wait()
     finally:
         deadline.cancel()

@@ -168,7 +168,6 @@ end
 ---@private
 function Client:opened(pipe)
   self.state = 'open'
-  self.retry_ms = FIRST_RETRY_MS
   pipe:read_start(function(broken, chunk)
     -- One handler for each chunk, in order: the main loop keeps the order of what is scheduled.
     vim.schedule(function()
@@ -224,6 +223,8 @@ function Client:receive(line)
     local said = failure(data.kind or '', tostring(message.error.message), data.hint or '')
     self:answer(message.id, said)
   elseif message.id then
+    -- Only now is it known to be a daemon: try again soon if it goes.
+    self.retry_ms = FIRST_RETRY_MS
     self:answer(message.id, nil, message.result)
   end
 end

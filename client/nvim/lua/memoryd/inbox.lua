@@ -5,11 +5,23 @@ local ui = require('memoryd.ui')
 
 local M = {}
 
+---Why a statement waits.
+local reasons = {
+  ['may-last'] = 'it may hold beyond the task it was said in',
+  secret = 'it says little without the secret in it, which is never saved',
+  ['long-message'] = 'the message is long or shows another voice: it may not be your own words',
+  review = 'everything waits for review here',
+  contradicts = 'it may contradict what is remembered',
+  agent = 'the agent concluded it',
+  imported = 'it came with an archive',
+}
+
 ---@param item memoryd.Candidate
 ---@return string[]
 local function lines_for(item)
   local lines = vim.split(vim.trim(item.text), '\n', { plain = true })
-  local facts = { '', ('*%s, waits because: %s*'):format(item.type, item.reason) }
+  local why = reasons[item.reason] or item.reason
+  local facts = { '', ('*%s; waits because %s*'):format(item.type, why) }
   for _, old in ipairs(item.against) do
     facts[#facts + 1] = naming.one_line(('*contradicts %s: %s*'):format(old.file, old.text))
   end
