@@ -39,6 +39,10 @@ test-client: setup  ## memoryd inside the real Claude Code (needs its command: C
 test-security: setup  ## what an attacker tries, counted: tried and violations, ten minutes at most
 	$(BIN)/python -m tests.security
 
+.PHONY: test-editors
+test-editors: setup  ## the clients in real editors; what is not installed is skipped, with the reason
+	$(BIN)/python -m pytest -n 0 -rs tests/editors
+
 unit: setup  ## all tests, the crash loops thinned
 	$(PYTEST)
 
@@ -59,6 +63,10 @@ demo: setup  ## the whole life of a memory, offline, in a throwaway home
 
 manual: setup  ## regenerate the manual page and the shell completions
 	$(BIN)/python client/generate.py
+
+.PHONY: editor-pictures
+editor-pictures: setup  ## the pictures of editors in docs/ (needs nvim, emacs and tmux)
+	$(BIN)/python -m tests.support.editor_pictures
 
 pins: setup  ## requirements.txt: what the daemon runs with, pinned with hashes (needs an index, takes minutes)
 	$(BIN)/python client/pin.py

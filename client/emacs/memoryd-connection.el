@@ -292,8 +292,8 @@ Later, call SUCCESS with the result, or FAILURE with a message and a hint."
          :timeout-fn (lambda ()
                        (funcall later failure "the daemon did not answer in time"
                                 memoryd--doctor-hint)))
-      ;; It has closed the connection, and Emacs has not noticed yet.
-      (file-error (funcall broken)))))
+      ;; The other side has closed it, which Emacs notices only now.
+      (error (funcall broken)))))
 
 (defun memoryd-report (message hint)
   "Say in one line what went wrong: MESSAGE, and what to type: HINT."

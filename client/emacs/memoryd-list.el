@@ -53,8 +53,8 @@
 (define-derived-mode memoryd-list-mode tabulated-list-mode "Memories"
   "The memories of a project.
 \\{memoryd-list-mode-map}"
-  (setq tabulated-list-format [("File" 36 t) ("Type" 10 t) ("Scope" 8 t)
-                               ("Age" 12 nil) ("Description" 0 t)]
+  (setq tabulated-list-format [("File" 30 t) ("Type" 10 t) ("Scope" 8 t)
+                               ("Age" 10 nil) ("Description" 0 t)]
         tabulated-list-padding 1)
   (setq-local revert-buffer-function #'memoryd--revert-list)
   (add-hook 'xref-backend-functions #'memoryd--xref-backend nil t)

@@ -126,6 +126,7 @@ function M.float(title, lines, keys)
   vim.wo[window].wrap = true
   vim.wo[window].linebreak = true
   vim.wo[window].conceallevel = 2
+  vim.wo[window].concealcursor = 'nc'
   if not options.footer then
     vim.api.nvim_echo({ { footer, 'Comment' } }, false, {})
   end
