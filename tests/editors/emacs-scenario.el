@@ -98,6 +98,8 @@
   (script-result "dream" (vconcat (reverse script-said)))
   (script-result "dream_lines" (vconcat (reverse lines))))
 
+(script-result "dream_undone" (script-said-after #'memoryd-dream-undo))
+
 ;; The inbox.
 (script-wish "say")
 (script-wait "the inbox in the mode line"
@@ -146,6 +148,21 @@
                         when (and (string-prefix-p "*memoryd" name)
                                   (> (buffer-size buffer) 0))
                         vconcat (list name)))
+
+;; What an agent runs is not a person's.
+(setenv "CLAUDECODE" "1")
+(setq script-events nil)
+(switch-to-buffer "notes")
+(script-said-after (lambda () (memoryd-remember "Retries of the importer wait for a minute.")))
+(script-wait "the event of an agent" (lambda () script-events))
+(script-result "agents_event" (car script-events))
+(setenv "CLAUDECODE" nil)
+
+;; A socket of somebody else.
+(script-wish "stranger")
+(memoryd-disconnect)
+(setq memoryd-socket (expand-file-name "stranger.sock" script-folder))
+(script-result "stranger" (script-said-after (lambda () (memoryd-recall "deploys"))))
 
 ;; Something else answers on the socket.
 (switch-to-buffer "notes")

@@ -4,6 +4,7 @@ EMACS names another Emacs than the one on PATH.
 """
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -104,6 +105,20 @@ def test_a_dream_is_followed_in_the_mode_line(day: dict[str, Any]) -> None:
     assert " memory: dream 2/4 gather" in day["dream_lines"]
 
 
+def test_a_dream_is_undone_or_says_why_not(day: dict[str, Any]) -> None:
+    assert len(day["dream_undone"]) == 1
+
+
+def test_what_an_agent_runs_is_not_taken_for_a_persons(day: dict[str, Any]) -> None:
+    assert day["agents_event"]["cause"] == "agent"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file of another user")
+def test_a_socket_of_another_user_is_not_used(day: dict[str, Any]) -> None:
+    (line,) = day["stranger"]
+    assert "stranger.sock belongs to another user; type: memoryd doctor" in line
+
+
 def test_the_inbox_is_counted_shown_and_decided_on(day: dict[str, Any]) -> None:
     assert day["inbox_line"] == " memory: inbox 1"
     assert WAITS_IN_INBOX in day["inbox"][0]
@@ -166,6 +181,19 @@ def test_the_package_compiles_without_a_warning_and_checkdoc_is_content(tmp_path
     )
     assert done.returncode == 0, done.stderr
     assert "Warning (" not in done.stderr
+
+
+def test_the_folder_installs_as_a_package_with_autoloads(tmp_path: Path) -> None:
+    script = (
+        f"(progn (setq package-user-dir {json.dumps(str(tmp_path / 'elpa'))} package-archives nil)"
+        f" (package-initialize) (package-install-file {json.dumps(str(PACKAGE))})"
+        " (unless (and (autoloadp (symbol-function 'memoryd-recall)) (fboundp 'memoryd-mode)"
+        " (autoloadp (symbol-function 'memoryd-command-map))) (kill-emacs 1)))"
+    )
+    emacs = program("emacs", "EMACS", "emacs-nox")
+    command = [emacs, "-Q", "--batch", "--eval", script]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_SECONDS, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_package_has_the_version_of_memoryd() -> None:

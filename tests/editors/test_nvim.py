@@ -4,6 +4,7 @@ NVIM names another Neovim than the one on PATH.
 """
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -112,6 +113,38 @@ def test_a_dream_is_followed_in_the_statusline(day: dict[str, Any]) -> None:
     assert day["dream"][-1].startswith("memoryd: dream 1 is done: ")
     assert "memory: dream 2/4 gather" in day["dream_lines"]
     assert day["dream_lines"][-1] == ""
+
+
+def test_dreams_are_asked_about_and_undone(day: dict[str, Any]) -> None:
+    assert "dream" in day["dream_status"][0]
+    assert len(day["dream_undone"]) == 1
+    assert day["no_such_dream"] == [
+        "memoryd: there is no dream sideways; there are: start, status, stop, undo"
+    ]
+
+
+def test_what_cannot_be_done_is_explained(day: dict[str, Any]) -> None:
+    assert day["no_such_command"] == [
+        "memoryd: there is no :Memory lose; try :Memory dream|forget|inbox|list|recall|remember"
+    ]
+    assert day["nothing_recalled"] == [
+        "memoryd: nothing is remembered about that; save it with :Memory remember"
+    ]
+
+
+def test_lines_and_blocks_are_remembered_too(day: dict[str, Any]) -> None:
+    assert "nine, in the kitchen.\nBring coffee to it, black." in day["lines"]
+    assert day["block"].endswith("Friday is pizza day\nin the large room\n")
+
+
+def test_what_an_agent_runs_is_not_taken_for_a_persons(day: dict[str, Any]) -> None:
+    assert day["agents_event"]["cause"] == "agent"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file of another user")
+def test_a_socket_of_another_user_is_not_used(day: dict[str, Any]) -> None:
+    (line,) = day["stranger"]
+    assert "stranger.sock belongs to another user; type: memoryd doctor" in line
 
 
 def test_the_inbox_is_counted_shown_and_decided_on(day: dict[str, Any]) -> None:

@@ -24,6 +24,7 @@ from tests.support.running import ROOT, Daemon, make_home
 CLIENTS = ROOT / "client"
 MARK = "@@"
 RUN_SECONDS = 100
+STRANGER = 54321  # a user who is not this one; only root can give a file away
 WAITS_IN_INBOX = "We use pnpm for everything in the web client."
 
 
@@ -63,6 +64,10 @@ class World:
                 self.signal(signal.SIGCONT)
             case "say":
                 finished_run(self.daemon, lambda: self.session.turn(WAITS_IN_INBOX, "Understood."))
+            case "stranger":
+                self.impostors.append(Impostor(self.scratch / "stranger.sock"))
+                if os.geteuid() == 0:
+                    os.chown(self.scratch / "stranger.sock", STRANGER, -1)
             case "impostor":
                 self.impostors.append(Impostor(self.scratch / "impostor.sock"))
             case _:
