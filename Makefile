@@ -39,21 +39,20 @@ test-client: setup  ## memoryd inside the real Claude Code (needs its command: C
 test-security: setup  ## what an attacker tries, counted: tried and violations, ten minutes at most
 	$(BIN)/python -m tests.security
 
-.PHONY: test-editors
-test-editors: setup  ## the clients in real editors; what is not installed is skipped, with the reason
-	$(BIN)/python -m pytest -n 0 -rs tests/editors
+unit: setup  ## all tests but those in editors, the crash loops thinned
+	$(PYTEST) --ignore=tests/editors
 
-unit: setup  ## all tests, the crash loops thinned
-	$(PYTEST)
+test-editors: setup  ## the clients in real editors and shells; what is not installed is skipped, with the reason
+	$(BIN)/python -m pytest -n 0 -rs tests/editors
 
 # Large inputs, retries that wait, and long simulations are left to `make test`.
 LONG := giant or thousand or megabyte or hostile_text or thirty_days or every_byte or endless or a_fault or race
 
 quick: setup  ## all tests but those with real processes, large inputs or waits, with fewer examples
-	HYPOTHESIS_PROFILE=quick $(PYTEST) --ignore=tests/scenarios -k 'not ($(LONG))'
+	HYPOTHESIS_PROFILE=quick $(PYTEST) --ignore=tests/scenarios --ignore=tests/editors -k 'not ($(LONG))'
 
 rules: setup  ## only the tests of pure code, in seconds
-	HYPOTHESIS_PROFILE=quick $(PYTEST) --ignore=tests/scenarios -m rules
+	HYPOTHESIS_PROFILE=quick $(PYTEST) --ignore=tests/scenarios --ignore=tests/editors -m rules
 
 run: setup  ## serve in the foreground, with whatever key there is
 	$(BIN)/memoryd serve

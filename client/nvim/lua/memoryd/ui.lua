@@ -128,6 +128,8 @@ function M.float(title, lines, keys)
   vim.wo[window].conceallevel = 2
   vim.wo[window].concealcursor = 'nc'
   if not options.footer then
+    -- These versions also give floating windows the colours of a menu.
+    vim.wo[window].winhighlight = 'NormalFloat:Normal,FloatBorder:Normal'
     vim.api.nvim_echo({ { footer, 'Comment' } }, false, {})
   end
 
