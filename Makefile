@@ -63,10 +63,6 @@ demo: setup  ## the whole life of a memory, offline, in a throwaway home
 manual: setup  ## regenerate the manual page and the shell completions
 	$(BIN)/python client/generate.py
 
-.PHONY: editor-pictures
-editor-pictures: setup  ## the pictures of editors in docs/ (needs nvim, emacs and tmux)
-	$(BIN)/python -m tests.support.editor_pictures
-
 pins: setup  ## requirements.txt: what the daemon runs with, pinned with hashes (needs an index, takes minutes)
 	$(BIN)/python client/pin.py
 
@@ -86,6 +82,10 @@ soak: setup  ## what takes long: every crash loop whole, 20,001 transcripts, 200
 
 dist: setup  ## the wheel and the sdist, built twice and tried in new environments (needs an index)
 	$(BIN)/python -m tests.support.distribution
+
+.PHONY: editor-pictures
+editor-pictures: setup  ## the pictures of editors in docs/ (needs nvim, emacs and tmux)
+	$(BIN)/python -m tests.support.editor_pictures
 
 clean:  ## remove .venv and caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
