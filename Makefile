@@ -92,6 +92,10 @@ test-faults: setup  ## kills, full and broken disks, damage, floods: tried and v
 dist: setup  ## the wheel and the sdist, built twice and tried in new environments (needs an index)
 	$(BIN)/python -m tests.support.distribution
 
+.PHONY: editor-pictures
+editor-pictures: setup  ## the pictures of editors in docs/ (needs nvim, emacs and tmux)
+	$(BIN)/python -m tests.support.editor_pictures
+
 clean:  ## remove .venv and caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -35,6 +35,10 @@ SHIPPED = (
     "share/memoryd/plugin/.mcp.json",
     "share/memoryd/plugin/skills/remember/SKILL.md",
     "share/memoryd/docs/models.md",
+    "share/memoryd/nvim/plugin/memoryd.lua",
+    "share/memoryd/nvim/lua/memoryd/init.lua",
+    "share/memoryd/nvim/doc/memoryd.txt",
+    "share/memoryd/emacs/memoryd.el",
 )
 # What pip calls a place for packages, and what uv calls it.
 PLACES = {

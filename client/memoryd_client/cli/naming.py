@@ -27,7 +27,9 @@ def name_for(text: str) -> str:
 def description_for(text: str) -> str:
     """The first line of a text, cut where a line of the index would get too long."""
     first = text.strip().partition("\n")[0]
-    return shorten(first, DESCRIPTION_CHARACTERS, placeholder=CUT)
+    cut = shorten(first, DESCRIPTION_CHARACTERS, placeholder=CUT)
+    # Where words are not apart, as in Japanese, there is none to cut at.
+    return cut if cut != CUT else first[: DESCRIPTION_CHARACTERS - 1] + CUT
 
 
 def title_of(name: str, description: str) -> str:
