@@ -18,7 +18,9 @@ from pathlib import Path
 
 import anyio
 import structlog
-from growth import durable, slope
+from figures import Numbers, table
+from growth import durable
+from results import report
 
 from tests.support.extraction_fixtures import ExtractionBench
 from tests.support.running import make_home
@@ -28,8 +30,6 @@ TURNS_A_SESSION = 20
 FACT_EVERY = 10
 LOOK_SECONDS = 0.5
 _SYLLABLES = [one + other for one in "bdfgklmnprstvz" for other in "aeiou"]
-
-Rows = dict[str, list[float]]
 
 
 class _Talk:
@@ -110,27 +110,30 @@ def bare(turns: int) -> float:
     return used / turns * 1e3
 
 
-def rows(sizes: tuple[int, ...] = SIZES) -> Rows:
-    found: Rows = {}
-    for size in sizes:
-        cpu, wall, memories = extracted(size)
-        for name, value in (
-            ("CPU of a waiting turn, ms", cpu),
-            ("  its wall time, ms", wall),
-            ("  bare commits and fsyncs, CPU ms", bare(size)),
-            ("  memories saved", float(memories)),
-        ):
-            found.setdefault(name, []).append(value)
-    return found
+def figures_at(turns: int) -> Numbers:
+    cpu, wall, memories = extracted(turns)
+    plain = bare(turns)
+    report(
+        "CPU of a waiting turn",
+        turns,
+        cpu,
+        "ms",
+        of="turns",
+        beside=("bare commits and fsyncs", plain),
+        goal=5,
+    )
+    return {
+        "CPU of a waiting turn, ms": cpu,
+        "  its wall time, ms": wall,
+        "  bare commits, CPU ms": plain,
+        "  memories saved": float(memories),
+    }
 
 
 def main() -> None:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     sizes = tuple(int(word) for word in sys.argv[1:]) or SIZES
-    print(f"{'turns that wait (goal 5 ms)':<36}" + "".join(f"{one:>10,}" for one in sizes), "slope")
-    for name, values in rows(sizes).items():
-        figures = "".join(f"{value:>10.2f}" for value in values)
-        print(f"{name:<36}{figures}{slope(list(sizes), values):>6}")
+    table("turns that wait", {size: figures_at(size) for size in sizes})
 
 
 if __name__ == "__main__":

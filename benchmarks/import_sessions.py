@@ -13,7 +13,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from growth import cpu_seconds, slope
+from figures import Numbers, cpu_seconds, table
+from results import report
 from session_mix import Mix
 
 from tests.support.running import Daemon, Peer, make_home
@@ -85,26 +86,28 @@ def imported(count: int) -> tuple[float, float, float]:
         return used, took, time.process_time() - plain
 
 
-def rows(sizes: tuple[int, ...] = SIZES) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {}
-    for size in sizes:
-        used, took, plain = imported(size)
-        for name, value in (
-            ("CPU of the import, s", used),
-            ("  CPU a session, ms", used / size * 1e3),
-            ("  its wall time, s", took),
-            ("  json.loads of the same, CPU s", plain),
-        ):
-            found.setdefault(name, []).append(value)
-    return found
+def figures_at(count: int) -> Numbers:
+    used, took, plain = imported(count)
+    report(
+        "CPU of an import",
+        count,
+        used,
+        "s",
+        of="sessions",
+        beside=("json.loads of every line", plain),
+        goal=30,
+    )
+    return {
+        "CPU of the import, s": used,
+        "  CPU a session, ms": used / count * 1e3,
+        "  its wall time, s": took,
+        "  json.loads, CPU s": plain,
+    }
 
 
 def main() -> None:
     sizes = tuple(int(word) for word in sys.argv[1:]) or SIZES
-    print(f"{'old sessions (goal 30 s at 2,000)':<36}" + "".join(f"{one:>10,}" for one in sizes))
-    for name, values in rows(sizes).items():
-        figures = "".join(f"{value:>10.2f}" for value in values)
-        print(f"{name:<36}{figures}{slope(list(sizes), values):>7}")
+    table("old sessions", {size: figures_at(size) for size in sizes})
 
 
 if __name__ == "__main__":

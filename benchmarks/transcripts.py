@@ -14,7 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-from growth import slope
+from figures import Numbers, table
+from results import report
 from session_mix import Mix
 
 from memoryd.transcripts.rules.assembler import Follower, is_session_transcript, read_entries
@@ -88,7 +89,7 @@ def best_cpu_seconds(read: Callable[[bytes], None], files: list[bytes]) -> float
     return best
 
 
-def report(title: str, files: list[bytes]) -> None:
+def show(title: str, files: list[bytes]) -> None:
     megabytes = sum(map(len, files)) / 1e6
     print(f"\n{title}: {len(files)} files, {megabytes:.1f} MB")
     for name, read in READERS:
@@ -99,30 +100,34 @@ def megabytes_a_second(read: Callable[[bytes], None], data: bytes) -> float:
     return len(data) / 1e6 / best_cpu_seconds(read, [data])
 
 
-def rows(sizes: tuple[int, ...] = SIZES_MEGABYTES) -> dict[str, list[float]]:
-    """What reading sessions of these sizes gives, in megabytes a second of CPU, and the ratio."""
-    found: dict[str, list[float]] = {}
-    for size in sizes:
-        data = Mix("s", seed=size).of_bytes(size * 1_000_000)
-        plain, ours = megabytes_a_second(with_json, data), megabytes_a_second(to_turns, data)
-        for name, value in (
-            ("bytes to turns, MB/s", ours),
-            ("  json.loads of every line, MB/s", plain),
-            ("  times json.loads", plain / ours),
-            ("  CPU, s", len(data) / 1e6 / ours),
-        ):
-            found.setdefault(name, []).append(value)
-    return found
+def figures_at(megabytes: int) -> Numbers:
+    """What reading a session of this size gives, in megabytes a second of CPU, and the ratio."""
+    data = Mix("s", seed=megabytes).of_bytes(megabytes * 1_000_000)
+    plain, ours = megabytes_a_second(with_json, data), megabytes_a_second(to_turns, data)
+    report(
+        "reading a day's work",
+        megabytes,
+        ours,
+        "MB/s",
+        of="megabytes",
+        beside=("json.loads of every line", plain),
+        goal=60,
+        more_is_better=True,
+    )
+    return {
+        "bytes to turns, MB/s": ours,
+        "  json.loads of each, MB/s": plain,
+        "  times json.loads": plain / ours,
+        "  CPU, s": len(data) / 1e6 / ours,
+    }
 
 
 def main() -> None:
     files = fixture_files()
-    report("fixtures as stored", files)
-    report("fixtures at their full size", [as_written(data) for data in files])
-    sizes = list(SIZES_MEGABYTES)
-    print(f"\n{'a day of work, MB (goal 60 MB/s)':<36}" + "".join(f"{one:>9}" for one in sizes))
-    for name, values in rows().items():
-        print(f"{name:<36}" + "".join(f"{v:>9.2f}" for v in values) + f"{slope(sizes, values):>7}")
+    show("fixtures as stored", files)
+    show("fixtures at their full size", [as_written(data) for data in files])
+    print()
+    table("a day of work, MB", {size: figures_at(size) for size in SIZES_MEGABYTES})
 
 
 if __name__ == "__main__":
