@@ -1,10 +1,12 @@
 """Finds secrets in a text and replaces them with masks.
 
 A secret is recognised by its shape (`by_shape`; in pieces: `joined`), by its context
-(`by_context`), by the slot it stands in (`by_slot`), by the name before it (`by_name`; in a
-sentence: `told`), or as a number or phrase with a form of its own (`by_number`); `values` and
-`words` say what a value must look like. A mask says the kind of secret, and whether it is long:
-`[secret: github-token]`, from 200 characters `[secret: private-key, long]`. It hides nothing but
+(`by_context`), by the slot it stands in (`by_slot`; in commands, settings and calls: `by_command`),
+by its place on the page (`by_layout`), by the name before it (`by_name`; in a sentence: `told`), by
+a word elsewhere on its line (`by_neighbour`), or as a number or phrase with a form of its own
+(`by_number`); `values` and `words` say what a value must look like. A mask says the kind of secret,
+and whether it is long: `[secret: github-token]`, from 200 characters `[secret: private-key, long]`.
+It hides nothing but
 the secret, so that a reader still sees which setting, host or user it is.
 """
 
@@ -15,8 +17,11 @@ from itertools import accumulate
 import msgspec
 
 from memoryd.text.invisible import strip_invisible
+from memoryd.text.masking.by_command import commanded_in
 from memoryd.text.masking.by_context import placed_in
+from memoryd.text.masking.by_layout import laid_out_in
 from memoryd.text.masking.by_name import named_in
+from memoryd.text.masking.by_neighbour import neighbours_in
 from memoryd.text.masking.by_number import numbered_in
 from memoryd.text.masking.by_shape import tokens_in
 from memoryd.text.masking.by_slot import slotted_in
@@ -49,8 +54,11 @@ def find_secrets(text: str) -> list[FoundSecret]:
         *placed_in(text, lowered),
         *numbered_in(text, lowered),
         *slotted_in(text, lowered),
+        *commanded_in(text, lowered),
+        *laid_out_in(text, lowered),
         *named_in(text, lowered),
         *told_in(text, lowered),
+        *neighbours_in(text, lowered),
     )
     return list(
         _apart(sorted((FoundSecret(*span) for span in spans), key=lambda found: found.start))
