@@ -20,7 +20,7 @@ HIDING = (
     "unset CLAUDECODE; @@",
     "env -u CLAUDECODE @@",
     "CLAUDECODE= @@",
-    "env -i HOME=$HOME PATH=$PATH MEMORYD_SOCKET=$MEMORYD_SOCKET PYTHONPATH=$PYTHONPATH @@",
+    "env -i HOME=$HOME XDG_RUNTIME_DIR=$XDG_RUNTIME_DIR PYTHONPATH=$PYTHONPATH @@",
     "nohup @@",
     "setsid -w @@",
     "sh -c 'unset CLAUDECODE; exec sh -c \"$0\"' '@@'",
@@ -87,7 +87,7 @@ def agents_in_disguise(folder: Path, scale: float) -> Tally:
             )
             trust = _trust_of(daemon, peer, project, text)
             if trust in {None, "user-said"}:
-                passed.append(f"{trust}: {hiding[:60]}")
+                passed.append(f"{trust or 'was not saved, so not tried'}: {hiding[:60]}")
     return Tally("an agent's shell that passes for the person", len(ways), passed)
 
 
