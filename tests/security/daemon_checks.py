@@ -15,6 +15,7 @@ from tests.support.running import Daemon, make_home
 from tests.support.secret_forms import DEVELOPED, FRESH, HELD_OUT, is_hidden, samples
 from tests.support.secret_samples import KINDS, Sample, draws
 from tests.support.session_script import SessionScript
+from tests.support.unseen_forms import LATER, STRANGE, UNSEEN
 
 WAIT_SECONDS = 120.0
 VOWELS, CONSONANTS = "aeiou", "lmnrst"
@@ -32,7 +33,8 @@ def through_a_daemon(folder: Path, scale: float) -> Tally:
 def _unique(scale: float) -> list[Sample]:
     """One draw of each form, with a secret that no other form has; phrases are left out."""
     kinds = [draws(kind, 1)[0] for kind in KINDS]
-    forms = [one for table in (DEVELOPED, HELD_OUT, FRESH) for one in samples(table, 1)]
+    tables = (DEVELOPED, HELD_OUT, FRESH, UNSEEN, STRANGE, LATER)
+    forms = [one for table in tables for one in samples(table, 1)]
     every = [*kinds, *forms]
     chosen = every if scale >= 1 else every[:: int(1 / scale) or 1]
     made: list[Sample] = []

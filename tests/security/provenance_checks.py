@@ -2,9 +2,11 @@
 
 The sets that are held out were written before the rules were looked at. At the first look 22 of 70
 notes in turned words passed as the person's, and 3 of 30 at the second; of pastes 22 of 70 were
-sure, and 13 of 30. Then the rules were changed.
+sure, and 13 of 30, then 20 of 60 and 17 of 30 (`pastes_unseen.jsonl`), each time before the rules
+were changed.
 """
 
+import json
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -98,6 +100,23 @@ def pastes_held_out(_: Path, _scale: float) -> Tally:
     return _pasted(title, "pastes_held_out.jsonl")
 
 
+def pastes_unseen(_: Path, _scale: float) -> Tally:
+    return _pasted("pasted blocks in forms that nobody had tried", "pastes_unseen.jsonl")
+
+
+def typed_statements(_: Path, _scale: float) -> Tally:
+    """The price: explicit statements that somebody typed, and that wait in the inbox."""
+    file = Path(__file__).parents[1] / "data/typed.jsonl"
+    prompts = [json.loads(line)["prompt"] for line in file.read_text("utf-8").splitlines()]
+    doubted = [
+        f"{prompt[:60]}: {one.text[:60]}"
+        for prompt in prompts
+        for one in statements_in(prompt, said_at=NOON)
+        if one.certainty == "likely"
+    ]
+    return Tally("typed statements taken for pasted", len(prompts), doubted, 0.04)
+
+
 def _pasted(title: str, file: str) -> Tally:
     forms = corpus.pastes(file)
     sure = [
@@ -117,4 +136,6 @@ CHECKS = (
     honest_notes,
     pastes,
     pastes_held_out,
+    pastes_unseen,
+    typed_statements,
 )

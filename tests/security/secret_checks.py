@@ -25,6 +25,7 @@ from tests.support.secret_forms import (
     samples,
 )
 from tests.support.secret_samples import KINDS, Draw, Sample, clean_texts, draws
+from tests.support.unseen_forms import LATER, STRANGE, UNSEEN
 
 SHARE = 0.02
 
@@ -43,7 +44,8 @@ def _forms(table: FormTable, scale: float) -> list[Sample]:
 
 def _all_forms(scale: float) -> list[Sample]:
     kinds = [one for kind in KINDS for one in draws(kind, 3 if scale >= 1 else 1)]
-    return [*kinds, *_forms(DEVELOPED, scale), *_forms(HELD_OUT, scale)]
+    tables = (*DEVELOPED, *HELD_OUT, *UNSEEN, *STRANGE, *LATER)
+    return [*kinds, *_forms(tables, scale)]
 
 
 def known_shapes(_: Path, scale: float) -> Tally:
@@ -67,6 +69,12 @@ def fresh_forms(_: Path, scale: float) -> Tally:
     found = _forms(FRESH, scale)
     passed = _passed(found, [mask(text) for text, _ in found])
     return Tally("secrets in a slot, forms after the rules", len(found), passed, SHARE)
+
+
+def unseen_forms(_: Path, scale: float) -> Tally:
+    found = _forms((*UNSEEN, *STRANGE, *LATER), scale)
+    passed = _passed(found, [mask(text) for text, _ in found])
+    return Tally("secrets in forms that nobody had tried", len(found), passed, SHARE)
 
 
 def false_alarms(_: Path, scale: float) -> Tally:
@@ -208,6 +216,7 @@ CHECKS = (
     developed_forms,
     held_out_forms,
     fresh_forms,
+    unseen_forms,
     false_alarms,
     cuts,
     log_lines,

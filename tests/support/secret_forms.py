@@ -442,13 +442,18 @@ def is_hidden(secret: str, masked: str) -> bool:
 
 
 def false_alarm_texts(seed: int) -> list[str]:
-    """Texts without a secret, one per line of the file, with blobs drawn from the seed."""
+    r"""Texts without a secret, one per line of the files, with blobs drawn from the seed.
+
+    In the second file `\\n` is the end of a line.
+    """
     draw = Draw(random.Random(seed))
     alphabets = {"HEX": HEX, "BASE64": BASE64, "URL64": URL64, "UPPER": UPPER, "DIGITS": DIGITS}
 
     def blob(match: re.Match[str]) -> str:
         return draw.of(alphabets[match[1]], int(match[2])) if match[2] else draw.uuid()
 
-    file = Path(__file__).parents[1] / "data/false_alarms.txt"
-    lines = file.read_text(encoding="utf-8").splitlines()
+    folder = Path(__file__).parents[1] / "data"
+    lines = (folder / "false_alarms.txt").read_text(encoding="utf-8").splitlines()
+    laid_out = (folder / "false_alarms_laid_out.txt").read_text(encoding="utf-8").splitlines()
+    lines += [line.replace("\\n", "\n") for line in laid_out]
     return [re.sub(r"@([A-Z0-9]+):?([0-9]*)@", blob, line) for line in lines if line.strip()]

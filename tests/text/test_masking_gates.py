@@ -139,7 +139,7 @@ def test_no_secret_at_a_cut_is_left_by_looking_near(pieces: list[str], shift: in
 def test_what_begins_far_before_a_cut_is_masked_behind_it(gap: int) -> None:
     jar = "Cookie: " + "theme=dark; " * (gap // 12) + "sid=9f8e7d6c5b4a39281706f1; x=y\n"
     key = "-----BEGIN PRIVATE KEY-----\n" + "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggS\n" * (
-        gap // 40
+        gap // 40 + 2
     )
     token = "sk-ant-" + "a1B2c3D4e5" * (gap // 10 + 4)
     calm = "a line that says nothing.\n" * 400

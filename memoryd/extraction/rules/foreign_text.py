@@ -5,7 +5,8 @@ Rules
   ("notes from the call:", "make this nicer:") or named behind it ("- Ole", "that is from their
   handbook"), a sign-off, a time stamp or a ticket number, a line of a log, a table, a change or a
   numbered task, several lines that the person then asks about, a line in capitals, many rules at
-  once, and a long block in one go.
+  once, and a long block in one go. Lines that were copied have marks of their own
+  (`foreign_lines`).
 - One mark is enough. What such a message states is likely at most, and waits in the inbox: it is
   better to ask than to take a stranger's order for the person's.
 """
@@ -13,6 +14,7 @@ Rules
 import re
 from typing import Final
 
+from memoryd.extraction.rules.foreign_lines import is_object_of_the_task, stands_as_copied
 from memoryd.text.lazy_regex import late
 
 LONG_BLOCK_CHARACTERS: Final = 450
@@ -153,6 +155,8 @@ def may_be_anothers(message: str, end: int | None = None, next_end: int | None =
     if any(mark.search(whole) for mark in _OF_ALL) or len(_RULE.findall(whole)) >= MANY_RULES:
         return True
     lines = [line for line in whole.splitlines() if line.strip()]
+    if stands_as_copied(whole, up_to_it) or is_object_of_the_task(whole, up_to_it):
+        return True
     if len(lines) > 1 and (_ASKS_ABOUT_IT.search(lines[-1]) or _points_down(lines[0])):
         return True
     return any(map(_is_long_block, whole.split("\n\n")))

@@ -30,6 +30,7 @@ from memoryd.extraction.rules.change_marks import has_mark
 from memoryd.extraction.rules.corrections import Correction, correction_in
 from memoryd.extraction.rules.durable import forbids_memory, is_question, is_ruled_out, takes_back
 from memoryd.extraction.rules.explicit_forms import ANNOUNCES, ASKS_BACK, Form, form_of
+from memoryd.extraction.rules.foreign_lines import is_reported
 from memoryd.extraction.rules.foreign_text import may_be_anothers
 from memoryd.extraction.rules.memory_requests import LEAD, without_request
 from memoryd.extraction.rules.memory_types import MemoryType, type_by_form
@@ -178,6 +179,7 @@ class _OwnVoice:
 
     def __init__(self, message: str, said: Sequence[Sentence]) -> None:
         self._message = message
+        self._said = said
         self._ends: list[int] = []
         at = 0
         for sentence in said:
@@ -186,6 +188,8 @@ class _OwnVoice:
             self._ends.append(at)
 
     def __call__(self, number: int) -> bool:
+        if is_reported(self._said[number].text):
+            return False
         next_end = self._ends[min(number + 1, len(self._ends) - 1)]
         return not may_be_anothers(self._message, self._ends[number], next_end)
 

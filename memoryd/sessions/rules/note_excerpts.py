@@ -129,8 +129,8 @@ def _errors(turns: Sequence[Turn]) -> str:
         for output in turn.tool_outputs:
             if output.is_error:
                 what = calls.get(output.tool_use_id)
-                name = f"{what.tool} {_line(what.gist, 60)}: " if what else ""
-                lines.append(f"failed: {name}{_line(output.text)}")
+                name = f"{what.tool} {_line(what.gist, 60)}" if what else "a tool"
+                lines.append(f"failed: {name}, which printed {_printed(output.text)}")
         if turn.ending in {"interrupted", "api_error", "refusal"}:
             then = "; then: " + _line(after.prompts[0].text) if after and after.prompts else ""
             lines.append(f"{_ending(turn)}{then}")
@@ -162,6 +162,11 @@ def _ending(turn: Turn) -> str:
 
 def _list(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines if line.strip())
+
+
+def _printed(text: str) -> str:
+    """Nobody's words: in quotes that the text itself cannot close."""
+    return f'"{_line(text).replace(chr(34), chr(39))}"'
 
 
 def _line(text: str, limit: int = LINE_CHARACTERS) -> str:

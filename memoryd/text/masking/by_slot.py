@@ -5,46 +5,21 @@
 3. A user with the hash of a password, as in `.htpasswd` and `/etc/shadow`.
 4. Short numbers and codes that only their slot gives away: a PIN, a door code, recovery codes.
 5. A login or a key wrapped in base64; a URL whose user or query is a token.
-
-Each row has an anchor that is found with plain string search in the lower-case text; the pattern
-runs on the line around it, so hostile texts take linear time.
 """
 
 import base64
 import binascii
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
-import msgspec
-
 from memoryd.text.lazy_regex import late
-from memoryd.text.masking import values, words
-
-LINE_BEFORE: Final = 120
-LINE_AFTER: Final = 400
-
-SecretCheck = Callable[[str], bool]
-
-
-class Slot(msgspec.Struct, frozen=True):
-    """Where a secret stands: the kind, the anchors, the pattern, the check of a value."""
-
-    kind: str
-    anchors: tuple[str, ...]
-    pattern: re.Pattern[str]
-    is_secret: SecretCheck
-    before: int = LINE_BEFORE
-    beside: str = ""
-    """What the pattern needs besides the anchor, in lower case."""
-
-
-def _is_any_password(value: str) -> bool:
-    return words.is_word_password(value) or values.is_password(value)
+from memoryd.text.masking import values
+from memoryd.text.masking.slot import Slot, anchors_of, in_slots, is_any_password
 
 
 def _is_pair_password(value: str) -> bool:
-    return "/" not in value and _is_any_password(value.rstrip(".,;:)"))
+    return "/" not in value and is_any_password(value.rstrip(".,;:)"))
 
 
 def _is_strong(value: str) -> bool:
@@ -99,8 +74,8 @@ SLOTS: Final[tuple[Slot, ...]] = (
                  (?![ ](?:field|store|source|manager|name|hash|policy))""",
             re.IGNORECASE | re.VERBOSE,
         ),
-        _is_any_password,
-        beside=" as ",
+        is_any_password,
+        beside=(" as ",),
     ),
     Slot(
         "password",
@@ -138,7 +113,7 @@ SLOTS: Final[tuple[Slot, ...]] = (
                 ["'](?P<secret>[^"'\s]{4,128})["']""",
             re.IGNORECASE | re.VERBOSE,
         ),
-        _is_any_password,
+        is_any_password,
         before=0,
     ),
     Slot(
@@ -150,7 +125,7 @@ SLOTS: Final[tuple[Slot, ...]] = (
                  {_VALUE[:-1]}(?<![*`]))[*`]{{0,2}}[ ]{{0,20}}\|?[ ]*$""",
             re.IGNORECASE | re.VERBOSE | re.MULTILINE,
         ),
-        _is_any_password,
+        is_any_password,
     ),
     Slot(
         "password",
@@ -158,7 +133,7 @@ SLOTS: Final[tuple[Slot, ...]] = (
         late(
             rf"(?:create|alter) (?:role|user) .{{1,80}}?\bpassword {_QUOTE}{_VALUE}", re.IGNORECASE
         ),
-        _is_any_password,
+        is_any_password,
     ),
     Slot(
         "password",
@@ -173,34 +148,34 @@ SLOTS: Final[tuple[Slot, ...]] = (
             rf"set password (?:for \S+ ?)?(?:=|to) ?(?:password ?\( ?)?{_QUOTE}{_VALUE}",
             re.IGNORECASE,
         ),
-        _is_any_password,
+        is_any_password,
         before=0,
     ),
     Slot(
         "password",
         ("requirepass ", "masterauth "),
         late(rf"(?:requirepass|masterauth) {_QUOTE}?{_VALUE}", re.IGNORECASE),
-        _is_any_password,
+        is_any_password,
         before=0,
     ),
     Slot(
         "password",
         (" pass:",),
         late(rf"-pass(?:in|out)? pass:{_VALUE}"),
-        _is_any_password,
+        is_any_password,
     ),
-    Slot("password", ("ldap",), late(rf"ldap\w+ .{{0,90}}?-w {_QUOTE}?{_VALUE}"), _is_any_password),
+    Slot("password", ("ldap",), late(rf"ldap\w+ .{{0,90}}?-w {_QUOTE}?{_VALUE}"), is_any_password),
     Slot(
         "password",
         ("smbclient ", "rpcclient ", "mount.cifs "),
         late(rf"\w+ .{{0,90}}?-U {_QUOTE}?[\w.\\/-]{{1,40}}%{_VALUE}"),
-        _is_any_password,
+        is_any_password,
     ),
     Slot(
         "password",
         ("htpasswd ",),
         late(rf"htpasswd -\w*b\w* (?:-\w+ )*\S+ \S+ {_QUOTE}?{_VALUE}"),
-        _is_any_password,
+        is_any_password,
     ),
     Slot(
         "password",
@@ -209,7 +184,7 @@ SLOTS: Final[tuple[Slot, ...]] = (
             rf"net (?:use (?:\S+ ){{1,2}}|user \S+ )(?!/){_VALUE}(?= /(?:user|add|domain))",
             re.IGNORECASE,
         ),
-        _is_any_password,
+        is_any_password,
     ),
     Slot(
         "password",
@@ -217,7 +192,7 @@ SLOTS: Final[tuple[Slot, ...]] = (
         late(
             rf"(?:echo|printf)(?: -\w+)? {_QUOTE}?{_VALUE}{_QUOTE}? ?\| ?(?:sudo -S|passwd --stdin)"
         ),
-        _is_any_password,
+        is_any_password,
     ),
     Slot(
         "password",
@@ -225,19 +200,19 @@ SLOTS: Final[tuple[Slot, ...]] = (
         late(
             rf"(?:echo|printf)(?: -\w+)? {_QUOTE}?[\w.-]+:{_VALUE}{_QUOTE}? ?\| ?(?:sudo )?chpasswd"
         ),
-        _is_any_password,
+        is_any_password,
     ),
     Slot(
         "password",
         ("wpa_passphrase ",),
         late(rf"wpa_passphrase \S+ {_QUOTE}?{_VALUE}"),
-        _is_any_password,
+        is_any_password,
     ),
     Slot(
         "password",
         ("psk=", "psk:", "psk =", 'psk"'),
         late(rf"(?<![a-z])psk(?:{_QUOTE})?[ ]?[=:][ ]?(?:{_QUOTE})?{_VALUE}", re.IGNORECASE),
-        _is_any_password,
+        is_any_password,
     ),
     Slot(
         "password-hash",
@@ -355,46 +330,9 @@ SLOTS: Final[tuple[Slot, ...]] = (
 )
 
 
-SLOT_ANCHORS: Final = frozenset(anchor for slot in SLOTS for anchor in slot.anchors)
+SLOT_ANCHORS: Final = anchors_of(SLOTS)
 
 
 def slotted_in(text: str, lowered: str, present: Collection[str]) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of every secret that its slot gives away."""
-    if SLOT_ANCHORS.isdisjoint(present):
-        return
-    for slot in SLOTS:
-        for anchor in slot.anchors:
-            if anchor in present:
-                yield from _in_slot(slot, anchor, text, lowered)
-
-
-def _in_slot(slot: Slot, anchor: str, text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
-    done = 0
-    at = lowered.find(anchor)
-    while at >= 0:
-        low = max(done, at - slot.before)
-        if slot.beside not in lowered[low : at + LINE_AFTER]:
-            at = lowered.find(anchor, at + len(anchor))
-            continue
-        tries = _matches_around(slot, text, low, at)
-        match = next((one for one in tries if slot.is_secret(one["secret"])), None)
-        if match:
-            start, end = match.span("secret")
-            if slot.kind == "password":
-                end = start + len(match["secret"].rstrip(".,)"))
-            yield slot.kind, start, end
-            done = end
-        at = lowered.find(anchor, max(done, at + len(anchor)))
-
-
-def _matches_around(slot: Slot, text: str, low: int, at: int) -> Iterator[re.Match[str]]:
-    """The matches that may hold the anchor: in its line, or from it on."""
-    if slot.before == 0:
-        if match := slot.pattern.match(text, at):
-            yield match
-        return
-    low = max(low, text.rfind("\n", low, at) + 1)
-    for match in slot.pattern.finditer(text, low, at + LINE_AFTER):
-        if match.start() > at:
-            return
-        yield match
+    return in_slots(SLOTS, text, lowered, present)

@@ -5,8 +5,8 @@ Rules
   characters beyond the cut. A secret that the cut goes through is masked whole.
 - Nearly all texts have none, and nearly all secrets need only what is near. So `NEAR` characters
   beyond the cut are searched first; the rest only if something was found there, or if something
-  begins further away that may reach up to the cut: a key, a jar of cookies, a list of codes, or a
-  run without a blank that is as long.
+  begins further away that may reach up to the cut: a key, a jar of cookies, a list of codes, a
+  table, or a run without a blank that is as long.
 """
 
 from typing import Final
@@ -24,6 +24,15 @@ _REACHES_FAR: Final = (
     "recovery",
     "backup",
     "scratch",
+    # The head of a table names a column, or stands below it.
+    "pass",
+    "pwd",
+    "secret",
+    "token",
+    "kennwort",
+    "contrase",
+    "senha",
+    "insert into",
 )
 
 

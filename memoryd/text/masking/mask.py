@@ -1,11 +1,12 @@
 """Finds secrets in a text and replaces them with masks.
 
 A secret is recognised by its shape (`by_shape`; in pieces: `joined`), by its context
-(`by_context`), by the slot it stands in (`by_slot`), by the name before it (`by_name`; in a
-sentence: `told`), or as a number or phrase with a form of its own (`by_number`); `values` and
-`words` say what a value must look like. A mask says the kind of secret, and whether it is long:
-`[secret: github-token]`, from 200 characters `[secret: private-key, long]`. It hides nothing but
-the secret, so that a reader still sees which setting, host or user it is.
+(`by_context`), by the slot it stands in (`by_slot`; in commands, settings and calls: `by_command`),
+by its place on the page (`by_layout`), by the name before it (`by_name`; in a sentence: `told`), by
+a word elsewhere on its line (`by_neighbour`), or as a number or phrase with a form of its own
+(`by_number`); `values` and `words` say what a value must look like. A mask says the kind of secret,
+and whether it is long: `[secret: github-token]`, from 200 characters `[secret: private-key, long]`.
+It hides nothing but the secret, so that a reader still sees which setting, host or user it is.
 """
 
 from bisect import bisect_left, bisect_right
@@ -17,8 +18,11 @@ import msgspec
 
 from memoryd.text.invisible import strip_invisible
 from memoryd.text.masking.anchors import Anchors
+from memoryd.text.masking.by_command import COMMAND_ANCHORS, commanded_in
 from memoryd.text.masking.by_context import PLACE_ANCHORS, placed_in
+from memoryd.text.masking.by_layout import laid_out_in
 from memoryd.text.masking.by_name import NAME_ANCHORS, named_in
+from memoryd.text.masking.by_neighbour import neighbours_in
 from memoryd.text.masking.by_number import NUMBER_ANCHORS, numbered_in
 from memoryd.text.masking.by_shape import tokens_in
 from memoryd.text.masking.by_slot import SLOT_ANCHORS, slotted_in
@@ -59,8 +63,11 @@ def _found(text: str) -> tuple[FoundSecret, ...]:
         *placed_in(text, lowered, present),
         *numbered_in(text, lowered, present),
         *slotted_in(text, lowered, present),
+        *commanded_in(text, lowered, present),
+        *laid_out_in(text, lowered),
         *named_in(text, lowered, present),
         *told_in(text, lowered, present),
+        *neighbours_in(text, lowered),
     )
     return tuple(
         _apart(sorted((FoundSecret(*span) for span in spans), key=lambda found: found.start))
@@ -72,7 +79,8 @@ _kept_found = lru_cache(_KEPT)(_found)
 
 @cache
 def _anchors() -> Anchors:
-    return Anchors(SLOT_ANCHORS | NAME_ANCHORS | PLACE_ANCHORS | NUMBER_ANCHORS | TOLD_ANCHORS)
+    slots = SLOT_ANCHORS | COMMAND_ANCHORS
+    return Anchors(slots | NAME_ANCHORS | PLACE_ANCHORS | NUMBER_ANCHORS | TOLD_ANCHORS)
 
 
 def mask(text: str) -> str:
