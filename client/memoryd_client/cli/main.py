@@ -29,6 +29,7 @@ from memoryd_client.cli import (
     scopes,
     sessions,
     status,
+    team,
     trust,
     why,
 )
@@ -52,7 +53,7 @@ GROUPS = {
     "what is remembered": ("list", "show", "recall", "remember", "forget", "edit", "why"),
     "earlier versions": ("history", "restore"),
     "decide and tidy up": ("inbox", "review", "trust", "dream"),
-    "move and share": ("promote", "demote", "agent", "adopt", "export", "import-archive"),
+    "move and share": ("promote", "demote", "team", "agent", "adopt", "export", "import-archive"),
     "sessions": ("sessions", "notes", "checkpoint", "context", "import"),
     "the daemon and its settings": (
         *("serve", "stop", "on", "off", "config", "cost", "logs"),
@@ -74,6 +75,7 @@ def command_line() -> Commands:
         review,
         history,
         scopes,
+        team,
         agent,
         why,
         dream,
