@@ -36,6 +36,8 @@ CONNECT_SECONDS: Final = 10.0
 COMMAND_SECONDS: Final = 60.0
 CLOSE_SECONDS: Final = 2.0
 TRIES: Final = 6
+# Nothing can be there: passwords are found by `credentials`, not by the driver.
+NO_FILE: Final = f"{os.devnull}/none"
 
 _HEAD: Final = "entry, stamp, tie, sha256, author, bytes"
 _ADD_HEADS: Final = f"""
@@ -93,7 +95,7 @@ class TeamServer:
                 user=address.user,
                 database=address.database,
                 password=password,
-                passfile=os.devnull,
+                passfile=NO_FILE,
                 ssl=context if context is not None else False,
                 timeout=CONNECT_SECONDS,
                 command_timeout=COMMAND_SECONDS,

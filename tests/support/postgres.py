@@ -82,13 +82,14 @@ class PostgresServer:
 
     def start(self) -> Self:
         """Returns when it takes connections."""
-        self._process = subprocess.Popen(
-            [self._programs / "postgres", "-D", self.data, "-k", self.sockets],
-            user=self._user,
-            stdout=subprocess.DEVNULL,
-            stderr=(self.folder / "log").open("ab"),
-            env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
-        )
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [self._programs / "postgres", "-D", self.data, "-k", self.sockets],
+                user=self._user,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
+            )
         ready = [str(self._programs / "pg_isready"), "-q", "-t", "5", "-h", str(self.sockets)]
         for _ in range(WAIT_SECONDS * 10):
             if subprocess.run(ready, check=False, timeout=WAIT_SECONDS).returncode == 0:
@@ -108,16 +109,9 @@ class PostgresServer:
         self._process.wait(WAIT_SECONDS)
         (self.data / "postmaster.pid").unlink(missing_ok=True)
 
-    def stop(self) -> None:
-        if self._process is not None:
-            self._process.send_signal(signal.SIGQUIT)  # at once
-            try:
-                self._process.wait(WAIT_SECONDS)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-
     def remove(self) -> None:
-        self.stop()
+        if self._process is not None and self._process.poll() is None:
+            self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def sql(self, statement: str, *, role: str = "root", database: str = "postgres") -> str:
