@@ -3,6 +3,7 @@
 Where there is none, the tests that need it are skipped and say how to get one.
 """
 
+import hashlib
 import os
 import pwd
 import shutil
@@ -159,6 +160,25 @@ class TeamDatabase:
 
     def sql(self, statement: str, role: str = "root") -> str:
         return self.server.sql(statement, role=role, database=self.name)
+
+    def dump(self) -> str:
+        """Everything that was ever shared, as its owner could read it."""
+        text = "select string_agg(project || entry || author || coalesce("
+        return self.sql(f"{text}convert_from(content, 'utf8'), ''), ' ') from memoryd.versions")
+
+    def plant(
+        self, author: str, project: str, entry: str, text: bytes, sha256: str | None = None
+    ) -> None:
+        """Puts an entry there as somebody with a key and psql does, whom nothing checks."""
+        sha256 = sha256 or hashlib.sha256(text).hexdigest()
+        stamp = "(extract(epoch from clock_timestamp()) * 1000000)::bigint"
+        where = f"('{project}', '{entry}', (select s from t), 77, '{sha256}', {len(text)}"
+        self.sql(
+            f"create temporary table t as select {stamp} as s;"
+            f"insert into memoryd.entries values {where}, '{author}');"
+            f"insert into memoryd.versions values {where}, '{author}', '\\x{text.hex()}')",
+            author,
+        )
 
     def fails(self, statement: str, role: str) -> str:
         """The error that a statement ends in."""

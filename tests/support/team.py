@@ -54,6 +54,15 @@ class Machine:
         )
         return Path(answer["path"]).name
 
+    @property
+    def team_folder(self) -> Path:
+        (folder,) = self.daemon.home.glob(".claude/projects/*/memory/team")
+        return folder
+
+    def write(self, file: str, text: str) -> None:
+        """As an editor does it."""
+        (self.team_folder / file).write_text(text)
+
     def files(self) -> dict[str, bytes]:
         """The team's files as they are on this machine."""
         return {
