@@ -228,9 +228,9 @@ class TeamWorker:
             self._notices.announce(
                 TeamSynced(
                     project=project.root,
-                    pulled=report.pulled,
-                    pushed=report.pushed,
-                    removed=report.removed,
+                    pulled=len(report.pulled),
+                    pushed=len(report.pushed),
+                    removed=len(report.removed),
                     conflicts=report.conflicts,
                     held=len(report.held),
                     skipped=len(report.skipped),

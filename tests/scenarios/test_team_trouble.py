@@ -69,7 +69,7 @@ def test_kills_of_server_and_daemons_in_mid_sync_lose_nothing(
     set_up(machines.database, alice, "alice", "bob", "carol")
     for one in machines.all:
         one.call("team/join")
-        one.save("First", f"{one.role} was here.\n")
+        one.save(f"Of {one.role}", f"{one.role} was here.\n")
     rng, said = random.Random(21), set[str]()
     for number in thinned(KILLS):
         for one in machines.all:
@@ -115,7 +115,7 @@ def test_an_hour_offline_and_a_thousand_changes_later_everything_converges(
     set_up(machines.database, alice, "alice", "bob")
     for one in machines.all:
         one.call("team/join")
-        one.save("First", f"{one.role} was here.\n")
+        one.save(f"Of {one.role}", f"{one.role} was here.\n")
     server.kill()
     alice.write("project_both.md", saying("Alice's version."))
     bob.write("project_both.md", saying("Bob's version."))
