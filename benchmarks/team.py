@@ -15,20 +15,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from memoryd.base.config import TeamSettings
 from memoryd.team.postgres import TeamServer
 from memoryd.team.rules.address import address_in
 from memoryd.team.rules.entries import EntryPush, batches, hash_of
-from memoryd.team.worker import DEBOUNCE_SECONDS
+from memoryd.team.worker import DEBOUNCE_SECONDS, LISTENING_FACTOR
 from tests.support.postgres import (
     TeamDatabase,
     new_database,
     programs,
     running_server,
 )
-from tests.support.team import PROJECT, Machine, eventually, set_up
+from tests.support.team import Machine, eventually, set_up
 
 MEMORIES = 2000
-REST_SECONDS = 30
+REST_SECONDS = 60
+SETTLING_SECONDS = 15
 SAVES = 15
 
 
@@ -124,12 +126,18 @@ def statements(database: TeamDatabase) -> int:
     )
 
 
-def cost_at_rest(machine: Machine, database: TeamDatabase, seconds: float) -> tuple[float, float]:
-    """CPU seconds of the daemon and transactions of the server, for an hour of nothing."""
-    cpu, sent = cpu_seconds(machine), statements(database)
+def cost_at_rest(
+    joined: Machine, alone: Machine, database: TeamDatabase, seconds: float
+) -> tuple[float, float, float]:
+    """Milliseconds of CPU and transactions for one look at the server; and how many there were.
+
+    `joined` looks often, `alone` belongs to no team: what it spends meanwhile does not count.
+    """
+    cpu, own, sent = cpu_seconds(joined), cpu_seconds(alone), statements(database)
     time.sleep(seconds)
-    factor = 3600 / seconds
-    return (cpu_seconds(machine) - cpu) * factor, (statements(database) - sent) * factor
+    looks = seconds / LISTENING_FACTOR  # it looks every second, five times as rarely if it listens
+    spent = max(0.0, cpu_seconds(joined) - cpu - (cpu_seconds(alone) - own))
+    return spent / looks * 1000, (statements(database) - sent) / looks, looks
 
 
 def main() -> int:
@@ -146,11 +154,6 @@ def main() -> int:
                 f" p50 {statistics.median(took):.2f} s, p99 {percentile(took, 0.99):.2f} s"
                 f" (of which {DEBOUNCE_SECONDS:.0f} s wait for further changes)"
             )
-            cpu, sent = cost_at_rest(alice, database, REST_SECONDS)
-            print(
-                f"at rest, for an hour: {cpu:.1f} s of CPU of one daemon,"
-                f" {sent:.0f} transactions of two (measured over {REST_SECONDS} s)"
-            )
             pushed, pulled, spent = first_sync(alice, bob, MEMORIES)
             bare = bare_push(database, MEMORIES)
             print(
@@ -158,7 +161,24 @@ def main() -> int:
                 f" ({spent:.1f} s of CPU), pulled in {pulled:.1f} s; the bare driver pushes the"
                 f" same rows in {bare:.1f} s: {pushed / bare:.1f} times as long"
             )
-            print(f"rows of {PROJECT}: {alice.call('team/status')['entries']}")
+            rows = alice.call("team/status")["entries"]
+        eager = Machine(Path(folder) / "e", "alice", database, poll_seconds=1)
+        alone = Machine(Path(folder) / "n", "bob", database)
+        try:
+            eager.start().call("team/join")
+            alone.start()
+            time.sleep(SETTLING_SECONDS)
+            cpu_ms, sent, looks = cost_at_rest(eager, alone, database, REST_SECONDS)
+        finally:
+            eager.daemon.end()
+            alone.daemon.end()
+        hourly = 3600 / (TeamSettings().poll_seconds * LISTENING_FACTOR)
+        print(
+            f"one look at the server at rest, with {rows} memories: {cpu_ms:.0f} ms of CPU and"
+            f" {sent:.1f} transactions (of {looks:.0f} looks); an idle hour has {hourly:.0f} of"
+            f" them, {hourly * LISTENING_FACTOR:.0f} where the server cannot tell of changes:"
+            f" {hourly * cpu_ms / 1000:.2f} s and {hourly * LISTENING_FACTOR * cpu_ms / 1000:.2f} s"
+        )
     return 0
 
 
