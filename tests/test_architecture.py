@@ -15,7 +15,7 @@ import pytest
 # Lowest first.
 # fmt: off
 COLUMN = (
-    "base", "text", "system", "memories", "transcripts", "llm", "agent",
+    "base", "text", "system", "memories", "team", "transcripts", "llm", "agent",
     "extraction", "recall", "dreams", "sessions", "api", "daemon",
 )
 WORLD = frozenset((

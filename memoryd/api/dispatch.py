@@ -8,6 +8,7 @@ import msgspec
 import structlog
 
 from memoryd.api import results
+from memoryd.api.handlers import team
 from memoryd.api.handlers.adopt import AdoptRequests
 from memoryd.api.handlers.agents import AgentRequests
 from memoryd.api.handlers.archives import ArchiveRequests
@@ -23,7 +24,7 @@ from memoryd.api.handlers.status import Status
 from memoryd.api.handlers.status_line import StatusLine
 from memoryd.api.purge.service import Purge
 from memoryd.api.results import Result
-from memoryd.api.rules import memory_params, protocol, session_params
+from memoryd.api.rules import memory_params, protocol, session_params, team_params
 from memoryd.base.timestamps import iso_time, moment
 from memoryd.dreams.dreamer import Dreamer
 from memoryd.dreams.due import DueReviews
@@ -36,6 +37,7 @@ from memoryd.recall.service import RecallService
 from memoryd.sessions.build import SessionParts
 from memoryd.sessions.checkpoints import Checkpoint
 from memoryd.sessions.note_files import NotesAnswer
+from memoryd.team.build import TeamParts
 from memoryd.transcripts.build import TranscriptParts
 
 log = structlog.get_logger(__name__)
@@ -55,6 +57,7 @@ class Areas(msgspec.Struct, frozen=True, kw_only=True):
     recall: RecallService
     dreamer: Dreamer
     sessions: SessionParts
+    team: TeamParts
 
 
 class Handlers(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,7 +144,9 @@ class Dispatcher:
             case protocol.InboxListParams():
                 return await in_thread(areas.extraction.inbox.waiting, params.cwd)
             case protocol.InboxAcceptParams():
-                return await in_thread(handlers.inbox.accept, params)
+                kept = await in_thread(handlers.inbox.accept, params)
+                areas.team.worker.wake()
+                return kept
             case protocol.InboxEditParams():
                 return await in_thread(handlers.inbox.edit, params)
             case protocol.InboxRejectParams():
@@ -227,6 +232,8 @@ class Dispatcher:
                 return await in_thread(areas.dreamer.status, params.cwd, whose(params))
             case protocol.DreamLogParams():
                 return results.DreamLogAnswer(await in_thread(past_dreams, areas.dreamer, params))
+            case team_params.TeamRequest():
+                return await team.answer(areas.team, params)
             case protocol.SubscribeParams():
                 raise AssertionError("the server handles subscriptions itself")
             case _:

@@ -24,6 +24,7 @@ from memoryd.api.handlers.memories import HistoryAnswer
 from memoryd.api.handlers.recall_stats import RecallStatsAnswer
 from memoryd.api.handlers.spending import CostReport
 from memoryd.api.handlers.status import Pong, StatusReport
+from memoryd.api.handlers.team import TeamResult
 from memoryd.api.handlers.why import WhyAnswer
 from memoryd.api.purge.service import PurgeAnswer
 from memoryd.dreams.dreamer import Undone
@@ -38,6 +39,15 @@ from memoryd.recall.recall_answer import RecallAnswer
 from memoryd.sessions.checkpoints import Checkpoint
 from memoryd.sessions.context import ContextAnswer
 from memoryd.sessions.note_files import NotesAnswer
+from memoryd.team.answers import (
+    InitAnswer,
+    JoinAnswer,
+    LeaveAnswer,
+    LogAnswer,
+    SharedAnswer,
+    SyncAnswer,
+    TeamStatus,
+)
 from memoryd.transcripts.sessions import Session, WholeSession
 
 
@@ -159,6 +169,7 @@ Result = (
     | Undone
     | DreamStatus
     | DreamLogAnswer
+    | TeamResult
 )
 
 
@@ -228,4 +239,13 @@ ANSWERS: Final[dict[str, Answers]] = {
     "dream/undo": Answers("Undo the last dream", Undone),
     "dream/status": Answers("Say whether a dream runs or may start", DreamStatus),
     "dream/log": Answers("List past dreams", DreamLogAnswer),
+    "team/status": Answers("Say how a project stands with its team", TeamStatus),
+    "team/sync": Answers("Sync with the team now", SyncAnswer),
+    "team/init": Answers("Make or update the tables of the team, and its members", InitAnswer),
+    "team/join": Answers("Share a project's team memories", JoinAnswer),
+    "team/leave": Answers("Stop sharing; the files stay", LeaveAnswer),
+    "team/share": Answers("Move a memory to the team", SharedAnswer),
+    "team/unshare": Answers("Move a memory of the team to this machine only", SharedAnswer),
+    "team/remove": Answers("Remove a memory for the whole team, or undo that", SharedAnswer),
+    "team/log": Answers("List what the team changed", LogAnswer),
 }

@@ -45,6 +45,7 @@ GroupPatterns = Annotated[
         description="a list of paths of projects, absolute or under ~/",
     ),
 ]
+TeamAccept = Literal["auto", "review"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 
@@ -162,6 +163,25 @@ class ProjectSettings(SettingsSection, frozen=True, kw_only=True):
     extraction: ExtractionMode | None = None
 
 
+class TeamSettings(SettingsSection, frozen=True, kw_only=True):
+    dsn: (
+        Annotated[
+            str,
+            msgspec.Meta(
+                min_length=1, max_length=2000, description="the address of a Postgres database"
+            ),
+        ]
+        | None
+    ) = None
+    key_file: OwnPath | None = None
+    accept: TeamAccept = "review"
+    remote: Annotated[
+        str, msgspec.Meta(pattern=r"^[^\s\x00]{1,200}$", description="the name of a git remote")
+    ] = "origin"
+    poll_seconds: Annotated[int, msgspec.Meta(ge=1, le=86_400)] = 60
+    entry_cap: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 2000
+
+
 class Secret:
     """A value that only `reveal` shows; it cannot be printed or encoded."""
 
@@ -225,6 +245,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     privacy: PrivacySettings = PrivacySettings()
     log: LogSettings = LogSettings()
     transcripts: TranscriptSettings = TranscriptSettings()
+    team: TeamSettings = TeamSettings()
     prices: Mapping[str, Price] = DEFAULT_PRICES
     projects: Mapping[str, ProjectSettings] = MappingProxyType({})
     groups: Mapping[str, GroupPatterns] = MappingProxyType({})

@@ -1,7 +1,9 @@
 """Every setting with its value and its default, for `memoryd config`."""
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import reduce
+from typing import Final
 
 import msgspec
 
@@ -9,6 +11,9 @@ from memoryd.base.config import Price, ProjectSettings, Settings, SettingsSectio
 from memoryd.base.config_file import KEYS, load_settings, parsed
 from memoryd.base.config_recovery import recovered_settings
 from memoryd.base.errors import ConfigError
+
+# What stands for a password in an address: a value is shown without it.
+_PASSWORD: Final = re.compile(r"(://[^/?#@:]*:)[^/?#]*@")
 
 
 class SettingLine(msgspec.Struct, frozen=True):
@@ -70,7 +75,8 @@ def is_set(document: object, key: str) -> bool:
 
 
 def plain(value: object) -> object:
-    return msgspec.to_builtins(value)
+    found = msgspec.to_builtins(value)
+    return _PASSWORD.sub(r"\1[secret]@", found) if isinstance(found, str) else found
 
 
 def problem_in(toml_text: str, env: Mapping[str, str]) -> tuple[str, str]:

@@ -181,6 +181,25 @@ class DreamFinished(Event, frozen=True, kw_only=True, tag="dream/finished"):
     tool_calls: int = 0
 
 
+class TeamSynced(Event, frozen=True, kw_only=True, tag="team/synced"):
+    """How many files one sync changed; in `conflicts` a change made here lost to the server."""
+
+    pulled: int
+    pushed: int
+    removed: int
+    conflicts: list[str]
+    held: int = 0
+    skipped: int = 0
+    ms: int = 0
+
+
+class TeamTrouble(Event, frozen=True, kw_only=True, tag="team/trouble"):
+    """The team's database cannot be used; `reason` is one word, empty once it can be again."""
+
+    reason: str
+    message: str = ""
+
+
 class DaemonStopping(Event, frozen=True, kw_only=True, tag="daemon/stopping"):
     pass
 

@@ -28,6 +28,7 @@ import memoryd.dreams.build as dreams
 import memoryd.extraction.build as extraction
 import memoryd.recall.build as recall
 import memoryd.sessions.build as sessions
+import memoryd.team.build as team
 import memoryd.transcripts.build as transcripts
 from memoryd.api.dispatch import Areas
 from memoryd.api.server import Server, most_connections
@@ -35,7 +36,7 @@ from memoryd.api.subscriptions import Subscriptions
 from memoryd.base import config_recovery, paths
 from memoryd.base.config import Settings
 from memoryd.base.errors import ConfigError, MemorydError, Refused
-from memoryd.base.events import DaemonStopping, Event
+from memoryd.base.events import DaemonStopping, DreamFinished, Event
 from memoryd.base.paths import Places
 from memoryd.daemon import log_file
 from memoryd.daemon.instance import InstanceLock
@@ -159,6 +160,7 @@ async def serve(environment: Environment, stack: ExitStack) -> None:
                 watch.run,
                 services.background.run,
                 areas.sessions.retention.run,
+                areas.team.worker.run,
             ):
                 tasks.start_soon(run)
             tasks.start_soon(_feed_watchdog, supervisor)
@@ -238,6 +240,7 @@ async def build_areas(services: Services) -> Areas:
         recall=recall.build(services, models),
         dreamer=dreams.build(services, models),
         sessions=sessions.build(services, models),
+        team=team.build(services),
     )
 
 
@@ -281,6 +284,10 @@ def connect(
     # A memory is changed: recall, then subscribers.
     on(MemoryChanged, areas.recall.changed)
     on(MemoryChanged, lambda change: announce(event_of(change, scopes.owner(change.directory))))
+    # ... and the team, if it is theirs; while a dream runs nothing is pushed.
+    on(MemoryChanged, areas.team.worker.changed)
+    areas.team.worker.is_dreaming = lambda: areas.dreamer.is_dreaming
+    on(DreamFinished, lambda _: areas.team.worker.wake())
     # A memory has another path: recall, which counts by path.
     on(MemoryMoved, areas.recall.moved)
     # ... and what the project is, if that is not known yet.

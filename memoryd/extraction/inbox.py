@@ -47,6 +47,7 @@ HANDED_CHARACTERS = 160
 JUDGED_AT_ONCE = 10
 # A model words a note as it likes, but hardly without most of what the statement is about.
 SAVED_SHARE = 0.6
+_NOT_AGENTS = frozenset({"imported", "team"})
 
 
 class Inbox:
@@ -83,7 +84,7 @@ class Inbox:
     def accept(self, ids: Sequence[int], *, by: By = "user") -> list[Kept]:
         self._check(by)
         found = [self._table.get(number) for number in ids]
-        if by == "agent" and any(one.candidate.reason == "imported" for one in found):
+        if by == "agent" and any(one.candidate.reason in _NOT_AGENTS for one in found):
             raise _not_an_agents()
         return [self._keep(one, one.candidate, by) for one in found]
 
@@ -105,8 +106,13 @@ class Inbox:
                 "this asks whether to retire a memory; there is no text to edit",
                 hint=f"memoryd inbox accept {number}, or reject",
             )
-        if by == "agent" and one.candidate.reason == "imported":
+        if by == "agent" and one.candidate.reason in _NOT_AGENTS:
             raise _not_an_agents()
+        if one.candidate.reason == "team":
+            raise InvalidInput(
+                "a teammate's memory is taken over as they wrote it",
+                hint=f"memoryd inbox accept {number}, then memoryd edit it",
+            )
         changed = msgspec.structs.replace(one.candidate, type=type_ or one.candidate.type)
         if text is not None:
             text = presentable(text).strip()
@@ -198,6 +204,8 @@ class Inbox:
 
     def _keep(self, one: WaitingCandidate, candidate: Candidate, by: By) -> Kept:
         directory = self._directory(one)
+        if candidate.reason == "team":
+            return self._take_over(one, directory, by)
         if candidate.retires:
             return self._retire(one, directory, by)
         directory = self._place(directory, candidate)
@@ -220,6 +228,13 @@ class Inbox:
         # A crash before this line leaves a candidate that `_already_in` finds saved.
         self._table.decide(one.id, "accepted", at=self._now())
         return Kept(one.id, stored.path, known is None)
+
+    def _take_over(self, one: WaitingCandidate, directory: MemoryDirectory, by: By) -> Kept:
+        """The team's sync brings it, and whatever else its author shares, as they wrote it."""
+        if by == "agent":
+            raise _not_an_agents()
+        self._table.decide(one.id, "accepted", at=self._now())
+        return Kept(one.id, f"{directory.path}/{one.candidate.entry}", is_new=True)
 
     def _place(self, waits_in: MemoryDirectory, candidate: Candidate) -> MemoryDirectory:
         """Where it is kept: beside what it contradicts, else where it holds."""
@@ -343,7 +358,7 @@ def _persons_decision() -> Refused:
 
 def _not_an_agents() -> Refused:
     return Refused(
-        "only a person can take over what came with an archive",
+        "only a person can take over what came with an archive or from the team",
         hint="leave it in the inbox; they will see it",
     )
 

@@ -16,7 +16,12 @@ from memoryd.base.errors import MemorydError
 from memoryd.base.paths import Places
 from memoryd.memories.git_objects import root_commit
 from memoryd.memories.owners import OWNER_FILE, OWNER_LIMIT_BYTES
-from memoryd.memories.rules.git_identity import ProjectIdentity, is_same_project, remote_in
+from memoryd.memories.rules.git_identity import (
+    ProjectIdentity,
+    is_same_project,
+    remote_in,
+    remotes_in,
+)
 from memoryd.memories.rules.project_root import GIT_FILE_LIMIT_BYTES, is_repository
 from memoryd.memories.scopes import RealFiles
 from memoryd.system.folder import Folder
@@ -72,6 +77,15 @@ class Identities:
                 config = self._files.read_text(f"{git}/config", GIT_FILE_LIMIT_BYTES) or ""
                 return ProjectIdentity(root_commit(git), remote_in(config))
         return ProjectIdentity()
+
+    def remotes_of(self, root: str) -> dict[str, str]:
+        """Every remote of the repository at a project's root, by name and normalised."""
+        for git in (f"{root}/.git", root):
+            if is_repository(git, self._files):
+                return remotes_in(
+                    self._files.read_text(f"{git}/config", GIT_FILE_LIMIT_BYTES) or ""
+                )
+        return {}
 
     def of_directory(self, directory: str) -> ProjectIdentity:
         with suppress(OSError, ValueError):

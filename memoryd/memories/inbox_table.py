@@ -27,7 +27,7 @@ SECONDS_A_DAY: Final = 86_400
 CandidateState = Literal["waiting", "accepted", "rejected"]
 # Why a statement waits instead of being saved.
 WaitReason = Literal[
-    "may-last", "long-message", "review", "contradicts", "agent", "secret", "imported"
+    "may-last", "long-message", "review", "contradicts", "agent", "secret", "imported", "team"
 ]
 
 _WORD = late(r"\w+")
@@ -40,7 +40,8 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     `project` is the root that it belongs to, `around` the message it was said in, cut;
     `contradicts` names the file of the directory that it may replace, `may_contradict` all of them.
     With `retires` it is a question: whether to retire that file, since what was said is
-    saved as `successor` or only takes something back.
+    saved as `successor` or only takes something back. What comes from the team has the teammate
+    who wrote it as `author` and the file that it becomes as `entry`.
     """
 
     project: str
@@ -58,11 +59,15 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     may_contradict: tuple[str, ...] = ()
     retires: str = ""
     successor: str = ""
+    author: str = ""
+    entry: str = ""
 
     @property
     def key(self) -> str:
         """Of the words alone: punctuation and case do not make it another statement."""
         words = " ".join(_WORD.findall(self.body.casefold()))
+        if self.author:  # the same words of somebody else are another question
+            words = f"{self.author}\0{words}"
         return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:32]
 
 
@@ -184,7 +189,7 @@ class InboxTable:
             open_ = [
                 one
                 for one in self.waiting([folder])
-                if not one.candidate.retires and one.candidate.reason != "imported"
+                if not one.candidate.retires and one.candidate.reason not in {"imported", "team"}
             ]
             handed = sorted(open_, key=lambda one: (asked[one.id], one.id))[:limit]
             self._database.run_many(

@@ -29,13 +29,36 @@ class OriginTable:
             self.note_hash(version_of(data), origin)
 
     def note_hash(self, sha256: str, origin: KeptOrigin) -> None:
-        self._database.run("insert or ignore into origins values (?, ?)", sha256, origin)
+        self._database.run(
+            "insert or ignore into origins (sha256, origin) values (?, ?)", sha256, origin
+        )
+
+    def note_team(self, sha256: str, author: str) -> None:
+        """Records that a teammate wrote these bytes, unless it is known who did."""
+        self._database.run(
+            "insert or ignore into origins (sha256, origin, author) values (?, 'team', ?)",
+            sha256,
+            author,
+        )
+
+    def author_of(self, sha256: str) -> str:
+        """The teammate who wrote these bytes, empty if none did."""
+        rows = self._database.run(
+            "select author from origins where sha256 = ? and origin = 'team'", sha256
+        )
+        return str(rows[0][0]) if rows else ""
 
     def inherit(self, old: bytes, new: bytes) -> None:
         """The new bytes are the old ones in another form."""
-        origin = self.of(version_of(old))
-        if origin != "found":
-            self.note(new, origin)
+        self.inherit_hash(version_of(old), version_of(new))
+
+    def inherit_hash(self, old: str, new: str) -> None:
+        self._database.run(
+            "insert or ignore into origins (sha256, origin, author)"
+            " select ?, origin, author from origins where sha256 = ?",
+            new,
+            old,
+        )
 
     def index_of(self, folder: str) -> str:
         """The hash of the index that was last known to be ours, empty if there is none."""

@@ -92,6 +92,8 @@ class StoreReader:
         with open_folder(directory) as folder:
             # Not in a repository, which could name a file of the person twice.
             content = folder.read(file, may_be_linked=directory.beneath is None)
+        origin = self._versions.origins.of(content.version)
+        is_teams = origin == "team"
         return Stored(
             directory,
             file,
@@ -100,7 +102,8 @@ class StoreReader:
             content.modified,
             content.data,
             stamp=content.stamp,
-            origin=self._versions.origins.of(content.version),
+            origin=origin,
+            author=self._versions.origins.author_of(content.version) if is_teams else "",
         )
 
     def read_all(self, directory: MemoryDirectory) -> list[Stored]:

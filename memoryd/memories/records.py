@@ -52,6 +52,8 @@ class Stored(msgspec.Struct, frozen=True):
     """None for a version from the history."""
     origin: Origin | None = None
     """Who wrote it, by the journal; None for a text that is not stored yet."""
+    author: str = ""
+    """The teammate who wrote it, if its origin is the team."""
 
     @property
     def path(self) -> str:
@@ -61,7 +63,7 @@ class Stored(msgspec.Struct, frozen=True):
     def topic(self) -> Topic:
         """What it says; its trust is that of its origin, not what the header claims."""
         topic = topics.parse(self.text)
-        return topic if self.origin is None else with_origin(topic, self.origin)
+        return topic if self.origin is None else with_origin(topic, self.origin, self.author)
 
 
 class MemoryChanged(msgspec.Struct, frozen=True):

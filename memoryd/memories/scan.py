@@ -18,7 +18,7 @@ from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import INDEX_FILE, SCAN_LINES, Scope, Topic
 from memoryd.system.cancellation import cancellable
-from memoryd.system.folder import Folder
+from memoryd.system.folder import Folder, make_folder
 from memoryd.text.decode import decoded
 from memoryd.text.invisible import strip_invisible
 from memoryd.text.lazy_regex import late
@@ -65,6 +65,8 @@ def without_supersedes(one: Listed) -> Listed:
 
 
 def open_folder(directory: MemoryDirectory, *, create: bool = False) -> Folder:
+    if create and directory.scope == "team" and directory.beneath is not None:
+        make_folder(directory.beneath)  # the project's own folder, which may have no memory yet
     return Folder.open(directory.path, beneath=directory.beneath, create=create)
 
 

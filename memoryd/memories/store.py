@@ -209,7 +209,11 @@ class Store(StoreReader):
         """Before the file is there: no reader may take our own text for a stranger's."""
         origins = self._versions.origins
         old = origins.of(before) if before else None
-        origins.note(text.encode(), origin_after(cause, old, topics.parse(text).trust))
+        after = origin_after(cause, old, topics.parse(text).trust)
+        if after == "team" and before:
+            origins.inherit_hash(before, version_of(text.encode()))
+        else:
+            origins.note(text.encode(), after)
 
     def _superseded_by(
         self, directory: MemoryDirectory, folder: Folder, file: str, topic: Topic

@@ -53,7 +53,8 @@ def shown(hit: Hit, row: Row, now: float) -> Recalled:
         content=row.content,
         truncated=row.truncated,
         modified=row.modified,
-        trust=row.topic.trust if row.topic.trust in {*topics.TRUSTS, topics.FOUND} else "",
+        trust=row.topic.trust if row.topic.trust in topics.SHOWN_TRUSTS else "",
+        author=row.topic.author,
         ended=until if expiry.has_ended(row.topic, iso_time(now)[:10]) else "",
         gone=row.topic.gone,
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from memoryd.base.file_stamp import FileStamp
-from memoryd.memories.rules.topics import FOUND
+from memoryd.memories.rules.topics import FOUND, TEAM
 from memoryd.recall.rules.rendering import kept_in
 from memoryd.recall.rules.tool_rules import (
     EDITING_TOOLS,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 REMINDER_BYTES: Final = 500
 MOST_SESSIONS: Final = 1000
-_NOT_RULES: Final = frozenset({"agent-concluded", "imported", FOUND})
+_NOT_RULES: Final = frozenset({"agent-concluded", "imported", FOUND, TEAM})
 HEAD: Final = "Said about this kind of call in earlier sessions (memoryd):"
 
 

@@ -214,5 +214,32 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         packed blob not null
     );
     """,
+    # team memory: which projects are shared, what was agreed with the server last, what waits.
+    """
+    alter table origins add column author text not null default '';
+    create table team_projects (
+        folder text primary key,                -- the memory directory of the team
+        root text not null, project text not null, joined real not null
+    ) without rowid;
+    create table team_known (
+        folder text not null, entry text not null,
+        stamp integer not null, tie integer not null,   -- the server's version
+        sha256 text not null,                           -- there; '' is a tombstone
+        kept text not null,                             -- here, when both agreed
+        primary key (folder, entry)
+    ) without rowid;
+    create table team_removals (                -- asked for, and not on the server yet
+        folder text not null, entry text not null, primary key (folder, entry)
+    ) without rowid;
+    create table team_authors (                 -- whose memories are taken over here
+        server text not null, author text not null, since real not null,
+        primary key (server, author)
+    ) without rowid;
+    create table team_conflicts (               -- changes here that lost against the server
+        id integer primary key,
+        folder text not null, entry text not null, at real not null,
+        author text not null, version integer not null
+    );
+    """,
 )
 LATEST_VERSION: Final = BASE_VERSION + len(MIGRATIONS)

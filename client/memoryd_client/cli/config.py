@@ -63,6 +63,12 @@ def set_key(arguments: Arguments) -> int:
     """Sets one key, if the daemon takes it."""
     if not arguments.key or arguments.value is None:
         raise UsageError("memoryd config set needs a key and a value", "see memoryd config --help")
+    old, new = changed(arguments)
+    return written(old, new, arguments)
+
+
+def changed(arguments: Arguments) -> tuple[str, str]:
+    """The file's text as it is, and with one key set; LocalFailure if the daemon would not."""
     value = toml_edit.value_of(arguments.value)
     old = text_now()
     try:
@@ -76,7 +82,7 @@ def set_key(arguments: Arguments) -> int:
             f"{arguments.key} cannot be set: {error}", "memoryd config get lists the keys"
         ) from error
     refuse_mistakes(new)
-    return written(old, new, arguments)
+    return old, new
 
 
 def edit(arguments: Arguments) -> int:
@@ -108,15 +114,20 @@ def refuse_mistakes(text: str) -> None:
         raise LocalFailure(message, hint)
 
 
+def write(old: str, new: str) -> None:
+    """Writes the file, unless somebody else did so meanwhile."""
+    before = settings_json.read(path())
+    if (before or b"").decode("utf-8", "replace") != old or not settings_json.replaced(
+        path().resolve(), before, new.encode()
+    ):
+        raise LocalFailure(f"{path()} was changed meanwhile", "try again")
+
+
 def written(old: str, new: str, arguments: Arguments) -> int:
-    """Writes the file, unless somebody else did so meanwhile, and says how it takes effect."""
+    """Writes the file, and says how it takes effect."""
     is_changed = new not in {old, NEW_FILE}
     if is_changed:
-        before = settings_json.read(path())
-        if (before or b"").decode("utf-8", "replace") != old or not settings_json.replaced(
-            path().resolve(), before, new.encode()
-        ):
-            raise LocalFailure(f"{path()} was changed meanwhile", "try again")
+        write(old, new)
     if arguments.json:
         print_json({"path": str(path()), "changed": is_changed})
     elif is_changed:

@@ -32,6 +32,7 @@ WHY = {
     "contradicts": "it may contradict what is remembered",
     "agent": "the agent concluded it",
     "imported": "it came with an archive",
+    "team": "its author is new to this machine; to accept it takes over all that they share",
 }
 KEYS = "[a]ccept, [e]dit, [r]eject, [s]kip, [q]uit? "
 

@@ -30,6 +30,7 @@ from memoryd_client.cli import (
     search,
     sessions,
     status,
+    team,
     trust,
     why,
 )
@@ -45,7 +46,7 @@ GENERATED = Path(__file__).with_name("generated")
 MANUAL = "memoryd.1"
 # Written by `make schema` from the daemon's types.
 OPENRPC = Path(__file__).parent.with_name("openrpc.json")
-PAGES = ("editors", "glossary", "models", "python", "settings", "socket", "walkthrough")
+PAGES = ("editors", "glossary", "models", "python", "settings", "socket", "team", "walkthrough")
 COMPLETIONS = {"bash": "memoryd.bash", "zsh": "_memoryd", "fish": "memoryd.fish"}
 
 
@@ -55,7 +56,7 @@ GROUPS = {
     "what is remembered": ("list", "show", "recall", "search", "remember", "forget", "edit", "why"),
     "earlier versions": ("history", "restore"),
     "decide and tidy up": ("inbox", "review", "trust", "dream"),
-    "move and share": ("promote", "demote", "agent", "adopt", "export", "import-archive"),
+    "move and share": ("promote", "demote", "team", "agent", "adopt", "export", "import-archive"),
     "sessions": ("sessions", "notes", "checkpoint", "context", "import"),
     "the daemon and its settings": (
         *("serve", "stop", "on", "off", "config", "cost", "logs"),
@@ -77,6 +78,7 @@ def command_line() -> Commands:
         review,
         history,
         scopes,
+        team,
         agent,
         why,
         dream,

@@ -24,7 +24,11 @@ from memoryd_client.library.wire_types import (
     ImportEstimate,
     ImportJob,
     InboxAnswer,
+    InitAnswer,
+    JoinAnswer,
     KeptAnswer,
+    LeaveAnswer,
+    LogAnswer,
     MemoryListAnswer,
     Moved,
     NotesAnswer,
@@ -39,10 +43,13 @@ from memoryd_client.library.wire_types import (
     ReviewListAnswer,
     Saved,
     SessionListAnswer,
+    SharedAnswer,
     SnapshotWritten,
     StatusReport,
     StoppingAnswer,
     SwitchAnswer,
+    SyncAnswer,
+    TeamStatus,
     TrustAnswer,
     TurnEndedAnswer,
     Undone,
@@ -585,6 +592,71 @@ class Calls:
         )
         return answer
 
+    def team_status(self) -> TeamStatus:
+        """Say how a project stands with its team."""
+        answer: TeamStatus = self._ask("team/status", {})
+        return answer
+
+    def team_sync(self) -> SyncAnswer:
+        """Sync with the team now."""
+        answer: SyncAnswer = self._ask("team/sync", {})
+        return answer
+
+    def team_init(
+        self,
+        *,
+        dsn: str = "",
+        members: Sequence[str] | None = None,
+        leavers: Sequence[str] | None = None,
+        name: str = "",
+        remote: str = "",
+    ) -> InitAnswer:
+        """Make or update the tables of the team, and its members.
+
+        `dsn` is for this request alone; without `members`, the login of it is one.
+        """
+        answer: InitAnswer = self._ask(
+            "team/init",
+            {"dsn": dsn, "members": members, "leavers": leavers, "name": name, "remote": remote},
+        )
+        return answer
+
+    def team_join(self, *, dsn: str = "", name: str = "", remote: str = "") -> JoinAnswer:
+        """Share a project's team memories.
+
+        Without `dsn`, the database of the settings.
+        """
+        answer: JoinAnswer = self._ask("team/join", {"dsn": dsn, "name": name, "remote": remote})
+        return answer
+
+    def team_leave(self) -> LeaveAnswer:
+        """Stop sharing; the files stay."""
+        answer: LeaveAnswer = self._ask("team/leave", {})
+        return answer
+
+    def team_share(self, path: str) -> SharedAnswer:
+        """Move a memory to the team."""
+        answer: SharedAnswer = self._ask("team/share", {"path": path})
+        return answer
+
+    def team_unshare(self, path: str) -> SharedAnswer:
+        """Move a memory of the team to this machine only."""
+        answer: SharedAnswer = self._ask("team/unshare", {"path": path})
+        return answer
+
+    def team_remove(self, path: str, *, undo: bool = False) -> SharedAnswer:
+        """Remove a memory for the whole team, or undo that.
+
+        `undo` brings back what somebody removed.
+        """
+        answer: SharedAnswer = self._ask("team/remove", {"path": path, "undo": undo})
+        return answer
+
+    def team_log(self, *, path: str = "", limit: int = 50) -> LogAnswer:
+        """List what the team changed."""
+        answer: LogAnswer = self._ask("team/log", {"path": path, "limit": limit})
+        return answer
+
 
 class AsyncCalls:
     """Every question that the daemon answers, about the project of one folder."""
@@ -1125,4 +1197,71 @@ class AsyncCalls:
         answer: DreamLogAnswer = await self._ask(
             "dream/log", {"scope": scope, "agent": agent, "limit": limit, "dream": dream}
         )
+        return answer
+
+    async def team_status(self) -> TeamStatus:
+        """Say how a project stands with its team."""
+        answer: TeamStatus = await self._ask("team/status", {})
+        return answer
+
+    async def team_sync(self) -> SyncAnswer:
+        """Sync with the team now."""
+        answer: SyncAnswer = await self._ask("team/sync", {})
+        return answer
+
+    async def team_init(
+        self,
+        *,
+        dsn: str = "",
+        members: Sequence[str] | None = None,
+        leavers: Sequence[str] | None = None,
+        name: str = "",
+        remote: str = "",
+    ) -> InitAnswer:
+        """Make or update the tables of the team, and its members.
+
+        `dsn` is for this request alone; without `members`, the login of it is one.
+        """
+        answer: InitAnswer = await self._ask(
+            "team/init",
+            {"dsn": dsn, "members": members, "leavers": leavers, "name": name, "remote": remote},
+        )
+        return answer
+
+    async def team_join(self, *, dsn: str = "", name: str = "", remote: str = "") -> JoinAnswer:
+        """Share a project's team memories.
+
+        Without `dsn`, the database of the settings.
+        """
+        answer: JoinAnswer = await self._ask(
+            "team/join", {"dsn": dsn, "name": name, "remote": remote}
+        )
+        return answer
+
+    async def team_leave(self) -> LeaveAnswer:
+        """Stop sharing; the files stay."""
+        answer: LeaveAnswer = await self._ask("team/leave", {})
+        return answer
+
+    async def team_share(self, path: str) -> SharedAnswer:
+        """Move a memory to the team."""
+        answer: SharedAnswer = await self._ask("team/share", {"path": path})
+        return answer
+
+    async def team_unshare(self, path: str) -> SharedAnswer:
+        """Move a memory of the team to this machine only."""
+        answer: SharedAnswer = await self._ask("team/unshare", {"path": path})
+        return answer
+
+    async def team_remove(self, path: str, *, undo: bool = False) -> SharedAnswer:
+        """Remove a memory for the whole team, or undo that.
+
+        `undo` brings back what somebody removed.
+        """
+        answer: SharedAnswer = await self._ask("team/remove", {"path": path, "undo": undo})
+        return answer
+
+    async def team_log(self, *, path: str = "", limit: int = 50) -> LogAnswer:
+        """List what the team changed."""
+        answer: LogAnswer = await self._ask("team/log", {"path": path, "limit": limit})
         return answer

@@ -587,6 +587,46 @@ class InboxStatus(TypedDict):
     waiting: int
 
 
+class InitAnswer(TypedDict):
+    """`before` is the version of the tables that was there, 0 for none."""
+
+    project: str
+    server: str
+    before: int
+    version: int
+    members: list[str]
+    removed: list[str]
+
+
+class SkippedEntry(TypedDict):
+    """An entry that is not shared or not taken, and why."""
+
+    name: str
+    reason: str
+
+
+class SyncAnswer(TypedDict):
+    pulled: list[str]
+    pushed: list[str]
+    removed: list[str]
+    conflicts: list[str]
+    waiting: list[str]
+    held: list[SkippedEntry]
+    skipped: list[SkippedEntry]
+    refused: list[SkippedEntry]
+    entries: int
+
+
+class JoinAnswer(TypedDict):
+    """`problem` and `hint` say why the first sync has to wait, if it has to."""
+
+    project: str
+    server: str
+    problem: str
+    hint: str
+    sync: SyncAnswer | None
+
+
 class Kept(TypedDict):
     """`is_new` is false if a memory already said it, or was retired already."""
 
@@ -607,9 +647,40 @@ class KeptAnswer(TypedDict):
     refused: list[NotKept]
 
 
+class LeaveAnswer(TypedDict):
+    """The files stay where they are."""
+
+    project: str
+    files: int
+
+
 class LeftOut(TypedDict):
     path: str
     budget: str
+
+
+class LogLine(TypedDict):
+    """One version on the server; `action` is saved or removed."""
+
+    at: str
+    author: str
+    file: str
+    action: str
+    bytes: int
+
+
+class LogAnswer(TypedDict):
+    project: str
+    versions: list[LogLine]
+
+
+class LostLine(TypedDict):
+    """A change made here that lost; `memoryd restore FILE N` brings it back."""
+
+    file: str
+    at: str
+    author: str
+    version: int
 
 
 class MatchReason(TypedDict):
@@ -739,6 +810,7 @@ class Recalled(TypedDict):
     truncated: bool
     modified: float
     trust: str
+    author: str
     ended: str
     gone: str
 
@@ -851,6 +923,14 @@ class SessionListAnswer(TypedDict):
     sessions: list[Session]
 
 
+class SharedAnswer(TypedDict):
+    """Where a memory is now; `is_waiting` if the server does not know yet."""
+
+    path: str
+    version: int
+    is_waiting: bool
+
+
 class SnapshotWritten(TypedDict):
     path: str
     updated_at: str
@@ -903,6 +983,60 @@ class SwitchAnswer(TypedDict):
     until: NotRequired[str]
 
 
+class TeamStatus(TypedDict):
+    """How a project stands with its team, as far as it is known without asking the server.
+
+        `reason`, `message` and `hint` say what is wrong, if anything is. `suggested` are
+    private
+        memories that by their type are for the team.
+    """
+
+    is_joined: bool
+    project: str
+    server: str
+    is_connected: bool
+    listens: bool
+    reason: str
+    message: str
+    hint: str
+    warnings: list[str]
+    accept: str
+    last_sync: str
+    entries: int
+    entry_cap: int
+    waiting: list[str]
+    held: list[SkippedEntry]
+    skipped: list[SkippedEntry]
+    refused: list[SkippedEntry]
+    left_out: list[str]
+    removals: list[str]
+    conflicts: list[LostLine]
+    suggested: list[str]
+
+
+class TeamSynced(TypedDict):
+    """How many files one sync changed; in `conflicts` a change made here lost to the server."""
+
+    kind: Literal["team/synced"]
+    project: str
+    pulled: int
+    pushed: int
+    removed: int
+    conflicts: list[str]
+    held: int
+    skipped: int
+    ms: int
+
+
+class TeamTrouble(TypedDict):
+    """The team's database cannot be used; `reason` is one word, empty once it can be again."""
+
+    kind: Literal["team/trouble"]
+    project: str
+    reason: str
+    message: str
+
+
 class TrustAnswer(TypedDict):
     """What was confirmed, what was known already, and what still waits."""
 
@@ -941,7 +1075,10 @@ class Undone(TypedDict):
 
 
 class WholeMemory(TypedDict):
-    """A memory with its text as it may be shown; `version` is its number in the history."""
+    """A memory with its text as it may be shown; `version` is its number in the history.
+
+    `author` is the teammate who wrote it, if one did.
+    """
 
     path: str
     file: str
@@ -957,6 +1094,7 @@ class WholeMemory(TypedDict):
     superseded_by: str
     content: str
     version: int
+    author: str
 
 
 class WholeSession(TypedDict):
@@ -989,6 +1127,7 @@ class WhyAnswer(TypedDict):
     type: str
     cause: str
     trust: str
+    author: str
     session_id: str
     created: str
     said: str
@@ -1034,6 +1173,8 @@ Event = (
     | MemorySaved
     | Reconnected
     | SessionCompacted
+    | TeamSynced
+    | TeamTrouble
     | TurnSeen
 )
 
@@ -1052,5 +1193,7 @@ EventKind = Literal[
     "dream/file",
     "dream/said",
     "dream/finished",
+    "team/synced",
+    "team/trouble",
     "daemon/stopping",
 ]

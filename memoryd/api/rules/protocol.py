@@ -2,7 +2,7 @@
 
 First the envelope (`envelope`), with params of any shape, so that an id survives bad params; then
 the params, by the method's own type in `METHODS`; those about memories are in
-`memory_params`, those about sessions in `session_params`.
+`memory_params`, those about sessions in `session_params`, those about the team in `team_params`.
 Params ignore unknown keys and every new field has a default, so that clients and daemons of
 different versions understand each other. What a person marked as private is taken out here, before
 anything sees it.
@@ -13,7 +13,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from memoryd.api.rules import memory_params, session_params
+from memoryd.api.rules import memory_params, session_params, team_params
 from memoryd.api.rules.envelope import INVALID_PARAMS, METHOD_NOT_FOUND, Request, RequestError
 from memoryd.base.events import KINDS
 from memoryd.recall.rules.query import RecallQuery
@@ -262,6 +262,7 @@ Params = (
     | DreamUndoParams
     | DreamStatusParams
     | DreamLogParams
+    | team_params.TeamParams
 )
 
 METHODS: Final[dict[str, type[Params]]] = {
@@ -318,6 +319,15 @@ METHODS: Final[dict[str, type[Params]]] = {
     "dream/undo": DreamUndoParams,
     "dream/status": DreamStatusParams,
     "dream/log": DreamLogParams,
+    "team/status": team_params.TeamStatusParams,
+    "team/sync": team_params.TeamSyncParams,
+    "team/init": team_params.TeamInitParams,
+    "team/join": team_params.TeamJoinParams,
+    "team/leave": team_params.TeamLeaveParams,
+    "team/share": team_params.TeamShareParams,
+    "team/unshare": team_params.TeamUnshareParams,
+    "team/remove": team_params.TeamRemoveParams,
+    "team/log": team_params.TeamLogParams,
 }
 
 

@@ -49,6 +49,12 @@ def is_same_project(one: ProjectIdentity, other: ProjectIdentity) -> bool:
 
 def remote_in(config: str) -> str:
     """The normalised remote of a repository's configuration; empty if it has none."""
+    urls = remotes_in(config)
+    return urls.get("origin") or next((url for url in urls.values() if url), "")
+
+
+def remotes_in(config: str) -> dict[str, str]:
+    """Every remote by its name, normalised; empty for one that is not an address."""
     urls: dict[str, str] = {}
     remote = None
     for line in config.splitlines():
@@ -57,7 +63,7 @@ def remote_in(config: str) -> str:
             remote = (header["sub"] or "") if is_remote else None
         elif remote is not None and (url := _URL.match(line)):
             urls.setdefault(remote, normalised(unquoted(url[1])))
-    return urls.get("origin") or next((url for url in urls.values() if url), "")
+    return urls
 
 
 def normalised(url: str) -> str:

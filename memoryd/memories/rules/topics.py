@@ -26,6 +26,9 @@ SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
 TRUSTS: Final[tuple[Trust, ...]] = get_args(Trust)
 # The trust of a memory that nobody is known to have written; a header cannot claim it.
 FOUND: Final = "found"
+# The trust of a memory that a teammate wrote; a header cannot claim it either.
+TEAM: Final = "team"
+SHOWN_TRUSTS: Final = frozenset({*TRUSTS, FOUND, TEAM})
 
 # The source of a memory that follows the person and comes from no session.
 TYPED: Final = "terminal"
@@ -73,6 +76,8 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     gone: str = ""
     body: str = ""
     has_header: bool = False
+    author: str = ""
+    """The teammate who wrote it, by the journal; never from the header."""
 
 
 def parse(text: str) -> Topic:

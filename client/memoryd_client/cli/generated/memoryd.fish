@@ -55,8 +55,8 @@ function _shtab_memoryd_using
   test "$_shtab_memoryd_cmdpath" = "$argv"
 end
 
-set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote agent why dream recall search shell notes checkpoint context sessions import adopt export import-archive cost config install uninstall demo hook statusline mcp manual completions schema
-set -g _shtab_memoryd_opts_with_value --agent --append-to --as-of --days --description --for --hooks --level --limit --lines --model --name --path --project --scope --session --since --supersedes --type --version --where --writable -n
+set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote team agent why dream recall search shell notes checkpoint context sessions import adopt export import-archive cost config install uninstall demo hook statusline mcp manual completions schema
+set -g _shtab_memoryd_opts_with_value --agent --append-to --as-of --days --description --for --hooks --level --limit --lines --member --model --name --path --project --remote --remove-member --scope --session --since --supersedes --type --version --where --writable -n
 
 complete -c memoryd -e
 complete -c memoryd -f
@@ -185,6 +185,17 @@ complete -c memoryd -n '_shtab_memoryd_using demote' -l scope -xka "project grou
 complete -c memoryd -n '_shtab_memoryd_using demote' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
 complete -c memoryd -n '_shtab_memoryd_using demote' -l json -d 'print JSON, for programs; failures too'
 complete -c memoryd -n '_shtab_memoryd_using demote; and test $_shtab_memoryd_npos -eq 0' -ka "(_memoryd_memories)" -d 'a file name as `memoryd list` shows it, or a path'
+complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a team -d 'Share memories of this project with a team, through a Postgres database of its own.'
+complete -c memoryd -n '_shtab_memoryd_using team' -s h -l help -d 'show this help message and exit'
+complete -c memoryd -n '_shtab_memoryd_using team' -l name -x -d 'what the team calls this project'
+complete -c memoryd -n '_shtab_memoryd_using team' -l remote -x -d 'the git remote that names this project'
+complete -c memoryd -n '_shtab_memoryd_using team' -l member -x -d 'for init: this login belongs to the project; may be given several times'
+complete -c memoryd -n '_shtab_memoryd_using team' -l remove-member -x -d 'for init: this login no longer belongs to it'
+complete -c memoryd -n '_shtab_memoryd_using team' -l undo -d 'for rm: bring a memory back'
+complete -c memoryd -n '_shtab_memoryd_using team' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
+complete -c memoryd -n '_shtab_memoryd_using team' -l json -d 'print JSON, for programs; failures too'
+complete -c memoryd -n '_shtab_memoryd_using team; and test $_shtab_memoryd_npos -eq 0' -ka "status init join leave sync share unshare rm log" -d 'one of status, init, join, leave, sync, share, unshare, rm, log (default: status)'
+complete -c memoryd -n '_shtab_memoryd_using team; and test $_shtab_memoryd_npos -eq 1' -ka "(_memoryd_memories)" -d 'a memory; for init and join the address of the database without its password, or - to read it from standard input'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a agent -d 'List sub-agents with memories; snapshot one for version control.'
 complete -c memoryd -n '_shtab_memoryd_using agent' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using agent' -l where -xka "user project local" -d 'which of its memories: user, project, local (default: its own)'
@@ -319,7 +330,7 @@ complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 
 complete -c memoryd -n '_shtab_memoryd_using mcp' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a manual -d 'Print the manual page in the format that man reads, or a page of the documentation.'
 complete -c memoryd -n '_shtab_memoryd_using manual' -s h -l help -d 'show this help message and exit'
-complete -c memoryd -n '_shtab_memoryd_using manual; and test $_shtab_memoryd_npos -eq 0' -ka "editors glossary models python settings socket walkthrough" -d 'editors, glossary, models, python, settings, socket, walkthrough: a page in Markdown'
+complete -c memoryd -n '_shtab_memoryd_using manual; and test $_shtab_memoryd_npos -eq 0' -ka "editors glossary models python settings socket team walkthrough" -d 'editors, glossary, models, python, settings, socket, team, walkthrough: a page in Markdown'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a completions -d 'Print the completion script for a shell.'
 complete -c memoryd -n '_shtab_memoryd_using completions' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using completions; and test $_shtab_memoryd_npos -eq 0' -ka "bash zsh fish" -d 'one of bash, zsh, fish'

@@ -1,0 +1,48 @@
+"""Which database is the team's: the one in the settings, or the one that was joined since."""
+
+from collections.abc import Mapping
+
+from memoryd.base.config import TeamSettings
+from memoryd.base.errors import InvalidInput
+from memoryd.team.credentials import address_with_password
+from memoryd.team.rules.address import ServerAddress, address_in, shown_dsn
+
+
+class Addresses:
+    """The command writes a joined address into config.toml; until a restart it is kept here too."""
+
+    def __init__(self, settings: TeamSettings, env: Mapping[str, str], home: str) -> None:
+        self._settings = settings
+        self._env = env
+        self._home = home
+        self._dsn = settings.dsn or ""
+
+    @property
+    def shown(self) -> str:
+        """Without a password."""
+        return shown_dsn(self._dsn)
+
+    def current(self) -> ServerAddress | None:
+        """With its password, read now; None if no database is named. Blocking."""
+        return self._whole(self._dsn) if self._dsn else None
+
+    def asked_for(self, dsn: str) -> ServerAddress | None:
+        """The address that a request names, or the current one. Blocking."""
+        if not dsn:
+            return self.current()
+        if address_in(dsn).password is not None:
+            raise InvalidInput(
+                "an address with a password in it is seen by every user of this machine",
+                "leave it out, and put it into ~/.pgpass: HOST:PORT:DATABASE:USER:PASSWORD",
+            )
+        return self._whole(dsn)
+
+    def use(self, dsn: str) -> str:
+        """From now on this one, if it names any; returns the one before."""
+        before, self._dsn = self._dsn, dsn or self._dsn
+        return before
+
+    def _whole(self, dsn: str) -> ServerAddress:
+        return address_with_password(
+            dsn, key_file=self._settings.key_file, env=self._env, home=self._home
+        )
