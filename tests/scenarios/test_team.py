@@ -5,7 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.postgres import PostgresServer, new_database, running_server
+from memoryd.api.results import ANSWERS
+from tests.support.asking import Asking
+from tests.support.postgres import OWNER, PostgresServer, new_database, running_server
 from tests.support.secret_samples import KINDS, draws
 from tests.support.team import PROJECT, Machine, eventually, set_up
 
@@ -252,3 +254,22 @@ def test_who_leaves_keeps_the_files_and_hears_no_more(team: Team) -> None:
     carol.call("team/join")
     eventually(lambda: file in carol.files(), "joined again")
     agree(*team)
+
+
+def test_every_answer_about_the_team_is_as_the_document_says(team: Team) -> None:
+    carol = team[2]
+    with carol.peer() as peer:
+        ask = Asking(peer, str(carol.root))
+        ask("team/init", dsn=carol.database.dsn(OWNER), members=["carol"])
+        ask("team/status")
+        path = carol.save("Port of the shop", "The shop listens on 8071.\n", scope="project")
+        shared = ask("team/share", path=path)["path"]
+        ask("team/sync")
+        ask("team/unshare", path=shared)
+        ask("team/share", path=path)
+        ask("team/remove", path=path)
+        ask("team/remove", path=path, undo=True)
+        ask("team/log")
+        ask("team/leave")
+        ask("team/join")
+    assert ask.asked == {method for method in ANSWERS if method.startswith("team/")}
