@@ -139,6 +139,23 @@ def test_an_hour_offline_and_a_thousand_changes_later_everything_converges(
     assert [one["file"] for one in lost] == ["project_both.md"]
 
 
+def test_nobody_waits_for_a_server_that_hangs(machines: Machines, server: PostgresServer) -> None:
+    alice, bob = machines.add("alice"), machines.add("bob")
+    set_up(machines.database, alice, "alice", "bob")
+    for one in machines.all:
+        one.call("team/join")
+    server.signal(signal.SIGSTOP)
+    try:
+        file = alice.save("Patience", "Nobody has to be patient.\n")
+        assert alice.call("team/status")["waiting"] == [file]
+        assert alice.call("recall", query="who has to be patient?")["memories"]
+        alice.daemon.stop()  # in time, although a statement hangs
+        alice.start()
+    finally:
+        server.signal(signal.SIGCONT)
+    eventually(lambda: file in bob.files(), "it goes on where it was")
+
+
 def test_a_stranger_waits_in_the_inbox_until_a_person_decides(machines: Machines) -> None:
     alice, bob = machines.add("alice"), machines.add("bob", accept="review")
     set_up(machines.database, alice, "alice", "bob")
