@@ -254,6 +254,11 @@ def test_a_project_that_somebody_was_taken_out_of_says_so_and_others_go_on(
     assert bob.files(), "nothing is lost"
     assert "too late" not in machines.database.dump()
     assert PROJECT in bob.call("team/status")["project"]
+    # To bring the tables up to date makes nobody a member.
+    again = alice.call("team/init", dsn=machines.database.dsn("boss"))
+    assert again["members"] == []
+    first = alice.call("team/init", dsn=machines.database.dsn("boss"), name="acme/new")
+    assert first["members"] == ["boss"]
 
 
 # --- TLS ----------------------------------------------------------------------------------------
