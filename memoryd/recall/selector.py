@@ -102,8 +102,13 @@ class ModelSelector:
         ) as error:
             log.debug("recall-without-model", reason=error.kind)
             return None
-        self._measure(deadline_seconds)
+        self._at_least(deadline_seconds)
         return None
+
+    def _at_least(self, seconds: float) -> None:
+        """It took longer than this; a deadline of nothing says nothing."""
+        if seconds > 0:
+            self._usual_seconds = max(self._usual_seconds or 0.0, seconds)
 
     def _measure(self, seconds: float) -> None:
         """A running mean in which the last few answers count most."""

@@ -60,15 +60,15 @@ def test_what_is_forgotten_is_listed_and_comes_back_by_the_same_words(
 ) -> None:
     tabs = remember(shared_daemon, cwd, "Use tabs in Makefiles.", "Tabs in Makefiles")
     other = remember(shared_daemon, cwd, "Deploy on Tuesdays.", "Deploys")
-    assert files(shared_daemon, cwd, "--forgotten") == []
+    assert files(shared_daemon, cwd, "--forgotten", "--scope", "project") == []
     for words in ("Tabs in Makefiles", "makefiles", tabs, tabs.removesuffix(".md")):
         assert shared_daemon.run("forget", words, "--yes", "--project", cwd).returncode == 0
-        assert files(shared_daemon, cwd, "--forgotten") == [tabs]
+        assert files(shared_daemon, cwd, "--forgotten", "--scope", "project") == [tabs]
         assert files(shared_daemon, cwd) == [other]
         done = shared_daemon.run("restore", words, "--project", cwd)
         assert done.returncode == 0, done.stderr
         assert tabs in done.stdout
-        assert files(shared_daemon, cwd, "--forgotten") == []
+        assert files(shared_daemon, cwd, "--forgotten", "--scope", "project") == []
 
 
 def test_a_name_of_several_forgotten_memories_is_not_guessed(

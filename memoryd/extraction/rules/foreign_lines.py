@@ -108,6 +108,8 @@ _OWN_LONE_WORDS: Final = set_of_words(
 )
 _NAMED_VOICE: Final = late(
     r"(?:^|[.!?]\s+)(?!(?:I|We|You|It|This|That|There|What|Who|Everyone|Never|Always|Nobody)\b)"
+    # What a department wants is news about the project, in the person's own words.
+    r"(?!(?:Legal|Security|Marketing|Sales|Finance|Product|Compliance|Support) (?:wants|asked)\b)"
     r"[A-Z]\w+ "
     r"(?:wants|says|said|thinks|insists|asked|asks|told|demands|prefers|likes|wrote|writes|claims)\b"
     r"|\b[Oo]n (?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\w*\b[^.\n]{0,30} wrote\b",
