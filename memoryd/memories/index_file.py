@@ -99,6 +99,9 @@ class _Lines(Mapping[str, str]):
     def __init__(self, found: Iterable[Listed]) -> None:
         self._topics = {one.file: one.topic for one in found}
 
+    def __contains__(self, file: object) -> bool:
+        return file in self._topics  # by itself a mapping would make the line to know that
+
     def __getitem__(self, file: str) -> str:
         return pointer_of(file, self._topics[file])
 

@@ -4,6 +4,7 @@
   lines) is read only when the stamp of its file has changed.
 - A scan that finds nothing new gives the same `Snapshot` again: what was made of it still holds.
 - One file can be looked at by itself, by the same rules as in a scan.
+- The headers of a large directory are kept on disk (`kept_headers`), for the next start.
 - Nothing is locked: a scan puts its snapshot in place as a whole.
 """
 
@@ -16,6 +17,8 @@ from typing import Final, NamedTuple
 
 from memoryd.base.errors import NotFound, Refused, StorageError
 from memoryd.base.file_stamp import FileStamp
+from memoryd.memories.kept_files import is_worth_keeping
+from memoryd.memories.kept_headers import KeptHeaders
 from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
@@ -38,16 +41,21 @@ _BELOW_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXE
 
 
 class Snapshot:
-    """The topic files of a directory at one moment; never changed after it was made."""
+    """The topic files of a directory at one moment; never changed after it was made.
 
-    def __init__(self, files: dict[str, Listed]) -> None:
+    `unkept` is how many of their headers are not on disk.
+    """
+
+    def __init__(self, files: dict[str, Listed], unkept: int = 0) -> None:
         self.files = files
+        self.unkept = unkept
         self.names_no_other = not any(one.topic.supersedes for one in files.values())
         """Whether no memory supersedes another."""
 
 
 class Scanner:
-    def __init__(self) -> None:
+    def __init__(self, kept: KeptHeaders | None = None) -> None:
+        self._kept = kept
         self._snapshots: dict[str, Snapshot] = {}
 
     def topic_files(self, directory: MemoryDirectory) -> list[Listed]:
@@ -55,20 +63,26 @@ class Scanner:
         return list(self.snapshot(directory).files.values())
 
     def snapshot(self, directory: MemoryDirectory) -> Snapshot:
-        before = self._snapshots.get(directory.path) or Snapshot({})
+        before = self._snapshots.get(directory.path) or self._as_kept(directory)
         try:
-            with open_folder(directory) as folder:
-                found = _Scan(directory, before.files).all_below(folder)
+            after = _scanned(directory, before)
         except NotFound:
             self._snapshots.pop(directory.path, None)
             return Snapshot({})
-        is_same = len(found) == len(before.files) and all(
-            before.files.get(file) is one for file, one in found.items()
-        )
-        if is_same:
-            return before
-        self._snapshots[directory.path] = after = Snapshot(found)
+        if self._kept is not None and is_worth_keeping(after.unkept, len(after.files)):
+            after = self._keep(self._kept, directory, after)
+        self._snapshots[directory.path] = after
         return after
+
+    def _as_kept(self, directory: MemoryDirectory) -> Snapshot:
+        return Snapshot({} if self._kept is None else self._kept.load(directory))
+
+    def _keep(self, kept: KeptHeaders, directory: MemoryDirectory, found: Snapshot) -> Snapshot:
+        """Looks once more: what was removed before the file was begun must not get into it."""
+        with kept.begun() as temporary:
+            found = _scanned(directory, found)
+            kept.put(temporary, directory, found.files.values())
+        return Snapshot(found.files)
 
     def stamps(self, directory: MemoryDirectory, known: Container[str]) -> dict[str, FileStamp]:
         """The topic files with their stamps, without reading any; `known` have good names."""
@@ -96,6 +110,16 @@ class Scanner:
             with Folder(directory.path, handle) as folder:
                 return _Scan(directory, {}).one_in(folder, name, file)
         return None
+
+
+def _scanned(directory: MemoryDirectory, before: Snapshot) -> Snapshot:
+    """The directory as it is now; the same snapshot if nothing has changed."""
+    with open_folder(directory) as folder:
+        found = _Scan(directory, before.files).all_below(folder)
+    new = sum(before.files.get(file) is not one for file, one in found.items())
+    if not new and len(found) == len(before.files):
+        return before
+    return Snapshot(found, before.unkept + new)
 
 
 class _NewFile(NamedTuple):

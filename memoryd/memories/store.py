@@ -59,7 +59,7 @@ class Store(StoreReader):
         on_create: Callable[[MemoryDirectory], None] = lambda _: None,
         kept: KeptFiles | None = None,
     ) -> None:
-        super().__init__(versions, now)
+        super().__init__(versions, now, kept)
         self._on_create = on_create
         self._notices = notices or Notices()
         self._indexes = IndexKeeper(versions.origins, self.scan, now, skip=skip_index)

@@ -10,7 +10,6 @@
 import hashlib
 import time
 from collections.abc import Callable, Collection, Mapping
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryd.base.file_stamp import FileStamp
+from memoryd.memories.kept_files import identity_of_code
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules.origins import Origin
 from memoryd.memories.rules.topics import Topic
@@ -28,7 +28,6 @@ from memoryd.recall.rules.postings import Postings
 from memoryd.recall.rules.vectors import Matrix, Vectors
 from memoryd.recall.shelf import Row, Shelf
 
-_CODE: Final = ("text", "recall", "memories/rules")
 _LENGTH_BYTES: Final = 8
 
 
@@ -77,12 +76,7 @@ def maker_of(embeddings: Embeddings) -> str:
     tables = embeddings.static
     about = f"{np.__version__} {tables.words is None} {tables.meanings is None}"
     found = hashlib.sha256(about.encode())
-    package = Path(__file__).parents[1]
-    folders = [package / part for part in _CODE]
-    for path in sorted(path for folder in folders for path in folder.rglob("*.*")):
-        if path.suffix != ".pyc":
-            facts = path.stat()
-            found.update(f"{path} {facts.st_size} {facts.st_mtime_ns}\n".encode())
+    found.update(identity_of_code("text", "recall", "memories/rules").encode())
     if embeddings.encoder is not None:
         found.update(embeddings.encoder.identity)
     return found.hexdigest()

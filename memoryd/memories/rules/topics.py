@@ -51,7 +51,7 @@ _FILLERS: Final = frozenset(
 _APOSTROPHE: Final = late("['\u2019]")
 
 
-class Topic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Topic(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     """The contents of one topic file; fields missing from the header are empty.
 
     `valid_until` is the last day on which it is true, `checked` when a dream last looked for what
