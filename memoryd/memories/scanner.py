@@ -115,11 +115,11 @@ class Scanner:
 def _scanned(directory: MemoryDirectory, before: Snapshot) -> Snapshot:
     """The directory as it is now; the same snapshot if nothing has changed."""
     with open_folder(directory) as folder:
-        found = _Scan(directory, before.files).all_below(folder)
-    new = sum(before.files.get(file) is not one for file, one in found.items())
-    if not new and len(found) == len(before.files):
+        scan = _Scan(directory, before.files)
+        found = scan.all_below(folder)
+    if scan.reused == len(found) == len(before.files):
         return before
-    return Snapshot(found, before.unkept + new)
+    return Snapshot(found, before.unkept + len(found) - scan.reused)
 
 
 class _NewFile(NamedTuple):
@@ -134,10 +134,12 @@ class _NewFile(NamedTuple):
 class _Scan:
     """One scan; what is `known` is not read again, and names in `served` are not checked again.
 
-    With `stamps`, nothing is read at all, and they are filled instead.
+    With `stamps`, nothing is read at all, and they are filled instead. `reused` is how many files
+    are as they were known.
     """
 
     stamps: dict[str, FileStamp] | None = None
+    reused = 0
 
     def __init__(
         self, directory: MemoryDirectory, known: dict[str, Listed], served: Container[str] = ()
@@ -180,23 +182,24 @@ class _Scan:
         except OSError:
             return
         known, found = self._known, self._found
-        for at, entry in enumerate(entries):
-            if at % CHECK_EVERY == 0:
-                stop_if_cancelled()
-            file = prefix + entry.name
-            before = known.get(file)
-            if before is None and file not in self._served and not _is_served(entry.name):
-                continue
-            try:
-                facts = entry.stat(follow_symlinks=False)
-            except OSError:  # gone since it was listed
-                continue
-            if before is not None and before.stamp is not None and before.stamp.is_of(facts):
-                found[file] = before
-            elif not stat.S_ISDIR(facts.st_mode):
-                self._see(handle, entry.name, file, facts)
-            elif entry.name not in skipped and prefix.count("/") < DEEPEST:
-                self._enter_below(handle, entry.name, prefix)
+        for at in range(0, len(entries), CHECK_EVERY):
+            stop_if_cancelled()
+            for entry in entries[at : at + CHECK_EVERY]:
+                file = prefix + entry.name
+                before = known.get(file)
+                if before is None and file not in self._served and not _is_served(entry.name):
+                    continue
+                try:
+                    facts = entry.stat(follow_symlinks=False)
+                except OSError:  # gone since it was listed
+                    continue
+                if before is not None and before.stamp is not None and before.stamp.is_of(facts):
+                    found[before.file] = before
+                    self.reused += 1
+                elif not stat.S_ISDIR(facts.st_mode):
+                    self._see(handle, entry.name, file, facts)
+                elif entry.name not in skipped and prefix.count("/") < DEEPEST:
+                    self._enter_below(handle, entry.name, prefix)
 
     def _enter_below(self, handle: int, name: str, prefix: str) -> None:
         try:

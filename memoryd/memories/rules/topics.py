@@ -166,8 +166,11 @@ def days_old(modified: float, now: float) -> int:
 
 
 def age_in_words(modified: float, now: float) -> str:
-    days = days_old(modified, now)
-    return ("today", "yesterday")[days] if days < 2 else f"{days} days ago"
+    # Not by `days_old`: a list asks this of each memory.
+    days = int((now - modified) // SECONDS_A_DAY)
+    if days > 1:
+        return f"{days} days ago"
+    return "yesterday" if days == 1 else "today"
 
 
 def is_stale(modified: float, now: float) -> bool:
