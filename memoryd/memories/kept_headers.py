@@ -7,7 +7,7 @@
 - A header is what a list shows: masked, without the text below it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import msgspec
@@ -39,8 +39,13 @@ class KeptHeaders:
         self._files = files
         self._maker = ""
 
-    def load(self, directory: MemoryDirectory) -> dict[str, Listed]:
-        """The headers as they were kept, by file; none if there are none, or in any doubt."""
+    def load(
+        self, directory: MemoryDirectory, stamps: Mapping[str, FileStamp]
+    ) -> dict[str, Listed]:
+        """The headers as they were kept, by file; none if there are none, or in any doubt.
+
+        Stamps that are among those known already are the same objects.
+        """
         body = self._files.read(directory.path, "headers")
         if body is None:
             return {}
@@ -52,12 +57,13 @@ class KeptHeaders:
         if kept is None or (kept.maker, kept.folder, kept.scope) != about:
             self._files.discard(directory.path, "headers")
             return {}
-        return {
-            one.file: Listed(
-                directory, one.file, one.topic, one.modified, one.stamp.size, stamp=one.stamp
-            )
-            for one in kept.headers
-        }
+        found: dict[str, Listed] = {}
+        for one in kept.headers:
+            file, size = one.file, one.stamp.size
+            known = stamps.get(file)
+            stamp = known if known == one.stamp else one.stamp
+            found[file] = Listed(directory, file, one.topic, one.modified, size, stamp=stamp)
+        return found
 
     @contextmanager
     def begun(self) -> Iterator[str]:

@@ -11,8 +11,9 @@
 import os
 import stat
 import time
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from memoryd.base.errors import NotFound, Refused, StorageError
@@ -57,6 +58,7 @@ class Scanner:
     def __init__(self, kept: KeptHeaders | None = None) -> None:
         self._kept = kept
         self._snapshots: dict[str, Snapshot] = {}
+        self._stamps: dict[str, dict[str, FileStamp]] = {}
 
     def topic_files(self, directory: MemoryDirectory) -> list[Listed]:
         """The topic files of a directory, in no order; none if the directory does not exist."""
@@ -75,7 +77,8 @@ class Scanner:
         return after
 
     def _as_kept(self, directory: MemoryDirectory) -> Snapshot:
-        return Snapshot({} if self._kept is None else self._kept.load(directory))
+        stamps = self._stamps.get(directory.path, {})
+        return Snapshot({} if self._kept is None else self._kept.load(directory, stamps))
 
     def _keep(self, kept: KeptHeaders, directory: MemoryDirectory, found: Snapshot) -> Snapshot:
         """Looks once more: what was removed before the file was begun must not get into it."""
@@ -85,15 +88,20 @@ class Scanner:
         return Snapshot(found.files)
 
     def stamps(self, directory: MemoryDirectory, known: Container[str]) -> dict[str, FileStamp]:
-        """The topic files with their stamps, without reading any; `known` have good names."""
+        """The topic files with their stamps, without reading any; `known` have good names.
+
+        A stamp that is as before is the same object: others hold them too.
+        """
         try:
             with open_folder(directory) as folder:
                 scan = _Scan(directory, {}, known)
-                scan.stamps = {}
+                scan.stamps, scan.earlier = {}, self._stamps.get(directory.path, {})
                 scan.all_below(folder)
-                return scan.stamps
         except NotFound:
+            self._stamps.pop(directory.path, None)
             return {}
+        self._stamps[directory.path] = scan.stamps
+        return scan.stamps
 
     def look_at(self, directory: MemoryDirectory, file: str) -> Listed | None:
         """One topic file as a scan would list it; None if a scan would not.
@@ -134,11 +142,12 @@ class _NewFile(NamedTuple):
 class _Scan:
     """One scan; what is `known` is not read again, and names in `served` are not checked again.
 
-    With `stamps`, nothing is read at all, and they are filled instead. `reused` is how many files
-    are as they were known.
+    With `stamps`, nothing is read at all, and they are filled instead, with those from `earlier`
+    that still hold. `reused` is how many files are as they were known.
     """
 
     stamps: dict[str, FileStamp] | None = None
+    earlier: Mapping[str, FileStamp] = MappingProxyType({})
     reused = 0
 
     def __init__(
@@ -215,10 +224,12 @@ class _Scan:
         is_topic = stat.S_ISREG(facts.st_mode) and name.endswith(".md") and name != INDEX_FILE
         if not is_topic or (self._owners is not None and facts.st_uid not in self._owners):
             return  # in a folder that is shared, other users' files are not served
-        stamp = FileStamp.of(facts)
         if self.stamps is not None:
-            self.stamps[file] = stamp
+            before = self.earlier.get(file)
+            is_same = before is not None and before.is_of(facts)
+            self.stamps[file] = before if before and is_same else FileStamp.of(facts)
             return
+        stamp = FileStamp.of(facts)
         is_settled = stamp.is_settled(time.time())  # asked before the file is read
         text = self._head(handle, name)
         if text is not None:

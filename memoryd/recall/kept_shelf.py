@@ -34,7 +34,7 @@ _LENGTH_BYTES: Final = 8
 
 class _KeptRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     file: str
-    mark: tuple[int, int, int, int, int]
+    mark: FileStamp
     version: str
     origin: Origin
     modified: float
@@ -175,8 +175,7 @@ class KeptShelf:
         at = [
             place
             for place, row in enumerate(kept)
-            if found.get(row.file) == FileStamp(*row.mark)
-            and writers.get(row.version, "found") == row.origin
+            if found.get(row.file) == row.mark and writers.get(row.version, "found") == row.origin
         ]
         chosen = np.zeros(len(kept), bool)
         chosen[at] = True
@@ -185,7 +184,9 @@ class KeptShelf:
             self._head.terms, self._lengths[chosen], self._ids[of_terms], self._counts[of_terms]
         )
         now = time.time()
-        rows = {row.path: row for row in (_row(directory, kept[place], now) for place in at)}
+        # The stamps are those of the scanner: each is held once.
+        held = (_row(directory, row, found[row.file], now) for row in (kept[one] for one in at))
+        rows = {row.path: row for row in held}
         index = Index.filled(
             [(key, row.topic.type or "", row.modified) for key, row in rows.items()],
             Postings(PackedPostings(texts)),
@@ -238,7 +239,7 @@ def _are_below(ids: NDArray[np.int32], limit: int) -> bool:
 def _kept(row: Row, mark: FileStamp) -> _KeptRow:
     return _KeptRow(
         file=row.file,
-        mark=msgspec.structs.astuple(mark),
+        mark=mark,
         version=row.version,
         origin=row.origin,
         modified=row.modified,
@@ -248,13 +249,13 @@ def _kept(row: Row, mark: FileStamp) -> _KeptRow:
     )
 
 
-def _row(directory: MemoryDirectory, kept: _KeptRow, now: float) -> Row:
+def _row(directory: MemoryDirectory, kept: _KeptRow, mark: FileStamp, now: float) -> Row:
     return Row(
         directory=directory,
         file=kept.file,
         topic=kept.topic,
         modified=kept.modified,
-        mark=FileStamp(*kept.mark),
+        mark=mark,
         content=kept.content,
         truncated=kept.truncated,
         version=kept.version,
