@@ -4,7 +4,8 @@ usage: benchmarks/growth.py [SIZE ...]     (200, 2,000 and 20,000 memories by de
 
 The slope is that of the logarithms: 0 does not grow, 1 grows as the store does. The baseline of a
 save is what no store can do without: the topic and the index, written and synced bare. That of a
-restart is a bare interpreter that loads numpy, and that of a list is the stat of each file.
+restart is a bare interpreter that loads numpy, and that of a list is the stat of each file. Where
+CPU is reported, that of the baseline is CPU as well.
 """
 
 import os
@@ -22,6 +23,7 @@ from typing import Any
 
 from figures import Numbers, cpu_of_children, cpu_seconds, late, milliseconds, resident_mib, table
 from recall import fill, sentence, vocabulary
+from results import report
 
 from memoryd.base import paths
 from tests.support.running import Daemon, Peer, make_home
@@ -32,6 +34,16 @@ QUERIES = 200
 SETTLED_SECONDS = 180.0
 NEW = {"description": "what to do in this case", "type": "project", "body": "Use the real one.\n"}
 RESTARTS = 3
+# What a figure should not be above, at some sizes or (0) at all of them.
+GOALS: dict[str, dict[int, float]] = {
+    "restart to first recall, CPU": {2_000: 0.6, 20_000: 1.5, 50_000: 4.0},
+    "one save": {0: 20.0},
+    "recall p50": {20_000: 1.5, 50_000: 4.0},
+    "memory/list, CPU": {20_000: 150.0},
+    "context, CPU": {0: 30.0},
+    "outside change seen": {0: 100.0},
+    "resident": {2_000: 75.0, 20_000: 150.0},
+}
 BARE = (sys.executable, "-c", "import asyncio, numpy, msgspec")
 
 
@@ -89,6 +101,13 @@ def stat_each(folder: Path) -> None:
             entry.stat(follow_symlinks=False)
 
 
+def own_cpu(work: Callable[[], object]) -> float:
+    """Milliseconds of CPU of this process."""
+    began = time.process_time()
+    work()
+    return (time.process_time() - began) * 1e3
+
+
 def rest(pid: int) -> None:
     """Waits until the daemon has done what it does in the background, and kept its shelves."""
     deadline = time.monotonic() + SETTLED_SECONDS
@@ -119,6 +138,31 @@ def seen_after(peer: Peer, folder: Path, number: int) -> float:
     return (time.perf_counter() - began) * 1e3
 
 
+def reported(size: int, figures: Numbers) -> None:
+    """Hands the figures with their baselines and goals to run.py."""
+
+    def one(name: str, of: str, unit: str, beside: tuple[str, str] | None = None) -> None:
+        goals = GOALS.get(name, {})
+        baseline = None if beside is None else (beside[0], figures[beside[1]])
+        goal = goals.get(size, goals.get(0))
+        report(name, size, figures[of], unit, beside=baseline, goal=goal)
+
+    imports = ("bare imports", "  CPU of bare imports, s")
+    one("first start to recall, CPU", "  its CPU, s", "s", imports)
+    one("restart to first recall, CPU", "  CPU of the restart, s", "s", imports)
+    one("after a restart until it rests, CPU", "  CPU until it rests, s", "s", imports)
+    one("resident", "resident, MiB", "MiB")
+    one("resident after use", "resident after use, MiB", "MiB")
+    one("one save", "save, ms", "ms", ("the same fsyncs bare", "  bare fsyncs, ms"))
+    one("one save, CPU", "  CPU of a save, ms", "ms")
+    one("recall p50", "recall, ms", "ms")
+    one("recall, CPU", "  CPU of a recall, ms", "ms")
+    stats = ("stat of each file", "  bare stat of each, CPU ms")
+    one("memory/list, CPU", "  CPU of a list, ms", "ms", stats)
+    one("context, CPU", "  CPU of a context, ms", "ms")
+    one("outside change seen", "outside change seen, ms", "ms")
+
+
 def figures_at(size: int) -> Numbers:
     """Everything that is measured of a store of this size."""
     figures: Numbers = {}
@@ -143,10 +187,13 @@ def figures_at(size: int) -> Numbers:
         with started(home) as (daemon, peer):
             assert daemon.process is not None
             peer.call("recall", query="warm up", cwd=cwd)
+            before = cpu_seconds(daemon.process.pid)
             rest(daemon.process.pid)
+            told("  CPU until it rests, s", cpu_seconds(daemon.process.pid) - before)
             told("resident, MiB", resident_mib(daemon.process.pid))
             use(daemon.process.pid, peer, folder, cwd, queries, told)
             told("resident after use, MiB", resident_mib(daemon.process.pid))
+    reported(size, figures)
     return figures
 
 
@@ -180,7 +227,7 @@ def use(
     told("  bare fsyncs, ms", bare_save(folder))
     asked("recall", lambda at: {"query": queries[at]}, QUERIES)
     asked("list", lambda _: {}, 5)
-    told("  bare stat of each, ms", min(milliseconds(partial(stat_each, folder)) for _ in range(5)))
+    told("  bare stat of each, CPU ms", min(own_cpu(partial(stat_each, folder)) for _ in range(5)))
     asked("context", lambda _: {}, 5)
     peer.call("events/subscribe", kinds=["memory/saved"])
     seen = [seen_after(peer, folder, number) for number in range(7)]

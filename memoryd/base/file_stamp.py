@@ -31,7 +31,7 @@ class StatResult(Protocol):
     def st_ctime_ns(self) -> int: ...
 
 
-class FileStamp(msgspec.Struct, frozen=True, gc=False):
+class FileStamp(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Device, inode, size and times. In a cursor, `size` is how far the file has been read."""
 
     device: int = 0

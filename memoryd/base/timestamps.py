@@ -1,14 +1,26 @@
 """ISO times as text, read and written here alone."""
 
 from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Final
 
 from memoryd.base.errors import InvalidInput
+
+SECONDS_A_DAY: Final = 86_400
+_TWO: Final = tuple(f"{number:02}" for number in range(60))
 
 
 def iso_time(seconds: float) -> str:
     """Seconds since the epoch as `2026-03-30T12:00:00Z`."""
-    # Not strftime, which takes three times as long: a list has one for each memory.
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")[:19] + "Z"
+    # A list has one for each memory, and many are of the same day.
+    day, left = divmod(int(seconds // 1), SECONDS_A_DAY)
+    of_hour = left % 3600
+    return f"{_iso_day(day)}T{_TWO[left // 3600]}:{_TWO[of_hour // 60]}:{_TWO[of_hour % 60]}Z"
+
+
+@lru_cache(1024)
+def _iso_day(day: int) -> str:
+    return datetime.fromtimestamp(day * SECONDS_A_DAY, UTC).date().isoformat()
 
 
 def seconds_of(text: str) -> float | None:

@@ -6,6 +6,7 @@ and free of invisible characters. The files and the history keep every byte.
 
 import builtins
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Literal
 
 import msgspec
@@ -21,6 +22,7 @@ from memoryd.memories.store import Store
 from memoryd.text.masking.mask import presentable
 
 By = Literal["user", "agent"]
+_MODIFIED = attrgetter("modified")
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,9 +91,9 @@ class Catalog:
             one
             for directory in directories
             for one in self._scan(directory, as_of, with_retired=retired)
-            if (retired or not one.retired) and type_ in {None, one.topic.type}
+            if (retired or not one.retired) and (type_ is None or type_ == one.topic.type)
         ]
-        found.sort(key=lambda one: -one.modified)
+        found.sort(key=_MODIFIED, reverse=True)
         return self.headers(found)
 
     def get(self, cwd: str, named: str) -> WholeMemory:
@@ -172,19 +174,20 @@ class Catalog:
         return [self._header(one, now) for one in found]
 
     def _header(self, one: Listed, now: float) -> Header:
+        topic, file, modified = one.topic, one.file, one.modified
         return Header(
-            path=one.path,
-            file=one.file,
-            name=topics.title_of(one.topic, one.file),
-            description=one.topic.description,
-            type=one.topic.type,
+            path=f"{one.directory.path}/{file}",
+            file=file,
+            name=topic.name or topics.title_of(topic, file),
+            description=topic.description,
+            type=topic.type,
             scope=one.directory.scope,
-            modified=iso_time(one.modified),
-            age=topics.age_in_words(one.modified, now),
-            stale=topics.is_stale(one.modified, now),
+            modified=iso_time(modified),
+            age=topics.age_in_words(modified, now),
+            stale=topics.is_stale(modified, now),
             bytes=one.bytes,
             retired=one.retired,
-            superseded_by=one.topic.superseded_by,
+            superseded_by=topic.superseded_by,
         )
 
 

@@ -10,7 +10,7 @@ import structlog
 from memoryd.base.errors import Conflict, MemorydError
 from memoryd.base.timestamps import iso_time
 from memoryd.memories.origin_table import OriginTable
-from memoryd.memories.records import Listed, MemoryDirectory, Stored
+from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import index, retirement, topics
 from memoryd.memories.rules.index_edit import (
     IndexPointers,
@@ -24,10 +24,6 @@ from memoryd.system.folder import Folder
 from memoryd.text.decode import decoded
 
 INDEX_TRIES: Final = 5
-
-UNKNOWN_LEFT_OUT: Final = (
-    "Left out until the person confirms them with memoryd trust: {count} of unknown origin."
-)
 
 log = structlog.get_logger(__name__)
 
@@ -48,38 +44,6 @@ class OwnIndex:
             self._origins.note_index(self._folder, after)
 
 
-class KnownIndex(msgspec.Struct, frozen=True):
-    """What of the head of an index comes from known writers; `note` says what was left out."""
-
-    text: str
-    note: str = ""
-
-
-def known_index(
-    own: OwnIndex, stored: Stored, read: Callable[[MemoryDirectory, str], Stored]
-) -> KnownIndex:
-    head = index.head(stored.text)
-    files = dict.fromkeys(index.whole_pointers(head.split("\n")).values())
-    known: dict[str, str] = {}
-    unknown: list[str] = []
-    for file in files:
-        try:
-            one = read(stored.directory, file)
-        except MemorydError:  # a pointer to elsewhere, or to nothing
-            continue
-        if one.origin == "found":
-            unknown.append(file)
-        else:
-            known[file] = pointer_of(file, one.topic)
-    text = (
-        index.without_files(head, frozenset(unknown))
-        if own.is_ours(stored.version)
-        else index.made_anew(head, known)
-    )
-    note = UNKNOWN_LEFT_OUT.format(count=len(unknown)) if unknown else ""
-    return KnownIndex(text, note)
-
-
 class IndexChange(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one memory: its line, empty if it is gone or retired.
 
@@ -98,6 +62,9 @@ class _Lines(Mapping[str, str]):
 
     def __init__(self, found: Iterable[Listed]) -> None:
         self._topics = {one.file: one.topic for one in found}
+
+    def __contains__(self, file: object) -> bool:
+        return file in self._topics  # by itself a mapping would make the line to know that
 
     def __getitem__(self, file: str) -> str:
         return pointer_of(file, self._topics[file])

@@ -1,8 +1,9 @@
 """What is made from a memory directory and kept on disk, so that a restart need not make it again.
 
 - For each directory there is one file of each kind in `shelves/` of the state folder, named by a
-  hash of the directory's path. A `shelf` holds masked text of memories, so it is for the owner
-  alone and goes when they must go: `drop`. A `seen` file holds which files were looked at.
+  hash of the directory's path. A `shelf` holds masked text of memories and `headers` what a list
+  shows of them, so they are for the owner alone and go when those must go: `drop`. A `seen` file
+  holds which files were looked at.
 - It can be made again at any time. Whatever is not exactly as it was written is not read: the first
   bytes are a mark and a hash of the rest.
 - A file is written beside its place and renamed. A `drop` meanwhile takes that away as well, so
@@ -21,7 +22,7 @@ from memoryd.system.folder import make_folder
 from memoryd.system.plain_file import read_plain
 from memoryd.text.lazy_regex import late
 
-Kind = Literal["shelf", "seen"]
+Kind = Literal["shelf", "seen", "headers"]
 
 FOLDER: Final = "shelves"
 LIMIT_BYTES: Final = 1 << 30
@@ -32,6 +33,19 @@ CHANGED_SHARE: Final = 0.02
 _MARK: Final = b"memoryd shelf 1\n"
 _HASH_BYTES: Final = 32
 _TEMPORARY = late(r"\.memoryd-[0-9a-f]{16}\.tmp")
+
+
+def identity_of_code(*parts: str) -> str:
+    """A hash that changes with the code in these folders or files of the package."""
+    found = hashlib.sha256()
+    package = Path(__file__).parents[1]
+    for part in parts:
+        path = package / part
+        for file in sorted(path.rglob("*.*")) if path.is_dir() else [path]:
+            if file.suffix != ".pyc":
+                facts = file.stat()
+                found.update(f"{file} {facts.st_size} {facts.st_mtime_ns}\n".encode())
+    return found.hexdigest()
 
 
 def is_worth_keeping(changes: int, memories: int) -> bool:

@@ -1,12 +1,15 @@
 """The journal of who wrote what, by the hash of the bytes (`rules/origins`)."""
 
 from collections.abc import Collection
+from typing import Final
 
 import msgspec
 
 from memoryd.memories.rules.origins import KeptOrigin, Origin
 from memoryd.system.database import Database
 from memoryd.system.folder import version_of
+
+FEW: Final = 500  # so many SQLite takes in one question everywhere
 
 
 class OriginTable:
@@ -19,8 +22,14 @@ class OriginTable:
 
     def of_each(self, sha256s: Collection[str]) -> dict[str, Origin]:
         """Those of these bytes that were written by somebody known."""
-        rows = self._database.run("select sha256, origin from origins")
-        wanted, kept = frozenset(sha256s), msgspec.convert(rows, list[tuple[str, Origin]])
+        wanted = frozenset(sha256s)
+        select = "select sha256, origin from origins"
+        if len(wanted) <= FEW:
+            marks = ", ".join("?" * len(wanted))
+            rows = self._database.run(f"{select} where sha256 in ({marks})", *wanted)
+        else:
+            rows = self._database.run(select)
+        kept = msgspec.convert(rows, list[tuple[str, Origin]])
         return {sha256: origin for sha256, origin in kept if sha256 in wanted}
 
     def note(self, data: bytes, origin: KeptOrigin | None) -> None:

@@ -36,7 +36,7 @@ Locked = Callable[[MemoryDirectory], AbstractContextManager[None]]
 
 class _SeenFiles(msgspec.Struct, frozen=True):
     folder: str
-    files: dict[str, tuple[int, int, int, int, int]]
+    files: dict[str, FileStamp]
 
 
 class OutsideChanges:
@@ -72,7 +72,12 @@ class OutsideChanges:
         else:
             stamps, looked_at = self._admitted_of(directory, files), files
         known = dict(last_seen) if looked_at is None else _of(last_seen, looked_at)
-        touched = [file for file, stamp in stamps.items() if not stamp or known.get(file) != stamp]
+        touched = []
+        for file, stamp in stamps.items():
+            if not stamp or known.get(file) != stamp:
+                touched.append(file)
+            else:
+                last_seen[file] = stamp  # the scanner's own: each is held once
         touched += sorted(known.keys() - stamps.keys())
         for start in cancellable(range(0, len(touched), CHANGES_AT_ONCE)):
             batch = touched[start : start + CHANGES_AT_ONCE]
@@ -99,20 +104,14 @@ class OutsideChanges:
             seen = msgspec.msgpack.decode(body, type=_SeenFiles)
             if seen.folder == directory.path:
                 known = self._versions.present(directory.path)
-                return {
-                    file: FileStamp(*stamp) for file, stamp in seen.files.items() if file in known
-                }
+                return {file: stamp for file, stamp in seen.files.items() if file in known}
         return {}
 
     def _keep(self, directory: MemoryDirectory, seen: Mapping[str, FileStamp | None]) -> None:
         temporary = self._kept.begin() if self._kept is not None else None
         if self._kept is None or temporary is None:
             return
-        settled = {
-            file: (one.device, one.inode, one.size, one.mtime_ns, one.ctime_ns)
-            for file, one in seen.items()
-            if one is not None
-        }
+        settled = {file: one for file, one in seen.items() if one is not None}
         body = msgspec.msgpack.encode(_SeenFiles(directory.path, settled))
         if self._kept.fill(temporary, body):
             self._kept.put_in_place(temporary, directory.path, "seen")

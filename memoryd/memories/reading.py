@@ -12,6 +12,8 @@ from typing import NamedTuple
 from memoryd.base.errors import MemorydError, NotFound
 from memoryd.base.file_stamp import FileStamp
 from memoryd.base.timestamps import iso_time
+from memoryd.memories.kept_files import KeptFiles
+from memoryd.memories.kept_headers import KeptHeaders
 from memoryd.memories.records import Listed, MemoryDirectory, Stored
 from memoryd.memories.retired_files import RetiredFiles
 from memoryd.memories.rules.origins import Origin
@@ -32,10 +34,12 @@ class _KeptScan(NamedTuple):
 
 
 class StoreReader:
-    def __init__(self, versions: VersionTable, now: Callable[[], float]) -> None:
+    def __init__(
+        self, versions: VersionTable, now: Callable[[], float], kept: KeptFiles | None = None
+    ) -> None:
         self._versions = versions
         self._now = now
-        self._scanner = Scanner()
+        self._scanner = Scanner(None if kept is None else KeptHeaders(kept))
         self._retired = RetiredFiles(versions, now)
         self._scans: dict[str, _KeptScan] = {}
 

@@ -20,7 +20,7 @@ class MemoryDirectory(msgspec.Struct, frozen=True):
     beneath: str | None = None
 
 
-class Listed(msgspec.Struct, frozen=True):
+class Listed(msgspec.Struct, frozen=True, gc=False):
     """A memory as a scan sees it: its header without its body."""
 
     directory: MemoryDirectory

@@ -4,18 +4,22 @@
   lines) is read only when the stamp of its file has changed.
 - A scan that finds nothing new gives the same `Snapshot` again: what was made of it still holds.
 - One file can be looked at by itself, by the same rules as in a scan.
+- The headers of a large directory are kept on disk (`kept_headers`), for the next start.
 - Nothing is locked: a scan puts its snapshot in place as a whole.
 """
 
 import os
 import stat
 import time
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from memoryd.base.errors import NotFound, Refused, StorageError
 from memoryd.base.file_stamp import FileStamp
+from memoryd.memories.kept_files import is_worth_keeping
+from memoryd.memories.kept_headers import KeptHeaders
 from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
@@ -38,48 +42,66 @@ _BELOW_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXE
 
 
 class Snapshot:
-    """The topic files of a directory at one moment; never changed after it was made."""
+    """The topic files of a directory at one moment; never changed after it was made.
 
-    def __init__(self, files: dict[str, Listed]) -> None:
+    `unkept` is how many of their headers are not on disk.
+    """
+
+    def __init__(self, files: dict[str, Listed], unkept: int = 0) -> None:
         self.files = files
+        self.unkept = unkept
         self.names_no_other = not any(one.topic.supersedes for one in files.values())
         """Whether no memory supersedes another."""
 
 
 class Scanner:
-    def __init__(self) -> None:
+    def __init__(self, kept: KeptHeaders | None = None) -> None:
+        self._kept = kept
         self._snapshots: dict[str, Snapshot] = {}
+        self._stamps: dict[str, dict[str, FileStamp]] = {}
 
     def topic_files(self, directory: MemoryDirectory) -> list[Listed]:
         """The topic files of a directory, in no order; none if the directory does not exist."""
         return list(self.snapshot(directory).files.values())
 
     def snapshot(self, directory: MemoryDirectory) -> Snapshot:
-        before = self._snapshots.get(directory.path) or Snapshot({})
+        before = self._snapshots.get(directory.path) or self._as_kept(directory)
         try:
-            with open_folder(directory) as folder:
-                found = _Scan(directory, before.files).all_below(folder)
+            after = _scanned(directory, before)
         except NotFound:
             self._snapshots.pop(directory.path, None)
             return Snapshot({})
-        is_same = len(found) == len(before.files) and all(
-            before.files.get(file) is one for file, one in found.items()
-        )
-        if is_same:
-            return before
-        self._snapshots[directory.path] = after = Snapshot(found)
+        if self._kept is not None and is_worth_keeping(after.unkept, len(after.files)):
+            after = self._keep(self._kept, directory, after)
+        self._snapshots[directory.path] = after
         return after
 
+    def _as_kept(self, directory: MemoryDirectory) -> Snapshot:
+        stamps = self._stamps.get(directory.path, {})
+        return Snapshot({} if self._kept is None else self._kept.load(directory, stamps))
+
+    def _keep(self, kept: KeptHeaders, directory: MemoryDirectory, found: Snapshot) -> Snapshot:
+        """Looks once more: what was removed before the file was begun must not get into it."""
+        with kept.begun() as temporary:
+            found = _scanned(directory, found)
+            kept.put(temporary, directory, found.files.values())
+        return Snapshot(found.files)
+
     def stamps(self, directory: MemoryDirectory, known: Container[str]) -> dict[str, FileStamp]:
-        """The topic files with their stamps, without reading any; `known` have good names."""
+        """The topic files with their stamps, without reading any; `known` have good names.
+
+        A stamp that is as before is the same object: others hold them too.
+        """
         try:
             with open_folder(directory) as folder:
                 scan = _Scan(directory, {}, known)
-                scan.stamps = {}
+                scan.stamps, scan.earlier = {}, self._stamps.get(directory.path, {})
                 scan.all_below(folder)
-                return scan.stamps
         except NotFound:
+            self._stamps.pop(directory.path, None)
             return {}
+        self._stamps[directory.path] = scan.stamps
+        return scan.stamps
 
     def look_at(self, directory: MemoryDirectory, file: str) -> Listed | None:
         """One topic file as a scan would list it; None if a scan would not.
@@ -98,6 +120,16 @@ class Scanner:
         return None
 
 
+def _scanned(directory: MemoryDirectory, before: Snapshot) -> Snapshot:
+    """The directory as it is now; the same snapshot if nothing has changed."""
+    with open_folder(directory) as folder:
+        scan = _Scan(directory, before.files)
+        found = scan.all_below(folder)
+    if scan.reused == len(found) == len(before.files):
+        return before
+    return Snapshot(found, before.unkept + len(found) - scan.reused)
+
+
 class _NewFile(NamedTuple):
     """A file whose header was read; its stamp is None while it is too young to be trusted."""
 
@@ -110,10 +142,13 @@ class _NewFile(NamedTuple):
 class _Scan:
     """One scan; what is `known` is not read again, and names in `served` are not checked again.
 
-    With `stamps`, nothing is read at all, and they are filled instead.
+    With `stamps`, nothing is read at all, and they are filled instead, with those from `earlier`
+    that still hold. `reused` is how many files are as they were known.
     """
 
     stamps: dict[str, FileStamp] | None = None
+    earlier: Mapping[str, FileStamp] = MappingProxyType({})
+    reused = 0
 
     def __init__(
         self, directory: MemoryDirectory, known: dict[str, Listed], served: Container[str] = ()
@@ -156,23 +191,24 @@ class _Scan:
         except OSError:
             return
         known, found = self._known, self._found
-        for at, entry in enumerate(entries):
-            if at % CHECK_EVERY == 0:
-                stop_if_cancelled()
-            file = prefix + entry.name
-            before = known.get(file)
-            if before is None and file not in self._served and not _is_served(entry.name):
-                continue
-            try:
-                facts = entry.stat(follow_symlinks=False)
-            except OSError:  # gone since it was listed
-                continue
-            if before is not None and before.stamp is not None and before.stamp.is_of(facts):
-                found[file] = before
-            elif not stat.S_ISDIR(facts.st_mode):
-                self._see(handle, entry.name, file, facts)
-            elif entry.name not in skipped and prefix.count("/") < DEEPEST:
-                self._enter_below(handle, entry.name, prefix)
+        for at in range(0, len(entries), CHECK_EVERY):
+            stop_if_cancelled()
+            for entry in entries[at : at + CHECK_EVERY]:
+                file = prefix + entry.name
+                before = known.get(file)
+                if before is None and file not in self._served and not _is_served(entry.name):
+                    continue
+                try:
+                    facts = entry.stat(follow_symlinks=False)
+                except OSError:  # gone since it was listed
+                    continue
+                if before is not None and before.stamp is not None and before.stamp.is_of(facts):
+                    found[before.file] = before
+                    self.reused += 1
+                elif not stat.S_ISDIR(facts.st_mode):
+                    self._see(handle, entry.name, file, facts)
+                elif entry.name not in skipped and prefix.count("/") < DEEPEST:
+                    self._enter_below(handle, entry.name, prefix)
 
     def _enter_below(self, handle: int, name: str, prefix: str) -> None:
         try:
@@ -188,10 +224,12 @@ class _Scan:
         is_topic = stat.S_ISREG(facts.st_mode) and name.endswith(".md") and name != INDEX_FILE
         if not is_topic or (self._owners is not None and facts.st_uid not in self._owners):
             return  # in a folder that is shared, other users' files are not served
-        stamp = FileStamp.of(facts)
         if self.stamps is not None:
-            self.stamps[file] = stamp
+            before = self.earlier.get(file)
+            is_same = before is not None and before.is_of(facts)
+            self.stamps[file] = before if before and is_same else FileStamp.of(facts)
             return
+        stamp = FileStamp.of(facts)
         is_settled = stamp.is_settled(time.time())  # asked before the file is read
         text = self._head(handle, name)
         if text is not None:

@@ -19,13 +19,9 @@ from typing import Final
 import msgspec
 
 from memoryd.base.errors import Conflict, InvalidInput, NotFound, Refused
-from memoryd.memories.index_file import (
-    IndexKeeper,
-    KnownIndex,
-    known_index,
-    repaired_later,
-)
+from memoryd.memories.index_file import IndexKeeper, repaired_later
 from memoryd.memories.kept_files import KeptFiles
+from memoryd.memories.known_index import KnownIndex, KnownIndexes
 from memoryd.memories.outside_changes import OutsideChanges
 from memoryd.memories.reading import StoreReader
 from memoryd.memories.records import MemoryChanged, MemoryDirectory, Stored
@@ -59,10 +55,11 @@ class Store(StoreReader):
         on_create: Callable[[MemoryDirectory], None] = lambda _: None,
         kept: KeptFiles | None = None,
     ) -> None:
-        super().__init__(versions, now)
+        super().__init__(versions, now, kept)
         self._on_create = on_create
         self._notices = notices or Notices()
         self._indexes = IndexKeeper(versions.origins, self.scan, now, skip=skip_index)
+        self._known_indexes = KnownIndexes(self.read, self.origins_of)
         self._outside = OutsideChanges(self._scanner, versions, self._retired, now, kept)
         self._locks: dict[str, threading.RLock] = {}
         self._guard = threading.Lock()
@@ -362,7 +359,7 @@ class Store(StoreReader):
 
     def known_index(self, stored: Stored) -> KnownIndex:
         """What a session may be told of an index without being asked."""
-        return known_index(self._indexes.own(stored.directory), stored, self.read)
+        return self._known_indexes.of(self._indexes.own(stored.directory), stored)
 
     def _has(self, directory: MemoryDirectory, file: str) -> bool:
         """Whether there is a memory of this name, retired or not."""

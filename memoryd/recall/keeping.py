@@ -44,7 +44,9 @@ class ShelfKeeper:
 
     def is_wanted(self, shelf: Shelf) -> bool:
         unkept = shelf.revision - shelf.kept_revision
-        return not shelf.without_vectors and is_worth_keeping(unkept, len(shelf.rows))
+        words = shelf.index.word_vectors
+        are_made = not (shelf.without_vectors or words.wants_sketch or words.is_being_sketched)
+        return are_made and is_worth_keeping(unkept, len(shelf.rows))
 
     async def keep(self, shelf: Shelf, waiting: Callable[[], Collection[str]]) -> None:
         """Writes the shelf, without the files in `waiting`, which have changed already."""

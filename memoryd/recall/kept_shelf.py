@@ -10,7 +10,6 @@
 import hashlib
 import time
 from collections.abc import Callable, Collection, Mapping
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryd.base.file_stamp import FileStamp
+from memoryd.memories.kept_files import identity_of_code
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules.origins import Origin
 from memoryd.memories.rules.topics import Topic
@@ -25,16 +25,16 @@ from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.rules.index import Index
 from memoryd.recall.rules.packed_postings import PackedPostings, TextArrays
 from memoryd.recall.rules.postings import Postings
-from memoryd.recall.rules.vectors import Matrix, Vectors
+from memoryd.recall.rules.sketch import Halves
+from memoryd.recall.rules.vectors import Matrix, VectorArrays, Vectors
 from memoryd.recall.shelf import Row, Shelf
 
-_CODE: Final = ("text", "recall", "memories/rules")
 _LENGTH_BYTES: Final = 8
 
 
 class _KeptRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     file: str
-    mark: tuple[int, int, int, int, int]
+    mark: FileStamp
     version: str
     origin: Origin
     modified: float
@@ -44,7 +44,11 @@ class _KeptRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class _KeptHead(msgspec.Struct, frozen=True):
-    """What stands before the arrays; `sizes` are their bytes."""
+    """What stands before the arrays; `sizes` are their bytes.
+
+    Of each kind of vectors: how many numbers one has, how many its short form (0 without), and of
+    how many rows the short forms were made.
+    """
 
     maker: str
     folder: str
@@ -52,7 +56,8 @@ class _KeptHead(msgspec.Struct, frozen=True):
     terms: list[str]
     rows: list[_KeptRow]
     sizes: list[int]
-    dimensions: tuple[int, int]
+    words: tuple[int, int, int]
+    sentences: tuple[int, int, int]
 
 
 class ShelfCopy:
@@ -77,12 +82,7 @@ def maker_of(embeddings: Embeddings) -> str:
     tables = embeddings.static
     about = f"{np.__version__} {tables.words is None} {tables.meanings is None}"
     found = hashlib.sha256(about.encode())
-    package = Path(__file__).parents[1]
-    folders = [package / part for part in _CODE]
-    for path in sorted(path for folder in folders for path in folder.rglob("*.*")):
-        if path.suffix != ".pyc":
-            facts = path.stat()
-            found.update(f"{path} {facts.st_size} {facts.st_mtime_ns}\n".encode())
+    found.update(identity_of_code("text", "recall", "memories/rules").encode())
     if embeddings.encoder is not None:
         found.update(embeddings.encoder.identity)
     return found.hexdigest()
@@ -92,17 +92,9 @@ def to_bytes(copy: ShelfCopy, maker: str) -> bytes:
     """Reads live vectors: if the shelf changed meanwhile, the result must not be used."""
     texts = _texts_of(copy)
     slots = [slot for _, slot in copy.rows]
-    word_counts, words = copy.words.rows_of(slots)
-    sentence_counts, sentences = copy.sentences.rows_of(slots)
-    arrays = [
-        texts.lengths.tobytes(),
-        texts.ids.tobytes(),
-        texts.counts.tobytes(),
-        word_counts.tobytes(),
-        words.tobytes(),
-        sentence_counts.tobytes(),
-        sentences.tobytes(),
-    ]
+    words, sentences = copy.words.arrays_of(slots), copy.sentences.arrays_of(slots)
+    parts = [texts.lengths, texts.ids, texts.counts, *words[:4], *sentences[:4]]
+    arrays = [part.tobytes() for part in parts]
     head = msgspec.msgpack.encode(
         _KeptHead(
             maker=maker,
@@ -111,7 +103,8 @@ def to_bytes(copy: ShelfCopy, maker: str) -> bytes:
             terms=list(texts.terms),
             rows=[_kept(row, row.mark) for row, _ in copy.rows if row.mark is not None],
             sizes=[len(array) for array in arrays],
-            dimensions=(words.shape[1], sentences.shape[1]),
+            words=(words.rows.shape[1], words.short.shape[1], words.made_from),
+            sentences=(sentences.rows.shape[1], sentences.short.shape[1], sentences.made_from),
         )
     )
     return b"".join([len(head).to_bytes(_LENGTH_BYTES, "little"), head, *arrays])
@@ -155,8 +148,8 @@ class KeptShelf:
         self._lengths = np.frombuffer(arrays[0], np.int32)
         self._ids = np.frombuffer(arrays[1], np.int32)
         self._counts = np.frombuffer(arrays[2], np.float32)
-        self._words = _KeptVectors(arrays[3], arrays[4], head.dimensions[0])
-        self._sentences = _KeptVectors(arrays[5], arrays[6], head.dimensions[1])
+        self._words = _vector_arrays(arrays[3:7], *head.words)
+        self._sentences = _vector_arrays(arrays[7:11], *head.sentences)
         rows = len(head.rows)
         are_fitting = (
             len(self._lengths) == len(self._words.counts) == len(self._sentences.counts) == rows
@@ -182,8 +175,7 @@ class KeptShelf:
         at = [
             place
             for place, row in enumerate(kept)
-            if found.get(row.file) == FileStamp(*row.mark)
-            and writers.get(row.version, "found") == row.origin
+            if found.get(row.file) == row.mark and writers.get(row.version, "found") == row.origin
         ]
         chosen = np.zeros(len(kept), bool)
         chosen[at] = True
@@ -192,29 +184,36 @@ class KeptShelf:
             self._head.terms, self._lengths[chosen], self._ids[of_terms], self._counts[of_terms]
         )
         now = time.time()
-        rows = {row.path: row for row in (_row(directory, kept[place], now) for place in at)}
+        # The stamps are those of the scanner: each is held once.
+        held = (_row(directory, row, found[row.file], now) for row in (kept[one] for one in at))
+        rows = {row.path: row for row in held}
         index = Index.filled(
             [(key, row.topic.type or "", row.modified) for key, row in rows.items()],
             Postings(PackedPostings(texts)),
-            self._words.chosen(chosen),
-            self._sentences.chosen(chosen),
+            Vectors.filled(self._words.chosen(chosen)),
+            Vectors.filled(self._sentences.chosen(chosen)),
         )
         index.bar = self._head.bar
         return Shelf(directory, index, rows)
 
 
-class _KeptVectors:
-    def __init__(self, counts: memoryview, rows: memoryview, dimensions: int) -> None:
-        self.counts = np.frombuffer(counts, np.int32)
-        flat = np.frombuffer(rows, np.float32)
-        self.rows: Matrix = flat.reshape(int(self.counts.sum()), dimensions)
-        if len(self.counts) and int(self.counts.min()) < 0:
-            raise ValueError("a kept shelf has fewer vectors than none")
-
-    def chosen(self, which: NDArray[np.bool_]) -> Vectors:
-        if which.all():
-            return Vectors.filled(self.counts, self.rows)
-        return Vectors.filled(self.counts[which], self.rows[np.repeat(which, self.counts)])
+def _vector_arrays(
+    parts: list[memoryview], numbers: int, short: int, made_from: int
+) -> VectorArrays:
+    """ValueError if they do not fit together."""
+    counts = np.frombuffer(parts[0], np.int32)
+    if len(counts) and int(counts.min()) < 0:
+        raise ValueError("a kept shelf has fewer vectors than none")
+    used = int(counts.sum())
+    rows: Matrix | Halves
+    rows = np.frombuffer(parts[1], np.float16) if short else np.frombuffer(parts[1], np.float32)
+    return VectorArrays(
+        counts,
+        rows.reshape(used, numbers),
+        np.frombuffer(parts[2], np.float32).reshape(numbers if short else 0, short),
+        np.frombuffer(parts[3], np.float32).reshape(used if short else 0, short),
+        made_from,
+    )
 
 
 def from_bytes(body: memoryview, maker: str, folder: str) -> KeptShelf | None:
@@ -240,7 +239,7 @@ def _are_below(ids: NDArray[np.int32], limit: int) -> bool:
 def _kept(row: Row, mark: FileStamp) -> _KeptRow:
     return _KeptRow(
         file=row.file,
-        mark=msgspec.structs.astuple(mark),
+        mark=mark,
         version=row.version,
         origin=row.origin,
         modified=row.modified,
@@ -250,13 +249,13 @@ def _kept(row: Row, mark: FileStamp) -> _KeptRow:
     )
 
 
-def _row(directory: MemoryDirectory, kept: _KeptRow, now: float) -> Row:
+def _row(directory: MemoryDirectory, kept: _KeptRow, mark: FileStamp, now: float) -> Row:
     return Row(
         directory=directory,
         file=kept.file,
         topic=kept.topic,
         modified=kept.modified,
-        mark=FileStamp(*kept.mark),
+        mark=mark,
         content=kept.content,
         truncated=kept.truncated,
         version=kept.version,

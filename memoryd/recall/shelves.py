@@ -252,8 +252,8 @@ class Shelves:
                 self.update_soon(directory, file)
             self._enrich_soon(shelf)
             self._measure_soon(shelf)
-            self._keep_soon(shelf)
             self._sketch_soon(shelf)
+            self._keep_soon(shelf)
         finally:
             del self._building[directory.path]
             done.set()
@@ -321,29 +321,30 @@ class Shelves:
                         del shelf.without_vectors[key]
         finally:
             shelf.is_making_vectors = False
-        self._keep_soon(shelf)
         self._sketch_soon(shelf)
+        self._keep_soon(shelf)
 
     def _sketch_soon(self, shelf: Shelf) -> None:
         vectors = shelf.index.word_vectors
         if vectors.wants_sketch and not shelf.without_vectors:
-            self._run_soon("sketch", lambda: _sketch(vectors))
+            self._run_soon("sketch", lambda: self._sketch(shelf, vectors))
+
+    async def _sketch(self, shelf: Shelf, vectors: Vectors) -> None:
+        """Makes the comparison of many vectors faster, while they are used."""
+        made = None
+        try:
+            made = await anyio.to_thread.run_sync(vectors.begin_sketch())
+        finally:
+            vectors.use_sketch(made)
+        shelf.revision += 1  # what is being written now may be half of each
+        del made
+        await anyio.to_thread.run_sync(give_back)
+        self._keep_soon(shelf)
 
     def _make_vectors(self, some: list[PendingVectors]) -> list[MadeVectors]:
         return [
             self._embeddings.all_vectors_of(pending.document, pending.ticket) for pending in some
         ]
-
-
-async def _sketch(vectors: Vectors) -> None:
-    """Makes the comparison of many vectors faster, while they are used."""
-    made = None
-    try:
-        made = await anyio.to_thread.run_sync(vectors.begin_sketch())
-    finally:
-        vectors.use_sketch(made)
-    del made
-    await anyio.to_thread.run_sync(give_back)
 
 
 def is_as_on_disk(row: Row) -> bool:

@@ -16,6 +16,7 @@ import json
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal, get_args
@@ -28,8 +29,8 @@ from memoryd.base.config import Settings
 from memoryd.base.errors import InvalidInput, MemorydError, NotFound, Refused
 from memoryd.base.paths import Places
 from memoryd.memories.agents import agent_directories
-from memoryd.memories.index_file import KnownIndex
 from memoryd.memories.instruction_reader import InstructionReader
+from memoryd.memories.known_index import KnownIndex
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules import index, instructions
 from memoryd.memories.rules.instruction_text import without_comments
@@ -55,6 +56,7 @@ ContextKind = Literal[
     "index:team",
     "index:agent",
 ]
+INDEXES_REMEMBERED: Final = 8
 INSTRUCTIONS: Final[frozenset[ContextKind]] = frozenset(get_args(instructions.InstructionKind))
 LOADED_BY_THE_CLIENT: Final[frozenset[ContextKind]] = INSTRUCTIONS | {"index:project"}
 
@@ -245,7 +247,7 @@ class Context:
         is_whole = directory.scope == "agent" and not only_known
         head = index.head(stored.text)
         known = KnownIndex(head) if is_whole else self._store.known_index(stored)
-        loaded = index.loaded(presentable(known.text), stored.text)
+        loaded = index.loaded(_presentable(known.text), stored.text)
         text = without_comments(loaded.text).strip("\n")
         if text.strip():
             part = _part(INDEX_KINDS[directory.scope], stored.path, text, truncated=loaded.is_cut)
@@ -253,6 +255,12 @@ class Context:
             whose = TEAMS_WORDS if directory.scope == "team" else ""
             notes = " ".join(note for note in (loaded.warning, known.note, whose) if note)
             yield _Block(part, _framed("memory-index", named, stored.path, text, notes))
+
+
+@lru_cache(INDEXES_REMEMBERED)
+def _presentable(text: str) -> str:
+    """Masking an index takes longer than everything else, and it seldom changes."""
+    return presentable(text)
 
 
 def _instruction_block(one: Instruction) -> _Block:

@@ -127,6 +127,36 @@ async def test_a_kept_shelf_answers_the_same_and_reads_nothing(shop: Shop) -> No
     }
 
 
+async def test_short_vectors_are_kept_and_not_made_again(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memoryd.recall.rules.vectors.LARGE", 100)
+    monkeypatch.setattr("memoryd.recall.rules.sketch.DIRECTIONS", 32)
+    shop.files.drop(shop.directory.path)
+    made = await shop.opened()
+    await shop.keep()
+    assert made.index.word_vectors.is_rough
+    whole = shop.kept[0].stat().st_size
+    kept = await shop.opened()
+    assert not shop.read
+    assert not shop.tasks
+    assert kept.index.word_vectors.is_rough
+    for query in ("copper lagoon", "n17 fjord", "anchor basin drift ember kelp"):
+        ours, theirs = shop.hits(kept, query), shop.hits(made, query)
+        assert [hit.key for hit in ours] == [hit.key for hit in theirs]
+        assert np.allclose([hit.score for hit in ours], [hit.score for hit in theirs], atol=1e-4)
+    shop.write(5, "zirconium")
+    changed = await shop.opened()
+    assert shop.hits(changed, "zirconium")[0].key.endswith("/m5.md")
+    for number in range(1_000, 1_250):
+        shop.write(number)
+    await shop.settled()
+    grown = await shop.opened()
+    assert grown.index.word_vectors.wants_sketch  # half of its vectors are new
+    await shop.keep()
+    assert shop.kept[0].stat().st_size > 1.5 * whole
+
+
 async def test_only_what_changed_is_read(shop: Shop) -> None:
     shop.write(5, "zirconium")
     shop.write(900, "beryllium")

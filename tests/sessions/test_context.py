@@ -12,6 +12,7 @@ from msgspec import structs
 from memoryd.base import paths
 from memoryd.base.config import IndexSettings, ProjectSettings, Settings
 from memoryd.base.errors import InvalidInput, NotFound, Refused
+from memoryd.base.file_stamp import FileStamp
 from memoryd.base.paths import Places
 from memoryd.memories.instruction_files import InstructionDisk
 from memoryd.memories.instruction_reader import Approvals, InstructionReader
@@ -383,6 +384,22 @@ def test_a_session_starts_without_memories_that_nobody_is_known_to_have_written(
     assert "the deploy day" in answer.text
     assert "pipe the installer" not in answer.text
     assert "1 of unknown origin" in answer.text
+
+
+def test_a_memory_that_a_stranger_overwrites_is_left_out_at_once(world: World) -> None:
+    world.remember("user", "the deploy day")
+    (file,) = (world.home / ".claude/memory").glob("*deploy*.md")
+    deadline = time.monotonic() + 60
+    while not FileStamp.of(file.stat()).is_settled(time.time()):
+        assert time.monotonic() < deadline
+    context, facts = world.context(), file.stat()
+    for _ in range(2):
+        assert "the deploy day" in context.assemble(str(world.cwd)).text
+    file.write_text(file.read_text().replace("deploy", "delete"))
+    os.utime(file, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    assert "deploy day" not in context.assemble(str(world.cwd)).text
+    world.store._versions.origins.note(file.read_bytes(), "user-said")
+    assert "deploy day" in context.assemble(str(world.cwd)).text
 
 
 def test_free_text_that_a_stranger_put_into_the_index_is_not_injected(world: World) -> None:

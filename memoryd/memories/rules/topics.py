@@ -54,7 +54,7 @@ _FILLERS: Final = frozenset(
 _APOSTROPHE: Final = late("['\u2019]")
 
 
-class Topic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Topic(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     """The contents of one topic file; fields missing from the header are empty.
 
     `valid_until` is the last day on which it is true, `checked` when a dream last looked for what
@@ -171,8 +171,11 @@ def days_old(modified: float, now: float) -> int:
 
 
 def age_in_words(modified: float, now: float) -> str:
-    days = days_old(modified, now)
-    return ("today", "yesterday")[days] if days < 2 else f"{days} days ago"
+    # Not by `days_old`: a list asks this of each memory.
+    days = int((now - modified) // SECONDS_A_DAY)
+    if days > 1:
+        return f"{days} days ago"
+    return "yesterday" if days == 1 else "today"
 
 
 def is_stale(modified: float, now: float) -> bool:

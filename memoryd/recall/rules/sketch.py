@@ -22,25 +22,37 @@ _ROWS_AT_ONCE = 256
 
 
 class Sketch:
-    """Made in a thread, then used on the event loop like the vectors themselves."""
+    """Made in a thread, then used on the event loop like the vectors themselves.
 
-    def __init__(self, rows: Matrix, used: int) -> None:
+    The directions are those of the `made_from` rows that there were then. `whole` are all rows in
+    two bytes a number, until somebody takes them.
+    """
+
+    def __init__(self, directions: Matrix, rows: Matrix, whole: Halves, made_from: int) -> None:
+        self.directions = directions
+        self.rows = rows
+        self.whole = whole
+        self.made_from = made_from
+
+    @classmethod
+    def made_of(cls, rows: Matrix, used: int) -> "Sketch":
         """Takes some hundred milliseconds for 20,000 rows; behind `used` there is room for more."""
         step = max(1, used // _SAMPLE)
         sample = rows[:used:step]
         spread = sample - sample.mean(axis=0)
-        _, directions = np.linalg.eigh(spread.T @ spread)
-        self._directions: Matrix = np.ascontiguousarray(directions[:, : -DIRECTIONS - 1 : -1])
-        self.rows: Matrix = np.zeros((len(rows), self._directions.shape[1]), np.float32)
-        self.whole: Halves = np.zeros(rows.shape, np.float16)
+        _, found = np.linalg.eigh(spread.T @ spread)
+        directions = np.ascontiguousarray(found[:, : -DIRECTIONS - 1 : -1])
+        short = np.zeros((len(rows), directions.shape[1]), np.float32)
+        whole = np.zeros(rows.shape, np.float16)
         for start in range(0, used, _ROWS_AT_ONCE):
             block = slice(start, min(start + _ROWS_AT_ONCE, used))
-            self.rows[block] = rows[block] @ self._directions
-            self.whole[block] = rows[block]
+            short[block] = rows[block] @ directions
+            whole[block] = rows[block]
+        return cls(directions, short, whole, used)
 
     def short(self, rows: Matrix) -> Matrix:
         """The short forms of rows, or of one."""
-        return rows @ self._directions
+        return rows @ self.directions
 
     def put(self, place: int, row: Matrix) -> None:
         if place >= len(self.rows):

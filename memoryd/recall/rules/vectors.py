@@ -14,6 +14,7 @@ Not thread-safe.
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +24,15 @@ from memoryd.recall.rules.sketch import LARGE, Halves, Sketch
 
 Vector = NDArray[np.float32]
 Matrix = NDArray[np.float32]
+Rows = TypeVar("Rows", bound=Matrix | Halves)
 
 ABSENT = -2.0  # below every cosine: the document has no vector yet
 NO_OWNER = -1
 _NOWHERE = (-1,)
+_NO_ROWS = np.zeros((0, 0), np.float32)
+_NO_HALVES = np.zeros((0, 0), np.float16)
+_SUMMED_AT_ONCE = 512
+_OUTGROWN = 2
 # Numpy spreads larger products over spinning threads, which costs 20 ms if a core is busy.
 _BLOCK_NUMBERS = 1 << 18
 # The bits of a float16, shifted left by 13, have sign, exponent and fraction where a float32 has
@@ -35,6 +41,27 @@ _BITS_OF_HALF = np.uint32(0x8FFF_E000).astype(np.int32)
 _EXPONENT_CORRECTION = np.float32(2.0**112)
 # The common part of a handful of documents is uncertain and is subtracted only in part.
 _COMMON_PRIOR = 10
+
+
+class VectorArrays(NamedTuple):
+    """The vectors of the documents 0, 1, ..., as they are kept; `counts` rows for each.
+
+    `directions`, `short` and `made_from` are those of the sketch, empty if there is none.
+    """
+
+    counts: NDArray[np.int32]
+    rows: Matrix | Halves
+    directions: Matrix = _NO_ROWS
+    short: Matrix = _NO_ROWS
+    made_from: int = 0
+
+    def chosen(self, which: NDArray[np.bool_]) -> "VectorArrays":
+        """Those of some of the documents."""
+        if which.all():
+            return self
+        rows = np.repeat(which, self.counts)
+        short = self.short[rows] if len(self.short) else self.short
+        return self._replace(counts=self.counts[which], rows=self.rows[rows], short=short)
 
 
 class Vectors:
@@ -50,18 +77,20 @@ class Vectors:
         self._put_meanwhile: set[int] | None = None
 
     @classmethod
-    def filled(cls, counts: NDArray[np.int32], rows: Matrix) -> "Vectors":
-        """Those of the documents 0, 1, ... at once; `counts` says how many rows each has."""
+    def filled(cls, arrays: VectorArrays) -> "Vectors":
+        """All at once."""
         made = cls()
+        counts, rows = arrays.counts, arrays.rows
         if len(rows):
             used = len(rows)
-            # With room behind them: the first new one must not copy all of them.
-            made._rows = np.empty((used + _room(used), rows.shape[1]), np.float32)
-            made._rows[:used] = rows
+            made._rows = _with_room(rows)
             made._owners = np.full(len(made._rows), NO_OWNER)
             made._owners[:used] = np.repeat(np.arange(len(counts)), counts)
             made._used = made.count = used
-            made.total = rows.sum(axis=0, dtype=np.float32)
+            made.total = _sum_of(rows)
+            if rows.dtype == np.float16:
+                short = _with_room(arrays.short)
+                made._sketch = Sketch(arrays.directions.copy(), short, _NO_HALVES, arrays.made_from)
             start = 0
             for owner, end in enumerate(np.cumsum(counts).tolist()):
                 if end > start:
@@ -69,12 +98,16 @@ class Vectors:
                 start = end
         return made
 
-    def rows_of(self, owners: Sequence[int]) -> tuple[NDArray[np.int32], Matrix]:
-        """How many rows each of these documents has, and all these rows in turn."""
+    def arrays_of(self, owners: Sequence[int]) -> VectorArrays:
+        """What `filled` makes the vectors of these documents from, in this order."""
         places = [self._rows_of.get(owner, []) for owner in owners]
         counts = np.array([len(own) for own in places], np.int32)
-        rows = self._rows[[place for own in places for place in own]]
-        return counts, rows.astype(np.float32, copy=False)
+        at = [place for own in places for place in own]
+        if self._sketch is None:
+            return VectorArrays(counts, self._rows[at])
+        sketch = self._sketch
+        short = sketch.rows[at]
+        return VectorArrays(counts, self._rows[at], sketch.directions, short, sketch.made_from)
 
     def __len__(self) -> int:
         """How many documents have vectors."""
@@ -114,13 +147,19 @@ class Vectors:
 
     @property
     def wants_sketch(self) -> bool:
-        is_plain = self._sketch is None and self._put_meanwhile is None
-        return is_plain and LARGE <= self.count == len(self._rows_of)
+        """Whether there is none and should be, or one of half as many vectors."""
+        is_outgrown = self._sketch is None or self.count >= _OUTGROWN * self._sketch.made_from
+        is_idle = self._put_meanwhile is None
+        return is_idle and is_outgrown and LARGE <= self.count == len(self._rows_of)
+
+    @property
+    def is_being_sketched(self) -> bool:
+        return self._put_meanwhile is not None
 
     def begin_sketch(self) -> Callable[[], Sketch]:
         """What makes the sketch, in a thread; its result goes to `use_sketch`."""
         self._put_meanwhile = set()
-        return partial(Sketch, self._rows.astype(np.float32, copy=False), self._used)
+        return partial(Sketch.made_of, self._rows.astype(np.float32, copy=False), self._used)
 
     def use_sketch(self, made: Sketch | None) -> None:
         """None if it could not be made."""
@@ -134,6 +173,7 @@ class Vectors:
             made.whole[place] = self._rows[place]
             made.put(place, self._rows[place].astype(np.float32))
         self._rows, self._sketch = made.whole, made
+        made.whole = _NO_HALVES
 
     def similarity(self, query: Vector, common: Vector, capacity: int) -> Scores:
         """For each document below `capacity`, its similarity to the query beyond the common part.
@@ -212,6 +252,21 @@ def as_singles(rows: Matrix | Halves) -> Matrix:
     bits <<= 13
     bits &= _BITS_OF_HALF
     return bits.view(np.float32) * _EXPONENT_CORRECTION
+
+
+def _with_room(rows: Rows) -> Rows:
+    """A copy with room behind it: the first new one must not copy all of them."""
+    used = len(rows)
+    made = np.empty_like(rows, shape=(used + _room(used), rows.shape[1]))
+    made[:used] = rows
+    return made
+
+
+def _sum_of(rows: Matrix | Halves) -> Vector:
+    total = np.zeros(rows.shape[1], np.float32)
+    for start in range(0, len(rows), _SUMMED_AT_ONCE):
+        total += as_singles(rows[start : start + _SUMMED_AT_ONCE]).sum(axis=0, dtype=np.float32)
+    return total
 
 
 def _room(used: int) -> int:
