@@ -13,16 +13,15 @@ INSTALL_AGAIN = "install memoryd again, with pip, pipx or uv"
 
 def run(*, shows_log: bool = False) -> int:
     """Runs the daemon until it is stopped; returns its exit code."""
-    gc.disable()  # what is imported is never garbage, and looking for some takes a while
+    gc.disable()  # what is imported is never garbage; the daemon enables it again
     try:
         from memoryd.daemon.main import main  # noqa: PLC0415 - only this command needs it
+
+        if sys.stderr.isatty():
+            print(greeting(shows_log=shows_log), file=sys.stderr)
+        return main(__version__, shows_log=shows_log)
     except ImportError as error:
         raise LocalFailure(unloadable(error), INSTALL_AGAIN) from error
-    gc.freeze()
-    gc.enable()
-    if sys.stderr.isatty():
-        print(greeting(shows_log=shows_log), file=sys.stderr)
-    return main(__version__, shows_log=shows_log)
 
 
 def unloadable(error: ImportError) -> str:
