@@ -2,7 +2,6 @@
 
 import gc
 import os
-import shutil
 import sys
 
 from memoryd_client.connection.failures import LocalFailure
@@ -32,6 +31,8 @@ def unloadable(error: ImportError) -> str:
 
 def greeting(*, shows_log: bool) -> str:
     """For a person who starts it in a terminal, perhaps for the first time."""
+    import shutil  # noqa: PLC0415 - a service greets nobody
+
     typed = "memoryd" if shutil.which("memoryd") else sys.argv[0]
     log = "Its log is shown here." if shows_log else "Problems are shown here; --log shows all."
     return (
