@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 
+from memoryd_client import compiled_hook
 from memoryd_client.connection.failures import LocalFailure
 from memoryd_client.version import __version__
 
@@ -12,6 +13,7 @@ INSTALL_AGAIN = "install memoryd again, with pip, pipx or uv"
 
 def run(*, shows_log: bool = False) -> int:
     """Runs the daemon until it is stopped; returns its exit code."""
+    compiled_hook.renew()
     gc.disable()  # what is imported is never garbage; the daemon enables it again
     try:
         from memoryd.daemon.main import main  # noqa: PLC0415 - only this command needs it
