@@ -16,6 +16,21 @@ def main() -> int:
         from memoryd_client import statusline  # noqa: PLC0415 - the agent asks often
 
         return statusline.main(sys.argv[2:])
+    if sys.argv[1:] == ["serve"]:
+        return serve()
     from memoryd_client.cli import main as cli  # noqa: PLC0415 - hooks must not load argparse
 
     return cli.main(sys.argv[1:])
+
+
+def serve() -> int:
+    """The daemon, as a service starts it: the other commands are loaded only to tell a failure."""
+    from memoryd_client import serve as daemon  # noqa: PLC0415 - only this command needs it
+    from memoryd_client.connection.failures import Failure  # noqa: PLC0415
+
+    try:
+        return daemon.run()
+    except (Failure, KeyboardInterrupt, OSError) as error:
+        from memoryd_client.cli import main as cli  # noqa: PLC0415 - see above
+
+        return cli.ended_by(error)

@@ -198,15 +198,21 @@ def read_payload() -> bytes:
     return b"".join(chunks) if size <= REQUEST_BYTES else b""
 
 
-def ask(path: bytes, request: bytes) -> bytes:
-    """The daemon's answer line, or the part of it that came before the connection closed."""
+def ask(
+    path: bytes, request: bytes, seconds: float | None = None, most_bytes: int = ANSWER_BYTES
+) -> bytes:
+    """The daemon's answer line, or the part of it that came before the connection closed.
+
+    No step may take longer than this many seconds; a hook has a timer for all of them instead.
+    """
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    connection.settimeout(seconds)
     connection.connect(path)
     if not peer_is_ours(connection, posix.getuid(), sys.platform):
         return b""
     connection.sendall(request)
     answer = b""
-    while not answer.endswith(b"\n") and len(answer) <= ANSWER_BYTES:
+    while not answer.endswith(b"\n") and len(answer) <= most_bytes:
         chunk = connection.recv(CHUNK_BYTES)
         if not chunk:
             break

@@ -2,9 +2,9 @@
 
 import gc
 import os
-import shutil
 import sys
 
+from memoryd_client import compiled_hook
 from memoryd_client.connection.failures import LocalFailure
 from memoryd_client.version import __version__
 
@@ -13,16 +13,16 @@ INSTALL_AGAIN = "install memoryd again, with pip, pipx or uv"
 
 def run(*, shows_log: bool = False) -> int:
     """Runs the daemon until it is stopped; returns its exit code."""
-    gc.disable()  # what is imported is never garbage, and looking for some takes a while
+    compiled_hook.renew()
+    gc.disable()  # what is imported is never garbage; the daemon enables it again
     try:
         from memoryd.daemon.main import main  # noqa: PLC0415 - only this command needs it
+
+        if sys.stderr.isatty():
+            print(greeting(shows_log=shows_log), file=sys.stderr)
+        return main(__version__, shows_log=shows_log)
     except ImportError as error:
         raise LocalFailure(unloadable(error), INSTALL_AGAIN) from error
-    gc.freeze()
-    gc.enable()
-    if sys.stderr.isatty():
-        print(greeting(shows_log=shows_log), file=sys.stderr)
-    return main(__version__, shows_log=shows_log)
 
 
 def unloadable(error: ImportError) -> str:
@@ -33,6 +33,8 @@ def unloadable(error: ImportError) -> str:
 
 def greeting(*, shows_log: bool) -> str:
     """For a person who starts it in a terminal, perhaps for the first time."""
+    import shutil  # noqa: PLC0415 - a service greets nobody
+
     typed = "memoryd" if shutil.which("memoryd") else sys.argv[0]
     log = "Its log is shown here." if shows_log else "Problems are shown here; --log shows all."
     return (

@@ -23,10 +23,12 @@ from memoryd.api.handlers.inbox import KeptAnswer, RejectedAnswer
 from memoryd.api.handlers.memories import HistoryAnswer
 from memoryd.api.handlers.recall_stats import RecallStatsAnswer
 from memoryd.api.handlers.spending import CostReport
-from memoryd.api.handlers.status import Pong, StatusReport
+from memoryd.api.handlers.status import StatusReport
 from memoryd.api.handlers.team import TeamResult
 from memoryd.api.handlers.why import WhyAnswer
+from memoryd.api.pong import Pong
 from memoryd.api.purge.service import PurgeAnswer
+from memoryd.api.subscriptions import SubscribedAnswer
 from memoryd.dreams.dreamer import Undone
 from memoryd.dreams.due import DueMemory, Reviewed
 from memoryd.dreams.status import DreamStatus
@@ -59,10 +61,6 @@ class StoppingAnswer(msgspec.Struct, frozen=True):
     """`stopping` is false if there was nothing to stop."""
 
     stopping: bool
-
-
-class SubscribedAnswer(msgspec.Struct, frozen=True):
-    subscribed: bool
 
 
 class MemoryListAnswer(msgspec.Struct, frozen=True):

@@ -23,7 +23,6 @@ import msgspec
 import structlog
 from anyio.abc import SocketAttribute, SocketListener, SocketStream, TaskGroup
 
-from memoryd.api.results import SubscribedAnswer
 from memoryd.api.rules import envelope, protocol
 from memoryd.api.rules.envelope import (
     ErrorResponse,
@@ -34,7 +33,7 @@ from memoryd.api.rules.envelope import (
 )
 from memoryd.api.rules.framing import Frames, Framing, FramingError, framed
 from memoryd.api.rules.protocol import Params
-from memoryd.api.subscriptions import Subscription, Subscriptions
+from memoryd.api.subscriptions import SubscribedAnswer, Subscription, Subscriptions
 from memoryd.base.errors import MemorydError, Unavailable
 from memoryd.system.ancestry import is_run_by_an_agent
 

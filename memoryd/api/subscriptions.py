@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 import anyio
+import msgspec
 import structlog
 
 from memoryd.base.errors import Unavailable
@@ -18,6 +19,10 @@ QUEUE_EVENTS: Final = 256
 MOST_SUBSCRIBERS: Final = 100
 
 log = structlog.get_logger(__name__)
+
+
+class SubscribedAnswer(msgspec.Struct, frozen=True):
+    subscribed: bool
 
 
 class Subscription:

@@ -1,98 +1,57 @@
 """The process: reads its environment, builds every area, connects them, and stops in order.
 
+It listens first and loads the areas (`build`) in a thread then, so this module imports little.
 Everything lives in one exit stack and one task group. A signal or a `shutdown` request only sets an
 event. What follows is always the same: stop accepting, let answers finish, cancel the rest, exit.
 Work still running after that is abandoned; every part is crash-safe.
 """
 
+import gc
 import importlib
 import os
 import resource
 import signal
 import sys
-import time
-from collections.abc import Mapping, MutableMapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.to_thread
-import msgspec
 import structlog
 from anyio.abc import TaskStatus
 
-import memoryd.api.build as api
-import memoryd.dreams.build as dreams
-import memoryd.extraction.build as extraction
-import memoryd.recall.build as recall
-import memoryd.sessions.build as sessions
-import memoryd.team.build as team
-import memoryd.transcripts.build as transcripts
-from memoryd.api.dispatch import Areas
 from memoryd.api.server import Server, most_connections
 from memoryd.api.subscriptions import Subscriptions
-from memoryd.base import config_recovery, paths
-from memoryd.base.config import Settings
-from memoryd.base.errors import ConfigError, MemorydError, Refused
-from memoryd.base.events import DaemonStopping, DreamFinished, Event
+from memoryd.base.errors import ConfigError, MemorydError
+from memoryd.base.events import DaemonStopping
 from memoryd.base.paths import Places
 from memoryd.daemon import log_file
+from memoryd.daemon.early_answers import EarlyAnswers
+from memoryd.daemon.environment import Environment, read_environment
 from memoryd.daemon.instance import InstanceLock
 from memoryd.daemon.journal import journal_for
 from memoryd.daemon.listener import DaemonListener
 from memoryd.daemon.shutdown import leave_after
 from memoryd.daemon.supervisor import Supervisor
-from memoryd.extraction.backfill import TurnsImported
-from memoryd.llm.connect import Models, model_server
-from memoryd.llm.spending_table import SpendingTable
-from memoryd.memories.changes import event_of
-from memoryd.memories.identities import Identities
-from memoryd.memories.inbox_table import InboxTable
-from memoryd.memories.instruction_files import InstructionDisk
-from memoryd.memories.instruction_reader import Approvals, InstructionReader
-from memoryd.memories.kept_files import KeptFiles
-from memoryd.memories.moving import Mover
-from memoryd.memories.project_names import NameReader
-from memoryd.memories.records import DirectoryFound, MemoryChanged, MemoryMoved, MemoryTrusted
-from memoryd.memories.rules.private_paths import PrivatePaths
-from memoryd.memories.scopes import RealFiles, Scopes
-from memoryd.memories.services import Services
-from memoryd.memories.session_switches import SessionSwitches
-from memoryd.memories.store import Store
-from memoryd.memories.version_table import VersionTable
-from memoryd.memories.watch import MemoryWatch
-from memoryd.system.background import Background
-from memoryd.system.database import Database
 from memoryd.system.heap import use_few_arenas
-from memoryd.system.notices import Notices
-from memoryd.system.plain_file import read_plain, refuse_unless_plain
-from memoryd.transcripts.rules.open_turn import OpenTurn
-from memoryd.transcripts.rules.turns import Compacted
-from memoryd.transcripts.turn_table import QueuedTurn
+from memoryd.system.plain_file import refuse_unless_plain
+
+if TYPE_CHECKING:
+    from memoryd.daemon.build import Built
+
+__all__ = ("main", "read_environment")
 
 GRACE_SECONDS: Final = 3.0
 LAST_SECONDS: Final = 4.5
 CLOSING_SECONDS: Final = 0.5
-CONFIG_LIMIT_BYTES: Final = 1024 * 1024
 # How long a thread may keep the interpreter before the loop can answer. Python's default of 5 ms,
 # several times within one answer, would be noticeable while a large memory is read.
 SWITCH_SECONDS: Final = 0.0005
 EX_CONFIG: Final = 78  # the unit does not restart us until the settings are fixed
 
 log = structlog.get_logger(__name__)
-
-
-class Environment(msgspec.Struct, frozen=True):
-    """Everything the daemon takes from outside."""
-
-    places: Places
-    settings: Settings
-    env: Mapping[str, str]
-    version: str
-    supervisor: Supervisor
-    problems: list[str] = msgspec.field(default_factory=list)
 
 
 def main(version: str, *, shows_log: bool = False) -> int:
@@ -117,196 +76,81 @@ def main(version: str, *, shows_log: bool = False) -> int:
     return 0
 
 
-def read_environment(env: MutableMapping[str, str], version: str) -> Environment:
-    """Reads environment and settings; a mistake in the settings is kept for people to see."""
-    supervisor = Supervisor(env, os.getpid())
-    places = paths.places(env, sys.platform, os.getuid(), str(Path.home()))
-    try:
-        text = read_plain(places.config_file, CONFIG_LIMIT_BYTES).decode()
-    except FileNotFoundError:
-        text = ""
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        problem = f"cannot read {places.config_file}: {reason}; fix the file or move it away"
-        careful = config_recovery.careful_settings(env)
-        return Environment(places, careful, env, version, supervisor, [problem])
-    found = config_recovery.recovered_settings(text, env)
-    return Environment(places, found.settings, env, version, supervisor, found.problems)
-
-
 async def serve(environment: Environment, stack: ExitStack) -> None:
-    """Runs every area until the stop event is set."""
-    stop = anyio.Event()
-    services = open_services(environment, stack)
-    areas = await build_areas(services)
-    subscriptions = Subscriptions()
-    watch = MemoryWatch(services.places, services.scopes, services.store, subscriptions.drain)
-    connect(services, areas, watch, subscriptions)
-    dispatcher = api.build(areas, environment.version, stop.set, log_file.scrub)
+    """Runs every area until the stop event is set.
+
+    It listens before the areas are loaded: who comes early waits a moment for an answer instead of
+    being refused. Not at the very first start, where all that is on disk counts as read: what a
+    client writes after an answer is new.
+    """
+    stop, subscriptions = anyio.Event(), Subscriptions()
+    answers = EarlyAnswers(environment.version, environment.problems)
     handles, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    room = most_connections(handles)
-    server = Server(dispatcher.answer, subscriptions, services.scopes.find_root, room)
-    supervisor, socket = environment.supervisor, services.places.socket
-    with DaemonListener(socket, supervisor.sockets()) as listener:
+    server = Server(answers.answer, subscriptions, answers.root_of, most_connections(handles))
+    places, failure = environment.places, None
+    with DaemonListener(places.socket, environment.supervisor.sockets()) as listener:
         async with anyio.create_task_group() as tasks:
             await tasks.start(_stop_on_signal, stop)
-            await tasks.start(areas.dreamer.run)
-            await listener.open(server, tasks)
-            for run in (
-                areas.transcripts.tail.run,
-                partial(_extract, areas),
-                areas.extraction.backfill.run,
-                areas.recall.run,
-                watch.run,
-                services.background.run,
-                areas.sessions.retention.run,
-                areas.team.worker.run,
-            ):
-                tasks.start_soon(run)
-            tasks.start_soon(_feed_watchdog, supervisor)
-            services.background.soon("imports", _import_slow_modules)
-            supervisor.ready("serving")
-            log.info("started", version=environment.version, socket=socket)
-            for problem in services.problems:
-                log.error("settings-problem", problem=problem)
-            await stop.wait()
-            began = anyio.current_time()
-            leave_after(LAST_SECONDS)
-            supervisor.stopping()
-            services.notices.announce(DaemonStopping())
-            in_time = await _finish_answers(listener, server)
+            opened = partial(listener.open, server, tasks)
+            is_first_start = _is_first_start(places)
+            try:
+                if not is_first_start:
+                    await opened()
+                built = await _load(environment, stack, subscriptions, stop)
+                await tasks.start(built.areas.dreamer.run)
+                answers.begin(built.answer, built.root_of)
+                if is_first_start:
+                    await opened()
+            except (MemorydError, ImportError) as error:
+                failure = error
+            else:
+                for run in built.runs:
+                    tasks.start_soon(run)
+                tasks.start_soon(_feed_watchdog, environment.supervisor)
+                _say_ready(environment, built)
+                await stop.wait()
+                began, in_time = await _stop(environment, built, listener, server)
             tasks.cancel_scope.cancel()
-    if areas.models is not None:
+    if failure is not None:
+        raise failure
+    if built.areas.models is not None:
         with anyio.move_on_after(CLOSING_SECONDS):
-            await areas.models.aclose()
+            await built.areas.models.aclose()
     log.info("stopped", in_time=in_time, ms=round((anyio.current_time() - began) * 1000))
 
 
-def open_services(environment: Environment, stack: ExitStack) -> Services:
-    """What every area is built on."""
-    places, settings = environment.places, environment.settings
-    refuse_unless_plain(places.state_db)
-    database = Database.open(places.state_db)
-    stack.callback(database.close)
-    notices, versions = Notices(), VersionTable(database, settings.history)
-    private = PrivatePaths(settings.privacy.exclude, places.home)
-    scopes = Scopes(places, environment.env, database, notices, settings.groups, private=private)
-    store = Store(
-        versions,
-        now=time.time,
-        skip_index=settings.index.skip,
-        notices=notices,
-        on_create=scopes.directory_created,
-        kept=KeptFiles(places.state_dir),
-    )
-    mover = Mover(store, versions, database, notices, time.time)
-    mover.finish_interrupted()
-    return Services(
-        places=places,
-        settings=settings,
-        env=environment.env,
-        database=database,
-        versions=versions,
-        scopes=scopes,
-        store=store,
-        mover=mover,
-        names=NameReader(places.home, RealFiles()),
-        inbox=InboxTable(database),
-        instructions=InstructionReader(
-            places, Approvals(database), InstructionDisk(is_private=private.has)
-        ),
-        private=private,
-        session_switches=SessionSwitches(database),
-        identities=Identities(places),
-        notices=notices,
-        background=Background(),
-        problems=list(environment.problems),
-    )
+def _is_first_start(places: Places) -> bool:
+    return not Path(places.state_db).exists()
 
 
-async def build_areas(services: Services) -> Areas:
-    """Builds every area, lowest first."""
-    following = transcripts.build(services)
-    # Before the first answer: what a client writes after that is new.
-    await following.tail.begin()
-    spending = SpendingTable(services.database)
-    models = usable_model(services, spending)
-    return Areas(
-        services=services,
-        models=models,
-        spending=spending,
-        transcripts=following,
-        extraction=extraction.build(services, following, models),
-        recall=recall.build(services, models),
-        dreamer=dreams.build(services, models),
-        sessions=sessions.build(services, models),
-        team=team.build(services),
-    )
+async def _load(
+    environment: Environment, stack: ExitStack, subscriptions: Subscriptions, stop: anyio.Event
+) -> "Built":
+    """Imports and builds the areas; what is imported is never garbage, so none is looked for."""
+    gc.disable()
+    module = await anyio.to_thread.run_sync(importlib.import_module, "memoryd.daemon.build")
+    gc.freeze()
+    gc.enable()
+    built: Built = await module.build(environment, stack, subscriptions, stop.set)
+    return built
 
 
-def usable_model(services: Services, spending: SpendingTable) -> Models | None:
-    """The model in the settings; None, with a problem for people to see, if it cannot be used."""
-    try:
-        models = model_server(services.settings, spending, services.places.home, env=services.env)
-    except (ConfigError, Refused) as error:
-        services.problems.append(config_recovery.in_words(error))
-        return None
-    if models is not None:
-        services.background.soon("model", models.look)
-    return models
+def _say_ready(environment: Environment, built: "Built") -> None:
+    environment.supervisor.ready("serving")
+    log.info("started", version=environment.version, socket=environment.places.socket)
+    for problem in built.services.problems:
+        log.error("settings-problem", problem=problem)
 
 
-async def _extract(areas: Areas) -> None:
-    """Extracts from turns; with a mistake in the settings they wait, since guessing is worse."""
-    if not areas.services.problems:
-        await areas.extraction.worker.serve()
-
-
-def connect(
-    services: Services, areas: Areas, watch: MemoryWatch, subscriptions: Subscriptions
-) -> None:
-    """Which area handles which notice."""
-    on, announce, scopes = services.notices.on, services.notices.announce, services.scopes
-    # A turn is finished: extraction, notes, dreams, recall.
-    on(QueuedTurn, lambda _: areas.extraction.worker.wake())
-    on(QueuedTurn, areas.sessions.notes.turn_stored)
-    on(QueuedTurn, lambda queued: areas.dreamer.turn_ended(queued.project))
-    on(QueuedTurn, lambda queued: areas.recall.turn_ended(queued.turn, queued.project))
-    # A turn still runs and has grown: notes.
-    on(OpenTurn, areas.sessions.notes.turn_grew)
-    # Old turns are imported: extraction.
-    on(TurnsImported, lambda _: areas.extraction.worker.wake())
-    # A session is compacted: recall and context, which may give it everything again.
-    on(Compacted, lambda compacted: areas.recall.forget_session(compacted.session_id))
-    on(Compacted, lambda _: areas.sessions.context.forget())
-    # ... and extraction, which has no reason to wait for more of the same talk.
-    on(Compacted, lambda compacted: areas.extraction.worker.session_compacted(compacted.session_id))
-    # A memory is changed: recall, then subscribers.
-    on(MemoryChanged, areas.recall.changed)
-    on(MemoryChanged, lambda change: announce(event_of(change, scopes.owner(change.directory))))
-    # ... and the team, if it is theirs; while a dream runs nothing is pushed.
-    on(MemoryChanged, areas.team.worker.changed)
-    areas.team.worker.is_dreaming = lambda: areas.dreamer.is_dreaming
-    on(DreamFinished, lambda _: areas.team.worker.wake())
-    # A memory has another path: recall, which counts by path.
-    on(MemoryMoved, areas.recall.moved)
-    # ... and what the project is, if that is not known yet.
-    on(MemoryChanged, partial(_note_identity, services))
-    # It is known by now who wrote a memory: recall.
-    on(MemoryTrusted, areas.recall.trusted)
-    # A memory directory is new: the watch.
-    on(DirectoryFound, lambda _: watch.folders_changed())
-    # Every announced event: subscribers on the socket.
-    on(Event, subscriptions.publish)
-
-
-def _note_identity(services: Services, change: MemoryChanged) -> None:
-    """Following a repository's commits takes a moment, so it happens beside the change."""
-    directory = change.directory.path
-    root = services.scopes.owner(change.directory)
-    if change.directory.scope == "project" and root and services.identities.is_new(directory):
-        record = partial(services.identities.record, root, directory)
-        services.background.soon("identity", lambda: anyio.to_thread.run_sync(record))
+async def _stop(
+    environment: Environment, built: "Built", listener: DaemonListener, server: Server
+) -> tuple[float, bool]:
+    """Lets answers finish; returns when that began, and whether it was in time."""
+    began = anyio.current_time()
+    leave_after(LAST_SECONDS)
+    environment.supervisor.stopping()
+    built.services.notices.announce(DaemonStopping())
+    return began, await _finish_answers(listener, server)
 
 
 async def _finish_answers(listener: DaemonListener, server: Server) -> bool:
@@ -315,13 +159,6 @@ async def _finish_answers(listener: DaemonListener, server: Server) -> bool:
     with anyio.move_on_after(GRACE_SECONDS) as grace:
         await server.drain()
     return not grace.cancelled_caught
-
-
-async def _import_slow_modules() -> None:
-    """Imports what takes a while, before the first turn or save needs it."""
-    await anyio.to_thread.run_sync(
-        importlib.import_module, "memoryd.extraction.rules.statements", abandon_on_cancel=True
-    )
 
 
 async def _stop_on_signal(stop: anyio.Event, *, task_status: TaskStatus[None]) -> None:

@@ -21,6 +21,7 @@ from datetime import date, datetime, timedelta
 import msgspec
 
 from memoryd.text import date_words as forms
+from memoryd.text.date_signs import Sign, signs_in
 from memoryd.text.prose import plain
 
 _NEARBY = 200
@@ -59,9 +60,11 @@ ResolvedDate = tuple[str, date] | None
 
 
 def _candidates(text: str, today: date) -> Iterator[DateMention]:
+    signs = signs_in(text)
     # A rule for ideographs cannot match where there are none.
-    rules = _LETTER_RULES if text.isascii() else _RULES
-    for pattern, resolve in rules:
+    ideographs = () if text.isascii() else _IDEOGRAPH_RULES
+    rules = [(pattern, resolve) for sign, pattern, resolve in _RULES if sign in signs]
+    for pattern, resolve in (*rules, *ideographs):
         for match in pattern.finditer(text):
             try:
                 answer = resolve(match, today)
@@ -354,37 +357,40 @@ def _ideograph_month_day(match: re.Match[str], today: date) -> ResolvedDate:
 Resolver = Callable[[re.Match[str], date], ResolvedDate]
 
 
+Rule = tuple[re.Pattern[str], Resolver]
+
+
 def _each(
-    patterns: Iterable[re.Pattern[str]], resolve: Resolver
-) -> Iterator[tuple[re.Pattern[str], Resolver]]:
-    return ((pattern, resolve) for pattern in patterns)
+    sign: Sign, patterns: Iterable[re.Pattern[str]], resolve: Resolver
+) -> Iterator[tuple[Sign, re.Pattern[str], Resolver]]:
+    return ((sign, pattern, resolve) for pattern in patterns)
 
 
-_LETTER_RULES: tuple[tuple[re.Pattern[str], Resolver], ...] = (
-    (forms.DAY_WORD, _day_word),
-    (forms.TONIGHT, _night),
-    *_each(forms.WEEKDAY_OF_WEEK, _weekday_of_week),
-    (forms.WEEKDAY_AFTER_NEXT, _weekday_after_next),
-    (forms.WEEKDAY_IN_WEEKS, _weekday_in_weeks),
-    *_each(forms.WEEKDAY_MARKED, _weekday_marked),
-    *_each(forms.WEEKDAY_ALONE, _weekday_alone),
-    *_each(forms.OFFSET, _offset),
-    *_each(forms.SPAN, _span),
-    (forms.END_OF_SPAN, _end_of_span),
-    (forms.START_OF_SPAN, _start_of_span),
-    *_each(forms.SPAN_END_WORD, _span_end_word),
-    *_each(forms.MONTH_DAY, _month_day),
-    (forms.NUMBERED_DAY_AND_MONTH, _numbered_day_and_month),
-    *_each(forms.MONTH_ALONE, _month_alone),
-    (forms.END_OF_MONTH, _end_of_month),
-    (forms.NTH, _nth),
-    (forms.QUARTER, _quarter_alone),
-    (forms.END_OF_QUARTER, _end_of_quarter),
+# What must be in a text for the form, the form, and what it means.
+_RULES: tuple[tuple[Sign, re.Pattern[str], Resolver], ...] = (
+    ("day", forms.DAY_WORD, _day_word),
+    ("night", forms.TONIGHT, _night),
+    *_each("weekday", forms.WEEKDAY_OF_WEEK, _weekday_of_week),
+    ("weekday", forms.WEEKDAY_AFTER_NEXT, _weekday_after_next),
+    ("weekday", forms.WEEKDAY_IN_WEEKS, _weekday_in_weeks),
+    *_each("weekday", forms.WEEKDAY_MARKED, _weekday_marked),
+    *_each("weekday", forms.WEEKDAY_ALONE, _weekday_alone),
+    *_each("unit", forms.OFFSET, _offset),
+    *_each("span", forms.SPAN, _span),
+    ("span", forms.END_OF_SPAN, _end_of_span),
+    ("span", forms.START_OF_SPAN, _start_of_span),
+    *_each("end of span", forms.SPAN_END_WORD, _span_end_word),
+    *_each("day of month", forms.MONTH_DAY, _month_day),
+    ("digit", forms.NUMBERED_DAY_AND_MONTH, _numbered_day_and_month),
+    *_each("month", forms.MONTH_ALONE, _month_alone),
+    ("month", forms.END_OF_MONTH, _end_of_month),
+    ("digit", forms.NTH, _nth),
+    ("q1", forms.QUARTER, _quarter_alone),
+    ("q1", forms.END_OF_QUARTER, _end_of_quarter),
 )
-_RULES = (
-    *_LETTER_RULES,
+_IDEOGRAPH_RULES: tuple[Rule, ...] = (
     (forms.IDEOGRAPH_DAY, _ideograph_day),
-    *_each(forms.IDEOGRAPH_WEEKDAY, _ideograph_weekday),
+    *((pattern, _ideograph_weekday) for pattern in forms.IDEOGRAPH_WEEKDAY),
     (forms.IDEOGRAPH_OFFSET, _ideograph_offset),
     (forms.IDEOGRAPH_MONTH_DAY, _ideograph_month_day),
     (forms.IDEOGRAPH_MONTH_END, _ideograph_month_end),

@@ -73,6 +73,8 @@ _MONTHS = MONTHS | SHORT_MONTHS
 _MONTH_NAMES = "|".join(
     sorted({*_MONTHS, "märz", "février", "août", "décembre"}, key=len, reverse=True)
 )
+_LETTERS = late(r"[^\W\d_]+")
+_MONTH_WORDS = frozenset(_MONTH_NAMES.split("|"))
 _ORDINAL = "(?:st|nd|rd|th)?"
 # Asked first: most texts have no number beside a word, and the names of months are many.
 _NUMBER_BESIDE_WORD = late(
@@ -191,7 +193,9 @@ def _compounds_of_token(token: str) -> tuple[str, ...]:
 
 
 def _dates_in_words(text: str) -> list[str]:
-    found = []
+    found: list[str] = []
+    if _MONTH_WORDS.isdisjoint(_LETTERS.findall(text.lower())):
+        return found
     for match in _MONTH_AND_DAY.finditer(text):
         month = _MONTHS[_folded(match["month"] or match["month_first"])]
         day = int(match["day"] or match["day_second"])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd_client.connection.answers import Memory
+from memoryd_client.connection.memory_header import Memory
 from memoryd_client.search.columns import cut, end_of, folded, padded, width_of
 from memoryd_client.search.keys import Key, Keys
 from memoryd_client.search.matching import matching, row_of

@@ -14,7 +14,7 @@ from mcp import Client, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 
 from memoryd.base.paths import slug
-from tests.support.running import COMMAND, Daemon, make_home
+from tests.support.running import COMMAND, ROOT, Daemon, make_home
 
 
 @pytest.fixture(scope="module")
@@ -208,13 +208,13 @@ def test_without_a_daemon_the_tools_say_what_to_type(daemon: Daemon, tmp_path: P
     assert "memoryd serve" in answer["result"]["content"][0]["text"]
 
 
-def test_the_bridge_loads_nothing_that_it_does_not_need(daemon: Daemon) -> None:
+def test_the_first_list_loads_nothing_that_takes_a_while(daemon: Daemon) -> None:
     program = (
-        "import sys; from memoryd_client.mcp import server\n"
-        "slow = ('argparse', 'subprocess', 'asyncio', 'msgspec', 'socket', 'pathlib')\n"
+        "import sys; sys.path.append(sys.argv[1]); from memoryd_client.mcp import server\n"
+        "assert b'recall' in server.quick_json.dumps(server.result_of('tools/list', {}))\n"
+        "slow = ('os', 'json', 're', 'typing', 'collections', 'enum', 'socket', 'pathlib')\n"
         "print([module for module in slow if module in sys.modules])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=daemon.env, capture_output=True, text=True, check=True
-    )
+    command = [sys.executable, "-I", "-S", "-E", "-c", program, str(ROOT / "client")]
+    done = subprocess.run(command, env=daemon.env, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -205,19 +205,26 @@ def main(words: Sequence[str]) -> int:
     try:
         code = run(words)
         sys.stdout.flush()
-    except Failure as failure:
-        return report(failure, in_json=in_json)
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except BrokenPipeError:
-        # Keeps the interpreter's own flush at exit from failing once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return READER_GONE
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        message = f"{error.filename}: {reason}" if error.filename else reason
-        return report(LocalFailure(message, DOCTOR_HINT), in_json=in_json)
+    except (Failure, KeyboardInterrupt, OSError) as error:
+        return ended_by(error, in_json=in_json)
     return code
+
+
+def ended_by(error: Failure | KeyboardInterrupt | OSError, *, in_json: bool = False) -> int:
+    """The exit code of a command that an error ended; says what went wrong."""
+    match error:
+        case Failure():
+            return report(error, in_json=in_json)
+        case KeyboardInterrupt():
+            return INTERRUPTED
+        case BrokenPipeError():
+            # Keeps the interpreter's own flush at exit from failing once more.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return READER_GONE
+        case OSError():
+            reason = error.strerror or type(error).__name__
+            message = f"{error.filename}: {reason}" if error.filename else reason
+            return report(LocalFailure(message, DOCTOR_HINT), in_json=in_json)
 
 
 def run(words: Sequence[str]) -> int:

@@ -19,9 +19,10 @@ from memoryd_client.cli.editor import edited
 from memoryd_client.cli.naming import SCOPES, TYPES, WHERE, description_for, name_for
 from memoryd_client.cli.purge import purge
 from memoryd_client.cli.render import one_line, paint, print_json, printable, table, wrapped
-from memoryd_client.connection.answers import Json, Memory, number_at, objects_at, text_at
+from memoryd_client.connection.answers import Json, number_at, objects_at, text_at
 from memoryd_client.connection.call import call
 from memoryd_client.connection.failures import LocalFailure
+from memoryd_client.connection.memory_header import Memory
 
 HEADING = ("FILE", "TYPE", "SCOPE", "AGE", "DESCRIPTION")
 

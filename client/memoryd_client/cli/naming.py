@@ -1,8 +1,5 @@
 """Types and scopes, and how a plain text gets a name and a description."""
 
-import re
-from textwrap import shorten
-
 TYPES = ("user", "feedback", "project", "reference")
 # Without `agent`: a sub-agent's memories are reached by its name (--agent).
 SCOPES = ("project", "group", "user", "team")
@@ -16,6 +13,8 @@ CUT = "…"
 
 def name_for(text: str) -> str:
     """The first sentence of a text from its start, cut at a word with an ellipsis."""
+    import re  # noqa: PLC0415 - the types and scopes are wanted without it
+
     sentence = re.split(r"(?<=[.!?:;])\s", text.strip(), maxsplit=1)[0]
     words = (sentence if len(sentence.split()) > 1 else text).split()
     name = " ".join(words).strip(" .,:;-")
@@ -26,6 +25,8 @@ def name_for(text: str) -> str:
 
 def description_for(text: str) -> str:
     """The first line of a text, cut where a line of the index would get too long."""
+    from textwrap import shorten  # noqa: PLC0415 - likewise
+
     first = text.strip().partition("\n")[0]
     cut = shorten(first, DESCRIPTION_CHARACTERS, placeholder=CUT)
     # Where words are not apart, as in Japanese, there is none to cut at.

@@ -15,7 +15,6 @@ from memoryd_client.cli.naming import title_of
 from memoryd_client.cli.render import one_line, paint, print_json, printable, table, wrapped
 from memoryd_client.connection.answers import (
     Json,
-    Memory,
     is_true_at,
     number_at,
     object_at,
@@ -24,6 +23,7 @@ from memoryd_client.connection.answers import (
 )
 from memoryd_client.connection.call import call
 from memoryd_client.connection.failures import LocalFailure
+from memoryd_client.connection.memory_header import Memory
 
 WAIT_SECONDS = 30.0
 STATS_HEADING = ("FILE", "GIVEN", "USED", "AGAINST", "SILENT", "")

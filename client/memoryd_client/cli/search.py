@@ -14,9 +14,10 @@ from memoryd_client.cli.commands import (
     whose,
 )
 from memoryd_client.cli.render import one_line, print_json
-from memoryd_client.connection.answers import Memory, objects_at, text_at
+from memoryd_client.connection.answers import objects_at, text_at
 from memoryd_client.connection.call import call
 from memoryd_client.connection.failures import LocalFailure
+from memoryd_client.connection.memory_header import Memory
 
 SHELLS = {"bash": "memoryd.bash", "zsh": "memoryd.zsh", "fish": "memoryd.fish"}
 BINDINGS = Path(__file__).parent.with_name("shell")

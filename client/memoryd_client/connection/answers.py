@@ -1,13 +1,19 @@
 """Reads the daemon's answers, whatever its version.
 
 A field that is missing or of an unexpected type reads as empty, and unknown fields are ignored: a
-client and a daemon of different versions still understand each other.
+client and a daemon of different versions still understand each other. The MCP server reads its
+first message with this, so nothing is imported that takes a while.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from __future__ import annotations
 
-Json = Mapping[str, object]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    Json = Mapping[str, object]
+else:
+    Json = dict
 
 
 def text_at(answer: Json, key: str) -> str:
@@ -49,33 +55,3 @@ def sentence_of(value: object) -> str:
     """The text of an entry that is either a sentence or an object that holds one."""
     entry = as_object(value)
     return text_at(entry, "message") or text_at(entry, "name") or str(value)
-
-
-class Memory(NamedTuple):
-    """The header of one memory."""
-
-    path: str
-    name: str
-    description: str
-    type: str
-    scope: str
-    age: str
-    stale: bool
-    retired: bool
-
-    @property
-    def file(self) -> str:
-        return self.path.rpartition("/")[2]
-
-    @classmethod
-    def read(cls, answer: Json) -> "Memory":
-        return cls(
-            path=text_at(answer, "path"),
-            name=text_at(answer, "name"),
-            description=text_at(answer, "description"),
-            type=text_at(answer, "type"),
-            scope=text_at(answer, "scope"),
-            age=text_at(answer, "age"),
-            stale=is_true_at(answer, "stale"),
-            retired=is_true_at(answer, "retired"),
-        )

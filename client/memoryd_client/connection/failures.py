@@ -10,7 +10,11 @@ Failure                 exit code 1
 `-- UsageError          wrong arguments; exit code 2
 """
 
-from typing import ClassVar
+from __future__ import annotations
+
+TYPE_CHECKING = False  # typing takes a while to load, and an MCP client waits
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 
 class Failure(Exception):

@@ -13,14 +13,12 @@ Rules:
 
 import io
 import os
-import py_compile
 import shlex
 import sys
 import zipfile
-from contextlib import suppress
 from pathlib import Path
 
-from memoryd_client import hook
+from memoryd_client import compiled_hook, hook
 from memoryd_client.connection.failures import LocalFailure
 from memoryd_client.connection.locations import Locations
 from memoryd_client.install.service import write_whole
@@ -80,17 +78,8 @@ def ensure(places: Locations) -> list[Path]:
     write_whole(archive_file(places), archive)
     write_whole(uninstaller(places), remover_text(places).encode(), mode=0o755)
     write_whole(places.launcher, text.encode(), mode=0o755)
-    compile_hook()
+    compiled_hook.renew()
     return [places.launcher] if is_new else []
-
-
-def compile_hook() -> None:
-    """So that the first hook finds the bytecode; not every installer leaves it.
-
-    After an update the first hook sees that it is of another source, and replaces it.
-    """
-    with suppress(OSError):
-        py_compile.compile(str(package_folder() / "hook.py"), quiet=2)
 
 
 def remove(places: Locations) -> None:

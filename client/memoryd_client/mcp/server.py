@@ -2,20 +2,25 @@
 
 It speaks both generations of the protocol: with a handshake (`initialize`, up to 2025-11-25) and
 without sessions (`server/discover`, 2026-07-28), where every request names its version. It keeps no
-state, so it need not know which of the two is in use. It starts fast: no argparse.
+state, so it need not know which of the two is in use. An agent waits for its first list of tools,
+so what that needs loads nothing that takes a while: not json, not typing, not even os.
 """
 
-import contextlib
-import json
-import os
-import sys
-from collections.abc import Iterable, Mapping
-from typing import BinaryIO
+from __future__ import annotations
 
+import posix
+import sys
+
+from memoryd_client.connection import quick_json
 from memoryd_client.connection.answers import Json, object_at, text_at
 from memoryd_client.connection.failures import Failure
-from memoryd_client.mcp.tools import TOOLS, TOPIC, resource_text, resources, tool_json, tools_now
+from memoryd_client.mcp.tools import TOPIC, tool_json, tools_now
 from memoryd_client.version import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import BinaryIO
 
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = ("2026-07-28",)
@@ -47,10 +52,12 @@ class RpcError(Exception):
 
 def main() -> int:
     """Answers until standard input ends or the agent goes away."""
-    with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
+    try:  # noqa: SIM105 - contextlib takes a while to load
         serve(sys.stdin.buffer, sys.stdout.buffer)
+    except (KeyboardInterrupt, BrokenPipeError):
+        pass
     # Keeps the interpreter's flush at exit from failing on a closed pipe.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    posix.dup2(posix.open("/dev/null", posix.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
@@ -58,7 +65,7 @@ def serve(lines: BinaryIO, out: BinaryIO) -> None:
     for line in bounded_lines(lines):
         answer = answer_to(line)
         if answer is not None:
-            out.write(json.dumps(answer, separators=(",", ":")).encode() + b"\n")
+            out.write(quick_json.dumps(answer) + b"\n")
             out.flush()
 
 
@@ -75,7 +82,7 @@ def bounded_lines(lines: BinaryIO) -> Iterable[bytes]:
 def answer_to(line: bytes) -> dict[str, object] | None:
     """The answer to one message; None for a notification."""
     try:
-        message = json.loads(line, parse_constant=no_constant)
+        message = quick_json.loads(line)
     except (ValueError, RecursionError):
         return error_answer(None, RpcError(PARSE_ERROR, "not valid JSON"))
     if not isinstance(message, dict) or not isinstance(message.get("method"), str):
@@ -96,11 +103,6 @@ def answer_to(line: bytes) -> dict[str, object] | None:
             message["id"], RpcError(INTERNAL_ERROR, "memoryd failed; this is a bug")
         )
     return {"jsonrpc": "2.0", "id": message["id"], "result": result}
-
-
-def no_constant(name: str) -> None:
-    """NaN and Infinity, which Python would read and other programs would not."""
-    raise ValueError(name)
 
 
 def error_answer(id_: object, fault: RpcError) -> dict[str, object]:
@@ -172,17 +174,26 @@ def cached(result: dict[str, object]) -> dict[str, object]:
 
 
 def called(name: str, arguments: Json) -> dict[str, object]:
-    tool = next((one for one in TOOLS if one.name == name), None)
-    if tool is None:
+    from memoryd_client.mcp.tool_calls import CALLS  # noqa: PLC0415 - a list does not need it
+
+    if name not in CALLS:
         raise RpcError(INVALID_PARAMS, f"there is no tool {name}")
     try:
-        text, is_error = tool.run(arguments), False
+        text, is_error = CALLS[name](arguments), False
     except Failure as failure:
         text, is_error = words_of(failure), True
     return {"content": [{"type": "text", "text": text}], "isError": is_error}
 
 
+def resources() -> list[dict[str, object]]:
+    from memoryd_client.mcp import tool_calls  # noqa: PLC0415 - likewise
+
+    return tool_calls.resources()
+
+
 def read(uri: str) -> dict[str, object]:
+    from memoryd_client.mcp.tool_calls import resource_text  # noqa: PLC0415 - likewise
+
     try:
         text = resource_text(uri)
     except Failure as failure:

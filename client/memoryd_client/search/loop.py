@@ -5,7 +5,7 @@ import shlex
 import subprocess
 from typing import Final
 
-from memoryd_client.connection.answers import Memory
+from memoryd_client.connection.memory_header import Memory
 from memoryd_client.search.keys import Keys
 from memoryd_client.search.picker import Picker
 from memoryd_client.search.source import Source

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from memoryd_client.cli.naming import title_of
 from memoryd_client.cli.render import one_line
-from memoryd_client.connection.answers import Memory
+from memoryd_client.connection.memory_header import Memory
 
 
 def matching(query: str, memories: Sequence[Memory], recalled: Sequence[str]) -> list[Memory]:

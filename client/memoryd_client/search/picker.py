@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
 from memoryd_client.cli.render import printable
-from memoryd_client.connection.answers import Memory
+from memoryd_client.connection.memory_header import Memory
 from memoryd_client.search.columns import cut, end_of, folded, padded, width_of
 from memoryd_client.search.keys import Key
 from memoryd_client.search.matching import matching, row_of

@@ -7,9 +7,10 @@ the next look may find it again.
 import time
 from typing import Final
 
-from memoryd_client.connection.answers import Json, Memory, objects_at, text_at
+from memoryd_client.connection.answers import Json, objects_at, text_at
 from memoryd_client.connection.call import Connection, call
 from memoryd_client.connection.failures import Failure
+from memoryd_client.connection.memory_header import Memory
 
 CHANGES: Final = ("memory/saved", "memory/forgotten", "memory/retired")
 WAIT_SECONDS: Final = 2.0

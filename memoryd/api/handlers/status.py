@@ -7,6 +7,7 @@ import msgspec
 
 from memoryd.api.handlers.health import Health, Recent
 from memoryd.api.handlers.spending import PlanStatus, QueueStatus, SpendingReports, SpendingStatus
+from memoryd.api.pong import Pong
 from memoryd.base.timestamps import iso_time
 from memoryd.dreams.dreamer import Dreamer
 from memoryd.dreams.status import DreamStatus
@@ -17,15 +18,6 @@ from memoryd.recall.usage import MemoryUsage
 from memoryd.system.landlock import Fences, fences
 from memoryd.team.worker import TeamWorker
 from memoryd.transcripts.tail import Tail, TailStatus
-
-
-class Pong(msgspec.Struct, frozen=True):
-    """`problems` are mistakes in the settings, which every command shows."""
-
-    version: str
-    pid: int
-    uptime_seconds: float
-    problems: list[str] = []
 
 
 class TranscriptsStatus(msgspec.Struct, frozen=True):
