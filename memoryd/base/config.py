@@ -182,6 +182,10 @@ class TeamSettings(SettingsSection, frozen=True, kw_only=True):
     entry_cap: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 2000
 
 
+class SyncSettings(SettingsSection, frozen=True, kw_only=True):
+    private: bool = False
+
+
 class Secret:
     """A value that only `reveal` shows; it cannot be printed or encoded."""
 
@@ -246,6 +250,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log: LogSettings = LogSettings()
     transcripts: TranscriptSettings = TranscriptSettings()
     team: TeamSettings = TeamSettings()
+    sync: SyncSettings = SyncSettings()
     prices: Mapping[str, Price] = DEFAULT_PRICES
     projects: Mapping[str, ProjectSettings] = MappingProxyType({})
     groups: Mapping[str, GroupPatterns] = MappingProxyType({})

@@ -72,6 +72,8 @@ _TEXTS: Final = """
 """
 
 Answer = TypeVar("Answer")
+# Runs a statement with its values, inside a transaction.
+Ask = Callable[..., Awaitable[list[Any]]]
 
 
 class TeamServer:
@@ -265,6 +267,22 @@ class TeamServer:
         with suppress(driver.PostgresError), _problems(self.address):
             await self._connection.execute("select pg_notify($1, '')", channel_of(project))
 
+    # --- for other tables -----------------------------------------------------------------------
+
+    async def rows(self, statement: str, *values: object) -> list[Any]:
+        """What one statement answers."""
+        with _problems(self.address):
+            return list(await self._connection.fetch(statement, *values))
+
+    async def all_or_none(self, work: Callable[[Ask], Awaitable[Answer]]) -> Answer:
+        """Runs the work in one transaction, again if that lost against another one."""
+
+        async def whole() -> Answer:
+            async with self._connection.transaction():
+                return await work(self._connection.fetch)
+
+        return await self._retried(whole)
+
     # --- setting up -----------------------------------------------------------------------------
 
     async def set_up(self, project: str, members: Sequence[str], leavers: Sequence[str]) -> int:
@@ -302,11 +320,12 @@ class TeamServer:
             for role in members:
                 for statement in schema.grants(schema.quoted(role)):
                     await self._connection.execute(statement)
-                await self._connection.execute(
-                    "insert into memoryd.members values ($1, $2) on conflict do nothing",
-                    project,
-                    role,
-                )
+                if project:  # else it is for the machines of each person alone
+                    await self._connection.execute(
+                        "insert into memoryd.members values ($1, $2) on conflict do nothing",
+                        project,
+                        role,
+                    )
             for role in leavers:
                 await self._connection.execute(
                     "delete from memoryd.members where project = $1 and member = $2", project, role
