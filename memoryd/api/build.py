@@ -83,6 +83,7 @@ def build(
             recall=areas.recall,
             inbox=areas.extraction.inbox,
             usage=usage,
+            team=areas.team.worker,
         ),
         health=health,
         hooks=hooks,

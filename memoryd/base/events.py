@@ -182,11 +182,11 @@ class DreamFinished(Event, frozen=True, kw_only=True, tag="dream/finished"):
 
 
 class TeamSynced(Event, frozen=True, kw_only=True, tag="team/synced"):
-    """What one sync changed, by file name; in `conflicts` a change made here lost to the server."""
+    """How many files one sync changed; in `conflicts` a change made here lost to the server."""
 
-    pulled: list[str]
-    pushed: list[str]
-    removed: list[str]
+    pulled: int
+    pushed: int
+    removed: int
     conflicts: list[str]
     held: int = 0
     skipped: int = 0

@@ -38,9 +38,6 @@ class RecallAnswer(msgspec.Struct, frozen=True, kw_only=True):
     left_out: list[LeftOut]
 
 
-_SHOWN_TRUSTS = frozenset({*topics.TRUSTS, topics.FOUND, topics.TEAM})
-
-
 def shown(hit: Hit, row: Row, now: float) -> Recalled:
     """A memory as it is shown at this moment."""
     until = row.topic.valid_until
@@ -56,7 +53,7 @@ def shown(hit: Hit, row: Row, now: float) -> Recalled:
         content=row.content,
         truncated=row.truncated,
         modified=row.modified,
-        trust=row.topic.trust if row.topic.trust in _SHOWN_TRUSTS else "",
+        trust=row.topic.trust if row.topic.trust in topics.SHOWN_TRUSTS else "",
         author=row.topic.author,
         ended=until if expiry.has_ended(row.topic, iso_time(now)[:10]) else "",
         gone=row.topic.gone,

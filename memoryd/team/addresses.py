@@ -37,11 +37,10 @@ class Addresses:
             )
         return self._whole(dsn)
 
-    def use(self, dsn: str) -> bool:
-        """From now on this one; whether it is another one than before."""
-        is_new = bool(dsn) and dsn != self._dsn
-        self._dsn = dsn or self._dsn
-        return is_new
+    def use(self, dsn: str) -> str:
+        """From now on this one, if it names any; returns the one before."""
+        before, self._dsn = self._dsn, dsn or self._dsn
+        return before
 
     def _whole(self, dsn: str) -> ServerAddress:
         return address_with_password(

@@ -1,4 +1,4 @@
-"""The team's database, spoken to through asyncpg: the only module that imports it.
+"""The team's database: the statements that memoryd sends, and what they promise.
 
 - One connection does everything, notifications included; there is no pool. Statements are not
   cached by name, so that a pooler may stand between.
@@ -8,29 +8,25 @@
   none. A push whose base is outdated changes nothing and is missing in the answer.
 - LISTEN and NOTIFY are used where the engine has them; `listens` says so. A notification has no
   payload: any login of the database could hear it.
-- Errors become `TeamProblem`s. The driver is imported at the first connection; without it there
-  is a clear word, and the rest of the daemon is not concerned.
+- Errors become `TeamProblem`s. The driver (`driver`) is imported at the first connection; without
+  it there is a clear word, and the rest of the daemon is not concerned.
 """
 
-import asyncio
 import hashlib
 import os
 import secrets
-import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Final, Self, TypeVar
 
 import anyio
 
 from memoryd.team import schema
+from memoryd.team.driver import driver, our_problems, tls_of
 from memoryd.team.rules import problems
 from memoryd.team.rules.address import ServerAddress
 from memoryd.team.rules.entries import EntryPush, EntryText, LoggedVersion
 from memoryd.team.rules.plan import EntryVersion, Fingerprint, ServerEntry
-
-if TYPE_CHECKING:
-    import asyncpg
 
 CONNECT_SECONDS: Final = 10.0
 COMMAND_SECONDS: Final = 60.0
@@ -79,7 +75,7 @@ Ask = Callable[..., Awaitable[list[Any]]]
 class TeamServer:
     """One open connection; used by one task at a time."""
 
-    def __init__(self, connection: "asyncpg.Connection", address: ServerAddress) -> None:
+    def __init__(self, connection: Any, address: ServerAddress) -> None:  # noqa: ANN401 - no types
         self._connection = connection
         self.address = address
         self.listens = False
@@ -87,11 +83,11 @@ class TeamServer:
     @classmethod
     async def open(cls, address: ServerAddress) -> Self:
         """Connects, over TLS with a checked certificate unless it is a local socket."""
-        driver = _driver()
+        asyncpg = driver()
         password = address.password.reveal() if address.password else None
-        context = None if address.is_socket else _tls(address)
-        with _problems(address):
-            connection = await driver.connect(
+        context = None if address.is_socket else tls_of(address)
+        with our_problems(address):
+            connection = await asyncpg.connect(
                 host=address.host,
                 port=address.port,
                 user=address.user,
@@ -117,7 +113,7 @@ class TeamServer:
 
     async def check(self, project: str = "") -> None:
         """TeamProblem unless the tables fit, and this person is a member of the project."""
-        with _problems(self.address):
+        with our_problems(self.address):
             found = await self._connection.fetchval("select version from memoryd.schema_version")
         problem = problems.schema_problem(self.address, found or 0, schema.SCHEMA_VERSION)
         if problem is not None:
@@ -126,7 +122,7 @@ class TeamServer:
             raise problems.not_a_member(self.address, project)
 
     async def is_member(self, project: str) -> bool:
-        with _problems(self.address):
+        with our_problems(self.address):
             return bool(
                 await self._connection.fetchval(
                     "select 1 from memoryd.members"
@@ -137,7 +133,7 @@ class TeamServer:
 
     async def bypasses_security(self) -> bool:
         """Whether this login stands above row-level security, as a superuser does."""
-        with _problems(self.address):
+        with our_problems(self.address):
             return bool(
                 await self._connection.fetchval(
                     "select rolsuper or rolbypassrls from pg_catalog.pg_roles"
@@ -146,7 +142,7 @@ class TeamServer:
             )
 
     async def clock_seconds(self) -> float:
-        with _problems(self.address):
+        with our_problems(self.address):
             return float(
                 await self._connection.fetchval("select extract(epoch from clock_timestamp())")
             )
@@ -154,7 +150,7 @@ class TeamServer:
     # --- reading --------------------------------------------------------------------------------
 
     async def fingerprint(self, project: str) -> Fingerprint:
-        with _problems(self.address):
+        with our_problems(self.address):
             row = await self._connection.fetchrow(
                 "select count(*), coalesce(max(stamp), 0), coalesce(sum(tie), 0)::text"
                 " from memoryd.entries where project = $1",
@@ -164,7 +160,7 @@ class TeamServer:
 
     async def heads(self, project: str, since: int = 0) -> list[ServerEntry]:
         """Every entry whose stamp is at least `since`."""
-        with _problems(self.address):
+        with our_problems(self.address):
             rows = await self._connection.fetch(
                 f"select {_HEAD} from memoryd.entries where project = $1 and stamp >= $2",  # noqa: S608 - fixed words
                 project,
@@ -174,7 +170,7 @@ class TeamServer:
 
     async def texts(self, project: str, wanted: Sequence[ServerEntry]) -> list[EntryText]:
         """The texts of these versions; one that is not there is missing in the answer."""
-        with _problems(self.address):
+        with our_problems(self.address):
             rows = await self._connection.fetch(
                 _TEXTS,
                 project,
@@ -188,7 +184,7 @@ class TeamServer:
 
     async def log(self, project: str, limit: int, entry: str = "") -> list[LoggedVersion]:
         """The versions of a project or of one entry, newest first."""
-        with _problems(self.address):
+        with our_problems(self.address):
             rows = await self._connection.fetch(
                 f"select {_HEAD} from memoryd.versions"  # noqa: S608 - fixed words
                 " where project = $1 and ($2 = '' or entry = $2)"
@@ -250,10 +246,10 @@ class TeamServer:
 
     async def listen(self, project: str, heard: Callable[[], None]) -> bool:
         """Calls back when somebody pushed; false where the engine cannot do that."""
-        driver = _driver()
+        asyncpg = driver()
         try:
             await self._connection.add_listener(channel_of(project), lambda *_: heard())
-        except driver.PostgresError as error:
+        except asyncpg.PostgresError as error:
             if error.sqlstate not in problems.UNKNOWN_TO_ENGINE:
                 raise problems.problem_of_state(error.sqlstate or "", self.address) from None
             self.listens = False
@@ -263,8 +259,8 @@ class TeamServer:
 
     async def notify(self, project: str) -> None:
         """Tells those who listen; where nobody can, they will find it by polling."""
-        driver = _driver()
-        with suppress(driver.PostgresError), _problems(self.address):
+        asyncpg = driver()
+        with suppress(asyncpg.PostgresError), our_problems(self.address):
             await self._connection.execute("select pg_notify($1, '')", channel_of(project))
 
     # --- for other tables -----------------------------------------------------------------------
@@ -334,29 +330,29 @@ class TeamServer:
     @asynccontextmanager
     async def _migration_lock(self) -> AsyncIterator[None]:
         """Two who set up at once wait for each other, where the engine has such a lock."""
-        driver = _driver()
+        asyncpg = driver()
         is_held = True
         try:
             await self._connection.execute("select pg_advisory_lock($1)", schema.LOCK_NUMBER)
-        except driver.PostgresError:
+        except asyncpg.PostgresError:
             is_held = False
         try:
             yield
         finally:
             if is_held:
-                with suppress(driver.PostgresError, driver.InterfaceError):
+                with suppress(asyncpg.PostgresError, asyncpg.InterfaceError):
                     await self._connection.execute(
                         "select pg_advisory_unlock($1)", schema.LOCK_NUMBER
                     )
 
     async def _retried(self, work: Callable[[], Awaitable[Answer]]) -> Answer:
         """The work's answer; a transaction that lost against another one is tried again."""
-        driver = _driver()
+        asyncpg = driver()
         for attempt in range(TRIES):
             try:
-                with _problems(self.address, passes_retried=attempt < TRIES - 1):
+                with our_problems(self.address, passes_retried=attempt < TRIES - 1):
                     return await work()
-            except driver.PostgresError:
+            except asyncpg.PostgresError:
                 pause_ms = (2**attempt) * 20
                 await anyio.sleep((pause_ms + secrets.randbelow(pause_ms)) / 1000)
         raise AssertionError("the last try either answers or raises")
@@ -384,47 +380,3 @@ def _newer(address: ServerAddress, found: int) -> problems.TeamProblem:
     problem = problems.schema_problem(address, found, schema.SCHEMA_VERSION)
     assert problem is not None  # noqa: S101 - the caller compared the two
     return problem
-
-
-def _driver() -> Any:  # noqa: ANN401 - the driver has no types
-    try:
-        import asyncpg  # noqa: PLC0415 - an extra, and 100 ms that only a team needs
-    except ImportError:
-        raise problems.no_driver() from None
-    return asyncpg
-
-
-def _tls(address: ServerAddress) -> ssl.SSLContext:
-    """Checks the certificate and the name in it: what Postgres calls verify-full."""
-    try:
-        context = ssl.create_default_context(cafile=address.root_certificate or None)
-        if address.certificate:
-            context.load_cert_chain(address.certificate, address.certificate_key or None)
-    except (OSError, ssl.SSLError) as error:
-        raise problems.TeamProblem(
-            "a certificate that the address of the team's database names cannot be read",
-            "check sslrootcert, sslcert and sslkey in team.dsn",
-            "tls",
-        ) from error
-    return context
-
-
-@contextmanager
-def _problems(address: ServerAddress, *, passes_retried: bool = False) -> Iterator[None]:
-    """Turns the driver's errors into ours, without their words."""
-    driver = _driver()
-    try:
-        yield
-    except driver.PostgresError as error:
-        state = error.sqlstate or ""
-        if passes_retried and state in problems.RETRIED:
-            raise
-        raise problems.problem_of_state(state, address) from None
-    except ssl.SSLError:
-        raise problems.not_trusted(address) from None
-    except ConnectionError as error:
-        if "SSL" in str(error):  # the server has none
-            raise problems.not_trusted(address) from None
-        raise problems.unreachable(address) from None
-    except (OSError, TimeoutError, asyncio.IncompleteReadError, driver.InterfaceError):
-        raise problems.unreachable(address) from None

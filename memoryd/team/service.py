@@ -36,7 +36,6 @@ from memoryd.team.team_table import JoinedProject, TeamTable
 from memoryd.team.worker import TeamWorker, no_address
 
 By = Literal["user", "agent"]
-ASKED_SECONDS = 120.0
 
 
 class TeamService:
@@ -88,12 +87,11 @@ class TeamService:
         if address is None:
             raise no_address()
         chosen = members or ([] if leavers else [address.user])
-        with anyio.fail_after(ASKED_SECONDS):
-            server = await TeamServer.open(address)
-            try:
-                before = await server.set_up(shared, chosen, leavers)
-            finally:
-                await server.close()
+        server = await TeamServer.open(address)
+        try:
+            before = await server.set_up(shared, chosen, leavers)
+        finally:
+            await server.close()
         self.worker.wake()
         return answers.InitAnswer(
             project=shared,
@@ -114,22 +112,34 @@ class TeamService:
         address = await anyio.to_thread.run_sync(self._addresses.asked_for, dsn)
         if address is None:
             raise no_address()
-        is_new = await anyio.to_thread.run_sync(self._addresses.use, dsn)
-        if is_new:
+        before = self._addresses.use(dsn)
+        if dsn and dsn != before:
             await self.worker.reconnect()
         joined = JoinedProject(project.team.path, project.root, shared, self._now())
+        earlier = await anyio.to_thread.run_sync(self._table.joined, joined.folder)
         await anyio.to_thread.run_sync(self._table.join, joined)
         self.worker.wake()
         try:
             report = await self.worker.sync_now(joined)
         except TeamProblem as error:
             if error.reason not in {"unreachable", "busy", "disk"}:
-                await self.worker.leave(joined.folder)
+                await self._not_joined(joined, earlier, before)
                 raise
             return answers.JoinAnswer(
                 project=shared, server=address.shown, problem=error.message, hint=error.hint
             )
         return answers.JoinAnswer(project=shared, server=address.shown, sync=_sync_answer(report))
+
+    async def _not_joined(
+        self, joined: JoinedProject, earlier: JoinedProject | None, dsn: str
+    ) -> None:
+        """Everything is as it was before."""
+        self._addresses.use(dsn)
+        if earlier is None:
+            await self.worker.leave(joined.folder)
+        else:
+            await anyio.to_thread.run_sync(self._table.join, earlier)
+        await self.worker.reconnect()
 
     async def leave(self, cwd: str, *, by: By = "user") -> answers.LeaveAnswer:
         _only_a_person(by, "leave a team")
@@ -143,8 +153,7 @@ class TeamService:
 
     async def sync(self, cwd: str) -> answers.SyncAnswer:
         joined = await self._joined(cwd)
-        with anyio.fail_after(ASKED_SECONDS):
-            return _sync_answer(await self.worker.sync_now(joined))
+        return _sync_answer(await self.worker.sync_now(joined))
 
     async def share(self, cwd: str, named: str) -> answers.SharedAnswer:
         """Moves a memory of the project to the team."""

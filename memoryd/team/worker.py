@@ -94,6 +94,15 @@ class TeamWorker:
         self.synced_at: dict[str, float] = {}
         self.troubles: dict[str, TeamProblem] = {}
 
+    @property
+    def problems(self) -> list[str]:
+        """What keeps joined projects from being in step, each in a sentence with the next step."""
+        found = [one for folder, one in self.troubles.items() if folder in self._due]
+        said = [f"{one.message}: {one.hint}" for one in found]
+        if self._due and self.state.message:
+            said.append(f"{self.state.message}: {self.state.hint}")
+        return [f"team memory: {one}" for one in said]
+
     # --- what wakes it --------------------------------------------------------------------------
 
     def changed(self, change: MemoryChanged) -> None:
@@ -219,9 +228,9 @@ class TeamWorker:
             self._notices.announce(
                 TeamSynced(
                     project=project.root,
-                    pulled=report.pulled,
-                    pushed=report.pushed,
-                    removed=report.removed,
+                    pulled=len(report.pulled),
+                    pushed=len(report.pushed),
+                    removed=len(report.removed),
                     conflicts=report.conflicts,
                     held=len(report.held),
                     skipped=len(report.skipped),

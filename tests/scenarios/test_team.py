@@ -138,6 +138,12 @@ def test_a_memory_is_shared_and_taken_back(team: Team) -> None:
     eventually(lambda: file not in bob.files(), "it is taken back")
     listed = {one["file"]: one["scope"] for one in alice.call("memory/list")["memories"]}
     assert listed[file] == "project"
+    # What the team has is not purged by one; what was taken back is.
+    agree(alice, bob)
+    other = alice.save("Kept", "The team keeps this one.\n")
+    refused = alice.ask("memory/purge", path=other)
+    assert "unshare" in refused["error"]["data"]["hint"]
+    assert alice.call("memory/purge", path=file)["gone"]
     refused = alice.ask("team/share", path=alice.save("Me", "I like tea.\n", "user", "project"))
     assert "one person" in refused["error"]["message"]
 

@@ -92,6 +92,7 @@ class PostgresServer:
                 env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
             )
         ready = [str(self._programs / "pg_isready"), "-q", "-t", "5", "-h", str(self.sockets)]
+        ready += ["-p", str(self.port)]
         for _ in range(WAIT_SECONDS * 10):
             if subprocess.run(ready, check=False, timeout=WAIT_SECONDS).returncode == 0:
                 return self
@@ -127,7 +128,8 @@ class PostgresServer:
         return subprocess.run(
             [
                 *(str(self._programs / "psql"), "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"),
-                *("-h", str(self.sockets), "-U", role, "-d", database, "-c", statement),
+                *("-h", str(self.sockets), "-p", str(self.port)),
+                *("-U", role, "-d", database, "-c", statement),
             ],
             capture_output=True,
             text=True,
@@ -169,7 +171,9 @@ class TeamDatabase:
         self.name = name
 
     def dsn(self, role: str) -> str:
-        return f"postgresql://{role}@/{self.name}?host={self.server.sockets}"
+        return (
+            f"postgresql://{role}@/{self.name}?host={self.server.sockets}&port={self.server.port}"
+        )
 
     def sql(self, statement: str, role: str = "root") -> str:
         return self.server.sql(statement, role=role, database=self.name)
@@ -217,9 +221,13 @@ def new_database(server: PostgresServer) -> TeamDatabase:
 
 @contextmanager
 def running_server(
-    settings: str = SETTINGS, access: str = ACCESS, files: Mapping[str, str] | None = None
+    settings: str = SETTINGS,
+    access: str = ACCESS,
+    files: Mapping[str, str] | None = None,
+    port: int = 5432,
 ) -> Iterator[PostgresServer]:
     server = PostgresServer.made(settings, access)
+    server.port = port
     try:
         for name, text in (files or {}).items():
             server.write(name, text)

@@ -71,6 +71,9 @@ class Machine:
             if one.name != "MEMORY.md"
         }
 
+    def inbox(self) -> list[Any]:
+        return list(self.call("inbox/list")["items"])
+
     def run(self, *words: str, stdin: str = "") -> Any:
         return self.daemon.run("team", *words, "--project", str(self.root), stdin=stdin)
 

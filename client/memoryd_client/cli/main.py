@@ -44,7 +44,7 @@ READER_GONE = 141
 # Written by `make manual` from the parsers below.
 GENERATED = Path(__file__).with_name("generated")
 MANUAL = "memoryd.1"
-PAGES = ("glossary", "models", "settings", "socket", "walkthrough")
+PAGES = ("glossary", "models", "settings", "socket", "team", "walkthrough")
 COMPLETIONS = {"bash": "memoryd.bash", "zsh": "_memoryd", "fish": "memoryd.fish"}
 
 

@@ -21,6 +21,7 @@ TRUST = {
     "user-said": "the person said it",
     "agent-concluded": "the agent concluded it",
     "imported": "it came with an archive, and you took it over",
+    "team": "a teammate wrote it",
     "found": "of unknown origin; memoryd trust confirms it",
 }
 
@@ -48,7 +49,8 @@ def facts_of(answer: Json) -> Iterator[tuple[str, str]]:
         yield "state", f"{state}; bring it back with memoryd restore {name_of(answer)}"
     yield "saved", saved_words(answer)
     if trust := TRUST.get(text_at(answer, "trust")):
-        yield "trust", trust
+        author = text_at(answer, "author")
+        yield "trust", f"{trust}: {author}" if author else trust
     if session := text_at(answer, "session_id"):
         yield "session", f"{session}{spoken_at(answer)}"
         if not text_at(answer, "transcript"):

@@ -15,6 +15,7 @@ from memoryd.memories.services import Services
 from memoryd.recall.service import RecallService
 from memoryd.recall.usage import MemoryUsage
 from memoryd.system.landlock import Fences, fences
+from memoryd.team.worker import TeamWorker
 from memoryd.transcripts.tail import Tail, TailStatus
 
 
@@ -90,6 +91,7 @@ class Status:
         recall: RecallService,
         inbox: Inbox,
         usage: MemoryUsage,
+        team: TeamWorker,
     ) -> None:
         self._version = version
         self._services = services
@@ -100,6 +102,7 @@ class Status:
         self._recall = recall
         self._inbox = inbox
         self._usage = usage
+        self._team = team
         self._started = time.time()
         self._started_monotonic = time.monotonic()
 
@@ -145,6 +148,7 @@ class Status:
                 *queue_problems,
                 *self._spending.provider_problems(),
                 *self._recall.problems,
+                *self._team.problems,
             ],
         )
 

@@ -38,6 +38,8 @@ class WhyAnswer(msgspec.Struct, frozen=True, kw_only=True):
     type: str
     cause: str
     trust: str
+    author: str
+    """The teammate who wrote it, if one did."""
     session_id: str
     created: str
     said: str
@@ -88,7 +90,8 @@ class Origins:
             name=presentable(topics.title_of(topic, place.file)),
             type=topic.type or "",
             cause=first.cause,
-            trust=topic.trust if topic.trust in {*topics.TRUSTS, topics.FOUND} else "",
+            trust=topic.trust if topic.trust in topics.SHOWN_TRUSTS else "",
+            author=topic.author,
             session_id=presentable(session_id),
             created=presentable(created),
             said=cut_middle(presentable(said.text), QUOTED_CHARACTERS) if said else "",

@@ -30,6 +30,7 @@ from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.memories.versions import Versions
 from memoryd.system.database import Database
+from memoryd.team.team_table import TeamTable
 from memoryd.text.decode import decoded
 
 log = structlog.get_logger(__name__)
@@ -64,6 +65,7 @@ class Purge:
         self._disk = DiskPurge(places)
         self._kept = KeptFiles(places.state_dir)
         self._state = StatePurge(database)
+        self._teams = TeamTable(database)
         self._scrub_log = scrub_log
         self._forget_followers = forget_followers
 
@@ -83,6 +85,12 @@ class Purge:
 
     def _purge(self, cwd: str, named: str) -> tuple[PurgedMemory, dict[str, int], list[bytes]]:
         place = self._versions.find(cwd, named)
+        if self._teams.joined(place.directory.path) is not None:
+            raise Refused(
+                f"{place.file} is the team's, and the others have it too",
+                hint=f"first: memoryd team unshare {place.file}; what the server recorded can only"
+                " be erased by the owner of its tables (memoryd manual team)",
+            )
         memory = self._known_as(place.directory, name_when_current(place.file))
         packed = self._state.packed_texts(memory)
         with self._database.erasing():

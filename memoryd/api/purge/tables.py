@@ -65,6 +65,7 @@ class StatePurge:
             self._candidates(memory)
             self._dreams(memory)
             self._turns(memory.traces)
+            self._team(memory)
         return self._removed
 
     def packed_texts(self, memory: PurgedMemory) -> list[bytes]:
@@ -113,6 +114,15 @@ class StatePurge:
             for path in memory.paths:
                 sql = f"delete from {table} where path = ? returning 1"  # noqa: S608 - fixed words
                 self._removed["recalls"] += len(self._database.run(sql, path))
+
+    def _team(self, memory: PurgedMemory) -> None:
+        """What was agreed about one that the team had once, and has no more."""
+        for file in memory.files:
+            where = (f"{memory.folder}/team", file)
+            self._database.run(
+                "delete from team_known where folder = ? and entry = ? and sha256 = ''", *where
+            )
+            self._database.run("delete from team_conflicts where folder = ? and entry = ?", *where)
 
     def _candidates(self, memory: PurgedMemory) -> None:
         rows = self._database.run("select id, folder, packed from candidates where packed not null")

@@ -28,6 +28,7 @@ TRUSTS: Final[tuple[Trust, ...]] = get_args(Trust)
 FOUND: Final = "found"
 # The trust of a memory that a teammate wrote; a header cannot claim it either.
 TEAM: Final = "team"
+SHOWN_TRUSTS: Final = frozenset({*TRUSTS, FOUND, TEAM})
 
 # The source of a memory that follows the person and comes from no session.
 TYPED: Final = "terminal"
