@@ -42,10 +42,14 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WholeMemory(Header, frozen=True, kw_only=True):
-    """A memory with its text as it may be shown; `version` is its number in the history."""
+    """A memory with its text as it may be shown; `version` is its number in the history.
+
+    `author` is the teammate who wrote it, if one did.
+    """
 
     content: str
     version: int
+    author: str
 
 
 class Saved(msgspec.Struct, frozen=True):
@@ -94,7 +98,12 @@ class Catalog:
         one = self.find(cwd, named)
         stored = self._store.recorded(one.directory, one.file)
         header = msgspec.structs.asdict(self._header(one, self._now()))
-        return WholeMemory(**header, content=presentable(stored.text), version=stored.number)
+        return WholeMemory(
+            **header,
+            content=presentable(stored.text),
+            version=stored.number,
+            author=presentable(stored.author),
+        )
 
     def save(
         self,

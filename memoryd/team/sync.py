@@ -75,6 +75,11 @@ class SyncReport(msgspec.Struct, frozen=True, kw_only=True):
     def did_something(self) -> bool:
         return bool(self.pulled or self.pushed or self.removed or self.conflicts)
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether the next sync has nothing to do unless something changes on either side."""
+        return not (self.waiting or self.held)
+
 
 class ProjectSync:
     """Syncs one project; used by one task at a time, with whichever connection there is."""
@@ -105,6 +110,11 @@ class ProjectSync:
         self._removed: dict[str, None] = {}
         self._conflicts: dict[str, None] = {}
         self._skipped: dict[str, str] = {}
+
+    async def is_in_step(self, server: TeamServer) -> bool:
+        """Whether the server still has what it had when this was synced last."""
+        there = await server.fingerprint(self.project.project)
+        return there == fingerprint(self._heads.values())
 
     async def run(self, server: TeamServer, *, may_push: Callable[[], bool]) -> SyncReport:
         """Syncs until both sides agree, as far as they may."""

@@ -4,6 +4,8 @@
 - A project is synced 2 s after its last change here (at most 10 s after the first), at once when
   the server tells of a change there, and by polling: rarely where the server tells, since that
   may get lost, else every `team.poll_seconds`.
+- A look at the server that finds nothing new costs one small query; the files are looked at only
+  when they changed, and at every tenth look, since a notice may get lost too.
 - A server that is away costs nothing but a try now and then: 1 s, 2 s, ... up to a minute apart.
   Nobody waits for it; whatever was changed is found again by the next plan.
 - Pushes wait while a dream runs; its end wakes us.
@@ -36,6 +38,8 @@ LONGEST_DEBOUNCE_SECONDS: Final = 10.0
 HEARD_SECONDS: Final = 0.05
 # How much rarer polling is where the server tells of changes.
 LISTENING_FACTOR: Final = 5
+# A change that nobody noticed is found this many looks later.
+LOOKS_UNTIL_SYNC: Final = 10
 FIRST_PAUSE_SECONDS: Final = 1.0
 LONGEST_PAUSE_SECONDS: Final = 60.0
 
@@ -59,6 +63,10 @@ class _Due(msgspec.Struct):
 
     at: float = 0.0
     first_change: float = inf
+    quiet_looks: int = 0
+    """How often the server was looked at in a row without looking at the files."""
+    is_quiet: bool = False
+    """Nothing is known to have changed here since the last sync."""
 
 
 class TeamWorker:
@@ -110,7 +118,7 @@ class TeamWorker:
         due = self._due.get(change.directory.path)
         if due is None or change.cause == "sync":
             return
-        now = time.monotonic()
+        now, due.is_quiet = time.monotonic(), False
         due.first_change = min(due.first_change, now)
         due.at = min(now + DEBOUNCE_SECONDS, due.first_change + LONGEST_DEBOUNCE_SECONDS)
         self._woken.set()
@@ -118,7 +126,7 @@ class TeamWorker:
     def wake(self) -> None:
         """Something was decided, joined or left, or a dream has ended: look at everything."""
         for due in self._due.values():
-            due.at = 0.0
+            due.at, due.is_quiet = 0.0, False
         self._retry_at = 0.0
         self._woken.set()
 
@@ -149,6 +157,7 @@ class TeamWorker:
     async def sync_now(self, project: JoinedProject) -> SyncReport:
         """One sync on request; raises what keeps it from happening."""
         await self._follow_table()
+        self._due.setdefault(project.folder, _Due()).is_quiet = False
         try:
             return await self._sync(project)
         except MemorydError as error:
@@ -219,8 +228,7 @@ class TeamWorker:
             due = self._due.setdefault(project.folder, _Due())
             due.first_change, due.at = inf, began + self._pause_seconds(server)
             sync = self._syncs.setdefault(project.folder, self._sync_of(project))
-            report = await sync.run(server, may_push=lambda: not self.is_dreaming())
-            self.reports[project.folder] = report
+            report = await self._look_or_sync(sync, server, due)
             self.synced_at[project.folder] = self._now()
             self.troubles.pop(project.folder, None)
         self._failures, self._retry_at = 0, 0.0
@@ -237,6 +245,24 @@ class TeamWorker:
                     ms=round((time.monotonic() - began) * 1000),
                 )
             )
+        return report
+
+    async def _look_or_sync(self, sync: ProjectSync, server: TeamServer, due: _Due) -> SyncReport:
+        """Looks at the files only if something changed, or after some looks in any case."""
+        folder = sync.project.folder
+        before = self.reports.get(folder)
+        due.quiet_looks += 1
+        may_skip = due.is_quiet and due.quiet_looks < LOOKS_UNTIL_SYNC
+        if before is not None and may_skip and await sync.is_in_step(server):
+            return msgspec.structs.replace(before, pulled=[], pushed=[], removed=[], conflicts=[])
+        due.is_quiet, due.quiet_looks = True, 0
+        is_settled = False
+        try:
+            report = await sync.run(server, may_push=lambda: not self.is_dreaming())
+            is_settled = report.is_settled
+        finally:  # a change meanwhile, or a failure, means another look at the files
+            due.is_quiet = due.is_quiet and is_settled
+        self.reports[folder] = report
         return report
 
     def _pause_seconds(self, server: TeamServer) -> float:

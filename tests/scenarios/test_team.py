@@ -61,6 +61,7 @@ def test_what_one_saves_all_have_with_its_author(team: Team) -> None:
     assert file in (bob.team_folder / "MEMORY.md").read_text()
     (version,) = bob.call("memory/history", path=file)["versions"]
     assert version["cause"] == "sync"
+    assert "written by: alice" in bob.daemon.run("show", file, "--project", str(bob.root)).stdout
     # The author's own machine knows it as theirs.
     (own,) = alice.call("recall", query="when does the merge freeze begin?")["memories"]
     assert own["trust"] == "user-said"

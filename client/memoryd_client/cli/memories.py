@@ -80,6 +80,7 @@ def header_lines(answer: Json) -> list[str]:
     memory = Memory.read(answer)
     age = f"{memory.age} (check it before you rely on it)" if memory.stale else memory.age
     rows = [("path", memory.path), ("scope", memory.scope), ("age", age)]
+    rows.append(("written by", text_at(answer, "author")))
     if not text_at(answer, "content").startswith("---"):
         described = [("name", memory.name), ("description", memory.description)]
         rows = [*described, ("type", memory.type), *rows]
@@ -162,8 +163,13 @@ def forget(arguments: Arguments) -> int:
         print_json(answer)
     else:
         file = one_line(memory.file or arguments.memory)
-        print(f"forgot {file}. Undo: memoryd restore {file}")
+        only = " on this machine; for the whole team: memoryd team rm" if is_teams(memory) else ""
+        print(f"forgot {file}{only}. Undo: memoryd restore {file}")
     return 0
+
+
+def is_teams(memory: Memory) -> bool:
+    return memory.scope == "team"
 
 
 def is_named_exactly(memory: Memory, named: str) -> bool:
