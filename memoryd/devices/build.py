@@ -27,7 +27,7 @@ def build(services: Services, checkpoints: Checkpoints, addresses: Addresses) ->
     table, agreed = DeviceTable(services.database), TeamTable(services.database)
     places = OwnPlaces(services.scopes, services.identities, table)
     files = OwnFiles(services.store, services.versions, checkpoints, services.now)
-    members = Members(KeyringFile(services.places.state_dir), table, services.now)
+    members = Members(KeyringFile(services.places.state_dir), table)
     worker = DeviceWorker(
         members,
         PrivateSync(table, agreed, places, files, services.now),

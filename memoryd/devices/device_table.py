@@ -5,7 +5,7 @@ own (`AGREED`). All of it can be lost: then everything is compared as if for the
 Blocking, safe from any thread.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Final
 
 import msgspec
@@ -79,7 +79,7 @@ class DeviceTable:
         return [SharedProject(*row) for row in msgspec.convert(rows, list[tuple[str, str]])]
 
     def projects(self) -> list[NamedProject]:
-        """The projects of this machine, oldest first."""
+        """The projects of this machine."""
         rows = self._database.run("select root, project, given from private_projects")
         return [NamedProject(*row) for row in msgspec.convert(rows, list[tuple[str, str, str]])]
 
@@ -89,11 +89,6 @@ class DeviceTable:
             one.root,
             one.project,
             one.given,
-        )
-
-    def forget_projects(self, roots: Sequence[str]) -> None:
-        self._database.run_many(
-            "delete from private_projects where root = ?", [(root,) for root in roots]
         )
 
     def expect(self, counters: Mapping[str, int]) -> None:

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from memoryd.base.errors import MemorydError, NotFound, Refused
+from memoryd.base.errors import NotFound, Refused
 from memoryd.devices.rules.members import DeviceRecord, VaultKeys, keys_are_sound
 from memoryd.devices.sealing import DeviceKeys
 from memoryd.system.folder import Folder
@@ -72,16 +72,3 @@ class KeyringFile:
                 msgspec.json.encode(keyring) + b"\n",
                 over=current.version if current else None,
             )
-
-    def remove(self) -> None:
-        try:
-            with Folder.open(self._folder) as folder:
-                folder.remove(FILE, over=folder.read(FILE, LIMIT_BYTES).version)
-        except NotFound:
-            return
-
-    def exists(self) -> bool:
-        try:
-            return self.read() is not None
-        except MemorydError:
-            return True

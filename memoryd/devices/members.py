@@ -6,7 +6,7 @@ go on, or one that is added again.
 """
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Final, TypeVar
 
@@ -40,10 +40,9 @@ _UNREADABLE: Final = (sealing.NotOpened, msgspec.MsgspecError, ValueError)
 
 
 class Members:
-    def __init__(self, file: KeyringFile, table: DeviceTable, now: Callable[[], float]) -> None:
+    def __init__(self, file: KeyringFile, table: DeviceTable) -> None:
         self.file = file
         self._table = table
-        self._now = now
 
     async def found(self) -> Keyring | None:
         return await anyio.to_thread.run_sync(self.file.read)

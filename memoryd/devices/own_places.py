@@ -57,6 +57,7 @@ class OwnPlaces:
             else:
                 taken[place.project] = root
                 found.append(place)
+                self._remember(root, place.project, known.get(root))
         return found
 
     def name(self, root: str, name: str) -> str:
@@ -64,10 +65,6 @@ class OwnPlaces:
         given = given_name(name)
         self._table.name_project(NamedProject(root, f"name:{given}", given))
         return given
-
-    def seen(self, root: str) -> None:
-        """Somebody works in this project: it is looked for from now on."""
-        self._identified.pop(root, None)
 
     def _roots(self) -> set[str]:
         owned = {root for one in self._identities.directories() for root in one.owners}
@@ -80,11 +77,12 @@ class OwnPlaces:
             return None
         if project.root != root or not project.switch.enabled:
             return None
-        given = known.given if known else ""
-        name, commit = self._name_of(root, given)
-        if name and (known is None or known.project != name):
-            self._table.name_project(NamedProject(root, name, given))
+        name, commit = self._name_of(root, known.given if known else "")
         return OwnPlace(project.memory, name, root, commit)
+
+    def _remember(self, root: str, name: str, known: NamedProject | None) -> None:
+        if known is None or known.project != name:
+            self._table.name_project(NamedProject(root, name, known.given if known else ""))
 
     def _name_of(self, root: str, given: str) -> tuple[str, str]:
         """Kept while the daemon runs, except for what has no name yet."""

@@ -260,14 +260,14 @@ class TeamServer:
     async def notify(self, project: str) -> None:
         """Tells those who listen; where nobody can, they will find it by polling."""
         asyncpg = driver()
-        with suppress(asyncpg.PostgresError), our_problems(self.address):
+        with our_problems(self.address), suppress(asyncpg.PostgresError):
             await self._connection.execute("select pg_notify($1, '')", channel_of(project))
 
     # --- for other tables -----------------------------------------------------------------------
 
     async def rows(self, statement: str, *values: object) -> list[Any]:
         """What one statement answers."""
-        with _problems(self.address):
+        with our_problems(self.address):
             return list(await self._connection.fetch(statement, *values))
 
     async def all_or_none(self, work: Callable[[Ask], Awaitable[Answer]]) -> Answer:
