@@ -176,6 +176,12 @@ class OwnFiles:
                     self._versions.made_elsewhere(directory.path, file, at=at, cause=cause)
         return before.number if before else 0
 
+    def has_had(self, one: OwnFile, sha256: str) -> bool:
+        """Whether a text is in the history of a file here."""
+        name = name_when_current(one.place.path)
+        versions = self._versions.versions(one.here.directory.path, name)
+        return any(known.sha256 == sha256 for known in versions)
+
     def keep_aside(self, one: OwnFile, payload: RowPayload, clock_off: float) -> int:
         """A change from another machine that loses: into the history, before what stays."""
         if one.place.kind == "checkpoint":
@@ -253,7 +259,10 @@ class OwnFiles:
         )
         for version in versions:
             if version.sha256 == stored.version:
-                return version.at, version.cause
+                # Another program's change was found later than it was made.
+                is_found = version.cause == "outside"
+                at = min(version.at, stored.modified) if is_found else version.at
+                return at, version.cause
         return stored.modified, ""
 
     def _checkpoint(self, here: OwnPlace, name: str) -> bytes | None:

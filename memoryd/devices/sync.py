@@ -244,6 +244,9 @@ class PrivateSync:
     def _settle(self, pull: PlannedPull, payload: RowPayload) -> None:
         """Changed here and there: the newer one stays, the other one is in the history."""
         mine = self._local[pull.entry.name]
+        is_own = pull.entry.author == self._rows.seals.own.device
+        if is_own and self._files.has_had(mine, pull.entry.sha256):
+            return  # sent from here just before a kill, and changed since
         at = self._files.changed_at(mine) - self._clock_off
         if newer_wins(at, mine.sha256, payload.at, pull.entry.sha256):
             number = self._files.keep_aside(mine, payload, self._clock_off)

@@ -116,7 +116,8 @@ class DeviceWorker:
             while True:
                 self._woken = anyio.Event()
                 if not self.is_on:
-                    await self._disconnect()
+                    async with self._lock:  # a machine may just be being added
+                        await self._disconnect()
                     await self._woken.wait()
                     continue
                 wait = self._due - time.monotonic()

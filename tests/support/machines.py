@@ -41,6 +41,17 @@ class OwnMachine(Machine):
         found = [*claude.glob("projects/*/memory/*.md"), *claude.glob("memory/*.md")]
         return {one.name: one.read_bytes() for one in found if one.name != "MEMORY.md"}
 
+    def write_own(self, file: str, text: str) -> None:
+        """As another program does, into the project's folder."""
+        found = [*self.daemon.home.glob(".claude/projects/*/memory")]
+        folder = found[0] if found else self.memory_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text(text)
+
+    def memory_folder(self) -> Path:
+        slug = "".join(one if one.isalnum() else "-" for one in str(self.root))
+        return self.daemon.home / f".claude/projects/{slug}/memory"
+
     def sync(self) -> Any:
         return self.call("device/sync")
 
