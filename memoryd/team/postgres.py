@@ -131,6 +131,15 @@ class TeamServer:
                 )
             )
 
+    async def has_members(self, project: str) -> bool:
+        """Whether anybody belongs to a project, as far as this login sees; the owner sees all."""
+        with our_problems(self.address):
+            return bool(
+                await self._connection.fetchval(
+                    "select 1 from memoryd.members where project = $1 limit 1", project
+                )
+            )
+
     async def bypasses_security(self) -> bool:
         """Whether this login stands above row-level security, as a superuser does."""
         with our_problems(self.address):

@@ -86,10 +86,13 @@ class TeamService:
         address = await anyio.to_thread.run_sync(self._addresses.asked_for, dsn)
         if address is None:
             raise no_address()
-        chosen = members or ([] if leavers else [address.user])
+        chosen = members
         server = await TeamServer.open(address)
         try:
             before = await server.set_up(shared, chosen, leavers)
+            if not chosen and not leavers and not await server.has_members(shared):
+                chosen = [address.user]
+                await server.set_up(shared, chosen, ())
         finally:
             await server.close()
         self.worker.wake()

@@ -200,6 +200,31 @@ def test_what_a_stolen_key_puts_on_the_server_is_refused_and_named(team: Team) -
     agree(alice, bob)
 
 
+def test_what_is_typed_wrong_says_how_to_type_it(team: Team) -> None:
+    alice, *_ = team
+    usage: list[tuple[tuple[str, ...], str]] = [
+        (("rm",), "needs a memory"),
+        (("sync", "a.md"), "takes no name"),
+        (("status", "--member", "bob"), "go with init"),
+        (("share", "a.md", "--undo"), "goes with rm"),
+    ]
+    for words, says in usage:
+        done = alice.run(*words)
+        assert done.returncode == 2
+        assert says in done.stderr, done.stderr
+    refused: list[tuple[tuple[str, ...], str]] = [
+        (("join", "http://db/x"), "postgresql://"),
+        (("join", "--remote", "nowhere"), "no remote"),
+        (("rm", "nothing.md"), "there is no memory"),
+        (("init", alice.database.dsn("boss"), "--member", "nobody_there"), "no such role"),
+    ]
+    for words, says in refused:
+        done = alice.run(*words)
+        assert done.returncode == 1, done.stdout
+        assert says in done.stderr, done.stderr
+    assert json.loads(alice.run("status", "--json").stdout)["reason"] == ""
+
+
 def test_an_agent_neither_joins_nor_removes(team: Team) -> None:
     alice, *_ = team
     for method, more in (

@@ -139,6 +139,23 @@ def test_an_hour_offline_and_a_thousand_changes_later_everything_converges(
     assert [one["file"] for one in lost] == ["project_both.md"]
 
 
+def test_nobody_waits_for_a_server_that_hangs(machines: Machines, server: PostgresServer) -> None:
+    alice, bob = machines.add("alice"), machines.add("bob")
+    set_up(machines.database, alice, "alice", "bob")
+    for one in machines.all:
+        one.call("team/join")
+    server.signal(signal.SIGSTOP)
+    try:
+        file = alice.save("Patience", "Nobody has to be patient.\n")
+        assert alice.call("team/status")["waiting"] == [file]
+        assert alice.call("recall", query="who has to be patient?")["memories"]
+        alice.daemon.stop()  # in time, although a statement hangs
+        alice.start()
+    finally:
+        server.signal(signal.SIGCONT)
+    eventually(lambda: file in bob.files(), "it goes on where it was")
+
+
 def test_a_stranger_waits_in_the_inbox_until_a_person_decides(machines: Machines) -> None:
     alice, bob = machines.add("alice"), machines.add("bob", accept="review")
     set_up(machines.database, alice, "alice", "bob")
@@ -237,6 +254,11 @@ def test_a_project_that_somebody_was_taken_out_of_says_so_and_others_go_on(
     assert bob.files(), "nothing is lost"
     assert "too late" not in machines.database.dump()
     assert PROJECT in bob.call("team/status")["project"]
+    # To bring the tables up to date makes nobody a member.
+    again = alice.call("team/init", dsn=machines.database.dsn("boss"))
+    assert again["members"] == []
+    first = alice.call("team/init", dsn=machines.database.dsn("boss"), name="acme/new")
+    assert first["members"] == ["boss"]
 
 
 # --- TLS ----------------------------------------------------------------------------------------

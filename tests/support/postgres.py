@@ -11,7 +11,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Self
@@ -99,15 +99,18 @@ class PostgresServer:
             assert self._process.poll() is None, (self.folder / "log").read_text()
         raise AssertionError("Postgres does not start")
 
+    def signal(self, number: int) -> None:
+        """To the server and all its processes."""
+        assert self._process is not None
+        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text()
+        for process in (self._process.pid, *map(int, children.split())):
+            with suppress(ProcessLookupError):
+                os.kill(process, number)
+
     def kill(self) -> None:
         """As a power cut for its processes: nothing is flushed, no goodbye."""
         assert self._process is not None
-        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text()
-        for number in (self._process.pid, *map(int, children.split())):
-            try:
-                os.kill(number, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
+        self.signal(signal.SIGKILL)
         self._process.wait(WAIT_SECONDS)
         (self.data / "postmaster.pid").unlink(missing_ok=True)
 

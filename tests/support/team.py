@@ -10,7 +10,7 @@ from tests.support.running import Daemon, Peer, make_home
 
 REMOTE = "git@example.com:acme/shop.git"
 PROJECT = "example.com/acme/shop"
-SETTLE_SECONDS = 60
+SETTLE_SECONDS = 120
 
 
 class Machine:

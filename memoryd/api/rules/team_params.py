@@ -24,7 +24,7 @@ class TeamSyncParams(TeamRequest, frozen=True):
 
 
 class TeamInitParams(TeamRequest, frozen=True):
-    """`dsn` is for this request alone; without `members`, the login of it is one."""
+    """`dsn` is for this request alone; the first member of a project is its login."""
 
     dsn: str = ""
     members: RoleNames = []
