@@ -10,8 +10,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-# These want a folder, of judged queries or to write to; a year takes long (`make year`).
-NOT_BY_THEMSELVES = {"run", "recall_quality", "long_store", "dream_year"}
+# These want a folder, of judged queries or to write to; two take long (`make year`, `make load`).
+NOT_BY_THEMSELVES = {"run", "recall_quality", "long_store", "dream_year", "load"}
 
 
 def main() -> int:

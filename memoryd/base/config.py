@@ -179,6 +179,7 @@ class TeamSettings(SettingsSection, frozen=True, kw_only=True):
         str, msgspec.Meta(pattern=r"^[^\s\x00]{1,200}$", description="the name of a git remote")
     ] = "origin"
     poll_seconds: Annotated[int, msgspec.Meta(ge=1, le=86_400)] = 60
+    listen: bool = True
     entry_cap: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 2000
 
 

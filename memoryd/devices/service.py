@@ -85,30 +85,18 @@ class DeviceService:
         """Without a code: a code for another machine, and first of all this machine if need be."""
         _only_a_person(by, "add a machine")
         wanted = read_code(code) if code else ""
-        await self._use(dsn)
         if cwd:
             await self._scopes.find(cwd)  # the project is known from now on
-        known = await self._members.found()
-        name = name or socket.gethostname()
-        with anyio.fail_after(ASKED_SECONDS):
-            if wanted:
-                return await self._join(wanted, name)
-            is_new = known is None or start_over
-            keyring = await self._worker.with_server(
-                lambda server: self._here(server, known, name, start_over=start_over)
-            )
-            code = await self._worker.with_server(
-                lambda server: self._members.invite(server, keyring)
-            )
-        self._turn_on()
-        return answers.DeviceAddAnswer(
-            name=keyring.name,
-            server=self._addresses.shown,
-            is_new=is_new,
-            code=code,
-            expires_seconds=LIFETIME_SECONDS,
-            devices=[one.name for one in keyring.others],
-        )
+        before = await self._use(dsn)
+        try:
+            with anyio.fail_after(ASKED_SECONDS):
+                name = name or socket.gethostname()
+                if wanted:
+                    return await self._join(wanted, name)
+                return await self._invite(name, start_over=start_over)
+        except BaseException:
+            self._addresses.use(before)
+            raise
 
     async def list(self) -> answers.DeviceList:
         worker, report = self._worker, self._worker.report
@@ -178,13 +166,15 @@ class DeviceService:
 
     # --- inside ---------------------------------------------------------------------------------
 
-    async def _use(self, dsn: str) -> None:
-        """Another database, if one was named."""
+    async def _use(self, dsn: str) -> str:
+        """Another database, if one was named; returns the one before."""
         address = await anyio.to_thread.run_sync(self._addresses.asked_for, dsn)
         if address is None:
             raise no_address()
-        if await anyio.to_thread.run_sync(self._addresses.use, dsn):
+        before = self._addresses.use(dsn)
+        if dsn and dsn != before:
             await self._worker.reconnect()
+        return before
 
     async def _here(
         self, server: PrivateServer, known: Keyring | None, name: str, *, start_over: bool
@@ -194,6 +184,23 @@ class DeviceService:
             return await self._members.refreshed(server, known)
         self._worker.forget()
         return await self._members.create(server, name, start_over=start_over)
+
+    async def _invite(self, name: str, *, start_over: bool) -> answers.DeviceAddAnswer:
+        known = await self._members.found()
+        is_new = known is None or start_over
+        keyring = await self._worker.with_server(
+            lambda server: self._here(server, known, name, start_over=start_over)
+        )
+        code = await self._worker.with_server(lambda server: self._members.invite(server, keyring))
+        self._turn_on()
+        return answers.DeviceAddAnswer(
+            name=keyring.name,
+            server=self._addresses.shown,
+            is_new=is_new,
+            code=code,
+            expires_seconds=LIFETIME_SECONDS,
+            devices=[one.name for one in keyring.others],
+        )
 
     async def _join(self, code: str, name: str) -> answers.DeviceAddAnswer:
         self._worker.forget()

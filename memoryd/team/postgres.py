@@ -254,7 +254,9 @@ class TeamServer:
     # --- news -----------------------------------------------------------------------------------
 
     async def listen(self, project: str, heard: Callable[[], None]) -> bool:
-        """Calls back when somebody pushed; false where the engine cannot do that."""
+        """Calls back when somebody pushed; false where the engine cannot, or nobody wants it."""
+        if not self.address.may_listen:
+            return False
         asyncpg = driver()
         try:
             await self._connection.add_listener(channel_of(project), lambda *_: heard())
