@@ -9,7 +9,7 @@ WORKERS ?= 3
 export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=10
 
-.PHONY: help setup test quick rules test-client test-security test-editors test-faults lint types unit run demo year bench fuzz soak kills manual schema pins dist clean
+.PHONY: help setup test quick rules test-client test-security test-editors test-faults lint types unit run demo year bench load fuzz soak kills manual schema pins dist clean
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -75,6 +75,9 @@ year: setup  ## a synthetic year of one project, dreamt every night by rules and
 
 bench: setup  ## figures beside baselines, in one run
 	$(BIN)/python benchmarks/run.py
+
+load: setup  ## a tenth of 10,000 developers against one Postgres, for a few minutes (docs/scale.md)
+	PYTHONPATH=.:client $(BIN)/python benchmarks/load.py
 
 fuzz: setup  ## the properties again, with examples that nobody has tried yet
 	HYPOTHESIS_PROFILE=fuzz $(PYTEST) -m hypothesis --timeout=1200

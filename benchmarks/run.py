@@ -26,8 +26,8 @@ RESULTS = HERE / "RESULTS.md"
 PLOTS = HERE / "plots"
 NO_SCRIPTS = {"run", "figures", "session_mix", "results", "results_page", "results_plots"}
 # These want a folder, of judged queries or to write to; a year takes long (`make year`), so does
-# what has a target of its own (`make soak`, `make kills`).
-NOT_BY_THEMSELVES = {"recall_quality", "long_store", "dream_year", "soak", "kills"}
+# what has a target of its own (`make soak`, `make kills`, `make load`).
+NOT_BY_THEMSELVES = {"recall_quality", "long_store", "dream_year", "soak", "kills", "load"}
 
 
 def run(name: str, rows: Path) -> int:

@@ -16,7 +16,7 @@ import pytest
 # fmt: off
 COLUMN = (
     "base", "text", "system", "memories", "team", "transcripts", "llm", "agent",
-    "extraction", "recall", "dreams", "sessions", "api", "daemon",
+    "extraction", "recall", "dreams", "sessions", "devices", "api", "daemon",
 )
 WORLD = frozenset((
     "os", "time", "anyio", "asyncio", "sqlite3", "threading", "socket", "subprocess", "pathlib",

@@ -8,7 +8,7 @@ import msgspec
 import structlog
 
 from memoryd.api import results
-from memoryd.api.handlers import team
+from memoryd.api.handlers import devices, team
 from memoryd.api.handlers.adopt import AdoptRequests
 from memoryd.api.handlers.agents import AgentRequests
 from memoryd.api.handlers.archives import ArchiveRequests
@@ -24,8 +24,15 @@ from memoryd.api.handlers.status import Status
 from memoryd.api.handlers.status_line import StatusLine
 from memoryd.api.purge.service import Purge
 from memoryd.api.results import Result
-from memoryd.api.rules import memory_params, protocol, session_params, team_params
+from memoryd.api.rules import (
+    device_params,
+    memory_params,
+    protocol,
+    session_params,
+    team_params,
+)
 from memoryd.base.timestamps import iso_time, moment
+from memoryd.devices.build import DeviceParts
 from memoryd.dreams.dreamer import Dreamer
 from memoryd.dreams.due import DueReviews
 from memoryd.extraction.build import ExtractionParts
@@ -58,6 +65,7 @@ class Areas(msgspec.Struct, frozen=True, kw_only=True):
     dreamer: Dreamer
     sessions: SessionParts
     team: TeamParts
+    devices: DeviceParts
 
 
 class Handlers(msgspec.Struct, frozen=True, kw_only=True):
@@ -234,6 +242,8 @@ class Dispatcher:
                 return results.DreamLogAnswer(await in_thread(past_dreams, areas.dreamer, params))
             case team_params.TeamRequest():
                 return await team.answer(areas.team, params)
+            case device_params.DeviceRequest():
+                return await devices.answer(areas.devices.service, params)
             case protocol.SubscribeParams():
                 raise AssertionError("the server handles subscriptions itself")
             case _:

@@ -17,6 +17,7 @@ from memoryd.api.handlers.checkpoints import (
     CheckpointRemovedAnswer,
     CheckpointText,
 )
+from memoryd.api.handlers.devices import DeviceResult
 from memoryd.api.handlers.dreams import DreamLine
 from memoryd.api.handlers.health import Finding
 from memoryd.api.handlers.inbox import KeptAnswer, RejectedAnswer
@@ -29,6 +30,14 @@ from memoryd.api.handlers.why import WhyAnswer
 from memoryd.api.pong import Pong
 from memoryd.api.purge.service import PurgeAnswer
 from memoryd.api.subscriptions import SubscribedAnswer
+from memoryd.devices.answers import (
+    DeviceAddAnswer,
+    DeviceInitAnswer,
+    DeviceList,
+    DeviceProjectAnswer,
+    DeviceRevokeAnswer,
+    DeviceSyncAnswer,
+)
 from memoryd.dreams.dreamer import Undone
 from memoryd.dreams.due import DueMemory, Reviewed
 from memoryd.dreams.status import DreamStatus
@@ -168,6 +177,7 @@ Result = (
     | DreamStatus
     | DreamLogAnswer
     | TeamResult
+    | DeviceResult
 )
 
 
@@ -246,4 +256,10 @@ ANSWERS: Final[dict[str, Answers]] = {
     "team/unshare": Answers("Move a memory of the team to this machine only", SharedAnswer),
     "team/remove": Answers("Remove a memory for the whole team, or undo that", SharedAnswer),
     "team/log": Answers("List what the team changed", LogAnswer),
+    "device/init": Answers("Make the tables for people's own machines", DeviceInitAnswer),
+    "device/add": Answers("Add a machine: give a code, or use one", DeviceAddAnswer),
+    "device/list": Answers("List a person's machines and what they do", DeviceList),
+    "device/revoke": Answers("Shut a machine out, and change the key", DeviceRevokeAnswer),
+    "device/sync": Answers("Sync with the person's other machines now", DeviceSyncAnswer),
+    "device/project": Answers("Name a project for all machines", DeviceProjectAnswer),
 }

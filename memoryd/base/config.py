@@ -179,7 +179,12 @@ class TeamSettings(SettingsSection, frozen=True, kw_only=True):
         str, msgspec.Meta(pattern=r"^[^\s\x00]{1,200}$", description="the name of a git remote")
     ] = "origin"
     poll_seconds: Annotated[int, msgspec.Meta(ge=1, le=86_400)] = 60
+    listen: bool = True
     entry_cap: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 2000
+
+
+class SyncSettings(SettingsSection, frozen=True, kw_only=True):
+    private: bool = False
 
 
 class Secret:
@@ -246,6 +251,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log: LogSettings = LogSettings()
     transcripts: TranscriptSettings = TranscriptSettings()
     team: TeamSettings = TeamSettings()
+    sync: SyncSettings = SyncSettings()
     prices: Mapping[str, Price] = DEFAULT_PRICES
     projects: Mapping[str, ProjectSettings] = MappingProxyType({})
     groups: Mapping[str, GroupPatterns] = MappingProxyType({})

@@ -200,6 +200,24 @@ class TeamTrouble(Event, frozen=True, kw_only=True, tag="team/trouble"):
     message: str = ""
 
 
+class DeviceSynced(Event, frozen=True, kw_only=True, tag="device/synced"):
+    """What one sync with the person's other machines changed; no name of a file is in it."""
+
+    pulled: int
+    pushed: int
+    removed: int
+    conflicts: int
+    refused: int = 0
+    ms: int = 0
+
+
+class DeviceTrouble(Event, frozen=True, kw_only=True, tag="device/trouble"):
+    """The person's machines cannot sync; `reason` is one word, empty once they can again."""
+
+    reason: str
+    message: str = ""
+
+
 class DaemonStopping(Event, frozen=True, kw_only=True, tag="daemon/stopping"):
     pass
 

@@ -13,6 +13,7 @@ import anyio.to_thread
 import msgspec
 
 import memoryd.api.build as api
+import memoryd.devices.build as devices
 import memoryd.dreams.build as dreams
 import memoryd.extraction.build as extraction
 import memoryd.recall.build as recall
@@ -46,6 +47,7 @@ from memoryd.memories.session_switches import SessionSwitches
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.memories.watch import MemoryWatch
+from memoryd.sessions.checkpoints import CheckpointChanged
 from memoryd.system.background import Background
 from memoryd.system.database import Database
 from memoryd.system.notices import Notices
@@ -87,6 +89,7 @@ async def build(
         services.background.run,
         areas.sessions.retention.run,
         areas.team.worker.run,
+        areas.devices.worker.run,
     )
     return Built(services, areas, dispatcher.answer, services.scopes.find_root, runs)
 
@@ -140,6 +143,7 @@ async def build_areas(services: Services) -> Areas:
     await following.tail.begin()
     spending = SpendingTable(services.database)
     models = usable_model(services, spending)
+    session_parts, team_parts = sessions.build(services, models), team.build(services)
     return Areas(
         services=services,
         models=models,
@@ -148,8 +152,9 @@ async def build_areas(services: Services) -> Areas:
         extraction=extraction.build(services, following, models),
         recall=recall.build(services, models),
         dreamer=dreams.build(services, models),
-        sessions=sessions.build(services, models),
-        team=team.build(services),
+        sessions=session_parts,
+        team=team_parts,
+        devices=devices.build(services, session_parts.checkpoints, team_parts.addresses),
     )
 
 
@@ -197,6 +202,13 @@ def connect(
     on(MemoryChanged, areas.team.worker.changed)
     areas.team.worker.is_dreaming = lambda: areas.dreamer.is_dreaming
     on(DreamFinished, lambda _: areas.team.worker.wake())
+    # ... and the person's other machines, which also hear of projects and checkpoints.
+    on(MemoryChanged, areas.devices.worker.changed)
+    areas.devices.worker.is_dreaming = lambda: areas.dreamer.is_dreaming
+    on(DreamFinished, lambda _: areas.devices.worker.soon())
+    on(DirectoryFound, lambda _: areas.devices.worker.soon())
+    on(CheckpointChanged, lambda _: areas.devices.worker.soon())
+    areas.sessions.checkpoints.changed = lambda: services.notices.post(CheckpointChanged())
     # A memory has another path: recall, which counts by path.
     on(MemoryMoved, areas.recall.moved)
     # ... and what the project is, if that is not known yet.

@@ -264,6 +264,17 @@ class VersionTable:
                 self.origins.note_hash(str(sha256), "agent-concluded")
         return bool(rows)
 
+    def made_elsewhere(self, folder: str, file: str, *, at: float, cause: Cause) -> None:
+        """The newest version came from another machine, where it was made then and so."""
+        self._database.run(
+            "update versions set at = ?, cause = ? where cause = 'sync' and id ="
+            " (select max(id) from versions where folder = ? and file = ?)",
+            at,
+            cause,
+            folder,
+            file,
+        )
+
     def move(self, folder: str, file: str, to_folder: str, to_file: str, *, keep: bool) -> None:
         """Gives a memory's history to another one, in front of what that has; or a copy of it."""
         with self._database.transaction():

@@ -6,7 +6,7 @@ its root, since slugs collide.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -31,9 +31,16 @@ class Checkpoint(msgspec.Struct, frozen=True):
     bytes: int
 
 
+class CheckpointChanged(msgspec.Struct, frozen=True):
+    """A checkpoint was saved or removed."""
+
+
 class Checkpoints:
+    """`changed` is called after every change, in whichever thread made it."""
+
     def __init__(self, places: Places) -> None:
         self._places = places
+        self.changed: Callable[[], None] = lambda: None
 
     def save(self, root: str, name: str, text: str) -> Checkpoint:
         """Saves a copy under this name, replacing an older one."""
@@ -41,6 +48,7 @@ class Checkpoints:
         with Folder.open(self._folder(root), create=True) as folder:
             current = folder.current(file)
             folder.write(file, text.encode(), over=current.version if current else None)
+        self.changed()
         return self.get(root, name)[0]
 
     def list(self, root: str) -> list[Checkpoint]:
@@ -60,6 +68,11 @@ class Checkpoints:
     def remove(self, root: str, name: str) -> None:
         with self._folder_with(root, name) as folder:
             folder.remove(_file(name), over=folder.read(_file(name), MOST_BYTES).version)
+        self.changed()
+
+    def has_folder(self, root: str) -> bool:
+        """Whether the project had a checkpoint, which may be removed by now."""
+        return Path(self._folder(root)).is_dir()
 
     def to_move(self, old_root: str, new_root: str) -> Sequence[Checkpoint]:
         """Those of one project whose names the other one does not have."""

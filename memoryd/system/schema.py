@@ -241,5 +241,22 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         author text not null, version integer not null
     );
     """,
+    # a person's other machines: what was last seen of each sealed row, and which project is which.
+    """
+    create table private_rows (
+        name text primary key,                  -- on the server: a keyed hash
+        stamp integer not null, tie integer not null, epoch integer not null,
+        counter integer not null,               -- how far the row had come
+        sha256 text not null,                   -- of its text; '' is a removal
+        device text not null,
+        kind text not null, scope text not null, project text not null, path text not null,
+        commit_id text not null
+    ) without rowid;
+    create table private_projects (
+        root text primary key,
+        project text not null,                  -- what all machines call it
+        given text not null                     -- the name that the person gave, or ''
+    ) without rowid;
+    """,
 )
 LATEST_VERSION: Final = BASE_VERSION + len(MIGRATIONS)

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+import msgspec
+
 from memoryd.base.config import TeamSettings
 from memoryd.base.errors import InvalidInput
 from memoryd.team.credentials import address_with_password
@@ -43,6 +45,7 @@ class Addresses:
         return before
 
     def _whole(self, dsn: str) -> ServerAddress:
-        return address_with_password(
+        found = address_with_password(
             dsn, key_file=self._settings.key_file, env=self._env, home=self._home
         )
+        return msgspec.structs.replace(found, may_listen=self._settings.listen)

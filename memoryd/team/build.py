@@ -20,6 +20,7 @@ class TeamParts(msgspec.Struct, frozen=True):
     worker: TeamWorker
     service: TeamService
     status: TeamStatusReader
+    addresses: Addresses
 
 
 def build(services: Services) -> TeamParts:
@@ -55,4 +56,4 @@ def build(services: Services) -> TeamParts:
     status = TeamStatusReader(
         services.scopes, services.store, table, files, worker, addresses, settings
     )
-    return TeamParts(worker, service, status)
+    return TeamParts(worker, service, status, addresses)

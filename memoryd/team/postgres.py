@@ -68,6 +68,8 @@ _TEXTS: Final = """
 """
 
 Answer = TypeVar("Answer")
+# Runs a statement with its values, inside a transaction.
+Ask = Callable[..., Awaitable[list[Any]]]
 
 
 class TeamServer:
@@ -252,7 +254,9 @@ class TeamServer:
     # --- news -----------------------------------------------------------------------------------
 
     async def listen(self, project: str, heard: Callable[[], None]) -> bool:
-        """Calls back when somebody pushed; false where the engine cannot do that."""
+        """Calls back when somebody pushed; false where the engine cannot, or nobody wants it."""
+        if not self.address.may_listen:
+            return False
         asyncpg = driver()
         try:
             await self._connection.add_listener(channel_of(project), lambda *_: heard())
@@ -267,8 +271,24 @@ class TeamServer:
     async def notify(self, project: str) -> None:
         """Tells those who listen; where nobody can, they will find it by polling."""
         asyncpg = driver()
-        with suppress(asyncpg.PostgresError), our_problems(self.address):
+        with our_problems(self.address), suppress(asyncpg.PostgresError):
             await self._connection.execute("select pg_notify($1, '')", channel_of(project))
+
+    # --- for other tables -----------------------------------------------------------------------
+
+    async def rows(self, statement: str, *values: object) -> list[Any]:
+        """What one statement answers."""
+        with our_problems(self.address):
+            return list(await self._connection.fetch(statement, *values))
+
+    async def all_or_none(self, work: Callable[[Ask], Awaitable[Answer]]) -> Answer:
+        """Runs the work in one transaction, again if that lost against another one."""
+
+        async def whole() -> Answer:
+            async with self._connection.transaction():
+                return await work(self._connection.fetch)
+
+        return await self._retried(whole)
 
     # --- setting up -----------------------------------------------------------------------------
 
@@ -307,11 +327,12 @@ class TeamServer:
             for role in members:
                 for statement in schema.grants(schema.quoted(role)):
                     await self._connection.execute(statement)
-                await self._connection.execute(
-                    "insert into memoryd.members values ($1, $2) on conflict do nothing",
-                    project,
-                    role,
-                )
+                if project:  # else it is for the machines of each person alone
+                    await self._connection.execute(
+                        "insert into memoryd.members values ($1, $2) on conflict do nothing",
+                        project,
+                        role,
+                    )
             for role in leavers:
                 await self._connection.execute(
                     "delete from memoryd.members where project = $1 and member = $2", project, role

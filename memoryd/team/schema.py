@@ -7,6 +7,8 @@
 - Row-level security is forced on the owner too and asks `session_user`, which neither `set role`
   nor a setting can change. A member sees and writes rows of their projects only, writes under
   their own name only, and deletes nothing. Only the owner of the tables changes `members`.
+- `private_...`: the machines of one person and their sealed rows. A login sees and changes its own
+  rows only, whoever owns the tables.
 - A released migration is never changed, only followed by another.
 """
 
@@ -59,6 +61,38 @@ def _policies(table: str, *, may_update: bool) -> tuple[str, ...]:
     )
 
 
+# One person's machines: sealed rows, which only that person's login sees.
+_OWNED: Final = {
+    "private_rows": (
+        "name text not null, stamp bigint not null, tie bigint not null, device text not null,"
+        " epoch integer not null, sealed bytea not null,"
+        " primary key (owner, name), check (octet_length(sealed) <= 2200000)"
+    ),
+    "private_devices": (
+        "device text not null, epoch integer not null, sealed bytea not null,"
+        " primary key (owner, device), check (octet_length(sealed) <= 10000)"
+    ),
+    "private_keys": (
+        "epoch integer not null, device text not null, sealed bytea not null,"
+        " primary key (owner, epoch, device), check (octet_length(sealed) <= 10000)"
+    ),
+    "private_invitations": (
+        "name text not null, expires bigint not null, sealed bytea not null,"
+        " primary key (owner, name), check (octet_length(sealed) <= 33000000)"
+    ),
+}
+
+
+def _owned(table: str, columns: str) -> tuple[str, ...]:
+    is_own = "owner = session_user::text"
+    return (
+        f"create table memoryd.{table} (owner text not null default session_user::text, {columns})",
+        f"alter table memoryd.{table} enable row level security",
+        f"alter table memoryd.{table} force row level security",
+        f"create policy {table}_own on memoryd.{table} using ({is_own}) with check ({is_own})",
+    )
+
+
 # Each is a list of statements that run in one transaction.
 MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     (
@@ -87,6 +121,10 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         *_policies("entries", may_update=True),
         *_policies("versions", may_update=False),
     ),
+    (
+        *(statement for table, columns in _OWNED.items() for statement in _owned(table, columns)),
+        "create index private_rows_by_stamp on memoryd.private_rows (owner, stamp)",
+    ),
 )
 SCHEMA_VERSION: Final = len(MIGRATIONS)
 
@@ -107,6 +145,7 @@ def grants(role: str) -> tuple[str, ...]:
         f"grant select on memoryd.schema_version, memoryd.members to {role}",
         f"grant select, insert on memoryd.entries, memoryd.versions to {role}",
         f"grant update (stamp, tie, sha256, bytes, author) on memoryd.entries to {role}",
+        *(f"grant select, insert, update, delete on memoryd.{one} to {role}" for one in _OWNED),
     )
 
 

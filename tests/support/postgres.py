@@ -140,6 +140,19 @@ class PostgresServer:
             check=False,
         )
 
+    def dumped(self, database: str) -> str:
+        done = subprocess.run(
+            [
+                *(str(self._programs / "pg_dump"), "-h", str(self.sockets)),
+                *("-U", "root", database),
+            ],
+            capture_output=True,
+            timeout=WAIT_SECONDS,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.decode()
+
     def _run(self, program: str, *arguments: str) -> None:
         done = subprocess.run(
             [self._programs / program, *arguments],
@@ -172,6 +185,10 @@ class TeamDatabase:
         """Everything that was ever shared, as its owner could read it."""
         text = "select string_agg(project || entry || author || coalesce("
         return self.sql(f"{text}convert_from(content, 'utf8'), ''), ' ') from memoryd.versions")
+
+    def everything(self) -> str:
+        """The whole database as its owner, or a thief of a backup, has it."""
+        return self.server.dumped(self.name)
 
     def plant(
         self, author: str, project: str, entry: str, text: bytes, sha256: str | None = None

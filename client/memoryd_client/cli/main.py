@@ -18,6 +18,7 @@ from memoryd_client.cli import (
     config,
     cost,
     daemon,
+    devices,
     dream,
     history,
     inbox,
@@ -56,7 +57,10 @@ GROUPS = {
     "what is remembered": ("list", "show", "recall", "search", "remember", "forget", "edit", "why"),
     "earlier versions": ("history", "restore"),
     "decide and tidy up": ("inbox", "review", "trust", "dream"),
-    "move and share": ("promote", "demote", "team", "agent", "adopt", "export", "import-archive"),
+    "move and share": (
+        *("promote", "demote", "team", "device", "agent", "adopt"),
+        *("export", "import-archive"),
+    ),
     "sessions": ("sessions", "notes", "checkpoint", "context", "import"),
     "the daemon and its settings": (
         *("serve", "stop", "on", "off", "config", "cost", "logs"),
@@ -79,6 +83,7 @@ def command_line() -> Commands:
         history,
         scopes,
         team,
+        devices,
         agent,
         why,
         dream,

@@ -13,6 +13,12 @@ from memoryd_client.library.wire_types import (
     CheckpointText,
     ContextAnswer,
     CostReport,
+    DeviceAddAnswer,
+    DeviceInitAnswer,
+    DeviceList,
+    DeviceProjectAnswer,
+    DeviceRevokeAnswer,
+    DeviceSyncAnswer,
     DreamLine,
     DreamLogAnswer,
     DreamStartAnswer,
@@ -613,7 +619,7 @@ class Calls:
     ) -> InitAnswer:
         """Make or update the tables of the team, and its members.
 
-        `dsn` is for this request alone; without `members`, the login of it is one.
+        `dsn` is for this request alone; the first member of a project is its login.
         """
         answer: InitAnswer = self._ask(
             "team/init",
@@ -655,6 +661,49 @@ class Calls:
     def team_log(self, *, path: str = "", limit: int = 50) -> LogAnswer:
         """List what the team changed."""
         answer: LogAnswer = self._ask("team/log", {"path": path, "limit": limit})
+        return answer
+
+    def device_init(self, members: Sequence[str], *, dsn: str = "") -> DeviceInitAnswer:
+        """Make the tables for people's own machines.
+
+        Makes the tables, and lets these logins keep their machines in step through them.
+        """
+        answer: DeviceInitAnswer = self._ask("device/init", {"members": members, "dsn": dsn})
+        return answer
+
+    def device_add(
+        self, *, code: str = "", name: str = "", dsn: str = "", start_over: bool = False
+    ) -> DeviceAddAnswer:
+        """Add a machine: give a code, or use one.
+
+        Without `code`: a code for another machine, after making this one the first if need be.
+        """
+        answer: DeviceAddAnswer = self._ask(
+            "device/add", {"code": code, "name": name, "dsn": dsn, "start_over": start_over}
+        )
+        return answer
+
+    def device_list(self) -> DeviceList:
+        """List a person's machines and what they do."""
+        answer: DeviceList = self._ask("device/list", {})
+        return answer
+
+    def device_revoke(self, name: str) -> DeviceRevokeAnswer:
+        """Shut a machine out, and change the key."""
+        answer: DeviceRevokeAnswer = self._ask("device/revoke", {"name": name})
+        return answer
+
+    def device_sync(self) -> DeviceSyncAnswer:
+        """Sync with the person's other machines now."""
+        answer: DeviceSyncAnswer = self._ask("device/sync", {})
+        return answer
+
+    def device_project(self, name: str) -> DeviceProjectAnswer:
+        """Name a project for all machines.
+
+        `name` is what the project of `cwd` is called on all machines.
+        """
+        answer: DeviceProjectAnswer = self._ask("device/project", {"name": name})
         return answer
 
 
@@ -1220,7 +1269,7 @@ class AsyncCalls:
     ) -> InitAnswer:
         """Make or update the tables of the team, and its members.
 
-        `dsn` is for this request alone; without `members`, the login of it is one.
+        `dsn` is for this request alone; the first member of a project is its login.
         """
         answer: InitAnswer = await self._ask(
             "team/init",
@@ -1264,4 +1313,47 @@ class AsyncCalls:
     async def team_log(self, *, path: str = "", limit: int = 50) -> LogAnswer:
         """List what the team changed."""
         answer: LogAnswer = await self._ask("team/log", {"path": path, "limit": limit})
+        return answer
+
+    async def device_init(self, members: Sequence[str], *, dsn: str = "") -> DeviceInitAnswer:
+        """Make the tables for people's own machines.
+
+        Makes the tables, and lets these logins keep their machines in step through them.
+        """
+        answer: DeviceInitAnswer = await self._ask("device/init", {"members": members, "dsn": dsn})
+        return answer
+
+    async def device_add(
+        self, *, code: str = "", name: str = "", dsn: str = "", start_over: bool = False
+    ) -> DeviceAddAnswer:
+        """Add a machine: give a code, or use one.
+
+        Without `code`: a code for another machine, after making this one the first if need be.
+        """
+        answer: DeviceAddAnswer = await self._ask(
+            "device/add", {"code": code, "name": name, "dsn": dsn, "start_over": start_over}
+        )
+        return answer
+
+    async def device_list(self) -> DeviceList:
+        """List a person's machines and what they do."""
+        answer: DeviceList = await self._ask("device/list", {})
+        return answer
+
+    async def device_revoke(self, name: str) -> DeviceRevokeAnswer:
+        """Shut a machine out, and change the key."""
+        answer: DeviceRevokeAnswer = await self._ask("device/revoke", {"name": name})
+        return answer
+
+    async def device_sync(self) -> DeviceSyncAnswer:
+        """Sync with the person's other machines now."""
+        answer: DeviceSyncAnswer = await self._ask("device/sync", {})
+        return answer
+
+    async def device_project(self, name: str) -> DeviceProjectAnswer:
+        """Name a project for all machines.
+
+        `name` is what the project of `cwd` is called on all machines.
+        """
+        answer: DeviceProjectAnswer = await self._ask("device/project", {"name": name})
         return answer

@@ -162,6 +162,125 @@ class DaemonStopping(TypedDict):
     project: str
 
 
+class SkippedEntry(TypedDict):
+    """An entry that is not shared or not taken, and why."""
+
+    name: str
+    reason: str
+
+
+class DeviceSyncAnswer(TypedDict):
+    pulled: list[str]
+    pushed: list[str]
+    removed: list[str]
+    conflicts: list[str]
+    refused: list[SkippedEntry]
+    waiting: dict[str, int]
+
+
+class DeviceAddAnswer(TypedDict):
+    """`code` is for another machine; a machine that was added by one has none, but a first
+    sync.
+    """
+
+    name: str
+    server: str
+    is_new: bool
+    code: str
+    expires_seconds: int
+    devices: list[str]
+    sync: DeviceSyncAnswer | None
+
+
+class DeviceInitAnswer(TypedDict):
+    """`before` is the version of the tables that was there, 0 for none."""
+
+    server: str
+    before: int
+    version: int
+    members: list[str]
+
+
+class DeviceLine(TypedDict):
+    name: str
+    added: str
+    is_this: bool
+
+
+class LostLine(TypedDict):
+    """A change made here that lost; `memoryd restore FILE N` brings it back."""
+
+    file: str
+    at: str
+    author: str
+    version: int
+
+
+class DeviceList(TypedDict):
+    """As far as it is known without asking the server.
+
+        `reason`, `message` and `hint` say what is wrong, if anything is. `waiting` counts
+    what belongs
+        to projects that are not on this machine; `nameless` are projects that need a name
+    to travel,
+        `copies` those that have the same name as another one here.
+    """
+
+    is_added: bool
+    is_on: bool
+    server: str
+    devices: list[DeviceLine]
+    epoch: int
+    is_connected: bool
+    listens: bool
+    reason: str
+    message: str
+    hint: str
+    warnings: list[str]
+    last_sync: str
+    rows: int
+    unsent: int
+    waiting: dict[str, int]
+    nameless: list[str]
+    copies: list[str]
+    refused: list[SkippedEntry]
+    skipped: list[SkippedEntry]
+    conflicts: list[LostLine]
+
+
+class DeviceProjectAnswer(TypedDict):
+    root: str
+    project: str
+
+
+class DeviceRevokeAnswer(TypedDict):
+    revoked: str
+    epoch: int
+    devices: list[str]
+
+
+class DeviceSynced(TypedDict):
+    """What one sync with the person's other machines changed; no name of a file is in it."""
+
+    kind: Literal["device/synced"]
+    project: str
+    pulled: int
+    pushed: int
+    removed: int
+    conflicts: int
+    refused: int
+    ms: int
+
+
+class DeviceTrouble(TypedDict):
+    """The person's machines cannot sync; `reason` is one word, empty once they can again."""
+
+    kind: Literal["device/trouble"]
+    project: str
+    reason: str
+    message: str
+
+
 class DreamCounts(TypedDict):
     """How many memories a dream read, and what became of them; `left` are still current."""
 
@@ -598,13 +717,6 @@ class InitAnswer(TypedDict):
     removed: list[str]
 
 
-class SkippedEntry(TypedDict):
-    """An entry that is not shared or not taken, and why."""
-
-    name: str
-    reason: str
-
-
 class SyncAnswer(TypedDict):
     pulled: list[str]
     pushed: list[str]
@@ -672,15 +784,6 @@ class LogLine(TypedDict):
 class LogAnswer(TypedDict):
     project: str
     versions: list[LogLine]
-
-
-class LostLine(TypedDict):
-    """A change made here that lost; `memoryd restore FILE N` brings it back."""
-
-    file: str
-    at: str
-    author: str
-    version: int
 
 
 class MatchReason(TypedDict):
@@ -1160,6 +1263,8 @@ class Reconnected(TypedDict):
 
 Event = (
     DaemonStopping
+    | DeviceSynced
+    | DeviceTrouble
     | DreamFile
     | DreamFinished
     | DreamPhase
@@ -1195,5 +1300,7 @@ EventKind = Literal[
     "dream/finished",
     "team/synced",
     "team/trouble",
+    "device/synced",
+    "device/trouble",
     "daemon/stopping",
 ]

@@ -2,7 +2,8 @@
 
 First the envelope (`envelope`), with params of any shape, so that an id survives bad params; then
 the params, by the method's own type in `METHODS`; those about memories are in
-`memory_params`, those about sessions in `session_params`, those about the team in `team_params`.
+`memory_params`, those about sessions in `session_params`, those about the team in `team_params`,
+those about a person's machines in `device_params`.
 Params ignore unknown keys and every new field has a default, so that clients and daemons of
 different versions understand each other. What a person marked as private is taken out here, before
 anything sees it.
@@ -13,7 +14,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from memoryd.api.rules import memory_params, session_params, team_params
+from memoryd.api.rules import device_params, memory_params, session_params, team_params
 from memoryd.api.rules.envelope import INVALID_PARAMS, METHOD_NOT_FOUND, Request, RequestError
 from memoryd.base.events import KINDS
 from memoryd.recall.rules.query import RecallQuery
@@ -263,6 +264,7 @@ Params = (
     | DreamStatusParams
     | DreamLogParams
     | team_params.TeamParams
+    | device_params.DeviceParams
 )
 
 METHODS: Final[dict[str, type[Params]]] = {
@@ -328,6 +330,12 @@ METHODS: Final[dict[str, type[Params]]] = {
     "team/unshare": team_params.TeamUnshareParams,
     "team/remove": team_params.TeamRemoveParams,
     "team/log": team_params.TeamLogParams,
+    "device/init": device_params.DeviceInitParams,
+    "device/add": device_params.DeviceAddParams,
+    "device/list": device_params.DeviceListParams,
+    "device/revoke": device_params.DeviceRevokeParams,
+    "device/sync": device_params.DeviceSyncParams,
+    "device/project": device_params.DeviceProjectParams,
 }
 
 

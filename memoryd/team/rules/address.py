@@ -36,6 +36,7 @@ class ServerAddress(msgspec.Struct, frozen=True, kw_only=True):
     root_certificate: str = ""
     certificate: str = ""
     certificate_key: str = ""
+    may_listen: bool = True
 
     @property
     def is_socket(self) -> bool:

@@ -79,6 +79,9 @@ _BY_STATE: Final = {
         "{server} has no free connection",
         "it is tried again by itself; a pooler or more max_connections helps",
     ),
+    "40001": _Words(
+        "busy", "too many write to {server} at the same moment", "it is tried again by itself"
+    ),
     "25006": _Words(
         "read-only",
         "{server} is read-only, as a replica is",

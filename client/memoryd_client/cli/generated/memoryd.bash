@@ -5,7 +5,7 @@
 #    source ~/.local/share/bash_completion/memoryd
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_memoryd_subparsers=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote team agent why dream recall search shell notes checkpoint context sessions import adopt export import-archive cost config install uninstall demo hook statusline mcp manual completions schema)
+_shtab_memoryd_subparsers=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote team device agent why dream recall search shell notes checkpoint context sessions import adopt export import-archive cost config install uninstall demo hook statusline mcp manual completions schema)
 
 _shtab_memoryd_status_option_strings=(-h --help --project --json)
 _shtab_memoryd_serve_option_strings=(-h --help --log)
@@ -27,6 +27,7 @@ _shtab_memoryd_restore_option_strings=(-h --help --project --agent --json)
 _shtab_memoryd_promote_option_strings=(-h --help --scope --anyway --project --json)
 _shtab_memoryd_demote_option_strings=(-h --help --scope --project --json)
 _shtab_memoryd_team_option_strings=(-h --help --name --remote --member --remove-member --undo --project --json)
+_shtab_memoryd_device_option_strings=(-h --help --name --database --member --start-over --project --json)
 _shtab_memoryd_agent_option_strings=(-h --help --where --project --json)
 _shtab_memoryd_why_option_strings=(-h --help --project --agent --json)
 _shtab_memoryd_dream_option_strings=(-h --help --scope --agent --now --dry-run --follow --project --json)
@@ -82,6 +83,7 @@ _shtab_memoryd_demote_pos_0_COMPGEN=_memoryd_memories
 _shtab_memoryd_demote___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_team_pos_1_COMPGEN=_memoryd_memories
 _shtab_memoryd_team___project_COMPGEN=_shtab_compgen_dirs
+_shtab_memoryd_device___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_agent___project_COMPGEN=_shtab_compgen_dirs
 _shtab_memoryd_why_pos_0_COMPGEN=_memoryd_memories
 _shtab_memoryd_why___project_COMPGEN=_shtab_compgen_dirs
@@ -113,6 +115,7 @@ _shtab_memoryd_review_pos_0_choices=(list keep retire)
 _shtab_memoryd_promote___scope_choices=(group user team)
 _shtab_memoryd_demote___scope_choices=(project group)
 _shtab_memoryd_team_pos_0_choices=(status init join leave sync share unshare rm log)
+_shtab_memoryd_device_pos_0_choices=(list init add revoke sync project)
 _shtab_memoryd_agent_pos_0_choices=(list snapshot)
 _shtab_memoryd_agent___where_choices=(user project local)
 _shtab_memoryd_dream_pos_0_choices=(stop undo log review accept)
@@ -128,7 +131,7 @@ _shtab_memoryd_uninstall___hooks_choices=(claude-code)
 _shtab_memoryd_uninstall___model_choices=(claude-code)
 _shtab_memoryd_manual_pos_0_choices=(editors glossary models python settings socket team walkthrough)
 _shtab_memoryd_completions_pos_0_choices=(bash zsh fish)
-_shtab_memoryd_pos_0_choices=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote team agent why dream recall search shell notes checkpoint context sessions import adopt export import-archive cost config install uninstall demo hook statusline mcp manual completions schema)
+_shtab_memoryd_pos_0_choices=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote team device agent why dream recall search shell notes checkpoint context sessions import adopt export import-archive cost config install uninstall demo hook statusline mcp manual completions schema)
 
 _shtab_memoryd_status__h_nargs=0
 _shtab_memoryd_status___help_nargs=0
@@ -211,6 +214,10 @@ _shtab_memoryd_team__h_nargs=0
 _shtab_memoryd_team___help_nargs=0
 _shtab_memoryd_team___undo_nargs=0
 _shtab_memoryd_team___json_nargs=0
+_shtab_memoryd_device__h_nargs=0
+_shtab_memoryd_device___help_nargs=0
+_shtab_memoryd_device___start_over_nargs=0
+_shtab_memoryd_device___json_nargs=0
 _shtab_memoryd_agent__h_nargs=0
 _shtab_memoryd_agent___help_nargs=0
 _shtab_memoryd_agent___json_nargs=0

@@ -55,8 +55,8 @@ function _shtab_memoryd_using
   test "$_shtab_memoryd_cmdpath" = "$argv"
 end
 
-set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote team agent why dream recall search shell notes checkpoint context sessions import adopt export import-archive cost config install uninstall demo hook statusline mcp manual completions schema
-set -g _shtab_memoryd_opts_with_value --agent --append-to --as-of --days --description --for --hooks --level --limit --lines --member --model --name --path --project --remote --remove-member --scope --session --since --supersedes --type --version --where --writable -n
+set -g _shtab_memoryd_commands status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote team device agent why dream recall search shell notes checkpoint context sessions import adopt export import-archive cost config install uninstall demo hook statusline mcp manual completions schema
+set -g _shtab_memoryd_opts_with_value --agent --append-to --as-of --database --days --description --for --hooks --level --limit --lines --member --model --name --path --project --remote --remove-member --scope --session --since --supersedes --type --version --where --writable -n
 
 complete -c memoryd -e
 complete -c memoryd -f
@@ -196,6 +196,15 @@ complete -c memoryd -n '_shtab_memoryd_using team' -l project -xka "(__fish_comp
 complete -c memoryd -n '_shtab_memoryd_using team' -l json -d 'print JSON, for programs; failures too'
 complete -c memoryd -n '_shtab_memoryd_using team; and test $_shtab_memoryd_npos -eq 0' -ka "status init join leave sync share unshare rm log" -d 'one of status, init, join, leave, sync, share, unshare, rm, log (default: status)'
 complete -c memoryd -n '_shtab_memoryd_using team; and test $_shtab_memoryd_npos -eq 1' -ka "(_memoryd_memories)" -d 'a memory; for init and join the address of the database without its password, or - to read it from standard input'
+complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a device -d 'Keep your memories the same on all your machines, sealed, through a database.'
+complete -c memoryd -n '_shtab_memoryd_using device' -s h -l help -d 'show this help message and exit'
+complete -c memoryd -n '_shtab_memoryd_using device' -l name -x -d 'for add: what this machine is called'
+complete -c memoryd -n '_shtab_memoryd_using device' -l database -x -d 'for add and init: the address of the database, without a password (default: team.dsn)'
+complete -c memoryd -n '_shtab_memoryd_using device' -l member -x -d 'for init: this login may keep its machines in step there; may be given several times'
+complete -c memoryd -n '_shtab_memoryd_using device' -l start-over -d 'for add: give up what your lost machines had there, and begin with this one'
+complete -c memoryd -n '_shtab_memoryd_using device' -l project -xka "(__fish_complete_directories)" -d 'the project'"'"'s folder, or any folder in it (default: the current folder)'
+complete -c memoryd -n '_shtab_memoryd_using device' -l json -d 'print JSON, for programs; failures too'
+complete -c memoryd -n '_shtab_memoryd_using device; and test $_shtab_memoryd_npos -eq 0' -ka "list init add revoke sync project" -d 'one of list, init, add, revoke, sync, project (default: list)'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a agent -d 'List sub-agents with memories; snapshot one for version control.'
 complete -c memoryd -n '_shtab_memoryd_using agent' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using agent' -l where -xka "user project local" -d 'which of its memories: user, project, local (default: its own)'
