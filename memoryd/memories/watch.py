@@ -33,6 +33,7 @@ from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
+from memoryd.system.heap import give_back
 from memoryd.system.watcher import Watcher
 
 # The first scan reads everything; a recall right after the start must not wait for it.
@@ -80,6 +81,7 @@ class MemoryWatch:
         self._woken = anyio.Event()
         self._warned: dict[str, str] = {}
         self._repaired_at = -inf
+        self._has_scanned = False
         self._started = time.time()
 
     def folders_changed(self) -> None:
@@ -102,6 +104,9 @@ class MemoryWatch:
                 took_seconds = await self._scan_everything()
                 scanned_at = anyio.current_time()
                 await self._repair_all()
+                if not self._has_scanned:  # the first scan leaves most behind
+                    self._has_scanned = True
+                    await _in_thread(give_back)
                 with anyio.move_on_after(self._pause_seconds(took_seconds)):
                     await self._follow_until_in_doubt()
                 # Many doubts in a row share one scan.
