@@ -23,6 +23,7 @@ import anyio
 import msgspec
 import structlog
 from long_store import COMMON, TOPICS
+from results import report
 
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import Topic
@@ -115,7 +116,9 @@ def without_a_model(sizes: Sequence[int]) -> None:
         first, again, read = figures_at(size).values()
         points.append((size, first))
         later.append((size, again))
-        goal = GOALS.get(size, "")
+        goal, beside = GOALS.get(size, ""), ("reading each file", read)
+        report("first dream, CPU", size, first, "s", beside=beside, goal=GOALS.get(size))
+        report("next night's dream, CPU", size, again, "s", beside=beside)
         print(f"{size:<20}{first:>14.2f}{goal:>8}{again:>12.2f}{read:>11.2f}", flush=True)
     if len(points) > 1:
         print(f"{'slope':<20}{slope(points):>14.2f}{'':>8}{slope(later):>12.2f}")

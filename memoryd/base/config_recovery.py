@@ -3,7 +3,7 @@
 Rules:
 - Every key that can be read counts; each of the others is named, as strictly as ever.
 - Nothing is guessed at the person's expense meanwhile: no model is called, no dream starts by
-  itself, and no version is pruned. The daemon also leaves turns in the queue (`daemon/main.py`).
+  itself, and no version is pruned. The daemon also leaves turns in the queue (`daemon/build.py`).
 """
 
 from collections.abc import Callable, Mapping

@@ -12,7 +12,7 @@ from tests.support.running import Daemon, Peer
 
 # What none of these calls can lead to without a model; both answer with a line of `dream/log`.
 NEEDS_A_MODEL = {"dream/stop", "dream/accept"}
-# Asked in `test_team`, with a real database.
+# Asked in `test_team` and `test_devices`, with a real database.
 NEEDS_A_DATABASE = {method for method in ANSWERS if method.startswith(("team/", "device/"))}
 TABS = {"name": "Tabs", "description": "d", "type": "feedback", "body": "Always use tabs here."}
 

@@ -7,12 +7,14 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.support.running import COMMAND, ROOT, WAIT_SECONDS, Daemon, notifications
+from memoryd.daemon.instance import is_answered
+from tests.support.running import COMMAND, ROOT, WAIT_SECONDS, Daemon, give_way, notifications
 from tests.support.session_script import SessionScript
 from tests.support.tail_fixtures import FOLDER, write
 from tests.support.thinning import diagonal, hardest, thinned
@@ -323,11 +325,17 @@ def test_the_log_is_rotated_by_size(daemon: Daemon, home: Path) -> None:
     assert all(path.stat().st_size <= 65536 for path in files)
 
 
-def test_nothing_heavy_is_loaded_before_it_is_needed() -> None:
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("main", ("memoryd.daemon.build", "memoryd.memories.store", "numpy", "watchfiles")),
+        ("build", ("anthropic", "pydantic", "httpx2", "onnxruntime", "yaml", "pathspec")),
+    ],
+)
+def test_nothing_heavy_is_loaded_before_it_is_needed(module: str, heavy: tuple[str, ...]) -> None:
     program = (
-        "import sys; sys.path[:0] = sys.argv[1:]; import memoryd.daemon.main\n"
-        "heavy = ('anthropic', 'numpy', 'pydantic', 'httpx2', 'onnxruntime', 'yaml', 'pathspec')\n"
-        "print([name for name in heavy if name in sys.modules])"
+        f"import sys; sys.path[:0] = sys.argv[1:]; import memoryd.daemon.{module}\n"
+        f"print([name for name in {heavy!r} if name in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, str(ROOT), str(ROOT / "client")],
@@ -336,3 +344,19 @@ def test_nothing_heavy_is_loaded_before_it_is_needed() -> None:
         check=True,
     )
     assert done.stdout == "[]\n"
+
+
+def test_who_comes_before_the_daemon_is_ready_is_not_refused(daemon: Daemon) -> None:
+    daemon.start()
+    daemon.stop()
+    daemon.process = subprocess.Popen(
+        daemon.serve_command, env=daemon.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not is_answered(daemon.socket):
+        assert time.monotonic() < deadline
+        give_way()
+    with daemon.peer() as peer:
+        assert peer.call("ping")["pid"] == daemon.process.pid
+        assert peer.call("memory/list", cwd=str(daemon.home)) == {"memories": []}
+    assert daemon.stop() == 0

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from memoryd.api.results import ANSWERS
+from tests.support.asking import Asking
 from tests.support.machines import OwnMachine, eventually
 from tests.support.postgres import (
     OWNER,
@@ -206,3 +208,17 @@ def test_a_machine_that_was_away_for_a_month_catches_up(people: People) -> None:
     assert lost["file"] == both
     text = lap.call("memory/history", path=both, version=lost["version"])
     assert "Changed on the way." in json.dumps(text)
+
+
+def test_every_answer_about_machines_is_as_the_document_says(people: People) -> None:
+    granite, cobalt = people.machine("granite"), people.machine("cobalt")
+    with granite.peer() as peer, cobalt.peer() as other:
+        ask, joins = Asking(peer, str(granite.root)), Asking(other, str(cobalt.root))
+        ask("device/init", dsn=people.database.dsn(OWNER), members=["alice"])
+        ask("device/project", name="shop")
+        code = ask("device/add", name="granite")["code"]
+        joins("device/add", code=code, name="cobalt")
+        ask("device/sync")
+        ask("device/list")
+        ask("device/revoke", name="cobalt")
+    assert ask.asked == {method for method in ANSWERS if method.startswith("device/")}

@@ -219,7 +219,9 @@ def _place(at: int, line: str) -> _Place | None:
     path, mark, _ = link.partition("#")
     is_part = mark != "" and path.endswith(".md")
     # Not always `path`: people do not percent-encode a name like `C#.md`.
-    file = unquote((path if is_part else link).removeprefix("./"))
+    file = (path if is_part else link).removeprefix("./")
+    if "%" in file:
+        file = unquote(file)
     if not file.endswith(".md") or file.startswith("/"):
         return None
     return _Place(at, file, is_part)
