@@ -253,6 +253,8 @@ def test_a_password_in_an_address_is_refused_and_never_shown(team: Team) -> None
 
 def test_a_machine_that_was_asleep_gets_the_same_bytes(team: Team) -> None:
     alice, bob, carol = team
+    known = alice.save("Before the sleep", "Carol has this one.\n")
+    eventually(lambda: known in carol.files(), "it arrives")
     carol.daemon.stop()
     files = [alice.save(f"Fact {number}", f"Fact {number} is so.\n") for number in range(30)]
     eventually(lambda: {*files} <= bob.files().keys(), "they arrive")

@@ -109,6 +109,8 @@ class Player:
             )
         )
         self._until(self._socket.exists, "the daemon's socket")
+        with Peer(str(self._socket)) as peer:  # what is written before its first answer is old
+            peer.call("status")
 
     def _converse(self, content: str) -> None:
         """One session for each block; returns when its turns are read and extracted."""
