@@ -31,7 +31,8 @@
     ("review" . "everything waits for review here")
     ("contradicts" . "it may contradict what is remembered")
     ("agent" . "the agent concluded it")
-    ("imported" . "it came with an archive"))
+    ("imported" . "it came with an archive")
+    ("team" . "its author is new to this machine; to accept it takes over all that they share"))
   "Why a statement waits.")
 
 (defvar-local memoryd--items nil

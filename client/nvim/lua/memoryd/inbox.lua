@@ -14,6 +14,7 @@ local reasons = {
   contradicts = 'it may contradict what is remembered',
   agent = 'the agent concluded it',
   imported = 'it came with an archive',
+  team = 'its author is new to this machine; to accept it takes over all that they share',
 }
 
 ---@param item memoryd.Candidate
