@@ -191,8 +191,9 @@ class DeviceService:
         keyring = await self._worker.with_server(
             lambda server: self._here(server, known, name, start_over=start_over)
         )
-        code = await self._worker.with_server(lambda server: self._members.invite(server, keyring))
         self._turn_on()
+        await self._first_sync()  # so that the new machine finds everything there
+        code = await self._worker.with_server(lambda server: self._members.invite(server, keyring))
         return answers.DeviceAddAnswer(
             name=keyring.name,
             server=self._addresses.shown,
@@ -202,18 +203,22 @@ class DeviceService:
             devices=[one.name for one in keyring.others],
         )
 
+    async def _first_sync(self) -> DeviceReport:
+        """What can wait for the worker waits: a server that is away, busy or full."""
+        try:
+            return await self._worker.sync_now()
+        except TeamProblem as error:
+            if error.reason not in {"unreachable", "busy", "disk"}:
+                raise
+            return DeviceReport()
+
     async def _join(self, code: str, name: str) -> answers.DeviceAddAnswer:
         self._worker.forget()
         keyring = await self._worker.with_server(
             lambda server: self._members.join(server, code, name)
         )
         self._turn_on()
-        try:
-            report = await self._worker.sync_now()
-        except TeamProblem as error:
-            if error.reason not in {"unreachable", "busy", "disk"}:
-                raise
-            report = DeviceReport()
+        report = await self._first_sync()
         return answers.DeviceAddAnswer(
             name=keyring.name,
             server=self._addresses.shown,
