@@ -10,6 +10,7 @@ from memoryd.recall.rules.background import SMALL_WORD_WEIGHT, Background, rates
 from memoryd.recall.rules.gate import (
     LEAST_BAR,
     SHARE_OF_BEST,
+    PromptWeights,
     bar_is_outdated,
     bar_of,
     evidence_for,
@@ -29,6 +30,11 @@ MEMORIES = {
     "tests": ("Run all tests", "Run the tests before a commit", "Check that the build is green."),
     "labels": ("Label printer", "Labels print at 203 dpi", "Use three dots per barcode module."),
 }
+
+
+def _evidence(index: Index, key: str, prompt: PromptWeights) -> float:
+    (found,) = evidence_for(prompt, index, index.slots_of([key]))
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +124,7 @@ def test_the_same_words_in_a_longer_memory_are_less_evidence(calibration: Calibr
         {"short": ("Kiln", "kiln glaze", "cooling"), "long": ("Kiln", "kiln glaze", long)},
     )
     prompt = prompt_weights("kiln glaze cooling", calibration.background, {})
-    assert evidence_for(index, "short", prompt) > evidence_for(index, "long", prompt)
+    assert _evidence(index, "short", prompt) > _evidence(index, "long", prompt)
 
 
 def test_the_evidence_of_one_memory_is_that_of_its_slot(calibration: Calibration) -> None:
@@ -126,15 +132,15 @@ def test_the_evidence_of_one_memory_is_that_of_its_slot(calibration: Calibration
     prompt = prompt_weights("kiln glaze ferry harbour", calibration.background, {})
     for key in ("kiln", "ferry"):
         (slot,) = index.slots_of([key])
-        assert evidence_for(index, key, prompt) == pytest.approx(evidence_in(index, prompt)[slot])
+        assert _evidence(index, key, prompt) == pytest.approx(evidence_in(index, prompt)[slot])
 
 
 def test_one_common_word_is_no_evidence(calibration: Calibration) -> None:
     index = store(calibration, MEMORIES)
     common = prompt_weights("what about tests", calibration.background, {})
     rare = prompt_weights("what about kilns", calibration.background, {})
-    assert evidence_for(index, "tests", common) == 0.0
-    assert evidence_for(index, "kiln", rare) > 0.0
+    assert _evidence(index, "tests", common) == 0.0
+    assert _evidence(index, "kiln", rare) > 0.0
 
 
 def test_a_long_prompt_needs_more_than_a_short_one(calibration: Calibration) -> None:
@@ -145,7 +151,7 @@ def test_a_long_prompt_needs_more_than_a_short_one(calibration: Calibration) -> 
         calibration.background,
         {},
     )
-    assert evidence_for(index, "kiln", long) < evidence_for(index, "kiln", short)
+    assert _evidence(index, "kiln", long) < _evidence(index, "kiln", short)
 
 
 def test_what_is_far_behind_the_best_is_left_out() -> None:

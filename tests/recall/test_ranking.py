@@ -384,7 +384,7 @@ def test_postings_drop_a_text_completely() -> None:
     assert (postings.holders_of("a"), postings.holders_of("b")) == (1, 0)
     assert postings.add({"c": 1.0}) == first
     scores = postings.scores({"a": 1.0, "b": 1.0, "c": 1.0}, 1.0)
-    shares = dict(postings.shares(second, {"a": 1.0, "c": 1.0}, 1.0))
+    (shares,) = postings.shares([second], {"a": 1.0, "c": 1.0}, 1.0)
     assert shares == {"a": pytest.approx(scores[second])}
     with pytest.raises(LookupError):
         postings.drop(7 if postings.capacity > 7 else _dropped(postings, first))
@@ -416,9 +416,11 @@ def test_packed_postings_are_searched_like_others(
     for term in worths:
         assert at_once.holders_of(term) == one_by_one.holders_of(term)
         assert at_once.has_beginning(term) == one_by_one.has_beginning(term)
-    for slot in set(range(at_once.capacity)) - dropped:
-        shares = dict(one_by_one.shares(slot, worths, 3.0))
-        assert dict(at_once.shares(slot, worths, 3.0)) == pytest.approx(shares)
+    slots = sorted(set(range(at_once.capacity)) - dropped)
+    shares = one_by_one.shares(slots, worths, 3.0)
+    for slot, own, of_one in zip(slots, at_once.shares(slots, worths, 3.0), shares, strict=True):
+        assert own == pytest.approx(of_one)
+        assert at_once.shares([slot], worths, 3.0) == [own]
 
 
 def _as_arrays(texts: list[dict[str, float]]) -> TextArrays:

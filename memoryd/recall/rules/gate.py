@@ -95,14 +95,16 @@ def evidence_in(index: Index, prompt: PromptWeights) -> Scores:
     return index.documents.scores(worths, index.documents.mean_length) / _scale(worths)
 
 
-def evidence_for(index: Index, key: str, prompt: PromptWeights) -> float:
-    """The evidence for one memory; 0 if it has only one common word of the prompt."""
+def evidence_for(prompt: PromptWeights, index: Index, slots: Sequence[int]) -> list[float]:
+    """The evidence for each of some memories; 0 if it has only one common word of the prompt."""
     worths = prompt.worths_in(index)
-    (slot,) = index.slots_of([key])
-    shares = dict(index.documents.shares(slot, worths, index.documents.mean_length))
-    if len(shares) == 1 and worths[next(iter(shares))] < LEAST_SINGLE_WORD:
-        return 0.0
-    return sum(shares.values()) / _scale(worths)
+    scale = _scale(worths)
+    found = index.documents.shares(slots, worths, index.documents.mean_length)
+    return [0.0 if _is_one_common_word(own, worths) else sum(own.values()) / scale for own in found]
+
+
+def _is_one_common_word(shares: Mapping[str, float], worths: Mapping[str, float]) -> bool:
+    return len(shares) == 1 and worths[next(iter(shares))] < LEAST_SINGLE_WORD
 
 
 def bar_of(neutral: Sequence[float], mean_terms: float) -> float:

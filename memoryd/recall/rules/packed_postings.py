@@ -57,13 +57,12 @@ class PackedPostings:
         part = slice(self._ends[number - 1] if number else 0, self._ends[number])
         return self._slots[part], self._counts[part]
 
-    def count(self, slot: int, term: str) -> float:
-        """How often a text holds a term."""
-        if not self.holders_of(term):
-            return 0.0
+    def counts_in(self, wanted: Ints, term: str) -> list[float]:
+        """How often each of some texts holds a term that one text holds."""
         slots, counts = self.held(term)
-        at = int(np.searchsorted(slots, slot))
-        return float(counts[at]) if at < len(slots) and slots[at] == slot else 0.0
+        at = np.minimum(slots.searchsorted(wanted), len(slots) - 1)
+        found: list[float] = np.where(slots[at] == wanted, counts[at], 0.0).tolist()
+        return found
 
     def drop(self, slot: int) -> list[str]:
         """Leaves a text out from now on; returns the terms that no other one holds."""

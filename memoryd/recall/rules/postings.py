@@ -13,7 +13,7 @@ Not thread-safe.
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -155,20 +155,29 @@ class Postings:
         found += np.bincount(slots, earned, self.capacity)
 
     def shares(
-        self, slot: int, worths: Mapping[str, float], mean_length: float
-    ) -> Iterator[tuple[str, float]]:
-        """What one text earns by term; the sum is its entry in `scores`."""
-        half_way = _half_way(self._lengths[slot] / (mean_length or 1.0))
+        self, slots: Sequence[int], worths: Mapping[str, float], mean_length: float
+    ) -> list[dict[str, float]]:
+        """What each of some texts earns by term; the sum is its entry in `scores`."""
+        half_ways = [_half_way(self._lengths[slot] / (mean_length or 1.0)) for slot in slots]
+        found: list[dict[str, float]] = [{} for _ in slots]
         for term, worth in worths.items():
-            count = self._count(slot, term)
-            if count:
-                yield term, worth * count / (count + half_way)
+            for own, half_way, count in zip(
+                found, half_ways, self._counts(slots, term), strict=True
+            ):
+                if count:
+                    own[term] = worth * count / (count + half_way)
+        return found
 
-    def _count(self, slot: int, term: str) -> float:
-        if slot < self._packed.size:
-            return self._packed.count(slot, term)
-        text = self._text_in(slot)
-        return text.counts[text.terms.index(term)] if term in text.terms else 0.0
+    def _counts(self, slots: Sequence[int], term: str) -> list[float]:
+        counts = [0.0] * len(slots)
+        if self._packed.holders_of(term):
+            counts = self._packed.counts_in(np.array(slots, np.int32), term)
+        if term in self._holders:
+            for at, slot in enumerate(slots):
+                if slot >= self._packed.size:
+                    text = self._text_in(slot)
+                    counts[at] = text.counts[text.terms.index(term)] if term in text.terms else 0.0
+        return counts
 
     def _forget_holder(self, term: str, slot: int) -> None:
         slots, counts = self._holders[term]

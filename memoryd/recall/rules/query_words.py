@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import islice
 
-from memoryd.recall.rules.index import Index, IndexEntry
+from memoryd.recall.rules.index import Index
 from memoryd.recall.rules.postings import Postings, Scores
 from memoryd.recall.rules.relevance import rarity
 from memoryd.text.terms import compounds_of, near_misses, spoken_words, term_of, terms_of
@@ -60,10 +60,12 @@ class QueryWords:
         """The share of the query's worth that each memory earns, 0 to 1."""
         return part.documents.scores(self.worths, self._mean_length) / self.whole_worth
 
-    def earned(self, part: Index, entry: IndexEntry) -> Mapping[str, float]:
-        """What each word of the query earned one memory; the sum is its score."""
-        shares = part.documents.shares(entry.slot, self.worths, self._mean_length)
-        return {term: share / self.whole_worth for term, share in shares}
+    def earned(self, part: Index, slots: Sequence[int]) -> list[Mapping[str, float]]:
+        """What each word of the query earned each of some memories; the sum is its score."""
+        return [
+            {term: share / self.whole_worth for term, share in shares.items()}
+            for shares in part.documents.shares(slots, self.worths, self._mean_length)
+        ]
 
     def covered(self, terms: Mapping[str, float]) -> float:
         """The share of the query that a memory with these terms covers."""

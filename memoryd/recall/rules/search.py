@@ -17,8 +17,10 @@ computed over all of them, so that their scores can be compared.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -37,6 +39,8 @@ from memoryd.recall.rules.relevance import (
 )
 from memoryd.recall.rules.sketch import CANDIDATES
 from memoryd.recall.rules.vectors import ABSENT, Vector, Vectors, common_part
+
+Of = TypeVar("Of")
 
 SIMILARITY_WEIGHT = {VectorSimilarity.WORDS: 0.8, VectorSimilarity.SENTENCES: 0.8}
 LARGE_STORE = 2_000
@@ -102,7 +106,7 @@ def search(
     """The relevant memories for somebody who asks, best first, at most `limit`."""
     ranked = _Ranked(parts, question, limit=limit, now=now, excluded=excluded)
     found, query_words, matches = ranked.found, ranked.query_words, ranked.matches
-    earnings = [query_words.earned(one.part, one.entry) for one in found]
+    earnings = ranked.for_each(query_words.earned)
     evidence = [
         _evidence_for(one, earned, question, query_words, matches)
         for one, earned in zip(found, earnings, strict=True)
@@ -127,12 +131,15 @@ def search_unasked(
     """The memories worth showing to somebody who did not ask; mostly none."""
     ranked = _Ranked(parts, question, limit=limit, now=now, excluded=excluded)
     prompt = prompt_weights(question.text, background, ranked.query_words.stand_ins)
-    evidence = [
-        (evidence_for(one.part, one.entry.key, prompt), one.part.bar) for one in ranked.found
-    ]
+    of_prompt = ranked.for_each(partial(evidence_for, prompt))
+    evidence = [(own, one.part.bar) for own, one in zip(of_prompt, ranked.found, strict=True)]
+    worth_it = worth_showing(evidence)
+    if not any(worth_it):
+        return []
+    earnings = ranked.for_each(ranked.query_words.earned)
     return [
-        _hit_of(one, ranked.query_words.earned(one.part, one.entry), now)
-        for one, is_worth_it in zip(ranked.found, worth_showing(evidence), strict=True)
+        _hit_of(one, earned, now)
+        for one, earned, is_worth_it in zip(ranked.found, earnings, worth_it, strict=True)
         if is_worth_it
     ]
 
@@ -159,6 +166,15 @@ class _Ranked:
         self.found.sort(key=lambda one: (-one.score * (1 + _bonus(one.entry, now)), one.entry.key))
         del self.found[limit:]
 
+    def for_each(self, of_slots: Callable[[Index, Sequence[int]], Sequence[Of]]) -> list[Of]:
+        """What is asked of each memory that was found, all those of a part at once."""
+        answers: dict[str, Of] = {}
+        for part in {id(one.part): one.part for one in self.found}.values():
+            own = [one.entry for one in self.found if one.part is part]
+            of_own = of_slots(part, [entry.slot for entry in own])
+            answers |= {entry.key: of for entry, of in zip(own, of_own, strict=True)}
+        return [answers[one.entry.key] for one in self.found]
+
 
 class _VectorMatch:
     """The query compared with the vectors of all parts, by one kind of vectors."""
@@ -184,7 +200,7 @@ class _VectorMatch:
     def is_rough_in(self, part: Index) -> bool:
         return self.vectors_in(part).is_rough
 
-    def exact(self, part: Index, slots: Sequence[int]) -> Scores:
+    def exact(self, part: Index, slots: NDArray[np.intp]) -> Scores:
         exact = self.vectors_in(part).exact(self._query, self._common, slots)
         return SIMILARITY_WEIGHT[self.kind] * exact
 
@@ -224,12 +240,11 @@ def _best_of(
     both = words + sum(by_match, np.float64(0.0))
     if excluded:
         both[part.slots_of(excluded)] = -np.inf
-    best = _largest(both, limit + _SPARE)
     rough = [one for one in zip(matches, by_match, strict=True) if one[0].is_rough_in(part)]
+    best = _largest(both, max(limit + _SPARE, CANDIDATES if rough else 0))
     if rough:
-        best = _largest(both, max(limit + _SPARE, CANDIDATES))
         for match, scores in rough:
-            both[best] += match.exact(part, best.tolist()) - scores[best]
+            both[best] += match.exact(part, best) - scores[best]
         best = best[_largest(both[best], limit + _SPARE)]
     for slot, of_words, of_both in zip(
         best.tolist(), words[best].tolist(), both[best].tolist(), strict=True

@@ -28,7 +28,7 @@ Rows = TypeVar("Rows", bound=Matrix | Halves)
 
 ABSENT = -2.0  # below every cosine: the document has no vector yet
 NO_OWNER = -1
-_NOWHERE = (-1,)
+NO_ROW = -1
 _NO_ROWS = np.zeros((0, 0), np.float32)
 _NO_HALVES = np.zeros((0, 0), np.float16)
 _SUMMED_AT_ONCE = 512
@@ -69,6 +69,8 @@ class Vectors:
         self._rows: Matrix | Halves = np.zeros((0, 0), np.float32)
         self._owners = np.zeros(0, np.intp)
         self._rows_of: dict[int, Sequence[int]] = {}
+        self._first_row_of = np.zeros(0, np.int32)
+        self._is_in_order = True  # the row of each document has the document's number
         self._free: list[int] = []
         self._used = 0
         self.total: Vector = np.zeros(0, np.float32)
@@ -91,8 +93,11 @@ class Vectors:
             if rows.dtype == np.float16:
                 short = _with_room(arrays.short)
                 made._sketch = Sketch(arrays.directions.copy(), short, _NO_HALVES, arrays.made_from)
+            ends = np.cumsum(counts)
+            made._is_in_order = bool((counts == 1).all())
+            made._first_row_of = np.where(counts, ends - counts, NO_ROW).astype(np.int32)
             start = 0
-            for owner, end in enumerate(np.cumsum(counts).tolist()):
+            for owner, end in enumerate(ends.tolist()):
                 if end > start:
                     made._rows_of[owner] = list(range(start, end))
                 start = end
@@ -126,13 +131,17 @@ class Vectors:
         if self._sketch is not None:
             for place, row in zip(places, rows, strict=True):
                 self._sketch.put(place, row)
+        self._is_in_order = self._is_in_order and places == [owner]
         self._rows_of[owner] = places
+        self._note_first_row(owner, places[0] if places else NO_ROW)
         self.total += rows.sum(axis=0)
         self.count += len(rows)
 
     def drop(self, owner: int) -> None:
         places = self._rows_of.pop(owner, [])
         if places:
+            self._note_first_row(owner, NO_ROW)
+            self._is_in_order = False
             self.total -= self._rows[places].sum(axis=0, dtype=np.float32)
             self.count -= len(places)
             self._owners[places] = NO_OWNER
@@ -180,29 +189,34 @@ class Vectors:
 
         A document without a vector gets what the average document gets: nothing.
         """
+        if not self.fits(query):
+            return np.zeros(capacity)
+        wanted = unit(query - common)
+        if self._sketch is None:
+            dots = _dots(self._rows[: self._used], wanted)
+        else:
+            dots = _dots(self._sketch.rows[: self._used], self._sketch.short(wanted))
+        similarity = dots - float(common @ wanted)
+        if self._is_in_order and self._used == capacity:
+            return similarity.astype(np.float64)
+        owners = self._owners[: self._used]
         # The entry past the end collects the rows of NO_OWNER.
         best = np.zeros(capacity + 1)
-        if self.fits(query):
-            wanted = unit(query - common)
-            owners = self._owners[: self._used]
-            if self._sketch is None:
-                dots = _dots(self._rows[: self._used], wanted)
-            else:
-                dots = _dots(self._sketch.rows[: self._used], self._sketch.short(wanted))
-            similarity = dots - float(common @ wanted)
-            if self.count > len(self._rows_of):
-                best[owners] = ABSENT
-                np.maximum.at(best, owners, similarity)
-            else:  # one row per document: no best to look for
-                best[owners] = similarity
+        if self.count > len(self._rows_of):
+            best[owners] = ABSENT
+            np.maximum.at(best, owners, similarity)
+        else:  # one row per document: no best to look for
+            best[owners] = similarity
         return best[:-1]
 
-    def exact(self, query: Vector, common: Vector, owners: Sequence[int]) -> Scores:
+    def exact(self, query: Vector, common: Vector, owners: NDArray[np.intp]) -> Scores:
         """As `similarity`, of some documents, by their whole vectors."""
         if not self.fits(query):
             return np.zeros(len(owners))
         wanted = unit(query - common)
-        places = np.array([self._rows_of.get(owner, _NOWHERE)[0] for owner in owners], np.intp)
+        places = np.full(len(owners), NO_ROW)
+        is_known = owners < len(self._first_row_of)
+        places[is_known] = self._first_row_of[owners[is_known]]
         # A document without a row is compared with any, and gets nothing.
         dots = as_singles(self._rows[places]) @ wanted - float(common @ wanted)
         return np.where(places < 0, 0.0, dots)
@@ -214,12 +228,20 @@ class Vectors:
             return ABSENT
         return max([float(self._rows[place].astype(np.float32) @ query) for place in places])
 
+    def _note_first_row(self, owner: int, place: int) -> None:
+        missing = owner + 1 - len(self._first_row_of)
+        if missing > 0:
+            room = np.full(missing + _room(owner), NO_ROW, np.int32)
+            self._first_row_of = np.concatenate([self._first_row_of, room])
+        self._first_row_of[owner] = place
+
     def _start_with(self, dimensions: int) -> None:
         self._rows = np.zeros((0, dimensions), np.float32)
         self._owners = np.zeros(0, np.intp)
         self._free.clear()
         self._sketch = None
         self._used = 0
+        self._is_in_order = True
         self.total = np.zeros(dimensions, np.float32)
 
     def _next_place(self) -> int:
