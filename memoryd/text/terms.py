@@ -18,7 +18,7 @@ The index and a query must be treated alike, so both use `terms_of`.
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Container, Sequence
 from functools import lru_cache
 from itertools import chain, pairwise
 from string import ascii_lowercase
@@ -123,17 +123,19 @@ def is_unspaced(text: str) -> bool:
     return _UNSPACED_RUN.match(text) is not None
 
 
-def near_misses(word: str, may_begin: Callable[[str], bool]) -> frozenset[str]:
+def near_misses(word: str, beginnings: Sequence[Container[str]]) -> frozenset[str]:
     """The terms of the ASCII words that are one typo away from `word`.
 
     A typo omits, adds, changes or swaps one letter, but never the first. Stemming hundreds of words
-    is slow, so words whose beginning no term has are dropped first.
+    is slow, so words that begin in none of the `beginnings` of terms are dropped first.
     """
     typos: list[str] = []
     for at in range(1, len(word) + 1):
         if at == BEGINNING_LETTERS:  # from here on typos begin like the word
-            typos = [typo for typo in typos if may_begin(typo[:BEGINNING_LETTERS])]
-            if not may_begin(word[:BEGINNING_LETTERS]):
+            typos = [
+                typo for some in beginnings for typo in typos if typo[:BEGINNING_LETTERS] in some
+            ]
+            if not any(word[:BEGINNING_LETTERS] in some for some in beginnings):
                 break
         head, tail = word[:at], word[at:]
         typos += [head + letter + tail for letter in ascii_lowercase]

@@ -4,7 +4,7 @@ They are added at once, when a shelf is read from disk, and none is added later.
 the others. One that is dropped stays in the arrays, and is left out wherever it counts.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +50,11 @@ class PackedPostings:
     def holders_of(self, term: str) -> int:
         number = self._id_of.get(term)
         return 0 if number is None else self._live[number]
+
+    def held_among(self, terms: Iterable[str]) -> list[str]:
+        """Those of these terms that some text holds; they may be hundreds, of which few are."""
+        ids, live = self._id_of, self._live
+        return [term for term in terms if term in ids and live[ids[term]]]
 
     def held(self, term: str) -> tuple[Ints, Counts]:
         """The slots that hold a term, dropped ones too, and their counts."""

@@ -13,7 +13,7 @@ Not thread-safe.
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -111,12 +111,15 @@ class Postings:
         holders = self._holders.get(term)
         return self._packed.holders_of(term) + (len(holders.slots) if holders else 0)
 
-    def held_among(self, terms: Iterable[str]) -> list[str]:
-        return [term for term in terms if self.holders_of(term)]
+    def held_among(self, terms: Collection[str]) -> list[str]:
+        """Those of these terms that some text holds."""
+        newer = [term for term in terms if term in self._holders]
+        return [*newer, *self._packed.held_among(terms)]
 
-    def has_beginning(self, letters: str) -> bool:
-        """Whether any term begins like this; `letters` are BEGINNING_LETTERS long."""
-        return self._beginnings.get(letters, 0) > 0
+    @property
+    def beginnings(self) -> Container[str]:
+        """How the terms begin, with the first BEGINNING_LETTERS of each."""
+        return self._beginnings
 
     def scores(self, worths: Mapping[str, float], mean_length: float) -> Scores:
         """What each slot earns of the worth of all terms; a text that holds none earns 0."""
@@ -189,11 +192,17 @@ class Postings:
         if not slots:
             del self._holders[term]
             if not self._packed.holders_of(term):
-                self._beginnings[term[:BEGINNING_LETTERS]] -= 1
+                self._one_beginning_less(term)
 
     def _forget_beginning(self, term: str) -> None:
         if term not in self._holders:
-            self._beginnings[term[:BEGINNING_LETTERS]] -= 1
+            self._one_beginning_less(term)
+
+    def _one_beginning_less(self, term: str) -> None:
+        letters = term[:BEGINNING_LETTERS]
+        self._beginnings[letters] -= 1
+        if not self._beginnings[letters]:
+            del self._beginnings[letters]
 
     def _text_in(self, slot: int) -> TextTerms:
         text = self._texts[slot - self._packed.size]

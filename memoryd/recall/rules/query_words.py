@@ -80,9 +80,10 @@ class QueryWords:
     def _add_corrections(
         self, unknown: AbstractSet[str], text: str, familiar: AbstractSet[str]
     ) -> None:
+        beginnings = [part.documents.beginnings for part in self._parts]
         words = filter(_may_be_mistyped, dict.fromkeys(spoken_words(text)))
         for word in islice((word for word in words if term_of(word) in unknown), MOST_TYPOS):
-            corrections = near_misses(word, self._may_begin) - self.worths.keys()
+            corrections = near_misses(word, beginnings) - self.worths.keys()
             held = (term for part in self._parts for term in part.documents.held_among(corrections))
             holders, term = max(((self._holders_of(term), term) for term in held), default=(0, ""))
             if holders:
@@ -90,9 +91,6 @@ class QueryWords:
                 self.stand_ins[term_of(word)] = (term, TYPO_WEIGHT * trust)
                 self.worths[term] = TYPO_WEIGHT * self._worth(holders)
                 self._rarities[term] = trust * rarity(holders, self.memories)
-
-    def _may_begin(self, letters: str) -> bool:
-        return any(part.documents.has_beginning(letters) for part in self._parts)
 
 
 def _may_be_mistyped(word: str) -> bool:
