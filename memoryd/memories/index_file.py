@@ -19,6 +19,7 @@ from memoryd.memories.rules.index_edit import (
     without_lines,
 )
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
+from memoryd.memories.scan import open_folder
 from memoryd.system.cancellation import uncancellable
 from memoryd.system.folder import Folder
 from memoryd.text.decode import decoded
@@ -55,6 +56,14 @@ class IndexChange(msgspec.Struct, frozen=True, kw_only=True):
     line: str = ""
     is_new: bool = False
     is_reworded: bool = False
+
+
+class _Gathered:
+    """Changes of a directory that wait to be written together."""
+
+    def __init__(self) -> None:
+        self.changes: list[IndexChange] = []
+        self.needs_match = False
 
 
 class _Lines(Mapping[str, str]):
@@ -95,6 +104,7 @@ class IndexKeeper:
         self._scan = scan
         self._now = now
         self._reworded: dict[str, dict[str, str]] = {}
+        self._gathered: dict[str, _Gathered] = {}
         self._known: dict[str, tuple[str, IndexPointers]] = {}
         self._matched: dict[str, tuple[str, list[Listed]]] = {}
 
@@ -112,6 +122,23 @@ class IndexKeeper:
             yield reworded
         finally:
             self._reworded.pop(directory.path, None)
+
+    @contextmanager
+    def once(self, directory: MemoryDirectory) -> Iterator[None]:
+        """Writes the index once, at the end, for all changes inside."""
+        if self.skip or directory.path in self._reworded:
+            yield
+            return
+        gathered = self._gathered[directory.path] = _Gathered()
+        try:
+            yield
+        finally:
+            del self._gathered[directory.path]
+            if gathered.changes:
+                update = self.match if gathered.needs_match else self.update
+                first = gathered.changes[0].file
+                with repaired_later(directory, first), open_folder(directory) as folder:
+                    update(folder, directory, gathered.changes)
 
     def matched(self, folder: Folder, directory: MemoryDirectory) -> bool:
         """Makes an index match its folder, unless there is none or that comes later."""
@@ -142,6 +169,10 @@ class IndexKeeper:
         concerned = any(one and retirement.may_retire(one, today) for one in (old, new))
         change = IndexChange(file=file, line=after, is_new=not before, is_reworded=is_reworded)
         changes = [change, *(IndexChange(file=one) for one in retired)]
+        if (gathered := self._gathered.get(directory.path)) is not None:
+            gathered.changes += changes
+            gathered.needs_match |= concerned
+            return
         update = self.match if concerned else self.update
         update(folder, directory, changes)
 

@@ -23,7 +23,7 @@ from memoryd.memories.scan import open_folder
 from memoryd.memories.scanner import Scanner
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.cancellation import cancellable
-from memoryd.system.folder import version_of
+from memoryd.system.folder import Folder, version_of
 from memoryd.text.decode import decoded
 
 CHANGES_AT_ONCE: Final = 50
@@ -149,24 +149,30 @@ class OutsideChanges:
     ) -> dict[str, bytes | None]:
         """The contents of the files, None for those that are gone."""
         found: dict[str, bytes | None] = {}
-        for file in files:
-            try:
-                with open_folder(directory) as folder:
+        try:
+            folder = open_folder(directory)
+        except NotFound:
+            return dict.fromkeys(files)
+        except MemorydError:
+            return {file: None for file in files if file not in listed}
+        with folder:
+            for file in files:
+                try:
                     found[file] = folder.read(file).data
-            except NotFound:
-                found[file] = self._retired_copy(directory, file)
-            except MemorydError:  # not a regular file, or a disk error: try again later
-                if file not in listed:
-                    found[file] = None
+                except NotFound:
+                    found[file] = self._retired_copy(directory, folder, file)
+                except MemorydError:  # not a regular file, or a disk error: try again later
+                    if file not in listed:
+                        found[file] = None
         return found
 
-    def _retired_copy(self, directory: MemoryDirectory, file: str) -> bytes | None:
+    def _retired_copy(self, directory: MemoryDirectory, folder: Folder, file: str) -> bytes | None:
         """What is recorded of a file that is gone: its last version, if that is in `.retired/`."""
         newest = self._versions.newest(directory.path, file)
         if newest is None or newest.sha256 is None:
             return None
         last = self._versions.content(directory.path, file, newest.version)
-        with suppress(NotFound), open_folder(directory) as folder:
+        with suppress(NotFound):
             return self._retired.copy_of(folder, file, last)
         return None
 

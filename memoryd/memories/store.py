@@ -14,6 +14,7 @@
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -33,6 +34,7 @@ from memoryd.memories.rules.topics import INDEX_FILE, Topic
 from memoryd.memories.scan import open_folder
 from memoryd.memories.taken_names import TakenNames
 from memoryd.memories.version_table import Cause, VersionTable
+from memoryd.system.batches import Batches
 from memoryd.system.folder import Folder, version_of
 from memoryd.system.notices import Notices
 from memoryd.text.decode import decoded
@@ -62,6 +64,7 @@ class Store(StoreReader):
         self._known_indexes = KnownIndexes(self.read, self.origins_of)
         self._outside = OutsideChanges(self._scanner, versions, self._retired, now, kept)
         self._locks: dict[str, threading.RLock] = {}
+        self._saves = Batches[Stored]()
         self._guard = threading.Lock()
 
     @property
@@ -85,31 +88,35 @@ class Store(StoreReader):
     def save(
         self, directory: MemoryDirectory, topic: Topic, *, cause: Cause, session_id: str = ""
     ) -> Stored:
-        """Saves a new memory under a new name, with its line in the index."""
+        """Saves a new memory under a new name, with its line in the index.
+
+        Those that wait for the same directory are saved together, and the index is written once.
+        """
         check_savable(topic)
         # First of all: the file name and the index line are made from it.
-        topic = cleaned(topic)
-        with self._locked(directory):
-            for old in topic.supersedes:
-                if not self._has(directory, old):
-                    raise NotFound(f"there is no {old} to supersede", hint="see memoryd list")
-            taken = TakenNames(directory, self._versions, self._retired)
-            while True:
-                file = topics.file_name_for(topic.type or "project", topic.name, taken)
-                try:
-                    return self.write(
-                        directory,
-                        file,
-                        topics.render(topic),
-                        over=None,
-                        cause=cause,
-                        session_id=session_id,
-                    )
-                except Conflict:
-                    # The name was taken meanwhile.
-                    if len(taken.more) > 10_000:
-                        raise
-                    taken.more.add(file)
+        save = partial(self._save_one, directory, cleaned(topic), cause, session_id)
+        lock, batch = self._locked(directory), self._indexes.once(directory)
+        return self._saves.run(directory.path, save, lock=lock, batch=batch)
+
+    def _save_one(
+        self, directory: MemoryDirectory, topic: Topic, cause: Cause, session_id: str
+    ) -> Stored:
+        for old in topic.supersedes:
+            if not self._has(directory, old):
+                raise NotFound(f"there is no {old} to supersede", hint="see memoryd list")
+        taken = TakenNames(directory, self._versions, self._retired)
+        text = topics.render(topic)
+        while True:
+            file = topics.file_name_for(topic.type or "project", topic.name, taken)
+            try:
+                return self.write(
+                    directory, file, text, over=None, cause=cause, session_id=session_id
+                )
+            except Conflict:
+                # The name was taken meanwhile.
+                if len(taken.more) > 10_000:
+                    raise
+                taken.more.add(file)
 
     def write(
         self,
