@@ -31,7 +31,7 @@ from memoryd.api.rules import (
     session_params,
     team_params,
 )
-from memoryd.base.timestamps import iso_time, moment
+from memoryd.base.timestamps import iso_time
 from memoryd.devices.build import DeviceParts
 from memoryd.dreams.dreamer import Dreamer
 from memoryd.dreams.due import DueReviews
@@ -109,20 +109,10 @@ class Dispatcher:
             case protocol.ShutdownParams():
                 self._stop()
                 return results.StoppingAnswer(stopping=True)
-            case memory_params.MemoryListParams(forgotten=True):
-                door = handlers.doors.of(params.agent)
-                gone = await in_thread(door.memories.forgotten, params.cwd)
-                return results.MemoryListAnswer(gone)
             case memory_params.MemoryListParams():
-                listed = await in_thread(
-                    handlers.doors.of(params.agent).catalog.list,
-                    params.cwd,
-                    scope=params.scope,
-                    type_=params.type,
-                    retired=params.retired,
-                    as_of=moment(params.as_of) if params.as_of else None,
-                )
-                return results.MemoryListAnswer(listed)
+                door = handlers.doors.of(params.agent)
+                shown, total = await in_thread(door.memories.list, params)
+                return results.MemoryListAnswer(shown, msgspec.UNSET if total is None else total)
             case memory_params.MemoryGetParams():
                 door = handlers.doors.of(params.agent)
                 return await in_thread(door.catalog.get, params.cwd, params.path)

@@ -73,7 +73,10 @@ class StoppingAnswer(msgspec.Struct, frozen=True):
 
 
 class MemoryListAnswer(msgspec.Struct, frozen=True):
+    """With a `limit`, `total` is how many there are on all pages."""
+
     memories: list[Header]
+    total: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class AgentListAnswer(msgspec.Struct, frozen=True):

@@ -84,6 +84,18 @@ class Catalog:
         retired: bool = False,
         as_of: float | None = None,
     ) -> list[Header]:
+        """What a list shows of the memories that are `found`."""
+        return self.headers(self.found(cwd, scope=scope, type_=type_, retired=retired, as_of=as_of))
+
+    def found(
+        self,
+        cwd: str,
+        *,
+        scope: Scope | None = None,
+        type_: TopicType | None = None,
+        retired: bool = False,
+        as_of: float | None = None,
+    ) -> builtins.list[Listed]:
         """Newest first; retired ones only on request; `as_of`: the memories at that time."""
         project = self._scopes.project(cwd)
         directories = (project.directory(scope),) if scope else project.directories
@@ -94,7 +106,7 @@ class Catalog:
             if (retired or not one.retired) and (type_ is None or type_ == one.topic.type)
         ]
         found.sort(key=_MODIFIED, reverse=True)
-        return self.headers(found)
+        return found
 
     def get(self, cwd: str, named: str) -> WholeMemory:
         one = self.find(cwd, named)

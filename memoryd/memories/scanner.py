@@ -2,22 +2,27 @@
 
 - A scan lists the folders and asks for the facts of each file. A header (at most the first 30
   lines) is read only when the stamp of its file has changed.
+- Of a large directory, only the files are looked at that the kernel says have changed
+  (`changed_files`), for as long as that can be trusted.
 - A scan that finds nothing new gives the same `Snapshot` again: what was made of it still holds.
 - One file can be looked at by itself, by the same rules as in a scan.
 - The headers of a large directory are kept on disk (`kept_headers`), for the next start.
-- Nothing is locked: a scan puts its snapshot in place as a whole.
+- A directory is scanned in one thread at a time; who waited for another's scan finds little to do.
 """
 
 import os
 import stat
+import threading
 import time
 from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
+from functools import partial
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from memoryd.base.errors import NotFound, Refused, StorageError
-from memoryd.base.file_stamp import FileStamp
+from memoryd.base.file_stamp import SETTLED_SECONDS, FileStamp
+from memoryd.memories.changed_files import ChangedFiles
 from memoryd.memories.kept_files import is_worth_keeping
 from memoryd.memories.kept_headers import KeptHeaders
 from memoryd.memories.records import Listed, MemoryDirectory
@@ -38,6 +43,9 @@ from memoryd.system.cancellation import stop_if_cancelled
 from memoryd.system.folder import Folder
 
 CHECK_EVERY: Final = 64
+# Fewer files are looked at in a few milliseconds.
+LARGE: Final = 500
+YOUNG_SECONDS: Final = SETTLED_SECONDS + 1
 _BELOW_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -52,11 +60,16 @@ class Snapshot:
         self.unkept = unkept
         self.names_no_other = not any(one.topic.supersedes for one in files.values())
         """Whether no memory supersedes another."""
+        self.young = frozenset(file for file, one in files.items() if one.stamp is None)
+        """The files whose stamps could not be trusted yet."""
 
 
 class Scanner:
     def __init__(self, kept: KeptHeaders | None = None) -> None:
         self._kept = kept
+        self._changes = ChangedFiles()
+        self._locks: dict[str, threading.Lock] = {}
+        self._guard = threading.Lock()
         self._snapshots: dict[str, Snapshot] = {}
         self._stamps: dict[str, dict[str, FileStamp]] = {}
 
@@ -65,16 +78,37 @@ class Scanner:
         return list(self.snapshot(directory).files.values())
 
     def snapshot(self, directory: MemoryDirectory) -> Snapshot:
-        before = self._snapshots.get(directory.path) or self._as_kept(directory)
-        try:
-            after = _scanned(directory, before)
-        except NotFound:
-            self._snapshots.pop(directory.path, None)
-            return Snapshot({})
-        if self._kept is not None and is_worth_keeping(after.unkept, len(after.files)):
-            after = self._keep(self._kept, directory, after)
-        self._snapshots[directory.path] = after
-        return after
+        with self._guard:
+            lock = self._locks.setdefault(directory.path, threading.Lock())
+        with lock:
+            before = self._snapshots.get(directory.path) or self._as_kept(directory)
+            try:
+                after = self._looked_at(directory, before)
+            except NotFound:
+                self._snapshots.pop(directory.path, None)
+                return Snapshot({})
+            if self._kept is not None and is_worth_keeping(after.unkept, len(after.files)):
+                after = self._keep(self._kept, directory, after)
+            self._snapshots[directory.path] = after
+            return after
+
+    def _looked_at(self, directory: MemoryDirectory, before: Snapshot) -> Snapshot:
+        """The directory as it is now; the same snapshot if nothing has changed."""
+        with open_folder(directory) as folder:
+            changed = self._changes.since_scan(directory.path, folder.handle)
+            if changed is not None:
+                try:
+                    return _updated(directory, folder, before, changed)
+                except BaseException:
+                    self._changes.distrust(directory.path)  # what was noted is lost now
+                    raise
+            if len(before.files) < LARGE:
+                return _scanned(directory, folder, before)
+            self._changes.begin_scan(directory.path, folder.handle)
+            entering = partial(self._changes.enter, directory.path)
+            after = _scanned(directory, folder, before, entering)
+            self._changes.end_scan(directory.path)
+            return after
 
     def _as_kept(self, directory: MemoryDirectory) -> Snapshot:
         stamps = self._stamps.get(directory.path, {})
@@ -83,7 +117,8 @@ class Scanner:
     def _keep(self, kept: KeptHeaders, directory: MemoryDirectory, found: Snapshot) -> Snapshot:
         """Looks once more: what was removed before the file was begun must not get into it."""
         with kept.begun() as temporary:
-            found = _scanned(directory, found)
+            with open_folder(directory) as folder:
+                found = _scanned(directory, folder, found)
             kept.put(temporary, directory, found.files.values())
         return Snapshot(found.files)
 
@@ -108,23 +143,51 @@ class Scanner:
 
         StorageError if the disk fails: nobody may conclude then that it is gone.
         """
-        *folders, name = file.split("/")
-        if len(folders) > DEEPEST or not all(map(_is_served, (*folders, name))):
-            return None
-        if skipped_folders(directory.scope) & {*folders[:1]} or NOT_TOPICS & {*folders}:
-            return None
         with suppress(NotFound, Refused), open_folder(directory) as top:
-            handle = top.descend("/".join(folders))
-            with Folder(directory.path, handle) as folder:
-                return _Scan(directory, {}).one_in(folder, name, file)
+            return _one_below(directory, top, file)
         return None
 
 
-def _scanned(directory: MemoryDirectory, before: Snapshot) -> Snapshot:
-    """The directory as it is now; the same snapshot if nothing has changed."""
-    with open_folder(directory) as folder:
-        scan = _Scan(directory, before.files)
-        found = scan.all_below(folder)
+def _one_below(directory: MemoryDirectory, top: Folder, file: str) -> Listed | None:
+    *folders, name = file.split("/")
+    if len(folders) > DEEPEST or not all(map(_is_served, (*folders, name))):
+        return None
+    if skipped_folders(directory.scope) & {*folders[:1]} or NOT_TOPICS & {*folders}:
+        return None
+    with suppress(NotFound, Refused):
+        handle = top.descend("/".join(folders))
+        with Folder(directory.path, handle) as folder:
+            return _Scan(directory, {}).one_in(folder, name, file)
+    return None
+
+
+def _updated(
+    directory: MemoryDirectory, folder: Folder, before: Snapshot, changed: set[str]
+) -> Snapshot:
+    """The directory as it is now if only these files have changed."""
+    now = time.time()
+    settled = {file for file in before.young if now - before.files[file].modified > YOUNG_SECONDS}
+    files: dict[str, Listed] | None = None
+    for file in changed | settled:
+        found = _one_below(directory, folder, file)
+        if found != before.files.get(file):
+            files = dict(before.files) if files is None else files
+            files.pop(file, None)
+            if found is not None:
+                files[file] = found
+    return before if files is None else Snapshot(files, before.unkept + len(changed))
+
+
+def _scanned(
+    directory: MemoryDirectory,
+    folder: Folder,
+    before: Snapshot,
+    entering: Callable[[int, str], None] = lambda _, __: None,
+) -> Snapshot:
+    """The directory as it is now, by a look at each file."""
+    scan = _Scan(directory, before.files)
+    scan.entering = entering
+    found = scan.all_below(folder)
     if scan.reused == len(found) == len(before.files):
         return before
     return Snapshot(found, before.unkept + len(found) - scan.reused)
@@ -143,12 +206,14 @@ class _Scan:
     """One scan; what is `known` is not read again, and names in `served` are not checked again.
 
     With `stamps`, nothing is read at all, and they are filled instead, with those from `earlier`
-    that still hold. `reused` is how many files are as they were known.
+    that still hold. `reused` is how many files are as they were known. `entering` is called with
+    each folder, before it is read.
     """
 
     stamps: dict[str, FileStamp] | None = None
     earlier: Mapping[str, FileStamp] = MappingProxyType({})
     reused = 0
+    entering: Callable[[int, str], None] = staticmethod(lambda _, __: None)
 
     def __init__(
         self, directory: MemoryDirectory, known: dict[str, Listed], served: Container[str] = ()
@@ -185,6 +250,7 @@ class _Scan:
         return self._found
 
     def _enter(self, handle: int, skipped: frozenset[str], prefix: str) -> None:
+        self.entering(handle, prefix)
         try:
             with os.scandir(handle) as listed:
                 entries = list(listed)

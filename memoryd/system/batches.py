@@ -47,6 +47,11 @@ class Batches(Generic[Result]):
         self._guard = threading.Lock()
         self._waiting: dict[str, list[_Waiting[Result]]] = {}
 
+    def waiting(self, place: str) -> int:
+        """How much work waits for a place."""
+        with self._guard:
+            return len(self._waiting.get(place, ()))
+
     def run(
         self,
         place: str,

@@ -9,69 +9,40 @@ changed is still the library's to say.
 - The kernel says when it dropped events; the library does not pass that on, the bell does.
 """
 
-import ctypes
-import os
-import struct
-import sys
 from collections.abc import Iterable
-from typing import Final, Self
+from typing import Self
 
 import anyio
 
-_MODIFY, _ATTRIB, _MOVED_FROM, _MOVED_TO = 0x2, 0x4, 0x40, 0x80
-_CREATE, _DELETE, _DELETE_SELF, _MOVE_SELF = 0x100, 0x200, 0x400, 0x800
-_ANYTHING: Final = (
-    _MODIFY | _ATTRIB | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _DELETE_SELF | _MOVE_SELF
-)
-_OVERFLOW: Final = 0x4000
-_EVENT: Final = struct.Struct("iIII")
-_READ_BYTES: Final = 64 * 1024
+from memoryd.system.inotify import OVERFLOW, Inotify
 
 
 class Bell:
     """An inotify instance of its own; its events are counted as one, whatever they say."""
 
-    def __init__(self, handle: int) -> None:
-        self._handle = handle
+    def __init__(self, inotify: Inotify) -> None:
+        self._inotify = inotify
 
     @classmethod
     def hang(cls, folders: Iterable[str]) -> Self | None:
         """None where the system cannot ring for all of these folders."""
-        if sys.platform != "linux":
+        inotify = Inotify.open()
+        if inotify is None:
             return None
-        libc = ctypes.CDLL(None, use_errno=True)
-        handle = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-        if handle < 0:
-            return None
-        bell = cls(handle)
+        bell = cls(inotify)
         for folder in folders:
-            if libc.inotify_add_watch(handle, os.fsencode(folder), ctypes.c_uint32(_ANYTHING)) < 0:
+            if inotify.watch(folder) is None:
                 bell.close()
                 return None
         return bell
 
     async def wait(self) -> None:
         """Returns when something happened since `silence`."""
-        await anyio.wait_readable(self._handle)
+        await anyio.wait_readable(self._inotify.handle)
 
     def silence(self) -> bool:
         """Takes all rings together as heard; true when the kernel had to drop some events."""
-        dropped = False
-        while True:
-            try:
-                data = os.read(self._handle, _READ_BYTES)
-            except BlockingIOError:
-                return dropped
-            dropped = dropped or _OVERFLOW in _masks(data)
+        return any(note.mask & OVERFLOW for note in self._inotify.read())
 
     def close(self) -> None:
-        os.close(self._handle)
-
-
-def _masks(data: bytes) -> set[int]:
-    masks, at = set(), 0
-    while at < len(data):
-        _, mask, _, name_bytes = _EVENT.unpack_from(data, at)
-        masks.add(mask)
-        at += _EVENT.size + name_bytes
-    return masks
+        self._inotify.close()

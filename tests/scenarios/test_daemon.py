@@ -360,3 +360,22 @@ def test_who_comes_before_the_daemon_is_ready_is_not_refused(daemon: Daemon) -> 
         assert peer.call("ping")["pid"] == daemon.process.pid
         assert peer.call("memory/list", cwd=str(daemon.home)) == {"memories": []}
     assert daemon.stop() == 0
+
+
+def test_a_list_is_whole_unless_a_page_is_asked_for(daemon: Daemon) -> None:
+    daemon.start()
+    cwd = str(daemon.home)
+    new = {"description": "d", "type": "user", "body": "Yes.\n", "scope": "project"}
+    with daemon.peer() as peer:
+        for number in range(5):
+            peer.call("memory/save", cwd=cwd, name=f"Memory {number}", **new)
+        whole = peer.call("memory/list", cwd=cwd)
+        assert len(whole["memories"]) == 5
+        assert "total" not in whole
+        pages = [peer.call("memory/list", cwd=cwd, limit=2, offset=at) for at in (0, 2, 4, 6)]
+        assert [page["total"] for page in pages] == [5, 5, 5, 5]
+        assert [one for page in pages for one in page["memories"]] == whole["memories"]
+        assert peer.ask("memory/list", cwd=cwd, limit=0)["error"]["code"] == -32602
+    done = daemon.run("list", "--limit", "2", "--project", cwd)
+    assert done.stdout.splitlines()[-1] == "... and 3 more"
+    assert daemon.run("list", "--limit", "0").returncode != 0

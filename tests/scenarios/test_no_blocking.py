@@ -27,7 +27,7 @@ STILL_BLOCKS = {
     "os.lstat in memoryd/recall/unread_logs.py unread_logs": (
         "one lstat for a project without daily logs, a microsecond; a few more where there are some"
     ),
-    "os.read in memoryd/system/bell.py Bell.silence": (
+    "os.read in memoryd/system/inotify.py Inotify.read": (
         "a handle that never waits, read when the kernel said that there is something"
     ),
     "import in memoryd/llm/anthropic_client.py AnthropicProvider.complete": (

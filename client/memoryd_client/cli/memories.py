@@ -13,6 +13,7 @@ from memoryd_client.cli.commands import (
     add_memory,
     add_project,
     answer_to,
+    whole_number,
     whose,
 )
 from memoryd_client.cli.editor import edited
@@ -34,6 +35,8 @@ def given(**values: object) -> dict[str, object]:
 
 def list_memories(arguments: Arguments) -> int:
     """Prints a line for each memory."""
+    if arguments.limit == 0:
+        raise LocalFailure("--limit needs a number above 0", "memoryd list --limit 20")
     params = given(
         **whose(arguments),
         scope=arguments.scope,
@@ -41,6 +44,7 @@ def list_memories(arguments: Arguments) -> int:
         retired=arguments.retired,
         as_of=arguments.as_of,
         forgotten=arguments.forgotten,
+        limit=arguments.limit,
     )
     answer = call("memory/list", params)
     if arguments.json:
@@ -49,6 +53,9 @@ def list_memories(arguments: Arguments) -> int:
     memories = [Memory.read(item) for item in objects_at(answer, "memories")]
     for line in table([row_of(memory) for memory in memories], HEADING):
         print(line)
+    left = number_at(answer, "total") - len(memories)
+    if left > 0:
+        print(f"... and {left:.0f} more")
     if arguments.forgotten:
         print("Bring one back with: memoryd restore FILE" if memories else "Nothing is forgotten.")
     elif not memories and arguments.as_of:
@@ -220,6 +227,9 @@ def add_commands(commands: Commands) -> None:
     )
     listing.add_argument(
         "--forgotten", action="store_true", help="instead, what was forgotten and can be restored"
+    )
+    listing.add_argument(
+        "--limit", metavar="N", type=whole_number, help="only the newest N of them"
     )
     add_as_of(listing)
     add_json(listing)

@@ -104,6 +104,8 @@ class Calls:
         as_of: str | None = None,
         forgotten: bool = False,
         agent: str = "",
+        limit: int | None = None,
+        offset: int = 0,
     ) -> MemoryListAnswer:
         """List memories."""
         answer: MemoryListAnswer = self._ask(
@@ -115,6 +117,8 @@ class Calls:
                 "as_of": as_of,
                 "forgotten": forgotten,
                 "agent": agent,
+                "limit": limit,
+                "offset": offset,
             },
         )
         return answer
@@ -746,6 +750,8 @@ class AsyncCalls:
         as_of: str | None = None,
         forgotten: bool = False,
         agent: str = "",
+        limit: int | None = None,
+        offset: int = 0,
     ) -> MemoryListAnswer:
         """List memories."""
         answer: MemoryListAnswer = await self._ask(
@@ -757,6 +763,8 @@ class AsyncCalls:
                 "as_of": as_of,
                 "forgotten": forgotten,
                 "agent": agent,
+                "limit": limit,
+                "offset": offset,
             },
         )
         return answer

@@ -804,7 +804,10 @@ class MemoryForgotten(TypedDict):
 
 
 class MemoryListAnswer(TypedDict):
+    """With a `limit`, `total` is how many there are on all pages."""
+
     memories: list[Header]
+    total: NotRequired[int]
 
 
 class MemoryRetired(TypedDict):

@@ -3,6 +3,7 @@
 A failed change is logged here; a successful one is announced by the store.
 """
 
+import builtins
 import time
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -15,7 +16,7 @@ import structlog
 from memoryd.api.handlers.move import ScopeRequests
 from memoryd.api.rules import memory_params
 from memoryd.base.errors import InvalidInput, MemorydError, NotFound
-from memoryd.base.timestamps import iso_time
+from memoryd.base.timestamps import iso_time, moment
 from memoryd.extraction.exclusions import Exclusions, without_secrets
 from memoryd.memories.catalog import Catalog, Header, Moved, Saved
 from memoryd.memories.rules import topics
@@ -107,9 +108,24 @@ class MemoryRequests:
             text = self._versions.text(params.cwd, params.path, params.version)
         return HistoryAnswer(found, text)
 
-    def forgotten(self, cwd: str) -> list[Header]:
-        """What was forgotten and can be restored, the last one first."""
-        return self._catalog.headers(self._versions.forgotten(cwd))
+    def list(
+        self, params: memory_params.MemoryListParams
+    ) -> tuple[builtins.list[Header], int | None]:
+        """Newest first, all or a page of them; with a page, how many there are in all."""
+        if params.forgotten:
+            found = self._versions.forgotten(params.cwd)
+        else:
+            found = self._catalog.found(
+                params.cwd,
+                scope=params.scope,
+                type_=params.type,
+                retired=params.retired,
+                as_of=moment(params.as_of) if params.as_of else None,
+            )
+        if params.limit is None:
+            return self._catalog.headers(found[params.offset :]), None
+        page = found[params.offset : params.offset + params.limit]
+        return self._catalog.headers(page), len(found)
 
     async def _write(self, action: str, cause: str, write: Callable[[], Answer]) -> Answer:
         began = time.monotonic()

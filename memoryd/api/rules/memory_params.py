@@ -1,6 +1,6 @@
 """What may be asked about memories, and about the sub-agents that have some of their own."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -13,6 +13,8 @@ class MemoryListParams(msgspec.Struct, frozen=True):
     as_of: str | None = None
     forgotten: bool = False
     agent: str = ""
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] | None = None
+    offset: Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)] = 0
 
 
 class MemoryGetParams(msgspec.Struct, frozen=True):

@@ -103,6 +103,7 @@ complete -c memoryd -n '_shtab_memoryd_using list' -l scope -xka "project group 
 complete -c memoryd -n '_shtab_memoryd_using list' -l type -xka "user feedback project reference" -d 'only memories of this type: user, feedback, project, reference'
 complete -c memoryd -n '_shtab_memoryd_using list' -l retired -d 'include memories that were replaced or taken back'
 complete -c memoryd -n '_shtab_memoryd_using list' -l forgotten -d 'instead, what was forgotten and can be restored'
+complete -c memoryd -n '_shtab_memoryd_using list' -l limit -x -d 'only the newest N of them'
 complete -c memoryd -n '_shtab_memoryd_using list' -l as-of -x -d 'memories as they were on a date (2026-03-30)'
 complete -c memoryd -n '_shtab_memoryd_using list' -l json -d 'print JSON, for programs; failures too'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a show -d 'Print one memory.'
