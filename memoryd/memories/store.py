@@ -7,8 +7,7 @@
 - Nothing is overwritten that was not read. A text based on an older version is refused: the file
   stays, and the refused text is kept in the history.
 - Everything written here is masked, free of invisible characters, and recorded as a version.
-- All methods block and are safe from any thread. Writers are serialised per directory; readers
-  never block.
+- All methods block and are safe from any thread: a directory has one writer, readers never wait.
 """
 
 import threading
@@ -93,7 +92,6 @@ class Store(StoreReader):
         Those that wait for the same directory are saved together, and the index is written once.
         """
         check_savable(topic)
-        # First of all: the file name and the index line are made from it.
         save = partial(self._save_one, directory, cleaned(topic), cause, session_id)
         lock, batch = self._locked(directory), self._indexes.once(directory)
         return self._saves.run(directory.path, save, lock=lock, batch=batch)
@@ -145,23 +143,26 @@ class Store(StoreReader):
             if before is not None:
                 # What is replaced must be restorable, even if it came from outside.
                 self._record(directory, file, before.data, "outside", "")
-            moves = self._superseded_by(directory, folder, file, topics.parse(clean))
-            clean = retirement.with_links(clean, {one.file: one.to for one in moves})
-            self._note_origin(clean, before.version if before else None, cause)
+            topic = topics.parse(clean)
+            moves = self._superseded_by(directory, folder, file, topic)
+            if moves:
+                clean = retirement.with_links(clean, {one.file: one.to for one in moves})
+                topic = topics.parse(clean)
+            data = clean.encode()
+            self._note_origin(data, topic, before.version if before else None, cause)
             try:
                 self._retired.copy(folder, moves)
-                version = folder.write(file, clean.encode(), over=over)
+                version = folder.write(file, data, over=over)
             except BaseException as error:
                 self._retired.drop(folder, moves)
                 if isinstance(error, Conflict):
-                    self._record(directory, file, clean.encode(), "refused", session_id)
+                    self._record(directory, file, data, "refused", session_id)
                 raise
-            topic = topics.parse(clean)
             old = topics.parse(decoded(before.data)) if before else None
             number = 0
             changes = [MemoryChanged(directory, file, version, cause, session_id, topic.type)]
             with repaired_later(directory, file):
-                number = self._record(directory, file, clean.encode(), cause, session_id)
+                number = self._record(directory, file, data, cause, session_id)
                 changes += self._retired.finish(
                     directory, folder, moves, cause=cause, session_id=session_id
                 )
@@ -170,7 +171,6 @@ class Store(StoreReader):
                 )
         self._post(changes)
         origin = self._versions.origins.of(version)
-        data = clean.encode()
         return Stored(directory, file, clean, version, self._now(), data, number, origin=origin)
 
     def retire(
@@ -209,15 +209,15 @@ class Store(StoreReader):
         self._notices.post(MemoryChanged(directory, name, version, "restore", "", type_))
         return stored
 
-    def _note_origin(self, text: str, before: str | None, cause: Cause) -> None:
+    def _note_origin(self, data: bytes, topic: Topic, before: str | None, cause: Cause) -> None:
         """Before the file is there: no reader may take our own text for a stranger's."""
         origins = self._versions.origins
         old = origins.of(before) if before else None
-        after = origin_after(cause, old, topics.parse(text).trust)
+        after = origin_after(cause, old, topic.trust)
         if after == "team" and before:
-            origins.inherit_hash(before, version_of(text.encode()))
+            origins.inherit_hash(before, version_of(data))
         else:
-            origins.note(text.encode(), after)
+            origins.note(data, after)
 
     def _superseded_by(
         self, directory: MemoryDirectory, folder: Folder, file: str, topic: Topic
