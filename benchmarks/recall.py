@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from figures import Numbers, late, resident_mib, table
+from results import report
 
 from memoryd.base import paths
 from memoryd.memories.rules import topics
@@ -22,6 +23,7 @@ from memoryd.memories.rules.topics import Topic
 from tests.support.running import Daemon, Peer, make_home
 
 SIZES = (200, 2_000, 20_000)
+GOALS = {20_000: 1.5, 50_000: 4.0}
 QUERIES = 200
 FILE_SEARCHES = 20
 SYLLABLES = (
@@ -109,6 +111,10 @@ def figures_at(size: int) -> Numbers:
             daemon.end()
         plain = fts5(texts, queries)
         name, searched = search_of_files(folder, queries)
+    beside = ("SQLite FTS5 in process", statistics.median(plain))
+    report("recall p50", size, found["recall, p50 ms"], "ms", beside=beside, goal=GOALS.get(size))
+    report("recall p99", size, found["recall, p99 ms"], "ms", beside=beside)
+    report("save and find", size, found["save and find, ms"], "ms")
     return found | {
         "  FTS5 in process, p50 ms": statistics.median(plain),
         "  FTS5 in process, p99 ms": late(plain),
