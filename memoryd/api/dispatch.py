@@ -95,7 +95,7 @@ class Dispatcher:
 
     async def answer(  # noqa: C901, PLR0912, PLR0915 - one case for each method, nothing else
         self, params: protocol.Params
-    ) -> Result:
+    ) -> Result | msgspec.Raw:
         areas, handlers = self._areas, self._handlers
         match params:
             case protocol.PingParams():
@@ -111,8 +111,7 @@ class Dispatcher:
                 return results.StoppingAnswer(stopping=True)
             case memory_params.MemoryListParams():
                 door = handlers.doors.of(params.agent)
-                shown, total = await in_thread(door.memories.list, params)
-                return results.MemoryListAnswer(shown, msgspec.UNSET if total is None else total)
+                return await door.memories.list(params)
             case memory_params.MemoryGetParams():
                 door = handlers.doors.of(params.agent)
                 return await in_thread(door.catalog.get, params.cwd, params.path)

@@ -21,7 +21,7 @@ from memoryd.api.handlers.devices import DeviceResult
 from memoryd.api.handlers.dreams import DreamLine
 from memoryd.api.handlers.health import Finding
 from memoryd.api.handlers.inbox import KeptAnswer, RejectedAnswer
-from memoryd.api.handlers.memories import HistoryAnswer
+from memoryd.api.handlers.memories import HistoryAnswer, MemoryListAnswer
 from memoryd.api.handlers.recall_stats import RecallStatsAnswer
 from memoryd.api.handlers.spending import CostReport
 from memoryd.api.handlers.status import StatusReport
@@ -43,7 +43,7 @@ from memoryd.dreams.due import DueMemory, Reviewed
 from memoryd.dreams.status import DreamStatus
 from memoryd.extraction.backfill import ImportEstimate, ImportJob
 from memoryd.extraction.inbox_answers import InboxAnswer
-from memoryd.memories.catalog import Header, Moved, Saved, WholeMemory
+from memoryd.memories.catalog import Moved, Saved, WholeMemory
 from memoryd.memories.snapshots import SnapshotWritten
 from memoryd.memories.trusting import TrustAnswer
 from memoryd.recall.recall_answer import RecallAnswer
@@ -70,13 +70,6 @@ class StoppingAnswer(msgspec.Struct, frozen=True):
     """`stopping` is false if there was nothing to stop."""
 
     stopping: bool
-
-
-class MemoryListAnswer(msgspec.Struct, frozen=True):
-    """With a `limit`, `total` is how many there are on all pages."""
-
-    memories: list[Header]
-    total: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class AgentListAnswer(msgspec.Struct, frozen=True):

@@ -804,7 +804,7 @@ class MemoryForgotten(TypedDict):
 
 
 class MemoryListAnswer(TypedDict):
-    """With a `limit`, `total` is how many there are on all pages."""
+    """Newest first. With a `limit`, `total` is how many there are on all pages."""
 
     memories: list[Header]
     total: NotRequired[int]

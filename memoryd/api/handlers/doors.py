@@ -3,7 +3,7 @@
 import anyio
 import msgspec
 
-from memoryd.api.handlers.memories import WRITERS, MemoryRequests
+from memoryd.api.handlers.memories import LISTERS, WRITERS, MemoryRequests
 from memoryd.api.handlers.move import ScopeRequests
 from memoryd.api.handlers.why import Origins
 from memoryd.base.paths import AgentScope
@@ -42,6 +42,8 @@ class Doors:
         self._agents = agents
         # Writers wait for the disk and for each other; this leaves threads for readers.
         self._writers = anyio.CapacityLimiter(WRITERS)
+        # Lists are work for the processor: more at once would only delay everybody else.
+        self._listers = anyio.CapacityLimiter(LISTERS)
         self.plain = self._made(services.scopes)
 
     def of(self, agent: str, where: AgentScope | None = None) -> Door:
@@ -59,7 +61,13 @@ class Doors:
         return Door(
             catalog,
             MemoryRequests(
-                catalog, versions, trusting, extraction.exclusions, moving, self._writers
+                catalog,
+                versions,
+                trusting,
+                extraction.exclusions,
+                moving,
+                self._writers,
+                self._listers,
             ),
             versions,
             Origins(versions, services.store, self._sessions, self._usage),

@@ -3,7 +3,6 @@
 A failed change is logged here; a successful one is announced by the store.
 """
 
-import builtins
 import time
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -25,6 +24,7 @@ from memoryd.memories.trusting import TrustAnswer, Trusting
 from memoryd.memories.versions import Versions
 
 WRITERS: Final = 8
+LISTERS: Final = 2
 
 Answer = TypeVar("Answer", Saved, Moved)
 
@@ -45,6 +45,13 @@ class HistoryAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     content: str | None = None
 
 
+class MemoryListAnswer(msgspec.Struct, frozen=True):
+    """Newest first. With a `limit`, `total` is how many there are on all pages."""
+
+    memories: list[Header]
+    total: int | msgspec.UnsetType = msgspec.UNSET
+
+
 class MemoryRequests:
     def __init__(
         self,
@@ -54,6 +61,7 @@ class MemoryRequests:
         exclusions: Exclusions,
         scopes: ScopeRequests,
         writers: anyio.CapacityLimiter,
+        listers: anyio.CapacityLimiter,
     ) -> None:
         self._catalog = catalog
         self._versions = versions
@@ -61,6 +69,7 @@ class MemoryRequests:
         self._exclusions = exclusions
         self._scopes = scopes
         self._writers = writers
+        self._listers = listers
 
     async def save(self, params: memory_params.MemorySaveParams) -> Saved:
         return await self._write("save", params.by, lambda: self._save(params))
@@ -108,10 +117,11 @@ class MemoryRequests:
             text = self._versions.text(params.cwd, params.path, params.version)
         return HistoryAnswer(found, text)
 
-    def list(
-        self, params: memory_params.MemoryListParams
-    ) -> tuple[builtins.list[Header], int | None]:
-        """Newest first, all or a page of them; with a page, how many there are in all."""
+    async def list(self, params: memory_params.MemoryListParams) -> msgspec.Raw:
+        """A `MemoryListAnswer`, encoded: a long one would hold the event loop up."""
+        return await anyio.to_thread.run_sync(self._list, params, limiter=self._listers)
+
+    def _list(self, params: memory_params.MemoryListParams) -> msgspec.Raw:
         if params.forgotten:
             found = self._versions.forgotten(params.cwd)
         else:
@@ -122,10 +132,10 @@ class MemoryRequests:
                 retired=params.retired,
                 as_of=moment(params.as_of) if params.as_of else None,
             )
-        if params.limit is None:
-            return self._catalog.headers(found[params.offset :]), None
-        page = found[params.offset : params.offset + params.limit]
-        return self._catalog.headers(page), len(found)
+        end = None if params.limit is None else params.offset + params.limit
+        shown = self._catalog.headers(found[params.offset : end])
+        total = msgspec.UNSET if params.limit is None else len(found)
+        return msgspec.Raw(msgspec.json.encode(MemoryListAnswer(shown, total)))
 
     async def _write(self, action: str, cause: str, write: Callable[[], Answer]) -> Answer:
         began = time.monotonic()
