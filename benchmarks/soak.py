@@ -171,14 +171,14 @@ def work_evenly(work: Work, peer: Peer, seconds: float, events: int) -> tuple[Co
         done[kind] += 1
         if number % max(1, events // LOOKS) == 0:
             looks.append((time.monotonic() - began, look(work.daemon)))
-            show(number, events, looks[-1][1])
+            if len(looks) % (LOOKS // 10) == 1:
+                show(number, looks[-1][1])
     return done, looks
 
 
-def show(number: int, events: int, seen: Look) -> None:
-    if number % max(1, events // 10) == 0:
-        told = ", ".join(f"{name} {value:.1f}" for name, value in seen.items())
-        print(f"  {number:>7,} events: {told}", flush=True)
+def show(number: int, seen: Look) -> None:
+    told = ", ".join(f"{name} {value:.1f}" for name, value in seen.items())
+    print(f"  {number:>7,} events: {told}", flush=True)
 
 
 def slope_an_hour(looks: Looks, name: str) -> float:
