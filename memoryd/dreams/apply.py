@@ -15,10 +15,10 @@ import structlog
 
 from memoryd.base import paths
 from memoryd.base.errors import Conflict, MemorydError, NotFound, Unavailable
+from memoryd.dreams.copied_files import Files
 from memoryd.dreams.dream_table import Dream, DreamTable, Undoable
 from memoryd.dreams.lock import read_lock, restore_lock
 from memoryd.dreams.rules.review import in_safe_order, removes_words
-from memoryd.dreams.working_copy import Files
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules.retirement import is_in_retired
 from memoryd.memories.rules.topics import INDEX_FILE

@@ -8,6 +8,7 @@ import anyio.to_thread
 
 from memoryd.base.timestamps import iso_time
 from memoryd.dreams.apply import changed_files, undoable
+from memoryd.dreams.copied_files import Files
 from memoryd.dreams.distil_logs import distil
 from memoryd.dreams.dream_table import DreamTable
 from memoryd.dreams.housekeeping import Housekeeping
@@ -15,7 +16,7 @@ from memoryd.dreams.rules import plan, review
 from memoryd.dreams.rules.story import in_words
 from memoryd.dreams.run import DreamRun
 from memoryd.dreams.steps import DreamSteps
-from memoryd.dreams.working_copy import Files, WorkingCopies, WorkingCopy
+from memoryd.dreams.working_copy import WorkingCopies, WorkingCopy
 from memoryd.memories import daily_logs
 from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.rules.retirement import is_in_retired
@@ -110,6 +111,7 @@ class Consolidation:
     def _keep_for_review(self, run: DreamRun, copy: WorkingCopy, after: Files) -> None:
         """The copy stays, and the table records what it was made from."""
         run.release_lock()
+        copy.lay_out()
         run.summarize(kept_at=copy.directory.path)
         files = {one.file for one in run.summary.files} | {*changed_files(copy.before, after)}
         rows = [undoable(file, copy.before, after) for file in sorted(files)]

@@ -93,7 +93,7 @@ class RuleSteps:
         return ""
 
     def _take(self, run: DreamRun, copy: WorkingCopy) -> None:
-        with copy.store.index_later(copy.directory) as reworded:
+        with copy.index_later() as reworded:
             self._consolidate(run, copy)
             self._housekeeping.tidy(run, copy, reworded)
 
@@ -183,13 +183,13 @@ class ModelSteps:
         return mask(report.final_text)[:SAID_CHARACTERS]
 
     def _settle(self, run: DreamRun, copy: WorkingCopy) -> None:
-        with copy.store.index_later(copy.directory) as reworded:
+        with copy.index_later() as reworded:
             replace_dates(copy, run.target.directory, self._versions, run.own_since)
             self._housekeeping.settle(run, copy)
             self._housekeeping.match_index(run, copy, reworded)
 
     def _tidy(self, run: DreamRun, copy: WorkingCopy) -> None:
-        with copy.store.index_later(copy.directory) as reworded:
+        with copy.index_later() as reworded:
             self._housekeeping.tidy(run, copy, reworded)
 
     def _prepare(self, run: DreamRun, copy: WorkingCopy) -> tuple[AgentJob, AgentTools]:

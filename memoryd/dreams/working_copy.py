@@ -4,21 +4,22 @@ All of a dream's work happens here; the memory itself is touched only after the 
 The copy's store keeps its versions in memory, and they are gone when the copy is closed.
 
 Nobody else writes here, so a file is read and parsed again only after a change: a dream looks at
-all memories many times.
+all memories many times. Most files never come to disk (`copied_files`).
 """
 
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from memoryd.base.errors import MemorydError, NotFound, StorageError
+from memoryd.base.errors import MemorydError, NotFound
 from memoryd.base.file_stamp import FileStamp
 from memoryd.base.timestamps import iso_time
+from memoryd.dreams.copied_files import CopiedFiles, CopyStore, Files
 from memoryd.dreams.dream_table import DreamTable
 from memoryd.dreams.rules.plan import BelievedMemory
 from memoryd.memories.records import Listed, MemoryChanged, MemoryDirectory, Stored
@@ -37,8 +38,6 @@ DAILY_LOGS: Final = 60
 LOG_LIMIT_BYTES: Final = 1024 * 1024
 COPIES_KEPT: Final = 5
 
-Files = dict[str, Stored]
-
 
 class WorkingCopy:
     """`before` is what was copied at `made_at`, by file name, the index included. Blocking."""
@@ -48,7 +47,7 @@ class WorkingCopy:
         folder: str,
         scope: Scope,
         before: Files,
-        store: Store,
+        store: CopyStore,
         database: Database,
         *,
         made_at: float,
@@ -57,8 +56,9 @@ class WorkingCopy:
         self.folder = folder
         self.directory = MemoryDirectory(f"{folder}/memory", scope)
         self.before = before
-        self.store = store
         self.daily_logs = 0
+        self._store = store
+        self._files = store.files = CopiedFiles(self.directory.path)
         self._database = database
         self._unreadable: dict[str, Listed] = {}
         self._read: Files = {}
@@ -70,31 +70,68 @@ class WorkingCopy:
         """`listed` are the memories of the directory that is copied."""
         make_folder(self.directory.path)
         for file, stored in cancellable(self.before.items()):
-            stamp = self._put(file, stored.data, stored.modified)
-            self._read[file] = msgspec.structs.replace(
-                stored, directory=self.directory, stamp=stamp
-            )
+            self._read[file] = msgspec.structs.replace(stored, directory=self.directory)
+        self._files.add(self._read)
+        self._files.lay_out(INDEX_FILE)
         for one in listed:
             if one.file in self.before:
                 self._shown[one.file] = (self.before[one.file].version, one.topic)
             else:  # unreadable, but must keep its line in the index
-                self._put(one.file, topics.render(one.topic).encode(), one.modified)
+                self._files.put(one.file, topics.render(one.topic).encode(), one.modified)
                 self._unreadable[one.file] = one
         self.daily_logs = self._copy_logs(directory)
+
+    @property
+    def store(self) -> Store:
+        """For whoever looks at the whole folder, or changes what was not read here."""
+        self.lay_out()
+        return self._store
+
+    @property
+    def has_no_index(self) -> bool:
+        """Whether there is to be no index."""
+        return self._store.skips_index
+
+    def lay_out(self) -> None:
+        """Puts every file on disk."""
+        self._files.lay_out_all()
+
+    def index_later(self) -> AbstractContextManager[dict[str, str]]:
+        """As `Store.index_later`."""
+        return self._store.index_later(self.directory)
+
+    def write(self, memory: BelievedMemory) -> None:
+        """Writes a memory that is there already; NotFound if it is gone by now."""
+        file = memory.file
+        self._files.lay_out(file)
+        known = self._read.get(file) or self._store.read(self.directory, file)
+        over = known.version
+        self._store.write(self.directory, file, memory.text, over=over, cause="dream")
+        self.backdate(file, memory.modified)
+
+    def write_index(self, text: str) -> None:
+        known = self._read.get(INDEX_FILE)
+        over = known.version if known else None
+        self._store.put_back(self.directory, INDEX_FILE, text.encode(), over=over, cause="dream")
+
+    def retire(self, file: str, *, superseded_by: str = "") -> None:
+        self._files.lay_out(file)
+        self._store.retire(self.directory, file, superseded_by=superseded_by, cause="dream")
 
     def after(self) -> Files:
         """The copy as it is now, without the files that could not be copied."""
         self._is_listed = True
-        found = {}
-        for file, stamp in self._files():
+        found = dict(self._files.waiting)
+        for file, stamp in self._on_disk():
             known = self._read.get(file)
             if file in self._unreadable:
                 continue
-            if known is not None and known.stamp == stamp and file != INDEX_FILE:
+            is_current = known is not None and stamp in {known.stamp, self._files.stamps.get(file)}
+            if known is not None and is_current and file != INDEX_FILE:
                 found[file] = known
                 continue
             with suppress(MemorydError):
-                found[file] = self.store.read(self.directory, file)
+                found[file] = self._store.read(self.directory, file)
         self._read = found
         return dict(found)
 
@@ -163,7 +200,7 @@ class WorkingCopy:
         if not keep:
             _remove(self.folder)
 
-    def _files(self) -> Iterator[tuple[str, FileStamp]]:
+    def _on_disk(self) -> Iterator[tuple[str, FileStamp]]:
         """Every topic file, retired or not, and the index, with its stamp."""
         try:
             with open_folder(self.directory) as folder:
@@ -189,16 +226,6 @@ class WorkingCopy:
         for one, topic in zip(memories, shown([one.topic for one in memories]), strict=True):
             self._shown[one.file] = (self._read[one.file].version, topic)
 
-    def _put(self, file: str, data: bytes, modified: float) -> FileStamp:
-        path = Path(self.directory.path, file)
-        try:
-            path.parent.mkdir(0o700, parents=True, exist_ok=True)
-            path.write_bytes(data)
-            os.utime(path, (modified, modified))
-            return FileStamp.of(path.lstat())
-        except OSError as error:
-            raise StorageError(str(path), "write", error) from error
-
     def _copy_logs(self, directory: MemoryDirectory) -> int:
         names = sorted(Path(directory.path).glob("logs/[0-9]*/[0-9]*/*.md"), reverse=True)
         count = 0
@@ -206,7 +233,7 @@ class WorkingCopy:
             file = str(path.relative_to(directory.path))
             with suppress(MemorydError), Folder.open(directory.path) as folder:
                 content = folder.read(file, LOG_LIMIT_BYTES)
-                self._put(file, content.data, content.modified)
+                self._files.put(file, content.data, content.modified)
                 count += 1
         return count
 
@@ -238,7 +265,7 @@ class WorkingCopies:
         for stored in before.values():
             if stored.origin is not None and stored.origin != "found":
                 versions.origins.note_hash(stored.version, stored.origin)
-        store = Store(versions, now=self._now, skip_index=self._skip_index, notices=notices)
+        store = CopyStore(versions, now=self._now, skip_index=self._skip_index, notices=notices)
         copy = WorkingCopy(
             f"{self._folder}/{dream}", directory.scope, before, store, database, made_at=made_at
         )
