@@ -82,7 +82,7 @@ class Housekeeping:
         current = index.with_pointers(before, reworded)
         text = fitted(current, self._indexed(run, copy), copy.made_at)
         if text != before:
-            copy.write_index(text)
+            copy.write_index(text, stored.version if stored else None)
 
     def _retire_ended(self, copy: WorkingCopy) -> None:
         today = iso_time(self._now())[:10]

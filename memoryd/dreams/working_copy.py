@@ -4,22 +4,24 @@ All of a dream's work happens here; the memory itself is touched only after the 
 The copy's store keeps its versions in memory, and they are gone when the copy is closed.
 
 Nobody else writes here, so a file is read and parsed again only after a change: a dream looks at
-all memories many times. Most files never come to disk (`copied_files`).
+all memories many times. Until somebody needs a folder, the files are only in memory
+(`copied_files`).
 """
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from memoryd.base.errors import MemorydError, NotFound
+from memoryd.base.errors import MemorydError, NotFound, StorageError
 from memoryd.base.file_stamp import FileStamp
 from memoryd.base.timestamps import iso_time
-from memoryd.dreams.copied_files import CopiedFiles, CopyStore, Files
+from memoryd.dreams.copied_files import CopiedFiles, Files
 from memoryd.dreams.dream_table import DreamTable
 from memoryd.dreams.rules.plan import BelievedMemory
 from memoryd.memories.records import Listed, MemoryChanged, MemoryDirectory, Stored
@@ -31,7 +33,7 @@ from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.cancellation import cancellable
 from memoryd.system.database import Database
-from memoryd.system.folder import Folder, make_folder
+from memoryd.system.folder import Folder, make_folder, version_of
 from memoryd.system.notices import Notices
 
 DAILY_LOGS: Final = 60
@@ -47,101 +49,129 @@ class WorkingCopy:
         folder: str,
         scope: Scope,
         before: Files,
-        store: CopyStore,
-        database: Database,
+        notices: Notices,
         *,
+        now: Callable[[], float],
         made_at: float,
+        skip_index: bool,
     ) -> None:
         self.made_at = made_at
         self.folder = folder
         self.directory = MemoryDirectory(f"{folder}/memory", scope)
         self.before = before
+        self.has_no_index = skip_index
         self.daily_logs = 0
-        self._store = store
-        self._files = store.files = CopiedFiles(self.directory.path)
-        self._database = database
+        self._now = now
+        self._notices = notices
         self._unreadable: dict[str, Listed] = {}
-        self._read: Files = {}
+        self._read: Files = {
+            file: msgspec.structs.replace(stored, directory=self.directory)
+            for file, stored in before.items()
+        }
+        self._files = CopiedFiles(self.directory, self._read, now, has_index=not skip_index)
+        self._database: Database | None = None
+        self._store: Store | None = None
         self._is_listed = False
         self._parsed: dict[str, tuple[Stored, BelievedMemory]] = {}
         self._shown: dict[str, tuple[str, Topic]] = {}
+        notices.on(MemoryChanged, self._forget_read)
 
     def fill(self, listed: Sequence[Listed], directory: MemoryDirectory) -> None:
         """`listed` are the memories of the directory that is copied."""
         make_folder(self.directory.path)
-        for file, stored in cancellable(self.before.items()):
-            self._read[file] = msgspec.structs.replace(stored, directory=self.directory)
-        self._files.add(self._read)
-        self._files.lay_out(INDEX_FILE)
         for one in listed:
             if one.file in self.before:
                 self._shown[one.file] = (self.before[one.file].version, one.topic)
             else:  # unreadable, but must keep its line in the index
-                self._files.put(one.file, topics.render(one.topic).encode(), one.modified)
+                text = topics.render(one.topic)
+                data = text.encode()
                 self._unreadable[one.file] = one
+                self._read[one.file] = Stored(
+                    self.directory, one.file, text, version_of(data), one.modified, data
+                )
         self.daily_logs = self._copy_logs(directory)
 
     @property
     def store(self) -> Store:
-        """For whoever looks at the whole folder, or changes what was not read here."""
-        self.lay_out()
+        """Over the copy as a folder, which it is from now on."""
+        return self.lay_out() if self._store is None else self._store
+
+    def lay_out(self) -> Store:
+        """Puts every file on disk."""
+        for file, stored in cancellable(list(self._read.items())):
+            stamp = self._put(file, stored.data, stored.modified)
+            placed = self._read[file] = msgspec.structs.replace(stored, stamp=stamp)
+            if file in self._parsed:
+                self._parsed[file] = (placed, self._parsed[file][1])
+        self._database = Database.open(":memory:")
+        versions = VersionTable(self._database)
+        for version, origin in self._files.origins.items():
+            versions.origins.note_hash(version, origin)
+        self._store = Store(
+            versions, now=self._now, skip_index=self.has_no_index, notices=self._notices
+        )
         return self._store
 
-    @property
-    def has_no_index(self) -> bool:
-        """Whether there is to be no index."""
-        return self._store.skips_index
-
-    def lay_out(self) -> None:
-        """Puts every file on disk."""
-        self._files.lay_out_all()
-
-    def index_later(self) -> AbstractContextManager[dict[str, str]]:
+    @contextmanager
+    def index_later(self) -> Iterator[dict[str, str]]:
         """As `Store.index_later`."""
-        return self._store.index_later(self.directory)
+        if self._store is None:
+            self._files.reworded.clear()
+            yield self._files.reworded
+        else:
+            with self._store.index_later(self.directory) as reworded:
+                yield reworded
 
     def write(self, memory: BelievedMemory) -> None:
         """Writes a memory that is there already; NotFound if it is gone by now."""
         file = memory.file
-        self._files.lay_out(file)
-        known = self._read.get(file) or self._store.read(self.directory, file)
-        over = known.version
+        if self._store is None:
+            self._post(self._files.write(file, memory.text, memory.modified))
+            return
+        over = self._store.read(self.directory, file).version
         self._store.write(self.directory, file, memory.text, over=over, cause="dream")
         self.backdate(file, memory.modified)
 
-    def write_index(self, text: str) -> None:
-        known = self._read.get(INDEX_FILE)
-        over = known.version if known else None
-        self._store.put_back(self.directory, INDEX_FILE, text.encode(), over=over, cause="dream")
-
     def retire(self, file: str, *, superseded_by: str = "") -> None:
-        self._files.lay_out(file)
-        self._store.retire(self.directory, file, superseded_by=superseded_by, cause="dream")
+        if self._store is None:
+            self._post(self._files.retire(file, superseded_by=superseded_by))
+        else:
+            self._store.retire(self.directory, file, superseded_by=superseded_by, cause="dream")
+
+    def write_index(self, text: str, over: str | None) -> None:
+        """`over` is the version that was read, None if there was no index."""
+        if self._store is None:
+            self._files.write_index(text, time.time())
+        else:
+            data = text.encode()
+            self._store.put_back(self.directory, INDEX_FILE, data, over=over, cause="dream")
 
     def after(self) -> Files:
         """The copy as it is now, without the files that could not be copied."""
         self._is_listed = True
-        found = dict(self._files.waiting)
+        if self._store is not None:
+            self._read = self._read_again(self._store)
+        return {file: one for file, one in self._read.items() if file not in self._unreadable}
+
+    def _read_again(self, store: Store) -> Files:
+        found = {}
         for file, stamp in self._on_disk():
             known = self._read.get(file)
-            if file in self._unreadable:
-                continue
-            is_current = known is not None and stamp in {known.stamp, self._files.stamps.get(file)}
-            if known is not None and is_current and file != INDEX_FILE:
+            if known is not None and known.stamp == stamp and file != INDEX_FILE:
                 found[file] = known
                 continue
             with suppress(MemorydError):
-                found[file] = self._store.read(self.directory, file)
-        self._read = found
-        return dict(found)
+                found[file] = store.read(self.directory, file)
+        return found
 
     def memories(self) -> list[BelievedMemory]:
         """The topic files, newest first, also those that are to be retired."""
-        files = self._read if self._is_listed else self.after()
+        if not self._is_listed:
+            self.after()
         found = {
             file: self._memory(stored)
-            for file, stored in files.items()
-            if file != INDEX_FILE and not is_in_retired(file)
+            for file, stored in self._read.items()
+            if file != INDEX_FILE and not is_in_retired(file) and file not in self._unreadable
         }
         self._parsed = {file: (self._read[file], one) for file, one in found.items()}
         return sorted(found.values(), key=lambda one: (-one.modified, one.file))
@@ -183,11 +213,12 @@ class WorkingCopy:
         alive = (one for one in self._unreadable.values() if not one.retired)
         return sorted([*found, *alive], key=lambda one: (-one.modified, one.file))
 
-    def forget_read(self, change: MemoryChanged) -> None:
-        """A file was changed, and must be read again."""
-        self._is_listed = False
-        for file in (change.file, change.retired_to):
-            self._read.pop(file, None)
+    def _forget_read(self, change: MemoryChanged) -> None:
+        """A file was changed on disk, and must be read again."""
+        if self._store is not None:
+            self._is_listed = False
+            for file in (change.file, change.retired_to):
+                self._read.pop(file, None)
 
     def backdate(self, file: str, modified: float) -> None:
         """A rewritten text is not newer than what it was made from."""
@@ -196,7 +227,8 @@ class WorkingCopy:
         os.utime(Path(self.directory.path, file), (modified, modified))
 
     def close(self, *, keep: bool = False) -> None:
-        self._database.close()
+        if self._database is not None:
+            self._database.close()
         if not keep:
             _remove(self.folder)
 
@@ -226,6 +258,20 @@ class WorkingCopy:
         for one, topic in zip(memories, shown([one.topic for one in memories]), strict=True):
             self._shown[one.file] = (self._read[one.file].version, topic)
 
+    def _post(self, changes: Iterable[MemoryChanged]) -> None:
+        for change in changes:
+            self._notices.post(change)
+
+    def _put(self, file: str, data: bytes, modified: float) -> FileStamp:
+        path = Path(self.directory.path, file)
+        try:
+            path.parent.mkdir(0o700, parents=True, exist_ok=True)
+            path.write_bytes(data)
+            os.utime(path, (modified, modified))
+            return FileStamp.of(path.lstat())
+        except OSError as error:
+            raise StorageError(str(path), "write", error) from error
+
     def _copy_logs(self, directory: MemoryDirectory) -> int:
         names = sorted(Path(directory.path).glob("logs/[0-9]*/[0-9]*/*.md"), reverse=True)
         count = 0
@@ -233,7 +279,7 @@ class WorkingCopy:
             file = str(path.relative_to(directory.path))
             with suppress(MemorydError), Folder.open(directory.path) as folder:
                 content = folder.read(file, LOG_LIMIT_BYTES)
-                self._files.put(file, content.data, content.modified)
+                self._put(file, content.data, content.modified)
                 count += 1
         return count
 
@@ -259,17 +305,16 @@ class WorkingCopies:
         made_at = self._now()
         listed = self._source.scan(directory)
         before = all_files(self._source, directory, listed)
-        database = Database.open(":memory:")
         notices = Notices()
-        versions = VersionTable(database)
-        for stored in before.values():
-            if stored.origin is not None and stored.origin != "found":
-                versions.origins.note_hash(stored.version, stored.origin)
-        store = CopyStore(versions, now=self._now, skip_index=self._skip_index, notices=notices)
         copy = WorkingCopy(
-            f"{self._folder}/{dream}", directory.scope, before, store, database, made_at=made_at
+            f"{self._folder}/{dream}",
+            directory.scope,
+            before,
+            notices,
+            now=self._now,
+            made_at=made_at,
+            skip_index=self._skip_index,
         )
-        notices.on(MemoryChanged, copy.forget_read)
         notices.on(MemoryChanged, on_change)
         try:
             copy.fill(listed, directory)
