@@ -76,8 +76,8 @@ class Applier:
         for file in in_safe_order(texts, [one for one in changed if one != INDEX_FILE], new_texts):
             if not holds_lock():
                 raise LostLock
-            is_risky = removes_words(texts.get(file), new_texts.get(file))
-            if (left_alone and is_risky) or not self._write(directory, file, before, after):
+            is_risky = left_alone and removes_words(texts.get(file), new_texts.get(file))
+            if is_risky or not self._write(directory, file, before, after):
                 left_alone.append(file)
                 self._table.note_left_alone(dream, file)
         self._write_index(dream, directory, before, after, is_complete=not left_alone)

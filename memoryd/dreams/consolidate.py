@@ -21,7 +21,6 @@ from memoryd.memories import daily_logs
 from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.rules.retirement import is_in_retired
 from memoryd.memories.rules.topics import INDEX_FILE
-from memoryd.text.masking.mask import presentable
 
 
 class Consolidation:
@@ -78,10 +77,10 @@ class Consolidation:
         """Reviews the copy, and applies it or not."""
         today = iso_time(self._now())[:10]
         after, believed = copy.after(), copy.believed()
-        before_texts, after_texts = review.under_own_names(*_texts(copy.before, after))
+        before_texts, after_texts = review.under_own_names(*_texts(copy, after))
         loss = review.loss(before_texts, after_texts, today, run.ended_files)
         run.summarize(
-            files=review.diffs(before_texts, after_texts, today),
+            files=review.diffs(before_texts, after_texts, today, copy.present),
             flags=(
                 *plan.flags(believed, after_texts.get(INDEX_FILE, "")),
                 *self._housekeeping.due(run, copy),
@@ -118,14 +117,14 @@ class Consolidation:
         self._table.note_files(run.id, rows)
 
 
-def _texts(before: Files, after: Files) -> tuple[dict[str, str], dict[str, str]]:
+def _texts(copy: WorkingCopy, after: Files) -> tuple[dict[str, str], dict[str, str]]:
     """Masked where they differ: masking is not a loss, and a diff must not show secrets."""
-    changed = {*changed_files(before, after)}
+    changed = {*changed_files(copy.before, after)}
 
     def texts(files: Files) -> dict[str, str]:
         return {
-            file: presentable(stored.text) if file in changed else stored.text
+            file: copy.present(stored.text) if file in changed else stored.text
             for file, stored in files.items()
         }
 
-    return texts(before), texts(after)
+    return texts(copy.before), texts(after)

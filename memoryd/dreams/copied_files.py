@@ -8,6 +8,7 @@ where a folder is needed, and from then on a store changes them.
 
 from collections import ChainMap
 from collections.abc import Callable
+from functools import cache
 
 import msgspec
 
@@ -35,6 +36,8 @@ class CopiedFiles:
         self.found = found
         self.reworded: dict[str, str] = {}
         self.origins: dict[str, KeptOrigin] = {}
+        self.present = cache(presentable)
+        """Each text is masked once: what is written is reviewed later."""
         self._directory = directory
         self._now = now
         self._has_index = has_index
@@ -47,7 +50,7 @@ class CopiedFiles:
         before = self._current(file)
         if len(text.encode("utf-8", "replace")) > TOPIC_LIMIT_BYTES:
             raise InvalidInput(f"a memory may have at most {TOPIC_LIMIT_BYTES} bytes")
-        clean = presentable(text)
+        clean = self.present(text)
         new = topics.parse(clean)
         moves = self._superseded_by(new, file)
         clean = retirement.with_links(clean, moves)

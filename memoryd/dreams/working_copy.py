@@ -69,9 +69,10 @@ class WorkingCopy:
             for file, stored in before.items()
         }
         self._files = CopiedFiles(self.directory, self._read, now, has_index=not skip_index)
+        self.present = self._files.present
         self._database: Database | None = None
         self._store: Store | None = None
-        self._is_listed = False
+        self._memories: list[BelievedMemory] | None = None
         self._parsed: dict[str, tuple[Stored, BelievedMemory]] = {}
         self._shown: dict[str, tuple[str, Topic]] = {}
         notices.on(MemoryChanged, self._forget_read)
@@ -148,7 +149,7 @@ class WorkingCopy:
 
     def after(self) -> Files:
         """The copy as it is now, without the files that could not be copied."""
-        self._is_listed = True
+        self._memories = None
         if self._store is not None:
             self._read = self._read_again(self._store)
         return {file: one for file, one in self._read.items() if file not in self._unreadable}
@@ -166,15 +167,17 @@ class WorkingCopy:
 
     def memories(self) -> list[BelievedMemory]:
         """The topic files, newest first, also those that are to be retired."""
-        if not self._is_listed:
-            self.after()
+        if self._memories is not None:
+            return list(self._memories)
+        self.after()
         found = {
             file: self._memory(stored)
             for file, stored in self._read.items()
             if file != INDEX_FILE and not is_in_retired(file) and file not in self._unreadable
         }
         self._parsed = {file: (self._read[file], one) for file, one in found.items()}
-        return sorted(found.values(), key=lambda one: (-one.modified, one.file))
+        self._memories = sorted(found.values(), key=lambda one: (-one.modified, one.file))
+        return list(self._memories)
 
     def believed(self) -> list[BelievedMemory]:
         """The memories that are neither retired nor ended."""
@@ -214,15 +217,15 @@ class WorkingCopy:
         return sorted([*found, *alive], key=lambda one: (-one.modified, one.file))
 
     def _forget_read(self, change: MemoryChanged) -> None:
-        """A file was changed on disk, and must be read again."""
+        """A file was changed, and must be read again if that was on disk."""
+        self._memories = None
         if self._store is not None:
-            self._is_listed = False
             for file in (change.file, change.retired_to):
                 self._read.pop(file, None)
 
     def backdate(self, file: str, modified: float) -> None:
         """A rewritten text is not newer than what it was made from."""
-        self._is_listed = False
+        self._memories = None
         self._read.pop(file, None)
         os.utime(Path(self.directory.path, file), (modified, modified))
 
@@ -340,12 +343,8 @@ class WorkingCopies:
 
 def all_files(store: Store, directory: MemoryDirectory, listed: Sequence[Listed]) -> Files:
     """Every readable topic file of those listed, the retired ones, and the index."""
-    found: Files = {}
     files = [*(one.file for one in listed), *(one.file for one in store.retired(directory))]
-    for file in cancellable([*files, INDEX_FILE]):
-        with suppress(MemorydError):
-            found[file] = store.read(directory, file)
-    return found
+    return {one.file: one for one in store.read_each(directory, [*files, INDEX_FILE])}
 
 
 def _remove(folder: str) -> None:

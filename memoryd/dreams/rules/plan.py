@@ -197,11 +197,15 @@ def _candidates(
         by_body[one.bare].append(one)
         for term in one.terms:
             by_term[term].append(one)
+    new_bodies = {one.bare for one in compared if one.file in news}
+    new_terms = frozenset(term for one in compared if one.file in news for term in one.terms)
     pairs: dict[tuple[str, str], tuple[ComparedMemory, ComparedMemory]] = {}
     for one in compared:
+        is_new = one.file in news
+        if not is_new and not one.term_set <= new_terms and one.bare not in new_bodies:
+            continue  # none of the news has all of its terms, or its body
         rarest = min((by_term[term] for term in one.terms), key=len, default=[])
         richer = (other for other in rarest if one.term_set <= other.term_set)
-        is_new = one.file in news
         for other in (*by_body[one.bare], *richer):
             if one is not other and (is_new or other.file in news):
                 first, second = (one, other) if one.file < other.file else (other, one)

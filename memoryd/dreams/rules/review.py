@@ -10,7 +10,7 @@
 """
 
 import difflib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, Literal
 
 import msgspec
@@ -68,14 +68,19 @@ def under_own_names(before: Texts, after: Texts) -> tuple[Texts, Texts]:
     return named(before), named(after)
 
 
-def diffs(before: Texts, after: Texts, today: str) -> tuple[FileDiff, ...]:
-    """Every file that differs or is newly retired, by name; the index last."""
+def diffs(
+    before: Texts, after: Texts, today: str, present: Callable[[str], str] = presentable
+) -> tuple[FileDiff, ...]:
+    """Every file that differs or is newly retired, by name; the index last.
+
+    `present` makes a text `presentable`: a caller may know some that are.
+    """
     files = {file for file in before.keys() | after.keys() if before.get(file) != after.get(file)}
     retired = believed(before, today) - believed(after, today)
     # What had ended was not believed before, but it moves only now.
     retired |= {file for file in files & before.keys() if topics.parse(after.get(file, "")).retired}
     ordered = sorted(files | retired, key=lambda file: (file == INDEX_FILE, file))
-    return tuple(_diff(file, before, after, retired) for file in ordered)
+    return tuple(_diff(file, before, after, retired, present) for file in ordered)
 
 
 def loss(before: Texts, after: Texts, today: str, ended: Collection[str] = ()) -> Loss:
@@ -140,7 +145,13 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(terms_of(headers.body_of(text)))
 
 
-def _diff(file: str, before: Texts, after: Texts, retired: Collection[str]) -> FileDiff:
+def _diff(
+    file: str,
+    before: Texts,
+    after: Texts,
+    retired: Collection[str],
+    present: Callable[[str], str],
+) -> FileDiff:
     old, new = before.get(file), after.get(file)
     action: FileAction = "changed"
     if file == INDEX_FILE:
@@ -154,7 +165,7 @@ def _diff(file: str, before: Texts, after: Texts, retired: Collection[str]) -> F
     if action == "retired":
         new = revived_text(new or "")  # that it says so itself is not a change of what it says
     # Diffs are shown and stored. The whole text is masked: a secret may span several lines.
-    old_lines, new_lines = presentable(old or "").splitlines(), presentable(new or "").splitlines()
+    old_lines, new_lines = present(old or "").splitlines(), present(new or "").splitlines()
     if len(old_lines) + len(new_lines) > DIFF_LINES:
         return FileDiff(file, action, len(new_lines), len(old_lines), "(too long to show)\n")
     lines = list(difflib.unified_diff(old_lines, new_lines, file, file, lineterm="", n=2))
