@@ -1,7 +1,7 @@
 """The work of a dream: copy the memories, consolidate the copy, review it, and apply it or not."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 
 import anyio
 import anyio.to_thread
@@ -19,6 +19,7 @@ from memoryd.dreams.steps import DreamSteps
 from memoryd.dreams.working_copy import WorkingCopies, WorkingCopy
 from memoryd.memories import daily_logs
 from memoryd.memories.inbox_table import InboxTable
+from memoryd.memories.rules import topics
 from memoryd.memories.rules.retirement import is_in_retired
 from memoryd.memories.rules.topics import INDEX_FILE
 
@@ -78,9 +79,10 @@ class Consolidation:
         today = iso_time(self._now())[:10]
         after, believed = copy.after(), copy.believed()
         before_texts, after_texts = review.under_own_names(*_texts(copy, after))
-        loss = review.loss(before_texts, after_texts, today, run.ended_files)
+        parse = cache(topics.parse)
+        loss = review.loss(before_texts, after_texts, today, run.ended_files, parse)
         run.summarize(
-            files=review.diffs(before_texts, after_texts, today, copy.present),
+            files=review.diffs(before_texts, after_texts, today, present=copy.present, parse=parse),
             flags=(
                 *plan.flags(believed, after_texts.get(INDEX_FILE, "")),
                 *self._housekeeping.due(run, copy),

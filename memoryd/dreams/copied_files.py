@@ -53,7 +53,7 @@ class CopiedFiles:
         clean = self.present(text)
         new = topics.parse(clean)
         moves = self._superseded_by(new, file)
-        clean = retirement.with_links(clean, moves)
+        clean = retirement.with_links(clean, moves) if moves else clean
         stamped = origin_after("dream", self._origin(before.version), new.trust)
         stored = self._put(file, clean, modified, stamped)
         for old, to in moves.items():

@@ -157,11 +157,15 @@ def _pairs(compared: Sequence[_Compared]) -> Iterator[tuple[_Compared, _Compared
             other for count, term in rare if count <= MOST_WITH_A_TERM for other in by_term[term]
         )
         for other in near:
-            older, newer = sorted((one, other), key=lambda each: (each.at, each.file))
+            if one is other:
+                continue
+            is_newer = (one.at, one.file) > (other.at, other.file)
+            newer, older = (one, other) if is_newer else (other, one)
             key = (newer.file, older.file)
-            if one is not other and key not in seen and _may_conflict(newer, older):
-                yield newer, older
-            seen.add(key)
+            if key not in seen:
+                seen.add(key)
+                if _may_conflict(newer, older):
+                    yield newer, older
 
 
 def _may_conflict(newer: _Compared, older: _Compared) -> bool:

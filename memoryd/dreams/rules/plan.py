@@ -204,7 +204,7 @@ def _candidates(
         is_new = one.file in news
         if not is_new and not one.term_set <= new_terms and one.bare not in new_bodies:
             continue  # none of the news has all of its terms, or its body
-        rarest = min((by_term[term] for term in one.terms), key=len, default=[])
+        rarest = min(map(by_term.__getitem__, one.terms), key=len, default=[])
         richer = (other for other in rarest if one.term_set <= other.term_set)
         for other in (*by_body[one.bare], *richer):
             if one is not other and (is_new or other.file in news):

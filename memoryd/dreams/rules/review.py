@@ -29,6 +29,7 @@ DIFF_LINES: Final = 2000
 DIFF_CHARACTERS: Final = 20_000
 
 Texts = Mapping[str, str]
+Parse = Callable[[str], Topic]
 
 
 class FileDiff(msgspec.Struct, frozen=True):
@@ -69,31 +70,42 @@ def under_own_names(before: Texts, after: Texts) -> tuple[Texts, Texts]:
 
 
 def diffs(
-    before: Texts, after: Texts, today: str, present: Callable[[str], str] = presentable
+    before: Texts,
+    after: Texts,
+    today: str,
+    *,
+    present: Callable[[str], str] = presentable,
+    parse: Parse = topics.parse,
 ) -> tuple[FileDiff, ...]:
     """Every file that differs or is newly retired, by name; the index last.
 
-    `present` makes a text `presentable`: a caller may know some that are.
+    `present` and `parse` may remember what they have seen.
     """
     files = {file for file in before.keys() | after.keys() if before.get(file) != after.get(file)}
-    retired = believed(before, today) - believed(after, today)
+    retired = believed(before, today, parse) - believed(after, today, parse)
     # What had ended was not believed before, but it moves only now.
-    retired |= {file for file in files & before.keys() if topics.parse(after.get(file, "")).retired}
+    retired |= {file for file in files & before.keys() if parse(after.get(file, "")).retired}
     ordered = sorted(files | retired, key=lambda file: (file == INDEX_FILE, file))
     return tuple(_diff(file, before, after, retired, present) for file in ordered)
 
 
-def loss(before: Texts, after: Texts, today: str, ended: Collection[str] = ()) -> Loss:
+def loss(
+    before: Texts,
+    after: Texts,
+    today: str,
+    ended: Collection[str] = (),
+    parse: Parse = topics.parse,
+) -> Loss:
     """The current memories that the dream would lose, without those that `ended` by their words."""
-    believed_before = believed(before, today) - frozenset(ended)
-    believed_after = believed(after, today)
+    believed_before = believed(before, today, parse) - frozenset(ended)
+    believed_after = believed(after, today, parse)
     changed = {file for file, text in after.items() if before.get(file) != text}
     moved = frozenset[str]().union(*(_words(after[file]) for file in changed & believed_after))
     lost = [
         file
         for file in sorted(believed_before)
         if (file in changed or file not in believed_after)
-        and _is_lost(before[file], after.get(file), moved, stays=file in believed_after)
+        and _is_lost(before[file], after.get(file), moved, parse, stays=file in believed_after)
     ]
     return Loss(tuple(lost), len(believed_before))
 
@@ -109,9 +121,9 @@ def in_safe_order(before: Texts, changed: Collection[str], after: Texts) -> list
     )
 
 
-def believed(texts: Texts, today: str) -> frozenset[str]:
+def believed(texts: Texts, today: str, parse: Parse = topics.parse) -> frozenset[str]:
     """The memories that are not retired."""
-    parsed = {file: _header(text) for file, text in texts.items() if file != INDEX_FILE}
+    parsed = {file: _header(text, parse) for file, text in texts.items() if file != INDEX_FILE}
     superseded = frozenset(old for topic in parsed.values() for old in topic.supersedes)
     return frozenset(
         file
@@ -120,14 +132,16 @@ def believed(texts: Texts, today: str) -> frozenset[str]:
     )
 
 
-def _header(text: str) -> Topic:
+def _header(text: str, parse: Parse) -> Topic:
     """What a memory says about being retired; most do not mention it, and are not parsed."""
     says_so = any(field in text for field in ("supersedes", "retired", "valid_until"))
-    return topics.parse(text) if says_so else Topic()
+    return parse(text) if says_so else Topic()
 
 
-def _is_lost(before: str, after: str | None, moved: frozenset[str], *, stays: bool) -> bool:
-    if after is None or _is_emptied(topics.parse(before), topics.parse(after)):
+def _is_lost(
+    before: str, after: str | None, moved: frozenset[str], parse: Parse, *, stays: bool
+) -> bool:
+    if after is None or _is_emptied(parse(before), parse(after)):
         return True
     # A retired memory stays on disk, but is not recalled: its words must be in another one.
     return not _is_kept(_words(before), moved | _words(after) if stays else moved)
