@@ -24,6 +24,7 @@ from memoryd.memories.rules.retirement import is_in_retired
 from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.memories.store import Store
 from memoryd.system.folder import Folder, version_of
+from memoryd.system.giving_way import give_way, giving_way
 
 log = structlog.get_logger(__name__)
 
@@ -74,6 +75,7 @@ class Applier:
         left_alone: list[str] = []
         changed = changed_files(before, after)
         for file in in_safe_order(texts, [one for one in changed if one != INDEX_FILE], new_texts):
+            give_way()
             if not holds_lock():
                 raise LostLock
             is_risky = left_alone and removes_words(texts.get(file), new_texts.get(file))
@@ -87,15 +89,16 @@ class Applier:
         """False when the file changed since it was copied."""
         old, new = before.get(file), after.get(file)
         try:
-            self._store.put_back(
-                directory,
-                file,
-                new.data if new else None,
-                over=old.version if old else None,
-                cause="dream",
-                modified=new.modified if new else None,
-                origin=new.origin if new else None,
-            )
+            with giving_way(None):  # other writers wait for it
+                self._store.put_back(
+                    directory,
+                    file,
+                    new.data if new else None,
+                    over=old.version if old else None,
+                    cause="dream",
+                    modified=new.modified if new else None,
+                    origin=new.origin if new else None,
+                )
         except (Conflict, NotFound):
             return False
         return True

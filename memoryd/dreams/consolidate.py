@@ -22,6 +22,7 @@ from memoryd.memories.inbox_table import InboxTable
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.retirement import is_in_retired
 from memoryd.memories.rules.topics import INDEX_FILE
+from memoryd.system.cancellation import cancellable
 
 
 class Consolidation:
@@ -80,9 +81,18 @@ class Consolidation:
         after, believed = copy.after(), copy.believed()
         before_texts, after_texts = review.under_own_names(*_texts(copy, after))
         parse = cache(topics.parse)
-        loss = review.loss(before_texts, after_texts, today, run.ended_files, parse)
+        loss = review.loss(
+            before_texts, after_texts, today, run.ended_files, parse=parse, pace=cancellable
+        )
         run.summarize(
-            files=review.diffs(before_texts, after_texts, today, present=copy.present, parse=parse),
+            files=review.diffs(
+                before_texts,
+                after_texts,
+                today,
+                present=copy.present,
+                parse=parse,
+                pace=cancellable,
+            ),
             flags=(
                 *plan.flags(believed, after_texts.get(INDEX_FILE, "")),
                 *self._housekeeping.due(run, copy),
@@ -126,7 +136,7 @@ def _texts(copy: WorkingCopy, after: Files) -> tuple[dict[str, str], dict[str, s
     def texts(files: Files) -> dict[str, str]:
         return {
             file: copy.present(stored.text) if file in changed else stored.text
-            for file, stored in files.items()
+            for file, stored in cancellable(files.items())
         }
 
     return texts(copy.before), texts(after)

@@ -48,7 +48,7 @@ class Housekeeping:
         today = iso_time(self._now())[:10]
         run.ended_files = {file for file, one in current.items() if has_ended(one.topic, today)}
         replaced: dict[str, list[str]] = defaultdict(list)
-        for one in conflicts(list(current.values()), run.since):
+        for one in conflicts(list(current.values()), run.since, cancellable):
             if one.is_sure:
                 replaced[one.new].append(one.old)
             else:
@@ -61,7 +61,7 @@ class Housekeeping:
         uses = self._evidence.uses(run.target.directory)
         return tuple(
             Flag(one.file, "due for review")
-            for one in copy.believed()
+            for one in cancellable(copy.believed())
             if "" < review_day(one.topic, one.modified, use_of(uses, one.file)) <= today
         )
 
@@ -105,7 +105,7 @@ class Housekeeping:
     def _indexed(self, run: DreamRun, copy: WorkingCopy) -> list[IndexedMemory]:
         uses = self._evidence.uses(run.target.directory)
         known = self._evidence.written_down(run.target)
-        bodies = {one.file: core_of(one.topic.body) for one in copy.believed()}
+        bodies = {one.file: core_of(one.topic.body) for one in cancellable(copy.believed())}
         return [
             IndexedMemory(
                 file=one.file,
@@ -115,7 +115,7 @@ class Housekeeping:
                 uses=uses.get(one.file, MemoryUse()).uses,
                 is_in_instructions=bool(known.line_saying(bodies.get(one.file, ""))),
             )
-            for one in copy.listed()
+            for one in cancellable(copy.listed())
         ]
 
 

@@ -44,7 +44,7 @@ from memoryd.memories.rules import topics
 from memoryd.memories.rules.private_names import ProjectNames
 from memoryd.memories.rules.topics import MANIFEST_LIMIT
 from memoryd.memories.version_table import VersionTable
-from memoryd.system.cancellation import stop_if_cancelled
+from memoryd.system.cancellation import cancellable, stop_if_cancelled
 from memoryd.text.masking.mask import mask
 
 LIMITS: Final = RunLimits(
@@ -104,7 +104,7 @@ class RuleSteps:
         # Before memories are merged: one that was said again must win over what came between.
         self._housekeeping.settle(run, copy)
         progress.enter("gather")
-        changed = plan.merges(copy.believed(), self._similarity(run.id))
+        changed = plan.merges(copy.believed(), self._similarity(run.id), cancellable)
         progress.enter("consolidate")
         contradicted = progress.retired
         write_memories(copy, changed)

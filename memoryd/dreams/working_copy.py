@@ -184,7 +184,7 @@ class WorkingCopy:
         found, today = self.memories(), iso_time(self.made_at)[:10]
         superseded = frozenset(
             old
-            for one in found
+            for one in cancellable(found)
             if one.topic.supersedes and self._read[one.file].origin != "found"
             for old in one.topic.supersedes
         )

@@ -15,6 +15,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from memoryd.base.pacing import Pace, at_once
 from memoryd.memories.rules import headers, topics
 from memoryd.memories.rules.retirement import is_in_retired, name_when_current, revived_text
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
@@ -76,6 +77,7 @@ def diffs(
     *,
     present: Callable[[str], str] = presentable,
     parse: Parse = topics.parse,
+    pace: Pace = at_once,
 ) -> tuple[FileDiff, ...]:
     """Every file that differs or is newly retired, by name; the index last.
 
@@ -86,7 +88,7 @@ def diffs(
     # What had ended was not believed before, but it moves only now.
     retired |= {file for file in files & before.keys() if parse(after.get(file, "")).retired}
     ordered = sorted(files | retired, key=lambda file: (file == INDEX_FILE, file))
-    return tuple(_diff(file, before, after, retired, present) for file in ordered)
+    return tuple(_diff(file, before, after, retired, present) for file in pace(ordered))
 
 
 def loss(
@@ -94,7 +96,9 @@ def loss(
     after: Texts,
     today: str,
     ended: Collection[str] = (),
+    *,
     parse: Parse = topics.parse,
+    pace: Pace = at_once,
 ) -> Loss:
     """The current memories that the dream would lose, without those that `ended` by their words."""
     believed_before = believed(before, today, parse) - frozenset(ended)
@@ -103,7 +107,7 @@ def loss(
     moved = frozenset[str]().union(*(_words(after[file]) for file in changed & believed_after))
     lost = [
         file
-        for file in sorted(believed_before)
+        for file in pace(sorted(believed_before))
         if (file in changed or file not in believed_after)
         and _is_lost(before[file], after.get(file), moved, parse, stays=file in believed_after)
     ]
