@@ -12,6 +12,7 @@ import math
 import os
 import socket
 import struct
+import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Final
@@ -78,6 +79,9 @@ class Server:
         self._answering = 0
         self._is_idle = anyio.Event()
         self._is_idle.set()
+        self.quiet = threading.Event()
+        """Set while nobody waits for an answer; for threads, which give way."""
+        self.quiet.set()
 
     async def accept(self, listener: SocketListener, connections: TaskGroup) -> None:
         """Accepts until cancelled; pauses when the process is out of file handles."""
@@ -127,12 +131,14 @@ class Server:
         self._answering += 1
         if self._answering == 1:
             self._is_idle = anyio.Event()
+            self.quiet.clear()
         try:
             yield
         finally:
             self._answering -= 1
             if self._answering == 0:
                 self._is_idle.set()
+                self.quiet.set()
 
     async def answer(self, text: bytes, connection: "Connection") -> bytes | None:
         """The answer to one JSON text, which may be a batch; None for notifications."""

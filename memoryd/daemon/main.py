@@ -97,6 +97,7 @@ async def serve(environment: Environment, stack: ExitStack) -> None:
                 if not is_first_start:
                     await opened()
                 built = await _load(environment, stack, subscriptions, stop)
+                built.areas.dreamer.quiet = server.quiet
                 await tasks.start(built.areas.dreamer.run)
                 answers.begin(built.answer, built.root_of)
                 if is_first_start:

@@ -12,10 +12,11 @@ import anyio.to_thread
 import msgspec
 
 from memoryd.base.errors import Conflict, NotFound, Refused
+from memoryd.dreams.copied_files import Files
 from memoryd.dreams.dream_table import Dream, DreamTable, Undoable
 from memoryd.dreams.run import DreamRun
 from memoryd.dreams.target import DreamTarget
-from memoryd.dreams.working_copy import Files, WorkingCopies
+from memoryd.dreams.working_copy import WorkingCopies
 from memoryd.memories.records import MemoryDirectory, Stored
 from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.memories.store import Store

@@ -15,15 +15,16 @@ import structlog
 
 from memoryd.base import paths
 from memoryd.base.errors import Conflict, MemorydError, NotFound, Unavailable
+from memoryd.dreams.copied_files import Files
 from memoryd.dreams.dream_table import Dream, DreamTable, Undoable
 from memoryd.dreams.lock import read_lock, restore_lock
 from memoryd.dreams.rules.review import in_safe_order, removes_words
-from memoryd.dreams.working_copy import Files
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules.retirement import is_in_retired
 from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.memories.store import Store
 from memoryd.system.folder import Folder, version_of
+from memoryd.system.giving_way import give_way, giving_way
 
 log = structlog.get_logger(__name__)
 
@@ -74,10 +75,11 @@ class Applier:
         left_alone: list[str] = []
         changed = changed_files(before, after)
         for file in in_safe_order(texts, [one for one in changed if one != INDEX_FILE], new_texts):
+            give_way()
             if not holds_lock():
                 raise LostLock
-            is_risky = removes_words(texts.get(file), new_texts.get(file))
-            if (left_alone and is_risky) or not self._write(directory, file, before, after):
+            is_risky = left_alone and removes_words(texts.get(file), new_texts.get(file))
+            if is_risky or not self._write(directory, file, before, after):
                 left_alone.append(file)
                 self._table.note_left_alone(dream, file)
         self._write_index(dream, directory, before, after, is_complete=not left_alone)
@@ -87,15 +89,16 @@ class Applier:
         """False when the file changed since it was copied."""
         old, new = before.get(file), after.get(file)
         try:
-            self._store.put_back(
-                directory,
-                file,
-                new.data if new else None,
-                over=old.version if old else None,
-                cause="dream",
-                modified=new.modified if new else None,
-                origin=new.origin if new else None,
-            )
+            with giving_way(None):  # other writers wait for it
+                self._store.put_back(
+                    directory,
+                    file,
+                    new.data if new else None,
+                    over=old.version if old else None,
+                    cause="dream",
+                    modified=new.modified if new else None,
+                    origin=new.origin if new else None,
+                )
         except (Conflict, NotFound):
             return False
         return True

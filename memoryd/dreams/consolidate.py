@@ -1,13 +1,14 @@
 """The work of a dream: copy the memories, consolidate the copy, review it, and apply it or not."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 
 import anyio
 import anyio.to_thread
 
 from memoryd.base.timestamps import iso_time
 from memoryd.dreams.apply import changed_files, undoable
+from memoryd.dreams.copied_files import Files
 from memoryd.dreams.distil_logs import distil
 from memoryd.dreams.dream_table import DreamTable
 from memoryd.dreams.housekeeping import Housekeeping
@@ -15,12 +16,13 @@ from memoryd.dreams.rules import plan, review
 from memoryd.dreams.rules.story import in_words
 from memoryd.dreams.run import DreamRun
 from memoryd.dreams.steps import DreamSteps
-from memoryd.dreams.working_copy import Files, WorkingCopies, WorkingCopy
+from memoryd.dreams.working_copy import WorkingCopies, WorkingCopy
 from memoryd.memories import daily_logs
 from memoryd.memories.inbox_table import InboxTable
+from memoryd.memories.rules import topics
 from memoryd.memories.rules.retirement import is_in_retired
 from memoryd.memories.rules.topics import INDEX_FILE
-from memoryd.text.masking.mask import presentable
+from memoryd.system.cancellation import cancellable
 
 
 class Consolidation:
@@ -77,10 +79,20 @@ class Consolidation:
         """Reviews the copy, and applies it or not."""
         today = iso_time(self._now())[:10]
         after, believed = copy.after(), copy.believed()
-        before_texts, after_texts = review.under_own_names(*_texts(copy.before, after))
-        loss = review.loss(before_texts, after_texts, today, run.ended_files)
+        before_texts, after_texts = review.under_own_names(*_texts(copy, after))
+        parse = cache(topics.parse)
+        loss = review.loss(
+            before_texts, after_texts, today, run.ended_files, parse=parse, pace=cancellable
+        )
         run.summarize(
-            files=review.diffs(before_texts, after_texts, today),
+            files=review.diffs(
+                before_texts,
+                after_texts,
+                today,
+                present=copy.present,
+                parse=parse,
+                pace=cancellable,
+            ),
             flags=(
                 *plan.flags(believed, after_texts.get(INDEX_FILE, "")),
                 *self._housekeeping.due(run, copy),
@@ -110,20 +122,21 @@ class Consolidation:
     def _keep_for_review(self, run: DreamRun, copy: WorkingCopy, after: Files) -> None:
         """The copy stays, and the table records what it was made from."""
         run.release_lock()
+        copy.lay_out()
         run.summarize(kept_at=copy.directory.path)
         files = {one.file for one in run.summary.files} | {*changed_files(copy.before, after)}
         rows = [undoable(file, copy.before, after) for file in sorted(files)]
         self._table.note_files(run.id, rows)
 
 
-def _texts(before: Files, after: Files) -> tuple[dict[str, str], dict[str, str]]:
+def _texts(copy: WorkingCopy, after: Files) -> tuple[dict[str, str], dict[str, str]]:
     """Masked where they differ: masking is not a loss, and a diff must not show secrets."""
-    changed = {*changed_files(before, after)}
+    changed = {*changed_files(copy.before, after)}
 
     def texts(files: Files) -> dict[str, str]:
         return {
-            file: presentable(stored.text) if file in changed else stored.text
-            for file, stored in files.items()
+            file: copy.present(stored.text) if file in changed else stored.text
+            for file, stored in cancellable(files.items())
         }
 
-    return texts(before), texts(after)
+    return texts(copy.before), texts(after)

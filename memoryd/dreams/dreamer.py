@@ -8,6 +8,7 @@
   changes nothing and takes no lock.
 """
 
+import threading
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -33,6 +34,7 @@ from memoryd.dreams.target import DreamScope, DreamTarget, scopes_of, target_of
 from memoryd.dreams.working_copy import WorkingCopies
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
+from memoryd.system.giving_way import giving_way
 from memoryd.system.notices import Notices
 
 TICK_SECONDS: Final = 1800.0
@@ -84,6 +86,8 @@ class Dreamer:
         self._current: DreamRun | None = None
         self._checking: set[str] = set()
         self._told: set[int] = set()
+        self.quiet: threading.Event | None = None
+        """Set while nobody waits for an answer: otherwise dreams give way."""
 
     # --- on schedule ----------------------------------------------------------------------------
 
@@ -330,7 +334,8 @@ class Dreamer:
 
     async def _finish(self, run: DreamRun, work: Work) -> None:
         try:
-            await run.run(work)
+            with giving_way(self.quiet):
+                await run.run(work)
         finally:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(self._note_end, run)

@@ -48,7 +48,7 @@ class Housekeeping:
         today = iso_time(self._now())[:10]
         run.ended_files = {file for file, one in current.items() if has_ended(one.topic, today)}
         replaced: dict[str, list[str]] = defaultdict(list)
-        for one in conflicts(list(current.values()), run.since):
+        for one in conflicts(list(current.values()), run.since, cancellable):
             if one.is_sure:
                 replaced[one.new].append(one.old)
             else:
@@ -61,7 +61,7 @@ class Housekeeping:
         uses = self._evidence.uses(run.target.directory)
         return tuple(
             Flag(one.file, "due for review")
-            for one in copy.believed()
+            for one in cancellable(copy.believed())
             if "" < review_day(one.topic, one.modified, use_of(uses, one.file)) <= today
         )
 
@@ -76,20 +76,19 @@ class Housekeeping:
     def match_index(self, run: DreamRun, copy: WorkingCopy, reworded: Mapping[str, str]) -> None:
         """The index is complete, right and within its limits."""
         stored = copy.after().get(INDEX_FILE)
-        if stored is None and copy.store.skips_index:
+        if stored is None and copy.has_no_index:
             return
         before = stored.text if stored else ""
         current = index.with_pointers(before, reworded)
         text = fitted(current, self._indexed(run, copy), copy.made_at)
         if text != before:
-            over = stored.version if stored else None
-            copy.store.put_back(copy.directory, INDEX_FILE, text.encode(), over=over, cause="dream")
+            copy.write_index(text, stored.version if stored else None)
 
     def _retire_ended(self, copy: WorkingCopy) -> None:
         today = iso_time(self._now())[:10]
         for one in copy.memories():
             if has_ended(one.topic, today):
-                copy.store.retire(copy.directory, one.file, cause="dream")
+                copy.retire(one.file)
 
     def _check_citations(self, run: DreamRun, copy: WorkingCopy) -> None:
         """Looks in the project for what memories cite; only projects have something to look at."""
@@ -106,7 +105,7 @@ class Housekeeping:
     def _indexed(self, run: DreamRun, copy: WorkingCopy) -> list[IndexedMemory]:
         uses = self._evidence.uses(run.target.directory)
         known = self._evidence.written_down(run.target)
-        bodies = {one.file: core_of(one.topic.body) for one in copy.believed()}
+        bodies = {one.file: core_of(one.topic.body) for one in cancellable(copy.believed())}
         return [
             IndexedMemory(
                 file=one.file,
@@ -116,7 +115,7 @@ class Housekeeping:
                 uses=uses.get(one.file, MemoryUse()).uses,
                 is_in_instructions=bool(known.line_saying(bodies.get(one.file, ""))),
             )
-            for one in copy.listed()
+            for one in cancellable(copy.listed())
         ]
 
 
@@ -180,9 +179,7 @@ def _past_texts(file: str, source: MemoryDirectory, versions: VersionTable) -> t
 
 def write_memories(copy: WorkingCopy, memories: Sequence[BelievedMemory]) -> None:
     for memory in memories:
-        over = copy.store.read(copy.directory, memory.file).version
-        copy.store.write(copy.directory, memory.file, memory.text, over=over, cause="dream")
-        copy.backdate(memory.file, memory.modified)
+        copy.write(memory)
 
 
 def move_retired(copy: WorkingCopy) -> None:
@@ -195,6 +192,4 @@ def move_retired(copy: WorkingCopy) -> None:
                 write_memories(copy, [one])
     for one in copy.memories():
         if one.topic.retired:
-            copy.store.retire(
-                copy.directory, one.file, superseded_by=one.topic.superseded_by, cause="dream"
-            )
+            copy.retire(one.file, superseded_by=one.topic.superseded_by)

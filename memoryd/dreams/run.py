@@ -25,12 +25,12 @@ from memoryd.base import paths
 from memoryd.base.errors import MemorydError, Unavailable
 from memoryd.base.events import DreamFinished, DreamStarted
 from memoryd.dreams.apply import Applier, LostLock
+from memoryd.dreams.copied_files import Files
 from memoryd.dreams.dream_table import DreamCause, DreamState, DreamTable, Summary
 from memoryd.dreams.lock import ConsolidateLock, LockState, read_lock
 from memoryd.dreams.progress import DreamProgress
 from memoryd.dreams.rules.story import DreamCounts
 from memoryd.dreams.target import DreamTarget
-from memoryd.dreams.working_copy import Files
 from memoryd.memories.inbox_table import Candidate
 from memoryd.system.notices import Notices
 

@@ -44,7 +44,7 @@ from memoryd.memories.rules import topics
 from memoryd.memories.rules.private_names import ProjectNames
 from memoryd.memories.rules.topics import MANIFEST_LIMIT
 from memoryd.memories.version_table import VersionTable
-from memoryd.system.cancellation import stop_if_cancelled
+from memoryd.system.cancellation import cancellable, stop_if_cancelled
 from memoryd.text.masking.mask import mask
 
 LIMITS: Final = RunLimits(
@@ -93,7 +93,7 @@ class RuleSteps:
         return ""
 
     def _take(self, run: DreamRun, copy: WorkingCopy) -> None:
-        with copy.store.index_later(copy.directory) as reworded:
+        with copy.index_later() as reworded:
             self._consolidate(run, copy)
             self._housekeeping.tidy(run, copy, reworded)
 
@@ -104,7 +104,7 @@ class RuleSteps:
         # Before memories are merged: one that was said again must win over what came between.
         self._housekeeping.settle(run, copy)
         progress.enter("gather")
-        changed = plan.merges(copy.believed(), self._similarity(run.id))
+        changed = plan.merges(copy.believed(), self._similarity(run.id), cancellable)
         progress.enter("consolidate")
         contradicted = progress.retired
         write_memories(copy, changed)
@@ -183,13 +183,13 @@ class ModelSteps:
         return mask(report.final_text)[:SAID_CHARACTERS]
 
     def _settle(self, run: DreamRun, copy: WorkingCopy) -> None:
-        with copy.store.index_later(copy.directory) as reworded:
+        with copy.index_later() as reworded:
             replace_dates(copy, run.target.directory, self._versions, run.own_since)
             self._housekeeping.settle(run, copy)
             self._housekeeping.match_index(run, copy, reworded)
 
     def _tidy(self, run: DreamRun, copy: WorkingCopy) -> None:
-        with copy.store.index_later(copy.directory) as reworded:
+        with copy.index_later() as reworded:
             self._housekeeping.tidy(run, copy, reworded)
 
     def _prepare(self, run: DreamRun, copy: WorkingCopy) -> tuple[AgentJob, AgentTools]:

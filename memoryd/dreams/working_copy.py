@@ -4,13 +4,15 @@ All of a dream's work happens here; the memory itself is touched only after the 
 The copy's store keeps its versions in memory, and they are gone when the copy is closed.
 
 Nobody else writes here, so a file is read and parsed again only after a change: a dream looks at
-all memories many times.
+all memories many times. Until somebody needs a folder, the files are only in memory
+(`copied_files`).
 """
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +21,7 @@ import msgspec
 from memoryd.base.errors import MemorydError, NotFound, StorageError
 from memoryd.base.file_stamp import FileStamp
 from memoryd.base.timestamps import iso_time
+from memoryd.dreams.copied_files import CopiedFiles, Files
 from memoryd.dreams.dream_table import DreamTable
 from memoryd.dreams.rules.plan import BelievedMemory
 from memoryd.memories.records import Listed, MemoryChanged, MemoryDirectory, Stored
@@ -30,14 +33,12 @@ from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.cancellation import cancellable
 from memoryd.system.database import Database
-from memoryd.system.folder import Folder, make_folder
+from memoryd.system.folder import Folder, make_folder, version_of
 from memoryd.system.notices import Notices
 
 DAILY_LOGS: Final = 60
 LOG_LIMIT_BYTES: Final = 1024 * 1024
 COPIES_KEPT: Final = 5
-
-Files = dict[str, Stored]
 
 
 class WorkingCopy:
@@ -48,73 +49,142 @@ class WorkingCopy:
         folder: str,
         scope: Scope,
         before: Files,
-        store: Store,
-        database: Database,
+        notices: Notices,
         *,
+        now: Callable[[], float],
         made_at: float,
+        skip_index: bool,
     ) -> None:
         self.made_at = made_at
         self.folder = folder
         self.directory = MemoryDirectory(f"{folder}/memory", scope)
         self.before = before
-        self.store = store
+        self.has_no_index = skip_index
         self.daily_logs = 0
-        self._database = database
+        self._now = now
+        self._notices = notices
         self._unreadable: dict[str, Listed] = {}
-        self._read: Files = {}
-        self._is_listed = False
+        self._read: Files = {
+            file: msgspec.structs.replace(stored, directory=self.directory)
+            for file, stored in before.items()
+        }
+        self._files = CopiedFiles(self.directory, self._read, now, has_index=not skip_index)
+        self.present = self._files.present
+        self._database: Database | None = None
+        self._store: Store | None = None
+        self._memories: list[BelievedMemory] | None = None
         self._parsed: dict[str, tuple[Stored, BelievedMemory]] = {}
         self._shown: dict[str, tuple[str, Topic]] = {}
+        notices.on(MemoryChanged, self._forget_read)
 
     def fill(self, listed: Sequence[Listed], directory: MemoryDirectory) -> None:
         """`listed` are the memories of the directory that is copied."""
         make_folder(self.directory.path)
-        for file, stored in cancellable(self.before.items()):
-            stamp = self._put(file, stored.data, stored.modified)
-            self._read[file] = msgspec.structs.replace(
-                stored, directory=self.directory, stamp=stamp
-            )
         for one in listed:
             if one.file in self.before:
                 self._shown[one.file] = (self.before[one.file].version, one.topic)
             else:  # unreadable, but must keep its line in the index
-                self._put(one.file, topics.render(one.topic).encode(), one.modified)
+                text = topics.render(one.topic)
+                data = text.encode()
                 self._unreadable[one.file] = one
+                self._read[one.file] = Stored(
+                    self.directory, one.file, text, version_of(data), one.modified, data
+                )
         self.daily_logs = self._copy_logs(directory)
+
+    @property
+    def store(self) -> Store:
+        """Over the copy as a folder, which it is from now on."""
+        return self.lay_out() if self._store is None else self._store
+
+    def lay_out(self) -> Store:
+        """Puts every file on disk."""
+        for file, stored in cancellable(list(self._read.items())):
+            stamp = self._put(file, stored.data, stored.modified)
+            placed = self._read[file] = msgspec.structs.replace(stored, stamp=stamp)
+            if file in self._parsed:
+                self._parsed[file] = (placed, self._parsed[file][1])
+        self._database = Database.open(":memory:")
+        versions = VersionTable(self._database)
+        for version, origin in self._files.origins.items():
+            versions.origins.note_hash(version, origin)
+        self._store = Store(
+            versions, now=self._now, skip_index=self.has_no_index, notices=self._notices
+        )
+        return self._store
+
+    @contextmanager
+    def index_later(self) -> Iterator[dict[str, str]]:
+        """As `Store.index_later`."""
+        if self._store is None:
+            self._files.reworded.clear()
+            yield self._files.reworded
+        else:
+            with self._store.index_later(self.directory) as reworded:
+                yield reworded
+
+    def write(self, memory: BelievedMemory) -> None:
+        """Writes a memory that is there already; NotFound if it is gone by now."""
+        file = memory.file
+        if self._store is None:
+            self._post(self._files.write(file, memory.text, memory.modified))
+            return
+        over = self._store.read(self.directory, file).version
+        self._store.write(self.directory, file, memory.text, over=over, cause="dream")
+        self.backdate(file, memory.modified)
+
+    def retire(self, file: str, *, superseded_by: str = "") -> None:
+        if self._store is None:
+            self._post(self._files.retire(file, superseded_by=superseded_by))
+        else:
+            self._store.retire(self.directory, file, superseded_by=superseded_by, cause="dream")
+
+    def write_index(self, text: str, over: str | None) -> None:
+        """`over` is the version that was read, None if there was no index."""
+        if self._store is None:
+            self._files.write_index(text, time.time())
+        else:
+            data = text.encode()
+            self._store.put_back(self.directory, INDEX_FILE, data, over=over, cause="dream")
 
     def after(self) -> Files:
         """The copy as it is now, without the files that could not be copied."""
-        self._is_listed = True
+        self._memories = None
+        if self._store is not None:
+            self._read = self._read_again(self._store)
+        return {file: one for file, one in self._read.items() if file not in self._unreadable}
+
+    def _read_again(self, store: Store) -> Files:
         found = {}
-        for file, stamp in self._files():
+        for file, stamp in self._on_disk():
             known = self._read.get(file)
-            if file in self._unreadable:
-                continue
             if known is not None and known.stamp == stamp and file != INDEX_FILE:
                 found[file] = known
                 continue
             with suppress(MemorydError):
-                found[file] = self.store.read(self.directory, file)
-        self._read = found
-        return dict(found)
+                found[file] = store.read(self.directory, file)
+        return found
 
     def memories(self) -> list[BelievedMemory]:
         """The topic files, newest first, also those that are to be retired."""
-        files = self._read if self._is_listed else self.after()
+        if self._memories is not None:
+            return list(self._memories)
+        self.after()
         found = {
             file: self._memory(stored)
-            for file, stored in files.items()
-            if file != INDEX_FILE and not is_in_retired(file)
+            for file, stored in self._read.items()
+            if file != INDEX_FILE and not is_in_retired(file) and file not in self._unreadable
         }
         self._parsed = {file: (self._read[file], one) for file, one in found.items()}
-        return sorted(found.values(), key=lambda one: (-one.modified, one.file))
+        self._memories = sorted(found.values(), key=lambda one: (-one.modified, one.file))
+        return list(self._memories)
 
     def believed(self) -> list[BelievedMemory]:
         """The memories that are neither retired nor ended."""
         found, today = self.memories(), iso_time(self.made_at)[:10]
         superseded = frozenset(
             old
-            for one in found
+            for one in cancellable(found)
             if one.topic.supersedes and self._read[one.file].origin != "found"
             for old in one.topic.supersedes
         )
@@ -146,24 +216,26 @@ class WorkingCopy:
         alive = (one for one in self._unreadable.values() if not one.retired)
         return sorted([*found, *alive], key=lambda one: (-one.modified, one.file))
 
-    def forget_read(self, change: MemoryChanged) -> None:
-        """A file was changed, and must be read again."""
-        self._is_listed = False
-        for file in (change.file, change.retired_to):
-            self._read.pop(file, None)
+    def _forget_read(self, change: MemoryChanged) -> None:
+        """A file was changed, and must be read again if that was on disk."""
+        self._memories = None
+        if self._store is not None:
+            for file in (change.file, change.retired_to):
+                self._read.pop(file, None)
 
     def backdate(self, file: str, modified: float) -> None:
         """A rewritten text is not newer than what it was made from."""
-        self._is_listed = False
+        self._memories = None
         self._read.pop(file, None)
         os.utime(Path(self.directory.path, file), (modified, modified))
 
     def close(self, *, keep: bool = False) -> None:
-        self._database.close()
+        if self._database is not None:
+            self._database.close()
         if not keep:
             _remove(self.folder)
 
-    def _files(self) -> Iterator[tuple[str, FileStamp]]:
+    def _on_disk(self) -> Iterator[tuple[str, FileStamp]]:
         """Every topic file, retired or not, and the index, with its stamp."""
         try:
             with open_folder(self.directory) as folder:
@@ -188,6 +260,10 @@ class WorkingCopy:
     def _show(self, memories: Sequence[BelievedMemory]) -> None:
         for one, topic in zip(memories, shown([one.topic for one in memories]), strict=True):
             self._shown[one.file] = (self._read[one.file].version, topic)
+
+    def _post(self, changes: Iterable[MemoryChanged]) -> None:
+        for change in changes:
+            self._notices.post(change)
 
     def _put(self, file: str, data: bytes, modified: float) -> FileStamp:
         path = Path(self.directory.path, file)
@@ -232,17 +308,16 @@ class WorkingCopies:
         made_at = self._now()
         listed = self._source.scan(directory)
         before = all_files(self._source, directory, listed)
-        database = Database.open(":memory:")
         notices = Notices()
-        versions = VersionTable(database)
-        for stored in before.values():
-            if stored.origin is not None and stored.origin != "found":
-                versions.origins.note_hash(stored.version, stored.origin)
-        store = Store(versions, now=self._now, skip_index=self._skip_index, notices=notices)
         copy = WorkingCopy(
-            f"{self._folder}/{dream}", directory.scope, before, store, database, made_at=made_at
+            f"{self._folder}/{dream}",
+            directory.scope,
+            before,
+            notices,
+            now=self._now,
+            made_at=made_at,
+            skip_index=self._skip_index,
         )
-        notices.on(MemoryChanged, copy.forget_read)
         notices.on(MemoryChanged, on_change)
         try:
             copy.fill(listed, directory)
@@ -268,12 +343,8 @@ class WorkingCopies:
 
 def all_files(store: Store, directory: MemoryDirectory, listed: Sequence[Listed]) -> Files:
     """Every readable topic file of those listed, the retired ones, and the index."""
-    found: Files = {}
     files = [*(one.file for one in listed), *(one.file for one in store.retired(directory))]
-    for file in cancellable([*files, INDEX_FILE]):
-        with suppress(MemorydError):
-            found[file] = store.read(directory, file)
-    return found
+    return {one.file: one for one in store.read_each(directory, [*files, INDEX_FILE])}
 
 
 def _remove(folder: str) -> None:

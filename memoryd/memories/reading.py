@@ -5,7 +5,7 @@
 - All methods block and are safe from any thread; none waits for a writer.
 """
 
-from collections.abc import Callable, Collection, Container
+from collections.abc import Callable, Collection, Container, Iterable
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from memoryd.memories.scan import open_folder, shown, with_retired, without_supe
 from memoryd.memories.scanner import Scanner, Snapshot
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.cancellation import cancellable
-from memoryd.system.folder import version_of
+from memoryd.system.folder import Content, version_of
 from memoryd.text.decode import decoded
 
 
@@ -96,7 +96,28 @@ class StoreReader:
         with open_folder(directory) as folder:
             # Not in a repository, which could name a file of the person twice.
             content = folder.read(file, may_be_linked=directory.beneath is None)
-        origin = self._versions.origins.of(content.version)
+        return self._stored(directory, file, content, self._versions.origins.of(content.version))
+
+    def read_each(self, directory: MemoryDirectory, files: Iterable[str]) -> list[Stored]:
+        """As `read`, for many: the journal is asked once. Skips those that cannot be read."""
+        contents: dict[str, Content] = {}
+        with suppress(MemorydError), open_folder(directory) as folder:
+            for file in cancellable(files):
+                with suppress(MemorydError):
+                    contents[file] = folder.read(file, may_be_linked=directory.beneath is None)
+        origins = self.origins_of([one.version for one in contents.values()])
+        return [
+            self._stored(directory, file, one, origins.get(one.version, "found"))
+            for file, one in contents.items()
+        ]
+
+    def read_all(self, directory: MemoryDirectory) -> list[Stored]:
+        """Every topic file with its body; skips those that vanish or cannot be read."""
+        return self.read_each(directory, [one.file for one in self.scan(directory)])
+
+    def _stored(
+        self, directory: MemoryDirectory, file: str, content: Content, origin: Origin
+    ) -> Stored:
         is_teams = origin == "team"
         return Stored(
             directory,
@@ -109,14 +130,6 @@ class StoreReader:
             origin=origin,
             author=self._versions.origins.author_of(content.version) if is_teams else "",
         )
-
-    def read_all(self, directory: MemoryDirectory) -> list[Stored]:
-        """Every topic file with its body; skips those that vanish or cannot be read."""
-        found = []
-        for one in cancellable(self.scan(directory)):
-            with suppress(MemorydError):
-                found.append(self.read(directory, one.file))
-        return found
 
     def read_all_at(self, directory: MemoryDirectory, at: float) -> list[Stored]:
         """Every topic file at an earlier time, from the history; `modified` is its time then."""

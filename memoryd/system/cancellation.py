@@ -3,7 +3,7 @@
 A thread cannot be cancelled, it has to ask. So a loop that may run for seconds asks at its first
 step, and then every few milliseconds, whether the task that waits for it was cancelled: by
 shutdown, by the user, by a deadline. If so it raises what the task would have raised. Work that
-must not stop halfway is `uncancellable`.
+must not stop halfway is `uncancellable`. Between two steps it gives way too (`giving_way`).
 """
 
 import time
@@ -15,6 +15,8 @@ from typing import Final, TypeVar
 import anyio
 import anyio.from_thread
 
+from memoryd.system.giving_way import give_way
+
 CHECK_SECONDS: Final = 0.005
 
 Item = TypeVar("Item")
@@ -24,6 +26,7 @@ _is_uncancellable: ContextVar[bool] = ContextVar("is_uncancellable", default=Fal
 
 def stop_if_cancelled() -> None:
     """Raises if the task behind this thread was cancelled; outside a task it does nothing."""
+    give_way()
     if not _is_uncancellable.get():
         with suppress(anyio.NoEventLoopError):
             anyio.from_thread.check_cancelled()
@@ -33,6 +36,7 @@ def cancellable(items: Iterable[Item]) -> Iterator[Item]:
     """The items, with a check for cancellation before the first and every few milliseconds."""
     due = time.monotonic()
     for item in items:
+        give_way()
         # Asking takes longer than most steps do.
         if (now := time.monotonic()) >= due:
             stop_if_cancelled()

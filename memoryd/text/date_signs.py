@@ -38,12 +38,18 @@ _SIGN_OF_WORD: Final[tuple[tuple[frozenset[str], Sign], ...]] = (
     (frozenset(("q1", "q2", "q3", "q4")), "q1"),
 )
 _ANY_MONTH: Final = _parts(forms.MONTHS | forms.SHORT_MONTHS)
+_UNITS: Final = _parts(forms.UNITS)
+# "two weeks", and "in a week" where the word for "in" stands alone.
+_BEFORE_A_UNIT: Final = _parts(forms.NUMBERS) | {"через", "za"}
 
 
 def signs_in(text: str) -> frozenset[Sign]:
     """The signs of a plain text."""
-    words = frozenset(_WORD.findall(text))
+    listed = _WORD.findall(text)
+    words = frozenset(listed)
     found: set[Sign] = {sign for those, sign in _SIGN_OF_WORD if not those.isdisjoint(words)}
+    if "unit" in found and not any(map(_is_counted, listed, listed[1:])):
+        found.remove("unit")
     if "end" in text and any(stem in text for stem in _SPAN_STEMS):
         found.add("end of span")
     if _DIGIT.search(text):
@@ -51,3 +57,7 @@ def signs_in(text: str) -> frozenset[Sign]:
         if not _ANY_MONTH.isdisjoint(words):
             found.add("day of month")
     return frozenset(found)
+
+
+def _is_counted(word: str, unit: str) -> bool:
+    return unit in _UNITS and (word in _BEFORE_A_UNIT or word.isdecimal())

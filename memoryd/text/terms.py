@@ -18,7 +18,7 @@ The index and a query must be treated alike, so both use `terms_of`.
 
 import re
 import unicodedata
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, pairwise
 from string import ascii_lowercase
@@ -76,10 +76,9 @@ _MONTH_NAMES = "|".join(
 _LETTERS = late(r"[^\W\d_]+")
 _MONTH_WORDS = frozenset(_MONTH_NAMES.split("|"))
 _ORDINAL = "(?:st|nd|rd|th)?"
-# Asked first: most texts have no number beside a word, and the names of months are many.
-_NUMBER_BESIDE_WORD = late(
-    rf"[0-9](?:{_ORDINAL}|\.) [^\W\d_]|[^\W\d_]\.? (?:the )?[0-9]", re.IGNORECASE
-)
+_DIGITS = late(r"[0-9]+")
+# A month is this near to its day: the longest name, with "of", "the" and points between them.
+_NEAR_A_DAY = 32
 _MONTH_AND_DAY = late(
     rf"\b(?:(?P<day>[12]?[0-9]|3[01])(?:{_ORDINAL}|\.) (?:of |de )?(?P<month>{_MONTH_NAMES})"
     rf"|(?P<month_first>{_MONTH_NAMES})\.? (?:the )?(?P<day_second>[12]?[0-9]|3[01]){_ORDINAL})"
@@ -100,7 +99,7 @@ def terms_of(text: str) -> list[str]:
     """The terms of a text in order, with repeats."""
     text = _composed(text)
     found = list(chain.from_iterable(map(_terms_of_token, _TOKEN.findall(text))))
-    return found + _dates_in_words(text) if _NUMBER_BESIDE_WORD.search(text) else found
+    return found + _dates_in_words(text)
 
 
 def compounds_of(text: str) -> set[str]:
@@ -196,7 +195,8 @@ def _compounds_of_token(token: str) -> tuple[str, ...]:
 
 def _dates_in_words(text: str) -> list[str]:
     found: list[str] = []
-    if _MONTH_WORDS.isdisjoint(_LETTERS.findall(text.lower())):
+    # Asked first: few numbers are beside a month, and the names of months are many.
+    if all(_MONTH_WORDS.isdisjoint(_LETTERS.findall(part.lower())) for part in _near_numbers(text)):
         return found
     for match in _MONTH_AND_DAY.finditer(text):
         month = _MONTHS[_folded(match["month"] or match["month_first"])]
@@ -205,6 +205,17 @@ def _dates_in_words(text: str) -> list[str]:
         if match["year"]:
             found.append(f"{match['year']}-{month:02}-{day:02}")
     return found
+
+
+def _near_numbers(text: str) -> Iterator[str]:
+    """The parts of a text around its numbers, apart from each other."""
+    start = end = 0
+    for number in _DIGITS.finditer(text):
+        if number.start() - _NEAR_A_DAY > end:
+            yield text[start:end]
+            start = number.start() - _NEAR_A_DAY
+        end = number.end() + _NEAR_A_DAY
+    yield text[start:end]
 
 
 def _number_terms(token: str, number: str) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from typing import Final
 
 import msgspec
 
+from memoryd.base.pacing import Pace, at_once
 from memoryd.base.timestamps import seconds_of
 from memoryd.dreams.rules.plan import BelievedMemory
 from memoryd.extraction.rules.contradiction import Verdict, content_of, verdict_on
@@ -65,12 +66,14 @@ class _Compared(msgspec.Struct, frozen=True, dict=True):
         return correction_in(self.plain)
 
 
-def conflicts(memories: Sequence[BelievedMemory], touched_since: float = 0.0) -> list[Conflict]:
+def conflicts(
+    memories: Sequence[BelievedMemory], touched_since: float = 0.0, pace: Pace = at_once
+) -> list[Conflict]:
     """What is to be retired or asked; questions only about what changed since the last dream."""
-    compared = [one for memory in memories if (one := _compared(memory)) is not None]
+    compared = [one for memory in pace(memories) if (one := _compared(memory)) is not None]
     touched = {one.file for one in memories if one.modified > touched_since}
     found: dict[str, list[tuple[_Compared, Verdict]]] = defaultdict(list)
-    for newer, older in _pairs(compared):
+    for newer, older in _pairs(compared, pace):
         verdict = verdict_on(newer.core, older.core, newer.correction, is_stated=True)
         if verdict == "sure" and not _is_beyond_doubt(newer, older):
             verdict = "unsure"
@@ -144,24 +147,28 @@ def _compared(memory: BelievedMemory) -> _Compared | None:
     )
 
 
-def _pairs(compared: Sequence[_Compared]) -> Iterator[tuple[_Compared, _Compared]]:
+def _pairs(compared: Sequence[_Compared], pace: Pace) -> Iterator[tuple[_Compared, _Compared]]:
     """Pairs, newer first, that share a rare word and enough others."""
     by_term: dict[str, list[_Compared]] = defaultdict(list)
     for one in compared:
         for term in one.terms:
             by_term[term].append(one)
     seen: set[tuple[str, str]] = set()
-    for one in compared:
+    for one in pace(compared):
         rare = sorted((len(by_term[term]), term) for term in one.terms)[:RARE_TERMS]
         near = (
             other for count, term in rare if count <= MOST_WITH_A_TERM for other in by_term[term]
         )
         for other in near:
-            older, newer = sorted((one, other), key=lambda each: (each.at, each.file))
+            if one is other:
+                continue
+            is_newer = (one.at, one.file) > (other.at, other.file)
+            newer, older = (one, other) if is_newer else (other, one)
             key = (newer.file, older.file)
-            if one is not other and key not in seen and _may_conflict(newer, older):
-                yield newer, older
-            seen.add(key)
+            if key not in seen:
+                seen.add(key)
+                if _may_conflict(newer, older):
+                    yield newer, older
 
 
 def _may_conflict(newer: _Compared, older: _Compared) -> bool:

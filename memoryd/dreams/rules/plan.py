@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
+from memoryd.base.pacing import Pace, at_once
 from memoryd.dreams.rules.similarity import (
     ComparedMemory,
     Similarity,
@@ -71,11 +72,13 @@ class Flag(msgspec.Struct, frozen=True):
 
 
 def merges(
-    memories: Iterable[BelievedMemory], similarity: Similarity | None = None
+    memories: Iterable[BelievedMemory],
+    similarity: Similarity | None = None,
+    pace: Pace = at_once,
 ) -> list[BelievedMemory]:
     """The memories that get others merged into them, with their new texts."""
     old = {memory.file: memory for memory in memories}
-    kept = merge_all(list(old.values()), similarity)
+    kept = merge_all(list(old.values()), similarity, pace)
     return [memory for memory in kept if memory.text != old[memory.file].text]
 
 
@@ -153,7 +156,7 @@ def _body_start(text: str) -> int:
 
 
 def merge_all(
-    memories: Sequence[BelievedMemory], similarity: Similarity | None
+    memories: Sequence[BelievedMemory], similarity: Similarity | None, pace: Pace = at_once
 ) -> list[BelievedMemory]:
     """The memories that remain when all that say the same are merged.
 
@@ -162,13 +165,13 @@ def merge_all(
     left = {memory.file: memory for memory in memories}
     compared = {
         memory.file: ComparedMemory(memory.file, memory.topic)
-        for memory in memories
+        for memory in pace(memories)
         if memory.topic.type
     }
     news = frozenset(compared)
     while news:
         merged: set[str] = set()
-        for one, other in _candidates(list(compared.values()), news):
+        for one, other in pace(_candidates(list(compared.values()), news, pace)):
             is_current = compared.get(one.file) is one and compared.get(other.file) is other
             if not is_current or not are_same(one, other, similarity):
                 continue
@@ -184,7 +187,7 @@ def merge_all(
 
 
 def _candidates(
-    compared: Sequence[ComparedMemory], news: Container[str]
+    compared: Sequence[ComparedMemory], news: Container[str], pace: Pace = at_once
 ) -> list[tuple[ComparedMemory, ComparedMemory]]:
     """Pairs with one of the news in them that can match.
 
@@ -193,15 +196,19 @@ def _candidates(
     """
     by_term: dict[str, list[ComparedMemory]] = defaultdict(list)
     by_body: dict[str, list[ComparedMemory]] = defaultdict(list)
-    for one in compared:
+    for one in pace(compared):
         by_body[one.bare].append(one)
         for term in one.terms:
             by_term[term].append(one)
+    new_bodies = {one.bare for one in compared if one.file in news}
+    new_terms = frozenset(term for one in compared if one.file in news for term in one.terms)
     pairs: dict[tuple[str, str], tuple[ComparedMemory, ComparedMemory]] = {}
-    for one in compared:
-        rarest = min((by_term[term] for term in one.terms), key=len, default=[])
-        richer = (other for other in rarest if one.term_set <= other.term_set)
+    for one in pace(compared):
         is_new = one.file in news
+        if not is_new and not one.term_set <= new_terms and one.bare not in new_bodies:
+            continue  # none of the news has all of its terms, or its body
+        rarest = min(map(by_term.__getitem__, one.terms), key=len, default=[])
+        richer = (other for other in rarest if one.term_set <= other.term_set)
         for other in (*by_body[one.bare], *richer):
             if one is not other and (is_new or other.file in news):
                 first, second = (one, other) if one.file < other.file else (other, one)

@@ -10,11 +10,12 @@
 """
 
 import difflib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, Literal
 
 import msgspec
 
+from memoryd.base.pacing import Pace, at_once
 from memoryd.memories.rules import headers, topics
 from memoryd.memories.rules.retirement import is_in_retired, name_when_current, revived_text
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
@@ -29,6 +30,7 @@ DIFF_LINES: Final = 2000
 DIFF_CHARACTERS: Final = 20_000
 
 Texts = Mapping[str, str]
+Parse = Callable[[str], Topic]
 
 
 class FileDiff(msgspec.Struct, frozen=True):
@@ -68,27 +70,46 @@ def under_own_names(before: Texts, after: Texts) -> tuple[Texts, Texts]:
     return named(before), named(after)
 
 
-def diffs(before: Texts, after: Texts, today: str) -> tuple[FileDiff, ...]:
-    """Every file that differs or is newly retired, by name; the index last."""
+def diffs(
+    before: Texts,
+    after: Texts,
+    today: str,
+    *,
+    present: Callable[[str], str] = presentable,
+    parse: Parse = topics.parse,
+    pace: Pace = at_once,
+) -> tuple[FileDiff, ...]:
+    """Every file that differs or is newly retired, by name; the index last.
+
+    `present` and `parse` may remember what they have seen.
+    """
     files = {file for file in before.keys() | after.keys() if before.get(file) != after.get(file)}
-    retired = believed(before, today) - believed(after, today)
+    retired = believed(before, today, parse) - believed(after, today, parse)
     # What had ended was not believed before, but it moves only now.
-    retired |= {file for file in files & before.keys() if topics.parse(after.get(file, "")).retired}
+    retired |= {file for file in files & before.keys() if parse(after.get(file, "")).retired}
     ordered = sorted(files | retired, key=lambda file: (file == INDEX_FILE, file))
-    return tuple(_diff(file, before, after, retired) for file in ordered)
+    return tuple(_diff(file, before, after, retired, present) for file in pace(ordered))
 
 
-def loss(before: Texts, after: Texts, today: str, ended: Collection[str] = ()) -> Loss:
+def loss(
+    before: Texts,
+    after: Texts,
+    today: str,
+    ended: Collection[str] = (),
+    *,
+    parse: Parse = topics.parse,
+    pace: Pace = at_once,
+) -> Loss:
     """The current memories that the dream would lose, without those that `ended` by their words."""
-    believed_before = believed(before, today) - frozenset(ended)
-    believed_after = believed(after, today)
+    believed_before = believed(before, today, parse) - frozenset(ended)
+    believed_after = believed(after, today, parse)
     changed = {file for file, text in after.items() if before.get(file) != text}
     moved = frozenset[str]().union(*(_words(after[file]) for file in changed & believed_after))
     lost = [
         file
-        for file in sorted(believed_before)
+        for file in pace(sorted(believed_before))
         if (file in changed or file not in believed_after)
-        and _is_lost(before[file], after.get(file), moved, stays=file in believed_after)
+        and _is_lost(before[file], after.get(file), moved, parse, stays=file in believed_after)
     ]
     return Loss(tuple(lost), len(believed_before))
 
@@ -104,9 +125,9 @@ def in_safe_order(before: Texts, changed: Collection[str], after: Texts) -> list
     )
 
 
-def believed(texts: Texts, today: str) -> frozenset[str]:
+def believed(texts: Texts, today: str, parse: Parse = topics.parse) -> frozenset[str]:
     """The memories that are not retired."""
-    parsed = {file: _header(text) for file, text in texts.items() if file != INDEX_FILE}
+    parsed = {file: _header(text, parse) for file, text in texts.items() if file != INDEX_FILE}
     superseded = frozenset(old for topic in parsed.values() for old in topic.supersedes)
     return frozenset(
         file
@@ -115,14 +136,16 @@ def believed(texts: Texts, today: str) -> frozenset[str]:
     )
 
 
-def _header(text: str) -> Topic:
+def _header(text: str, parse: Parse) -> Topic:
     """What a memory says about being retired; most do not mention it, and are not parsed."""
     says_so = any(field in text for field in ("supersedes", "retired", "valid_until"))
-    return topics.parse(text) if says_so else Topic()
+    return parse(text) if says_so else Topic()
 
 
-def _is_lost(before: str, after: str | None, moved: frozenset[str], *, stays: bool) -> bool:
-    if after is None or _is_emptied(topics.parse(before), topics.parse(after)):
+def _is_lost(
+    before: str, after: str | None, moved: frozenset[str], parse: Parse, *, stays: bool
+) -> bool:
+    if after is None or _is_emptied(parse(before), parse(after)):
         return True
     # A retired memory stays on disk, but is not recalled: its words must be in another one.
     return not _is_kept(_words(before), moved | _words(after) if stays else moved)
@@ -140,7 +163,13 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(terms_of(headers.body_of(text)))
 
 
-def _diff(file: str, before: Texts, after: Texts, retired: Collection[str]) -> FileDiff:
+def _diff(
+    file: str,
+    before: Texts,
+    after: Texts,
+    retired: Collection[str],
+    present: Callable[[str], str],
+) -> FileDiff:
     old, new = before.get(file), after.get(file)
     action: FileAction = "changed"
     if file == INDEX_FILE:
@@ -154,7 +183,7 @@ def _diff(file: str, before: Texts, after: Texts, retired: Collection[str]) -> F
     if action == "retired":
         new = revived_text(new or "")  # that it says so itself is not a change of what it says
     # Diffs are shown and stored. The whole text is masked: a secret may span several lines.
-    old_lines, new_lines = presentable(old or "").splitlines(), presentable(new or "").splitlines()
+    old_lines, new_lines = present(old or "").splitlines(), present(new or "").splitlines()
     if len(old_lines) + len(new_lines) > DIFF_LINES:
         return FileDiff(file, action, len(new_lines), len(old_lines), "(too long to show)\n")
     lines = list(difflib.unified_diff(old_lines, new_lines, file, file, lineterm="", n=2))

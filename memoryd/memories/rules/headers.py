@@ -45,6 +45,7 @@ _PIECE = late(
         | [^,]*+)\s*+(?:,|\Z)""",
     re.VERBOSE,
 )
+_QUOTED = json.JSONDecoder(strict=False)
 # Characters that YAML does not allow, even in quotes.
 _NOT_YAML = late("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 _WORDS_OF_YAML = frozenset({"y", "n", "yes", "no", "true", "false", "on", "off", "null", "none"})
@@ -294,7 +295,7 @@ def _nested(lines: list[str]) -> HeaderValue:
 def _unquoted(raw: str) -> str:
     if len(raw) >= 2 and raw[0] == raw[-1] == '"':
         try:
-            return str(json.loads(raw, strict=False))
+            return str(_QUOTED.decode(raw))
         except ValueError:
             return raw[1:-1]
     if len(raw) >= 2 and raw[0] == raw[-1] == "'":
