@@ -20,6 +20,7 @@ import msgspec
 from memoryd.base.file_stamp import FileStamp, Identity
 from memoryd.base.paths import Places, team_memory, user_memory
 from memoryd.memories.records import MemoryDirectory
+from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.memories.scan import folders_below, is_readable_name, skipped_folders
 
 # The system's watches are shared by all programs of the user.
@@ -53,6 +54,21 @@ def layout(places: Places, memory_paths: Iterable[str], roots: Iterable[str]) ->
                 found.add(MemoryDirectory(agent, "agent", beneath=root))
     found.watch_subfolders()
     return Layout(found.directories, found.folders)
+
+
+def has_memories(places: Places) -> bool:
+    """Whether there is a memory in any directory but those that only a project's root leads to."""
+    return any(
+        _holds_a_topic(folder)
+        for directory in layout(places, (), ()).directories.values()
+        for folder in (directory.path, *folders_below(directory.path))
+    )
+
+
+def _holds_a_topic(folder: str) -> bool:
+    with suppress(OSError), os.scandir(folder) as entries:
+        return any(entry.name.endswith(".md") and entry.name != INDEX_FILE for entry in entries)
+    return False
 
 
 class _FolderSearch:
