@@ -38,7 +38,8 @@ SECONDS_A_DAY = 86_400.0
 SHORTEST_SECRET = 11  # shorter ones cannot be distinguished from words
 LONGEST_NAME = 200
 REMEMBERED_NAMES = 256
-_OUR_OWN = frozenset({"event", "level", "timestamp", "logger", "_record"})
+# Nobody else chooses these; and the first line is written at every start, before any mask is made.
+_OUR_OWN = frozenset({"event", "level", "timestamp", "logger", "_record", "version", "socket"})
 _PLAIN = (int, float, type(None))
 
 

@@ -12,6 +12,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from posixpath import dirname, join
 from typing import Final
 
@@ -37,6 +38,12 @@ class Layout(msgspec.Struct, frozen=True):
 
 def layout(places: Places, memory_paths: Iterable[str], roots: Iterable[str]) -> Layout:
     """All memory directories, including those at `memory_paths` and of the projects at `roots`."""
+    found = _search(places, memory_paths, roots)
+    found.watch_subfolders()
+    return Layout(found.directories, found.folders)
+
+
+def _search(places: Places, memory_paths: Iterable[str], roots: Iterable[str]) -> "_FolderSearch":
     found = _FolderSearch()
     found.add(MemoryDirectory(user_memory(places), "user"))
     for group in found.folders_in(f"{places.claude_dir}/memory-groups"):
@@ -52,16 +59,15 @@ def layout(places: Places, memory_paths: Iterable[str], roots: Iterable[str]) ->
         for part in _AGENTS_OF_A_PROJECT if _is_folder(root) else ():
             for agent in found.folders_in(join(root, part), beneath=root):
                 found.add(MemoryDirectory(agent, "agent", beneath=root))
-    found.watch_subfolders()
-    return Layout(found.directories, found.folders)
+    return found
 
 
 def has_memories(places: Places) -> bool:
     """Whether there is a memory in any directory but those that only a project's root leads to."""
     return any(
         _holds_a_topic(folder)
-        for directory in layout(places, (), ()).directories.values()
-        for folder in (directory.path, *folders_below(directory.path))
+        for path in _search(places, (), ()).directories
+        for folder in chain([path], folders_below(path))
     )
 
 

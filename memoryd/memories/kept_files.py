@@ -12,7 +12,6 @@
 
 import hashlib
 import os
-import secrets
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal, get_args
@@ -77,7 +76,7 @@ class KeptFiles:
 
     def begin(self) -> str | None:
         """The name of a new temporary file; to be called before what is kept is looked at."""
-        name = self._folder / f".memoryd-{secrets.token_hex(8)}.tmp"
+        name = self._folder / f".memoryd-{os.urandom(8).hex()}.tmp"
         try:
             make_folder(str(self._folder))
             name.touch(0o600, exist_ok=False)

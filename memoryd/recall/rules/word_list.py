@@ -28,12 +28,12 @@ class WordList:
         self._size = len(words)
         hashes = np.fromiter(map(crc32, words), np.uint32, len(words))
         ends = np.cumsum(np.fromiter(map(len, words), np.uint32, len(words)) + 1, dtype=np.uint32)
-        order = np.argsort(hashes, kind="stable").astype(np.uint32)
+        order = np.argsort(hashes).astype(np.uint32)
         for at in np.flatnonzero(np.diff(hashes[order]) == 0).tolist():
             if words[order[at]] == words[order[at + 1]] != b"":
                 raise ValueError("a word is on two lines")
-        upper = np.arange((1 << _HALF_BITS) + 1) << _HALF_BITS
-        self._starts = np.searchsorted(hashes[order], upper).astype(np.uint32).data
+        in_each = np.bincount(hashes >> _HALF_BITS, None, 1 << _HALF_BITS)
+        self._starts = np.concatenate([[0], np.cumsum(in_each)]).astype(np.uint32).data
         self._lower = (hashes[order] & _LOWER_BITS).astype(np.uint16).data
         self._numbers = order.data
         self._bounds = np.concatenate([np.zeros(1, np.uint32), ends]).data
