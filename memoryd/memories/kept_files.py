@@ -35,15 +35,21 @@ _TEMPORARY = late(r"\.memoryd-[0-9a-f]{16}\.tmp")
 
 
 def identity_of_code(*parts: str) -> str:
-    """A hash that changes with the code in these folders or files of the package."""
+    """A hash that changes with the code in these folders or files of the package.
+
+    While an update replaces them, some cannot be seen: then it is one that no other run has.
+    """
     found = hashlib.sha256()
     package = Path(__file__).parents[1]
-    for part in parts:
-        path = package / part
-        for file in sorted(path.rglob("*.*")) if path.is_dir() else [path]:
-            if file.suffix != ".pyc":
-                facts = file.stat()
-                found.update(f"{file} {facts.st_size} {facts.st_mtime_ns}\n".encode())
+    try:
+        for part in parts:
+            path = package / part
+            for file in sorted(path.rglob("*.*")) if path.is_dir() else [path]:
+                if file.suffix != ".pyc":
+                    facts = file.stat()
+                    found.update(f"{file} {facts.st_size} {facts.st_mtime_ns}\n".encode())
+    except OSError:
+        found.update(os.urandom(16))
     return found.hexdigest()
 
 
