@@ -21,7 +21,6 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 import msgspec
-import structlog
 from anyio.abc import SocketAttribute, SocketListener, SocketStream, TaskGroup
 
 from memoryd.api.rules import envelope, protocol
@@ -37,6 +36,7 @@ from memoryd.api.rules.protocol import Params
 from memoryd.api.subscriptions import SubscribedAnswer, Subscription, Subscriptions
 from memoryd.base.errors import MemorydError, Unavailable
 from memoryd.system.ancestry import is_run_by_an_agent
+from memoryd.system.early_log import EarlyLog
 
 HALF_MESSAGE_SECONDS: Final = 10
 UNREAD_ANSWER_SECONDS: Final = 10
@@ -53,7 +53,7 @@ _OUT_OF_HANDLES: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOME
 Handler = Callable[[Params], Awaitable[object]]
 RootOf = Callable[[str], Awaitable[str]]
 
-log = structlog.get_logger(__name__)
+log = EarlyLog(__name__)
 _encode = msgspec.json.Encoder().encode
 _decode_request = msgspec.json.Decoder(Request).decode
 

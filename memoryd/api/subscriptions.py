@@ -10,15 +10,15 @@ from typing import Final
 
 import anyio
 import msgspec
-import structlog
 
 from memoryd.base.errors import Unavailable
 from memoryd.base.events import Event, kind_of
+from memoryd.system.early_log import EarlyLog
 
 QUEUE_EVENTS: Final = 256
 MOST_SUBSCRIBERS: Final = 100
 
-log = structlog.get_logger(__name__)
+log = EarlyLog(__name__)
 
 
 class SubscribedAnswer(msgspec.Struct, frozen=True):

@@ -6,12 +6,9 @@
 - An error repeats a value only if it cannot be a secret: numbers, and words from a closed set.
 """
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TypeGuard, TypeVar
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import inspect
@@ -69,6 +66,10 @@ def load_settings(toml_text: str, env: Mapping[str, str]) -> Settings:
 
 
 def parsed(text: str) -> dict[str, object]:
+    if not text:
+        return {}
+    import tomllib  # noqa: PLC0415 - most people have no such file, and the daemon starts sooner
+
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as problem:
@@ -217,6 +218,8 @@ def unknown(name: str, valid: Sequence[str]) -> ConfigError:
 
 def nearest(name: str, valid: Sequence[str]) -> str | None:
     """The most similar valid name, by the whole name or by its last part."""
+    from difflib import get_close_matches  # noqa: PLC0415 - rarely needed, and the daemon starts sooner
+
     if close := get_close_matches(name, valid, n=1):
         return close[0]
     by_last_part = {full.rpartition(".")[2]: full for full in valid}
@@ -243,6 +246,8 @@ def secret_in(env: Mapping[str, str], name: str) -> Secret | None:
 def check_url(url: str | None, name: str) -> None:
     if url is None:
         return
+    from urllib.parse import urlsplit  # noqa: PLC0415 - rarely needed, and the daemon starts sooner
+
     hint = "for example http://localhost:11434 or https://gateway.example.com/anthropic"
     try:
         parts = urlsplit(url)

@@ -8,7 +8,9 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import ExitStack
 from functools import partial
+from typing import Final
 
+import anyio
 import anyio.to_thread
 import msgspec
 
@@ -55,6 +57,8 @@ from memoryd.system.plain_file import refuse_unless_plain
 from memoryd.transcripts.rules.open_turn import OpenTurn
 from memoryd.transcripts.rules.turns import Compacted
 from memoryd.transcripts.turn_table import QueuedTurn
+
+AFTER_START_SECONDS: Final = 2.0
 
 
 class Built(msgspec.Struct, frozen=True):
@@ -231,7 +235,11 @@ def _note_identity(services: Services, change: MemoryChanged) -> None:
 
 
 async def _import_slow_modules() -> None:
-    """Imports what takes a while, before the first turn or save needs it."""
+    """Imports what takes a while, before the first turn or save needs it.
+
+    Who asks at once waits for recall, which is loaded at the same time.
+    """
+    await anyio.sleep(AFTER_START_SECONDS)
     await anyio.to_thread.run_sync(
         importlib.import_module, "memoryd.extraction.rules.statements", abandon_on_cancel=True
     )

@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Mapping, MutableMapping
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -31,7 +30,8 @@ class Environment(msgspec.Struct, frozen=True):
 def read_environment(env: MutableMapping[str, str], version: str) -> Environment:
     """Reads environment and settings; a mistake in the settings is kept for people to see."""
     supervisor = Supervisor(env, os.getpid())
-    places = paths.places(env, sys.platform, os.getuid(), str(Path.home()))
+    home = os.path.expanduser("~")  # noqa: PTH111 - the daemon starts without pathlib
+    places = paths.places(env, sys.platform, os.getuid(), home)
     try:
         text = read_plain(places.config_file, CONFIG_LIMIT_BYTES).decode()
     except FileNotFoundError:

@@ -10,7 +10,6 @@ import os
 import socket
 import stat
 from contextlib import suppress
-from pathlib import Path
 from typing import Final, Self
 
 from memoryd.base.errors import AlreadyRunning, Refused, StorageError
@@ -67,7 +66,7 @@ def _how_to_go_on(error: OSError) -> str:
 
 def check_folder(path: str) -> None:
     """Refuses a folder that another user could write to."""
-    link, target = os.lstat(path), Path(path).stat()
+    link, target = os.lstat(path), os.stat(path)  # noqa: PTH116 - the daemon starts without pathlib
     if not stat.S_ISDIR(target.st_mode):
         raise Refused(f"{path} is not a folder", hint="move it away, or use another folder")
     if target.st_uid != os.getuid() or link.st_uid != os.getuid():
@@ -82,7 +81,7 @@ def check_folder(path: str) -> None:
 
 def bind(path: str) -> socket.socket:
     """A listening socket at the path, with mode 0600 from the moment it exists."""
-    folder = str(Path(path).parent)
+    folder = os.path.dirname(path)  # noqa: PTH120 - the daemon starts without pathlib
     make_folder(folder)
     check_folder(folder)
     remove_stale_socket(path)
@@ -119,7 +118,7 @@ def remove_stale_socket(path: str) -> None:
             hint="memoryd status shows it; memoryd stop ends it",
         )
     with suppress(FileNotFoundError):
-        Path(path).unlink()
+        os.unlink(path)  # noqa: PTH108 - the daemon starts without pathlib
 
 
 def is_answered(path: str) -> bool:
@@ -150,7 +149,7 @@ class BoundSocket:
         self.listening.close()
         if self.is_in_place():
             with suppress(OSError):
-                Path(self.path).unlink()
+                os.unlink(self.path)  # noqa: PTH108 - the daemon starts without pathlib
 
     def _identity(self) -> tuple[int, int] | None:
         try:

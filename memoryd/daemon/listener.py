@@ -5,16 +5,16 @@ from typing import Final, Self
 
 import anyio
 import anyio.to_thread
-import structlog
 from anyio.abc import SocketListener, TaskGroup
 
 from memoryd.api.server import Server
 from memoryd.base.errors import MemorydError
 from memoryd.daemon.instance import BoundSocket
+from memoryd.system.early_log import EarlyLog
 
 CHECK_SECONDS: Final = 20.0
 
-log = structlog.get_logger(__name__)
+log = EarlyLog(__name__)
 
 
 class DaemonListener:

@@ -9,6 +9,7 @@ reaches a line by mistake is masked before it is written.
 import logging
 import logging.handlers
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -23,8 +24,10 @@ import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from memoryd.base.config import LogLevel
-from memoryd.daemon.journal import journal_lines
+from memoryd.daemon.environment import Environment
+from memoryd.daemon.journal import journal_for, journal_lines
 from memoryd.system.folder import make_folder
+from memoryd.system.plain_file import refuse_unless_plain
 from memoryd.text.masking.cut import masked_beginning, masked_ending
 from memoryd.text.masking.mask import mask
 
@@ -35,7 +38,8 @@ SECONDS_A_DAY = 86_400.0
 SHORTEST_SECRET = 11  # shorter ones cannot be distinguished from words
 LONGEST_NAME = 200
 REMEMBERED_NAMES = 256
-_OUR_OWN = frozenset({"event", "level", "timestamp", "logger", "_record"})
+# Nobody else chooses these; and the first line is written at every start, before any mask is made.
+_OUR_OWN = frozenset({"event", "level", "timestamp", "logger", "_record", "version", "socket"})
 _PLAIN = (int, float, type(None))
 
 
@@ -73,6 +77,22 @@ class _PrivateRotatingFile(logging.handlers.RotatingFileHandler):
             with suppress(OSError):
                 if path.stat().st_mtime < now - (self.keep_days or 0) * SECONDS_A_DAY:
                     path.unlink()
+
+
+def start_for(environment: Environment, *, shows_log: bool) -> None:
+    """The log as the settings want it."""
+    settings = environment.settings.log
+    refuse_unless_plain(environment.places.log_file)
+    start(
+        environment.places.log_file,
+        level=settings.level,
+        max_bytes=settings.max_bytes,
+        keep_files=settings.keep_files,
+        terminal=terminal_for(sys.stderr),
+        is_quiet=not shows_log,
+        keep_days=settings.keep_days,
+        journal=journal_for(os.environ, sys.stderr),
+    )
 
 
 def start(

@@ -12,31 +12,30 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.to_thread
-import structlog
 from anyio.abc import TaskStatus
+from anyio.lowlevel import checkpoint
 
 from memoryd.api.server import Server, most_connections
 from memoryd.api.subscriptions import Subscriptions
 from memoryd.base.errors import ConfigError, MemorydError
 from memoryd.base.events import DaemonStopping
 from memoryd.base.paths import Places
-from memoryd.daemon import log_file
 from memoryd.daemon.early_answers import EarlyAnswers
 from memoryd.daemon.environment import Environment, read_environment
 from memoryd.daemon.instance import InstanceLock
-from memoryd.daemon.journal import journal_for
 from memoryd.daemon.listener import DaemonListener
 from memoryd.daemon.shutdown import leave_after
 from memoryd.daemon.supervisor import Supervisor
+from memoryd.system import early_log
+from memoryd.system.early_log import EarlyLog
 from memoryd.system.heap import use_few_arenas
-from memoryd.system.plain_file import refuse_unless_plain
 
 if TYPE_CHECKING:
     from memoryd.daemon.build import Built
@@ -49,9 +48,10 @@ CLOSING_SECONDS: Final = 0.5
 # How long a thread may keep the interpreter before the loop can answer. Python's default of 5 ms,
 # several times within one answer, would be noticeable while a large memory is read.
 SWITCH_SECONDS: Final = 0.0005
+FIRST_TURNS: Final = 12  # of the loop; a ping takes about half as many
 EX_CONFIG: Final = 78  # the unit does not restart us until the settings are fixed
 
-log = structlog.get_logger(__name__)
+log = EarlyLog(__name__)
 
 
 def main(version: str, *, shows_log: bool = False) -> int:
@@ -62,12 +62,11 @@ def main(version: str, *, shows_log: bool = False) -> int:
         with ExitStack() as stack:
             lock = InstanceLock.take(environment.places.state_dir)
             stack.callback(lock.release)
-            _start_log(environment, shows_log=shows_log)
-            stack.callback(log_file.stop)
+            early_log.hold()
             _raise_handle_limit()
             sys.setswitchinterval(SWITCH_SECONDS)
             use_few_arenas()
-            anyio.run(serve, environment, stack)
+            anyio.run(partial(serve, environment, stack, shows_log=shows_log))
     except MemorydError as error:
         sys.stderr.write(f"memoryd: {error.message}\n")
         if error.hint:
@@ -76,7 +75,7 @@ def main(version: str, *, shows_log: bool = False) -> int:
     return 0
 
 
-async def serve(environment: Environment, stack: ExitStack) -> None:
+async def serve(environment: Environment, stack: ExitStack, *, shows_log: bool) -> None:
     """Runs every area until the stop event is set.
 
     It listens before the areas are loaded: who comes early waits a moment for an answer instead of
@@ -96,13 +95,15 @@ async def serve(environment: Environment, stack: ExitStack) -> None:
             try:
                 if not is_first_start:
                     await opened()
+                    await _answer_those_waiting()
+                await _start_log(environment, stack, shows_log=shows_log)
                 built = await _load(environment, stack, subscriptions, stop)
                 built.areas.dreamer.quiet = server.quiet
                 await tasks.start(built.areas.dreamer.run)
                 answers.begin(built.answer, built.root_of)
                 if is_first_start:
                     await opened()
-            except (MemorydError, ImportError) as error:
+            except (MemorydError, ImportError, OSError) as error:
                 failure = error
             else:
                 for run in built.runs:
@@ -120,8 +121,14 @@ async def serve(environment: Environment, stack: ExitStack) -> None:
     log.info("stopped", in_time=in_time, ms=round((anyio.current_time() - began) * 1000))
 
 
+async def _answer_those_waiting() -> None:
+    """Gives the first turns of the loop to clients; loading would compete with their answers."""
+    for _ in range(FIRST_TURNS):
+        await checkpoint()
+
+
 def _is_first_start(places: Places) -> bool:
-    return not Path(places.state_db).exists()
+    return not os.access(places.state_db, os.F_OK)
 
 
 async def _load(
@@ -179,19 +186,19 @@ async def _feed_watchdog(supervisor: Supervisor) -> None:
         await anyio.sleep(supervisor.watchdog_seconds / 3)
 
 
-def _start_log(environment: Environment, *, shows_log: bool) -> None:
-    settings = environment.settings.log
-    refuse_unless_plain(environment.places.log_file)
-    log_file.start(
-        environment.places.log_file,
-        level=settings.level,
-        max_bytes=settings.max_bytes,
-        keep_files=settings.keep_files,
-        terminal=log_file.terminal_for(sys.stderr),
-        is_quiet=not shows_log,
-        keep_days=settings.keep_days,
-        journal=journal_for(os.environ, sys.stderr),
-    )
+async def _start_log(environment: Environment, stack: ExitStack, *, shows_log: bool) -> None:
+    """Loading it takes a while, and who asks whether the daemon is there need not wait for it."""
+    start = partial(_log_file, environment, shows_log=shows_log)
+    stack.callback(await anyio.to_thread.run_sync(start))
+    early_log.release()
+
+
+def _log_file(environment: Environment, *, shows_log: bool) -> Callable[[], None]:
+    """Starts the log; returns what stops it."""
+    from memoryd.daemon import log_file  # noqa: PLC0415 - see above
+
+    log_file.start_for(environment, shows_log=shows_log)
+    return log_file.stop
 
 
 def _raise_handle_limit() -> None:

@@ -8,14 +8,13 @@ import os
 import sys
 import threading
 import time
-from pathlib import Path
 from typing import Final
 
-import structlog
+from memoryd.system.early_log import EarlyLog
 
 LOG_SECONDS: Final = 0.2
 
-log = structlog.get_logger(__name__)
+log = EarlyLog(__name__)
 
 
 def leave_after(seconds: float) -> None:
@@ -27,7 +26,7 @@ def leave_after(seconds: float) -> None:
 
 def _leave() -> None:
     frames = sys._current_frames().values()  # noqa: SLF001 - nothing else shows other threads
-    busy = sorted(f"{Path(one.f_code.co_filename).name}:{one.f_lineno}" for one in frames)
+    busy = sorted(f"{one.f_code.co_filename.rpartition('/')[2]}:{one.f_lineno}" for one in frames)
     # In another thread, since the stuck one may hold the log's lock.
     threading.Thread(target=lambda: log.error("stop-forced", busy=busy), daemon=True).start()
     time.sleep(LOG_SECONDS)

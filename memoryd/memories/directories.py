@@ -12,6 +12,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from posixpath import dirname, join
 from typing import Final
 
@@ -20,6 +21,7 @@ import msgspec
 from memoryd.base.file_stamp import FileStamp, Identity
 from memoryd.base.paths import Places, team_memory, user_memory
 from memoryd.memories.records import MemoryDirectory
+from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.memories.scan import folders_below, is_readable_name, skipped_folders
 
 # The system's watches are shared by all programs of the user.
@@ -36,6 +38,12 @@ class Layout(msgspec.Struct, frozen=True):
 
 def layout(places: Places, memory_paths: Iterable[str], roots: Iterable[str]) -> Layout:
     """All memory directories, including those at `memory_paths` and of the projects at `roots`."""
+    found = _search(places, memory_paths, roots)
+    found.watch_subfolders()
+    return Layout(found.directories, found.folders)
+
+
+def _search(places: Places, memory_paths: Iterable[str], roots: Iterable[str]) -> "_FolderSearch":
     found = _FolderSearch()
     found.add(MemoryDirectory(user_memory(places), "user"))
     for group in found.folders_in(f"{places.claude_dir}/memory-groups"):
@@ -51,8 +59,22 @@ def layout(places: Places, memory_paths: Iterable[str], roots: Iterable[str]) ->
         for part in _AGENTS_OF_A_PROJECT if _is_folder(root) else ():
             for agent in found.folders_in(join(root, part), beneath=root):
                 found.add(MemoryDirectory(agent, "agent", beneath=root))
-    found.watch_subfolders()
-    return Layout(found.directories, found.folders)
+    return found
+
+
+def has_memories(places: Places) -> bool:
+    """Whether there is a memory in any directory but those that only a project's root leads to."""
+    return any(
+        _holds_a_topic(folder)
+        for path in _search(places, (), ()).directories
+        for folder in chain([path], folders_below(path))
+    )
+
+
+def _holds_a_topic(folder: str) -> bool:
+    with suppress(OSError), os.scandir(folder) as entries:
+        return any(entry.name.endswith(".md") and entry.name != INDEX_FILE for entry in entries)
+    return False
 
 
 class _FolderSearch:

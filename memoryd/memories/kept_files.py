@@ -12,7 +12,6 @@
 
 import hashlib
 import os
-import secrets
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal, get_args
@@ -36,15 +35,21 @@ _TEMPORARY = late(r"\.memoryd-[0-9a-f]{16}\.tmp")
 
 
 def identity_of_code(*parts: str) -> str:
-    """A hash that changes with the code in these folders or files of the package."""
+    """A hash that changes with the code in these folders or files of the package.
+
+    While an update replaces them, some cannot be seen: then it is one that no other run has.
+    """
     found = hashlib.sha256()
     package = Path(__file__).parents[1]
-    for part in parts:
-        path = package / part
-        for file in sorted(path.rglob("*.*")) if path.is_dir() else [path]:
-            if file.suffix != ".pyc":
-                facts = file.stat()
-                found.update(f"{file} {facts.st_size} {facts.st_mtime_ns}\n".encode())
+    try:
+        for part in parts:
+            path = package / part
+            for file in sorted(path.rglob("*.*")) if path.is_dir() else [path]:
+                if file.suffix != ".pyc":
+                    facts = file.stat()
+                    found.update(f"{file} {facts.st_size} {facts.st_mtime_ns}\n".encode())
+    except OSError:
+        found.update(os.urandom(16))
     return found.hexdigest()
 
 
@@ -77,7 +82,7 @@ class KeptFiles:
 
     def begin(self) -> str | None:
         """The name of a new temporary file; to be called before what is kept is looked at."""
-        name = self._folder / f".memoryd-{secrets.token_hex(8)}.tmp"
+        name = self._folder / f".memoryd-{os.urandom(8).hex()}.tmp"
         try:
             make_folder(str(self._folder))
             name.touch(0o600, exist_ok=False)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from memoryd.base import paths
 from memoryd.llm.connect import Models
+from memoryd.memories.directories import has_memories
 from memoryd.memories.services import Services
 from memoryd.recall.outcome_table import OutcomeTable
 from memoryd.recall.rule_table import RuleTable
@@ -20,6 +21,7 @@ def build(services: Services, models: Models | None) -> RecallService:
     surfaced = Surfaced(services.database, services.now)
     return RecallService(
         lambda: _load(services, surfaced, models),
+        lambda: has_memories(services.places),
         surfaced,
         RuleTable(services.database),
         OutcomeTable(services.database),

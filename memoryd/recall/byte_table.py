@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from memoryd.base.errors import Unavailable
 from memoryd.recall.rules.vectors import Vector
+from memoryd.recall.rules.word_list import WordList
 
 DATA: Final = Path(__file__).parent / "data"
 
 
 class ByteTable(msgspec.Struct, frozen=True):
-    row_of: dict[str, int]
+    words: WordList
     scales: Vector
     rows: NDArray[np.int8]
 
@@ -27,15 +28,14 @@ class ByteTable(msgspec.Struct, frozen=True):
     def open(cls, folder: Path, name: str) -> "ByteTable":
         """Maps the rows and reads the words; `Unavailable` if anything is not as expected."""
         try:
-            words = (folder / f"{name}_words.txt").read_text("utf-8").splitlines()
+            words = WordList((folder / f"{name}_words.txt").read_text("utf-8"))
             scales = np.load(folder / f"{name}_scales.npy", allow_pickle=False)
             rows = np.load(folder / f"{name}_vectors.npy", mmap_mode="r", allow_pickle=False)
-            row_of = dict(zip(words, range(len(words)), strict=True))
-            _check(scales, rows, len(row_of))
+            _check(scales, rows, len(words))
         except (OSError, ValueError, EOFError) as fault:
             raise unreadable(folder) from fault
         # Indexing a memmap is slower than an array over the same memory.
-        return cls(row_of, scales, rows.view(np.ndarray))
+        return cls(words, scales, rows.view(np.ndarray))
 
     def sum_of(self, rows: Sequence[int]) -> Vector:
         """The sum of the vectors in these rows; zeros if there are none."""

@@ -14,7 +14,7 @@ word both look it up, with the same result.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +22,7 @@ import numpy as np
 
 from memoryd.recall.byte_table import DATA, ByteTable, unreadable
 from memoryd.recall.rules.vectors import Vector, unit
+from memoryd.recall.rules.word_list import ABSENT, WordList
 from memoryd.text.terms import spoken_words, term_of
 
 # About as long as the vector of a rare word of the table.
@@ -30,9 +31,9 @@ _REMEMBERED_WORDS: Final = 50_000
 
 
 class MeaningTable:
-    def __init__(self, table: ByteTable, stems: Iterable[str]) -> None:
+    def __init__(self, table: ByteTable, stems: WordList) -> None:
         self._table = table
-        self._row_of_stem = {stem: row for row, stem in enumerate(stems) if stem}
+        self._stems = stems
         self._unheard_of: dict[str, Vector] = {}
 
     @classmethod
@@ -40,10 +41,10 @@ class MeaningTable:
         """Maps the table; `Unavailable` if it is not as expected. Takes some ten milliseconds."""
         table = ByteTable.open(folder, "meaning")
         try:
-            stems = (folder / "meaning_stems.txt").read_text("utf-8").splitlines()
+            stems = WordList((folder / "meaning_stems.txt").read_text("utf-8"))
         except (OSError, ValueError) as fault:
             raise unreadable(folder) from fault
-        if len(stems) != len(table.row_of):
+        if len(stems) != len(table.words):
             raise unreadable(folder)
         return cls(table, stems)
 
@@ -56,11 +57,11 @@ class MeaningTable:
         """The unit vector of words; zeros if there are none."""
         total, rows = np.zeros(self._table.rows.shape[1], np.float32), []
         for word in words:
-            row = self._table.row_of.get(word)
-            if row is None:
+            row = self._table.words.number_of(word)
+            if row == ABSENT:
                 stem = term_of(word)
-                row = self._row_of_stem.get(stem)
-                if row is None:
+                row = self._stems.number_of(stem)
+                if row == ABSENT:
                     total += self._vector_unheard_of(stem)
                     continue
             rows.append(row)

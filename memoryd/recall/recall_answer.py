@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -10,8 +10,10 @@ from memoryd.base.timestamps import iso_time
 from memoryd.memories.rules import expiry, topics
 from memoryd.recall.rules import rendering as recall_text
 from memoryd.recall.rules.rendering import Recalled
-from memoryd.recall.rules.search import Hit
-from memoryd.recall.shelf import Row
+
+if TYPE_CHECKING:
+    from memoryd.recall.rules.search import Hit  # numpy loads slowly
+    from memoryd.recall.shelf import Row
 
 
 class MatchReason(msgspec.Struct, frozen=True):
@@ -38,7 +40,7 @@ class RecallAnswer(msgspec.Struct, frozen=True, kw_only=True):
     left_out: list[LeftOut]
 
 
-def shown(hit: Hit, row: Row, now: float) -> Recalled:
+def shown(hit: "Hit", row: "Row", now: float) -> Recalled:
     """A memory as it is shown at this moment."""
     until = row.topic.valid_until
     return Recalled(
@@ -62,7 +64,7 @@ def shown(hit: Hit, row: Row, now: float) -> Recalled:
 
 def answer_of(
     memories: list[Recalled],
-    hits: Sequence[Hit],
+    hits: "Sequence[Hit]",
     selector: Literal["model", "embedded"],
     began: float,
     session_bytes: int,

@@ -1,7 +1,8 @@
 """Recall for the rest of the daemon: it answers once the index is loaded in the background.
 
 Numpy and the vectors take longer to load than everything else together, so the daemon serves
-before they are ready. A query that arrives meanwhile waits for them.
+before they are ready. A query that arrives meanwhile waits for them. They also take a quarter of
+the daemon's memory: where there is nothing to recall yet, they are loaded when somebody asks.
 """
 
 from collections.abc import Callable, Sequence
@@ -45,6 +46,7 @@ class RecallService:
     def __init__(
         self,
         load: "Callable[[], Recall]",
+        has_memories: Callable[[], bool],
         surfaced: Surfaced,
         rules: RuleTable,
         outcomes: OutcomeTable,
@@ -55,6 +57,8 @@ class RecallService:
         now: Callable[[], float],
     ) -> None:
         self._load = load
+        self._has_memories = has_memories
+        self._is_wanted = anyio.Event()
         self._rules = rules
         self._outcomes = outcomes
         self._tracker = OutcomeTracker()
@@ -76,6 +80,8 @@ class RecallService:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._surfaced.run)
             await self._read_never_used()
+            if not await anyio.to_thread.run_sync(self._has_memories):
+                await self._is_wanted.wait()
             self._recall = await anyio.to_thread.run_sync(self._load, abandon_on_cancel=True)
             self._is_loaded.set()
             log.info("recall-ready")
@@ -201,6 +207,7 @@ class RecallService:
         if path in self._never_used:
             self._never_used -= {path}
             self._write_soon(partial(self._outcomes.forget, path))
+        self._is_wanted.set()
         if self._recall is not None:
             self._recall.changed(change)
 
@@ -223,6 +230,7 @@ class RecallService:
         return len(await self._surfaced.of(session_id))
 
     async def _ready(self) -> "Recall":
+        self._is_wanted.set()
         while self._recall is None:
             await self._is_loaded.wait()
         return self._recall

@@ -19,6 +19,7 @@ import msgspec
 
 from memoryd.recall.byte_table import DATA, ByteTable
 from memoryd.recall.rules.vectors import Vector, unit
+from memoryd.recall.rules.word_list import ABSENT
 from memoryd.text.terms import spoken_words
 
 _WORD_START: Final = "▁"
@@ -40,7 +41,7 @@ class WordSum(msgspec.Struct, frozen=True):
 class WordVectors:
     def __init__(self, table: ByteTable) -> None:
         self._table = table
-        self._vocabulary = table.row_of
+        self._vocabulary = table.words
         self._pieces: dict[str, tuple[int, ...]] = {}
 
     @classmethod
@@ -71,21 +72,22 @@ class WordVectors:
 
     def _cut(self, word: str) -> list[int]:
         pieces = [_WORD_START, *word]
-        while True:
-            unions = [self._row_of(left + right) for left, right in pairwise(pieces)]
-            first = min(unions, default=_NO_PIECE)
-            if first == _NO_PIECE:
-                break
+        unions = [self._row_of(left + right) for left, right in pairwise(pieces)]
+        while unions and (first := min(unions)) != _NO_PIECE:
             at = unions.index(first)
             pieces[at : at + 2] = [pieces[at] + pieces[at + 1]]
+            near = pieces[max(at - 1, 0) : at + 2]  # only what is next to it has another union
+            unions[max(at - 1, 0) : at + 2] = [self._row_of(a + b) for a, b in pairwise(near)]
         return [row for piece in pieces for row in self._rows_of_piece(piece)]
 
     def _rows_of_piece(self, piece: str) -> list[int]:
         """A character that the vocabulary lacks is spelled in bytes."""
-        if piece in self._vocabulary:
-            return [self._vocabulary[piece]]
+        row = self._vocabulary.number_of(piece)
+        if row != ABSENT:
+            return [row]
         spelled = (f"<0x{byte:02X}>" for byte in piece.encode("utf-8", "replace"))
-        return [self._vocabulary[name] for name in spelled if name in self._vocabulary]
+        return [row for row in map(self._vocabulary.number_of, spelled) if row != ABSENT]
 
     def _row_of(self, piece: str) -> int:
-        return self._vocabulary.get(piece, _NO_PIECE)
+        row = self._vocabulary.number_of(piece)
+        return _NO_PIECE if row == ABSENT else row

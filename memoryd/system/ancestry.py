@@ -13,7 +13,6 @@ runs it.
 import itertools
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 from memoryd.text.lazy_regex import late
@@ -76,11 +75,15 @@ def _line_of(pid: int) -> Iterator[int]:
 
 def _has_marks(pid: int) -> bool:
     try:
-        with Path(f"/proc/{pid}/environ").open("rb") as file:
-            pairs = file.read(ENVIRONMENT_BYTES).split(b"\0")
+        pairs = _read(f"/proc/{pid}/environ", ENVIRONMENT_BYTES).split(b"\0")
     except OSError:
         return False
     return any(value and name in AGENT_VARIABLES for name, _, value in map(_halves, pairs))
+
+
+def _read(path: str, most_bytes: int = -1) -> bytes:
+    with open(path, "rb") as file:  # noqa: PTH123 - the daemon starts without pathlib
+        return file.read(most_bytes)
 
 
 def _halves(pair: bytes) -> tuple[bytes, bytes, bytes]:
@@ -90,7 +93,7 @@ def _halves(pair: bytes) -> tuple[bytes, bytes, bytes]:
 def _is_an_agent(pid: int) -> bool:
     """By the names of the program and of the script that it runs."""
     try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:2]
+        words = _read(f"/proc/{pid}/cmdline").split(b"\0")[:2]
     except OSError:
         return False
     named = {os.fsdecode(word).rpartition("/")[2] for word in words} | {_name_of(pid)}
@@ -99,7 +102,7 @@ def _is_an_agent(pid: int) -> bool:
 
 def _name_of(pid: int) -> str:
     try:
-        return os.fsdecode(Path(f"/proc/{pid}/comm").read_bytes().strip())
+        return os.fsdecode(_read(f"/proc/{pid}/comm").strip())
     except OSError:
         return ""
 
@@ -116,6 +119,6 @@ def _number_of(pid: int, field: int) -> int:
     """A number of the kernel's line about a process, counted from behind the program's name."""
     try:
         # The name is in parentheses, and may itself contain any.
-        return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[field])
+        return int(_read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[field])
     except (OSError, IndexError, ValueError):
         return 0

@@ -12,12 +12,10 @@ import ctypes
 import errno
 import hashlib
 import os
-import secrets
 import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
@@ -246,13 +244,13 @@ def open_beneath(handle: int, relative: str, flags: int) -> int:
 
 def make_folder(path: str) -> None:
     """Makes the folder and missing ones above it, each with access for the owner alone."""
-    place = Path(path)
-    if place.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112 - the daemon starts without pathlib
         return
-    make_folder(str(place.parent))
+    above = os.path.dirname(path.rstrip("/")) or "."  # noqa: PTH120 - likewise
+    make_folder(above)
     with suppress(FileExistsError):
-        place.mkdir(FOLDER_MODE)
-    handle = os.open(place.parent, _FOLDER_FLAGS)
+        os.mkdir(path, FOLDER_MODE)  # noqa: PTH102 - likewise
+    handle = os.open(above, _FOLDER_FLAGS)
     try:
         os.fsync(handle)
     finally:
@@ -322,7 +320,7 @@ _has_openat2 = _probe_openat2()
 
 def _write_temporary(folder: int, data: bytes, mode: int, modified: float | None) -> str:
     """Writes the data durably to a temporary file and returns its name; cleans up on failure."""
-    name = f".memoryd-{secrets.token_hex(8)}.tmp"
+    name = f".memoryd-{os.urandom(8).hex()}.tmp"
     handle = os.open(name, _CREATE_FLAGS, FILE_MODE, dir_fd=folder)
     try:
         try:

@@ -15,7 +15,6 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 from typing import Final
 
 from memoryd.base.errors import Refused
@@ -26,7 +25,7 @@ _FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEX
 _SYSTEM: Final = ("/etc/", "/usr/", "/opt/", "/nix/", "/Library/")
 
 
-def read_plain(path: str | Path, limit_bytes: int) -> bytes:
+def read_plain(path: str | os.PathLike[str], limit_bytes: int) -> bytes:
     """The whole file; OSError if it is absent, foreign, too large or not a regular file."""
     with opened(path) as handle:
         if os.fstat(handle).st_size > limit_bytes:
@@ -36,7 +35,7 @@ def read_plain(path: str | Path, limit_bytes: int) -> bytes:
 
 
 @contextmanager
-def opened(path: str | Path) -> Iterator[int]:
+def opened(path: str | os.PathLike[str]) -> Iterator[int]:
     """A handle on a regular file of ours or of root; OSError for anything else."""
     with opened_real(os.path.realpath(path)) as handle:
         yield handle
@@ -102,13 +101,13 @@ def owner_is_trusted(facts: os.stat_result, real: str) -> bool:
 
 @cache
 def _owner_of_root() -> int:
-    return Path("/").stat().st_uid
+    return os.lstat("/").st_uid
 
 
-def modified_at(path: Path) -> float:
+def modified_at(path: str | os.PathLike[str]) -> float:
     """The file's mtime; 0 if it does not exist or cannot be seen."""
     try:
-        return path.stat().st_mtime
+        return os.stat(path).st_mtime  # noqa: PTH116 - the daemon starts without pathlib
     except OSError:
         return 0.0
 
@@ -116,7 +115,7 @@ def modified_at(path: Path) -> float:
 def refuse_unless_plain(path: str) -> None:
     """Raises Refused if something other than a regular file is where a file of ours belongs."""
     try:
-        mode = Path(path).stat().st_mode
+        mode = os.stat(path).st_mode  # noqa: PTH116 - the daemon starts without pathlib
     except OSError:  # absent, or not visible to us: opening it will say so
         return
     if not stat.S_ISREG(mode):

@@ -1,6 +1,9 @@
 """Kept headers are as those that are read, and are thrown away when in doubt."""
 
+import errno
 import os
+import resource
+import signal
 import time
 from pathlib import Path
 
@@ -8,11 +11,12 @@ import pytest
 
 import memoryd.memories.scanner as scanner_module
 from memoryd.base.file_stamp import FileStamp
-from memoryd.memories.kept_files import LEAST_MEMORIES, KeptFiles
+from memoryd.memories.kept_files import LEAST_MEMORIES, KeptFiles, identity_of_code
 from memoryd.memories.kept_headers import KeptHeaders
 from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.scan import head_of
 from memoryd.memories.scanner import Scanner
+from tests.support.fault_injection import count_calls, failing_at, killed_at
 from tests.support.thinning import thinned
 from tests.support.times import NOW
 
@@ -25,6 +29,8 @@ class Shop:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.directory = MemoryDirectory(str(folder / "memory"), "project")
         self.files = KeptFiles(str(folder))
+        self.headers = KeptHeaders(self.files)
+        self.headers._made_by()  # it looks at the code once
         self.folder = folder
         self.read: list[str] = []
 
@@ -54,6 +60,11 @@ class Shop:
     def listed(self, directory: MemoryDirectory | None = None) -> dict[str, Listed]:
         self.read.clear()
         return Scanner(KeptHeaders(self.files)).snapshot(directory or self.directory).files
+
+    def keep(self, found: dict[str, Listed]) -> None:
+        """Writes the file, and nothing else."""
+        with self.headers.begun() as temporary:
+            self.headers.put(temporary, self.directory, found.values())
 
     @property
     def kept(self) -> list[Path]:
@@ -152,6 +163,12 @@ def test_what_another_version_made_is_thrown_away(
     assert len(shop.read) == LEAST_MEMORIES + 1
 
 
+def test_code_that_is_being_replaced_is_nobodys() -> None:
+    whole = identity_of_code("text", "memories/rules")
+    assert whole == identity_of_code("text", "memories/rules")
+    assert identity_of_code("text", "gone") != identity_of_code("text", "gone")
+
+
 def test_the_file_of_another_directory_is_not_taken(shop: Shop) -> None:
     (file,) = shop.kept
     other = MemoryDirectory(f"{shop.directory.path}2", "project")
@@ -191,6 +208,59 @@ def test_a_second_writer_leaves_a_whole_file(shop: Shop) -> None:
     other.snapshot(shop.directory)
     assert len(shop.kept) == 1
     shop.listed()
+    assert shop.read == []
+
+
+def test_a_kill_while_it_is_written_leaves_the_old_file_or_the_new_one(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (file,) = shop.kept
+    old = file.read_bytes()
+    shop.write(5, "changed")
+    shop.settle()
+    found = shop.listed()
+    calls = count_calls(monkeypatch, lambda: shop.keep(found))
+    new = file.read_bytes()
+    assert new != old
+    steps = [(number, after) for number in range(1, calls + 1) for after in (False, True)]
+    for number, after in thinned(steps, every=3):
+        file.write_bytes(old)
+        killed_at(monkeypatch, number, lambda: shop.keep(found), after=after)
+        assert file.read_bytes() in (old, new)
+        assert shop.listed() == found
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+def test_a_disk_that_fails_at_any_step_costs_only_time(
+    shop: Shop, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = shop.listed()
+    calls = count_calls(monkeypatch, lambda: shop.keep(found))
+    for number in thinned([*range(1, calls + 1)], every=3):
+        assert failing_at(monkeypatch, number, code, lambda: shop.keep(found)) is None
+        assert shop.listed() == found
+
+
+@pytest.mark.parametrize("room_bytes", [0, 20, 48, 4_000])
+def test_a_file_that_finds_no_room_is_given_up_and_the_old_one_stays(
+    shop: Shop, room_bytes: int
+) -> None:
+    (file,) = shop.kept
+    old, found = file.read_bytes(), shop.listed()
+    assert len(old) > room_bytes
+    limits, how = (
+        resource.getrlimit(resource.RLIMIT_FSIZE),
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN),
+    )
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room_bytes, limits[1]))
+        shop.keep(found)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, how)
+    assert shop.kept == [file]
+    assert file.read_bytes() == old
+    assert shop.listed() == found
     assert shop.read == []
 
 

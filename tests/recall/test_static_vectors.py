@@ -13,6 +13,7 @@ from memoryd.recall.byte_table import DATA, ByteTable
 from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.meaning_table import MeaningTable
 from memoryd.recall.rules.relevance import ENOUGH_SUBSTANCE
+from memoryd.recall.rules.word_list import WordList
 from memoryd.recall.static_vectors import StaticVectors
 from memoryd.recall.word_vectors import WordVectors
 from memoryd.text.terms import term_of
@@ -22,9 +23,8 @@ WORDS = ("boat", "ship", "sail", "paint", "painting")
 
 def table() -> MeaningTable:
     rows = np.array([[9, 0, 0, 0], [8, 1, 0, 0], [7, 2, 0, 0], [0, 0, 9, 0], [0, 0, 0, 9]], np.int8)
-    row_of = {word: row for row, word in enumerate(WORDS)}
-    table = ByteTable(row_of, np.full(len(WORDS), 0.1, np.float32), rows)
-    return MeaningTable(table, ["boat", "ship", "sail", "paint", ""])
+    table = ByteTable(WordList("\n".join(WORDS)), np.full(len(WORDS), 0.1, np.float32), rows)
+    return MeaningTable(table, WordList("boat\nship\nsail\npaint\n\n"))
 
 
 def written(folder: Path) -> Path:
@@ -66,7 +66,7 @@ def test_a_name_nobody_has_heard_of_is_like_itself_only() -> None:
 def test_the_stems_that_ship_are_those_of_their_words() -> None:
     stems = (DATA / "meaning_stems.txt").read_text("utf-8").splitlines()
     seen: set[str] = set()
-    for word, stem in zip(ByteTable.open(DATA, "meaning").row_of, stems, strict=True):
+    for word, stem in zip(ByteTable.open(DATA, "meaning").words, stems, strict=True):
         assert stem == ("" if term_of(word) in seen else term_of(word))
         seen.add(term_of(word))
 

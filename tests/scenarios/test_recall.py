@@ -3,6 +3,7 @@
 import json
 import random
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -328,3 +329,16 @@ def test_a_hooks_text_never_exceeds_the_clients_limit(texts: list[str]) -> None:
     assert len(text.encode("utf-16-le", "surrogatepass")) // 2 <= 10_000
     if found and len(texts[0]) < 2000:
         assert "@memory n0" in text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's list of what is mapped")
+def test_where_nothing_is_remembered_the_index_is_not_loaded(daemon: Daemon, cwd: str) -> None:
+    daemon.start()
+    assert daemon.process is not None
+    mapped = Path(f"/proc/{daemon.process.pid}/maps")
+    with daemon.peer() as peer:
+        peer.call("memory/list", cwd=cwd)
+        assert "numpy" not in mapped.read_text()
+        fill(peer, cwd, {"Deploys": FACTS["Deploys"]})
+        assert names(peer.call("recall", query="when do we deploy?", cwd=cwd)) == ["Deploys"]
+        assert "numpy" in mapped.read_text()

@@ -9,7 +9,6 @@ different versions understand each other. What a person marked as private is tak
 anything sees it.
 """
 
-from difflib import get_close_matches
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -54,6 +53,8 @@ class SubscribeParams(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         for kind in self.kinds or ():
             if kind not in KINDS:
+                from difflib import get_close_matches  # noqa: PLC0415 - the daemon starts sooner
+
                 (near,) = get_close_matches(kind[:100], KINDS, n=1, cutoff=0)
                 raise ValueError(f"unknown event kind {kind[:100]!r}; did you mean {near}?")
 

@@ -6,7 +6,6 @@ each file gives at most `MOST_NAMES`.
 
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
@@ -119,10 +118,16 @@ def _people(value: object) -> Iterator[str]:
 
 def _document(file: str, text: str) -> dict[str, object]:
     try:
-        found = json.loads(text) if file.endswith(".json") else tomllib.loads(text)
+        found = json.loads(text) if file.endswith(".json") else _toml(text)
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _toml(text: str) -> object:
+    import tomllib  # noqa: PLC0415 - few files need it, and the daemon starts sooner
+
+    return tomllib.loads(text)
 
 
 def _nested(found: dict[str, object], *keys: str) -> object:

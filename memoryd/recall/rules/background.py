@@ -12,8 +12,9 @@ are rare one by one, but some are in every text: they have at most `SMALL_WORD_W
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from memoryd.recall.rules.word_list import ABSENT, WordList
 from memoryd.text.terms import terms_of
 
 CLASS_RATIO = 1.25
@@ -58,13 +59,35 @@ class Background:
         return min(weight, SMALL_WORD_WEIGHT) if _is_small(term) else weight
 
 
-def rates_in(table: str) -> dict[str, float]:
-    """The share of passages that hold each term, from lines of a class and its terms."""
-    rates: dict[str, float] = {}
+class Rates(Mapping[str, float]):
+    """The share of passages that hold each term, by its class."""
+
+    def __init__(self, terms: WordList, classes: bytes) -> None:
+        self._terms = terms
+        self._classes = classes
+
+    def __getitem__(self, term: str) -> float:
+        number = self._terms.number_of(term)
+        if number == ABSENT:
+            raise KeyError(term)
+        return float(CLASS_RATIO ** -self._classes[number])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._terms)
+
+    def __len__(self) -> int:
+        return len(self._terms)
+
+
+def rates_in(table: str) -> Rates:
+    """From lines of a class and its terms."""
+    words: list[str] = []
+    classes = bytearray()
     for line in table.splitlines():
         number, *terms = line.split(" ")
-        rates |= dict.fromkeys(terms, CLASS_RATIO ** -int(number))
-    return rates
+        words += terms
+        classes += bytes([int(number)]) * len(terms)
+    return Rates(WordList("\n".join(words)), bytes(classes))
 
 
 def _is_small(term: str) -> bool:
