@@ -274,22 +274,20 @@ def tokens_in(text: str) -> Iterator[tuple[str, int, int]]:
     if not runs:
         return
     whole = "\n".join(runs)
-    long_words = "\n".join(_LONG_WORD.findall(whole))
-    in_words, anywhere = _grouped_anchors()
-    found = in_words.present_in(long_words) if long_words else frozenset()
-    rows = [row for row in _IN_WORDS if row[0] in found] if found else []
-    if found := anywhere.present_in(whole):
+    if found := _anchors().present_in(whole):
+        long_words = "\n".join(_LONG_WORD.findall(whole))
+        rows = [row for row in _IN_WORDS if row[0] in found and row[0] in long_words]
         rows += [row for row in _ANYWHERE if row[0] in found]
-    for anchor, shape in rows:
-        yield from _genuine(shape, _matches_at(shape, text, anchor))
+        for anchor, shape in rows:
+            yield from _genuine(shape, _matches_at(shape, text, anchor))
     if max(map(len, runs)) >= _UNANCHORED_CHARS:
         for shape in _UNANCHORED:
             yield from _genuine(shape, shape.pattern.finditer(text))
 
 
 @cache
-def _grouped_anchors() -> tuple[Anchors, Anchors]:
-    return Anchors(row[0] for row in _IN_WORDS), Anchors(row[0] for row in _ANYWHERE)
+def _anchors() -> Anchors:
+    return Anchors(anchor for anchor, _ in _ANCHORED)
 
 
 def _long_runs(text: str) -> list[str]:

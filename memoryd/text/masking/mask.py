@@ -20,13 +20,14 @@ from memoryd.text.invisible import strip_invisible
 from memoryd.text.masking.anchors import Anchors
 from memoryd.text.masking.by_command import COMMAND_ANCHORS, commanded_in
 from memoryd.text.masking.by_context import PLACE_ANCHORS, placed_in
-from memoryd.text.masking.by_layout import laid_out_in
+from memoryd.text.masking.by_layout import LAYOUT_ANCHORS, laid_out_in
 from memoryd.text.masking.by_name import NAME_ANCHORS, named_in
-from memoryd.text.masking.by_neighbour import neighbours_in
+from memoryd.text.masking.by_neighbour import MENTION_ANCHORS, neighbours_in
 from memoryd.text.masking.by_number import NUMBER_ANCHORS, numbered_in
 from memoryd.text.masking.by_shape import tokens_in
 from memoryd.text.masking.by_slot import SLOT_ANCHORS, slotted_in
 from memoryd.text.masking.joined import joined_in
+from memoryd.text.masking.runs import runs_in
 from memoryd.text.masking.told import TOLD_ANCHORS, told_in
 
 _LONG = 200
@@ -56,18 +57,18 @@ def find_secrets(text: str) -> list[FoundSecret]:
 def _found(text: str) -> tuple[FoundSecret, ...]:
     # The one letter whose lower case is two characters; positions must not shift.
     lowered = text.replace("\u0130", "I").lower()
-    present = _anchors().present_in(lowered)
+    present, runs = _anchors().present_in(lowered), runs_in(text)
     spans = (
         *tokens_in(text),
         *joined_in(text, tokens_in),
         *placed_in(text, lowered, present),
-        *numbered_in(text, lowered, present),
+        *numbered_in(text, lowered, present, runs),
         *slotted_in(text, lowered, present),
-        *commanded_in(text, lowered, present),
-        *laid_out_in(text, lowered),
+        *commanded_in(text, lowered, present, runs),
+        *laid_out_in(text, lowered, present),
         *named_in(text, lowered, present),
         *told_in(text, lowered, present),
-        *neighbours_in(text, lowered),
+        *neighbours_in(text, lowered, present),
     )
     return tuple(
         _apart(sorted((FoundSecret(*span) for span in spans), key=lambda found: found.start))
@@ -79,8 +80,8 @@ _kept_found = lru_cache(_KEPT)(_found)
 
 @cache
 def _anchors() -> Anchors:
-    slots = SLOT_ANCHORS | COMMAND_ANCHORS
-    return Anchors(slots | NAME_ANCHORS | PLACE_ANCHORS | NUMBER_ANCHORS | TOLD_ANCHORS)
+    slots = SLOT_ANCHORS | COMMAND_ANCHORS | PLACE_ANCHORS | LAYOUT_ANCHORS
+    return Anchors(slots | NAME_ANCHORS | NUMBER_ANCHORS | TOLD_ANCHORS | MENTION_ANCHORS)
 
 
 def mask(text: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from memoryd.text.lazy_regex import late
+from memoryd.text.masking.anchors import matches_at
 from memoryd.text.masking.values import is_placeholder
 
 _NAMES: Final = (
@@ -95,7 +96,8 @@ _FORMS: Final = (
 
 
 def told_in(text: str, lowered: str, present: Collection[str]) -> Iterator[tuple[str, int, int]]:
-    for start, end in _windows(_hints(lowered, present)):
+    names = TOLD_ANCHORS.intersection(present)
+    for start, end in _windows(matches_at(names, _HINT, lowered)):
         part = text[start:end]
         for form in _FORMS:
             for match in form.finditer(part):
@@ -104,36 +106,14 @@ def told_in(text: str, lowered: str, present: Collection[str]) -> Iterator[tuple
                     yield "password", start + found[0], start + found[1]
 
 
-def _hints(lowered: str, present: Collection[str]) -> Iterator[tuple[int, int]]:
-    """Where the names of secrets are, from left to right and without overlaps."""
-    found = (
-        (match.start(), match.end())
-        for anchor in TOLD_ANCHORS.intersection(present)
-        for match in _matches_at(anchor, lowered)
-    )
-    done = 0
-    for start, end in sorted(set(found)):
-        if start >= done:
-            done = end
-            yield start, end
-
-
-def _matches_at(anchor: str, lowered: str) -> Iterator[re.Match[str]]:
-    at = lowered.find(anchor)
-    while at >= 0:
-        if match := _HINT.match(lowered, at):
-            yield match
-        at = lowered.find(anchor, at + 1)
-
-
-def _windows(hints: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _windows(hints: Iterable[re.Match[str]]) -> Iterator[tuple[int, int]]:
     """The parts of a text around the names of secrets, apart from each other."""
     start = end = 0
-    for hint_start, hint_end in hints:
-        if hint_start - _BEFORE > end:
+    for hint in hints:
+        if hint.start() - _BEFORE > end:
             if end:
                 yield start, end
-            start = max(0, hint_start - _BEFORE)
-        end = hint_end + _BEHIND
+            start = max(0, hint.start() - _BEFORE)
+        end = hint.end() + _BEHIND
     if end:
         yield start, end
