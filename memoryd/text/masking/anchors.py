@@ -9,11 +9,13 @@ answer is exact: a word is in it if and only if it is in the text.
    a piece of the group has it as its first, its second or its third. Where the three agree in a
    bit a piece may begin. The text is one large number there, so that few steps of the interpreter
    compare all its places.
-3. At the places that are left the words of the piece are compared.
+3. At the places that are left, the words that agree with the piece and with the characters next to
+   it are compared; which those are is kept for the characters that were met lately.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from math import prod
 from re import Match, Pattern
 from typing import Final
@@ -21,41 +23,22 @@ from typing import Final
 _PIECE: Final = 3
 _GROUPS: Final = 16
 _GROUPS_IN_A_TABLE: Final = 8
-# How many of a thousand characters are this one; each other sign is rarer.
-_PER_MILLE: Final = dict(
-    zip(
-        " etaoinsrhldcumfpgwybvk",
-        (
-            180,
-            103,
-            75,
-            65,
-            62,
-            57,
-            57,
-            53,
-            50,
-            50,
-            34,
-            33,
-            22,
-            22,
-            20,
-            20,
-            16,
-            16,
-            15,
-            15,
-            14,
-            12,
-            8,
-        ),
-        strict=True,
-    )
+# How many of a thousand characters are each of these; of all others fewer.
+_COMMON: Final = (
+    *((" ", 180), ("e", 103), ("t", 75), ("a", 65), ("o", 62), ("in", 57), ("s", 53), ("rh", 50)),
+    *(("ld", 34), ("cu", 22), ("mf", 20), ("pg", 16), ("wy", 15), ("b", 14), ("v", 12), ("k", 8)),
 )
+_PER_MILLE: Final = {letter: share for letters, share in _COMMON for letter in letters}
 _RARE_PER_MILLE: Final = 5
 # So many places of a million are searched in vain rather than that there is another piece.
 _PIECE_PER_MILLION: Final = 30
+# The characters beside a piece, and how many such surroundings are kept.
+_BEFORE: Final = 2
+_AROUND: Final = _BEFORE + _PIECE + 2
+_KEPT: Final = 4096
+# So that around every place there are as many characters.
+_BEGINNING, _END = "\0" * (_BEFORE + 1), "\0" * _AROUND
+_MARK: Final = b"\1"
 _MARKED: Final = bytes(min(1, at) for at in range(256))
 
 
@@ -70,9 +53,10 @@ class Anchors:
         held = _by_piece([word for word in given if word.isascii() and len(word) >= _PIECE])
         self._tables = _tables(held)
         self._words = {
-            piece: tuple((word, word.index(piece)) for word in words)
+            piece: tuple((word, *_shown(word, word.index(piece))) for word in words)
             for piece, words in held.items()
         }
+        self._kept: dict[str, tuple[tuple[str, bool], ...]] = {}
 
     def present_in(self, text: str) -> frozenset[str]:
         """The anchors that a text holds, upper and lower case as they are."""
@@ -99,34 +83,61 @@ class Anchors:
 
     def _compare(self, text: str, places: int, found: set[str]) -> None:
         """Adds the words that are at the places."""
-        words = self._words
         marks = places.to_bytes(len(text), "little").translate(_MARKED)
-        at = marks.find(1)
-        while at >= 0:
-            piece = text[at : at + _PIECE]
-            if piece in words:
-                for word, before in words[piece]:
-                    if word not in found and at >= before and text.startswith(word, at - before):
-                        found.add(word)
-            at = marks.find(1, at + 1)
+        # Each gap ends with a place, and the padding makes that the start of what is around it.
+        ends = accumulate([len(gap) + 1 for gap in marks.split(_MARK)])
+        padded = f"{_BEGINNING}{text}{_END}"
+        for around in {padded[end : end + _AROUND] for end in ends}:
+            words = self._kept.get(around)
+            for word, is_seen in self._words_at(around) if words is None else words:
+                if is_seen or (word not in found and word in text):
+                    found.add(word)
+
+    def _words_at(self, around: str) -> tuple[tuple[str, bool], ...]:
+        """The words that may be around a piece, and whether all of the word is seen there."""
+        if len(self._kept) >= _KEPT:
+            self._kept.clear()
+        piece = around[_BEFORE : _BEFORE + _PIECE]
+        words = tuple(
+            (word, shown == word)
+            for word, shown, start in self._words.get(piece, ())
+            if around.startswith(shown, start)
+        )
+        self._kept[around] = words
+        return words
 
 
-def matches_at(words: Iterable[str], pattern: Pattern[str], text: str) -> Iterator[Match[str]]:
-    """What `finditer` finds with a pattern of which every match begins with one of the words."""
+def _shown(word: str, before: int) -> tuple[str, int]:
+    """What of a word can be seen around its piece, and where there."""
+    hidden = max(0, before - _BEFORE)
+    start = max(0, _BEFORE - before)
+    return word[hidden : hidden + _AROUND - start], start
+
+
+def matches_at(
+    words: Iterable[str], pattern: Pattern[str], text: str, lowered: str | None = None
+) -> Iterator[Match[str]]:
+    """What `finditer` finds with a pattern of which every match begins with one of the words.
+
+    If upper and lower case do not matter, the words are looked for in the lower-case text.
+    """
     done = 0
-    for match in sorted(_all_matches_at(words, pattern, text), key=Match.start):
+    found = _all_matches_at(words, pattern, text, text if lowered is None else lowered)
+    for match in sorted(found, key=Match.start):
         if match.start() >= done:
             done = match.end()
             yield match
 
 
-def _all_matches_at(words: Iterable[str], pattern: Pattern[str], text: str) -> Iterator[Match[str]]:
+def _all_matches_at(
+    words: Iterable[str], pattern: Pattern[str], text: str, lowered: str
+) -> Iterator[Match[str]]:
     for word in words:
-        at = text.find(word)
+        at = lowered.find(word)
         while at >= 0:
             if match := pattern.match(text, at):
                 yield match
-            at = text.find(word, at + 1)
+            at = lowered.find(word, at + 1)
 
 
 def _by_piece(words: list[str]) -> dict[str, list[str]]:

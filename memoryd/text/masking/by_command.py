@@ -15,7 +15,6 @@ from typing import Final
 
 from memoryd.text.lazy_regex import late
 from memoryd.text.masking import values, words
-from memoryd.text.masking.runs import Runs
 from memoryd.text.masking.slot import Slot, SlotTable, is_any_password
 
 _QUOTE = r"""\\{0,2}["'`]"""
@@ -302,13 +301,14 @@ COMMAND_ANCHORS: Final = _TABLE.anchors | _FLAG_ANCHORS | _PGPASS_ANCHORS
 
 
 def commanded_in(
-    text: str, lowered: str, present: frozenset[str], runs: Runs
+    text: str, lowered: str, present: frozenset[str]
 ) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of every secret in a command, a setting or a call."""
-    yield from _TABLE.found_in(text, lowered, present)
+    if present:
+        yield from _TABLE.found_in(text, lowered, present)
     if not _FLAG_ANCHORS.isdisjoint(present):
         yield from _letter_flags(text)
-    if runs.value and "=" in text:
+    if "=" in text:
         yield from _variables(text)
     if not _PGPASS_ANCHORS.isdisjoint(present):
         for line in _PGPASS_LINE.finditer(text):

@@ -42,6 +42,8 @@ def neighbours_in(
     text: str, lowered: str, present: frozenset[str]
 ) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of every value that a word on its line gives away."""
+    if MENTION_ANCHORS.isdisjoint(present):
+        return
     for start, end in sorted(set(_lines_with_mention(lowered, present))):
         for word in _CANDIDATE.finditer(text, start, end):
             value = word[0].rstrip(".,;:*")

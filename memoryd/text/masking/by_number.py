@@ -15,7 +15,7 @@ from typing import Final
 
 from memoryd.text.lazy_regex import late
 from memoryd.text.masking.anchors import matches_at
-from memoryd.text.masking.runs import Runs
+from memoryd.text.masking.runs import has_digits, has_words
 from memoryd.text.masking.words import set_of_words
 
 _CARD = late(
@@ -60,10 +60,10 @@ _SEED_LENGTHS: Final = frozenset({12, 15, 18, 21, 24})
 
 
 def numbered_in(
-    text: str, lowered: str, present: Collection[str], runs: Runs
+    text: str, lowered: str, present: Collection[str]
 ) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of every card, social security number and seed phrase."""
-    if runs.digits:
+    if has_digits(text):
         for digits in _DIGIT_RUN.finditer(text):
             match = _CARD.match(text, digits.start())
             if match and is_card(match["secret"]):
@@ -75,7 +75,7 @@ def numbered_in(
         for match in matches_at(_SEED_NAMES, _SEED_NAME, lowered):
             if _SMALL_WORDS.isdisjoint(match["secret"].replace(",", " ").split()):
                 yield "seed-phrase", *match.span("secret")
-    if runs.words:
+    if has_words(text):
         yield from _lone_seeds(text)
 
 

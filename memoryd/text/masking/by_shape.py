@@ -273,7 +273,7 @@ def tokens_in(text: str) -> Iterator[tuple[str, int, int]]:
     runs = _long_runs(text)
     if not runs:
         return
-    whole = "\n".join(runs)
+    whole = "\n".join(dict.fromkeys(runs))
     if found := _anchors().present_in(whole):
         long_words = "\n".join(_LONG_WORD.findall(whole))
         rows = [row for row in _IN_WORDS if row[0] in found and row[0] in long_words]

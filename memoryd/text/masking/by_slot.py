@@ -134,6 +134,8 @@ SLOTS: Final[tuple[Slot, ...]] = (
             rf"(?:create|alter) (?:role|user) .{{1,80}}?\bpassword {_QUOTE}{_VALUE}", re.IGNORECASE
         ),
         is_any_password,
+        # Not all of the word: the pattern takes a long s for an s.
+        beside=('word "', "word '", "word `", "word \\"),
     ),
     Slot(
         "password",

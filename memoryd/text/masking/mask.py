@@ -27,7 +27,6 @@ from memoryd.text.masking.by_number import NUMBER_ANCHORS, numbered_in
 from memoryd.text.masking.by_shape import tokens_in
 from memoryd.text.masking.by_slot import SLOT_ANCHORS, slotted_in
 from memoryd.text.masking.joined import joined_in
-from memoryd.text.masking.runs import runs_in
 from memoryd.text.masking.told import TOLD_ANCHORS, told_in
 
 _LONG = 200
@@ -57,22 +56,29 @@ def find_secrets(text: str) -> list[FoundSecret]:
 def _found(text: str) -> tuple[FoundSecret, ...]:
     # The one letter whose lower case is two characters; positions must not shift.
     lowered = text.replace("\u0130", "I").lower()
-    present, runs = _anchors().present_in(lowered), runs_in(text)
-    spans = (
-        *tokens_in(text),
-        *joined_in(text, tokens_in),
-        *placed_in(text, lowered, present),
-        *numbered_in(text, lowered, present, runs),
-        *slotted_in(text, lowered, present),
-        *commanded_in(text, lowered, present, runs),
-        *laid_out_in(text, lowered, present),
-        *named_in(text, lowered, present),
-        *told_in(text, lowered, present),
-        *neighbours_in(text, lowered, present),
-    )
+    spans = list(_spans(text, lowered, _anchors().present_in(lowered)))
+    if not spans:
+        return ()
     return tuple(
         _apart(sorted((FoundSecret(*span) for span in spans), key=lambda found: found.start))
     )
+
+
+def _spans(text: str, lowered: str, present: frozenset[str]) -> Iterator[tuple[str, int, int]]:
+    """What every rule finds; where two begin together, the first names the kind."""
+    yield from tokens_in(text)
+    yield from joined_in(text, tokens_in)
+    if present:
+        yield from placed_in(text, lowered, present)
+    yield from numbered_in(text, lowered, present)
+    if present:
+        yield from slotted_in(text, lowered, present)
+    yield from commanded_in(text, lowered, present)
+    if present:
+        yield from laid_out_in(text, lowered, present)
+        yield from named_in(text, lowered, present)
+        yield from told_in(text, lowered, present)
+        yield from neighbours_in(text, lowered, present)
 
 
 _kept_found = lru_cache(_KEPT)(_found)

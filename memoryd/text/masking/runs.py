@@ -1,90 +1,62 @@
-"""Which long runs of characters a text has, since some secrets need one.
-
-All kinds of runs are told at once. Each character is a byte with a bit for each kind it belongs to,
-and the text is one large number: it and itself, shifted by one character, have those places in
-common at which two of a kind follow each other; that, and that shifted by two, where four do.
-"""
+"""Whether a text has a long run of digits or of words, since some secrets need one."""
 
 from functools import cache
-from string import ascii_letters, ascii_lowercase, digits
+from string import ascii_lowercase, digits
 from typing import Final
 
-import msgspec
-
-_SMALL, _DIGIT, _VALUE, _BLANK = 1, 2, 4, 8
-_KINDS: Final = bytes(
-    _SMALL * (chr(at) in f"{ascii_lowercase} ")
-    + _DIGIT * (chr(at) in digits)
-    + _VALUE * (chr(at) in f"{ascii_letters}{digits}_-")
-    + _BLANK * (chr(at) == " ")
-    for at in range(256)
+_DIGITS: Final = bytes(48 if chr(at) in digits else 32 for at in range(256))
+_DIGIT_RUN: Final = b"0000"
+# Twelve words of three letters with a blank between them.
+_WORDS_CHARS: Final = 12 * 3 + 11
+_SMALL, _BLANK = 1, 2  # bits
+_WORDS: Final = bytes(
+    _SMALL * (chr(at) in f"{ascii_lowercase} ") + _BLANK * (chr(at) == " ") for at in range(256)
 )
-_MANY_CHARS: Final = 64 * 1024
+_MANY: Final = 64 * 1024
 
 
-class Runs(msgspec.Struct, frozen=True):
-    """The runs that a text has.
+def has_digits(text: str) -> bool:
+    """Whether four digits follow each other."""
+    return _DIGIT_RUN in text.encode("ascii", "replace").translate(_DIGITS)
 
-    `words`: 47 small letters and blanks, no two blanks next to each other or around one or two
-    letters, as twelve words of a seed phrase have. `digits`: eight of them, with a sign after the
-    fourth or without. `value`: 20 letters, digits, hyphens and underscores.
+
+def has_words(text: str) -> bool:
+    """Whether there are 47 small letters and blanks, with three letters or more between blanks.
+
+    A seed phrase needs as many. Each character is a byte, and the text one large number: it and
+    itself, shifted by one character, have those places in common at which two letters follow each
+    other; that, and that shifted by two, where four do.
     """
-
-    words: bool
-    digits: bool
-    value: bool
-
-
-def runs_in(text: str) -> Runs:
-    # A byte for each character, so that none of two bytes looks like a run of two.
-    once = int.from_bytes(text.encode("ascii", "replace").translate(_KINDS), "little")
-    of_4 = _of_4(once)
-    of_8 = of_4 & _later(of_4, 4)
-    of_16 = of_8 & _later(of_8, 8)
-    characters = len(text)
-    return Runs(
-        words=_has(_of_47(of_16), _SMALL, characters) and _has_long_words(once, characters),
-        digits=_has(of_8 | of_4 & _later(of_4, 5), _DIGIT, characters),
-        value=_has(of_16 & _later(of_16, 4), _VALUE, characters),
-    )
+    if len(text) < _WORDS_CHARS:
+        return False
+    # A byte for each character, so that no character looks like two.
+    kinds = int.from_bytes(text.encode("ascii", "replace").translate(_WORDS), "little")
+    small = kinds & _every(_SMALL, len(text))
+    if not _has_run(small):
+        return False
+    blanks = kinds & _every(_BLANK, len(text))
+    too_soon = blanks & (blanks >> 8 | blanks >> 16 | blanks >> 24)
+    return _has_run(small ^ (too_soon >> 1))
 
 
-def _of_4(once: int) -> int:
-    of_2 = once & _later(once, 1)
-    return of_2 & _later(of_2, 2)
-
-
-def _of_47(of_16: int) -> int:
-    of_32 = of_16 & _later(of_16, 16)
-    return of_32 & _later(of_32, 15)
-
-
-def _has_long_words(once: int, characters: int) -> bool:
-    """Whether there is a run of words without a blank that another one follows too soon."""
-    blanks = once & _every(_BLANK, characters)
-    soon = blanks & (_later(blanks, 1) | _later(blanks, 2) | _later(blanks, 3))
-    small = (once & _every(_SMALL, characters)) ^ (soon >> 3)
-    of_4 = _of_4(small)
-    of_8 = of_4 & _later(of_4, 4)
-    return _of_47(of_8 & _later(of_8, 8)) != 0
-
-
-def _later(places: int, characters: int) -> int:
-    return places >> (8 * characters)
-
-
-def _has(places: int, kind: int, characters: int) -> bool:
-    return bool(places) and places & _every(kind, characters) != 0
+def _has_run(places: int) -> bool:
+    """Whether 47 bytes in a row are not 0: two, four, eight, 16, 32, and 15 more."""
+    places &= places >> 8
+    places &= places >> 16
+    places &= places >> 32
+    places &= places >> 64
+    places &= places >> 128
+    return places & places >> 120 != 0
 
 
 def _every(kind: int, characters: int) -> int:
     """A number with the bit of this kind in as many bytes, or more."""
-    return _many(kind) if characters <= _MANY_CHARS else _number_of(kind, characters)
+    return _many(kind) if characters <= _MANY else _number_of(kind, characters)
 
 
 @cache
 def _many(kind: int) -> int:
-    return _number_of(kind, _MANY_CHARS)
+    return _number_of(kind, _MANY)
 
 
 def _number_of(kind: int, characters: int) -> int:

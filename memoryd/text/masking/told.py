@@ -7,7 +7,7 @@
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from memoryd.text.lazy_regex import late
@@ -89,21 +89,49 @@ _PHRASE = late(
     r"(?i)\bpass ?phrase (?P<secret>(?!is |to |for |that |prompt)(?:[a-z]+ ){2,6}?[a-z]+)"
     r"(?= to (?:unlock|decrypt|open|sign|log))"
 )
+# The forms, and what each match of one holds in lower case: one of these. A pattern that ignores
+# case also takes a few other letters for ASCII ones, so this holds for ASCII texts.
 _FORMS: Final = (
-    *(_TOLD, _TOLD_SHORT, _TOLD_WIDE, _PIN, _PIN_PARTS, _PAIR, _WITH, _PASS, _PHRASE),
-    *(_HAS, _WIFI, _CODES, _THEM, _AND, _ANSWER, _SEED, _UNZIP),
+    (_TOLD, TOLD_ANCHORS),
+    (_TOLD_SHORT, ("pw:", "pass:", "password:")),
+    (_TOLD_WIDE, ("パスワード",)),
+    (_PIN, ("pin",)),
+    (_PIN_PARTS, ("pin",)),
+    (_PAIR, ("basic auth", "login", "credentials")),
+    (_WITH, ("log in", "login", "logs in", "logsin", "logged in", "loggedin")),
+    (_PASS, (", pass",)),
+    (_PHRASE, ("phrase",)),
+    (_HAS, (" password ",)),
+    (_WIFI, ("key ",)),
+    (_CODES, (" code",)),
+    (_THEM, ("credentials",)),
+    (_AND, ("zugangsdaten", "credentials", "login")),
+    (_ANSWER, ("secret answer",)),
+    (_SEED, ("seed phrase",)),
+    (_UNZIP, (" to ",)),
 )
 
 
-def told_in(text: str, lowered: str, present: Collection[str]) -> Iterator[tuple[str, int, int]]:
-    names = TOLD_ANCHORS.intersection(present)
+def told_in(text: str, lowered: str, present: frozenset[str]) -> Iterator[tuple[str, int, int]]:
+    names = TOLD_ANCHORS & present
+    if not names:
+        return
     for start, end in _windows(matches_at(names, _HINT, lowered)):
-        part = text[start:end]
-        for form in _FORMS:
-            for match in form.finditer(part):
-                if not is_placeholder(match["secret"]):
-                    found = match.span("secret")
-                    yield "password", start + found[0], start + found[1]
+        for match in _matches_in(text[start:end], lowered[start:end], names):
+            if not is_placeholder(match["secret"]):
+                found = match.span("secret")
+                yield "password", start + found[0], start + found[1]
+
+
+def _matches_in(part: str, lowered: str, names: frozenset[str]) -> Iterator[re.Match[str]]:
+    if not part.isascii():
+        for form, _ in _FORMS:
+            yield from form.finditer(part)
+        return
+    yield from matches_at(names, _TOLD, part, lowered)
+    for form, signs in _FORMS[1:]:
+        if any(sign in lowered for sign in signs):
+            yield from form.finditer(part)
 
 
 def _windows(hints: Iterable[re.Match[str]]) -> Iterator[tuple[int, int]]:
