@@ -12,6 +12,7 @@ from memoryd.text.masking import by_layout, by_number, by_shape, joined, told
 from memoryd.text.masking import mask as masking
 from memoryd.text.masking.anchors import Anchors, matches_at
 from memoryd.text.masking.cut import EDGE, NEAR, masked_beginning, masked_ending
+from memoryd.text.masking.idle import without_idle
 from memoryd.text.masking.mask import find_secrets, mask
 from memoryd.text.masking.runs import has_digits, has_words
 from memoryd.text.private import PRIVATE, without_private
@@ -95,6 +96,54 @@ def test_a_line_with_a_column_or_a_label_is_a_head(text: str) -> None:
         assert by_layout._is_head(text, line.start) == (
             is_head and len(line.text) <= by_layout._LINE_MAX
         )
+
+
+IDLE_PIECES = (
+    *("pass", "passed", "Passes", "PASSING", "pin", "ping", "spinning", "pinned", "pin code"),
+    *(
+        " ",
+        "\n",
+        ".",
+        ",",
+        ":",
+        '"',
+        "',",
+        '("',
+        ").send_keys(",
+        " is ",
+        "=",
+        "e",
+        "d",
+        "b",
+        "word",
+    ),
+    *(
+        "S3cret!x",
+        "4711",
+        'set("',
+        "user name, ",
+        "login is ",
+        "value: ",
+        "</",
+        ">",
+        " as ",
+        "x7Kq9",
+    ),
+)
+
+
+@given(st.lists(st.sampled_from(IDLE_PIECES), max_size=14).map("".join))
+def test_nothing_is_found_at_idle_anchors(text: str) -> None:
+    lowered = text.lower()
+    present = masking._anchors().present_in(lowered)
+    busy = without_idle(lowered, present)
+    assert list(masking._spans(text, lowered, busy)) == list(masking._spans(text, lowered, present))
+
+
+def test_tests_that_passed_are_idle() -> None:
+    for text in ("40 tests passed, 2 passes.", "mapping and typing: pinned"):
+        assert not {"pass", "pin"} & without_idle(text, frozenset({"pass", "pin", "key"}))
+    assert without_idle('the "passed", a pin', frozenset({"pass", "pin"})) == {"pass", "pin"}
 
 
 @given(texts)

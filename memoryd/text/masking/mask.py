@@ -26,6 +26,7 @@ from memoryd.text.masking.by_neighbour import MENTION_ANCHORS, neighbours_in
 from memoryd.text.masking.by_number import NUMBER_ANCHORS, numbered_in
 from memoryd.text.masking.by_shape import tokens_in
 from memoryd.text.masking.by_slot import SLOT_ANCHORS, slotted_in
+from memoryd.text.masking.idle import without_idle
 from memoryd.text.masking.joined import joined_in
 from memoryd.text.masking.told import TOLD_ANCHORS, told_in
 
@@ -56,7 +57,8 @@ def find_secrets(text: str) -> list[FoundSecret]:
 def _found(text: str) -> tuple[FoundSecret, ...]:
     # The one letter whose lower case is two characters; positions must not shift.
     lowered = text.replace("\u0130", "I").lower()
-    spans = list(_spans(text, lowered, _anchors().present_in(lowered)))
+    present = without_idle(lowered, _anchors().present_in(lowered))
+    spans = list(_spans(text, lowered, present))
     if not spans:
         return ()
     return tuple(
