@@ -15,6 +15,7 @@ answer is exact: a word is in it if and only if it is in the text.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import accumulate
 from math import prod
 from re import Match, Pattern
@@ -30,6 +31,16 @@ _COMMON: Final = (
 )
 _PER_MILLE: Final = {letter: share for letters, share in _COMMON for letter in letters}
 _RARE_PER_MILLE: Final = 5
+# Three characters that prose and code are full of, with _ for a blank, and how many each is of a
+# million.
+_OFTEN: Final = """
+    the ing and ent ion hat for one ect ver her pro rea ate tio tha not all ess ers rec con wit ith
+    ine sel elf sta tur age ort ter rom cal com out ame res lin urn tor ile str por are ext ted his
+    ere eve hin thi you fil ore nce int red ret est ead our der ses _th he_ _an nd_ _a_ _re is_ ng_
+    _in ed_ at_ es_ _to er_ _is or_ _se _of _no on_ _fo _it _co _st _wh _be _if if_ _im _de _=_
+"""
+_OFTEN_PER_MILLION: Final = 2000
+_TRIED: Final = 5
 # So many places of a million are searched in vain rather than that there is another piece.
 _PIECE_PER_MILLION: Final = 30
 # The characters beside a piece, and how many such surroundings are kept.
@@ -142,14 +153,26 @@ def _all_matches_at(
 
 def _by_piece(words: list[str]) -> dict[str, list[str]]:
     """The words at the pieces by which they are found."""
-    shared = Counter(piece for word in words for piece in set(_pieces_of(word)))
-    cost = {piece: (_per_million(piece) + _PIECE_PER_MILLION) / shared[piece] for piece in shared}
+    pieces = {word: set(_pieces_of(word)) for word in words}
+    shared = Counter(piece for word in words for piece in pieces[word])
     held: dict[str, list[str]] = {}
-    for word in sorted(words, key=len):
-        pieces = _pieces_of(word)
-        known = [piece for piece in pieces if piece in held]
-        held.setdefault(min(known or pieces, key=cost.__getitem__), []).append(word)
+    while pieces:
+        word = min(pieces, key=len)
+        best = min(pieces[word], key=lambda piece: (_cost(piece) / shared[piece], piece))
+        held[best] = [word for word, ones in pieces.items() if best in ones]
+        for word in held[best]:
+            shared.subtract(pieces.pop(word))
     return held
+
+
+def _cost(piece: str) -> float:
+    often = _OFTEN_PER_MILLION if piece in _often() else 0
+    return _per_million(piece) + _PIECE_PER_MILLION + often
+
+
+@cache
+def _often() -> frozenset[str]:
+    return frozenset(one.replace("_", " ") for one in _OFTEN.split())
 
 
 def _pieces_of(word: str) -> list[str]:
@@ -168,7 +191,9 @@ def _tables(pieces: Iterable[str]) -> list[tuple[bytes, bytes, bytes]]:
     """In which groups each character is, as the first, second and third; a bit for each group."""
     groups = [_Group() for _ in range(_GROUPS)]
     for piece in sorted(pieces, key=_per_million, reverse=True):
-        min(groups, key=lambda group: group.growth(piece)).add(piece)
+        growths = sorted((group.growth(piece), at) for at, group in enumerate(groups))
+        best = min(growths[:_TRIED], key=lambda one: one[0] + groups[one[1]].often(piece))
+        groups[best[1]].add(piece)
     return [
         _tables_of(groups[at : at + _GROUPS_IN_A_TABLE])
         for at in range(0, _GROUPS, _GROUPS_IN_A_TABLE)
@@ -185,6 +210,14 @@ class _Group:
     def growth(self, piece: str) -> int:
         """At how many more of a thousand million places one may begin with this piece."""
         return prod(self._with(piece)) - prod(self._shares)
+
+    def often(self, piece: str) -> int:
+        """At how many more of them something begins that is often in texts."""
+        first, second, third = (
+            letters | {letter} for letters, letter in zip(self.letters, piece, strict=True)
+        )
+        count = sum(one[0] in first and one[1] in second and one[2] in third for one in _often())
+        return count * _OFTEN_PER_MILLION * 1000
 
     def add(self, piece: str) -> None:
         self._shares = self._with(piece)
