@@ -8,14 +8,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryd.text.masking import by_layout, by_number, by_shape, joined, told
+from memoryd.text.masking import (
+    by_layout,
+    by_number,
+    by_shape,
+    credentials,
+    joined,
+    spoken,
+    told,
+)
 from memoryd.text.masking import mask as masking
 from memoryd.text.masking.anchors import Anchors, matches_at
 from memoryd.text.masking.cut import EDGE, NEAR, masked_beginning, masked_ending
 from memoryd.text.masking.idle import without_idle
 from memoryd.text.masking.mask import find_secrets, mask
+from memoryd.text.masking.mentions import may_tell
 from memoryd.text.masking.runs import has_digits, has_words
 from memoryd.text.private import PRIVATE, without_private
+from memoryd.text.prose import plain
 
 pytestmark = pytest.mark.rules
 
@@ -144,6 +154,47 @@ def test_tests_that_passed_are_idle() -> None:
     for text in ("40 tests passed, 2 passes.", "mapping and typing: pinned"):
         assert not {"pass", "pin"} & without_idle(text, frozenset({"pass", "pin", "key"}))
     assert without_idle('the "passed", a pin', frozenset({"pass", "pin"})) == {"pass", "pin"}
+
+
+WORDS_OF_FORMS = sorted(
+    set(re.findall(r"[^\W\d_]{2,}", f"{spoken._CHOSEN} {spoken._LOGIN} {credentials._CREDENTIAL}"))
+)
+SPOKEN_PIECES = (
+    *(
+        "use ",
+        "open ",
+        "unlocks ",
+        "with ",
+        "type ",
+        "say the word ",
+        "sa",
+        "bob",
+        "as ",
+        "is the ",
+    ),
+    *("/", ", ", ": ", "=", "'s ", "-", " ", "4711", "rosebud", "S3cret!x", "It's ", "to ", "the "),
+)
+
+
+@given(
+    st.lists(st.sampled_from(WORDS_OF_FORMS) | st.sampled_from(SPOKEN_PIECES), max_size=10),
+    st.lists(st.sampled_from(WORDS_OF_FORMS) | st.sampled_from(SPOKEN_PIECES), max_size=4),
+)
+def test_no_secret_is_told_without_a_word_that_may_tell_one(
+    said: list[str], before: list[str]
+) -> None:
+    sentence, last = plain("".join(said)), plain("".join(before))
+    if not may_tell(sentence) and not may_tell(last):
+        assert spoken.spoken_in(sentence, last) == []
+        assert credentials._MENTION.search(sentence) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["the passphrase", "Kennwort", "пароль", "口令", "root", "API key"]
+)
+def test_a_name_of_a_secret_may_tell_it(name: str) -> None:
+    assert may_tell(plain(f"{name}: rosebud"))
+    assert not may_tell(plain("Make it blue, and run it once more."))
 
 
 @given(texts)
