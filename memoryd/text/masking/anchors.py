@@ -49,8 +49,8 @@ _AROUND: Final = _BEFORE + _PIECE + 2
 _KEPT: Final = 4096
 # So that around every place there are as many characters.
 _BEGINNING, _END = "\0" * (_BEFORE + 1), "\0" * _AROUND
-_MARK: Final = b"\1"
-_MARKED: Final = bytes(min(1, at) for at in range(256))
+# A place ends a line.
+_MARKED: Final = bytes(10 if at else 0 for at in range(256))
 
 
 class Anchors:
@@ -67,7 +67,9 @@ class Anchors:
             piece: tuple((word, *_shown(word, word.index(piece))) for word in words)
             for piece, words in held.items()
         }
+        # What may be around a place: words, or none of them.
         self._kept: dict[str, tuple[tuple[str, bool], ...]] = {}
+        self._vain: set[str] = set()
 
     def present_in(self, text: str) -> frozenset[str]:
         """The anchors that a text holds, upper and lower case as they are."""
@@ -96,25 +98,28 @@ class Anchors:
         """Adds the words that are at the places."""
         marks = places.to_bytes(len(text), "little").translate(_MARKED)
         # Each gap ends with a place, and the padding makes that the start of what is around it.
-        ends = accumulate([len(gap) + 1 for gap in marks.split(_MARK)])
+        ends = accumulate(map(len, marks.splitlines(keepends=True)))
         padded = f"{_BEGINNING}{text}{_END}"
-        for around in {padded[end : end + _AROUND] for end in ends}:
-            words = self._kept.get(around)
-            for word, is_seen in self._words_at(around) if words is None else words:
+        for around in {padded[end : end + _AROUND] for end in ends} - self._vain:
+            words = self._kept.get(around) or self._words_at(around)
+            for word, is_seen in words:
                 if is_seen or (word not in found and word in text):
                     found.add(word)
 
     def _words_at(self, around: str) -> tuple[tuple[str, bool], ...]:
         """The words that may be around a piece, and whether all of the word is seen there."""
-        if len(self._kept) >= _KEPT:
-            self._kept.clear()
+        if len(self._kept) + len(self._vain) >= _KEPT:
+            self._kept, self._vain = {}, set()
         piece = around[_BEFORE : _BEFORE + _PIECE]
         words = tuple(
             (word, shown == word)
             for word, shown, start in self._words.get(piece, ())
             if around.startswith(shown, start)
         )
-        self._kept[around] = words
+        if words:
+            self._kept[around] = words
+        else:
+            self._vain.add(around)
         return words
 
 

@@ -270,17 +270,17 @@ _UNANCHORED = tuple(shape for shape in SHAPES if not shape.anchors)
 
 def tokens_in(text: str) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of every secret with a known shape."""
-    runs = _long_runs(text)
+    runs = dict.fromkeys(_long_runs(text))
     if not runs:
         return
-    whole = "\n".join(dict.fromkeys(runs))
-    if found := _anchors().present_in(whole):
-        long_words = "\n".join(_LONG_WORD.findall(whole))
+    if found := _anchors().present_in("\n".join(runs)):
+        held = [run for run in runs if any(anchor in run for anchor in found)]
+        long_words = "\n".join(_LONG_WORD.findall("\n".join(held)))
         rows = [row for row in _IN_WORDS if row[0] in found and row[0] in long_words]
         rows += [row for row in _ANYWHERE if row[0] in found]
         for anchor, shape in rows:
             yield from _genuine(shape, _matches_at(shape, text, anchor))
-    if max(map(len, runs)) >= _UNANCHORED_CHARS:
+    if any(len(run) >= _UNANCHORED_CHARS and run.count(".") > 1 for run in runs):
         for shape in _UNANCHORED:
             yield from _genuine(shape, shape.pattern.finditer(text))
 

@@ -63,8 +63,11 @@ def joined_in(
 
 def _may_have_joints(text: str) -> bool:
     """Whether a line end is escaped, or nothing but what joins stands between two quotes."""
-    data = text.encode("ascii", "replace")
-    return b"\\\n" in data or b'""' in data.translate(_QUOTE, _BETWEEN_CHARS)
+    if "\\\n" in text:
+        return True
+    if not ('"' in text or "'" in text or "`" in text):
+        return False
+    return b'""' in text.encode("ascii", "replace").translate(_QUOTE, _BETWEEN_CHARS)
 
 
 def _in_order(text: str) -> Iterator[re.Match[str]]:

@@ -5,7 +5,7 @@ secret in any language, a verb that opens something, a known user, an order to t
 the sentence replaces dozens of patterns for most of them.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from memoryd.text.masking.anchors import Anchors
@@ -29,6 +29,7 @@ _VERBS: Final = (
 )
 
 
+@lru_cache(2)  # each sentence is asked about, and again as the one before the next
 def may_tell(plain_text: str) -> bool:
     return bool(_words().present_in(plain_text))
 
