@@ -259,12 +259,17 @@ _LONG_RUN: Final = b"x" * 16
 _UNANCHORED_CHARS: Final = 58
 _LONG_WORD = late(r"\b[\w.-]{16,}", re.ASCII)
 _ANCHORED = tuple((anchor, shape) for shape in SHAPES for anchor in shape.anchors)
+_WORD_CHARACTERS: Final = _RUN_CHARACTERS - set("%+/=,@$~:&")
 _IN_WORDS = tuple(
     (anchor, shape)
     for anchor, shape in _ANCHORED
-    if shape.is_one_word and re.fullmatch(r"[\w.-]+", anchor)
+    if shape.is_one_word and _WORD_CHARACTERS.issuperset(anchor)
 )
-_ANYWHERE = tuple(row for row in _ANCHORED if row not in _IN_WORDS)
+_ANYWHERE = tuple(
+    (anchor, shape)
+    for anchor, shape in _ANCHORED
+    if not (shape.is_one_word and _WORD_CHARACTERS.issuperset(anchor))
+)
 _UNANCHORED = tuple(shape for shape in SHAPES if not shape.anchors)
 
 

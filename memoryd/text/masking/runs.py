@@ -1,18 +1,17 @@
 """Whether a text has a long run of digits or of words, since some secrets need one."""
 
 from functools import cache
-from string import ascii_lowercase, digits
 from typing import Final
 
 _DIGITS: Final = bytes(
-    48 if chr(at) in digits else 45 if chr(at) in " -" else 46 for at in range(256)
+    48 if chr(at) in "0123456789" else 45 if chr(at) in " -" else 46 for at in range(256)
 )
 _DIGIT_RUNS: Final = (b"00000000", b"0000-0000")
 # Twelve words of three letters with a blank between them.
 _WORDS_CHARS: Final = 12 * 3 + 11
 _SMALL, _BLANK, _EDGE = 1, 2, 4  # bits
 _WORDS: Final = bytes(
-    _SMALL * (chr(at) in f"{ascii_lowercase} ")
+    _SMALL * (chr(at) in "abcdefghijklmnopqrstuvwxyz ")
     + _BLANK * (chr(at) == " ")
     + _EDGE * (chr(at) in "\n\t\"'`:")
     for at in range(256)
