@@ -2,16 +2,30 @@
 
 import random
 import re
+from collections.abc import Collection
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryd.text.masking import by_number, by_shape, joined, told
-from memoryd.text.masking.anchors import Anchors
+from memoryd.text.masking import (
+    by_layout,
+    by_number,
+    by_shape,
+    credentials,
+    joined,
+    spoken,
+    told,
+)
+from memoryd.text.masking import mask as masking
+from memoryd.text.masking.anchors import Anchors, matches_at
 from memoryd.text.masking.cut import EDGE, NEAR, masked_beginning, masked_ending
+from memoryd.text.masking.idle import without_idle
 from memoryd.text.masking.mask import find_secrets, mask
+from memoryd.text.masking.mentions import may_tell
+from memoryd.text.masking.runs import has_digits, has_words
 from memoryd.text.private import PRIVATE, without_private
+from memoryd.text.prose import plain
 
 pytestmark = pytest.mark.rules
 
@@ -42,6 +56,11 @@ PIECES = (
     "plain words of a sentence that says nothing in particular and goes on for a while",
     "def value_of(self, key: int) -> str:  # İ and ı, パスワードは S3cret!x だ",
     "network key Wlan4711x",
+    "user name, password\n",
+    "login | Token |\n",
+    "**Password:**\n",
+    "ssn: 123-45-6789",
+    "seed phrase: ",
     "x" * 70,
 )
 texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=12), max_size=24).map("".join)
@@ -51,6 +70,136 @@ texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=12), max_size=24).ma
 def test_grouped_anchors_are_exactly_those_in_the_text(text: str) -> None:
     words = ["pass", "| pass", "passwd --stdin", "key", "api key ", "pin", "://", "\n", "w1"]
     assert Anchors(words).present_in(text) == {word for word in words if word in text}
+
+
+@given(texts, st.data())
+def test_anchors_are_found_at_every_place_of_a_text(text: str, data: st.DataObject) -> None:
+    """Alone, at the ends, cut, next to each other; ASCII or not."""
+    every = sorted(masking._anchors().words)
+    some = data.draw(st.lists(st.sampled_from(every) | st.just(text), max_size=8))
+    whole = "".join(some)
+    for one in (whole, whole[1:], whole[:-1]):
+        assert masking._anchors().present_in(one) == {word for word in every if word in one}
+
+
+@given(texts)
+def test_runs_are_those_that_a_pattern_finds(text: str) -> None:
+    assert has_digits(text) == bool(re.search("[0-9]{4}[ -]?[0-9]{4}", text))
+    words = re.search(r"(?:\A|(?<=[\n\t\"'`:]))(?:(?! [\s\S]{0,2} )[a-z ]){47}", text)
+    assert has_words(text) == bool(words)
+
+
+@pytest.mark.parametrize("characters", [64 * 1024 - 3, 64 * 1024, 70_000])
+def test_a_run_is_seen_at_the_end_of_a_long_text(characters: int) -> None:
+    calm = "." * (characters - 48) + "\n"
+    assert has_words(calm + "abc " * 12)
+    assert not has_words(calm + "abc " * 11)
+
+
+@given(texts)
+def test_a_line_with_a_column_or_a_label_is_a_head(text: str) -> None:
+    for line in by_layout._lines(text):
+        head = line.text.lower()
+        is_head = by_layout._label(head) is not None or any(
+            by_layout._columns(head, separator) for _, separator in by_layout._SEPARATORS
+        )
+        assert by_layout._is_head(text, line.start) == (
+            is_head and len(line.text) <= by_layout._LINE_MAX
+        )
+
+
+IDLE_PIECES = (
+    *("pass", "passed", "Passes", "PASSING", "pin", "ping", "spinning", "pinned", "pin code"),
+    *(
+        " ",
+        "\n",
+        ".",
+        ",",
+        ":",
+        '"',
+        "',",
+        '("',
+        ").send_keys(",
+        " is ",
+        "=",
+        "e",
+        "d",
+        "b",
+        "word",
+    ),
+    *(
+        "S3cret!x",
+        "4711",
+        'set("',
+        "user name, ",
+        "login is ",
+        "value: ",
+        "</",
+        ">",
+        " as ",
+        "x7Kq9",
+    ),
+)
+
+
+@given(st.lists(st.sampled_from(IDLE_PIECES), max_size=14).map("".join))
+def test_nothing_is_found_at_idle_anchors(text: str) -> None:
+    lowered = text.lower()
+    present = masking._anchors().present_in(lowered)
+    busy = without_idle(lowered, present)
+    assert list(masking._spans(text, lowered, busy)) == list(masking._spans(text, lowered, present))
+
+
+def test_tests_that_passed_are_idle() -> None:
+    for text in ("40 tests passed, 2 passes.", "mapping and typing: pinned"):
+        assert not {"pass", "pin"} & without_idle(text, frozenset({"pass", "pin", "key"}))
+    assert without_idle('the "passed", a pin', frozenset({"pass", "pin"})) == {"pass", "pin"}
+
+
+WORDS_OF_FORMS = sorted(
+    set(re.findall(r"[^\W\d_]{2,}", f"{spoken._CHOSEN} {spoken._LOGIN} {credentials._CREDENTIAL}"))
+)
+SPOKEN_PIECES = (
+    *(
+        "use ",
+        "open ",
+        "unlocks ",
+        "with ",
+        "type ",
+        "say the word ",
+        "sa",
+        "bob",
+        "as ",
+        "is the ",
+    ),
+    *("/", ", ", ": ", "=", "'s ", "-", " ", "4711", "rosebud", "S3cret!x", "It's ", "to ", "the "),
+)
+
+
+@given(
+    st.lists(st.sampled_from(WORDS_OF_FORMS) | st.sampled_from(SPOKEN_PIECES), max_size=10),
+    st.lists(st.sampled_from(WORDS_OF_FORMS) | st.sampled_from(SPOKEN_PIECES), max_size=4),
+)
+def test_no_secret_is_told_without_a_word_that_may_tell_one(
+    said: list[str], before: list[str]
+) -> None:
+    sentence, last = plain("".join(said)), plain("".join(before))
+    if not may_tell(sentence) and not may_tell(last):
+        assert spoken.spoken_in(sentence, last) == []
+        assert credentials._MENTION.search(sentence) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["the passphrase", "Kennwort", "пароль", "口令", "root", "API key"]
+)
+def test_a_name_of_a_secret_may_tell_it(name: str) -> None:
+    assert may_tell(plain(f"{name}: rosebud"))
+    assert not may_tell(plain("Make it blue, and run it once more."))
+
+
+@given(texts)
+def test_where_joints_are_they_are_expected(text: str) -> None:
+    assert joined._may_have_joints(text) or not list(joined._in_order(text))
 
 
 @given(texts)
@@ -96,18 +245,28 @@ def test_joints_come_in_the_order_of_one_pattern(text: str) -> None:
     assert found == [match.span() for match in whole.finditer(text)]
 
 
-@given(texts)
-def test_hints_at_anchors_are_all_hints(text: str) -> None:
+@pytest.mark.parametrize(
+    ("words", "pattern"),
+    [
+        (told.TOLD_ANCHORS, told._HINT),
+        (by_number._SEED_NAMES, by_number._SEED_NAME),
+        (by_number._SOCIAL_NAMES, by_number._SOCIAL),
+    ],
+    ids=("hint", "seed", "social"),
+)
+@given(text=texts)
+def test_matches_at_words_are_all_matches(
+    words: Collection[str], pattern: re.Pattern[str], text: str
+) -> None:
     lowered = text.replace("\u0130", "I").lower()
-    present = {anchor for anchor in told.TOLD_ANCHORS if anchor in lowered}
-    every = [match.span() for match in told._HINT.finditer(lowered)]
-    assert list(told._hints(lowered, present)) == every
+    every = [match.span() for match in pattern.finditer(lowered)]
+    assert [match.span() for match in matches_at(words, pattern, lowered)] == every
 
 
 @given(texts)
 def test_cards_and_seeds_are_found_as_in_a_search_of_the_whole_text(text: str) -> None:
     lowered = text.replace("\u0130", "I").lower()
-    present = {word for word in by_number.NUMBER_ANCHORS if word in lowered}
+    present = frozenset(word for word in by_number.NUMBER_ANCHORS if word in lowered)
     seeds = [
         match.span("secret")
         for match in by_number._LONE_SEED.finditer(text)

@@ -10,12 +10,12 @@
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from memoryd.text.lazy_regex import late
 from memoryd.text.masking import values, words
-from memoryd.text.masking.slot import Slot, anchors_of, in_slots, is_any_password
+from memoryd.text.masking.slot import Slot, SlotTable, is_any_password
 
 _QUOTE = r"""\\{0,2}["'`]"""
 _VALUE = r"""(?P<secret>[^\s"'`\\|;<>]{4,128})"""
@@ -266,6 +266,8 @@ SENTENCES: Final = (
         ),
         values.is_password,
         before=110,
+        # "when" or another such word. The pattern takes a dotless i for an i.
+        beside=(" when", " if", " \u0131f", " once", "oon a"),
     ),
     Slot(
         "password",
@@ -292,18 +294,23 @@ SENTENCES: Final = (
 )
 
 
-_SLOTS: Final = (*COMMANDS, *SETTINGS, *SENTENCES)
-COMMAND_ANCHORS: Final = anchors_of(_SLOTS)
+_TABLE: Final = SlotTable((*COMMANDS, *SETTINGS, *SENTENCES))
+_FLAG_ANCHORS: Final = frozenset(flag.lower() for flag in _LETTER_FLAGS)
+_PGPASS_ANCHORS: Final = frozenset({":*:", "432:", "306:"})
+COMMAND_ANCHORS: Final = _TABLE.anchors | _FLAG_ANCHORS | _PGPASS_ANCHORS
 
 
 def commanded_in(
-    text: str, lowered: str, present: Collection[str]
+    text: str, lowered: str, present: frozenset[str]
 ) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of every secret in a command, a setting or a call."""
-    yield from in_slots(_SLOTS, text, lowered, present)
-    yield from _letter_flags(text)
-    yield from _variables(text)
-    if ":*:" in text or "432:" in text or "306:" in text:
+    if present:
+        yield from _TABLE.found_in(text, lowered, present)
+    if not _FLAG_ANCHORS.isdisjoint(present):
+        yield from _letter_flags(text)
+    if "=" in text:
+        yield from _variables(text)
+    if not _PGPASS_ANCHORS.isdisjoint(present):
         for line in _PGPASS_LINE.finditer(text):
             if is_any_password(line["secret"]):
                 yield "password", *line.span("secret")

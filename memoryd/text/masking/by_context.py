@@ -11,7 +11,7 @@ Each search continues after what the last one has read, so hostile texts take li
 import base64
 import binascii
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from memoryd.text.lazy_regex import late
@@ -69,19 +69,23 @@ _FLAGS: tuple[tuple[str, tuple[str, ...], re.Pattern[str], bool], ...] = (
 )
 
 
-PLACE_ANCHORS: Final = frozenset(
+_KEY_WORDS: Final = frozenset({"private key", "private-lines:"})
+PLACE_ANCHORS: Final = _KEY_WORDS | frozenset(
     {"://", "bearer", "basic", "authorization", "cookie", *(flag for flag, *_ in _FLAGS)}
 )
 
 
-def placed_in(text: str, lowered: str, present: Collection[str]) -> Iterator[tuple[str, int, int]]:
+def placed_in(text: str, lowered: str, present: frozenset[str]) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of every secret recognised by its context."""
-    yield from _private_keys(text)
     if PLACE_ANCHORS.isdisjoint(present):
         return
-    yield from _url_passwords(text)
-    yield from _headers(text, lowered)
-    yield from _cookies(text, lowered)
+    if not _KEY_WORDS.isdisjoint(present):
+        yield from _private_keys(text)
+    if "://" in present:
+        yield from _url_passwords(text)
+    yield from _headers(text, lowered, present)
+    if "cookie" in present:
+        yield from _cookies(text, lowered)
     yield from _flag_passwords(text, present)
 
 
@@ -140,16 +144,12 @@ def _is_default(user: str, password: str) -> bool:
     return user == password or password.isdecimal() or is_placeholder(password)
 
 
-def _headers(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
-    for match in _matches(text, lowered, "bearer", _BEARER):
-        if is_token(match["secret"]):
-            yield "http-token", *match.span("secret")
-    for match in _matches(text, lowered, "basic", _BASIC):
-        if _is_login(match["secret"]):
-            yield "http-login", *match.span("secret")
-    for match in _matches(text, lowered, "authorization", _AUTHORIZATION):
-        if is_token(match["secret"]):
-            yield "http-token", *match.span("secret")
+def _headers(text: str, lowered: str, present: frozenset[str]) -> Iterator[tuple[str, int, int]]:
+    for word, pattern, kind, is_genuine in _HEADERS:
+        if word in present:
+            for match in _matches(text, lowered, word, pattern):
+                if is_genuine(match["secret"]):
+                    yield kind, *match.span("secret")
 
 
 def _is_login(encoded: str) -> bool:
@@ -161,6 +161,13 @@ def _is_login(encoded: str) -> bool:
     return bool(colon) and login.isprintable() and not _is_default(user, password)
 
 
+_HEADERS: Final = (
+    ("bearer", _BEARER, "http-token", is_token),
+    ("basic", _BASIC, "http-login", _is_login),
+    ("authorization", _AUTHORIZATION, "http-token", is_token),
+)
+
+
 def _cookies(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
     for jar in _matches(text, lowered, "cookie", _JAR):
         for cookie in _COOKIE.finditer(text, *jar.span("cookies")):
@@ -170,7 +177,7 @@ def _cookies(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
                 yield "cookie", *cookie.span("value")
 
 
-def _flag_passwords(text: str, present: Collection[str]) -> Iterator[tuple[str, int, int]]:
+def _flag_passwords(text: str, present: frozenset[str]) -> Iterator[tuple[str, int, int]]:
     for flag, tools, pattern, takes_words in _FLAGS:
         if flag not in present:
             continue

@@ -24,18 +24,13 @@ _HINT = late(
     r"|\bpin\b"
 )
 # Each hint begins with one of these; to look for them is many times as fast as the pattern.
-_HINT_WORDS: Final = (
-    "pass",
-    "pwd",
-    "secret",
-    "token",
-    "key",
-    "kennwort",
-    "contrase",
-    "senha",
-    "mot de passe",
-    "pin",
+_HINT_WORDS: Final = frozenset(
+    {
+        *("pass", "pwd", "secret", "token", "key", "kennwort", "contrase", "senha"),
+        *("mot de passe", "pin"),
+    }
 )
+LAYOUT_ANCHORS: Final = _HINT_WORDS | {"insert into"}
 _PASSWORD_HEAD = late(
     r"(?:[\w -]*[ _-])?(?:pass(?:word|wort|wd|phrase|code)?|pwd|kennwort|contraseña|senha|pin)"
     r"(?: \([\w ]+\))?"
@@ -49,7 +44,14 @@ _OWNER_HEAD = late(
     r"|benutzer|usuario)"
 )
 _COMMA = late(r",")
-_SEPARATORS: Final = (late(r"\t"), late(r"\|"), late(r";"), _COMMA, late(r" {2,}"))
+# With what every separator of the kind begins.
+_SEPARATORS: Final = (
+    ("\t", late(r"\t")),
+    ("|", late(r"\|")),
+    (";", late(r";")),
+    (",", _COMMA),
+    ("  ", late(r" {2,}")),
+)
 _INSERT = late(
     r"insert into [^\s(]{1,80} ?\((?P<names>[^()]{1,400})\)\s*values\s*"
     r"(?P<rows>(?:\([^()]{1,800}\)[,\s]*){1,200})",
@@ -89,28 +91,40 @@ class _Column(msgspec.Struct, frozen=True):
         return (begin, begin + len(held)) if is_secret else None
 
 
-def laid_out_in(text: str, lowered: str) -> Iterator[tuple[str, int, int]]:
+def laid_out_in(text: str, lowered: str, present: frozenset[str]) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of every secret in a column or below a label."""
-    if "insert into" in lowered:
+    if "insert into" in present:
         yield from _inserted(text)
     if "\n" not in text:
         return
-    hints = sorted(_hints(lowered))
-    if not hints:
+    hints = sorted({lowered.rfind("\n", 0, hint) + 1 for hint in _hints(lowered, present)})
+    heads = [start for start in hints if _is_head(text, start)]
+    if not heads:
         return
     lines = _lines(text)
     starts = [line.start for line in lines]
-    for at in sorted({bisect_right(starts, hint) - 1 for hint in hints}):
-        if len(lines[at].text) <= _LINE_MAX:
-            if span := _below_label(lines, at):
-                yield "password", *span
-            for start, end in _in_table(lines, at):
-                yield "password", start, end
+    for at in (bisect_right(starts, head) - 1 for head in heads):
+        if span := _below_label(lines, at):
+            yield "password", *span
+        for start, end in _in_table(lines, at):
+            yield "password", start, end
 
 
-def _hints(lowered: str) -> Iterator[int]:
+def _is_head(text: str, start: int) -> bool:
+    """Whether the line that starts here is a label, or the head of a table."""
+    end = text.find("\n", start)
+    line = text[start : end if end >= 0 else len(text)]
+    if len(line) > _LINE_MAX:
+        return False
+    head = line.lower()
+    return _label(head) is not None or any(
+        _columns(head, separator) for mark, separator in _SEPARATORS if mark in head
+    )
+
+
+def _hints(lowered: str, present: frozenset[str]) -> Iterator[int]:
     """Where lines hold a word that may head a column; at most once a line for each word."""
-    for word in _HINT_WORDS:
+    for word in _HINT_WORDS & present:
         at = lowered.find(word)
         while at >= 0:
             after = at + 1
@@ -141,8 +155,12 @@ def _inserted(text: str) -> Iterator[tuple[str, int, int]]:
                     yield "password", begin, begin + len(held)
 
 
+def _label(line: str) -> re.Match[str] | None:
+    return _LABEL.fullmatch(line.strip(" \t*_#"))
+
+
 def _below_label(lines: list[_Line], at: int) -> tuple[int, int] | None:
-    label = _LABEL.fullmatch(lines[at].text.strip(" \t*_#").lower())
+    label = _label(lines[at].text.lower())
     if not label or at + 1 >= len(lines):
         return None
     below = lines[at + 1]
@@ -164,8 +182,9 @@ def _is_key(value: str) -> bool:
 
 def _in_table(lines: list[_Line], at: int) -> Iterator[tuple[int, int]]:
     head = lines[at].text.lower()
-    for separator in _SEPARATORS:
-        for column in _columns(head, separator):
+    for mark, separator in _SEPARATORS:
+        # A column for the secret and one for its owner: two at least.
+        for column in _columns(head, separator) if mark in head else ():
             for step in (1, -1):
                 yield from _cells_of(column, separator, lines, at, step)
 

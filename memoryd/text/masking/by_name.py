@@ -13,7 +13,7 @@
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Final, Literal
 
 import msgspec
@@ -184,8 +184,10 @@ class _Name(msgspec.Struct, frozen=True):
         return self.left.rstrip("_-. ").endswith(owners)
 
 
-def named_in(text: str, lowered: str, present: Collection[str]) -> Iterator[tuple[str, int, int]]:
+def named_in(text: str, lowered: str, present: frozenset[str]) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of every secret with a name before it."""
+    if NAME_ANCHORS.isdisjoint(present):
+        return
     for anchor, role in _ANCHORS.items():
         at = lowered.find(anchor) if anchor in present else -1
         while at >= 0:

@@ -14,6 +14,8 @@ from itertools import pairwise
 from typing import Final
 
 from memoryd.text.lazy_regex import late
+from memoryd.text.masking.anchors import matches_at
+from memoryd.text.masking.runs import has_digits, has_words
 from memoryd.text.masking.words import set_of_words
 
 _CARD = late(
@@ -46,15 +48,14 @@ _SMALL_WORDS: Final = set_of_words(
     any one two three four five six seven eight nine ten eleven twelve our your their his her
     """
 )
-# Small letters and blanks as one character, digits as another; the rest as it is.
-_FLAT: Final = bytes(
-    97 if chr(at) in "abcdefghijklmnopqrstuvwxyz " else 48 if chr(at) in "0123456789" else at
-    for at in range(256)
-)
-_DIGIT_RUNS: Final = (b"0" * 8, b"0000a0000", b"0000-0000")
+# Small letters and blanks as one character; the rest as it is.
+_FLAT: Final = bytes(97 if chr(at) in "abcdefghijklmnopqrstuvwxyz " else at for at in range(256))
 _SEED_RUN: Final = b"a" * (12 * 3 + 11)
 _SEED_WORDS: Final = frozenset({"seed", "mnemonic", "phrase"})
-NUMBER_ANCHORS: Final = _SEED_WORDS | {"ssn", "social security"}
+# What the name of a seed phrase begins with.
+_SEED_NAMES: Final = ("seed", "mnemonic", "recovery", "secret", "backup")
+_SOCIAL_NAMES: Final = ("ssn", "social security")
+NUMBER_ANCHORS: Final = _SEED_WORDS | {*_SOCIAL_NAMES}
 _SEED_LENGTHS: Final = frozenset({12, 15, 18, 21, 24})
 
 
@@ -62,27 +63,25 @@ def numbered_in(
     text: str, lowered: str, present: Collection[str]
 ) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of every card, social security number and seed phrase."""
-    # One byte for each character, so that a place in it is a place in the text.
-    flat = text.encode("ascii", "replace").translate(_FLAT)
-    if any(run in flat for run in _DIGIT_RUNS):
+    if has_digits(text):
         for digits in _DIGIT_RUN.finditer(text):
             match = _CARD.match(text, digits.start())
             if match and is_card(match["secret"]):
                 yield "card-number", *match.span("secret")
     if "ssn" in present or "social security" in present:
-        for match in _SOCIAL.finditer(lowered):
+        for match in matches_at(_SOCIAL_NAMES, _SOCIAL, lowered):
             yield "social-security-number", *match.span("secret")
-    yield from _seed_phrases(text, lowered, flat, present)
-
-
-def _seed_phrases(
-    text: str, lowered: str, flat: bytes, present: Collection[str]
-) -> Iterator[tuple[str, int, int]]:
     if not _SEED_WORDS.isdisjoint(present):
-        for match in _SEED_NAME.finditer(lowered):
+        for match in matches_at(_SEED_NAMES, _SEED_NAME, lowered):
             if _SMALL_WORDS.isdisjoint(match["secret"].replace(",", " ").split()):
                 yield "seed-phrase", *match.span("secret")
-    for start, end in _wordy_lines(flat):
+    if has_words(text):
+        yield from _lone_seeds(text)
+
+
+def _lone_seeds(text: str) -> Iterator[tuple[str, int, int]]:
+    # One byte for each character, so that a place in it is a place in the text.
+    for start, end in _wordy_lines(text.encode("ascii", "replace").translate(_FLAT)):
         for match in _LONE_SEED.finditer(text[start:end]):
             if _is_seed(match["secret"].split(" ")):
                 found = match.span("secret")

@@ -259,37 +259,40 @@ _LONG_RUN: Final = b"x" * 16
 _UNANCHORED_CHARS: Final = 58
 _LONG_WORD = late(r"\b[\w.-]{16,}", re.ASCII)
 _ANCHORED = tuple((anchor, shape) for shape in SHAPES for anchor in shape.anchors)
+_WORD_CHARACTERS: Final = _RUN_CHARACTERS - set("%+/=,@$~:&")
 _IN_WORDS = tuple(
     (anchor, shape)
     for anchor, shape in _ANCHORED
-    if shape.is_one_word and re.fullmatch(r"[\w.-]+", anchor)
+    if shape.is_one_word and _WORD_CHARACTERS.issuperset(anchor)
 )
-_ANYWHERE = tuple(row for row in _ANCHORED if row not in _IN_WORDS)
+_ANYWHERE = tuple(
+    (anchor, shape)
+    for anchor, shape in _ANCHORED
+    if not (shape.is_one_word and _WORD_CHARACTERS.issuperset(anchor))
+)
 _UNANCHORED = tuple(shape for shape in SHAPES if not shape.anchors)
 
 
 def tokens_in(text: str) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of every secret with a known shape."""
-    runs = _long_runs(text)
+    runs = dict.fromkeys(_long_runs(text))
     if not runs:
         return
-    whole = "\n".join(runs)
-    long_words = "\n".join(_LONG_WORD.findall(whole))
-    in_words, anywhere = _grouped_anchors()
-    found = in_words.present_in(long_words) if long_words else frozenset()
-    rows = [row for row in _IN_WORDS if row[0] in found] if found else []
-    if found := anywhere.present_in(whole):
+    if found := _anchors().present_in("\n".join(runs)):
+        held = [run for run in runs if any(anchor in run for anchor in found)]
+        long_words = "\n".join(_LONG_WORD.findall("\n".join(held)))
+        rows = [row for row in _IN_WORDS if row[0] in found and row[0] in long_words]
         rows += [row for row in _ANYWHERE if row[0] in found]
-    for anchor, shape in rows:
-        yield from _genuine(shape, _matches_at(shape, text, anchor))
-    if max(map(len, runs)) >= _UNANCHORED_CHARS:
+        for anchor, shape in rows:
+            yield from _genuine(shape, _matches_at(shape, text, anchor))
+    if any(len(run) >= _UNANCHORED_CHARS and run.count(".") > 1 for run in runs):
         for shape in _UNANCHORED:
             yield from _genuine(shape, shape.pattern.finditer(text))
 
 
 @cache
-def _grouped_anchors() -> tuple[Anchors, Anchors]:
-    return Anchors(row[0] for row in _IN_WORDS), Anchors(row[0] for row in _ANYWHERE)
+def _anchors() -> Anchors:
+    return Anchors(anchor for anchor, _ in _ANCHORED)
 
 
 def _long_runs(text: str) -> list[str]:

@@ -10,12 +10,12 @@
 import base64
 import binascii
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from memoryd.text.lazy_regex import late
 from memoryd.text.masking import values
-from memoryd.text.masking.slot import Slot, anchors_of, in_slots, is_any_password
+from memoryd.text.masking.slot import Slot, SlotTable, is_any_password
 
 
 def _is_pair_password(value: str) -> bool:
@@ -134,6 +134,8 @@ SLOTS: Final[tuple[Slot, ...]] = (
             rf"(?:create|alter) (?:role|user) .{{1,80}}?\bpassword {_QUOTE}{_VALUE}", re.IGNORECASE
         ),
         is_any_password,
+        # Not all of the word: the pattern takes a long s for an s.
+        beside=('word "', "word '", "word `", "word \\"),
     ),
     Slot(
         "password",
@@ -330,9 +332,10 @@ SLOTS: Final[tuple[Slot, ...]] = (
 )
 
 
-SLOT_ANCHORS: Final = anchors_of(SLOTS)
+_TABLE: Final = SlotTable(SLOTS)
+SLOT_ANCHORS: Final = _TABLE.anchors
 
 
-def slotted_in(text: str, lowered: str, present: Collection[str]) -> Iterator[tuple[str, int, int]]:
+def slotted_in(text: str, lowered: str, present: frozenset[str]) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of every secret that its slot gives away."""
-    return in_slots(SLOTS, text, lowered, present)
+    return _TABLE.found_in(text, lowered, present)

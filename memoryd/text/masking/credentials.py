@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable
 
 from memoryd.text.lazy_regex import late
+from memoryd.text.masking.mentions import may_tell
 from memoryd.text.masking.spoken import spoken_in
 from memoryd.text.prose import BLANK, plain
 
@@ -70,6 +71,8 @@ def without_credentials(text: str) -> str:
 def _sentence_without(sentence: str, before: str) -> str:
     bare = _MASK.sub(lambda mask: BLANK * len(mask[0]), sentence)
     folded = plain(bare)
+    if not may_tell(folded) and not may_tell(before):
+        return sentence
     spoken = [one for one in spoken_in(folded, before) if BLANK not in folded[slice(*one)]]
     mention = _MENTION.search(folded)
     if mention is None:

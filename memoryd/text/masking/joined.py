@@ -20,6 +20,9 @@ _JOINTS: Final = (
     late(r"\\\n[ \t]*(?=[\w.-])"),
     *(late(f"{quote}{_BETWEEN}(?=[\\w.-])") for quote in ('"', "'", "`")),
 )
+# A quote, and what may stand between it and the next.
+_QUOTE: Final = bytes(34 if chr(at) in "\"'`" else at for at in range(256))
+_BETWEEN_CHARS: Final = b" \t\n\\+.&|"
 _BEFORE_A_JOINT = late(r"[\w.-]\\{0,2}\Z")
 
 
@@ -27,6 +30,8 @@ def joined_in(
     text: str, find: Callable[[str], Iterator[tuple[str, int, int]]]
 ) -> Iterator[tuple[str, int, int]]:
     """What `find` finds around the joints of the text, once the pieces are joined."""
+    if not _may_have_joints(text):
+        return
     joints = [
         joint
         for joint in _in_order(text)
@@ -54,6 +59,15 @@ def joined_in(
     starts = [start for start, _ in places]
     for kind, start, end in find(whole):
         yield kind, _place(places, starts, start), _place(places, starts, end - 1) + 1
+
+
+def _may_have_joints(text: str) -> bool:
+    """Whether a line end is escaped, or nothing but what joins stands between two quotes."""
+    if "\\\n" in text:
+        return True
+    if not ('"' in text or "'" in text or "`" in text):
+        return False
+    return b'""' in text.encode("ascii", "replace").translate(_QUOTE, _BETWEEN_CHARS)
 
 
 def _in_order(text: str) -> Iterator[re.Match[str]]:

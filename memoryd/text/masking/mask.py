@@ -20,12 +20,13 @@ from memoryd.text.invisible import strip_invisible
 from memoryd.text.masking.anchors import Anchors
 from memoryd.text.masking.by_command import COMMAND_ANCHORS, commanded_in
 from memoryd.text.masking.by_context import PLACE_ANCHORS, placed_in
-from memoryd.text.masking.by_layout import laid_out_in
+from memoryd.text.masking.by_layout import LAYOUT_ANCHORS, laid_out_in
 from memoryd.text.masking.by_name import NAME_ANCHORS, named_in
-from memoryd.text.masking.by_neighbour import neighbours_in
+from memoryd.text.masking.by_neighbour import MENTION_ANCHORS, neighbours_in
 from memoryd.text.masking.by_number import NUMBER_ANCHORS, numbered_in
 from memoryd.text.masking.by_shape import tokens_in
 from memoryd.text.masking.by_slot import SLOT_ANCHORS, slotted_in
+from memoryd.text.masking.idle import without_idle
 from memoryd.text.masking.joined import joined_in
 from memoryd.text.masking.told import TOLD_ANCHORS, told_in
 
@@ -56,22 +57,30 @@ def find_secrets(text: str) -> list[FoundSecret]:
 def _found(text: str) -> tuple[FoundSecret, ...]:
     # The one letter whose lower case is two characters; positions must not shift.
     lowered = text.replace("\u0130", "I").lower()
-    present = _anchors().present_in(lowered)
-    spans = (
-        *tokens_in(text),
-        *joined_in(text, tokens_in),
-        *placed_in(text, lowered, present),
-        *numbered_in(text, lowered, present),
-        *slotted_in(text, lowered, present),
-        *commanded_in(text, lowered, present),
-        *laid_out_in(text, lowered),
-        *named_in(text, lowered, present),
-        *told_in(text, lowered, present),
-        *neighbours_in(text, lowered),
-    )
+    present = without_idle(lowered, _anchors().present_in(lowered))
+    spans = list(_spans(text, lowered, present))
+    if not spans:
+        return ()
     return tuple(
         _apart(sorted((FoundSecret(*span) for span in spans), key=lambda found: found.start))
     )
+
+
+def _spans(text: str, lowered: str, present: frozenset[str]) -> Iterator[tuple[str, int, int]]:
+    """What every rule finds; where two begin together, the first names the kind."""
+    yield from tokens_in(text)
+    yield from joined_in(text, tokens_in)
+    if present:
+        yield from placed_in(text, lowered, present)
+    yield from numbered_in(text, lowered, present)
+    if present:
+        yield from slotted_in(text, lowered, present)
+    yield from commanded_in(text, lowered, present)
+    if present:
+        yield from laid_out_in(text, lowered, present)
+        yield from named_in(text, lowered, present)
+        yield from told_in(text, lowered, present)
+        yield from neighbours_in(text, lowered, present)
 
 
 _kept_found = lru_cache(_KEPT)(_found)
@@ -79,8 +88,8 @@ _kept_found = lru_cache(_KEPT)(_found)
 
 @cache
 def _anchors() -> Anchors:
-    slots = SLOT_ANCHORS | COMMAND_ANCHORS
-    return Anchors(slots | NAME_ANCHORS | PLACE_ANCHORS | NUMBER_ANCHORS | TOLD_ANCHORS)
+    slots = SLOT_ANCHORS | COMMAND_ANCHORS | PLACE_ANCHORS | LAYOUT_ANCHORS
+    return Anchors(slots | NAME_ANCHORS | NUMBER_ANCHORS | TOLD_ANCHORS | MENTION_ANCHORS)
 
 
 def mask(text: str) -> str:

@@ -5,7 +5,7 @@ runs on the line around one, so hostile texts take linear time.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import msgspec
@@ -42,22 +42,31 @@ def is_any_password(value: str) -> bool:
     return words.is_word_password(value) or values.is_password(value)
 
 
-def anchors_of(slots: Iterable[Slot]) -> frozenset[str]:
-    return frozenset(anchor for slot in slots for anchor in slot.anchors)
+class SlotTable:
+    """Slots in their order, which can be told by their anchors."""
 
+    def __init__(self, slots: Iterable[Slot]) -> None:
+        self._slots = tuple(slots)
+        self._numbers: dict[str, list[int]] = {}
+        for number, slot in enumerate(self._slots):
+            for anchor in slot.anchors:
+                self._numbers.setdefault(anchor, []).append(number)
+        self.anchors: Final = frozenset(self._numbers)
 
-def in_slots(
-    slots: Iterable[Slot], text: str, lowered: str, present: Collection[str]
-) -> Iterator[tuple[str, int, int]]:
-    """Kind, start and end of every secret that one of the slots gives away.
+    def found_in(
+        self, text: str, lowered: str, present: frozenset[str]
+    ) -> Iterator[tuple[str, int, int]]:
+        """Kind, start and end of every secret that one of the slots gives away.
 
-    `present` are the anchors that the text holds.
-    """
-    for slot in slots:
-        found = [anchor for anchor in slot.anchors if anchor in present]
-        if found and slot.may_be_in(lowered):
-            for anchor in found:
-                yield from _in_slot(slot, anchor, text, lowered)
+        `present` are the anchors that the text holds.
+        """
+        held = self.anchors & present
+        for number in sorted({number for anchor in held for number in self._numbers[anchor]}):
+            slot = self._slots[number]
+            if slot.may_be_in(lowered):
+                for anchor in slot.anchors:
+                    if anchor in held:
+                        yield from _in_slot(slot, anchor, text, lowered)
 
 
 def _in_slot(slot: Slot, anchor: str, text: str, lowered: str) -> Iterator[tuple[str, int, int]]:

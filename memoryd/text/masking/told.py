@@ -7,10 +7,11 @@
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from memoryd.text.lazy_regex import late
+from memoryd.text.masking.anchors import matches_at
 from memoryd.text.masking.values import is_placeholder
 
 _NAMES: Final = (
@@ -88,52 +89,59 @@ _PHRASE = late(
     r"(?i)\bpass ?phrase (?P<secret>(?!is |to |for |that |prompt)(?:[a-z]+ ){2,6}?[a-z]+)"
     r"(?= to (?:unlock|decrypt|open|sign|log))"
 )
+# The forms, and what each match of one holds in lower case: one of these. A pattern that ignores
+# case also takes a few other letters for ASCII ones, so this holds for ASCII texts.
 _FORMS: Final = (
-    *(_TOLD, _TOLD_SHORT, _TOLD_WIDE, _PIN, _PIN_PARTS, _PAIR, _WITH, _PASS, _PHRASE),
-    *(_HAS, _WIFI, _CODES, _THEM, _AND, _ANSWER, _SEED, _UNZIP),
+    (_TOLD, TOLD_ANCHORS),
+    (_TOLD_SHORT, ("pw:", "pass:", "password:")),
+    (_TOLD_WIDE, ("パスワード",)),
+    (_PIN, ("pin",)),
+    (_PIN_PARTS, ("pin",)),
+    (_PAIR, ("basic auth", "login", "credentials")),
+    (_WITH, ("log in", "login", "logs in", "logsin", "logged in", "loggedin")),
+    (_PASS, (", pass",)),
+    (_PHRASE, ("phrase",)),
+    (_HAS, (" password ",)),
+    (_WIFI, ("key ",)),
+    (_CODES, (" code",)),
+    (_THEM, ("credentials",)),
+    (_AND, ("zugangsdaten", "credentials", "login")),
+    (_ANSWER, ("secret answer",)),
+    (_SEED, ("seed phrase",)),
+    (_UNZIP, (" to ",)),
 )
 
 
-def told_in(text: str, lowered: str, present: Collection[str]) -> Iterator[tuple[str, int, int]]:
-    for start, end in _windows(_hints(lowered, present)):
-        part = text[start:end]
-        for form in _FORMS:
-            for match in form.finditer(part):
-                if not is_placeholder(match["secret"]):
-                    found = match.span("secret")
-                    yield "password", start + found[0], start + found[1]
+def told_in(text: str, lowered: str, present: frozenset[str]) -> Iterator[tuple[str, int, int]]:
+    names = TOLD_ANCHORS & present
+    if not names:
+        return
+    for start, end in _windows(matches_at(names, _HINT, lowered)):
+        for match in _matches_in(text[start:end], lowered[start:end], names):
+            if not is_placeholder(match["secret"]):
+                found = match.span("secret")
+                yield "password", start + found[0], start + found[1]
 
 
-def _hints(lowered: str, present: Collection[str]) -> Iterator[tuple[int, int]]:
-    """Where the names of secrets are, from left to right and without overlaps."""
-    found = (
-        (match.start(), match.end())
-        for anchor in TOLD_ANCHORS.intersection(present)
-        for match in _matches_at(anchor, lowered)
-    )
-    done = 0
-    for start, end in sorted(set(found)):
-        if start >= done:
-            done = end
-            yield start, end
+def _matches_in(part: str, lowered: str, names: frozenset[str]) -> Iterator[re.Match[str]]:
+    if not part.isascii():
+        for form, _ in _FORMS:
+            yield from form.finditer(part)
+        return
+    yield from matches_at(names, _TOLD, part, lowered)
+    for form, signs in _FORMS[1:]:
+        if any(sign in lowered for sign in signs):
+            yield from form.finditer(part)
 
 
-def _matches_at(anchor: str, lowered: str) -> Iterator[re.Match[str]]:
-    at = lowered.find(anchor)
-    while at >= 0:
-        if match := _HINT.match(lowered, at):
-            yield match
-        at = lowered.find(anchor, at + 1)
-
-
-def _windows(hints: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _windows(hints: Iterable[re.Match[str]]) -> Iterator[tuple[int, int]]:
     """The parts of a text around the names of secrets, apart from each other."""
     start = end = 0
-    for hint_start, hint_end in hints:
-        if hint_start - _BEFORE > end:
+    for hint in hints:
+        if hint.start() - _BEFORE > end:
             if end:
                 yield start, end
-            start = max(0, hint_start - _BEFORE)
-        end = hint_end + _BEHIND
+            start = max(0, hint.start() - _BEFORE)
+        end = hint.end() + _BEHIND
     if end:
         yield start, end
