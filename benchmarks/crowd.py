@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from figures import Numbers, late, table
+from growth import rest
 from recall import fill, sentence, vocabulary
 from results import report
 
@@ -95,6 +96,9 @@ def figures_at(size: int) -> Numbers:
         try:
             with daemon.peer() as peer:
                 peer.socket.settimeout(PATIENCE_SECONDS)
+                assert daemon.process is not None
+                peer.call("recall", query="warm up", cwd=cwd)
+                rest(daemon.process.pid)
                 alone, saved = alone_with(peer, cwd, queries), saved_alone(peer, cwd)
                 peer.call("dream/start", cwd=cwd, force=True)
                 busy = times_of(daemon, cwd, queries, BUSY)

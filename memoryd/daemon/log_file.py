@@ -133,6 +133,8 @@ def start(
     logging.raiseExceptions = False  # a full disk must not turn each log line into a traceback
     # No line names its thread or process, and looking them up takes as long as writing the line.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+    # The documented way to leave out where in the code a line was written: none says so.
+    logging._srcfile = None  # noqa: SLF001
     logging.basicConfig(handlers=handlers, level=logging.WARNING, force=True)
     logging.getLogger("memoryd").setLevel(level.upper())
     structlog.configure(

@@ -50,6 +50,30 @@ PATIENCE_SECONDS: Final = 2.0
 log = structlog.get_logger(__name__)
 
 
+class WaitingFiles:
+    """The files of a directory that have changed, in the order in which that became known.
+
+    `known` is how many there were so far, `done` how many of them are on the shelf.
+    """
+
+    def __init__(self) -> None:
+        self.files: dict[str, None] = {}
+        self.known = 0
+        self.done = 0
+
+    def add(self, file: str) -> None:
+        """One that waits already will be read after this."""
+        if file not in self.files:
+            self.files[file] = None
+            self.known += 1
+
+    def take(self, most: int) -> list[str]:
+        some = list(itertools.islice(self.files, most))
+        for file in some:
+            del self.files[file]
+        return some
+
+
 class Shelves:
     """All shelves in use, on the event loop; only reading and preparing run in threads."""
 
@@ -71,7 +95,7 @@ class Shelves:
         self._shelves: dict[str, Shelf] = {}
         self._building: dict[str, anyio.Event] = {}
         self._changed_meanwhile: dict[str, set[str]] = {}
-        self._waiting: dict[str, set[str]] = {}
+        self._waiting: dict[str, WaitingFiles] = {}
         self._is_catching_up = False
         self._caught_up_some = anyio.Event()
 
@@ -149,7 +173,7 @@ class Shelves:
         """A file was added, changed or removed."""
         if self._shelf_to_change(directory, file) is None:
             return
-        self._waiting.setdefault(directory.path, set()).add(file)
+        self._waiting.setdefault(directory.path, WaitingFiles()).add(file)
         if not self._is_catching_up:
             self._is_catching_up = self._run_soon("changes", self._catch_up)
 
@@ -191,12 +215,13 @@ class Shelves:
         try:
             while self._waiting:
                 path = next(iter(self._waiting))
-                some = list(itertools.islice(self._waiting[path], PREPARED_IN_A_GO))
+                waiting = self._waiting[path]
+                some = waiting.take(PREPARED_IN_A_GO)
                 shelf = self._shelves.get(path)
-                self._waiting[path].difference_update(some)
                 if shelf is not None:
                     await self._update(shelf, some)
-                if not self._waiting[path]:
+                waiting.done += len(some)
+                if not waiting.files:
                     del self._waiting[path]
                 self._caught_up_some.set()
                 self._caught_up_some = anyio.Event()
@@ -231,9 +256,12 @@ class Shelves:
             return True
 
     async def _wait_for_few(self, path: str) -> None:
-        if path in self._waiting:
+        """Until the changes that are known by now are on the shelf, but not those that come."""
+        waiting = self._waiting.get(path)
+        if waiting is not None:
+            known = waiting.known
             with anyio.move_on_after(PATIENCE_SECONDS):
-                while path in self._waiting and len(self._waiting[path]) <= FEW_CHANGES:
+                while waiting.done < known and len(waiting.files) <= FEW_CHANGES:
                     await self._caught_up_some.wait()
 
     async def _built_shelf(self, directory: MemoryDirectory) -> Shelf:
@@ -286,7 +314,8 @@ class Shelves:
 
     async def _keep(self, keeper: ShelfKeeper, shelf: Shelf) -> None:
         try:
-            await keeper.keep(shelf, lambda: self._waiting.get(shelf.directory.path, ()))
+            path = shelf.directory.path
+            await keeper.keep(shelf, lambda: self._waiting.get(path, WaitingFiles()).files)
         finally:
             shelf.is_being_kept = False
 

@@ -163,23 +163,23 @@ class Postings:
         """What each of some texts earns by term; the sum is its entry in `scores`."""
         half_ways = [_half_way(self._lengths[slot] / (mean_length or 1.0)) for slot in slots]
         found: list[dict[str, float]] = [{} for _ in slots]
+        at = np.array(slots, np.int32)
         for term, worth in worths.items():
-            for own, half_way, count in zip(
-                found, half_ways, self._counts(slots, term), strict=True
-            ):
+            for place, count in enumerate(self._counts(slots, at, term)):
                 if count:
-                    own[term] = worth * count / (count + half_way)
+                    found[place][term] = worth * count / (count + half_ways[place])
         return found
 
-    def _counts(self, slots: Sequence[int], term: str) -> list[float]:
+    def _counts(self, slots: Sequence[int], at: Ints, term: str) -> list[float]:
         counts = [0.0] * len(slots)
         if self._packed.holders_of(term):
-            counts = self._packed.counts_in(np.array(slots, np.int32), term)
+            counts = self._packed.counts_in(at, term)
         if term in self._holders:
-            for at, slot in enumerate(slots):
+            for place, slot in enumerate(slots):
                 if slot >= self._packed.size:
                     text = self._text_in(slot)
-                    counts[at] = text.counts[text.terms.index(term)] if term in text.terms else 0.0
+                    has_it = term in text.terms
+                    counts[place] = text.counts[text.terms.index(term)] if has_it else 0.0
         return counts
 
     def _forget_holder(self, term: str, slot: int) -> None:
