@@ -20,7 +20,7 @@ from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.rules.gate import LEAST_BAR
 from memoryd.recall.rules.search import Question, search, search_unasked
 from memoryd.recall.shelf import Shelf
-from memoryd.recall.shelves import Shelves
+from memoryd.recall.shelves import Shelves, WaitingFiles
 from memoryd.system.database import Database
 from tests.support.times import NOW
 
@@ -107,6 +107,22 @@ async def test_a_query_after_a_few_changes_sees_them(library: Library) -> None:
             await library.shelf()
             assert library.found(shelf, "zirconium") == ["a.md", "b.md"]
             assert library.found(shelf, "copper") == []
+
+
+def test_changes_that_come_later_are_told_from_those_that_a_query_waits_for() -> None:
+    waiting = WaitingFiles()
+    waiting.add("known.md")
+    waiting.add("again.md")
+    known = waiting.known
+    assert waiting.take(1) == ["known.md"]
+    waiting.add("later.md")
+    waiting.add("again.md")  # waits already, and is read after this
+    waiting.done += 1
+    assert waiting.done < known
+    assert waiting.take(1) == ["again.md"]
+    waiting.done += 1
+    assert waiting.done == known
+    assert list(waiting.files) == ["later.md"]
 
 
 async def test_a_memory_saved_meanwhile_is_not_replaced_by_its_older_text(
