@@ -25,7 +25,7 @@ from memoryd.text.lazy_regex import late
 from memoryd.text.masking.mask import find_secrets, mask_each, presentable
 
 HEAD_BYTES: Final = 8192
-NAMES_REMEMBERED: Final = 20_000
+NAMES_REMEMBERED: Final = 4_096
 DEEPEST: Final = 4
 NOT_TOPICS: Final = frozenset({"logs"})
 _SUSPECT: Final = late(r"\w{16}|\d{8}|(?i:pass|pw|secret|token|key|pin|auth)|[=:@]")

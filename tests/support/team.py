@@ -61,6 +61,7 @@ class Machine:
 
     def write(self, file: str, text: str) -> None:
         """As an editor does it."""
+        self.team_folder.mkdir(parents=True, exist_ok=True)
         (self.team_folder / file).write_text(text)
 
     def files(self) -> dict[str, bytes]:
