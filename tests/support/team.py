@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from memoryd.base import paths
 from tests.support.postgres import OWNER, TeamDatabase
 from tests.support.running import Daemon, Peer, make_home
 
@@ -56,12 +57,12 @@ class Machine:
 
     @property
     def team_folder(self) -> Path:
-        (folder,) = self.daemon.home.glob(".claude/projects/*/memory/team")
+        folder = self.daemon.home / ".claude/projects" / paths.slug(str(self.root)) / "memory/team"
+        folder.mkdir(parents=True, exist_ok=True)
         return folder
 
     def write(self, file: str, text: str) -> None:
         """As an editor does it."""
-        self.team_folder.mkdir(parents=True, exist_ok=True)
         (self.team_folder / file).write_text(text)
 
     def files(self) -> dict[str, bytes]:
