@@ -24,7 +24,7 @@ from tests.scenarios.test_extraction_kills import processes_of
 from tests.support.running import Daemon, Peer, make_home
 
 # Few sessions: of each the last 2,048 lines are known, and that is reached in the first sixth.
-SESSIONS, MEMORIES, EDITED, DREAMS, LOOKS = 4, 150, 20, 10, 150
+SESSIONS, MEMORIES, RETIRED, EDITED, DREAMS, LOOKS = 4, 150, 40, 20, 10, 150
 WARM_UP_SHARE = 0.2
 LATE_SHARE = 1.5  # a busy machine may take this much longer
 STOP_SECONDS = 5.0
@@ -118,6 +118,10 @@ class Work:
         self.saved.append(answer["path"])
         if len(self.saved) > MEMORIES:  # a dream may have retired it meanwhile
             peer.ask("memory/forget", cwd=self.cwd, path=self.saved.pop(0))
+        # What is said replaces what was said before: the store must not grow, only the work.
+        retired = sorted(self.memory.glob(".retired/*.md"))
+        if len(retired) > RETIRED:
+            peer.ask("memory/forget", cwd=self.cwd, path=str(self.dice.choice(retired)))
 
     def dream(self, peer: Peer) -> None:
         peer.ask("dream/start", cwd=self.cwd, force=True)

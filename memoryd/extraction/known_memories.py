@@ -6,6 +6,7 @@ Rules
 - Only the directories that were used last are kept.
 """
 
+import sys
 from collections import OrderedDict
 from collections.abc import Iterator
 from threading import Lock
@@ -39,7 +40,9 @@ def known_memory(stored: Stored, *, retired: bool = False) -> KnownMemory:
 
     topic = stored.topic
     core = core_of(topic.body)
-    return KnownMemory(stored, topic, retired, core, keys_of_memory(core[:COMPARED_CHARS]))
+    # Most keys are those of other memories too: each is held once.
+    keys = frozenset(map(sys.intern, keys_of_memory(core[:COMPARED_CHARS])))
+    return KnownMemory(stored, topic, retired, core, keys)
 
 
 class KnownMemories:
