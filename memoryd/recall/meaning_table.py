@@ -27,7 +27,7 @@ from memoryd.text.terms import spoken_words, term_of
 
 # About as long as the vector of a rare word of the table.
 _UNHEARD_OF_LENGTH: Final = 0.9
-_REMEMBERED_WORDS: Final = 2_048  # of a kilobyte each
+_REMEMBERED_WORDS: Final = 512  # of a kilobyte each
 
 
 class MeaningTable:

@@ -94,7 +94,7 @@ def core_of(body: str) -> str:
     return " ".join(_STAMP.sub("", body.partition(HOW_TO_APPLY)[0].replace("**Why:**", "")).split())
 
 
-@lru_cache(1024)
+@lru_cache(512)
 def subject_of(text: str) -> frozenset[str]:
     """The terms that say what a statement is about; its numbers say how much, or when."""
     return frozenset(terms_of(_NUMBER.sub(" ", text))) - _manner()
