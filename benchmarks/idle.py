@@ -17,6 +17,7 @@ from tail import FOLDERS, home_with, milliseconds, running, told, turn_heard_aft
 
 SIZES = (0, 100, 10_000)
 SETTLING_SECONDS = 12
+RESTING_SECONDS = 60  # nobody works for a minute
 WORKING_SECONDS = 60
 APPEND_EVERY_SECONDS = 2.0
 BARE = """
@@ -62,7 +63,7 @@ def measure_bare(folder: Path) -> float:
 def measure_rest(size: int, seconds: float) -> None:
     with home_with(size) as home, running(home) as daemon:
         assert daemon.process is not None
-        time.sleep(SETTLING_SECONDS)
+        time.sleep(RESTING_SECONDS)
         rate = wake_ups_a_second(daemon.process.pid, seconds)
         bare = measure_bare(home)
         beside = f"(goal 3; bare watchfiles 50/10: {bare:.0f})"
@@ -93,11 +94,12 @@ def measure_work() -> None:
         rate = wake_ups_since(daemon.process.pid, before) / seconds
         told("at work, a turn every two seconds", f"{rate:.1f} wake-ups/s", "(goal 25)")
         report("at work", FOLDERS, rate, "wake-ups a second", of="transcripts", goal=25)
+        first, lags = lags[0], lags[1:]  # the first one comes out of idleness
         late = sorted(lags)[int(len(lags) * 0.99)] * 1e3
         report("append to event, p50", FOLDERS, median(lags) * 1e3, "ms", of="transcripts", goal=30)
         report("append to event, p99", FOLDERS, late, "ms", of="transcripts", goal=100)
         told("append to event", milliseconds(lags), "(goal p50 30, p99 100 ms)")
-        told("first append out of idleness", f"{lags[0] * 1000:.0f} ms", "(goal 1,000 ms)")
+        told("first append out of idleness", f"{first * 1000:.0f} ms", "(goal 1,000 ms)")
 
 
 def main() -> None:
