@@ -110,13 +110,16 @@ def a_full_state_folder(folder: Path, share: float) -> Tally:
                     fill_up(ground.state)
                     for _ in range(max(1, round(10 * share))):
                         tried += 1
-                        wrong += _answers_without_state(ground, peer)
+                        wrong += _answers_without_state(ground, peer, f"s{tried}")
     return Tally("state folder full, with a model and without", tried, wrong)
 
 
-def _answers_without_state(ground: Ground, peer: Peer) -> Iterator[str]:
-    asked = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": ground.cwd}
-    answer = peer.ask("recall", query="where does the heron stand?", cwd=ground.cwd, session_id="s")
+def _answers_without_state(ground: Ground, peer: Peer, session_id: str) -> Iterator[str]:
+    """In a session of its own: one that was given a memory is not given it again."""
+    asked = {"hook_event_name": "UserPromptSubmit", "session_id": session_id, "cwd": ground.cwd}
+    answer = peer.ask(
+        "recall", query="where does the heron stand?", cwd=ground.cwd, session_id=session_id
+    )
     if not answer.get("result", {}).get("memories"):
         yield f"recall: {str(answer)[:200]}"
     for method, more in (

@@ -133,9 +133,9 @@ class MemoryRequests:
                 as_of=moment(params.as_of) if params.as_of else None,
             )
         end = None if params.limit is None else params.offset + params.limit
-        shown = self._catalog.headers(found[params.offset : end])
-        total = msgspec.UNSET if params.limit is None else len(found)
-        return msgspec.Raw(msgspec.json.encode(MemoryListAnswer(shown, total)))
+        shown = self._catalog.encoded(found[params.offset : end])
+        total = b"" if params.limit is None else b',"total":%d' % len(found)
+        return msgspec.Raw(b'{"memories":%b%b}' % (shown, total))
 
     async def _write(self, action: str, cause: str, write: Callable[[], Answer]) -> Answer:
         began = time.monotonic()
