@@ -21,6 +21,7 @@ from memoryd.memories.daily_logs import LogMark
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules.topics import Scope
 from memoryd.system.database import Database
+from memoryd.system.packing import unpacked
 
 DreamState: TypeAlias = Literal[
     "running",
@@ -315,6 +316,6 @@ def _dream(row: Sequence[object]) -> Dream:
     fields["lock"] = (
         msgspec.json.decode(lock, type=LockState) if isinstance(lock, bytes) else NOTHING
     )
-    packed = zlib.decompress(summary) if isinstance(summary, bytes) else b"{}"
-    fields["summary"] = msgspec.json.decode(packed, type=Summary)
+    told = unpacked(summary) if isinstance(summary, bytes) else None
+    fields["summary"] = msgspec.json.decode(told or b"{}", type=Summary)
     return msgspec.convert(fields, Dream)

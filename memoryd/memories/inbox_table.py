@@ -18,6 +18,7 @@ import msgspec
 from memoryd.base.errors import NotFound
 from memoryd.memories.rules.topics import Scope, TopicType, Trust
 from memoryd.system.database import Database
+from memoryd.system.packing import unpacked
 from memoryd.text.lazy_regex import late
 
 KEEP_DAYS: Final = 30
@@ -115,11 +116,9 @@ class InboxTable:
         )
         found = msgspec.convert(rows, list[tuple[int, str, float, bytes]])
         return [
-            WaitingCandidate(
-                id=number, folder=folder, since=at, candidate=_decode(zlib.decompress(packed))
-            )
+            WaitingCandidate(id=number, folder=folder, since=at, candidate=_decode(data))
             for number, folder, at, packed in found
-            if folders is None or folder in folders
+            if (folders is None or folder in folders) and (data := unpacked(packed)) is not None
         ]
 
     def not_judged(self, folder: str) -> list[WaitingCandidate]:

@@ -21,6 +21,7 @@ from memoryd.base.errors import NotFound
 from memoryd.memories.origin_table import OriginTable
 from memoryd.system.database import Database
 from memoryd.system.folder import version_of
+from memoryd.system.packing import unpacked
 from memoryd.text.decode import decoded
 
 SECONDS_A_DAY = 86_400.0
@@ -191,7 +192,13 @@ class VersionTable:
                 f"{file} has no version {version} with content",
                 hint=f"memoryd history {file} lists them",
             )
-        return zlib.decompress(rows[0][0])
+        data = unpacked(rows[0][0])
+        if data is None:
+            raise NotFound(
+                f"version {version} of {file} is damaged in the history",
+                hint=f"memoryd history {file} lists the others",
+            )
+        return data
 
     def files(self, folder: str) -> list[str]:
         """Every file that has a history in this folder, present or not."""
@@ -207,10 +214,11 @@ class VersionTable:
             limit,
         )
         return [
-            Latest(folder, file, at, cause, decoded(zlib.decompress(packed)))
+            Latest(folder, file, at, cause, decoded(data))
             for folder, file, at, cause, packed in msgspec.convert(
                 rows, list[tuple[str, str, float, str, bytes]]
             )
+            if (data := unpacked(packed)) is not None
         ]
 
     def as_of(self, folder: str, at: float) -> dict[str, Then]:
@@ -223,8 +231,9 @@ class VersionTable:
             at,
         )
         return {
-            file: Then(since, zlib.decompress(packed))
+            file: Then(since, data)
             for file, since, packed in msgspec.convert(rows, list[tuple[str, float, bytes]])
+            if (data := unpacked(packed)) is not None
         }
 
     def made_by(

@@ -167,6 +167,17 @@ def test_a_version_from_outside_is_attributed_once_its_author_is_known(world: Wo
     assert (newest.cause, newest.session_id) == ("agent", "s7")
 
 
+def test_a_version_whose_text_is_damaged_is_left_out_and_said_to_be(world: World) -> None:
+    file = world.save("Damaged", "one")
+    other = world.save("Whole", "two")
+    sql = "update blobs set packed = ? where sha256 = (select sha256 from versions where file = ?)"
+    world.database.run(sql, b"x\x9cdamaged", file)
+    assert [one.file for one in world.version_table.latest(5)] == [other]
+    assert list(world.version_table.as_of(world.directory.path, world.now)) == [other]
+    with pytest.raises(NotFound, match="damaged"):
+        world.version_table.content(world.directory.path, file, 1)
+
+
 def test_versions_are_numbered_per_memory(world: World) -> None:
     one, other = world.save("One", "a"), world.save("Other", "b")
     for file, old, new in ((one, "a\n", "c\n"), (other, "b\n", "d\n"), (one, "c\n", "e\n")):
