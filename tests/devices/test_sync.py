@@ -1,9 +1,9 @@
 """A person's machines against a real server, one sync after the other, without daemons."""
 
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import anyio
 import pytest
 
 from tests.support.own_clones import OwnClone, machines
@@ -43,7 +43,7 @@ async def test_of_two_changes_the_newer_stays_and_the_other_is_in_the_history(pa
         early.write("a.md", f"early {late.name}")
         early.services.store.recorded(early.memory, "a.md")
         early.clock_off = 0.0
-        time.sleep(FILE_TICK_SECONDS)
+        await anyio.sleep(FILE_TICK_SECONDS)
         late.write("a.md", f"late {late.name}")
         late.services.store.recorded(late.memory, "a.md")
         await desk.sync()
