@@ -47,7 +47,7 @@ class Point(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def ratio(self) -> float | None:
-        """The cost in baselines: 2 is twice as dear as the baseline, whichever way figures go."""
+        """The cost in baselines: 2 is twice the cost of the baseline, for times and for rates."""
         if self.beside is None or self.beside[1] <= 0 or self.value <= 0:
             return None
         plain = self.value / self.beside[1]

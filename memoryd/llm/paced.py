@@ -5,7 +5,7 @@
 Rules
 - One call at a time, in all jobs together. So checking the limits and counting are one step. The
   wait for one's turn is part of the deadline.
-- There are no retries: the client has made its own, and a call is dear.
+- There are no retries: the client has made its own, and a call is expensive.
 - A failure that will last (no client, one that is too old, no login) is remembered for an hour, in
   which nobody asks again; what would have asked is done without a model. A check asks anyway.
 - A failure that will pass (the plan, the day's limits) is a pause: what waits, waits.

@@ -57,7 +57,7 @@ def _load(services: Services, surfaced: Surfaced, models: Models | None) -> "Rec
 
 
 def _selector(services: Services, models: Models | None) -> ModelSelector | None:
-    """A model behind a command would answer long after the deadline, and is too dear for it."""
+    """A model behind a command would answer long after the deadline, and costs too much for it."""
     if models is None or models.selecting is None:
         return None
     return ModelSelector(models.selecting, services.settings.model.recall)

@@ -45,7 +45,7 @@ _MANAGERS: Final = frozenset({"systemd", "init", "launchd"})
 def is_run_by_an_agent(pid: int) -> bool:
     """Whether this process or one of its parents is an agent, or runs in one's environment.
 
-    So does one that was left behind by whoever started it, without a terminal.
+    So does one whose parent has ended, without a terminal.
     """
     ours = set(_line_of(os.getpid()))
     line = list(itertools.takewhile(lambda one: one not in ours, _line_of(pid)))

@@ -1,4 +1,4 @@
-"""Work of many threads for one place, done together by whichever comes first.
+"""Work of many threads for one place, done together by the one that comes first.
 
 A thread that asks while another one holds the place's lock waits, and so do those after it. The
 next one to get the lock does the work of all, one after the other, inside one `batch`: what a batch
@@ -62,7 +62,7 @@ class Batches(Generic[Result]):
     ) -> Result:
         """Does the work, alone or with that of others; blocks until it is done.
 
-        `lock` is that of the place: what waits for it is done by whoever gets it first.
+        `lock` is that of the place: what waits for it is done by the thread that gets it first.
         """
         mine = _Waiting(work)
         with self._guard:

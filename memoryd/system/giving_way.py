@@ -2,7 +2,7 @@
 
 A thread that computes shares the interpreter with every answer, which then takes twice as long. So
 a loop that may run for seconds asks at each step whether somebody waits, and pauses until nobody
-does. A pause has an end, and some work follows each: the loop comes to its end whoever asks.
+does. A pause has an end, and some work follows each: the loop ends, however many ask.
 """
 
 import threading

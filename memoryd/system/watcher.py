@@ -2,7 +2,7 @@
 
 They are only hints: events get lost (a full queue, a new or recreated folder, a network disk), and
 the library does not say so. Every new watch, every failure and every flood of events is therefore
-reported as a doubt, upon which the listener has to look itself.
+reported as a doubt, and the listener then has to look itself.
 
 - Each folder is watched by itself, not recursively: a recursive watch follows links out of the
   tree, and would watch what sub-agents write.

@@ -8,7 +8,7 @@
   nor a setting can change. A member sees and writes rows of their projects only, writes under
   their own name only, and deletes nothing. Only the owner of the tables changes `members`.
 - `private_...`: the machines of one person and their sealed rows. A login sees and changes its own
-  rows only, whoever owns the tables.
+  rows only, even if another role owns the tables.
 - A released migration is never changed, only followed by another.
 """
 

@@ -1,4 +1,4 @@
-"""Every earlier version can be shown and restored, whoever changed it."""
+"""Every earlier version can be shown and restored, no matter who changed it."""
 
 import os
 from pathlib import Path

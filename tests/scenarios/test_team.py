@@ -122,7 +122,7 @@ def test_a_removal_travels_can_be_seen_and_undone_by_somebody_else(team: Team) -
     assert carol.run("rm", file, "--undo").returncode == 0
     agree(*team)
     assert file in alice.files()
-    # Whoever had it can also restore it, as any other memory.
+    # Everybody who had it can also restore it, as any other memory.
     bob.run("rm", file)
     eventually(lambda: file not in alice.files())
     alice.call("memory/restore", path=file)

@@ -138,7 +138,7 @@ def play(world: World, command: Sequence[str]) -> dict[str, Any]:
         for line in process.stdout:
             printed.append(line)
             if line.startswith(MARK):
-                heed(world, json.loads(line.removeprefix(MARK)), results)
+                follow(world, json.loads(line.removeprefix(MARK)), results)
         code = process.wait()
     finally:
         deadline.cancel()
@@ -152,7 +152,7 @@ def play(world: World, command: Sequence[str]) -> dict[str, Any]:
     return results
 
 
-def heed(world: World, said: dict[str, Any], results: dict[str, Any]) -> None:
+def follow(world: World, said: dict[str, Any], results: dict[str, Any]) -> None:
     if "wish" in said:
         world.grant(said["wish"])
         (world.scratch / f"done-{said['number']}").touch()

@@ -1,6 +1,6 @@
 """A line gives the same entry however it is written: nobody can hide one by its form.
 
-The client writes compact JSON with its keys in one order. Whoever writes a line by hand may choose
+The client writes compact JSON with its keys in one order. A line written by hand may have
 another order, blanks, escapes or a key twice; what `json` reads in it decides.
 """
 

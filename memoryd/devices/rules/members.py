@@ -6,7 +6,8 @@ Rules
   nobody who lacks the key can add a machine, and a machine that was revoked cannot be put back: its
   record is of an older epoch, or does not open.
 - To revoke a machine makes a new epoch: a new vault key, given to each remaining machine under its
-  public key, and that sealed with the vault key before it. Whoever has neither can make none.
+  public key, and that sealed with the vault key before it. Nobody can make one
+  without them.
 - An invitation holds the keys, sealed with the code, and how far each row had come: a new machine
   cannot be given an older state of the vault than the one that invited it saw.
 """

@@ -1,7 +1,7 @@
 """Which sentences are not for keeps, whatever form they have.
 
 Rules
-- Not kept: questions, hypotheses, jokes, what holds for the moment, what the program shall do,
+- Not kept: questions, hypotheses, jokes, what holds for the moment, what the program is to do,
   what can be read from the code or its history, details of the task at hand.
 - An explicit "remember" outweighs every guess at what a sentence is about. What the code
   shows needs more than that: a rule, a reason, a person (`exclusions`). Nothing outweighs a
@@ -53,7 +53,7 @@ _PASSING: Final = late(
     r"|for today|for once|temporarily|(?:for|in|on) this (?:one|pr|branch|commit|task|file|ticket"
     r"|change|session|run|step|test|message|chat))\b"
 )
-# Says what the program does or shall do: the code will say it.
+# Says what the program does or is to do: the code will say it.
 _SPECIFIES: Final = late(
     r"\b(?:the|this|that) (?:\w+ ){1,3}(?:should|must|shall) (?!(?:be asked|be told)\b)"
     r"|\b(?:modal|tooltip|layout|animation)s?\b"

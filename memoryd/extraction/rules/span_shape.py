@@ -90,10 +90,10 @@ def is_widened(
 ) -> bool:
     """Whether a clause lost a word that said what it holds for.
 
-    Before the first word that was kept, only what people begin with may be gone: whoever else does
-    it, fears it or forbids it stands there too. A date that was written out takes the place of the
-    words for it. `spare` words may be gone, where "it" stands for them. A fragment that begins with
-    a preposition orders nothing.
+    Before the first word that was kept, only what people begin with may be gone: somebody else
+    who does it, fears it or forbids it stands there too. A date that was written out takes the
+    place of the words for it. `spare` words may be gone, where "it" stands for them. A fragment
+    that begins with a preposition orders nothing.
     """
     start = gone = 0
     for sentence in window:

@@ -48,7 +48,7 @@ class ServerAddress(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def place(self) -> str:
-        """The database itself, whoever logs in."""
+        """The database itself, without the login."""
         return f"{self.host}:{self.port}/{self.database}"
 
     @property

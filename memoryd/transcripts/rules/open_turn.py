@@ -1,4 +1,4 @@
-"""How far a turn is that has not ended: a long one shall not keep its session's notes waiting."""
+"""How far a turn is that has not ended: a long one must not keep its session's notes waiting."""
 
 import msgspec
 
