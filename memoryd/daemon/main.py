@@ -33,9 +33,8 @@ from memoryd.daemon.instance import InstanceLock
 from memoryd.daemon.listener import DaemonListener
 from memoryd.daemon.shutdown import leave_after
 from memoryd.daemon.supervisor import Supervisor
-from memoryd.system import early_log
+from memoryd.system import early_log, heap
 from memoryd.system.early_log import EarlyLog
-from memoryd.system.heap import use_few_arenas
 
 if TYPE_CHECKING:
     from memoryd.daemon.build import Built
@@ -65,7 +64,7 @@ def main(version: str, *, shows_log: bool = False) -> int:
             early_log.hold()
             _raise_handle_limit()
             sys.setswitchinterval(SWITCH_SECONDS)
-            use_few_arenas()
+            heap.keep_small()
             anyio.run(partial(serve, environment, stack, shows_log=shows_log))
     except MemorydError as error:
         sys.stderr.write(f"memoryd: {error.message}\n")

@@ -24,7 +24,7 @@ from memoryd.text.terms import spoken_words
 
 _WORD_START: Final = "▁"
 _LONGEST_WORD: Final = 48
-_REMEMBERED_WORDS: Final = 4_096
+_REMEMBERED_WORDS: Final = 2_048
 _NO_PIECE: Final = 1 << 31
 
 

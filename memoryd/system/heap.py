@@ -1,23 +1,28 @@
 """Memory that is free inside the process, given back to the system.
 
-glibc keeps what was freed, for each thread that used it. After a large piece of work in a thread
-(a shelf that was read or written) that is tens of megabytes which nobody needs again.
+- glibc keeps what was freed, for each thread that used it. After a large piece of work in a thread
+  (a shelf that was read or written) that is tens of megabytes which nobody needs again.
+- Once a large block was freed, glibc takes blocks of that size from the heap instead of mapping
+  them. Small ones then settle between them, and the heap grows for hours. So the limit is fixed.
 """
 
 import ctypes
 import sys
 from typing import Final
 
+_MAP_FROM: Final = -3  # M_MMAP_THRESHOLD
+_LARGE_BYTES: Final = 256 * 1024
 _ARENAS: Final = -8  # M_ARENA_MAX
 _FEW_ARENAS: Final = 2
 
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
-def use_few_arenas() -> None:
-    """Makes threads share their free memory; to be called before any is started."""
+def keep_small() -> None:
+    """Threads share their free memory, and large blocks are mapped; before any thread starts."""
     if hasattr(_libc, "mallopt"):
         _libc.mallopt(_ARENAS, _FEW_ARENAS)  # type: ignore[union-attr]
+        _libc.mallopt(_MAP_FROM, _LARGE_BYTES)  # type: ignore[union-attr]
 
 
 def give_back() -> None:

@@ -43,7 +43,7 @@ STOP_WORDS = frozenset(
 
 LONGEST_TERM = 64
 BEGINNING_LETTERS = 4
-_REMEMBERED_TOKENS = 4_096
+_REMEMBERED_TOKENS = 2_048
 
 # Thai, Lao, Burmese, Khmer, kana, Han and Hangul: a run of them is not one word.
 _UNSPACED = (
