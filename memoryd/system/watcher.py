@@ -6,6 +6,7 @@ reported as a doubt, and the listener then has to look itself.
 
 - Each folder is watched by itself, not recursively: a recursive watch follows links out of the
   tree, and would watch what sub-agents write.
+- When a folder itself is reported, all are watched anew: another one may be in its place.
 - The library is asked when the bell rings. Without a bell it is asked in steps: short ones while
   something happens, long ones after a minute of silence.
 - A name that is not UTF-8 ends the watch, and so does a system limit. It is restarted after a pause
@@ -131,7 +132,10 @@ class Watcher:
         if isinstance(batch, str):
             return False
         self._pause_seconds = FIRST_PAUSE_SECONDS
-        self._hint({path for _, path in batch})
+        paths = {path for _, path in batch}
+        self._hint(paths)
+        if not paths.isdisjoint(self._folders):  # recreated, and perhaps with the identity it had
+            self._folders_changed.set()
         if len(batch) >= FLOOD_EVENTS:
             self._doubt()
         return True

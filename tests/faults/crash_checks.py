@@ -26,7 +26,7 @@ LOOP_SECONDS = 900
 
 
 def body_of(version: int) -> str:
-    return f"v{version:05} " * WORDS
+    return " ".join([f"v{version:05}"] * WORDS)
 
 
 def a_killed_writer(folder: Path, share: float) -> Tally:
@@ -35,13 +35,14 @@ def a_killed_writer(folder: Path, share: float) -> Tally:
     kills, dice, deaths = max(20, round(KILLS * share)), random.Random(1), 0
     state, memory = str(folder / "state/state.db"), folder / "memory"
     acknowledged: dict[str, int] = {}
+    seen: dict[str, int] = {}
     tries = 0
     while deaths < kills and tries < kills * 3:
         tries += 1
         told = _write_until_killed(state, str(memory), dice.uniform(0.001, 0.25), tries)
         deaths += told[1]
         acknowledged |= told[0]
-        wrong += _torn_or_lost(memory, acknowledged, tries)
+        wrong += _torn_or_lost(memory, acknowledged, tries, seen)
     database = Database.open(state)
     store = Store(VersionTable(database), now=time.time)
     store.repair(MemoryDirectory(str(memory), "project"))
@@ -81,7 +82,7 @@ def _one_write(
 ) -> tuple[str, int]:
     if is_over and (Path(directory.path) / "project_same.md").exists():
         old = store.read(directory, "project_same.md")
-        text = re.sub(r"(v\d{5,} )+", body_of(version), old.text)
+        text = re.sub(r"(?:v\d{5,} ?)+", body_of(version), old.text)
         store.write(directory, "project_same.md", text, over=old.version, cause="user")
         return "project_same.md", version
     name = "Same" if is_over else f"Memory {version % 40}"
@@ -89,17 +90,24 @@ def _one_write(
     return store.save(directory, topic, cause="user").file, version
 
 
-def _torn_or_lost(memory: Path, acknowledged: dict[str, int], number: int) -> list[str]:
+def _torn_or_lost(
+    memory: Path, acknowledged: dict[str, int], number: int, seen: dict[str, int]
+) -> list[str]:
+    """`seen` is when each file was changed that is known to be whole."""
     wrong = []
     for path in memory.glob("project_*.md"):
-        words = re.findall(r"v\d{5,} ", path.read_text())
+        changed = path.stat().st_mtime_ns
+        if seen.get(path.name) == changed:
+            continue
+        seen[path.name] = changed
+        words = re.findall(r"v\d{5,}", path.read_text())
         if len(words) != WORDS or len(set(words)) != 1:
             wrong.append(f"kill {number}: {path.name} is torn ({len(words)} words)")
     lost = [file for file in acknowledged if not (memory / file).exists()]
     wrong += (f"kill {number}: {file} was acknowledged and is lost" for file in lost)
     same, least = memory / "project_same.md", acknowledged.get("project_same.md", 0)
     if same.exists() and least:
-        [found] = set(re.findall(r"v(\d{5,}) ", same.read_text())) or {"0"}
+        [found] = set(re.findall(r"v(\d{5,})", same.read_text())) or {"0"}
         if int(found) < least:
             wrong.append(f"kill {number}: version {found} is older than the acknowledged {least}")
     return wrong

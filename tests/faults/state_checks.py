@@ -132,7 +132,10 @@ def answers(ground: Ground, peer: Peer) -> list[list[str]]:
 
 
 def a_replaced_memory_folder(folder: Path, share: float) -> Tally:
-    """Moved away and another put in its place, or deleted and made again: read again at once."""
+    """Moved away and another put in its place, or deleted and made again: read again at once.
+
+    A sweep would find it after half a minute.
+    """
     ground, wrong = Ground(folder), list[str]()
     times = max(2, round(20 * share))
     ground.write("zero")
@@ -145,7 +148,7 @@ def a_replaced_memory_folder(folder: Path, share: float) -> Tally:
                 ground.memory.rename(folder / f"moved{number}")
             ground.write(f"heron{number}", f"The heron{number} stands at the pond.\n")
             wanted = [f"project_heron{number}.md"]
-            if not eventually(lambda: ground.recalled(peer, f"heron{number}") == wanted, 30):  # noqa: B023 - called here
+            if not eventually(lambda: ground.recalled(peer, f"heron{number}") == wanted, 20):  # noqa: B023 - called here
                 wrong.append(f"after change {number}: {ground.recalled(peer, f'heron{number}')}")
             listed = [one["file"] for one in peer.call("memory/list", cwd=ground.cwd)["memories"]]
             if listed != wanted:

@@ -20,10 +20,10 @@ def test_every_harm_changes_the_file() -> None:
 def test_a_torn_a_lost_and_an_older_memory_are_seen(tmp_path: Path) -> None:
     whole = tmp_path / "project_whole.md"
     whole.write_text(body_of(7))
-    assert _torn_or_lost(tmp_path, {"project_whole.md": 7}, 1) == []
+    assert _torn_or_lost(tmp_path, {"project_whole.md": 7}, 1, {}) == []
     (tmp_path / "project_torn.md").write_text(body_of(7)[:-700])
     (tmp_path / "project_same.md").write_text(body_of(3))
-    wrong = _torn_or_lost(tmp_path, {"project_gone.md": 1, "project_same.md": 4}, 1)
+    wrong = _torn_or_lost(tmp_path, {"project_gone.md": 1, "project_same.md": 4}, 1, {})
     assert len(wrong) == 3
     assert "project_torn.md is torn" in wrong[0]
 

@@ -103,6 +103,17 @@ async def test_a_recreated_folder_is_watched_again(tmp_path: Path) -> None:
         await heard.until(hint=str(folder / "a"))
 
 
+async def test_a_folder_recreated_with_the_identity_it_had_is_watched_again(tmp_path: Path) -> None:
+    folder = tmp_path / "one"
+    folder.mkdir()
+    async with watching(folder) as heard:
+        folder.rmdir()
+        folder.mkdir()  # nobody says that it is another one
+        await heard.until(doubts=2)
+        (folder / "a").write_text("x")
+        await heard.until(hint=str(folder / "a"))
+
+
 async def test_an_empty_set_of_folders_is_not_a_problem(tmp_path: Path) -> None:
     made = Watching()
     async with anyio.create_task_group() as tasks:
