@@ -10,7 +10,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final, Protocol
 
 import anyio.to_thread
@@ -25,6 +25,7 @@ from memoryd.agent.view import View
 from memoryd.agent.writer import MemoryWriter
 from memoryd.base.config import Price
 from memoryd.base.errors import Unavailable
+from memoryd.base.remembered import remembered
 from memoryd.base.timestamps import iso_time
 from memoryd.dreams.apply import LostLock
 from memoryd.dreams.dream_table import How
@@ -124,7 +125,7 @@ def word_similarity() -> Similarity | None:
     from memoryd.recall.word_vectors import WordVectors  # noqa: PLC0415 - arrays load slowly
 
     # A text is compared with many others, one after the other.
-    vector_of = lru_cache(_REMEMBERED_VECTORS)(WordVectors.open().vector_of)
+    vector_of = remembered(_REMEMBERED_VECTORS)(WordVectors.open().vector_of)
 
     def similarity(one: str, other: str) -> float | None:
         stop_if_cancelled()  # there may be many pairs

@@ -27,6 +27,7 @@ import structlog
 
 from memoryd.base.errors import MemorydError
 from memoryd.base.paths import Places
+from memoryd.base.remembered import forget
 from memoryd.memories.directories import Layout, layout
 from memoryd.memories.leftovers import clear_leftovers
 from memoryd.memories.records import MemoryDirectory
@@ -104,7 +105,8 @@ class MemoryWatch:
                 took_seconds = await self._scan_everything()
                 scanned_at = anyio.current_time()
                 await self._repair_all()
-                if not self._has_scanned:  # the first scan leaves most behind
+                # The first scan leaves most behind.
+                if forget() or not self._has_scanned:
                     self._has_scanned = True
                     await _in_thread(give_back)
                 with anyio.move_on_after(self._pause_seconds(took_seconds)):

@@ -20,6 +20,7 @@ from typing import Final
 
 import numpy as np
 
+from memoryd.base.remembered import remembered
 from memoryd.recall.byte_table import DATA, ByteTable, unreadable
 from memoryd.recall.rules.vectors import Vector, unit
 from memoryd.recall.rules.word_list import ABSENT, WordList
@@ -27,14 +28,14 @@ from memoryd.text.terms import spoken_words, term_of
 
 # About as long as the vector of a rare word of the table.
 _UNHEARD_OF_LENGTH: Final = 0.9
-_REMEMBERED_WORDS: Final = 512  # of a kilobyte each
+_REMEMBERED_WORDS: Final = 8_192  # of a kilobyte each
 
 
 class MeaningTable:
     def __init__(self, table: ByteTable, stems: WordList) -> None:
         self._table = table
         self._stems = stems
-        self._unheard_of: dict[str, Vector] = {}
+        self._vector_unheard_of = remembered(_REMEMBERED_WORDS)(self._drawn_for)
 
     @classmethod
     def open(cls, folder: Path = DATA) -> "MeaningTable":
@@ -67,13 +68,8 @@ class MeaningTable:
             rows.append(row)
         return unit(total + self._table.sum_of(rows))
 
-    def _vector_unheard_of(self, stem: str) -> Vector:
-        vector = self._unheard_of.get(stem)
-        if vector is None:
-            letters = stem.encode("utf-8", "replace")
-            drawn = hashlib.shake_128(letters).digest(self._table.rows.shape[1])
-            vector = unit(np.frombuffer(drawn, np.int8).astype(np.float32)) * _UNHEARD_OF_LENGTH
-            if len(self._unheard_of) >= _REMEMBERED_WORDS:
-                self._unheard_of.clear()
-            self._unheard_of[stem] = vector
-        return vector
+    def _drawn_for(self, stem: str) -> Vector:
+        """The vector of a word that the table has never heard of."""
+        drawn = hashlib.shake_128(stem.encode("utf-8", "replace"))
+        letters = np.frombuffer(drawn.digest(self._table.rows.shape[1]), np.int8)
+        return unit(letters.astype(np.float32)) * _UNHEARD_OF_LENGTH

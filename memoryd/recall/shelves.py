@@ -25,6 +25,7 @@ from anyio.lowlevel import checkpoint
 
 from memoryd.base.errors import MemorydError
 from memoryd.base.file_stamp import FileStamp
+from memoryd.base.remembered import forget
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules.topics import FOUND
 from memoryd.memories.store import Store
@@ -339,6 +340,7 @@ class Shelves:
 
     async def _enrich(self, shelf: Shelf) -> None:
         """Makes the missing vectors, a few at a time, while the shelf answers queries."""
+        are_many = len(shelf.without_vectors) > VECTORS_IN_A_GO
         try:
             while shelf.without_vectors:
                 some = dict(itertools.islice(shelf.without_vectors.items(), VECTORS_IN_A_GO))
@@ -350,6 +352,8 @@ class Shelves:
                         del shelf.without_vectors[key]
         finally:
             shelf.is_making_vectors = False
+        if are_many and forget():
+            await anyio.to_thread.run_sync(give_back)
         self._sketch_soon(shelf)
         self._keep_soon(shelf)
 

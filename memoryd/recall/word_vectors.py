@@ -17,6 +17,7 @@ from typing import Final
 
 import msgspec
 
+from memoryd.base.remembered import remembered
 from memoryd.recall.byte_table import DATA, ByteTable
 from memoryd.recall.rules.vectors import Vector, unit
 from memoryd.recall.rules.word_list import ABSENT
@@ -24,7 +25,7 @@ from memoryd.text.terms import spoken_words
 
 _WORD_START: Final = "▁"
 _LONGEST_WORD: Final = 48
-_REMEMBERED_WORDS: Final = 2_048
+_REMEMBERED_WORDS: Final = 32_768
 _NO_PIECE: Final = 1 << 31
 
 
@@ -42,7 +43,7 @@ class WordVectors:
     def __init__(self, table: ByteTable) -> None:
         self._table = table
         self._vocabulary = table.words
-        self._pieces: dict[str, tuple[int, ...]] = {}
+        self.pieces_of = remembered(_REMEMBERED_WORDS)(self._pieces_of)
 
     @classmethod
     def open(cls, folder: Path = DATA) -> "WordVectors":
@@ -60,15 +61,9 @@ class WordVectors:
         total = self._table.sum_of(rows)
         return WordSum(total, frozenset(word for word, own in pieces.items() if len(own) == 1))
 
-    def pieces_of(self, word: str) -> tuple[int, ...]:
+    def _pieces_of(self, word: str) -> tuple[int, ...]:
         """The table rows of the pieces that a word is made of."""
-        rows = self._pieces.get(word)
-        if rows is None:
-            rows = tuple(self._cut(word[:_LONGEST_WORD]))
-            if len(self._pieces) >= _REMEMBERED_WORDS:
-                self._pieces.clear()
-            self._pieces[word] = rows
-        return rows
+        return tuple(self._cut(word[:_LONGEST_WORD]))
 
     def _cut(self, word: str) -> list[int]:
         pieces = [_WORD_START, *word]

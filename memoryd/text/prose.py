@@ -18,12 +18,12 @@ Rules:
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import zip_longest
 from typing import Final
 
 import msgspec
 
+from memoryd.base.remembered import remembered
 from memoryd.text.lazy_regex import late
 
 BLANK = "¤"
@@ -259,7 +259,7 @@ def _matchable(piece: str) -> str:
     return " ".join(_WORD.sub(lambda word: _SPELT_OUT.get(word[0], word[0]), bare).split())
 
 
-_kept_matchable = lru_cache(_PIECES_KEPT)(_matchable)
+_kept_matchable = remembered(_PIECES_KEPT)(_matchable)
 
 
 def _plain_character(character: str) -> str:

@@ -19,12 +19,12 @@ The index and a query must be treated alike, so both use `terms_of`.
 import re
 import unicodedata
 from collections.abc import Container, Iterator, Sequence
-from functools import lru_cache
 from itertools import chain, pairwise
 from string import ascii_lowercase
 
 import Stemmer  # type: ignore[import-not-found]  # compiled, and ships no type information
 
+from memoryd.base.remembered import remembered
 from memoryd.text.date_words import MONTHS, SHORT_MONTHS
 from memoryd.text.lazy_regex import late
 
@@ -43,7 +43,7 @@ STOP_WORDS = frozenset(
 
 LONGEST_TERM = 64
 BEGINNING_LETTERS = 4
-_REMEMBERED_TOKENS = 2_048
+_REMEMBERED_TOKENS = 16_384
 
 # Thai, Lao, Burmese, Khmer, kana, Han and Hangul: a run of them is not one word.
 _UNSPACED = (
@@ -161,7 +161,7 @@ def _composed(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
-@lru_cache(_REMEMBERED_TOKENS)
+@remembered(_REMEMBERED_TOKENS)
 def _terms_of_token(token: str) -> tuple[str, ...]:
     if token.isascii() and token.isalpha() and not _HUMPED.search(token):
         word = token.lower()
@@ -175,13 +175,13 @@ def _terms_of_token(token: str) -> tuple[str, ...]:
     return _number_terms(token, number[1]) if number else _name_terms(token)
 
 
-@lru_cache(_REMEMBERED_TOKENS)
+@remembered(_REMEMBERED_TOKENS)
 def _words_of_token(token: str) -> tuple[str, ...]:
     words = _folded_words(_CONTRACTION.sub("", token))
     return tuple(word for word in words if word not in STOP_WORDS)
 
 
-@lru_cache(_REMEMBERED_TOKENS)
+@remembered(_REMEMBERED_TOKENS)
 def _compounds_of_token(token: str) -> tuple[str, ...]:
     if (token.isascii() and token.isalpha() and not _HUMPED.search(token)) or is_unspaced(token):
         return ()

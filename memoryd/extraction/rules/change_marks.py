@@ -12,11 +12,11 @@ Rules
 # ruff: noqa: RUF001 - accents and apostrophes are folded before anything is matched
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Final, Literal
 
 import msgspec
 
+from memoryd.base.remembered import remembered
 from memoryd.extraction.rules.durable import is_for_the_moment, is_question
 from memoryd.text.lazy_regex import late
 
@@ -192,7 +192,7 @@ _CLAUSES: Final = late(
 )
 
 
-@lru_cache(_SENTENCES_KEPT)
+@remembered(_SENTENCES_KEPT)
 def changes_in(text: str) -> tuple[Change, ...]:
     """What a sentence says has changed, in order of how outright it says so."""
     return tuple(_changes_in(text.strip(" .!")))

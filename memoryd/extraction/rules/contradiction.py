@@ -14,11 +14,12 @@ Rules
 
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final, Literal
 
 import msgspec
 
+from memoryd.base.remembered import remembered
 from memoryd.extraction.rules.corrections import Correction, correction_in, first_clause
 from memoryd.extraction.rules.memory_requests import without_request
 from memoryd.extraction.rules.restatement import is_negated, polarity_differs
@@ -193,7 +194,7 @@ def _by_words(correction: Correction, old: str, *, is_stated: bool) -> Verdict:
             return "none"
 
 
-@lru_cache(TEXTS_KEPT)
+@remembered(TEXTS_KEPT)
 def bare_lead(text: str) -> str:
     """Without what asks for memory, and without what the memory itself replaced."""
     return _IN_PLACE_OF.sub("", _LEAD_WORDS.sub("", without_request(text)))
@@ -306,7 +307,7 @@ def slot_between(new: str, old: str) -> Slot | None:
     return Slot(value, old_value, tuple(frame), before, is_final, is_whole)
 
 
-@lru_cache(TEXTS_KEPT)
+@remembered(TEXTS_KEPT)
 def content_of(text: str) -> frozenset[str]:
     """The terms that say what a text is about, its numbers included."""
     words = " ".join(token for token in _TOKEN.findall(text) if token.strip(".:'") not in _EMPTY)

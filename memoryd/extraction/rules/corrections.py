@@ -11,11 +11,11 @@ Rules
 
 # ruff: noqa: RUF001 - accents and apostrophes are folded before anything is matched
 
-from functools import lru_cache
 from typing import Final, Literal
 
 import msgspec
 
+from memoryd.base.remembered import remembered
 from memoryd.extraction.rules.durable import is_for_the_moment, is_question
 from memoryd.extraction.rules.forgetting import forgotten_in
 from memoryd.extraction.rules.memory_requests import without_request
@@ -118,7 +118,7 @@ _CALLS: Final = late(
 )
 
 
-@lru_cache(_SENTENCES_KEPT)
+@remembered(_SENTENCES_KEPT)
 def correction_in(sentence: str) -> Correction | None:
     """What a sentence in `matchable` text takes back, if anything."""
     text = sentence.strip(" .!")

@@ -12,9 +12,10 @@ Rules
 
 import re
 from collections import Counter
-from functools import cache, lru_cache
+from functools import cache
 from typing import Literal
 
+from memoryd.base.remembered import remembered
 from memoryd.text.lazy_regex import late
 from memoryd.text.terms import terms_of
 
@@ -94,7 +95,7 @@ def core_of(body: str) -> str:
     return " ".join(_STAMP.sub("", body.partition(HOW_TO_APPLY)[0].replace("**Why:**", "")).split())
 
 
-@lru_cache(512)
+@remembered(512)
 def subject_of(text: str) -> frozenset[str]:
     """The terms that say what a statement is about; its numbers say how much, or when."""
     return frozenset(terms_of(_NUMBER.sub(" ", text))) - _manner()

@@ -11,11 +11,12 @@ Rules
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final
 
 import msgspec
 
+from memoryd.base.remembered import remembered
 from memoryd.extraction.rules.word_classes import NUMBERS, joining
 from memoryd.text.date_words import MONTHS, WEEKDAYS
 from memoryd.text.lazy_regex import late
@@ -139,7 +140,7 @@ class Reading(msgspec.Struct, frozen=True):
         return tuple(behind) or self.stems
 
 
-@lru_cache(_READINGS_KEPT)
+@remembered(_READINGS_KEPT)
 def reading_of(text: str) -> Reading:
     """The telling words of a text, where they stand."""
     words: list[Word] = []
@@ -170,7 +171,7 @@ def _skipped() -> frozenset[str]:
     return STOP_WORDS | joining() | _LIGHT | _LINKS | PERSONS | _OTHERS | _PREPOSITIONS
 
 
-@lru_cache(_STEMS_KEPT)
+@remembered(_STEMS_KEPT)
 def _stem(word: str) -> str:
     for ending in ("", "e", "n", "en", "er", "es", "s", "a", "as", "os"):
         if language := _LANGUAGES.get(word.removesuffix(ending)):
@@ -209,7 +210,7 @@ def has_word(stems: Sequence[str], one: str) -> bool:
     return any(_is_same(one, other) for other in stems)
 
 
-@lru_cache(_COMPARED_PAIRS)
+@remembered(_COMPARED_PAIRS)
 def _is_same(one: str, other: str) -> bool:
     """Whether two words are forms of one: owns and owner, explain and explanation."""
     if one == other:

@@ -14,10 +14,10 @@ Rules
 
 import re
 import unicodedata
-from functools import lru_cache
 
 import msgspec
 
+from memoryd.base.remembered import remembered
 from memoryd.extraction.rules.word_classes import (
     ADDING,
     CLAUSE_OPENERS,
@@ -202,7 +202,7 @@ def keys_in(text: str) -> set[str]:
     return {key for raw in _TOKEN.findall(_composed(text)) for key in _keys_of_token(raw)}
 
 
-@lru_cache(4_096)
+@remembered(4_096)
 def _keys_of_token(raw: str) -> tuple[str, ...]:
     if raw in _BREAKS or _is_hiragana(raw):
         return ()
@@ -210,7 +210,7 @@ def _keys_of_token(raw: str) -> tuple[str, ...]:
     return tuple(key for word in _plain_words(raw) if word not in ignored for key in _keys(word))
 
 
-@lru_cache(4_096)
+@remembered(4_096)
 def are_alike(one: str, other: str) -> bool:
     """Whether two stems are forms or likely typos of one word."""
     if one == other:
@@ -239,7 +239,7 @@ def _composed(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
-@lru_cache(4_096)
+@remembered(4_096)
 def _plain_words(raw: str) -> tuple[str, ...]:
     """The words of one token: "don't" is one, "j'ai" are two, and "left-handed" too."""
     bare = spelt_out(_folded(raw).strip(_EDGES))
@@ -256,7 +256,7 @@ def _plain_words(raw: str) -> tuple[str, ...]:
     return tuple(parts) if all(part.isalpha() for part in parts) else (bare,)
 
 
-@lru_cache(4_096)
+@remembered(4_096)
 def _keys(word: str) -> tuple[str, ...]:
     if word in NUMBERS:
         return (NUMBERS[word],)

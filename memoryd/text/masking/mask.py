@@ -11,11 +11,12 @@ It hides nothing but the secret, so that a reader still sees which setting, host
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from itertools import accumulate
 
 import msgspec
 
+from memoryd.base.remembered import remembered
 from memoryd.text.invisible import strip_invisible
 from memoryd.text.masking.anchors import Anchors
 from memoryd.text.masking.by_command import COMMAND_ANCHORS, commanded_in
@@ -83,7 +84,7 @@ def _spans(text: str, lowered: str, present: frozenset[str]) -> Iterator[tuple[s
         yield from neighbours_in(text, lowered, present)
 
 
-_kept_found = lru_cache(_KEPT)(_found)
+_kept_found = remembered(_KEPT)(_found)
 
 
 @cache
