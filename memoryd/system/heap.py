@@ -4,6 +4,8 @@
   (a shelf that was read or written) that is tens of megabytes which nobody needs again.
 - Once a large block was freed, glibc takes blocks of that size from the heap instead of mapping
   them. Small ones then settle between them, and the heap grows for hours. So the limit is fixed.
+- With a fixed limit, glibc gives the end of the heap back at once, and a recall would get its half
+  megabyte from the system each time. So some megabytes may stay.
 """
 
 import ctypes
@@ -11,7 +13,9 @@ import sys
 from typing import Final
 
 _MAP_FROM: Final = -3  # M_MMAP_THRESHOLD
-_LARGE_BYTES: Final = 256 * 1024
+_LARGE_BYTES: Final = 1 << 20
+_MAY_STAY: Final = -1  # M_TRIM_THRESHOLD
+_FREE_BYTES: Final = 4 << 20
 _ARENAS: Final = -8  # M_ARENA_MAX
 _FEW_ARENAS: Final = 2
 
@@ -23,6 +27,7 @@ def keep_small() -> None:
     if hasattr(_libc, "mallopt"):
         _libc.mallopt(_ARENAS, _FEW_ARENAS)  # type: ignore[union-attr]
         _libc.mallopt(_MAP_FROM, _LARGE_BYTES)  # type: ignore[union-attr]
+        _libc.mallopt(_MAY_STAY, _FREE_BYTES)  # type: ignore[union-attr]
 
 
 def give_back() -> None:
