@@ -34,6 +34,7 @@ from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
+from memoryd.system.bell import Bell
 from memoryd.system.heap import give_back
 from memoryd.system.watcher import Watcher
 
@@ -73,7 +74,7 @@ class MemoryWatch:
         self._scopes = scopes
         self._store = store
         self._give_way = give_way
-        self._watcher = Watcher(self._hint, self._doubt)
+        self._watcher = Watcher(self._hint, self._doubt, self._hang_bell)
         self._layout = Layout({}, {})
         self._above: frozenset[str] = frozenset()
         self._hints: set[str] = set()
@@ -124,6 +125,13 @@ class MemoryWatch:
         if self._watcher.problem:
             return min(max(UNWATCHED_SECONDS, 20 * took_seconds), SWEEP_SECONDS)
         return SWEEP_SECONDS
+
+    def _hang_bell(self, folders: list[str]) -> Bell | None:
+        """Where only a new directory may appear, as among transcripts, writing rings no bell."""
+        known = self._layout
+        return Bell.hang(
+            folders, {one for one in folders if directory_of(f"{one}/", known) is None}
+        )
 
     def _hint(self, paths: set[str]) -> None:
         self._hints |= paths

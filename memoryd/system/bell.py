@@ -9,12 +9,12 @@ changed is still the library's to say.
 - The kernel says when it dropped events; the library does not pass that on, the bell does.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Self
 
 import anyio
 
-from memoryd.system.inotify import OVERFLOW, Inotify
+from memoryd.system.inotify import ANYTHING, NAMES, OVERFLOW, Inotify
 
 
 class Bell:
@@ -24,14 +24,17 @@ class Bell:
         self._inotify = inotify
 
     @classmethod
-    def hang(cls, folders: Iterable[str]) -> Self | None:
-        """None where the system cannot ring for all of these folders."""
+    def hang(cls, folders: Iterable[str], for_names: Container[str] = ()) -> Self | None:
+        """None where the system cannot ring for all of these folders.
+
+        Those in `for_names` ring only when a name comes or goes, not when a file is written to.
+        """
         inotify = Inotify.open()
         if inotify is None:
             return None
         bell = cls(inotify)
         for folder in folders:
-            if inotify.watch(folder) is None:
+            if inotify.watch(folder, NAMES if folder in for_names else ANYTHING) is None:
                 bell.close()
                 return None
         return bell

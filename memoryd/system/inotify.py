@@ -16,9 +16,9 @@ CREATE, DELETE, DELETE_SELF, MOVE_SELF = 0x100, 0x200, 0x400, 0x800
 OVERFLOW: Final = 0x4000
 IGNORED: Final = 0x8000
 IS_FOLDER: Final = 0x4000_0000
-_ANYTHING: Final = (
-    MODIFY | ATTRIB | MOVED_FROM | MOVED_TO | CREATE | DELETE | DELETE_SELF | MOVE_SELF
-)
+# What a folder has and where it is, and what is in its files too.
+NAMES: Final = MOVED_FROM | MOVED_TO | CREATE | DELETE | DELETE_SELF | MOVE_SELF
+ANYTHING: Final = NAMES | MODIFY | ATTRIB
 _NOTE: Final = struct.Struct("iIII")
 _READ_BYTES: Final = 64 * 1024
 
@@ -48,10 +48,10 @@ class Inotify:
         handle = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         return None if handle < 0 else cls(libc, handle)
 
-    def watch(self, folder: str) -> int | None:
+    def watch(self, folder: str, mask: int = ANYTHING) -> int | None:
         """The number of the watch, the same for the same folder; None if it is refused."""
         found = self._libc.inotify_add_watch(
-            self.handle, os.fsencode(folder), ctypes.c_uint32(_ANYTHING)
+            self.handle, os.fsencode(folder), ctypes.c_uint32(mask)
         )
         return None if found < 0 else int(found)
 

@@ -43,6 +43,21 @@ async def test_it_rings_for_a_change_and_is_quiet_once_heard(folder: Path) -> No
     bell.close()
 
 
+async def test_where_only_names_matter_it_does_not_ring_for_what_is_written(folder: Path) -> None:
+    (folder / "session.jsonl").touch()
+    bell = Bell.hang([str(folder)], {str(folder)})
+    assert bell is not None
+    with (folder / "session.jsonl").open("ab") as session:
+        session.write(b"a line")
+    with anyio.move_on_after(0.05) as patience:
+        await bell.wait()
+    assert patience.cancelled_caught
+    (folder / "memory").mkdir()
+    with anyio.fail_after(WAIT_SECONDS):
+        await bell.wait()
+    bell.close()
+
+
 def test_there_is_no_bell_for_a_folder_that_is_gone(folder: Path) -> None:
     assert Bell.hang([str(folder / "gone")]) is None
 
