@@ -26,7 +26,7 @@ from memoryd.memories.scopes import Scopes
 from memoryd.team.addresses import Addresses
 from memoryd.team.answers import LostLine
 from memoryd.team.postgres import TeamServer
-from memoryd.team.rules.problems import TeamProblem
+from memoryd.team.rules.problems import CAN_WAIT, TeamProblem
 from memoryd.team.schema import SCHEMA_VERSION
 from memoryd.team.status import ABOVE_SECURITY
 from memoryd.team.team_table import TeamTable
@@ -87,15 +87,20 @@ class DeviceService:
         wanted = read_code(code) if code else ""
         if cwd:
             await self._scopes.find(cwd)  # the project is known from now on
-        before = await self._use(dsn)
+        address = await anyio.to_thread.run_sync(self._addresses.asked_for, dsn)
+        if address is None:
+            raise no_address()
+        name = name or socket.gethostname()
         try:
-            with anyio.fail_after(ASKED_SECONDS):
-                name = name or socket.gethostname()
-                if wanted:
-                    return await self._join(wanted, name)
-                return await self._invite(name, start_over=start_over)
-        except BaseException:
-            self._addresses.use(before)
+            with self._addresses.trying(dsn) as is_another:
+                if is_another:
+                    await self._worker.reconnect()
+                with anyio.fail_after(ASKED_SECONDS):
+                    if wanted:
+                        return await self._join(wanted, name)
+                    return await self._invite(name, start_over=start_over)
+        except Exception:
+            await self._worker.reconnect()  # to the server of before
             raise
 
     async def list(self) -> answers.DeviceList:
@@ -166,16 +171,6 @@ class DeviceService:
 
     # --- inside ---------------------------------------------------------------------------------
 
-    async def _use(self, dsn: str) -> str:
-        """Another database, if one was named; returns the one before."""
-        address = await anyio.to_thread.run_sync(self._addresses.asked_for, dsn)
-        if address is None:
-            raise no_address()
-        before = self._addresses.use(dsn)
-        if dsn and dsn != before:
-            await self._worker.reconnect()
-        return before
-
     async def _here(
         self, server: PrivateServer, known: Keyring | None, name: str, *, start_over: bool
     ) -> Keyring:
@@ -208,7 +203,7 @@ class DeviceService:
         try:
             return await self._worker.sync_now()
         except TeamProblem as error:
-            if error.reason not in {"unreachable", "busy", "disk"}:
+            if error.reason not in CAN_WAIT:
                 raise
             return DeviceReport()
 

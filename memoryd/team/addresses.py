@@ -1,6 +1,7 @@
 """Which database is the team's: the one in the settings, or the one that was joined since."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import msgspec
 
@@ -39,10 +40,19 @@ class Addresses:
             )
         return self._whole(dsn)
 
-    def use(self, dsn: str) -> str:
-        """From now on this one, if it names any; returns the one before."""
-        before, self._dsn = self._dsn, dsn or self._dsn
-        return before
+    @contextmanager
+    def trying(self, dsn: str) -> Iterator[bool]:
+        """From now on this one, if it names any; a failure brings back what was before, even none.
+
+        Yields whether it is another one.
+        """
+        before = self._dsn
+        self._dsn = dsn or before
+        try:
+            yield self._dsn != before
+        except BaseException:
+            self._dsn = before
+            raise
 
     def _whole(self, dsn: str) -> ServerAddress:
         found = address_with_password(

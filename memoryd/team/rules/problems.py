@@ -14,6 +14,8 @@ NEEDED_DRIVER: Final = "pip install 'memoryd[team]', then restart the daemon"
 CLOCK_SECONDS: Final = 300.0
 # A transaction that lost against another one; it is tried again.
 RETRIED: Final = frozenset({"40001", "40P01"})
+# The reasons of what is over sooner or later without anybody doing something here.
+CAN_WAIT: Final = frozenset({"unreachable", "busy", "disk"})
 # What an engine without a feature answers: no such function, not supported, a syntax error.
 UNKNOWN_TO_ENGINE: Final = frozenset({"42883", "0A000", "42601"})
 
