@@ -30,7 +30,6 @@ from memoryd.team.rules.problems import CAN_WAIT, TeamProblem
 from memoryd.team.schema import SCHEMA_VERSION
 from memoryd.team.status import ABOVE_SECURITY
 from memoryd.team.team_table import TeamTable
-from memoryd.team.worker import no_address
 
 ASKED_SECONDS: Final = 120.0
 
@@ -60,8 +59,6 @@ class DeviceService:
         """The owner of the tables makes them, and lets these logins use them."""
         _only_a_person(by, "set up a database")
         address = await anyio.to_thread.run_sync(self._addresses.asked_for, dsn)
-        if address is None:
-            raise no_address()
         with anyio.fail_after(ASKED_SECONDS):
             server = await TeamServer.open(address)
             try:
@@ -87,9 +84,7 @@ class DeviceService:
         wanted = read_code(code) if code else ""
         if cwd:
             await self._scopes.find(cwd)  # the project is known from now on
-        address = await anyio.to_thread.run_sync(self._addresses.asked_for, dsn)
-        if address is None:
-            raise no_address()
+        await anyio.to_thread.run_sync(self._addresses.asked_for, dsn)
         name = name or socket.gethostname()
         try:
             with self._addresses.trying(dsn) as is_another:

@@ -9,6 +9,7 @@ from memoryd.base.config import TeamSettings
 from memoryd.base.errors import InvalidInput
 from memoryd.team.credentials import address_with_password
 from memoryd.team.rules.address import ServerAddress, address_in, shown_dsn
+from memoryd.team.rules.problems import no_address
 
 
 class Addresses:
@@ -29,10 +30,17 @@ class Addresses:
         """With its password, read now; None if no database is named. Blocking."""
         return self._whole(self._dsn) if self._dsn else None
 
-    def asked_for(self, dsn: str) -> ServerAddress | None:
+    def needed(self) -> ServerAddress:
+        """The current one; TeamProblem if no database is named. Blocking."""
+        found = self.current()
+        if found is None:
+            raise no_address()
+        return found
+
+    def asked_for(self, dsn: str) -> ServerAddress:
         """The address that a request names, or the current one. Blocking."""
         if not dsn:
-            return self.current()
+            return self.needed()
         if address_in(dsn).password is not None:
             raise InvalidInput(
                 "an address with a password in it is seen by every user of this machine",

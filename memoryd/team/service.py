@@ -33,7 +33,7 @@ from memoryd.team.rules.problems import CAN_WAIT, TeamProblem
 from memoryd.team.schema import SCHEMA_VERSION
 from memoryd.team.sync import SyncReport
 from memoryd.team.team_table import JoinedProject, TeamTable
-from memoryd.team.worker import TeamWorker, no_address
+from memoryd.team.worker import TeamWorker
 
 By = Literal["user", "agent"]
 
@@ -84,8 +84,6 @@ class TeamService:
         project = await self._scopes.find(cwd)
         shared = await anyio.to_thread.run_sync(self._name_of, project, name, remote)
         address = await anyio.to_thread.run_sync(self._addresses.asked_for, dsn)
-        if address is None:
-            raise no_address()
         chosen = members
         server = await TeamServer.open(address)
         try:
@@ -113,8 +111,6 @@ class TeamService:
         project = await self._scopes.find(cwd)
         shared = await anyio.to_thread.run_sync(self._name_of, project, name, remote)
         address = await anyio.to_thread.run_sync(self._addresses.asked_for, dsn)
-        if address is None:
-            raise no_address()
         joined = JoinedProject(project.team.path, project.root, shared, self._now())
         earlier = await anyio.to_thread.run_sync(self._table.joined, joined.folder)
         try:
@@ -230,9 +226,7 @@ class TeamService:
         return joined
 
     async def _opened(self) -> TeamServer:
-        address = await anyio.to_thread.run_sync(self._addresses.current)
-        if address is None:
-            raise no_address()
+        address = await anyio.to_thread.run_sync(self._addresses.needed)
         server = await TeamServer.open(address)
         try:
             await server.check()

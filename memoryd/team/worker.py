@@ -27,8 +27,8 @@ from memoryd.base.errors import MemorydError
 from memoryd.base.events import TeamSynced, TeamTrouble
 from memoryd.memories.records import MemoryChanged
 from memoryd.system.notices import Notices
+from memoryd.team.addresses import Addresses
 from memoryd.team.postgres import TeamServer
-from memoryd.team.rules.address import ServerAddress
 from memoryd.team.rules.problems import TeamProblem, clock_warning
 from memoryd.team.sync import ProjectSync, SyncReport
 from memoryd.team.team_table import JoinedProject, TeamTable
@@ -78,14 +78,14 @@ class TeamWorker:
         notices: Notices,
         *,
         sync_of: Callable[[JoinedProject], ProjectSync],
-        address: Callable[[], ServerAddress | None],
+        addresses: Addresses,
         poll_seconds: float,
         now: Callable[[], float],
     ) -> None:
         self._table = table
         self._notices = notices
         self._sync_of = sync_of
-        self._address = address
+        self._addresses = addresses
         self._poll_seconds = poll_seconds
         self._now = now
         self._lock = anyio.Lock()
@@ -198,7 +198,7 @@ class TeamWorker:
     def _look(self) -> tuple[list[JoinedProject], bool]:
         """The joined projects, and whether a database is named; a mistake in it counts."""
         try:
-            return self._table.projects(), self._address() is not None
+            return self._table.projects(), self._addresses.current() is not None
         except MemorydError:
             return self._table.projects(), True
 
@@ -275,9 +275,7 @@ class TeamWorker:
         if self._server is not None and self._server.is_closed:
             await self._disconnect()
         if self._server is None:
-            address = await anyio.to_thread.run_sync(self._address)
-            if address is None:
-                raise no_address()
+            address = await anyio.to_thread.run_sync(self._addresses.needed)
             self._server = await TeamServer.open(address)
             await self._server.check()
             off = self._now() - await self._server.clock_seconds()
@@ -315,11 +313,3 @@ class TeamWorker:
         self._failures = min(self._failures + 1, 20)
         self._retry_at = time.monotonic() + pause * random.uniform(0.5, 1.0)  # noqa: S311 - as above
         self._woken.set()
-
-
-def no_address() -> TeamProblem:
-    return TeamProblem(
-        "no team database is named",
-        "memoryd team join postgresql://USER@HOST/DATABASE, or team.dsn in config.toml",
-        "address",
-    )

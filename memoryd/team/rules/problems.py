@@ -143,6 +143,15 @@ def no_driver() -> TeamProblem:
     return TeamProblem("team memory needs the Postgres driver asyncpg", NEEDED_DRIVER, "driver")
 
 
+def no_address() -> TeamProblem:
+    return TeamProblem(
+        "no database is named",
+        "--database postgresql://USER@HOST/DATABASE for device add, memoryd team join DSN for a"
+        " team, or team.dsn in config.toml",
+        "address",
+    )
+
+
 def not_a_member(address: ServerAddress, project: str) -> TeamProblem:
     return TeamProblem(
         f"{address.user} is not a member of {project} on {address.shown}",
