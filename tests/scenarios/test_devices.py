@@ -105,7 +105,7 @@ def test_what_people_type_and_read(people: People) -> None:
     assert "does not belong to your machines yet" in nothing.stdout
     refused = granite.device("add")
     assert refused.returncode == 1
-    assert "memoryd team init" in refused.stderr
+    assert "memoryd device init --member alice" in refused.stderr
     wrong = granite.device("add", "NOT-A-CODE")
     assert wrong.returncode == 1
     assert "not a code" in wrong.stderr

@@ -149,7 +149,7 @@ def show_list(arguments: Arguments) -> int:
         return 0
     if not is_true_at(answer, "is_added"):
         print("this machine does not belong to your machines yet")
-        print(paint("  memoryd device add", "bold"))
+        print(paint("  memoryd device add --database postgresql://USER@HOST/DATABASE", "bold"))
         return 0
     rows = [
         (
@@ -202,7 +202,7 @@ def add_commands(commands: Commands) -> None:
         "device",
         device,
         "keep your memories the same on all your machines, sealed, through a database",
-        example="memoryd device add",
+        example="memoryd device add --database postgresql://alice@db.example.com/memories",
     )
     command.add_argument(
         "action",

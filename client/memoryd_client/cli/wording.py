@@ -8,7 +8,7 @@ CAUSES = {
     "dream": "by a dream",
     "user": "by you",
     "agent": "by the agent",
-    "sync": "from the team",
+    "sync": "from the team or another machine",
     "outside": "by another program",
     "restore": "restored",
     "move": "moved to another scope",

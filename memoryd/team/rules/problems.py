@@ -53,17 +53,20 @@ _BY_STATE: Final = {
     "3F000": _Words(
         "schema",
         "{server} has no tables of memoryd yet",
-        "somebody who may create a schema there runs: memoryd team init",
+        "somebody who may create a schema there runs: memoryd team init, or for your own machines:"
+        " memoryd device init --member {user}",
     ),
     "42P01": _Words(
         "schema",
         "{server} has no tables of memoryd yet, or not all of them",
-        "somebody who may create a schema there runs: memoryd team init",
+        "somebody who may create a schema there runs: memoryd team init, or for your own machines:"
+        " memoryd device init --member {user}",
     ),
     "42501": _Words(
         "privileges",
         "{user} may not do that on {server}",
-        "the owner of the tables runs, in this project: memoryd team init --member {user}",
+        "the owner of the tables runs, in this project: memoryd team init --member {user}; or for"
+        " your own machines: memoryd device init --member {user}",
     ),
     "42704": _Words(
         "role",
@@ -172,7 +175,7 @@ def schema_problem(address: ServerAddress, found: int, needed: int) -> TeamProbl
         )
     return TeamProblem(
         f"the tables on {address.shown} are of version {found}, this memoryd needs {needed}",
-        "their owner runs: memoryd team init",
+        f"their owner runs: memoryd team init, or memoryd device init --member {address.user}",
         "schema",
     )
 
@@ -185,6 +188,6 @@ def clock_warning(off_seconds: float) -> str:
     words = f"{amount / 86_400:.0f} days" if amount > 172_800 else f"{amount / 60:.0f} minutes"
     way = "ahead of" if off_seconds > 0 else "behind"
     return (
-        f"the clock of this machine is {words} {way} the server's; team memory does not depend"
-        " on it, but the ages that you see do: set it right"
+        f"the clock of this machine is {words} {way} the server's; syncing does not depend on it,"
+        " but the ages that you see do: set it right"
     )
