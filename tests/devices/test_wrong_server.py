@@ -43,8 +43,10 @@ async def test_after_a_server_that_never_answers_the_one_before_is_asked(
         await desk.sync()
         async with locked(other := new_database(postgres)):
             monkeypatch.setattr(devices, "ASKED_SECONDS", 2.0)
-            with pytest.raises(TimeoutError):
+            with pytest.raises(TeamProblem, match="takes too long") as told:
                 await lap.service.add(str(lap.root), dsn=other.dsn("alice"))
+            assert told.value.reason == "busy"
+            assert "try again" in told.value.hint
             monkeypatch.undo()
             await lap.sync()
         assert lap.addresses.shown == desk.addresses.shown
