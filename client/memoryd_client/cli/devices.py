@@ -1,14 +1,25 @@
 """The command `device`: a person's own machines, kept in step through a database."""
 
-import getpass
-import sys
-
 from memoryd_client.cli import config
-from memoryd_client.cli.commands import Arguments, Commands, add_json, add_project, project_of
+from memoryd_client.cli.commands import (
+    Arguments,
+    Commands,
+    add_json,
+    add_project,
+    project_of,
+    typed_or_asked,
+)
 from memoryd_client.cli.render import one_line, paint, print_json, table, wrapped
-from memoryd_client.cli.team import names_at, remember_address, state_of, when_of
+from memoryd_client.cli.team import print_counts, remember_address, state_of, when_of
 from memoryd_client.cli.wording import counted
-from memoryd_client.connection.answers import Json, is_true_at, number_at, objects_at, text_at
+from memoryd_client.connection.answers import (
+    Json,
+    is_true_at,
+    number_at,
+    objects_at,
+    text_at,
+    texts_at,
+)
 from memoryd_client.connection.call import call
 from memoryd_client.connection.failures import UsageError
 from memoryd_client.toml_edit import value_at
@@ -35,22 +46,13 @@ def device(arguments: Arguments) -> int:
     return DO[action](arguments)
 
 
-def code_in(arguments: Arguments) -> str:
-    """The code as typed; `-` asks for it, so that it is in no history of commands."""
-    if arguments.what != "-":
-        return arguments.what or ""
-    if sys.stdin.isatty():
-        return getpass.getpass("code: ").strip()
-    return sys.stdin.readline().strip()
-
-
 def init(arguments: Arguments) -> int:
     params = {"members": arguments.member, "dsn": arguments.database or ""}
     answer = call("device/init", params, SLOW_SECONDS)
     if arguments.json:
         print_json(answer)
         return 0
-    members = ", ".join(one_line(str(one)) for one in names_at(answer, "members"))
+    members = ", ".join(one_line(one) for one in texts_at(answer, "members"))
     print(f"the tables on {one_line(text_at(answer, 'server'))} are up to date")
     print(f"each of {members} now runs: memoryd device add --database DSN")
     return 0
@@ -59,7 +61,7 @@ def init(arguments: Arguments) -> int:
 def add(arguments: Arguments) -> int:
     params: dict[str, object] = {"cwd": project_of(arguments)}
     given = {
-        "code": code_in(arguments),
+        "code": typed_or_asked(arguments.what, "code: "),
         "name": arguments.name,
         "dsn": arguments.database,
         "start_over": arguments.start_over,
@@ -98,14 +100,9 @@ def sync(arguments: Arguments) -> int:
 
 
 def print_sync(answer: Json) -> None:
-    parts = [
-        f"{key} {len(names)}"
-        for key in ("pulled", "pushed", "removed")
-        if (names := names_at(answer, key))
-    ]
-    print(", ".join(parts) or "everything is in step")
-    for name in names_at(answer, "conflicts"):
-        file = one_line(str(name))
+    print_counts(answer)
+    for name in texts_at(answer, "conflicts"):
+        file = one_line(name)
         print(f"  changed on two machines, the newer one stays: {file}; both are in its history")
     print_left(answer)
 
@@ -125,7 +122,7 @@ def revoke(arguments: Arguments) -> int:
     if arguments.json:
         print_json(answer)
         return 0
-    left = ", ".join(one_line(str(one)) for one in names_at(answer, "devices"))
+    left = ", ".join(one_line(one) for one in texts_at(answer, "devices"))
     gone = one_line(text_at(answer, "revoked"))
     print(f"{gone} is out; everything has a new key, known to {left}")
     print("if it is in other hands, change the password of your login to the database too")
@@ -168,13 +165,13 @@ def show_list(arguments: Arguments) -> int:
     print(f"  {counted(number_at(answer, 'rows'), 'sealed row')} on the server")
     if unsent := number_at(answer, "unsent"):
         print(f"  {counted(unsent, 'change')} to send")
-    for warning in names_at(answer, "warnings"):
-        print(wrapped(f"  warning: {one_line(str(warning))}"))
+    for warning in texts_at(answer, "warnings"):
+        print(wrapped(f"  warning: {one_line(warning)}"))
     print_left(answer)
-    for root in names_at(answer, "nameless"):
-        print(f"  stays here: {one_line(str(root))} has no remote; memoryd device project NAME")
-    for root in names_at(answer, "copies"):
-        print(f"  stays here, since the project is here already: {one_line(str(root))}")
+    for root in texts_at(answer, "nameless"):
+        print(f"  stays here: {one_line(root)} has no remote; memoryd device project NAME")
+    for root in texts_at(answer, "copies"):
+        print(f"  stays here, since the project is here already: {one_line(root)}")
     for one in objects_at(answer, "conflicts"):
         print(f"  {lost_line(one)}")
     return 0
