@@ -95,6 +95,7 @@ class TeamWorker:
         self._due: dict[str, _Due] = {}
         self._woken = anyio.Event()
         self._failures = 0
+        self._failing = ""
         self._retry_at = 0.0
         self.is_dreaming: Callable[[], bool] = lambda: False
         self.state = ServerState()
@@ -161,7 +162,7 @@ class TeamWorker:
         try:
             return await self._sync(project)
         except MemorydError as error:
-            await self._failed(error)
+            await self._failed(project.folder, error)
             raise
 
     async def leave(self, folder: str) -> None:
@@ -209,16 +210,18 @@ class TeamWorker:
                     await self._sync(self._syncs[folder].project)
                 except TeamProblem as error:
                     if error.reason != "privileges":
-                        await self._failed(error)
+                        await self._failed(folder, error)
                         return
                     self.troubles[folder] = error  # of this project alone
+                    self._works(folder)
                     due.at = time.monotonic() + self._poll_seconds
                 except MemorydError as error:
-                    await self._failed(error)
+                    await self._failed(folder, error)
                     return
                 except Exception:
                     log.exception("team-sync-failed", folder=folder)
-                    await self._failed(TeamProblem("team sync failed", "memoryd logs", "bug"))
+                    bug = TeamProblem("team sync failed", "memoryd logs", "bug")
+                    await self._failed(folder, bug)
                     return
 
     async def _sync(self, project: JoinedProject) -> SyncReport:
@@ -232,6 +235,7 @@ class TeamWorker:
             self.synced_at[project.folder] = self._now()
             self.troubles.pop(project.folder, None)
         self._failures, self._retry_at = 0, 0.0
+        self._works(project.folder)
         if report.did_something:
             self._notices.announce(
                 TeamSynced(
@@ -279,14 +283,12 @@ class TeamWorker:
             self._server = await TeamServer.open(address)
             await self._server.check()
             off = self._now() - await self._server.clock_seconds()
-            was_away = self.state.reason
-            self.state = ServerState(
+            self.state = msgspec.structs.replace(
+                self.state,
                 is_connected=True,
                 clock_warning=clock_warning(off),
                 bypasses_security=await self._server.bypasses_security(),
             )
-            if was_away:
-                self._notices.announce(TeamTrouble(reason=""))
         if project.folder not in self._listening:
             await self._server.check(project.project)
             folder = project.folder
@@ -302,9 +304,17 @@ class TeamWorker:
         if server is not None:
             await server.close()
 
-    async def _failed(self, error: MemorydError) -> None:
+    def _works(self, folder: str) -> None:
+        """The trouble is over once what failed works: another project may have nothing to send."""
+        if self.state.reason and (folder == self._failing or self._failing not in self._due):
+            self._notices.announce(TeamTrouble(reason=""))
+            cleared = {"reason": "", "message": "", "hint": ""}
+            self.state = msgspec.structs.replace(self.state, **cleared)
+
+    async def _failed(self, folder: str, error: MemorydError) -> None:
         """Tries again later, each time less eagerly; tells people once."""
         await self._disconnect()
+        self._failing = folder
         reason = error.reason if isinstance(error, TeamProblem) else error.kind
         if self.state.reason != reason:
             self._notices.announce(TeamTrouble(reason=reason, message=error.message))
