@@ -104,7 +104,7 @@ async def push_anyway(thief: OwnClone) -> None:
     sync = thief.parts.worker._sync
     rows = sync._rows
     rows.use(own)
-    await rows._read_heads(server)
+    rows.heads = {one.name: one for one in await server.heads()}
     rows.seen = thief.service._worker._sync._rows._table.seen()
     sync._here = {(one.directory.scope, one.project): one for one in thief.places.here()}
     for here in sync._here.values():
