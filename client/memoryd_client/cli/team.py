@@ -106,8 +106,8 @@ def leave(arguments: Arguments) -> int:
     if arguments.json:
         print_json(answer)
         return 0
-    files = counted(number_at(answer, "files"), "file")
-    print(f"left {one_line(text_at(answer, 'project'))}; {files} of the team stay on this machine")
+    project, files = one_line(text_at(answer, "project")), number_at(answer, "files")
+    print(f"left {project}; the team's files stay on this machine ({files:.0f})")
     return 0
 
 
@@ -146,8 +146,8 @@ def print_lists(answer: Json) -> None:
     held = list(objects_at(answer, "held"))
     if held:
         authors = ", ".join(sorted({one_line(text_at(one, "reason")) for one in held}))
-        print(f"  {counted(len(held), 'memory').replace('memorys', 'memories')} of {authors} wait")
-        print("  for you to look at them first: memoryd inbox")
+        count = counted(len(held), "memory", "memories")
+        print(f"  waiting for your review: {count} by {authors} (memoryd inbox)")
 
 
 def share(arguments: Arguments) -> int:

@@ -23,8 +23,9 @@ def cause_words(cause: str) -> str:
     return CAUSES.get(cause, cause)
 
 
-def counted(count: float, thing: str) -> str:
-    return f"{count:.0f} {thing}{'' if count == 1 else 's'}"
+def counted(count: float, thing: str, many: str = "") -> str:
+    """A number of things; `many` is for a plural that does not end in -s."""
+    return f"{count:.0f} {thing if count == 1 else many or f'{thing}s'}"
 
 
 def abbreviated(number: float) -> str:
