@@ -212,8 +212,9 @@ class TeamService:
     def _name_of(self, project: Project, name: str, remote: str) -> str:
         remotes = self._identities.remotes_of(project.root)
         if remote and remote not in remotes:
-            known = ", ".join(sorted(remotes)) or "none"
-            raise InvalidInput(f"there is no remote {remote!r} here", f"there are: {known}")
+            known = f"there are: {', '.join(sorted(remotes))}"
+            none = "this project has none; name it: --name acme/shop"
+            raise InvalidInput(f"there is no remote {remote!r} here", known if remotes else none)
         return shared_name(remotes, remote or self._settings.remote, name)
 
     async def _joined(self, cwd: str) -> JoinedProject:

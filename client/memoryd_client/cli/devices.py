@@ -31,7 +31,7 @@ SLOW_SECONDS = 150.0
 def device(arguments: Arguments) -> int:
     """Does what was asked for; without that, lists the machines."""
     action = arguments.action or "list"
-    if action in {"list", "sync"} and arguments.what:
+    if action in {"list", "init", "sync"} and arguments.what:
         raise UsageError(f"memoryd device {action} takes no name", "see memoryd device --help")
     if action == "revoke" and not arguments.what:
         raise UsageError("memoryd device revoke needs a name", "memoryd device lists them")
@@ -41,8 +41,10 @@ def device(arguments: Arguments) -> int:
         raise UsageError("--name and --start-over go with add", "see memoryd device --help")
     if action not in {"add", "init"} and arguments.database:
         raise UsageError("--database goes with add and init", "see memoryd device --help")
-    if (action == "init") != bool(arguments.member):
-        raise UsageError("--member LOGIN goes with init", "see memoryd device --help")
+    if action == "init" and not arguments.member:
+        raise UsageError("memoryd device init needs --member ROLE", "for example --member alice")
+    if action != "init" and arguments.member:
+        raise UsageError("--member goes with init", "see memoryd device --help")
     return DO[action](arguments)
 
 
