@@ -102,7 +102,7 @@ def test_a_second_machine_gets_everything_and_the_database_reads_nothing(people:
 def test_what_people_type_and_read(people: People) -> None:
     granite, cobalt = people.machine("granite"), people.machine("cobalt")
     nothing = granite.device()
-    assert "does not belong to your machines yet" in nothing.stdout
+    assert "has not been added yet" in nothing.stdout
     refused = granite.device("add")
     assert refused.returncode == 1
     assert "memoryd device init --member alice" in refused.stderr

@@ -56,7 +56,7 @@ def init(arguments: Arguments) -> int:
         return 0
     members = ", ".join(one_line(one) for one in texts_at(answer, "members"))
     print(f"the tables on {one_line(text_at(answer, 'server'))} are up to date")
-    print(f"each of {members} now runs: memoryd device add --database DSN")
+    print(f"next, on a machine of each member ({members}): memoryd device add --database DSN")
     return 0
 
 
@@ -116,7 +116,8 @@ def print_left(answer: Json) -> None:
         print(f"  not sent: {one_line(text_at(one, 'name'))}: {one_line(text_at(one, 'reason'))}")
     waiting = answer.get("waiting")
     for project, count in waiting.items() if isinstance(waiting, dict) else ():
-        print(f"  {counted(count, 'file')} of {one_line(str(project))}, which is not here yet")
+        why = f"project {one_line(str(project))} is not on this machine yet"
+        print(f"  waiting on the server: {counted(count, 'file')} ({why})")
 
 
 def revoke(arguments: Arguments) -> int:
@@ -126,7 +127,7 @@ def revoke(arguments: Arguments) -> int:
         return 0
     left = ", ".join(one_line(one) for one in texts_at(answer, "devices"))
     gone = one_line(text_at(answer, "revoked"))
-    print(f"{gone} is out; everything has a new key, known to {left}")
+    print(f"{gone} is revoked; everything has a new key, which only these have: {left}")
     print("if it is in other hands, change the password of your login to the database too")
     return 0
 
@@ -147,7 +148,7 @@ def show_list(arguments: Arguments) -> int:
         print_json(answer)
         return 0
     if not is_true_at(answer, "is_added"):
-        print("this machine does not belong to your machines yet")
+        print("this machine has not been added yet")
         print(paint("  memoryd device add --database postgresql://USER@HOST/DATABASE", "bold"))
         return 0
     rows = [
@@ -161,7 +162,7 @@ def show_list(arguments: Arguments) -> int:
     for line in table(rows, ("MACHINE", "ADDED", "")):
         print(line)
     if not is_true_at(answer, "is_on"):
-        print("  it is off: memoryd config set sync.private true, then restart the daemon")
+        print("  syncing is off: memoryd config set sync.private true, then restart the daemon")
         return 0
     print(f"  {state_of(answer)}")
     print(f"  {counted(number_at(answer, 'rows'), 'sealed row')} on the server")
@@ -171,9 +172,10 @@ def show_list(arguments: Arguments) -> int:
         print(wrapped(f"  warning: {one_line(warning)}"))
     print_left(answer)
     for root in texts_at(answer, "nameless"):
-        print(f"  stays here: {one_line(root)} has no remote; memoryd device project NAME")
+        why = f"{one_line(root)} has no git remote"
+        print(f"  not synced: {why}; name it: memoryd device project NAME")
     for root in texts_at(answer, "copies"):
-        print(f"  stays here, since the project is here already: {one_line(root)}")
+        print(f"  not synced, since the project is here already: {one_line(root)}")
     for one in objects_at(answer, "conflicts"):
         print(f"  {lost_line(one)}")
     return 0

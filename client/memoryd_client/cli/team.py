@@ -249,9 +249,9 @@ def status(arguments: Arguments) -> int:
     print_lists({key: answer.get(key) for key in ("skipped", "refused", "held")})
     for one in objects_at(answer, "conflicts"):
         print(f"  {lost_line(one)}")
-    suggested = texts_at(answer, "suggested")
-    if suggested:
-        print(f"  {len(suggested)} private ones are of types for the team: memoryd team share")
+    if number := len(texts_at(answer, "suggested")):
+        count = counted(number, "private memory is", "private memories are")
+        print(f"  {count} of a type that teams usually share: memoryd team share lists them")
     return 0
 
 
