@@ -92,10 +92,6 @@ class SyncPlan(msgspec.Struct, frozen=True):
     outrun: tuple[str, ...] = ()
     forgotten: tuple[str, ...] = ()
 
-    @property
-    def is_done(self) -> bool:
-        return not (self.pulls or self.pushes)
-
 
 def plan(
     local: Mapping[str, str],
