@@ -13,23 +13,11 @@ import pytest
 from memoryd.api.results import ANSWERS
 from tests.support.asking import Asking
 from tests.support.machines import OwnMachine, eventually
-from tests.support.postgres import (
-    OWNER,
-    PostgresServer,
-    TeamDatabase,
-    new_database,
-    running_server,
-)
+from tests.support.postgres import OWNER, TeamDatabase
 from tests.support.running import COMMAND
 from tests.support.thinning import thinned
 
 KILLS = range(50)
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[PostgresServer]:
-    with running_server() as server:
-        yield server
 
 
 class People:
@@ -47,8 +35,8 @@ class People:
 
 
 @pytest.fixture
-def people(postgres: PostgresServer, tmp_path: Path) -> Iterator[People]:
-    made = People(tmp_path, new_database(postgres))
+def people(shared: TeamDatabase, tmp_path: Path) -> Iterator[People]:
+    made = People(tmp_path, shared)
     yield made
     for one in made.all:
         one.daemon.end()
