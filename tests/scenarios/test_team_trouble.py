@@ -215,6 +215,20 @@ def test_a_wrong_clock_changes_nothing(machines: Machines) -> None:
     assert "10 days ahead" in warning
 
 
+def test_a_first_address_that_fails_is_not_used_again(machines: Machines) -> None:
+    alice = Machine(machines.folder / "alice", "alice", machines.database)
+    machines.all.append(alice)
+    (alice.daemon.home / ".config/memoryd/config.toml").unlink()
+    alice.start()
+    nothing = alice.ask("team/join")["error"]
+    assert nothing["message"] == "no database is named"
+    assert "memoryd team join DSN" in nothing["data"]["hint"]
+    failed = alice.ask("team/join", dsn=machines.database.dsn("alice"))
+    assert "has no tables" in failed["error"]["message"]
+    assert alice.call("team/status")["server"] == ""
+    assert alice.ask("team/join")["error"]["message"] == "no database is named"
+
+
 def test_passwords_come_from_files_that_nobody_else_reads(machines: Machines) -> None:
     database = machines.database
     locked = machines.add("locked")
