@@ -19,6 +19,7 @@ from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.database import Database
+from tests.support.postgres import PostgresServer, TeamDatabase, new_database, running_server
 from tests.support.purity import is_about_rules
 from tests.support.running import environment, make_home
 from tests.support.thinning import Thinning
@@ -122,6 +123,19 @@ def database(home: Path) -> Iterator[Database]:
     opened = Database.open(str(home / ".local/state/memoryd/state.db"))
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """One Postgres server for all tests of a worker that do not stop it."""
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture
+def shared(postgres: PostgresServer) -> TeamDatabase:
+    """A new database of that server, for a team or for a person's machines."""
+    return new_database(postgres)
 
 
 @pytest.fixture

@@ -52,11 +52,14 @@ class DeviceInitAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeviceSyncAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """`refused` were not taken from the server, `skipped` not sent; each with the reason."""
+
     pulled: list[str]
     pushed: list[str]
     removed: list[str]
     conflicts: list[str]
     refused: list[SkippedEntry]
+    skipped: list[SkippedEntry]
     waiting: dict[str, int]
 
 

@@ -33,7 +33,7 @@ def build(services: Services, checkpoints: Checkpoints, addresses: Addresses) ->
         PrivateSync(table, agreed, places, files, services.now),
         services.notices,
         is_on=services.settings.sync.private,
-        address=addresses.current,
+        address=addresses.needed,
         poll_seconds=services.settings.team.poll_seconds,
         now=services.now,
     )

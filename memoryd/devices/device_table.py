@@ -14,6 +14,7 @@ from memoryd.devices.rules.payloads import RowKind, RowPlace, RowScope
 from memoryd.devices.rules.shared_names import SharedProject
 from memoryd.system.database import Database
 from memoryd.team.rules.plan import EntryVersion
+from memoryd.team.team_table import TeamTable
 
 AGREED: Final = "private"
 _COLUMNS: Final = (
@@ -103,8 +104,7 @@ class DeviceTable:
         """Another vault: nothing that was agreed holds."""
         with self._database.transaction():
             self._database.run("delete from private_rows")
-            for table in ("team_known", "team_removals", "team_conflicts"):
-                self._database.run(f"delete from {table} where folder = ?", AGREED)  # noqa: S608 - fixed words
+            TeamTable(self._database).leave(AGREED)
 
 
 def _seen(

@@ -170,8 +170,8 @@ def _named(keyring: Keyring, name: str) -> DeviceRecord:
         raise NotFound(f"you have no machine {name!r}", hint=f"there are: {known}")
     if found[0].device == keyring.device:
         raise InvalidInput(
-            "a machine is revoked from another one",
-            hint=f"there: memoryd device revoke '{keyring.name}'",
+            "a machine cannot revoke itself",
+            hint=f"on another of your machines: memoryd device revoke '{keyring.name}'",
         )
     return found[0]
 

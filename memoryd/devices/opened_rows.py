@@ -1,7 +1,6 @@
 """What is on the server, as far as this machine could open it.
 
-- Heads are kept from the last time. A fingerprint of the server's tells whether they still hold; if
-  not, the newer ones are asked for, and all of them if that does not fit either.
+- Heads are kept from the last time, as far as they still hold (`team/heads`).
 - A row is opened when its version is new here, and then is `seen`, or `refused` with the reason.
 - After a key was rolled, every machine seals the rows again that it knew before.
 """
@@ -18,11 +17,10 @@ from memoryd.devices.private_server import PrivateServer, RowHead, RowPush
 from memoryd.devices.row_seals import RefusedRow, RowSeals, seen_row
 from memoryd.devices.rules.payloads import RowPayload, Unreadable
 from memoryd.devices.sealing import NotOpened
+from memoryd.team.heads import followed
 from memoryd.team.rules.entries import batches
-from memoryd.team.rules.plan import Fingerprint, ServerEntry, fingerprint
 from memoryd.team.team_table import TeamTable
 
-OVERLAP_MICROSECONDS: Final = 120 * 1_000_000
 BATCH_BYTES: Final = 1_000_000
 
 Ready = tuple[RowPayload, RowPush]
@@ -68,7 +66,7 @@ class OpenedRows:
 
     async def read(self, server: PrivateServer) -> None:
         """Follows the server, and opens every row whose version is new here."""
-        await self._read_heads(server)
+        self.heads = await followed(self.heads, await server.fingerprint(), server.heads)
         self.seen = await anyio.to_thread.run_sync(self._table.seen)
         new = [
             head
@@ -79,15 +77,6 @@ class OpenedRows:
         for batch in in_batches(new):
             found = await server.sealed(batch)
             await anyio.to_thread.run_sync(self._look_at, list(found.values()))
-
-    async def _read_heads(self, server: PrivateServer) -> None:
-        there = await server.fingerprint()
-        if self.heads and there != _fingerprint(self.heads.values()):
-            newest = max(one.version.stamp for one in self.heads.values())
-            newer = await server.heads(newest - OVERLAP_MICROSECONDS)
-            self.heads |= {one.name: one for one in newer}
-        if there != _fingerprint(self.heads.values()):
-            self.heads = {one.name: one for one in await server.heads()}
 
     def _look_at(self, rows: Sequence[tuple[RowHead, bytes]]) -> None:
         taken: list[SeenRow] = []
@@ -168,7 +157,3 @@ class OpenedRows:
 
 def in_batches(heads: Iterable[RowHead]) -> Iterable[list[RowHead]]:
     return batches(((one, one.bytes) for one in heads), BATCH_BYTES)
-
-
-def _fingerprint(heads: Iterable[RowHead]) -> Fingerprint:
-    return fingerprint(ServerEntry(one.name, one.version, "") for one in heads)

@@ -5,6 +5,8 @@ leaves with an answer; the code is the only secret that is shown, to the person 
 """
 
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final, Literal
 
 import anyio
@@ -26,13 +28,15 @@ from memoryd.memories.scopes import Scopes
 from memoryd.team.addresses import Addresses
 from memoryd.team.answers import LostLine
 from memoryd.team.postgres import TeamServer
-from memoryd.team.rules.problems import TeamProblem
+from memoryd.team.rules.problems import CAN_WAIT, TeamProblem
 from memoryd.team.schema import SCHEMA_VERSION
 from memoryd.team.status import ABOVE_SECURITY
 from memoryd.team.team_table import TeamTable
-from memoryd.team.worker import no_address
 
 ASKED_SECONDS: Final = 120.0
+# What to do when it took too long.
+TRY_AGAIN: Final = "nothing is lost: see how it stands with memoryd device, and try again"
+GOES_ON: Final = "nothing is lost, it goes on by itself: memoryd device"
 
 By = Literal["user", "agent"]
 
@@ -60,9 +64,7 @@ class DeviceService:
         """The owner of the tables makes them, and lets these logins use them."""
         _only_a_person(by, "set up a database")
         address = await anyio.to_thread.run_sync(self._addresses.asked_for, dsn)
-        if address is None:
-            raise no_address()
-        with anyio.fail_after(ASKED_SECONDS):
+        with _in_time(TRY_AGAIN):
             server = await TeamServer.open(address)
             try:
                 before = await server.set_up("", members, [])
@@ -87,15 +89,18 @@ class DeviceService:
         wanted = read_code(code) if code else ""
         if cwd:
             await self._scopes.find(cwd)  # the project is known from now on
-        before = await self._use(dsn)
+        await anyio.to_thread.run_sync(self._addresses.asked_for, dsn)
+        name = name or socket.gethostname()
         try:
-            with anyio.fail_after(ASKED_SECONDS):
-                name = name or socket.gethostname()
-                if wanted:
-                    return await self._join(wanted, name)
-                return await self._invite(name, start_over=start_over)
-        except BaseException:
-            self._addresses.use(before)
+            with self._addresses.trying(dsn) as is_another:
+                if is_another:
+                    await self._worker.reconnect()
+                with _in_time(TRY_AGAIN):
+                    if wanted:
+                        return await self._join(wanted, name)
+                    return await self._invite(name, start_over=start_over)
+        except Exception:
+            await self._worker.reconnect()  # to the server of before
             raise
 
     async def list(self) -> answers.DeviceList:
@@ -142,7 +147,7 @@ class DeviceService:
     async def revoke(self, name: str, *, by: By = "user") -> answers.DeviceRevokeAnswer:
         """One machine less; everything gets a new key."""
         _only_a_person(by, "revoke a machine")
-        with anyio.fail_after(ASKED_SECONDS):
+        with _in_time(TRY_AGAIN):
             await self._worker.sync_now()  # so that what the old key wrote is known
             keyring = await self._worker.with_server(lambda server: self._revoked(server, name))
             await self._worker.sync_now()  # and gets the new one
@@ -153,7 +158,7 @@ class DeviceService:
     async def sync(self, cwd: str = "") -> answers.DeviceSyncAnswer:
         if cwd:
             await self._scopes.find(cwd)
-        with anyio.fail_after(ASKED_SECONDS):
+        with _in_time(GOES_ON):
             return _sync_answer(await self._worker.sync_now())
 
     async def project(self, cwd: str, name: str, *, by: By = "user") -> answers.DeviceProjectAnswer:
@@ -165,16 +170,6 @@ class DeviceService:
         return answers.DeviceProjectAnswer(root, given)
 
     # --- inside ---------------------------------------------------------------------------------
-
-    async def _use(self, dsn: str) -> str:
-        """Another database, if one was named; returns the one before."""
-        address = await anyio.to_thread.run_sync(self._addresses.asked_for, dsn)
-        if address is None:
-            raise no_address()
-        before = self._addresses.use(dsn)
-        if dsn and dsn != before:
-            await self._worker.reconnect()
-        return before
 
     async def _here(
         self, server: PrivateServer, known: Keyring | None, name: str, *, start_over: bool
@@ -208,7 +203,7 @@ class DeviceService:
         try:
             return await self._worker.sync_now()
         except TeamProblem as error:
-            if error.reason not in {"unreachable", "busy", "disk"}:
+            if error.reason not in CAN_WAIT:
                 raise
             return DeviceReport()
 
@@ -237,6 +232,16 @@ class DeviceService:
         self._worker.wake()
 
 
+@contextmanager
+def _in_time(hint: str) -> Iterator[None]:
+    """Nobody waits for the server longer than this."""
+    try:
+        with anyio.fail_after(ASKED_SECONDS):
+            yield
+    except TimeoutError:
+        raise TeamProblem("the server takes too long", hint, "busy") from None
+
+
 def _only_a_person(by: By, what: str) -> None:
     if by != "user":
         raise Refused(f"only a person may {what}", hint="they do it in a terminal: memoryd device")
@@ -256,5 +261,6 @@ def _sync_answer(report: DeviceReport) -> answers.DeviceSyncAnswer:
         removed=report.removed,
         conflicts=report.conflicts,
         refused=report.refused,
+        skipped=report.skipped,
         waiting={shown_name(one): count for one, count in report.waiting.items()},
     )

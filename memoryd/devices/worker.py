@@ -39,7 +39,6 @@ from memoryd.team.worker import (
     LONGEST_DEBOUNCE_SECONDS,
     LONGEST_PAUSE_SECONDS,
     ServerState,
-    no_address,
 )
 
 TRAVELS: Final = frozenset({"project", "user"})
@@ -62,7 +61,7 @@ class DeviceWorker:
         notices: Notices,
         *,
         is_on: bool,
-        address: Callable[[], ServerAddress | None],
+        address: Callable[[], ServerAddress],
         poll_seconds: float,
         now: Callable[[], float],
     ) -> None:
@@ -210,8 +209,6 @@ class DeviceWorker:
         if self._server is not None:
             return self._server
         address = await anyio.to_thread.run_sync(self._address)
-        if address is None:
-            raise no_address()
         opened = await TeamServer.open(address)
         self._server = server = PrivateServer(opened)
         await _check(opened)

@@ -111,7 +111,7 @@ class Inbox:
         if one.candidate.reason == "team":
             raise InvalidInput(
                 "a teammate's memory is taken over as they wrote it",
-                hint=f"memoryd inbox accept {number}, then memoryd edit it",
+                hint=f"memoryd inbox accept {number}, then memoryd edit FILE",
             )
         changed = msgspec.structs.replace(one.candidate, type=type_ or one.candidate.type)
         if text is not None:

@@ -1,6 +1,7 @@
 """Which database is the team's: the one in the settings, or the one that was joined since."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import msgspec
 
@@ -8,6 +9,7 @@ from memoryd.base.config import TeamSettings
 from memoryd.base.errors import InvalidInput
 from memoryd.team.credentials import address_with_password
 from memoryd.team.rules.address import ServerAddress, address_in, shown_dsn
+from memoryd.team.rules.problems import no_address
 
 
 class Addresses:
@@ -28,10 +30,17 @@ class Addresses:
         """With its password, read now; None if no database is named. Blocking."""
         return self._whole(self._dsn) if self._dsn else None
 
-    def asked_for(self, dsn: str) -> ServerAddress | None:
+    def needed(self) -> ServerAddress:
+        """The current one; TeamProblem if no database is named. Blocking."""
+        found = self.current()
+        if found is None:
+            raise no_address()
+        return found
+
+    def asked_for(self, dsn: str) -> ServerAddress:
         """The address that a request names, or the current one. Blocking."""
         if not dsn:
-            return self.current()
+            return self.needed()
         if address_in(dsn).password is not None:
             raise InvalidInput(
                 "an address with a password in it is seen by every user of this machine",
@@ -39,10 +48,19 @@ class Addresses:
             )
         return self._whole(dsn)
 
-    def use(self, dsn: str) -> str:
-        """From now on this one, if it names any; returns the one before."""
-        before, self._dsn = self._dsn, dsn or self._dsn
-        return before
+    @contextmanager
+    def trying(self, dsn: str) -> Iterator[bool]:
+        """From now on this one, if it names any; a failure brings back what was before, even none.
+
+        Yields whether it is another one.
+        """
+        before = self._dsn
+        self._dsn = dsn or before
+        try:
+            yield self._dsn != before
+        except BaseException:
+            self._dsn = before
+            raise
 
     def _whole(self, dsn: str) -> ServerAddress:
         found = address_with_password(

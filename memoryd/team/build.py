@@ -36,7 +36,7 @@ def build(services: Services) -> TeamParts:
         table,
         services.notices,
         sync_of=sync_of,
-        address=addresses.current,
+        addresses=addresses,
         poll_seconds=settings.poll_seconds,
         now=services.now,
     )

@@ -62,4 +62,5 @@ def _private_text(path: str) -> str | None:
         return None
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else type(error).__name__
-        raise ConfigError(f"cannot read {path}: {reason}", hint="fix the file") from error
+        hint = "make it a file that you can read, or name another one: team.key_file"
+        raise ConfigError(f"cannot read {path}: {reason}", hint) from error

@@ -7,7 +7,7 @@
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 
 from memoryd.base.errors import Conflict, MemorydError, NotFound
@@ -98,8 +98,3 @@ class LocalFiles:
         if stored.version != pull.local:
             raise Conflict(f"{pull.entry.name} was changed meanwhile")
         return LostChange(pull.entry.name, self._now(), pull.entry.author, stored.number)
-
-    def texts(self, directory: MemoryDirectory, files: Sequence[str]) -> dict[str, bytes]:
-        """Those of these files that are there."""
-        found = {file: self.text(directory, file) for file in files}
-        return {file: text for file, text in found.items() if text is not None}

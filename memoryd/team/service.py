@@ -29,11 +29,11 @@ from memoryd.team.postgres import TeamServer
 from memoryd.team.rules.entries import why_not_shared
 from memoryd.team.rules.identity import shared_name
 from memoryd.team.rules.plan import ABSENT, ServerEntry
-from memoryd.team.rules.problems import TeamProblem
+from memoryd.team.rules.problems import CAN_WAIT, TeamProblem
 from memoryd.team.schema import SCHEMA_VERSION
 from memoryd.team.sync import SyncReport
 from memoryd.team.team_table import JoinedProject, TeamTable
-from memoryd.team.worker import TeamWorker, no_address
+from memoryd.team.worker import TeamWorker
 
 By = Literal["user", "agent"]
 
@@ -84,8 +84,6 @@ class TeamService:
         project = await self._scopes.find(cwd)
         shared = await anyio.to_thread.run_sync(self._name_of, project, name, remote)
         address = await anyio.to_thread.run_sync(self._addresses.asked_for, dsn)
-        if address is None:
-            raise no_address()
         chosen = members
         server = await TeamServer.open(address)
         try:
@@ -113,31 +111,34 @@ class TeamService:
         project = await self._scopes.find(cwd)
         shared = await anyio.to_thread.run_sync(self._name_of, project, name, remote)
         address = await anyio.to_thread.run_sync(self._addresses.asked_for, dsn)
-        if address is None:
-            raise no_address()
-        before = self._addresses.use(dsn)
-        if dsn and dsn != before:
-            await self.worker.reconnect()
         joined = JoinedProject(project.team.path, project.root, shared, self._now())
         earlier = await anyio.to_thread.run_sync(self._table.joined, joined.folder)
-        await anyio.to_thread.run_sync(self._table.join, joined)
-        self.worker.wake()
+        try:
+            with self._addresses.trying(dsn) as is_another:
+                if is_another:
+                    await self.worker.reconnect()
+                await anyio.to_thread.run_sync(self._table.join, joined)
+                self.worker.wake()
+                return await self._first_sync(joined, address.shown)
+        except Exception:
+            await self._not_joined(joined, earlier)
+            raise
+
+    async def _first_sync(self, joined: JoinedProject, server: str) -> answers.JoinAnswer:
+        """What can wait for the worker waits: a server that is away, busy or full."""
+        project = joined.project
         try:
             report = await self.worker.sync_now(joined)
         except TeamProblem as error:
-            if error.reason not in {"unreachable", "busy", "disk"}:
-                await self._not_joined(joined, earlier, before)
+            if error.reason not in CAN_WAIT:
                 raise
             return answers.JoinAnswer(
-                project=shared, server=address.shown, problem=error.message, hint=error.hint
+                project=project, server=server, problem=error.message, hint=error.hint
             )
-        return answers.JoinAnswer(project=shared, server=address.shown, sync=_sync_answer(report))
+        return answers.JoinAnswer(project=project, server=server, sync=_sync_answer(report))
 
-    async def _not_joined(
-        self, joined: JoinedProject, earlier: JoinedProject | None, dsn: str
-    ) -> None:
-        """Everything is as it was before."""
-        self._addresses.use(dsn)
+    async def _not_joined(self, joined: JoinedProject, earlier: JoinedProject | None) -> None:
+        """Everything is as it was before; the address is already."""
         if earlier is None:
             await self.worker.leave(joined.folder)
         else:
@@ -211,8 +212,9 @@ class TeamService:
     def _name_of(self, project: Project, name: str, remote: str) -> str:
         remotes = self._identities.remotes_of(project.root)
         if remote and remote not in remotes:
-            known = ", ".join(sorted(remotes)) or "none"
-            raise InvalidInput(f"there is no remote {remote!r} here", f"there are: {known}")
+            known = f"there are: {', '.join(sorted(remotes))}"
+            none = "this project has none; name it: --name acme/shop"
+            raise InvalidInput(f"there is no remote {remote!r} here", known if remotes else none)
         return shared_name(remotes, remote or self._settings.remote, name)
 
     async def _joined(self, cwd: str) -> JoinedProject:
@@ -225,9 +227,7 @@ class TeamService:
         return joined
 
     async def _opened(self) -> TeamServer:
-        address = await anyio.to_thread.run_sync(self._addresses.current)
-        if address is None:
-            raise no_address()
+        address = await anyio.to_thread.run_sync(self._addresses.needed)
         server = await TeamServer.open(address)
         try:
             await server.check()

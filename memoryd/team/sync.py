@@ -1,7 +1,6 @@
 """One sync of one project: read all three sides, plan (`rules/plan`), pull, then push.
 
-- Heads of entries are kept from the last time. A fingerprint of the server's tells whether they
-  still hold; if not, the newer ones are asked for, and all of them if that does not fit either.
+- Heads of entries are kept from the last time, as far as they still hold (`heads`).
 - Every step may be the last: what was agreed is noted after the file, or the row, is there. After
   a kill the next sync finds equal hashes, and notes it then.
 - A push that lost against another one is planned again, with what won.
@@ -18,6 +17,7 @@ import msgspec
 
 from memoryd.base.config import TeamSettings
 from memoryd.base.errors import Conflict, NotFound, Refused
+from memoryd.team.heads import followed
 from memoryd.team.local_files import LocalFiles, team_directory
 from memoryd.team.postgres import TeamServer
 from memoryd.team.review import TeamReview, samples
@@ -49,8 +49,6 @@ from memoryd.team.rules.plan import (
 from memoryd.team.team_table import JoinedProject, TeamTable
 
 ROUNDS: Final = 6
-# Transactions may commit in another order than their stamps; none takes this long.
-OVERLAP_MICROSECONDS: Final = 120 * 1_000_000
 
 
 class SyncReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,12 +132,7 @@ class ProjectSync:
     async def _read_heads(self, server: TeamServer) -> None:
         project = self.project.project
         there = await server.fingerprint(project)
-        if self._heads and there != fingerprint(self._heads.values()):
-            newest = max(one.version.stamp for one in self._heads.values())
-            newer = await server.heads(project, newest - OVERLAP_MICROSECONDS)
-            self._heads |= {one.name: one for one in newer}
-        if there != fingerprint(self._heads.values()):
-            self._heads = {one.name: one for one in await server.heads(project)}
+        self._heads = await followed(self._heads, there, partial(server.heads, project))
 
     async def _plan(self, server: TeamServer) -> SyncPlan:
         """The plan, after what people decided about those who are new here."""

@@ -73,7 +73,7 @@ class TeamTable:
         }
 
     def note(self, folder: str, agreed: Mapping[str, KnownEntry]) -> None:
-        """These are agreed with the server; a removal that was asked for is then done or moot."""
+        """These are agreed with the server."""
         self._database.run_many(
             "insert or replace into team_known values (?, ?, ?, ?, ?, ?)",
             [

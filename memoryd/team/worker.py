@@ -27,8 +27,8 @@ from memoryd.base.errors import MemorydError
 from memoryd.base.events import TeamSynced, TeamTrouble
 from memoryd.memories.records import MemoryChanged
 from memoryd.system.notices import Notices
+from memoryd.team.addresses import Addresses
 from memoryd.team.postgres import TeamServer
-from memoryd.team.rules.address import ServerAddress
 from memoryd.team.rules.problems import TeamProblem, clock_warning
 from memoryd.team.sync import ProjectSync, SyncReport
 from memoryd.team.team_table import JoinedProject, TeamTable
@@ -78,14 +78,14 @@ class TeamWorker:
         notices: Notices,
         *,
         sync_of: Callable[[JoinedProject], ProjectSync],
-        address: Callable[[], ServerAddress | None],
+        addresses: Addresses,
         poll_seconds: float,
         now: Callable[[], float],
     ) -> None:
         self._table = table
         self._notices = notices
         self._sync_of = sync_of
-        self._address = address
+        self._addresses = addresses
         self._poll_seconds = poll_seconds
         self._now = now
         self._lock = anyio.Lock()
@@ -95,6 +95,7 @@ class TeamWorker:
         self._due: dict[str, _Due] = {}
         self._woken = anyio.Event()
         self._failures = 0
+        self._failing = ""
         self._retry_at = 0.0
         self.is_dreaming: Callable[[], bool] = lambda: False
         self.state = ServerState()
@@ -161,7 +162,7 @@ class TeamWorker:
         try:
             return await self._sync(project)
         except MemorydError as error:
-            await self._failed(error)
+            await self._failed(project.folder, error)
             raise
 
     async def leave(self, folder: str) -> None:
@@ -198,7 +199,7 @@ class TeamWorker:
     def _look(self) -> tuple[list[JoinedProject], bool]:
         """The joined projects, and whether a database is named; a mistake in it counts."""
         try:
-            return self._table.projects(), self._address() is not None
+            return self._table.projects(), self._addresses.current() is not None
         except MemorydError:
             return self._table.projects(), True
 
@@ -209,16 +210,18 @@ class TeamWorker:
                     await self._sync(self._syncs[folder].project)
                 except TeamProblem as error:
                     if error.reason != "privileges":
-                        await self._failed(error)
+                        await self._failed(folder, error)
                         return
                     self.troubles[folder] = error  # of this project alone
+                    self._works(folder)
                     due.at = time.monotonic() + self._poll_seconds
                 except MemorydError as error:
-                    await self._failed(error)
+                    await self._failed(folder, error)
                     return
                 except Exception:
                     log.exception("team-sync-failed", folder=folder)
-                    await self._failed(TeamProblem("team sync failed", "memoryd logs", "bug"))
+                    bug = TeamProblem("team sync failed", "memoryd logs", "bug")
+                    await self._failed(folder, bug)
                     return
 
     async def _sync(self, project: JoinedProject) -> SyncReport:
@@ -232,6 +235,7 @@ class TeamWorker:
             self.synced_at[project.folder] = self._now()
             self.troubles.pop(project.folder, None)
         self._failures, self._retry_at = 0, 0.0
+        self._works(project.folder)
         if report.did_something:
             self._notices.announce(
                 TeamSynced(
@@ -275,20 +279,16 @@ class TeamWorker:
         if self._server is not None and self._server.is_closed:
             await self._disconnect()
         if self._server is None:
-            address = await anyio.to_thread.run_sync(self._address)
-            if address is None:
-                raise no_address()
+            address = await anyio.to_thread.run_sync(self._addresses.needed)
             self._server = await TeamServer.open(address)
             await self._server.check()
             off = self._now() - await self._server.clock_seconds()
-            was_away = self.state.reason
-            self.state = ServerState(
+            self.state = msgspec.structs.replace(
+                self.state,
                 is_connected=True,
                 clock_warning=clock_warning(off),
                 bypasses_security=await self._server.bypasses_security(),
             )
-            if was_away:
-                self._notices.announce(TeamTrouble(reason=""))
         if project.folder not in self._listening:
             await self._server.check(project.project)
             folder = project.folder
@@ -304,9 +304,17 @@ class TeamWorker:
         if server is not None:
             await server.close()
 
-    async def _failed(self, error: MemorydError) -> None:
+    def _works(self, folder: str) -> None:
+        """The trouble is over once what failed works: another project may have nothing to send."""
+        if self.state.reason and (folder == self._failing or self._failing not in self._due):
+            self._notices.announce(TeamTrouble(reason=""))
+            cleared = {"reason": "", "message": "", "hint": ""}
+            self.state = msgspec.structs.replace(self.state, **cleared)
+
+    async def _failed(self, folder: str, error: MemorydError) -> None:
         """Tries again later, each time less eagerly; tells people once."""
         await self._disconnect()
+        self._failing = folder
         reason = error.reason if isinstance(error, TeamProblem) else error.kind
         if self.state.reason != reason:
             self._notices.announce(TeamTrouble(reason=reason, message=error.message))
@@ -315,11 +323,3 @@ class TeamWorker:
         self._failures = min(self._failures + 1, 20)
         self._retry_at = time.monotonic() + pause * random.uniform(0.5, 1.0)  # noqa: S311 - as above
         self._woken.set()
-
-
-def no_address() -> TeamProblem:
-    return TeamProblem(
-        "no team database is named",
-        "memoryd team join postgresql://USER@HOST/DATABASE, or team.dsn in config.toml",
-        "address",
-    )

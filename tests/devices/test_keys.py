@@ -49,7 +49,7 @@ async def test_a_machine_without_a_code_is_told_where_to_get_one(
     with pytest.raises(TeamProblem, match="2 other machines") as told:
         await new.add()
     assert "memoryd device add CODE" in told.value.hint
-    with pytest.raises(TeamProblem, match="does not belong"):
+    with pytest.raises(TeamProblem, match="has not been added"):
         await new.sync()
     await new.add(start_over=True)
     with pytest.raises(TeamProblem, match="was revoked"):
@@ -104,7 +104,7 @@ async def push_anyway(thief: OwnClone) -> None:
     sync = thief.parts.worker._sync
     rows = sync._rows
     rows.use(own)
-    await rows._read_heads(server)
+    rows.heads = {one.name: one for one in await server.heads()}
     rows.seen = thief.service._worker._sync._rows._table.seen()
     sync._here = {(one.directory.scope, one.project): one for one in thief.places.here()}
     for here in sync._here.values():

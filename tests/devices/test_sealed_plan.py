@@ -159,7 +159,7 @@ class Machine:
         self.removals -= {
             name for name in self.removals if name in self.seen and not self.seen[name].sha256
         }
-        return not planned.is_done
+        return bool(planned.pulls or planned.pushes)
 
     def take(self, path: str, pull: PlannedPull) -> None:
         payload = self.texts[pull.entry.name]

@@ -33,6 +33,16 @@ async def test_a_change_on_either_machine_is_on_both(pair: Pair) -> None:
     assert (await desk.sync()).pulled == []
 
 
+async def test_what_cannot_be_sent_is_named_with_the_reason(pair: Pair) -> None:
+    desk, lap = pair
+    desk.write(f"{'x' * 210}.md", "one")
+    (skipped,) = (await desk.sync()).skipped
+    assert "xxx" in skipped.name
+    assert "its name" in skipped.reason
+    await lap.sync()
+    assert lap.says() == {}
+
+
 async def test_of_two_changes_the_newer_stays_and_the_other_is_in_the_history(pair: Pair) -> None:
     desk, lap = pair
     for late, early in ((desk, lap), (lap, desk)):

@@ -13,23 +13,11 @@ import pytest
 from memoryd.api.results import ANSWERS
 from tests.support.asking import Asking
 from tests.support.machines import OwnMachine, eventually
-from tests.support.postgres import (
-    OWNER,
-    PostgresServer,
-    TeamDatabase,
-    new_database,
-    running_server,
-)
+from tests.support.postgres import OWNER, TeamDatabase
 from tests.support.running import COMMAND
 from tests.support.thinning import thinned
 
 KILLS = range(50)
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[PostgresServer]:
-    with running_server() as server:
-        yield server
 
 
 class People:
@@ -47,8 +35,8 @@ class People:
 
 
 @pytest.fixture
-def people(postgres: PostgresServer, tmp_path: Path) -> Iterator[People]:
-    made = People(tmp_path, new_database(postgres))
+def people(shared: TeamDatabase, tmp_path: Path) -> Iterator[People]:
+    made = People(tmp_path, shared)
     yield made
     for one in made.all:
         one.daemon.end()
@@ -102,10 +90,10 @@ def test_a_second_machine_gets_everything_and_the_database_reads_nothing(people:
 def test_what_people_type_and_read(people: People) -> None:
     granite, cobalt = people.machine("granite"), people.machine("cobalt")
     nothing = granite.device()
-    assert "does not belong to your machines yet" in nothing.stdout
+    assert "has not been added yet" in nothing.stdout
     refused = granite.device("add")
     assert refused.returncode == 1
-    assert "memoryd team init" in refused.stderr
+    assert "memoryd device init --member alice" in refused.stderr
     wrong = granite.device("add", "NOT-A-CODE")
     assert wrong.returncode == 1
     assert "not a code" in wrong.stderr
@@ -123,7 +111,7 @@ def test_what_people_type_and_read(people: People) -> None:
     unknown = granite.device("revoke", "basalt")
     assert "there are: granite, cobalt" in unknown.stderr
     own = granite.device("revoke", "granite")
-    assert "from another one" in own.stderr
+    assert "cannot revoke itself" in own.stderr
     gone = granite.device("revoke", "cobalt")
     assert gone.returncode == 0, gone.stderr
     assert "change the password" in gone.stdout

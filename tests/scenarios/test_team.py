@@ -7,17 +7,11 @@ import pytest
 
 from memoryd.api.results import ANSWERS
 from tests.support.asking import Asking
-from tests.support.postgres import OWNER, PostgresServer, new_database, running_server
+from tests.support.postgres import OWNER, PostgresServer, new_database
 from tests.support.secret_samples import KINDS, draws
 from tests.support.team import PROJECT, Machine, eventually, set_up
 
 Team = tuple[Machine, Machine, Machine]
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[PostgresServer]:
-    with running_server() as server:
-        yield server
 
 
 @pytest.fixture(scope="module")

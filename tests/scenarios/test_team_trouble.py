@@ -6,7 +6,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +20,7 @@ from tests.support.postgres import (
     new_database,
     running_server,
 )
+from tests.support.running import COMMAND
 from tests.support.team import PROJECT, Machine, eventually, set_up
 from tests.support.thinning import Thinning, thinned
 
@@ -79,7 +79,7 @@ def test_kills_of_server_and_daemons_in_mid_sync_lose_nothing(
             one.write(f"project_{one.role}_{number}.md", saying(text))
         busy = [
             subprocess.Popen(
-                [*_COMMAND, "team", "sync", "--project", str(one.root)],
+                [*COMMAND, "team", "sync", "--project", str(one.root)],
                 env=one.daemon.env,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -100,13 +100,6 @@ def test_kills_of_server_and_daemons_in_mid_sync_lose_nothing(
     everything = b"".join(alice.files().values()).decode()
     assert {text for text in said if text not in everything} == set()
     assert [one.call("team/status")["conflicts"] for one in machines.all] == [[], [], []]
-
-
-_COMMAND = (
-    sys.executable,
-    "-c",
-    "import sys; from memoryd_client.entry import main; sys.exit(main())",
-)
 
 
 def test_an_hour_offline_and_a_thousand_changes_later_everything_converges(
@@ -220,6 +213,20 @@ def test_a_wrong_clock_changes_nothing(machines: Machines) -> None:
     eventually(lambda: b"third" in bob.files()[file], "the last one said is the last one")
     (warning,) = bob.call("team/status")["warnings"]
     assert "10 days ahead" in warning
+
+
+def test_a_first_address_that_fails_is_not_used_again(machines: Machines) -> None:
+    alice = Machine(machines.folder / "alice", "alice", machines.database)
+    machines.all.append(alice)
+    (alice.daemon.home / ".config/memoryd/config.toml").unlink()
+    alice.start()
+    nothing = alice.ask("team/join")["error"]
+    assert nothing["message"] == "no database is named"
+    assert "memoryd team join DSN" in nothing["data"]["hint"]
+    failed = alice.ask("team/join", dsn=machines.database.dsn("alice"))
+    assert "has no tables" in failed["error"]["message"]
+    assert alice.call("team/status")["server"] == ""
+    assert alice.ask("team/join")["error"]["message"] == "no database is named"
 
 
 def test_passwords_come_from_files_that_nobody_else_reads(machines: Machines) -> None:

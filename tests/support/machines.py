@@ -4,26 +4,17 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.postgres import TeamDatabase
-from tests.support.team import REMOTE, Machine, eventually
+from tests.support.team import Machine, eventually
 
 __all__ = ["OwnMachine", "eventually"]
 
 
 class OwnMachine(Machine):
-    """A machine of one person; `remote` is what its clone says, empty for none."""
+    """A machine of one person."""
 
-    def __init__(
-        self,
-        folder: Path,
-        role: str,
-        database: TeamDatabase,
-        remote: str = REMOTE,
-        **team: object,
-    ) -> None:
+    def __init__(self, folder: Path, role: str, database: TeamDatabase, **team: object) -> None:
         super().__init__(folder, role, database, **team)
         self.name = folder.name
-        if not remote:
-            (self.root / ".git/config").write_text("")
 
     def start(self) -> "OwnMachine":
         super().start()
@@ -43,14 +34,8 @@ class OwnMachine(Machine):
 
     def write_own(self, file: str, text: str) -> None:
         """As another program does, into the project's folder."""
-        found = [*self.daemon.home.glob(".claude/projects/*/memory")]
-        folder = found[0] if found else self.memory_folder()
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / file).write_text(text)
-
-    def memory_folder(self) -> Path:
-        slug = "".join(one if one.isalnum() else "-" for one in str(self.root))
-        return self.daemon.home / f".claude/projects/{slug}/memory"
+        self.memory_folder.mkdir(parents=True, exist_ok=True)
+        (self.memory_folder / file).write_text(text)
 
     def sync(self) -> Any:
         return self.call("device/sync")

@@ -24,10 +24,13 @@ from tests.support.team_servers import connected
 
 
 class OwnClone:
-    """`role` is the person; `clock_off` is how wrong the machine's clock is."""
+    """`role` is the person; `clock_off` is how wrong the machine's clock is.
+
+    Without a database, its settings name none.
+    """
 
     def __init__(
-        self, folder: Path, database: TeamDatabase, role: str = "alice", remote: str = REMOTE
+        self, folder: Path, database: TeamDatabase | None, role: str = "alice", remote: str = REMOTE
     ) -> None:
         self.name = folder.name
         self.home = make_home(folder)
@@ -42,7 +45,7 @@ class OwnClone:
         """As a daemon that starts: only what is on disk is there."""
         env = {"XDG_RUNTIME_DIR": str(self.home / "run")}
         places = paths.places(env, "linux", os.getuid(), str(self.home))
-        team = TeamSettings(dsn=self.database.dsn(self.role))
+        team = TeamSettings(dsn=self.database.dsn(self.role) if self.database else None)
         environment = Environment(
             places, Settings(team=team), env, "0", Supervisor({}, os.getpid())
         )

@@ -56,8 +56,12 @@ class Machine:
         return Path(answer["path"]).name
 
     @property
+    def memory_folder(self) -> Path:
+        return self.daemon.home / ".claude/projects" / paths.slug(str(self.root)) / "memory"
+
+    @property
     def team_folder(self) -> Path:
-        folder = self.daemon.home / ".claude/projects" / paths.slug(str(self.root)) / "memory/team"
+        folder = self.memory_folder / "team"
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 

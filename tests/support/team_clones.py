@@ -31,12 +31,15 @@ class Clone:
 
     def restarted(self) -> "Clone":
         """As after a kill: only what is on disk is left."""
+        self.syncing = self.sync_of(self.project)
+        return self
+
+    def sync_of(self, project: JoinedProject) -> ProjectSync:
         files = LocalFiles(self.store, self.versions)
         review = TeamReview(InboxTable(self.database), lambda: 1_800_000_000.0)
-        self.syncing = ProjectSync(
-            self.project, self.table, files, review, self.settings, lambda: 1_800_000_000.0
+        return ProjectSync(
+            project, self.table, files, review, self.settings, lambda: 1_800_000_000.0
         )
-        return self
 
     def write(self, file: str, body: str) -> None:
         (self.team / file).write_text(f"---\nname: Fact\ntype: project\n---\n\n{body}\n")

@@ -69,6 +69,21 @@ def test_an_address_of_a_request_has_no_password_and_that_of_the_settings_is_hid
     with pytest.raises(InvalidInput) as caught:
         addresses.asked_for(whole)
     assert "geheim" not in caught.value.message + caught.value.hint
-    assert addresses.use("postgresql://bob@localhost/m") == whole
-    assert addresses.use("") == "postgresql://bob@localhost/m"
+
+
+@pytest.mark.parametrize("before", [DSN, ""])
+def test_an_address_that_was_tried_in_vain_leaves_the_one_before_or_none(
+    home: Path, before: str
+) -> None:
+    addresses = Addresses(TeamSettings(dsn=before), {}, str(home))
+    shown = addresses.shown
+    for failure in (ValueError, KeyboardInterrupt):
+        with pytest.raises(failure), addresses.trying("postgresql://bob@localhost/m"):
+            raise failure
+        assert addresses.shown == shown
+    with addresses.trying("") as is_another:
+        assert not is_another
+    assert addresses.shown == shown
+    with addresses.trying("postgresql://bob@localhost/m") as is_another:
+        assert is_another
     assert addresses.shown == "postgresql://bob@localhost:5432/m"

@@ -220,7 +220,7 @@ def test_the_type_says_whom_a_memory_is_for(type_: str, body: str, lean: str) ->
         ("28P01", "password", ".pgpass"),
         ("28000", "password", "pg_hba.conf"),
         ("3D000", "database", "createdb mem"),
-        ("3F000", "schema", "memoryd team init"),
+        ("3F000", "schema", "memoryd device init --member al"),
         ("42P01", "schema", "memoryd team init"),
         ("42501", "privileges", "--member al"),
         ("53100", "disk", "nothing is lost"),
@@ -245,6 +245,7 @@ def test_tables_of_another_version_say_who_must_do_what() -> None:
     assert isinstance(older, TeamProblem)
     assert isinstance(newer, TeamProblem)
     assert "memoryd team init" in older.hint
+    assert "memoryd device init --member al" in older.hint
     assert "upgrade memoryd" in newer.hint
 
 

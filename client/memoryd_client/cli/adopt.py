@@ -65,7 +65,7 @@ def print_plan(answer: Json, *, undo: bool) -> None:
     renamed, same = object_at(answer, "renamed"), len(items_at(answer, "already_here"))
     count = len(items_at(answer, "moved")) + len(renamed)
     verb = "copied, since the old project still exists" if is_true_at(answer, "copied") else "moved"
-    print(f"{counted(count, 'memory').replace('memorys', 'memories')} {verb}, with their history")
+    print(f"{counted(count, 'memory', 'memories')} {verb}, with their history")
     for old, new in renamed.items():
         print(f"  {one_line(old)} becomes {one_line(str(new))}: the name is taken")
     if same:

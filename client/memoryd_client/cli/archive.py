@@ -38,7 +38,7 @@ def export(arguments: Arguments) -> int:
     if arguments.json:
         print_json({key: value for key, value in answer.items() if key != "archive"})
         return 0
-    memories = counted(number_at(answer, "memories"), "memory").replace("memorys", "memories")
+    memories = counted(number_at(answer, "memories"), "memory", "memories")
     kept = counted(number_at(answer, "checkpoints"), "checkpoint")
     print(f"{memories} with their history and {kept} are in {one_line(str(path))}")
     print(wrapped("It is a plain tar.gz of Markdown files. It is not encrypted."))

@@ -5,7 +5,9 @@ by metavar: MEMORY is a memory's file name, DIR a folder, FILE a file.
 """
 
 import argparse
+import getpass
 import os
+import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -180,6 +182,15 @@ def answer_to(question: str, default: str) -> str:
     except EOFError:
         print()
         return "n"
+
+
+def typed_or_asked(text: str | None, prompt: str) -> str:
+    """What was typed; `-` asks for it, so that it is in no history and in no list of processes."""
+    if text != "-":
+        return text or ""
+    if sys.stdin.isatty():
+        return getpass.getpass(prompt).strip()
+    return sys.stdin.readline().strip()
 
 
 def help_formatter(prog: str) -> argparse.HelpFormatter:

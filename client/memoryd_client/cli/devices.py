@@ -1,14 +1,25 @@
 """The command `device`: a person's own machines, kept in step through a database."""
 
-import getpass
-import sys
-
 from memoryd_client.cli import config
-from memoryd_client.cli.commands import Arguments, Commands, add_json, add_project, project_of
+from memoryd_client.cli.commands import (
+    Arguments,
+    Commands,
+    add_json,
+    add_project,
+    project_of,
+    typed_or_asked,
+)
 from memoryd_client.cli.render import one_line, paint, print_json, table, wrapped
-from memoryd_client.cli.team import names_at, remember_address, state_of, when_of
+from memoryd_client.cli.team import print_counts, remember_address, state_of, when_of
 from memoryd_client.cli.wording import counted
-from memoryd_client.connection.answers import Json, is_true_at, number_at, objects_at, text_at
+from memoryd_client.connection.answers import (
+    Json,
+    is_true_at,
+    number_at,
+    objects_at,
+    text_at,
+    texts_at,
+)
 from memoryd_client.connection.call import call
 from memoryd_client.connection.failures import UsageError
 from memoryd_client.toml_edit import value_at
@@ -20,7 +31,7 @@ SLOW_SECONDS = 150.0
 def device(arguments: Arguments) -> int:
     """Does what was asked for; without that, lists the machines."""
     action = arguments.action or "list"
-    if action in {"list", "sync"} and arguments.what:
+    if action in {"list", "init", "sync"} and arguments.what:
         raise UsageError(f"memoryd device {action} takes no name", "see memoryd device --help")
     if action == "revoke" and not arguments.what:
         raise UsageError("memoryd device revoke needs a name", "memoryd device lists them")
@@ -30,18 +41,11 @@ def device(arguments: Arguments) -> int:
         raise UsageError("--name and --start-over go with add", "see memoryd device --help")
     if action not in {"add", "init"} and arguments.database:
         raise UsageError("--database goes with add and init", "see memoryd device --help")
-    if (action == "init") != bool(arguments.member):
-        raise UsageError("--member LOGIN goes with init", "see memoryd device --help")
+    if action == "init" and not arguments.member:
+        raise UsageError("memoryd device init needs --member ROLE", "for example --member alice")
+    if action != "init" and arguments.member:
+        raise UsageError("--member goes with init", "see memoryd device --help")
     return DO[action](arguments)
-
-
-def code_in(arguments: Arguments) -> str:
-    """The code as typed; `-` asks for it, so that it is in no history of commands."""
-    if arguments.what != "-":
-        return arguments.what or ""
-    if sys.stdin.isatty():
-        return getpass.getpass("code: ").strip()
-    return sys.stdin.readline().strip()
 
 
 def init(arguments: Arguments) -> int:
@@ -50,16 +54,16 @@ def init(arguments: Arguments) -> int:
     if arguments.json:
         print_json(answer)
         return 0
-    members = ", ".join(one_line(str(one)) for one in names_at(answer, "members"))
+    members = ", ".join(one_line(one) for one in texts_at(answer, "members"))
     print(f"the tables on {one_line(text_at(answer, 'server'))} are up to date")
-    print(f"each of {members} now runs: memoryd device add --database DSN")
+    print(f"next, on a machine of each member ({members}): memoryd device add --database DSN")
     return 0
 
 
 def add(arguments: Arguments) -> int:
     params: dict[str, object] = {"cwd": project_of(arguments)}
     given = {
-        "code": code_in(arguments),
+        "code": typed_or_asked(arguments.what, "code: "),
         "name": arguments.name,
         "dsn": arguments.database,
         "start_over": arguments.start_over,
@@ -98,14 +102,9 @@ def sync(arguments: Arguments) -> int:
 
 
 def print_sync(answer: Json) -> None:
-    parts = [
-        f"{key} {len(names)}"
-        for key in ("pulled", "pushed", "removed")
-        if (names := names_at(answer, key))
-    ]
-    print(", ".join(parts) or "everything is in step")
-    for name in names_at(answer, "conflicts"):
-        file = one_line(str(name))
+    print_counts(answer)
+    for name in texts_at(answer, "conflicts"):
+        file = one_line(name)
         print(f"  changed on two machines, the newer one stays: {file}; both are in its history")
     print_left(answer)
 
@@ -117,7 +116,8 @@ def print_left(answer: Json) -> None:
         print(f"  not sent: {one_line(text_at(one, 'name'))}: {one_line(text_at(one, 'reason'))}")
     waiting = answer.get("waiting")
     for project, count in waiting.items() if isinstance(waiting, dict) else ():
-        print(f"  {counted(count, 'file')} of {one_line(str(project))}, which is not here yet")
+        why = f"project {one_line(str(project))} is not on this machine yet"
+        print(f"  waiting on the server: {counted(count, 'file')} ({why})")
 
 
 def revoke(arguments: Arguments) -> int:
@@ -125,9 +125,9 @@ def revoke(arguments: Arguments) -> int:
     if arguments.json:
         print_json(answer)
         return 0
-    left = ", ".join(one_line(str(one)) for one in names_at(answer, "devices"))
+    left = ", ".join(one_line(one) for one in texts_at(answer, "devices"))
     gone = one_line(text_at(answer, "revoked"))
-    print(f"{gone} is out; everything has a new key, known to {left}")
+    print(f"{gone} is revoked; everything has a new key, which only these have: {left}")
     print("if it is in other hands, change the password of your login to the database too")
     return 0
 
@@ -148,8 +148,8 @@ def show_list(arguments: Arguments) -> int:
         print_json(answer)
         return 0
     if not is_true_at(answer, "is_added"):
-        print("this machine does not belong to your machines yet")
-        print(paint("  memoryd device add", "bold"))
+        print("this machine has not been added yet")
+        print(paint("  memoryd device add --database postgresql://USER@HOST/DATABASE", "bold"))
         return 0
     rows = [
         (
@@ -162,19 +162,20 @@ def show_list(arguments: Arguments) -> int:
     for line in table(rows, ("MACHINE", "ADDED", "")):
         print(line)
     if not is_true_at(answer, "is_on"):
-        print("  it is off: memoryd config set sync.private true, then restart the daemon")
+        print("  syncing is off: memoryd config set sync.private true, then restart the daemon")
         return 0
     print(f"  {state_of(answer)}")
     print(f"  {counted(number_at(answer, 'rows'), 'sealed row')} on the server")
     if unsent := number_at(answer, "unsent"):
         print(f"  {counted(unsent, 'change')} to send")
-    for warning in names_at(answer, "warnings"):
-        print(wrapped(f"  warning: {one_line(str(warning))}"))
+    for warning in texts_at(answer, "warnings"):
+        print(wrapped(f"  warning: {one_line(warning)}"))
     print_left(answer)
-    for root in names_at(answer, "nameless"):
-        print(f"  stays here: {one_line(str(root))} has no remote; memoryd device project NAME")
-    for root in names_at(answer, "copies"):
-        print(f"  stays here, since the project is here already: {one_line(str(root))}")
+    for root in texts_at(answer, "nameless"):
+        why = f"{one_line(root)} has no git remote"
+        print(f"  not synced: {why}; name it: memoryd device project NAME")
+    for root in texts_at(answer, "copies"):
+        print(f"  not synced, since the project is here already: {one_line(root)}")
     for one in objects_at(answer, "conflicts"):
         print(f"  {lost_line(one)}")
     return 0
@@ -202,7 +203,7 @@ def add_commands(commands: Commands) -> None:
         "device",
         device,
         "keep your memories the same on all your machines, sealed, through a database",
-        example="memoryd device add",
+        example="memoryd device add --database postgresql://alice@db.example.com/memories",
     )
     command.add_argument(
         "action",

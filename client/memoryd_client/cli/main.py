@@ -47,7 +47,10 @@ GENERATED = Path(__file__).with_name("generated")
 MANUAL = "memoryd.1"
 # Written by `make schema` from the daemon's types.
 OPENRPC = Path(__file__).parent.with_name("openrpc.json")
-PAGES = ("editors", "glossary", "models", "python", "settings", "socket", "team", "walkthrough")
+PAGES = (
+    *("devices", "editors", "glossary", "models", "python", "settings", "socket"),
+    *("team", "walkthrough"),
+)
 COMPLETIONS = {"bash": "memoryd.bash", "zsh": "_memoryd", "fish": "memoryd.fish"}
 
 

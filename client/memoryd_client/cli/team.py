@@ -1,14 +1,25 @@
 """The command `team`: memories that a team shares through its own Postgres database."""
 
-import getpass
-import sys
-
 from memoryd_client.cli import config
-from memoryd_client.cli.commands import Arguments, Commands, add_json, add_project, project_of
+from memoryd_client.cli.commands import (
+    Arguments,
+    Commands,
+    add_json,
+    add_project,
+    project_of,
+    typed_or_asked,
+)
 from memoryd_client.cli.render import one_line, paint, print_json, table, wrapped
 from memoryd_client.cli.times import parsed_time, short_time
 from memoryd_client.cli.wording import counted
-from memoryd_client.connection.answers import Json, is_true_at, number_at, objects_at, text_at
+from memoryd_client.connection.answers import (
+    Json,
+    is_true_at,
+    number_at,
+    objects_at,
+    text_at,
+    texts_at,
+)
 from memoryd_client.connection.call import call
 from memoryd_client.connection.failures import UsageError
 from memoryd_client.toml_edit import value_at
@@ -16,6 +27,7 @@ from memoryd_client.toml_edit import value_at
 ACTIONS = ("status", "init", "join", "leave", "sync", "share", "unshare", "rm", "log")
 TAKES_NAME = frozenset({"share", "unshare", "rm"})
 SLOW_SECONDS = 150.0
+ADDRESS_PROMPT = "address of the database: "
 
 
 def team(arguments: Arguments) -> int:
@@ -36,15 +48,6 @@ def refuse_stray(arguments: Arguments, action: str) -> None:
         raise UsageError("--undo goes with rm", "see memoryd team --help")
 
 
-def address_in(arguments: Arguments) -> str:
-    """The address as typed; `-` asks for it, so that it is in no list of processes."""
-    if arguments.what != "-":
-        return arguments.what or ""
-    if sys.stdin.isatty():
-        return getpass.getpass("address of the database: ").strip()
-    return sys.stdin.readline().strip()
-
-
 def identity_of(arguments: Arguments) -> dict[str, object]:
     named = {"name": arguments.name or "", "remote": arguments.remote or ""}
     return {"cwd": project_of(arguments)} | {key: value for key, value in named.items() if value}
@@ -52,7 +55,7 @@ def identity_of(arguments: Arguments) -> dict[str, object]:
 
 def init(arguments: Arguments) -> int:
     params = identity_of(arguments) | {
-        "dsn": address_in(arguments),
+        "dsn": typed_or_asked(arguments.what, ADDRESS_PROMPT),
         "members": arguments.member or [],
         "leavers": arguments.remove_member or [],
     }
@@ -65,17 +68,16 @@ def init(arguments: Arguments) -> int:
     state = "are up to date" if before == version else f"were {made} (version {version:.0f})"
     print(f"the tables on {one_line(text_at(answer, 'server'))} {state}")
     project = one_line(text_at(answer, "project"))
-    members, gone = answer.get("members"), answer.get("removed")
-    if isinstance(members, list) and members:
-        print(f"members of {project}: {one_line(', '.join(map(str, members)))}")
-    if isinstance(gone, list) and gone:
-        print(f"no longer members of {project}: {one_line(', '.join(map(str, gone)))}")
+    if members := texts_at(answer, "members"):
+        print(f"members of {project}: {one_line(', '.join(members))}")
+    if gone := texts_at(answer, "removed"):
+        print(f"no longer members of {project}: {one_line(', '.join(gone))}")
     print("each member now runs, in their clone: memoryd team join DSN")
     return 0
 
 
 def join(arguments: Arguments) -> int:
-    dsn = address_in(arguments)
+    dsn = typed_or_asked(arguments.what, ADDRESS_PROMPT)
     answer = call("team/join", identity_of(arguments) | {"dsn": dsn}, SLOW_SECONDS)
     if dsn:
         remember_address(dsn)
@@ -104,8 +106,8 @@ def leave(arguments: Arguments) -> int:
     if arguments.json:
         print_json(answer)
         return 0
-    files = counted(number_at(answer, "files"), "file")
-    print(f"left {one_line(text_at(answer, 'project'))}; {files} of the team stay on this machine")
+    project, files = one_line(text_at(answer, "project")), number_at(answer, "files")
+    print(f"left {project}; the team's files stay on this machine ({files:.0f})")
     return 0
 
 
@@ -119,20 +121,24 @@ def sync(arguments: Arguments) -> int:
 
 
 def print_sync(answer: Json) -> None:
-    parts = []
-    for key, word in (("pulled", "pulled"), ("pushed", "pushed"), ("removed", "removed")):
-        names = answer.get(key)
-        if isinstance(names, list) and names:
-            parts.append(f"{word} {len(names)}")
-    print(", ".join(parts) or "everything is in step")
+    print_counts(answer)
     print_lists(answer)
+
+
+def print_counts(answer: Json) -> None:
+    """How much one sync has moved."""
+    parts = [
+        f"{key} {len(names)}"
+        for key in ("pulled", "pushed", "removed")
+        if (names := texts_at(answer, key))
+    ]
+    print(", ".join(parts) or "everything is in step")
 
 
 def print_lists(answer: Json) -> None:
     """What was left out, each with its reason."""
-    for name in names_at(answer, "conflicts"):
-        if isinstance(name, str):
-            print(f"  the team's {one_line(name)} won; yours: memoryd history {one_line(name)}")
+    for name in texts_at(answer, "conflicts"):
+        print(f"  the team's {one_line(name)} won; yours: memoryd history {one_line(name)}")
     for one in objects_at(answer, "skipped"):
         print(f"  not shared: {one_line(text_at(one, 'name'))}: {one_line(text_at(one, 'reason'))}")
     for one in objects_at(answer, "refused"):
@@ -140,13 +146,8 @@ def print_lists(answer: Json) -> None:
     held = list(objects_at(answer, "held"))
     if held:
         authors = ", ".join(sorted({one_line(text_at(one, "reason")) for one in held}))
-        print(f"  {counted(len(held), 'memory').replace('memorys', 'memories')} of {authors} wait")
-        print("  for you to look at them first: memoryd inbox")
-
-
-def names_at(answer: Json, key: str) -> list[object]:
-    found = answer.get(key)
-    return found if isinstance(found, list) else []
+        count = counted(len(held), "memory", "memories")
+        print(f"  waiting for your review: {count} by {authors} (memoryd inbox)")
 
 
 def share(arguments: Arguments) -> int:
@@ -184,12 +185,12 @@ def report_moved(arguments: Arguments, answer: Json, words: str) -> int:
 def suggest(arguments: Arguments) -> int:
     """Private memories that by their type are for the team."""
     answer = call("team/status", {"cwd": project_of(arguments)})
-    names = names_at(answer, "suggested")
+    names = texts_at(answer, "suggested")
     if arguments.json:
         print_json({"suggested": names})
         return 0
     for name in names:
-        print(one_line(str(name)))
+        print(one_line(name))
     words = "Share one with memoryd team share NAME." if names else "Nothing here is for the team."
     print(wrapped(words))
     return 0
@@ -235,22 +236,22 @@ def status(arguments: Arguments) -> int:
     print(f"  {state_of(answer)}")
     entries, cap = number_at(answer, "entries"), number_at(answer, "entry_cap")
     print(f"  {entries:.0f} of at most {cap:.0f} entries")
-    for warning in names_at(answer, "warnings"):
-        print(wrapped(f"  warning: {one_line(str(warning))}"))
-    waiting = names_at(answer, "waiting")
+    for warning in texts_at(answer, "warnings"):
+        print(wrapped(f"  warning: {one_line(warning)}"))
+    waiting = texts_at(answer, "waiting")
     if waiting:
         print(f"  {counted(len(waiting), 'change')} to push")
-    for name in names_at(answer, "removals"):
-        print(f"  to be removed for the team: {one_line(str(name))}")
-    for name in names_at(answer, "left_out"):
-        file = one_line(str(name))
+    for name in texts_at(answer, "removals"):
+        print(f"  to be removed for the team: {one_line(name)}")
+    for name in texts_at(answer, "left_out"):
+        file = one_line(name)
         print(f"  removed on this machine only: {file} (for all: memoryd team rm {file})")
     print_lists({key: answer.get(key) for key in ("skipped", "refused", "held")})
     for one in objects_at(answer, "conflicts"):
         print(f"  {lost_line(one)}")
-    suggested = names_at(answer, "suggested")
-    if suggested:
-        print(f"  {len(suggested)} private ones are of types for the team: memoryd team share")
+    if number := len(texts_at(answer, "suggested")):
+        count = counted(number, "private memory is", "private memories are")
+        print(f"  {count} of a type that teams usually share: memoryd team share lists them")
     return 0
 
 

@@ -8,7 +8,7 @@ CAUSES = {
     "dream": "by a dream",
     "user": "by you",
     "agent": "by the agent",
-    "sync": "from the team",
+    "sync": "from the team or another machine",
     "outside": "by another program",
     "restore": "restored",
     "move": "moved to another scope",
@@ -23,8 +23,9 @@ def cause_words(cause: str) -> str:
     return CAUSES.get(cause, cause)
 
 
-def counted(count: float, thing: str) -> str:
-    return f"{count:.0f} {thing}{'' if count == 1 else 's'}"
+def counted(count: float, thing: str, many: str = "") -> str:
+    """A number of things; `many` is for a plural that does not end in -s."""
+    return f"{count:.0f} {thing if count == 1 else many or f'{thing}s'}"
 
 
 def abbreviated(number: float) -> str:

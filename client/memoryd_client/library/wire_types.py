@@ -170,11 +170,14 @@ class SkippedEntry(TypedDict):
 
 
 class DeviceSyncAnswer(TypedDict):
+    """`refused` were not taken from the server, `skipped` not sent; each with the reason."""
+
     pulled: list[str]
     pushed: list[str]
     removed: list[str]
     conflicts: list[str]
     refused: list[SkippedEntry]
+    skipped: list[SkippedEntry]
     waiting: dict[str, int]
 
 

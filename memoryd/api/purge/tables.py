@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from memoryd.devices.device_table import AGREED
 from memoryd.memories.inbox_table import Candidate
 from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.memories.rules.traces import Traces
@@ -65,7 +66,7 @@ class StatePurge:
             self._candidates(memory)
             self._dreams(memory)
             self._turns(memory.traces)
-            self._team(memory)
+            self._agreed(memory)
         return self._removed
 
     def packed_texts(self, memory: PurgedMemory) -> list[bytes]:
@@ -115,14 +116,18 @@ class StatePurge:
                 sql = f"delete from {table} where path = ? returning 1"  # noqa: S608 - fixed words
                 self._removed["recalls"] += len(self._database.run(sql, path))
 
-    def _team(self, memory: PurgedMemory) -> None:
-        """What was agreed about one that the team had once, and has no more."""
+    def _agreed(self, memory: PurgedMemory) -> None:
+        """What was agreed about one that the team had once, and has no more; changes that lost.
+
+        Those of the person's machines do not say of which project a file is.
+        """
+        team = f"{memory.folder}/team"
         for file in memory.files:
-            where = (f"{memory.folder}/team", file)
             self._database.run(
-                "delete from team_known where folder = ? and entry = ? and sha256 = ''", *where
+                "delete from team_known where folder = ? and entry = ? and sha256 = ''", team, file
             )
-            self._database.run("delete from team_conflicts where folder = ? and entry = ?", *where)
+            sql = "delete from team_conflicts where folder in (?, ?) and entry = ?"
+            self._database.run(sql, team, AGREED, file)
 
     def _candidates(self, memory: PurgedMemory) -> None:
         rows = self._database.run("select id, folder, packed from candidates where packed not null")

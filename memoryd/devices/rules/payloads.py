@@ -25,7 +25,6 @@ from memoryd.memories.rules.topics import INDEX_FILE
 SMALLEST_BYTES: Final = 1024
 # A checkpoint has at most 512 KiB, a memory half of that; a removal carries one text.
 TEXT_LIMIT_BYTES: Final = 600 * 1024
-SEALED_LIMIT_BYTES: Final = 2 * 1024 * 1024
 PATH_BYTES: Final = 300
 FORMAT: Final = 1
 _LENGTH_BYTES: Final = 4

@@ -7,16 +7,14 @@ ADD_AGAIN = "on another of your machines: memoryd device add; then here: memoryd
 
 def no_cipher() -> TeamProblem:
     return TeamProblem(
-        "a person's machines need the package cryptography",
+        "syncing your machines needs the package cryptography",
         "pip install 'memoryd[team]', then restart the daemon",
         "driver",
     )
 
 
 def not_added() -> TeamProblem:
-    return TeamProblem(
-        "this machine does not belong to your machines yet", "memoryd device add", "not-added"
-    )
+    return TeamProblem("this machine has not been added yet", "memoryd device add", "not-added")
 
 
 def revoked() -> TeamProblem:

@@ -21,7 +21,7 @@ two machines that push at once have one winner; the other one plans again, and p
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 import msgspec
 
@@ -33,6 +33,16 @@ class EntryVersion(msgspec.Struct, frozen=True, order=True):
 
     stamp: int
     tie: int
+
+
+class EntryHead(Protocol):
+    """What tells versions apart, of whatever the server keeps."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def version(self) -> EntryVersion: ...
 
 
 class ServerEntry(msgspec.Struct, frozen=True):
@@ -81,10 +91,6 @@ class SyncPlan(msgspec.Struct, frozen=True):
     held: tuple[ServerEntry, ...] = ()
     outrun: tuple[str, ...] = ()
     forgotten: tuple[str, ...] = ()
-
-    @property
-    def is_done(self) -> bool:
-        return not (self.pulls or self.pushes)
 
 
 def plan(
@@ -176,9 +182,9 @@ class Fingerprint(msgspec.Struct, frozen=True):
     ties: int
 
 
-def fingerprint(entries: Iterable[ServerEntry]) -> Fingerprint:
+def fingerprint(heads: Iterable[EntryHead]) -> Fingerprint:
     count = newest = ties = 0
-    for one in entries:
+    for one in heads:
         count += 1
         newest = max(newest, one.version.stamp)
         ties += one.version.tie

@@ -14,6 +14,8 @@ NEEDED_DRIVER: Final = "pip install 'memoryd[team]', then restart the daemon"
 CLOCK_SECONDS: Final = 300.0
 # A transaction that lost against another one; it is tried again.
 RETRIED: Final = frozenset({"40001", "40P01"})
+# The reasons of what is over sooner or later without anybody doing something here.
+CAN_WAIT: Final = frozenset({"unreachable", "busy", "disk"})
 # What an engine without a feature answers: no such function, not supported, a syntax error.
 UNKNOWN_TO_ENGINE: Final = frozenset({"42883", "0A000", "42601"})
 
@@ -51,17 +53,20 @@ _BY_STATE: Final = {
     "3F000": _Words(
         "schema",
         "{server} has no tables of memoryd yet",
-        "somebody who may create a schema there runs: memoryd team init",
+        "somebody who may create a schema there runs: memoryd team init, or for your own machines:"
+        " memoryd device init --member {user}",
     ),
     "42P01": _Words(
         "schema",
         "{server} has no tables of memoryd yet, or not all of them",
-        "somebody who may create a schema there runs: memoryd team init",
+        "somebody who may create a schema there runs: memoryd team init, or for your own machines:"
+        " memoryd device init --member {user}",
     ),
     "42501": _Words(
         "privileges",
         "{user} may not do that on {server}",
-        "the owner of the tables runs, in this project: memoryd team init --member {user}",
+        "the owner of the tables runs, in this project: memoryd team init --member {user}; or for"
+        " your own machines: memoryd device init --member {user}",
     ),
     "42704": _Words(
         "role",
@@ -141,6 +146,15 @@ def no_driver() -> TeamProblem:
     return TeamProblem("team memory needs the Postgres driver asyncpg", NEEDED_DRIVER, "driver")
 
 
+def no_address() -> TeamProblem:
+    return TeamProblem(
+        "no database is named",
+        "--database postgresql://USER@HOST/DATABASE for device add, memoryd team join DSN for a"
+        " team, or team.dsn in config.toml",
+        "address",
+    )
+
+
 def not_a_member(address: ServerAddress, project: str) -> TeamProblem:
     return TeamProblem(
         f"{address.user} is not a member of {project} on {address.shown}",
@@ -161,7 +175,7 @@ def schema_problem(address: ServerAddress, found: int, needed: int) -> TeamProbl
         )
     return TeamProblem(
         f"the tables on {address.shown} are of version {found}, this memoryd needs {needed}",
-        "their owner runs: memoryd team init",
+        f"their owner runs: memoryd team init, or memoryd device init --member {address.user}",
         "schema",
     )
 
@@ -174,6 +188,6 @@ def clock_warning(off_seconds: float) -> str:
     words = f"{amount / 86_400:.0f} days" if amount > 172_800 else f"{amount / 60:.0f} minutes"
     way = "ahead of" if off_seconds > 0 else "behind"
     return (
-        f"the clock of this machine is {words} {way} the server's; team memory does not depend"
-        " on it, but the ages that you see do: set it right"
+        f"the clock of this machine is {words} {way} the server's; syncing does not depend on it,"
+        " but the ages that you see do: set it right"
     )

@@ -10,16 +10,10 @@ Rules
 import re
 from typing import Final, Literal
 
-from memoryd.memories.rules.topics import Topic, TopicType
+from memoryd.memories.rules.topics import Topic
 
 Lean = Literal["never", "private", "team"]
 
-BY_TYPE: Final[dict[TopicType, str]] = {
-    "user": "never: it is about one person",
-    "feedback": "private, unless it is a convention of the whole project",
-    "project": "leans to the team",
-    "reference": "usually the team's",
-}
 _WHOLE: Final = (
     r"(?:project|repo|repository|codebase|code base|team|company|organi[sz]ation|service|package)"
 )

@@ -129,7 +129,7 @@ _shtab_memoryd_install___hooks_choices=(claude-code)
 _shtab_memoryd_install___model_choices=(claude-code)
 _shtab_memoryd_uninstall___hooks_choices=(claude-code)
 _shtab_memoryd_uninstall___model_choices=(claude-code)
-_shtab_memoryd_manual_pos_0_choices=(editors glossary models python settings socket team walkthrough)
+_shtab_memoryd_manual_pos_0_choices=(devices editors glossary models python settings socket team walkthrough)
 _shtab_memoryd_completions_pos_0_choices=(bash zsh fish)
 _shtab_memoryd_pos_0_choices=(status serve doctor logs on off stop list show remember edit forget trust inbox review history restore promote demote team device agent why dream recall search shell notes checkpoint context sessions import adopt export import-archive cost config install uninstall demo hook statusline mcp manual completions schema)
 

@@ -340,7 +340,7 @@ complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 
 complete -c memoryd -n '_shtab_memoryd_using mcp' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a manual -d 'Print the manual page in the format that man reads, or a page of the documentation.'
 complete -c memoryd -n '_shtab_memoryd_using manual' -s h -l help -d 'show this help message and exit'
-complete -c memoryd -n '_shtab_memoryd_using manual; and test $_shtab_memoryd_npos -eq 0' -ka "editors glossary models python settings socket team walkthrough" -d 'editors, glossary, models, python, settings, socket, team, walkthrough: a page in Markdown'
+complete -c memoryd -n '_shtab_memoryd_using manual; and test $_shtab_memoryd_npos -eq 0' -ka "devices editors glossary models python settings socket team walkthrough" -d 'devices, editors, glossary, models, python, settings, socket, team, walkthrough: a page in Markdown'
 complete -c memoryd -n '_shtab_memoryd_using; and test $_shtab_memoryd_npos -eq 0' -a completions -d 'Print the completion script for a shell.'
 complete -c memoryd -n '_shtab_memoryd_using completions' -s h -l help -d 'show this help message and exit'
 complete -c memoryd -n '_shtab_memoryd_using completions; and test $_shtab_memoryd_npos -eq 0' -ka "bash zsh fish" -d 'one of bash, zsh, fish'

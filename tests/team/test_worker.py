@@ -1,0 +1,90 @@
+"""What the worker tells people of a server that can be reached but not used."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from memoryd.base.config import TeamSettings
+from memoryd.base.events import TeamTrouble
+from memoryd.system.notices import Notices
+from memoryd.team.addresses import Addresses
+from memoryd.team.rules.problems import TeamProblem
+from memoryd.team.team_table import JoinedProject
+from memoryd.team.worker import TeamWorker
+from tests.support.postgres import TeamDatabase
+from tests.support.team import PROJECT
+from tests.support.team_clones import Clone
+from tests.support.team_servers import members
+
+
+class Watched:
+    """A worker of one machine, and the troubles that it announced, by their reason."""
+
+    def __init__(self, clone: Clone, dsn: str, home: Path) -> None:
+        self.clone = clone
+        self.told: list[str] = []
+        notices = Notices()
+        notices.on(TeamTrouble, lambda one: self.told.append(one.reason))
+        self.worker = TeamWorker(
+            clone.table,
+            notices,
+            sync_of=clone.sync_of,
+            addresses=Addresses(TeamSettings(dsn=dsn), {}, str(home)),
+            poll_seconds=60,
+            now=lambda: 1_800_000_000.0,
+        )
+
+    async def fails(self) -> None:
+        with pytest.raises(TeamProblem, match="read-only"):
+            await self.worker.sync_now(self.clone.project)
+
+
+@pytest.fixture
+async def watched(shared: TeamDatabase, tmp_path: Path, home: Path) -> AsyncIterator[Watched]:
+    async with members(shared, "alice") as (alice,):
+        made = Watched(Clone(tmp_path / "a", alice), shared.dsn("alice"), home)
+        yield made
+        await made.worker.reconnect()
+        made.clone.close()
+
+
+def read_only(database: TeamDatabase, *, is_so: bool) -> None:
+    """For connections from now on, as a replica is."""
+    database.sql(
+        f"alter role alice in database {database.name}"
+        f" set default_transaction_read_only = {'on' if is_so else 'off'}"
+    )
+
+
+async def test_a_trouble_that_lasts_is_told_once_and_its_end_once(
+    watched: Watched, shared: TeamDatabase
+) -> None:
+    watched.clone.write("a.md", "one")
+    read_only(shared, is_so=True)
+    for _ in range(3):
+        await watched.fails()
+    assert watched.told == ["read-only"]
+    assert watched.worker.state.reason == "read-only"
+    read_only(shared, is_so=False)
+    for _ in range(2):
+        await watched.worker.sync_now(watched.clone.project)
+    assert watched.told == ["read-only", ""]
+    assert watched.worker.state.message == ""
+
+
+async def test_a_project_that_has_nothing_to_send_does_not_end_the_trouble_of_another(
+    watched: Watched, shared: TeamDatabase, tmp_path: Path
+) -> None:
+    (tmp_path / "other/team").mkdir(parents=True)
+    other = JoinedProject(str(tmp_path / "other/team"), str(tmp_path / "other"), PROJECT, 0.0)
+    watched.clone.table.join(other)
+    watched.clone.write("a.md", "one")
+    read_only(shared, is_so=True)
+    for _ in range(2):
+        await watched.fails()
+        await watched.worker.sync_now(other)
+    assert watched.told == ["read-only"]
+    await watched.worker.leave(watched.clone.project.folder)
+    await watched.worker.sync_now(other)
+    assert watched.told == ["read-only", ""]
