@@ -135,6 +135,10 @@ class Scanner:
         except NotFound:
             self._stamps.pop(directory.path, None)
             return {}
+        meanwhile = self._stamps.get(directory.path, {})
+        if meanwhile is not scan.earlier:  # another thread has looked at the same time
+            same = (file for file, stamp in scan.stamps.items() if meanwhile.get(file) == stamp)
+            scan.stamps.update({file: meanwhile[file] for file in same})
         self._stamps[directory.path] = scan.stamps
         return scan.stamps
 

@@ -141,6 +141,12 @@ KEY = "\n".join(D.of("abcDEF0123+/", 64) for _ in range(20))
         (f"a={TOKEN}&b={TOKEN}", "a=[secret: github-token]&b=[secret: github-token]"),
         (f"--password {PASSWORD} --force", "--password [secret: password] --force"),
         (f"the lab password is {PASSWORD}, ok?", "the lab password is [secret: password], ok?"),
+        ("echo kim:hunter2Xq9 | chpasswd", "echo kim:[secret: password] | chpasswd"),
+        ("fastcgi_param APP_SECRET Xk29dkQpz1;", "fastcgi_param APP_SECRET [secret: password];"),
+        ("keytool -storepw=Xk29dkQpz1 -list", "keytool -storepw=[secret: password] -list"),
+        ("rootpasswd\tXk29dkQpz1", "rootpasswd\t[secret: password]"),
+        ("for your pin, enter Xk29dkQ", "for your pin, enter [secret: password]"),
+        ("the safe combination: 482913", "the safe combination: [secret: code]"),
     ],
 )
 def test_a_mask_names_the_kind_and_hides_nothing_beside_the_secret(text: str, masked: str) -> None:

@@ -22,7 +22,7 @@ _VALUE = r"""(?P<secret>[^\s"'`\\|;<>]{4,128})"""
 _QUOTED = rf"(?:{_QUOTE})(?P<secret>[^\s\"'`\\]{{4,128}})(?:\\[rn]|{_QUOTE})"
 _NAME = r"(?:pass(?:word|wd|phrase|wort|code)?|pwd)"
 _PIPED = (
-    r"(?:sudo -S|passwd|chpasswd|smbpasswd|cryptsetup|kinit|vncpasswd|veracrypt"
+    r"(?:sudo -S|passwd|smbpasswd|cryptsetup|kinit|vncpasswd|veracrypt"
     r"|su\b|[^|\n]{0,80}(?:password-stdin|passphrase-fd|pass(?:in|out)? stdin|--with-token))"
 )
 
@@ -70,7 +70,7 @@ COMMANDS: Final = (
     ),
     Slot(
         "password",
-        ("zip ", "7z ", "7za ", "rar ", "zipcloak ", "qpdf "),
+        ("zip ", "7z ", "7za ", "rar "),
         late(
             rf"(?:zip [^|;\n]{{0,100}}?-P ?|(?:7za?|rar) [^|;\n]{{0,100}}?-p)(?:{_QUOTE})?{_VALUE}"
         ),
@@ -79,14 +79,14 @@ COMMANDS: Final = (
     ),
     Slot(
         "password",
-        ("pass ", "pw ", "pass="),
+        ("pass ", "pw ", "pass=", "pw="),
         late(rf"(?:^|\s)--?[a-z-]*(?:pass|pw)[ =](?:{_QUOTE})?{_VALUE}", re.IGNORECASE),
         is_any_password,
         before=40,
     ),
     Slot(
         "password",
-        ("pw ", "passwd ", "pass ", "pw\t", "pass\t"),
+        ("pw ", "passwd ", "pass ", "pw\t", "passwd\t", "pass\t"),
         late(
             rf"^[ \t]*[a-z]{{3,20}}(?:pw|pass|passwd)[ \t]+(?:{_QUOTE})?{_VALUE}"
             rf"(?:{_QUOTE})?[ \t]*$",
@@ -103,7 +103,7 @@ COMMANDS: Final = (
     ),
     Slot(
         "password",
-        ("echo ", "printf ", "<<<"),
+        ("echo ", "printf "),
         late(
             rf"(?:echo|printf)(?: -\w+| '?%s(?:\\n)?'?){{0,2}} (?:{_QUOTE})?{_VALUE}(?:{_QUOTE})?"
             rf" ?\| ?(?:sudo )?{_PIPED}"
@@ -163,7 +163,7 @@ COMMANDS: Final = (
 SETTINGS: Final = (
     Slot(
         "password",
-        ("env ", "arg ", "setx ", "setenv ", "set -", "_param ", "secret set "),
+        ("env ", "arg ", "setx ", "setenv ", "set -", "fastcgi_param ", "secret set "),
         late(
             r"""(?:ENV|ARG|setx|SetEnv|setenv|set[ ]-\w{1,3}|fastcgi_param|env|secret[ ]set)[ ]+
                 [A-Z0-9_]*(?:PASS(?:WORD|WD|PHRASE)?|PWD|SECRET)(?:_[A-Z0-9]+)?[ ]+"""
@@ -271,7 +271,11 @@ SENTENCES: Final = (
     ),
     Slot(
         "password",
-        ("for a pass", "for the pass", "for your pass", "for my pass", "for a pin", "for the pin"),
+        tuple(
+            f"for {whose} {what}"
+            for whose in ("a", "the", "your", "my")
+            for what in ("pass", "pin")
+        ),
         late(
             r"for (?:an?|the|your|my) (?:pass\w*|pin),? (?:just |please |you |then )?"
             rf"(?:type|enter|give|use|put|answer)(?: in)? (?:{_QUOTE})?{_VALUE}",

@@ -241,7 +241,12 @@ SLOTS: Final[tuple[Slot, ...]] = (
     ),
     Slot(
         "code",
-        ("door code", "gate code", "alarm code", "safe code", "lock code", "door pin"),
+        tuple(
+            f"{place}{gap}{word}"
+            for place in ("door", "gate", "alarm", "safe", "lock")
+            for gap in ("", " ")
+            for word in ("code", "pin", "combination")
+        ),
         late(
             r"(?:door|gate|alarm|safe|lock) ?(?:code|pin|combination)(?: is|:| =|=) ?[\"'`]?"
             r"(?P<secret>[0-9]{4,8}#?)(?![\w.-])",
