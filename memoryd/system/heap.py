@@ -4,8 +4,9 @@
   (a shelf that was read or written) that is tens of megabytes which nobody needs again.
 - Once a large block was freed, glibc takes blocks of that size from the heap instead of mapping
   them. Small ones then settle between them, and the heap grows for hours. So the limit is fixed.
-- With a fixed limit, glibc gives the end of the heap back at once, and a recall would get its half
-  megabyte from the system each time. So some megabytes may stay.
+- Mapping costs: a save into 20,000 memories copies tables of a megabyte or two and took twice as
+  long when those were mapped. And with a fixed limit, glibc gives the end of the heap back at once,
+  so that a recall gets its half megabyte from the system each time. So some megabytes may stay.
 """
 
 import ctypes
@@ -13,9 +14,9 @@ import sys
 from typing import Final
 
 _MAP_FROM: Final = -3  # M_MMAP_THRESHOLD
-_LARGE_BYTES: Final = 1 << 20
+_LARGE_BYTES: Final = 4 << 20
 _MAY_STAY: Final = -1  # M_TRIM_THRESHOLD
-_FREE_BYTES: Final = 4 << 20
+_FREE_BYTES: Final = 16 << 20
 _ARENAS: Final = -8  # M_ARENA_MAX
 _FEW_ARENAS: Final = 2
 
