@@ -6,7 +6,7 @@ reported as a doubt, and the listener then has to look itself.
 
 - Each folder is watched by itself, not recursively: a recursive watch follows links out of the
   tree, and would watch what sub-agents write.
-- When a folder itself is reported, all are watched anew: another one may be in its place.
+- When a folder itself comes or goes, all are watched again: another one may be in its place.
 - The library is asked when the bell rings. Without a bell it is asked in steps: short ones while
   something happens, long ones after a minute of silence.
 - A name that is not UTF-8 ends the watch, and so does a system limit. It is restarted after a pause
@@ -19,6 +19,7 @@ from typing import Final
 import anyio
 import anyio.to_thread
 import structlog
+from watchfiles import Change
 from watchfiles._rust_notify import RustNotify
 
 from memoryd.base.file_stamp import Identity
@@ -132,9 +133,9 @@ class Watcher:
         if isinstance(batch, str):
             return False
         self._pause_seconds = FIRST_PAUSE_SECONDS
-        paths = {path for _, path in batch}
-        self._hint(paths)
-        if not paths.isdisjoint(self._folders):  # recreated, and perhaps with the identity it had
+        self._hint({path for _, path in batch})
+        # It may have been recreated, with the identity it had.
+        if any(path in self._folders for change, path in batch if change != Change.modified):
             self._folders_changed.set()
         if len(batch) >= FLOOD_EVENTS:
             self._doubt()

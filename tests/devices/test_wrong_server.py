@@ -15,7 +15,7 @@ from tests.support.team_servers import connected
 
 @asynccontextmanager
 async def locked(database: TeamDatabase) -> AsyncIterator[None]:
-    """The tables are there, and whoever wants to know the machines waits for ever."""
+    """The tables are there, and a question for the machines waits for ever."""
     async with connected(database, OWNER) as owner:
         await owner.set_up("", ["alice"], [])
         async with owner._connection.transaction():

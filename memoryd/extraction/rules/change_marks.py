@@ -22,7 +22,7 @@ from memoryd.text.lazy_regex import late
 
 ChangeKind = Literal["gone", "ended", "over", "shifted", "now"]
 
-_SENTENCES_KEPT: Final = 512
+_SENTENCES_KEPT: Final = 1024
 
 
 class Change(msgspec.Struct, frozen=True):

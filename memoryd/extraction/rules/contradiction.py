@@ -44,7 +44,7 @@ MOST_OF_IT: Final = 0.6
 LEAST_NAMED: Final = 2
 HALF_OF_IT: Final = 0.5
 LONGEST_VALUE: Final = 4
-TEXTS_KEPT: Final = 512
+TEXTS_KEPT: Final = 1024
 
 # Function words of the languages that the forms know, and words on how strict or how new it is.
 _EMPTY: Final = frozenset(

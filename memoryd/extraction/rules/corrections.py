@@ -24,7 +24,7 @@ from memoryd.text.lazy_regex import late
 
 CorrectionKind = Literal["forgets", "ends", "replaces", "changes"]
 
-_SENTENCES_KEPT: Final = 512
+_SENTENCES_KEPT: Final = 1024
 
 
 class Correction(msgspec.Struct, frozen=True, kw_only=True):

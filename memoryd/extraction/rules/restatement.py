@@ -95,7 +95,7 @@ def core_of(body: str) -> str:
     return " ".join(_STAMP.sub("", body.partition(HOW_TO_APPLY)[0].replace("**Why:**", "")).split())
 
 
-@remembered(512)
+@remembered(1024)
 def subject_of(text: str) -> frozenset[str]:
     """The terms that say what a statement is about; its numbers say how much, or when."""
     return frozenset(terms_of(_NUMBER.sub(" ", text))) - _manner()

@@ -24,9 +24,9 @@ from memoryd.text.terms import STOP_WORDS, term_of
 
 COMMON_LETTERS: Final = 5
 ALIKE_SHARE: Final = 0.6
-_COMPARED_PAIRS: Final = 8_192
-_READINGS_KEPT: Final = 512
-_STEMS_KEPT: Final = 4096
+_COMPARED_PAIRS: Final = 50_000
+_READINGS_KEPT: Final = 1024
+_STEMS_KEPT: Final = 8192
 # Of a word of three letters or more, by which it stays the same word.
 ENDINGS: Final = frozenset({"er", "s", "e", "n", "en", "es", "ing"})
 
