@@ -372,10 +372,19 @@ def test_a_list_is_whole_unless_a_page_is_asked_for(daemon: Daemon) -> None:
         whole = peer.call("memory/list", cwd=cwd)
         assert len(whole["memories"]) == 5
         assert "total" not in whole
-        pages = [peer.call("memory/list", cwd=cwd, limit=2, offset=at) for at in (0, 2, 4, 6)]
+        paths = [one["path"] for one in whole["memories"]]
+        pages = [
+            peer.call("memory/list", cwd=cwd, limit=2, after=after)
+            for after in ("", paths[1], paths[3], paths[4])
+        ]
         assert [page["total"] for page in pages] == [5, 5, 5, 5]
         assert [one for page in pages for one in page["memories"]] == whole["memories"]
+        rest = peer.call("memory/list", cwd=cwd, after=paths[1])
+        assert rest["memories"] == whole["memories"][2:]
+        peer.call("memory/forget", cwd=cwd, path=paths[1])
+        lost = peer.ask("memory/list", cwd=cwd, limit=2, after=paths[1])["error"]
+        assert lost["data"]["hint"] == "start again with the first page, without after"
         assert peer.ask("memory/list", cwd=cwd, limit=0)["error"]["code"] == -32602
     done = daemon.run("list", "--limit", "2", "--project", cwd)
-    assert done.stdout.splitlines()[-1] == "... and 3 more"
+    assert done.stdout.splitlines()[-1] == "... and 2 more"
     assert daemon.run("list", "--limit", "0").returncode != 0

@@ -105,7 +105,7 @@ class Calls:
         forgotten: bool = False,
         agent: str = "",
         limit: int | None = None,
-        offset: int = 0,
+        after: str = "",
     ) -> MemoryListAnswer:
         """List memories."""
         answer: MemoryListAnswer = self._ask(
@@ -118,7 +118,7 @@ class Calls:
                 "forgotten": forgotten,
                 "agent": agent,
                 "limit": limit,
-                "offset": offset,
+                "after": after,
             },
         )
         return answer
@@ -751,7 +751,7 @@ class AsyncCalls:
         forgotten: bool = False,
         agent: str = "",
         limit: int | None = None,
-        offset: int = 0,
+        after: str = "",
     ) -> MemoryListAnswer:
         """List memories."""
         answer: MemoryListAnswer = await self._ask(
@@ -764,7 +764,7 @@ class AsyncCalls:
                 "forgotten": forgotten,
                 "agent": agent,
                 "limit": limit,
-                "offset": offset,
+                "after": after,
             },
         )
         return answer

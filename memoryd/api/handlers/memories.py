@@ -4,7 +4,7 @@ A failed change is logged here; a successful one is announced by the store.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 import anyio
@@ -18,6 +18,7 @@ from memoryd.base.errors import InvalidInput, MemorydError, NotFound
 from memoryd.base.timestamps import iso_time, moment
 from memoryd.extraction.exclusions import Exclusions, without_secrets
 from memoryd.memories.catalog import Catalog, Header, Moved, Saved
+from memoryd.memories.records import Listed
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.topics import TYPED, Scope, Topic
 from memoryd.memories.trusting import TrustAnswer, Trusting
@@ -132,8 +133,9 @@ class MemoryRequests:
                 retired=params.retired,
                 as_of=moment(params.as_of) if params.as_of else None,
             )
-        end = None if params.limit is None else params.offset + params.limit
-        shown = self._catalog.encoded(found[params.offset : end])
+        begin = _place_after(params.after, found) if params.after else 0
+        end = None if params.limit is None else begin + params.limit
+        shown = self._catalog.encoded(found[begin:end])
         total = b"" if params.limit is None else b',"total":%d' % len(found)
         return msgspec.Raw(b'{"memories":%b%b}' % (shown, total))
 
@@ -214,3 +216,12 @@ class MemoryRequests:
             self._scopes.check_change(params, memory)
         text = without_secrets(params.content)
         return self._versions.edit(params.cwd, memory.path, text, params.version, by=params.by)
+
+
+def _place_after(path: str, found: Sequence[Listed]) -> int:
+    for place, one in enumerate(found, start=1):
+        if one.path == path:
+            return place
+    raise NotFound(
+        f"{path!r} is not in this list", hint="start again with the first page, without after"
+    )

@@ -14,7 +14,8 @@ class MemoryListParams(msgspec.Struct, frozen=True):
     forgotten: bool = False
     agent: str = ""
     limit: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] | None = None
-    offset: Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)] = 0
+    after: str = ""
+    """The path of the last memory of the page before."""
 
 
 class MemoryGetParams(msgspec.Struct, frozen=True):
