@@ -9,7 +9,7 @@
 """
 
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -107,8 +107,7 @@ class Dreamer:
             except MemorydError as error:
                 log.warning("dream-projects-not-listed", error=error.message)
                 roots = []
-            for root in (*roots, ""):
-                await self._check(root)
+            await self._check(*roots, "")
             await self._pause(TICK_SECONDS)
 
     async def _pause(self, seconds: float) -> None:
@@ -125,37 +124,60 @@ class Dreamer:
 
     async def _check_both(self, root: str) -> None:
         try:
-            await self._check(root)
-            await self._check("")
+            await self._check(root, "")
         finally:
             self._checking.discard(root)
 
-    async def _check(self, root: str) -> None:
-        """Every memory directory of a project, or of the person, by its own gates."""
-        try:
-            scopes = await anyio.to_thread.run_sync(self._scopes_of, root)
-        except MemorydError as error:
-            log.warning("dream-not-started", project=root, error=error.message)
-            return
-        for scope in scopes:
-            await self._dream_if_due(root, scope)
+    async def _check(self, *roots: str) -> None:
+        """Dreams over every memory directory of these projects whose gates are open.
 
-    def _scopes_of(self, root: str) -> list[DreamScope]:
-        return list(scopes_of(self._scopes.places, self._scopes, root))
+        An empty root stands for the person. One call looks at all: it is done for every turn.
+        """
+        looked_at: set[tuple[str, DreamScope]] = set()
+        while due := await anyio.to_thread.run_sync(self._next_due, roots, looked_at):
+            await self._dream_now(due)
 
-    async def _dream_if_due(self, root: str, scope: DreamScope) -> None:
-        """Dreams if all gates are open, and waits for the end."""
+    def _next_due(
+        self, roots: Sequence[str], looked_at: set[tuple[str, DreamScope]]
+    ) -> DreamTarget | None:
+        for root in roots:
+            try:
+                scopes = self._scopes_of(root)
+            except MemorydError as error:
+                log.warning("dream-not-started", project=root, error=error.message)
+                continue
+            for scope in scopes:
+                if (root, scope) not in looked_at:
+                    looked_at.add((root, scope))
+                    if (target := self._target_if_due(root, scope)) is not None:
+                        return target
+        return None
+
+    def _target_if_due(self, root: str, scope: DreamScope) -> DreamTarget | None:
         try:
-            target = await self._target(root, scope)
-            gate = await anyio.to_thread.run_sync(self._schedule.deciding_gate, target)
-            if gate.is_open and self._current is None:
-                run = self._new_run(target, "schedule")
-                if await self._begin(run, self._consolidation.dream, is_forced=False):
-                    await run.ended.wait()
+            target = target_of(self._scopes, root, scope)
+            return target if self._schedule.deciding_gate(target).is_open else None
         except MemorydError as error:
             log.warning("dream-not-started", project=root, scope=str(scope), error=error.message)
         except Exception:
             log.exception("dream-not-started", project=root, scope=str(scope))
+        return None
+
+    async def _dream_now(self, target: DreamTarget) -> None:
+        """Dreams, unless a dream runs already, and waits for the end."""
+        if self._current is not None:
+            return
+        try:
+            run = self._new_run(target, "schedule")
+            if await self._begin(run, self._consolidation.dream, is_forced=False):
+                await run.ended.wait()
+        except MemorydError as error:
+            log.warning("dream-not-started", project=target.name, error=error.message)
+        except Exception:
+            log.exception("dream-not-started", project=target.name)
+
+    def _scopes_of(self, root: str) -> list[DreamScope]:
+        return list(scopes_of(self._scopes.places, self._scopes, root))
 
     # --- requests -------------------------------------------------------------------------------
 
