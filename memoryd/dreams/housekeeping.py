@@ -18,7 +18,6 @@ from memoryd.dreams.run import DreamRun
 from memoryd.dreams.target import DreamTarget
 from memoryd.dreams.working_copy import WorkingCopy
 from memoryd.extraction.embedded import MAY_REPLACE
-from memoryd.extraction.rules.restatement import core_of
 from memoryd.memories.inbox_table import Candidate
 from memoryd.memories.index_file import pointer_of
 from memoryd.memories.records import MemoryDirectory
@@ -105,7 +104,7 @@ class Housekeeping:
     def _indexed(self, run: DreamRun, copy: WorkingCopy) -> list[IndexedMemory]:
         uses = self._evidence.uses(run.target.directory)
         known = self._evidence.written_down(run.target)
-        bodies = {one.file: core_of(one.topic.body) for one in cancellable(copy.believed())}
+        bodies = {one.file: one.core for one in cancellable(copy.believed())}
         return [
             IndexedMemory(
                 file=one.file,
@@ -127,7 +126,7 @@ def use_of(uses: Mapping[str, MemoryUse], file: str) -> float:
 def question(old: BelievedMemory, new: BelievedMemory, target: DreamTarget) -> Candidate:
     """Whether a memory takes the place of another, for the inbox, with both texts."""
     topic = new.topic
-    body = f"{core_of(topic.body)}\n\n{MAY_REPLACE} {core_of(old.topic.body)}\n"
+    body = f"{new.core}\n\n{MAY_REPLACE} {old.core}\n"
     return Candidate(
         project=target.project,
         scope=target.directory.scope,

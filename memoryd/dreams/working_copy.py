@@ -73,6 +73,7 @@ class WorkingCopy:
         self._database: Database | None = None
         self._store: Store | None = None
         self._memories: list[BelievedMemory] | None = None
+        self._believed: list[BelievedMemory] | None = None
         self._parsed: dict[str, tuple[Stored, BelievedMemory]] = {}
         self._shown: dict[str, tuple[str, Topic]] = {}
         notices.on(MemoryChanged, self._forget_read)
@@ -149,8 +150,8 @@ class WorkingCopy:
 
     def after(self) -> Files:
         """The copy as it is now, without the files that could not be copied."""
-        self._memories = None
         if self._store is not None:
+            self._forget_lists()
             self._read = self._read_again(self._store)
         return {file: one for file, one in self._read.items() if file not in self._unreadable}
 
@@ -181,6 +182,8 @@ class WorkingCopy:
 
     def believed(self) -> list[BelievedMemory]:
         """The memories that are neither retired nor ended."""
+        if self._believed is not None:
+            return list(self._believed)
         found, today = self.memories(), iso_time(self.made_at)[:10]
         superseded = frozenset(
             old
@@ -188,9 +191,10 @@ class WorkingCopy:
             if one.topic.supersedes and self._read[one.file].origin != "found"
             for old in one.topic.supersedes
         )
-        return [
+        self._believed = [
             one for one in found if not topics.is_retired(one.file, one.topic, superseded, today)
         ]
+        return list(self._believed)
 
     def is_news(self, memory: BelievedMemory, since: float) -> bool:
         """Whether it was written since then, whatever its time says: it may have been copied."""
@@ -218,14 +222,17 @@ class WorkingCopy:
 
     def _forget_read(self, change: MemoryChanged) -> None:
         """A file was changed, and must be read again if that was on disk."""
-        self._memories = None
+        self._forget_lists()
         if self._store is not None:
             for file in (change.file, change.retired_to):
                 self._read.pop(file, None)
 
+    def _forget_lists(self) -> None:
+        self._memories = self._believed = None
+
     def backdate(self, file: str, modified: float) -> None:
         """A rewritten text is not newer than what it was made from."""
-        self._memories = None
+        self._forget_lists()
         self._read.pop(file, None)
         os.utime(Path(self.directory.path, file), (modified, modified))
 

@@ -15,9 +15,10 @@ from typing import Final, TypeVar
 import anyio
 import anyio.from_thread
 
-from memoryd.system.giving_way import give_way
+from memoryd.system.giving_way import WORK_SECONDS, give_way
 
-CHECK_SECONDS: Final = 0.005
+# As long as work goes on before it gives way: asking takes longer than most steps do.
+CHECK_SECONDS: Final = WORK_SECONDS
 
 Item = TypeVar("Item")
 
@@ -34,13 +35,11 @@ def stop_if_cancelled() -> None:
 
 def cancellable(items: Iterable[Item]) -> Iterator[Item]:
     """The items, with a check for cancellation before the first and every few milliseconds."""
-    due = time.monotonic()
+    due = 0.0
     for item in items:
-        give_way()
-        # Asking takes longer than most steps do.
-        if (now := time.monotonic()) >= due:
+        if time.monotonic() >= due:
             stop_if_cancelled()
-            due = now + CHECK_SECONDS
+            due = time.monotonic() + CHECK_SECONDS
         yield item
 
 

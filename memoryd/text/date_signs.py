@@ -12,11 +12,23 @@ from memoryd.text import date_words as forms
 from memoryd.text.lazy_regex import late
 
 Sign = Literal[
-    "day", "night", "weekday", "unit", "span", "end of span", "month", "day of month", "digit", "q1"
+    "day",
+    "night",
+    "weekday",
+    "unit",
+    "span",
+    "end of span",
+    "month",
+    "day of month",
+    "numbered",
+    "ordinal",
+    "q1",
 ]
 
 _WORD = late(r"\w+")
 _DIGIT = late(r"\d")
+_NUMBERED = late(r"\d\.\d{1,2}\.")
+_ORDINAL = late(r"\bthe [1-3]?\d(?:st|nd|rd|th)")
 _SPAN_STEMS: Final = ("onth", "uarter", "ear", "onats", "uartals", "ahres")
 
 
@@ -53,7 +65,10 @@ def signs_in(text: str) -> frozenset[Sign]:
     if "end" in text and any(stem in text for stem in _SPAN_STEMS):
         found.add("end of span")
     if _DIGIT.search(text):
-        found.add("digit")
+        if _NUMBERED.search(text):
+            found.add("numbered")
+        if _ORDINAL.search(text):
+            found.add("ordinal")
         if not _ANY_MONTH.isdisjoint(words):
             found.add("day of month")
     return frozenset(found)

@@ -56,6 +56,11 @@ def dates_in(text: str, said_at: datetime) -> list[DateMention]:
     return found
 
 
+def has_dates(text: str, said_at: datetime) -> bool:
+    """Whether `dates_in` finds any; stops at the first."""
+    return any(True for _ in _candidates(plain(text), said_at.date()))
+
+
 ResolvedDate = tuple[str, date] | None
 
 
@@ -381,10 +386,10 @@ _RULES: tuple[tuple[Sign, re.Pattern[str], Resolver], ...] = (
     ("span", forms.START_OF_SPAN, _start_of_span),
     *_each("end of span", forms.SPAN_END_WORD, _span_end_word),
     *_each("day of month", forms.MONTH_DAY, _month_day),
-    ("digit", forms.NUMBERED_DAY_AND_MONTH, _numbered_day_and_month),
+    ("numbered", forms.NUMBERED_DAY_AND_MONTH, _numbered_day_and_month),
     *_each("month", forms.MONTH_ALONE, _month_alone),
     ("month", forms.END_OF_MONTH, _end_of_month),
-    ("digit", forms.NTH, _nth),
+    ("ordinal", forms.NTH, _nth),
     ("q1", forms.QUARTER, _quarter_alone),
     ("q1", forms.END_OF_QUARTER, _end_of_quarter),
 )

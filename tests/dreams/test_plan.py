@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryd.dreams.rules.near_memories import NearMemories
 from memoryd.dreams.rules.plan import (
     BelievedMemory,
     Flag,
     PastText,
-    _candidates,
     flags,
     merges,
     unite,
@@ -295,8 +295,7 @@ def test_of_a_thousand_memories_few_pairs_are_compared() -> None:
     ]
     assert sum(len(one.topic.supersedes) for one in plan(memories)) == 100
     all_of_them = [ComparedMemory(one.file, one.topic) for one in memories]
-    pairs = _candidates(all_of_them, {one.file for one in memories})
-    assert len(pairs) < 500  # of half a million
+    assert len(NearMemories(all_of_them).pairs()) < 500  # of half a million
 
 
 def test_hostile_texts_are_compared_without_backtracking() -> None:

@@ -42,6 +42,7 @@ def test_the_same_dates_are_found_without_signs(text: str) -> None:
         patch.setattr(dates, "signs_in", lambda _: ALL)
         every = dates.dates_in(text, NOW)
     assert dates.dates_in(text, NOW) == every
+    assert dates.has_dates(text, NOW) == bool(every)
 
 
 @pytest.mark.parametrize("word", [word for table in TABLES[:5] for word in table])

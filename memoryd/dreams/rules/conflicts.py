@@ -25,7 +25,6 @@ from memoryd.base.timestamps import seconds_of
 from memoryd.dreams.rules.plan import BelievedMemory
 from memoryd.extraction.rules.contradiction import Verdict, content_of, verdict_on
 from memoryd.extraction.rules.corrections import Correction, correction_in
-from memoryd.extraction.rules.restatement import core_of
 from memoryd.memories.rules import headers
 from memoryd.memories.rules.expiry import end_of
 from memoryd.text.lazy_regex import late
@@ -99,7 +98,7 @@ def with_end(memory: BelievedMemory) -> BelievedMemory:
     if topic.type != "project" or topic.valid_until:
         return memory
     written = seconds_of(topic.created) or memory.modified
-    end = end_of(core_of(topic.body), datetime.fromtimestamp(written).astimezone().date())
+    end = end_of(memory.core, datetime.fromtimestamp(written).astimezone().date())
     if not end:
         return memory
     return msgspec.structs.replace(memory, text=headers.change(memory.text, {"valid_until": end}))
@@ -131,8 +130,7 @@ def _judged(newer: _Compared, against: Sequence[tuple[_Compared, Verdict]]) -> I
 
 
 def _compared(memory: BelievedMemory) -> _Compared | None:
-    topic = memory.topic
-    core = core_of(topic.body)
+    topic, core = memory.topic, memory.core
     if not core or len(core) > LONGEST_CORE or not topic.type:
         return None
     plain = matchable(core)

@@ -13,8 +13,7 @@ Only changes that are certain, so that a second dream right after the first chan
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from memoryd.base.pacing import Pace, at_once
+from memoryd.dreams.rules.near_memories import NearMemories
 from memoryd.dreams.rules.similarity import (
     ComparedMemory,
     Similarity,
@@ -29,6 +29,7 @@ from memoryd.dreams.rules.similarity import (
     content_terms,
     meaning_of,
 )
+from memoryd.extraction.rules.restatement import core_of
 from memoryd.memories.rules import headers, index, topics
 from memoryd.memories.rules.topics import RECALL_LIMIT_BYTES, Topic
 from memoryd.text.lazy_regex import late
@@ -64,6 +65,11 @@ class BelievedMemory(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def topic(self) -> Topic:
         return topics.parse(self.text)
+
+    @cached_property
+    def core(self) -> str:
+        """What it says, on one line."""
+        return core_of(self.topic.body)
 
 
 class Flag(msgspec.Struct, frozen=True):
@@ -104,8 +110,10 @@ def _dates_in(text: str, said_at: datetime) -> "list[DateMention]":
 
 
 def has_relative_dates(memory: BelievedMemory) -> bool:
+    from memoryd.text.dates import has_dates  # noqa: PLC0415 - its patterns take a while
+
     text = f"{memory.topic.description}\n\n{memory.topic.body}"
-    return bool(_dates_in(_without_quoted(text), datetime(2000, 1, 1)))  # noqa: DTZ001 - any day does
+    return has_dates(_without_quoted(text), datetime(2000, 1, 1))  # noqa: DTZ001 - any day does
 
 
 def _dated(text: str, memory: BelievedMemory, from_: int = 0) -> str:
@@ -168,52 +176,24 @@ def merge_all(
         for memory in pace(memories)
         if memory.topic.type
     }
-    news = frozenset(compared)
-    while news:
-        merged: set[str] = set()
-        for one, other in pace(_candidates(list(compared.values()), news, pace)):
+    near = NearMemories(pace(compared.values()))
+    pairs = near.pairs(pace)
+    while pairs:
+        merged: list[ComparedMemory] = []
+        for one, other in pace(pairs):
             is_current = compared.get(one.file) is one and compared.get(other.file) is other
             if not is_current or not are_same(one, other, similarity):
                 continue
             saver, retired = _richer_first(left[one.file], left[other.file])
             if (united := unite(saver, retired)) is None:
                 continue
-            merged.add(saver.file)
             left[saver.file] = united
             compared[saver.file] = ComparedMemory(saver.file, united.topic)
             del left[retired.file], compared[retired.file]
-        news = frozenset(merged)
+            merged.append(compared[saver.file])
+        news = [one for one in merged if compared.get(one.file) is one]
+        pairs = near.pairs_with(news, compared, pace) if news else []
     return list(left.values())
-
-
-def _candidates(
-    compared: Sequence[ComparedMemory], news: Container[str], pace: Pace = at_once
-) -> list[tuple[ComparedMemory, ComparedMemory]]:
-    """Pairs with one of the news in them that can match.
-
-    They have the same body, or all terms of one are in the other. The rarest of them finds it: the
-    work grows with the store, and not with its square.
-    """
-    by_term: dict[str, list[ComparedMemory]] = defaultdict(list)
-    by_body: dict[str, list[ComparedMemory]] = defaultdict(list)
-    for one in pace(compared):
-        by_body[one.bare].append(one)
-        for term in one.terms:
-            by_term[term].append(one)
-    new_bodies = {one.bare for one in compared if one.file in news}
-    new_terms = frozenset(term for one in compared if one.file in news for term in one.terms)
-    pairs: dict[tuple[str, str], tuple[ComparedMemory, ComparedMemory]] = {}
-    for one in pace(compared):
-        is_new = one.file in news
-        if not is_new and not one.term_set <= new_terms and one.bare not in new_bodies:
-            continue  # none of the news has all of its terms, or its body
-        rarest = min(map(by_term.__getitem__, one.terms), key=len, default=[])
-        richer = (other for other in rarest if one.term_set <= other.term_set)
-        for other in (*by_body[one.bare], *richer):
-            if one is not other and (is_new or other.file in news):
-                first, second = (one, other) if one.file < other.file else (other, one)
-                pairs[first.file, second.file] = (first, second)
-    return [pairs[key] for key in sorted(pairs)]
 
 
 def _richer_first(

@@ -16,6 +16,7 @@ from typing import Final, Literal
 import msgspec
 
 from memoryd.base.pacing import Pace, at_once
+from memoryd.base.remembered import remembered
 from memoryd.memories.rules import headers, topics
 from memoryd.memories.rules.retirement import is_in_retired, name_when_current, revived_text
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
@@ -28,6 +29,8 @@ LEAST_KEPT: Final = 0.5
 LEAST_LEFT: Final = 0.1
 DIFF_LINES: Final = 2000
 DIFF_CHARACTERS: Final = 20_000
+# Before and after a large dream: a text is asked for its loss, and for the order of writing.
+_REMEMBERED_TEXTS: Final = 4096
 
 Texts = Mapping[str, str]
 Parse = Callable[[str], Topic]
@@ -138,7 +141,7 @@ def believed(texts: Texts, today: str, parse: Parse = topics.parse) -> frozenset
 
 def _header(text: str, parse: Parse) -> Topic:
     """What a memory says about being retired; most do not mention it, and are not parsed."""
-    says_so = any(field in text for field in ("supersedes", "retired", "valid_until"))
+    says_so = "supersedes" in text or "retired" in text or "valid_until" in text
     return parse(text) if says_so else Topic()
 
 
@@ -159,6 +162,7 @@ def _is_kept(words: frozenset[str], found: frozenset[str]) -> bool:
     return not words or len(words & found) >= LEAST_KEPT * len(words)
 
 
+@remembered(_REMEMBERED_TEXTS)
 def _words(text: str) -> frozenset[str]:
     return frozenset(terms_of(headers.body_of(text)))
 

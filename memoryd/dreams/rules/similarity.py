@@ -74,6 +74,10 @@ _DAYS_AND_COUNTS: Final = frozenset(
 )
 _WHY = late(r"\n[ \t]*\n|\n[ \t]*\*\*(?:Why|How to apply):\*\*", re.IGNORECASE)
 _MARKS = late(r"[^\w\s]+|_")
+# The same for ASCII, which is looked up instead of searched.
+_NO_ASCII_MARKS: Final = str.maketrans(
+    {chr(code): " " for code in range(128) if not chr(code).isalnum() and not chr(code).isspace()}
+)
 _WORD = late(r"[^\W_]+(?:['’][^\W_]+)*")  # noqa: RUF001 - the typographic apostrophe is intended
 _SHORT_NOT = late("n['’]t$")  # noqa: RUF001 - as above
 _TOKEN = late(r"`[^`\n]*`|[^\s`]+")
@@ -97,12 +101,17 @@ class ComparedMemory(msgspec.Struct, frozen=True, dict=True):
         return _WHY.split(self.topic.body.strip(), maxsplit=1)[0]
 
     @cached_property
+    def _all_terms(self) -> list[str]:
+        return terms_with_content(self.statement)
+
+    @cached_property
     def terms(self) -> tuple[str, ...]:
-        return content_terms(self.statement)
+        """Each once, in order of first appearance."""
+        return tuple(dict.fromkeys(self._all_terms))
 
     @cached_property
     def term_counts(self) -> Counter[str]:
-        return Counter(term for term in terms_of(self.statement) if term not in _no_content())
+        return Counter(self._all_terms)
 
     @cached_property
     def term_set(self) -> frozenset[str]:
@@ -159,13 +168,19 @@ def meaning_of(line: str) -> Hashable:
 
 
 def flattened(text: str) -> str:
+    if text.isascii():
+        return " ".join(text.lower().translate(_NO_ASCII_MARKS).split())
     return " ".join(_MARKS.sub(" ", text.casefold()).split())
 
 
 def content_terms(text: str) -> tuple[str, ...]:
     """The terms that say what a text is about, in order of first appearance."""
+    return tuple(dict.fromkeys(terms_with_content(text)))
+
+
+def terms_with_content(text: str) -> list[str]:
     without = _no_content()
-    return tuple(dict.fromkeys(term for term in terms_of(text) if term not in without))
+    return [term for term in terms_of(text) if term not in without]
 
 
 @cache

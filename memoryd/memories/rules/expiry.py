@@ -23,6 +23,7 @@ LONGEST_STATEMENT: Final = 400
 
 _DATE: Final = r"(?P<day>20\d\d-[01]\d-[0-3]\d)"
 _FEW_WORDS: Final = r"(?:[^\s.;]+ ){0,6}?"
+_ANY_DATE: Final = late(r"20\d\d-[01]\d-[0-3]\d")
 _ENDS: Final = tuple(
     late(pattern, re.IGNORECASE)
     for pattern in (
@@ -61,14 +62,7 @@ def end_of(text: str, said: date) -> str:
     """The last day on which a statement with absolute dates is true; empty if it has no end."""
     if len(text) > LONGEST_STATEMENT:
         return ""
-    found = [
-        hit["day"]
-        for pattern in _ENDS
-        for hit in pattern.finditer(text)
-        if not _HISTORY.search(text[: hit.start()])
-    ]
-    weeks = (day_named(hit["day"]) for hit in _WEEK.finditer(text))
-    found += [(day + timedelta(days=6 - day.weekday())).isoformat() for day in weeks if day]
+    found = _dated_ends(text) if _ANY_DATE.search(text) else []
     for hit in _NEXT.finditer(text):
         number = hit["number"] or "1"
         count = _NUMBERS.get(number.lower()) or int(number)
@@ -76,6 +70,17 @@ def end_of(text: str, said: date) -> str:
         found.append((said + timedelta(days=days)).isoformat())
     last = max((one for one in found if day_named(one)), default="")
     return last if last >= said.isoformat() else ""
+
+
+def _dated_ends(text: str) -> list[str]:
+    found = [
+        hit["day"]
+        for pattern in _ENDS
+        for hit in pattern.finditer(text)
+        if not _HISTORY.search(text[: hit.start()])
+    ]
+    weeks = (day_named(hit["day"]) for hit in _WEEK.finditer(text))
+    return found + [(day + timedelta(days=6 - day.weekday())).isoformat() for day in weeks if day]
 
 
 def has_ended(topic: Topic, today: str) -> bool:

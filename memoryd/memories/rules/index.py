@@ -20,6 +20,7 @@ from urllib.parse import unquote
 
 import msgspec
 
+from memoryd.base.remembered import remembered
 from memoryd.base.timestamps import iso_time, seconds_of
 from memoryd.text.invisible import strip_invisible
 from memoryd.text.lazy_regex import late
@@ -28,6 +29,7 @@ from memoryd.text.shorten import cut_at_line_bytes, cut_at_word, one_line
 LINE_LIMIT: Final = 200
 BYTE_LIMIT: Final = 25_000
 HOOK_LINE_CHARACTERS: Final = 150
+_REMEMBERED_LINES: Final = 16_384
 
 # Possessive, so that white space between two parts can be matched in one way only.
 _POINTER = late(r"\s*[-*+]\s+\[(?:[^\[\]\\]|\\.)*\]\(\s*+<?+([^()<>\n]*+)>?+\s*+\)")
@@ -210,6 +212,13 @@ def _stale(places: Sequence[_Place], files: Container[str]) -> set[int]:
 
 
 def _place(at: int, line: str) -> _Place | None:
+    found = _pointed_at(line)
+    return None if found is None else _Place(at, *found)
+
+
+@remembered(_REMEMBERED_LINES)
+def _pointed_at(line: str) -> tuple[str, bool] | None:
+    """The file that a line points to, and whether to a part of it."""
     match = _POINTER.match(line)
     if match is None:
         return None
@@ -224,7 +233,7 @@ def _place(at: int, line: str) -> _Place | None:
         file = unquote(file)
     if not file.endswith(".md") or file.startswith("/"):
         return None
-    return _Place(at, file, is_part)
+    return file, is_part
 
 
 def _pointer_places(lines: Sequence[str]) -> list[_Place]:
