@@ -26,7 +26,7 @@ from memoryd.transcripts.rules.cursor import (
     differences,
     plan,
 )
-from memoryd.transcripts.scan import TranscriptScan, scan
+from memoryd.transcripts.scan import FolderListing, Listings, TranscriptScan, scan
 from memoryd.transcripts.work_queue import WorkQueue
 
 PRUNE_SECONDS: Final = 3600.0
@@ -85,6 +85,7 @@ class TranscriptRegistry:
         self._warn_once = warn_once
         self._now = now
         self._lost: dict[int, Cursor] = {}
+        self._listings: dict[str, FolderListing] = {}
         self._scanning = anyio.Lock()
         self._pruned_at = 0.0
         self.known: dict[str, Cursor] = {}
@@ -117,7 +118,7 @@ class TranscriptRegistry:
         began_at = anyio.current_time()
         try:
             found, differing = await anyio.to_thread.run_sync(
-                _compared, self._root, dict(self.known)
+                _compared, self._root, dict(self.known), self._listings
             )
         except OSError as error:
             self._fail(f"cannot list {self._root}: {error.strerror}")
@@ -190,8 +191,10 @@ class TranscriptRegistry:
             log.warning("lost-cursors-not-saved", error=error.message)
 
 
-def _compared(root: str, known: dict[str, Cursor]) -> tuple[TranscriptScan, Differences]:
-    found = scan(root, known)
+def _compared(
+    root: str, known: dict[str, Cursor], listings: Listings
+) -> tuple[TranscriptScan, Differences]:
+    found = scan(root, known, listings)
     return found, differences(known, found.files, found.unreadable)
 
 
