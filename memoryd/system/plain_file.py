@@ -22,6 +22,9 @@ from memoryd.system.folder import DEEPEST, open_beneath
 
 _FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# A folder that is only a place to start from is not opened where that can be helped: opening it
+# would wake all who watch it.
+_PLACE_FLAGS: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 _SYSTEM: Final = ("/etc/", "/usr/", "/opt/", "/nix/", "/Library/")
 
 
@@ -55,7 +58,7 @@ def opened_real(real: str) -> Iterator[int]:
 @contextmanager
 def opened_beneath(root: str, relative: str) -> Iterator[int]:
     """As `opened`, for a file below a folder: no link on the way from that folder is followed."""
-    above = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    above = os.open(root, _PLACE_FLAGS)
     try:
         handle = open_beneath(above, relative, _FILE_FLAGS)
     except Refused as error:
