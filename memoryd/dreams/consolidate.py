@@ -1,7 +1,7 @@
 """The work of a dream: copy the memories, consolidate the copy, review it, and apply it or not."""
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 
 import anyio
 import anyio.to_thread
@@ -19,7 +19,6 @@ from memoryd.dreams.steps import DreamSteps
 from memoryd.dreams.working_copy import WorkingCopies, WorkingCopy
 from memoryd.memories import daily_logs
 from memoryd.memories.inbox_table import InboxTable
-from memoryd.memories.rules import topics
 from memoryd.memories.rules.retirement import is_in_retired
 from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.system.cancellation import cancellable
@@ -80,9 +79,13 @@ class Consolidation:
         today = iso_time(self._now())[:10]
         after, believed = copy.after(), copy.believed()
         before_texts, after_texts = review.under_own_names(*_texts(copy, after))
-        parse = cache(topics.parse)
         loss = review.loss(
-            before_texts, after_texts, today, run.ended_files, parse=parse, pace=cancellable
+            before_texts,
+            after_texts,
+            today,
+            run.ended_files,
+            parse=plan.topic_of,
+            pace=cancellable,
         )
         run.summarize(
             files=review.diffs(
@@ -90,7 +93,7 @@ class Consolidation:
                 after_texts,
                 today,
                 present=copy.present,
-                parse=parse,
+                parse=plan.topic_of,
                 pace=cancellable,
             ),
             flags=(

@@ -14,6 +14,7 @@ import msgspec
 
 from memoryd.base.errors import InvalidInput, NotFound
 from memoryd.base.timestamps import iso_time
+from memoryd.dreams.rules.plan import topic_of
 from memoryd.memories.index_file import pointer_of
 from memoryd.memories.records import MemoryChanged, MemoryDirectory, Stored
 from memoryd.memories.rules import retirement, topics
@@ -51,14 +52,14 @@ class CopiedFiles:
         if len(text.encode("utf-8", "replace")) > TOPIC_LIMIT_BYTES:
             raise InvalidInput(f"a memory may have at most {TOPIC_LIMIT_BYTES} bytes")
         clean = self.present(text)
-        new = topics.parse(clean)
+        new = topic_of(clean)
         moves = self._superseded_by(new, file)
         clean = retirement.with_links(clean, moves) if moves else clean
         stamped = origin_after("dream", self._origin(before.version), new.trust)
         stored = self._put(file, clean, modified, stamped)
         for old, to in moves.items():
             self._move(old, to, superseded_by=file)
-        self._reword(file, topics.parse(before.text), new)
+        self._reword(file, topic_of(before.text), new)
         changed = MemoryChanged(self._directory, file, stored.version, "dream", "", new.type)
         return [changed, *(self._retired(old, to) for old, to in moves.items())]
 

@@ -196,7 +196,8 @@ def _compounds_of_token(token: str) -> tuple[str, ...]:
 def _dates_in_words(text: str) -> list[str]:
     found: list[str] = []
     # Asked first: few numbers are beside a month, and the names of months are many.
-    if all(_MONTH_WORDS.isdisjoint(_LETTERS.findall(part.lower())) for part in _near_numbers(text)):
+    near = " ".join(_near_numbers(text))
+    if not near or _MONTH_WORDS.isdisjoint(_LETTERS.findall(near.lower())):
         return found
     for match in _MONTH_AND_DAY.finditer(text):
         month = _MONTHS[_folded(match["month"] or match["month_first"])]
@@ -211,10 +212,11 @@ def _near_numbers(text: str) -> Iterator[str]:
     """The parts of a text around its numbers, apart from each other."""
     start = end = 0
     for number in _DIGITS.finditer(text):
-        if number.start() - _NEAR_A_DAY > end:
+        first, last = number.span()
+        if first - _NEAR_A_DAY > end:
             yield text[start:end]
-            start = number.start() - _NEAR_A_DAY
-        end = number.end() + _NEAR_A_DAY
+            start = first - _NEAR_A_DAY
+        end = last + _NEAR_A_DAY
     yield text[start:end]
 
 

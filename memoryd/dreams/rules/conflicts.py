@@ -147,29 +147,29 @@ def _compared(memory: BelievedMemory) -> _Compared | None:
 
 def _pairs(compared: Sequence[_Compared], pace: Pace) -> Iterator[tuple[_Compared, _Compared]]:
     """Pairs, newer first, that share a rare word and enough others."""
-    by_term: dict[str, list[_Compared]] = defaultdict(list)
+    by_age = sorted(compared, key=lambda one: (one.at, one.file))
+    age_of = {one.file: age for age, one in enumerate(by_age)}
+    by_term: dict[str, list[int]] = defaultdict(list)
     for one in compared:
+        age = age_of[one.file]
         for term in one.terms:
-            by_term[term].append(one)
-    seen: set[tuple[str, str]] = set()
+            by_term[term].append(age)
+    seen: set[tuple[int, int]] = set()
     for one in pace(compared):
-        rare = sorted((len(by_term[term]), term) for term in one.terms)[:RARE_TERMS]
-        near = (
-            other for count, term in rare if count <= MOST_WITH_A_TERM for other in by_term[term]
-        )
-        for other in near:
-            if one is other:
-                continue
-            is_newer = (one.at, one.file) > (other.at, other.file)
-            newer, older = (one, other) if is_newer else (other, one)
-            key = (newer.file, older.file)
-            if key not in seen:
-                seen.add(key)
-                if _may_conflict(newer, older):
-                    yield newer, older
+        age = age_of[one.file]
+        rare = sorted([(len(by_term[term]), term) for term in one.terms])[:RARE_TERMS]
+        for count, term in rare:
+            for other in by_term[term] if count <= MOST_WITH_A_TERM else ():
+                pair = (age, other) if age > other else (other, age)
+                if age != other and pair not in seen:
+                    seen.add(pair)
+                    newer, older = by_age[pair[0]], by_age[pair[1]]
+                    if _may_conflict(newer, older):
+                        yield newer, older
 
 
 def _may_conflict(newer: _Compared, older: _Compared) -> bool:
+    if newer.at <= older.at or newer.numbered != older.numbered:
+        return False
     shared = len(newer.terms & older.terms)
-    is_near = shared >= LEAST_SHARED * min(len(newer.terms), len(older.terms))
-    return is_near and newer.at > older.at and newer.numbered == older.numbered
+    return shared >= LEAST_SHARED * min(len(newer.terms), len(older.terms))

@@ -57,7 +57,9 @@ def fitted(text: str, memories: Sequence[IndexedMemory], now: float) -> str:
     whole = _with_short_lines(index.repaired(bare, lines, list(lines)), lines, LONGEST_LINE)
     if not index.loaded(whole).is_cut:
         return whole
-    for width in SHORT_LINES:
+    # Shorter lines are not fewer: what has too many is only shortened for the last step.
+    has_too_many = whole.count("\n") > index.LINE_LIMIT
+    for width in SHORT_LINES[-1:] if has_too_many else SHORT_LINES:
         shorter = _with_short_lines(whole, lines, width)
         if not index.loaded(shorter).is_cut:
             return shorter

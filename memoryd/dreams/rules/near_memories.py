@@ -5,7 +5,7 @@ of the poorer one finds it: the work grows with the store, and not with its squa
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from memoryd.base.pacing import Pace, at_once
@@ -44,11 +44,11 @@ class NearMemories:
         terms = frozenset(chain.from_iterable(one.terms for one in news))
         # None of the news is richer than a memory with a term that none of them has.
         poorer = (one for one in pace(current.values()) if one.term_set <= terms)
-        files = {one.file for one in news}
+        recent = NearMemories(news)
         pairs = chain(
             ((one, other) for one in news for other in self._by_body[one.bare]),
             ((one, other) for one in news for other in self._richer(one)),
-            ((one, other) for one in poorer for other in self._richer(one) if other.file in files),
+            ((one, other) for one in poorer for other in recent._richer(one)),
         )
         return _in_order((one, other) for one, other in pairs if current.get(other.file) is other)
 
@@ -57,12 +57,10 @@ class NearMemories:
         for term in one.terms:
             self._by_term[term].append(one)
 
-    def _richer(self, one: ComparedMemory) -> Iterator[ComparedMemory]:
+    def _richer(self, one: ComparedMemory) -> list[ComparedMemory]:
         """Those that have all of its terms, if it has any."""
-        terms = one.term_set
-        for other in min(map(self._by_term.__getitem__, one.terms), key=len, default=[]):
-            if terms <= other.term_set:
-                yield other
+        rarest = min(map(self._by_term.__getitem__, one.terms), key=len, default=[])
+        return [other for other in rarest if one.term_set <= other.term_set]
 
 
 def _in_order(pairs: Iterable[Pair]) -> list[Pair]:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from memoryd.base.pacing import Pace, at_once
+from memoryd.base.remembered import remembered
 from memoryd.dreams.rules.near_memories import NearMemories
 from memoryd.dreams.rules.similarity import (
     ComparedMemory,
@@ -42,9 +43,14 @@ Concern = Literal[
 ]
 
 SURE_SECONDS: Final = 86_400.0
+_REMEMBERED_TEXTS: Final = 8192
 
 _QUOTED = late(r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”", re.DOTALL)
 _LETTER = late(r"[^\n]")
+
+
+topic_of = remembered(_REMEMBERED_TEXTS)(topics.parse)
+"""A dream asks for the same texts again when it writes, reviews and applies."""
 
 
 class PastText(msgspec.Struct, frozen=True):
@@ -64,7 +70,7 @@ class BelievedMemory(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def topic(self) -> Topic:
-        return topics.parse(self.text)
+        return topic_of(self.text)
 
     @cached_property
     def core(self) -> str:
@@ -222,7 +228,7 @@ def unite(saver: BelievedMemory, other: BelievedMemory) -> BelievedMemory | None
     text = headers.change(saver.text, {"supersedes": ", ".join(supersedes)})
     if missing:
         text = text.rstrip("\n") + "\n\n" + missing + "\n"
-    after = topics.parse(text)
+    after = topic_of(text)
     if (after.supersedes, after.name, after.type) != (
         supersedes,
         saver.topic.name,

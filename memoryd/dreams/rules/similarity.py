@@ -209,7 +209,9 @@ def specifics_of(text: str) -> frozenset[str]:
         for token in _TOKEN.findall(line):
             bare = token.strip("`.,:;!?()[]{}<>\"'*_-")
             is_name = bare[:1].isupper() and before[-1] not in ".!?:*"
-            if is_name or token[0] == "`" or _LOOKS_SPECIFIC.search(bare):
+            # Most are words in lower case, which cannot be.
+            may_be = not (bare.isalpha() and bare.islower())
+            if is_name or token[0] == "`" or (may_be and _LOOKS_SPECIFIC.search(bare)):
                 found.add(bare.casefold())
             before = token
     return frozenset(found) - STOP_WORDS
