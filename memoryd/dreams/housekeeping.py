@@ -177,8 +177,10 @@ def _past_texts(file: str, source: MemoryDirectory, versions: VersionTable) -> t
 
 
 def write_memories(copy: WorkingCopy, memories: Sequence[BelievedMemory]) -> None:
+    """Writing a memory retires what it supersedes, which may be one of those that follow."""
     for memory in memories:
-        copy.write(memory)
+        with suppress(NotFound):
+            copy.write(memory)
 
 
 def move_retired(copy: WorkingCopy) -> None:
@@ -186,9 +188,7 @@ def move_retired(copy: WorkingCopy) -> None:
     found = {one.file: one for one in copy.memories()}
     for one in found.values():
         if not found.keys().isdisjoint(one.topic.supersedes):
-            # Writing a memory retires what it supersedes; some may be gone by now.
-            with suppress(NotFound):
-                write_memories(copy, [one])
+            write_memories(copy, [one])
     for one in copy.memories():
         if one.topic.retired:
             copy.retire(one.file, superseded_by=one.topic.superseded_by)

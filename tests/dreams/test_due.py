@@ -86,3 +86,16 @@ async def test_a_dream_retires_what_ended_and_lists_what_to_check(project: Dream
         "'", ""
     )
     assert ("old.md", "due for review") in [(one.file, one.concern) for one in dream.summary.flags]
+
+
+async def test_what_another_memory_retires_before_it_gets_its_end_stops_no_dream(
+    project: DreamProject,
+) -> None:
+    project.remember("old.md", "The freeze is until 2099-03-03.", type="project")
+    said = "The talk about caches is until 2099-05-03."
+    project.remember("new.md", said, type="project", age_days=5, supersedes="old.md")
+    async with project.running():
+        dream = await project.dream()
+    assert (dream.state, dream.reason) == ("done", "")
+    assert 'valid_until: "2099-05-03"' in project.text("new.md")
+    assert "superseded_by: new.md" in project.text(".retired/old.md")
