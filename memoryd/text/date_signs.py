@@ -50,6 +50,7 @@ _SIGN_OF_WORD: Final[tuple[tuple[frozenset[str], Sign], ...]] = (
     (frozenset(("q1", "q2", "q3", "q4")), "q1"),
 )
 _ANY_MONTH: Final = _parts(forms.MONTHS | forms.SHORT_MONTHS)
+_ALL_WORDS: Final = _ANY_MONTH.union(*(words for words, _ in _SIGN_OF_WORD))
 _UNITS: Final = _parts(forms.UNITS)
 # "two weeks", and "in a week" where the word for "in" stands alone.
 _BEFORE_A_UNIT: Final = _parts(forms.NUMBERS) | {"через", "za"}
@@ -58,7 +59,7 @@ _BEFORE_A_UNIT: Final = _parts(forms.NUMBERS) | {"через", "za"}
 def signs_in(text: str) -> frozenset[Sign]:
     """The signs of a plain text."""
     listed = _WORD.findall(text)
-    words = frozenset(listed)
+    words = _ALL_WORDS.intersection(listed)
     found: set[Sign] = {sign for those, sign in _SIGN_OF_WORD if not those.isdisjoint(words)}
     if "unit" in found and not any(map(_is_counted, listed, listed[1:])):
         found.remove("unit")
