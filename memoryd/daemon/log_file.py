@@ -21,6 +21,7 @@ from typing import Any, TextIO
 
 import msgspec
 import structlog
+from structlog.stdlib import ProcessorFormatter
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from memoryd.base.config import LogLevel
@@ -116,19 +117,21 @@ def start(
     if keep_days is not None and Path(path).stat().st_size:  # it may hold lines of any age
         to_file.doRollover()
     to_file.expire(time.time())
-    to_file.setFormatter(_formatter(structlog.processors.JSONRenderer(serializer=_as_json)))
+    to_file.setFormatter(_formatter(_JsonLines, structlog.processors.JSONRenderer(_as_json)))
     handlers: list[logging.Handler] = [to_file]
     if terminal is not None:
         to_terminal = logging.StreamHandler(terminal)
         to_terminal.setFormatter(
-            _formatter(structlog.dev.ConsoleRenderer(colors=wants_colour(os.environ)))
+            _formatter(
+                ProcessorFormatter, structlog.dev.ConsoleRenderer(colors=wants_colour(os.environ))
+            )
         )
         if is_quiet:
             to_terminal.addFilter(_is_for_a_quiet_terminal)
         handlers.append(to_terminal)
     if journal is not None:
         to_journal = logging.StreamHandler(journal)
-        to_journal.setFormatter(_formatter(journal_lines))
+        to_journal.setFormatter(_formatter(ProcessorFormatter, journal_lines))
         handlers.append(to_journal)
     logging.raiseExceptions = False  # a full disk must not turn each log line into a traceback
     # No line names its thread or process, and looking them up takes as long as writing the line.
@@ -198,8 +201,17 @@ def wants_colour(env: Mapping[str, str]) -> bool:
     return not env.get("NO_COLOR") and env.get("TERM") != "dumb"
 
 
-def _formatter(renderer: Processor) -> logging.Formatter:
-    return structlog.stdlib.ProcessorFormatter(
+class _JsonLines(ProcessorFormatter):
+    """Our own lines are ready to be written; the library would copy each record for others."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        if isinstance(record.msg, dict) and hasattr(record, "_logger"):
+            return _as_json(record.msg)
+        return super().format(record)
+
+
+def _formatter(kind: type[ProcessorFormatter], renderer: Processor) -> logging.Formatter:
+    return kind(
         foreign_pre_chain=[*_SHARED, _masked_event],
         processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
     )

@@ -108,7 +108,7 @@ class Recall:
         hits, chosen_by = await self._chosen(
             request, project, shelves, excluded, selector, unasked=has is not None
         )
-        found = [one for hit in hits if (one := await self._recalled(hit, shelves))]
+        found = await self._recalled(hits, shelves)
         if has is not None:
             fitting = [one for one in found if not _is_usage_of(has.tools, one)]
             found = [recall_text.excerpted(one, request.query) for one in fitting]
@@ -152,7 +152,7 @@ class Recall:
         surfaced = await self._surfaced.of(session_id)
         shelves = self._shelves.present(project.directories)
         hits = [Hit(path, 0.0, 0.0, 0.0, ()) for path in paths if path not in surfaced]
-        found = [one for hit in hits if (one := await self._recalled(hit, shelves))]
+        found = await self._recalled(hits, shelves)
         kept = recall_text.within_budgets(found, sum(surfaced.values()))
         self._surfaced.add(session_id, kept.sizes)
         return kept.memories
@@ -310,13 +310,16 @@ class Recall:
         found = [shown(hit, row, self._now()) for hit, row in best]
         return answer_of(found, [hit for hit, _ in best], "embedded", began, 0)
 
-    async def _recalled(self, hit: Hit, shelves: Sequence[Shelf]) -> Recalled | None:
-        """The memory as it is on disk now; None if it was removed."""
-        for shelf in shelves:
-            if hit.key in shelf.rows:
-                row = await self._shelves.fresh_row(shelf, hit.key)
-                return None if row is None else shown(hit, row, self._now())
-        return None
+    async def _recalled(self, hits: Sequence[Hit], shelves: Sequence[Shelf]) -> list[Recalled]:
+        """The memories as they are on disk now, without those that were removed."""
+        found = []
+        for hit in hits:
+            for shelf in shelves:
+                if hit.key in shelf.rows:
+                    row = await self._shelves.fresh_row(shelf, hit.key)
+                    found += [] if row is None else [shown(hit, row, self._now())]
+                    break
+        return found
 
 
 def _of_session(session_id: str, shelves: Sequence[Shelf]) -> set[str]:

@@ -40,7 +40,7 @@ class ByteTable(msgspec.Struct, frozen=True):
     def sum_of(self, rows: Sequence[int]) -> Vector:
         """The sum of the vectors in these rows; zeros if there are none."""
         at = np.array(rows, np.intp)
-        return self.scales[at] @ self.rows[at].astype(np.float32)
+        return self.scales.take(at) @ self.rows.take(at, axis=0).astype(np.float32)
 
 
 def unreadable(folder: Path) -> Unavailable:

@@ -35,7 +35,7 @@ class MeaningTable:
     def __init__(self, table: ByteTable, stems: WordList) -> None:
         self._table = table
         self._stems = stems
-        self._vector_unheard_of = remembered(_REMEMBERED_WORDS)(self._drawn_for)
+        self._found = remembered(_REMEMBERED_WORDS)(self._look_up)
 
     @classmethod
     def open(cls, folder: Path = DATA) -> "MeaningTable":
@@ -58,15 +58,22 @@ class MeaningTable:
         """The unit vector of words; zeros if there are none."""
         total, rows = np.zeros(self._table.rows.shape[1], np.float32), []
         for word in words:
-            row = self._table.words.number_of(word)
-            if row == ABSENT:
-                stem = term_of(word)
-                row = self._stems.number_of(stem)
-                if row == ABSENT:
-                    total += self._vector_unheard_of(stem)
-                    continue
-            rows.append(row)
+            row, drawn = self._found(word)
+            if drawn is None:
+                rows.append(row)
+            else:
+                total += drawn
         return unit(total + self._table.sum_of(rows))
+
+    def _look_up(self, word: str) -> tuple[int, Vector | None]:
+        """The row of a word or of its stem, or the vector of one that was never heard of."""
+        row = self._table.words.number_of(word)
+        if row == ABSENT:
+            stem = term_of(word)
+            row = self._stems.number_of(stem)
+            if row == ABSENT:
+                return row, self._drawn_for(stem)
+        return row, None
 
     def _drawn_for(self, stem: str) -> Vector:
         """The vector of a word that the table has never heard of."""

@@ -57,7 +57,7 @@ def shown(hit: "Hit", row: "Row", now: float) -> Recalled:
         modified=row.modified,
         trust=row.topic.trust if row.topic.trust in topics.SHOWN_TRUSTS else "",
         author=row.topic.author,
-        ended=until if expiry.has_ended(row.topic, iso_time(now)[:10]) else "",
+        ended=until if until and expiry.has_ended(row.topic, iso_time(now)[:10]) else "",
         gone=row.topic.gone,
     )
 

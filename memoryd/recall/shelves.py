@@ -24,7 +24,6 @@ import structlog
 from anyio.lowlevel import checkpoint
 
 from memoryd.base.errors import MemorydError
-from memoryd.base.file_stamp import FileStamp
 from memoryd.base.remembered import forget
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules.topics import FOUND
@@ -383,6 +382,6 @@ class Shelves:
 def is_as_on_disk(row: Row) -> bool:
     """Whether the file is still the one that was read, by one lstat."""
     try:
-        return FileStamp.of(os.lstat(row.path)) == row.mark
+        return row.mark is not None and row.mark.is_of(os.lstat(row.path))
     except OSError:
         return False

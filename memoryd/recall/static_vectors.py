@@ -19,7 +19,7 @@ import numpy as np
 
 from memoryd.recall.meaning_table import MeaningTable
 from memoryd.recall.rules.search import Question
-from memoryd.recall.rules.vectors import Vector, length_of, unit
+from memoryd.recall.rules.vectors import Vector, length_of
 from memoryd.recall.word_vectors import WordVectors
 from memoryd.text.terms import spoken_words
 
@@ -49,11 +49,12 @@ class StaticVectors(msgspec.Struct, frozen=True):
         if self.words is None:
             return Question(text, word_vector=of_meanings)
         summed = self.words.sum_of_words(spoken)
-        of_words = unit(summed.total)
+        length = length_of(summed.total)
+        of_words = summed.total / np.float32(length) if length else summed.total
         return Question(
             text=text,
             word_vector=of_words if of_meanings is None else _both(of_words, of_meanings),
-            substance=length_of(summed.total),
+            substance=length,
             familiar=summed.whole_words,
         )
 

@@ -123,25 +123,37 @@ def is_unspaced(text: str) -> bool:
 
 
 def near_misses(word: str, beginnings: Sequence[Container[str]]) -> frozenset[str]:
-    """The terms of the ASCII words that are one typo away from `word`.
+    """The terms of the ASCII words that are one typo away from `word`, of four letters or more.
 
     A typo omits, adds, changes or swaps one letter, but never the first. Stemming hundreds of words
     is slow, so words that begin in none of the `beginnings` of terms are dropped first.
     """
     typos: list[str] = []
-    for at in range(1, len(word) + 1):
-        if at == BEGINNING_LETTERS:  # from here on typos begin like the word
-            typos = [
-                typo for some in beginnings for typo in typos if typo[:BEGINNING_LETTERS] in some
-            ]
-            if not any(word[:BEGINNING_LETTERS] in some for some in beginnings):
-                break
-        head, tail = word[:at], word[at:]
-        typos += [head + letter + tail for letter in ascii_lowercase]
-        if tail:
-            typos += [head + letter + tail[1:] for letter in ascii_lowercase]
-            typos += [head + tail[1:], head + tail[1:2] + tail[0] + tail[2:]]
+    for some in beginnings:
+        for at in range(1, min(BEGINNING_LETTERS, len(word))):
+            typos += _typos_at(word, at, some)
+    if any(word[:BEGINNING_LETTERS] in some for some in beginnings):
+        for at in range(BEGINNING_LETTERS, len(word) + 1):
+            typos += _typos_at(word, at, None)
     return frozenset(_stemmer().stemWords(typos)) - {_stem(word)}
+
+
+def _typos_at(word: str, at: int, beginnings: Container[str] | None) -> list[str]:
+    """Those before a letter; the `beginnings` are None if they are like the word's."""
+    head, tail, rest = word[:at], word[at:], word[at + 1 :]
+    if beginnings is None:
+        typos = [head + letter + tail for letter in ascii_lowercase]
+        if tail:
+            typos += [head + letter + rest for letter in ascii_lowercase]
+            typos += [head + rest, head + rest[:1] + tail[0] + rest[1:]]
+        return typos
+    # Most begin like no term: their beginnings are made first.
+    left = BEGINNING_LETTERS - at - 1
+    begin, change = tail[:left], rest[:left]
+    typos = [head + x + tail for x in ascii_lowercase if head + x + begin in beginnings]
+    typos += [head + x + rest for x in ascii_lowercase if head + x + change in beginnings]
+    both = head + rest, head + rest[:1] + tail[0] + rest[1:]
+    return typos + [typo for typo in both if typo[:BEGINNING_LETTERS] in beginnings]
 
 
 def passages_of(text: str, longest_chars: int) -> list[str]:

@@ -83,6 +83,13 @@ def fall(depth: int) -> None:
         fall(depth - 1)
 
 
+def test_a_librarys_event_that_is_no_text_is_masked_too(lines: Lines) -> None:
+    logging.getLogger("library").warning({"sent": TOKEN})
+    (line,) = lines()
+    assert TOKEN not in json.dumps(line)
+    assert line["level"] == "warning"
+
+
 @pytest.mark.parametrize("name", ["memoryd.test", "library"])
 def test_a_long_traceback_keeps_its_end_without_its_secret(lines: Lines, name: str) -> None:
     ours = structlog.get_logger(name) if name.startswith("memoryd") else logging.getLogger(name)

@@ -13,6 +13,7 @@ from memoryd.recall.calibration import Calibration
 from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.rules import search as ranking
 from memoryd.recall.rules.index import Document, Index, sentence_passages
+from memoryd.recall.rules.largest import MANY, places_of_largest
 from memoryd.recall.rules.packed_postings import PackedPostings, TextArrays
 from memoryd.recall.rules.postings import Postings
 from memoryd.recall.rules.relevance import (
@@ -23,7 +24,15 @@ from memoryd.recall.rules.relevance import (
     surplus,
 )
 from memoryd.recall.rules.search import Hit, Question, search
-from memoryd.recall.rules.vectors import ABSENT, Vector, Vectors, as_singles, common_part, unit
+from memoryd.recall.rules.vectors import (
+    ABSENT,
+    Vector,
+    Vectors,
+    Wanted,
+    as_singles,
+    common_part,
+    unit,
+)
 from tests.support.times import NOW
 
 DAY = 86_400.0
@@ -361,9 +370,10 @@ def test_the_common_part_is_the_mean_of_the_present_vectors(steps: list[tuple[in
     expected = sum((axis((o + r) % 8) for o, n in kept.items() for r in range(n)), np.zeros(8))
     common = common_part([vectors], axis(0))
     assert np.allclose(common * (vectors.count + 10), expected, atol=1e-4) or not kept
-    assert [owner for owner in range(6) if vectors.cosine(owner, axis(0)) != ABSENT] == sorted(kept)
-    similarity = vectors.similarity(axis(0), np.zeros(8, np.float32), 6)
-    cosines = [max(vectors.cosine(owner, axis(0)), 0.0) for owner in range(6)]
+    found = vectors.cosines(range(6), axis(0))
+    assert [owner for owner in range(6) if found[owner] != ABSENT] == sorted(kept)
+    similarity = vectors.similarity(Wanted(axis(0), 0.0), 6)
+    cosines = [max(cosine, 0.0) for cosine in found]
     assert list(similarity) == cosines
 
 
@@ -542,3 +552,16 @@ def test_a_large_store_finds_the_same_by_rough_vectors(monkeypatch: pytest.Monke
 def test_halves_are_widened_as_numpy_does(numbers: list[float]) -> None:
     halves = np.array([numbers], np.float16)
     assert np.array_equal(as_singles(halves), halves.astype(np.float32))
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 700), st.sampled_from([3, 200, 10**9]))
+def test_the_largest_of_many_scores_are_those_that_sorting_finds(
+    seed: int, count: int, different: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    for size in (*rng.integers(1, 2 * count + 2, 3), MANY - 1, MANY + int(rng.integers(0, 3000))):
+        scores = rng.integers(0, different, size) / different
+        scores[rng.random(size) < 0.01] = -np.inf
+        places = places_of_largest(scores, count)
+        assert len(set(places.tolist())) == len(places) == min(count, size)
+        assert sorted(scores[places]) == sorted(scores)[-count:]

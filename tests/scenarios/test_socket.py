@@ -185,7 +185,17 @@ def test_a_lone_surrogate_is_replaced_only_in_short_texts() -> None:
         decoded(start + b"x" * MESSAGE_LIMIT_BYTES + end)
 
 
-async def test_a_ping_is_answered_while_another_peers_batch_runs(home: Path) -> None:
+PING = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
+
+
+@pytest.mark.parametrize(
+    ("calls", "text"),
+    [(10_000, b"[" + b",".join([PING] * 10_000) + b"]\n"), (100, (PING + b"\n") * 100)],
+    ids=["batch", "lines"],
+)
+async def test_a_ping_is_answered_while_another_peers_calls_are(
+    home: Path, calls: int, text: bytes
+) -> None:
     path = str(home / "run/memoryd.sock")
     began, answered = anyio.Event(), 0
 
@@ -205,12 +215,11 @@ async def test_a_ping_is_answered_while_another_peers_batch_runs(home: Path) -> 
                 await anyio.connect_unix(path) as busy,
                 await anyio.connect_unix(path) as one,
             ):
-                ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-                tasks.start_soon(busy.send, json.dumps([ping] * 10_000).encode() + b"\n")
+                tasks.start_soon(busy.send, text)
                 with anyio.fail_after(WAIT_SECONDS):
                     await began.wait()
-                    await one.send(json.dumps(ping).encode() + b"\n")
-                    assert json.loads(await one.receive())["result"] < 10_000
+                    await one.send(PING + b"\n")
+                    assert json.loads(await one.receive())["result"] < calls
                 tasks.cancel_scope.cancel()
 
 

@@ -116,6 +116,25 @@ def test_a_word_whose_beginning_no_term_has_is_not_near() -> None:
         assert not near_misses(word, [{"noth"}])
 
 
+@given(st.text("abst", min_size=5, max_size=9), st.sets(st.text("abst", min_size=3, max_size=4)))
+def test_every_word_one_typo_away_whose_beginning_is_known_is_near(
+    word: str, beginnings: set[str]
+) -> None:
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    typos = {
+        typo
+        for at in range(1, len(word) + 1)
+        for typo in (
+            *(word[:at] + letter + word[at:] for letter in letters),
+            *(word[:at] + letter + word[at + 1 :] for letter in letters if at < len(word)),
+            word[:at] + word[at + 1 :],
+            word[:at] + word[at + 1 : at + 2] + word[at : at + 1] + word[at + 2 :],
+        )
+    }
+    near = {term_of(typo) for typo in typos if typo[:4] in beginnings} - {term_of(word)}
+    assert near_misses(word, [beginnings]) == near
+
+
 class _Anything:
     def __contains__(self, _: object) -> bool:
         return True

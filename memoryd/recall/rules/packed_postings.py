@@ -4,6 +4,7 @@ They are added at once, when a shelf is read from disk, and none is added later.
 the others. One that is dropped stays in the arrays, and is left out wherever it counts.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -40,6 +41,10 @@ class PackedPostings:
         self._counts = _in_few_bytes(counts[order])
         held_by = np.bincount(ids, None, len(terms))
         self._ends = np.cumsum(held_by)
+        # A number of an array takes several times as long to get.
+        self._end_of, self._slot_at, self._count_at = (
+            array.data for array in (self._ends, self._slots, self._counts)
+        )
         self._live = held_by.tolist()
         self.dropped: list[int] = []
 
@@ -56,17 +61,26 @@ class PackedPostings:
         ids, live = self._id_of, self._live
         return [term for term in terms if term in ids and live[ids[term]]]
 
-    def held(self, term: str) -> tuple[Ints, Counts]:
-        """The slots that hold a term, dropped ones too, and their counts."""
-        number = self._id_of[term]
-        part = slice(self._ends[number - 1] if number else 0, self._ends[number])
-        return self._slots[part], self._counts[part]
+    def held(self, term: str) -> tuple[Ints, Counts] | None:
+        """The slots that hold a term, dropped ones too, and their counts; None if none holds it."""
+        number = self._id_of.get(term)
+        if number is None or not self._live[number]:
+            return None
+        start, end = self._end_of[number - 1] if number else 0, self._end_of[number]
+        return self._slots[start:end], self._counts[start:end]
 
-    def counts_in(self, wanted: Ints, term: str) -> list[float]:
-        """How often each of some texts holds a term that one text holds."""
-        slots, counts = self.held(term)
-        at = np.minimum(slots.searchsorted(wanted), len(slots) - 1)
-        found: list[float] = np.where(slots[at] == wanted, counts[at], 0.0).tolist()
+    def counts_in(self, texts: Sequence[int], terms: Iterable[str]) -> list[dict[str, float]]:
+        """How often each of some texts holds each of these terms, where it does."""
+        found: list[dict[str, float]] = [{} for _ in texts]
+        slot_at, count_at = self._slot_at, self._count_at
+        for term in terms:
+            number = self._id_of.get(term)
+            if number is not None:
+                start, end = self._end_of[number - 1] if number else 0, self._end_of[number]
+                for text, counts in zip(texts, found, strict=True):
+                    at = bisect_left(slot_at, text, start, end)
+                    if at < end and slot_at[at] == text:
+                        counts[term] = count_at[at]
         return found
 
     def drop(self, slot: int) -> list[str]:

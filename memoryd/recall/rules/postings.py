@@ -14,12 +14,12 @@ Not thread-safe.
 from array import array
 from collections import Counter
 from collections.abc import Collection, Container, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryd.recall.rules.packed_postings import Counts, Ints, PackedPostings, TextArrays
+from memoryd.recall.rules.packed_postings import Ints, PackedPostings, TextArrays
 from memoryd.text.terms import BEGINNING_LETTERS
 
 SATURATION = 0.9  # k1
@@ -56,6 +56,8 @@ class Postings:
         self._texts: list[TextTerms | None] = []
         self._lengths = array("d")
         self._free: list[int] = []
+        self._known_half_ways: Scores = np.zeros(0)
+        self._half_ways_at: float | None = None
         if packed is not None:
             self.size = packed.size
             self._lengths = array("d", packed.lengths.tobytes())
@@ -89,6 +91,7 @@ class Postings:
         text = TextTerms(tuple(counts), array("f", counts.values()))
         self._texts[slot - self._packed.size] = text
         self._lengths[slot] = sum(counts.values())
+        self._half_ways_at = None
         self.size += 1
         self.total_length += self._lengths[slot]
         return slot
@@ -105,11 +108,13 @@ class Postings:
         self.size -= 1
         self.total_length -= self._lengths[slot]
         self._lengths[slot] = 0.0
+        self._half_ways_at = None
 
     def holders_of(self, term: str) -> int:
         """How many texts hold the term."""
         holders = self._holders.get(term)
-        return self._packed.holders_of(term) + (len(holders.slots) if holders else 0)
+        packed = self._packed.holders_of(term)
+        return packed if holders is None else packed + len(holders.slots)
 
     def held_among(self, terms: Collection[str]) -> list[str]:
         """Those of these terms that some text holds."""
@@ -123,64 +128,56 @@ class Postings:
 
     def scores(self, worths: Mapping[str, float], mean_length: float) -> Scores:
         """What each slot earns of the worth of all terms; a text that holds none earns 0."""
-        found = np.zeros(self.capacity)
-        packed = [
-            (worth, *self._packed.held(term))
-            for term, worth in worths.items()
-            if self._packed.holders_of(term)
-        ]
-        if packed:
-            self._add_earned(
-                found,
-                np.concatenate([slots for _, slots, _ in packed]),
-                np.concatenate([counts for _, _, counts in packed]),
-                np.repeat([worth for worth, _, _ in packed], [len(s) for _, s, _ in packed]),
-                mean_length,
-            )
-            found[self._packed.dropped] = 0.0
-        held = [(worths[term], self._holders[term]) for term in worths if term in self._holders]
-        if held:
+        slots: list[Ints] = []
+        counts: list[NDArray[Any]] = []
+        of_each: list[float] = []
+        for term, worth in worths.items():
+            held = self._packed.held(term)
+            if held is not None:
+                slots.append(held[0])
+                counts.append(held[1])
+                of_each.append(worth)
+        newer = [(worths[term], self._holders[term]) for term in worths if term in self._holders]
+        if newer:
             # Joined as bytes: making an array of each costs more than everything else.
-            self._add_earned(
-                found,
-                np.frombuffer(b"".join([holders.slots for _, holders in held]), np.intc),
-                np.frombuffer(b"".join([holders.counts for _, holders in held]), np.float32),
-                np.repeat([worth for worth, _ in held], [len(h.slots) for _, h in held]),
-                mean_length,
-            )
+            slots.append(np.frombuffer(b"".join([held.slots for _, held in newer]), np.intc))
+            counts.append(np.frombuffer(b"".join([held.counts for _, held in newer]), np.float32))
+            of_each += [worth for worth, _ in newer]
+        if not slots:
+            return np.zeros(self.capacity)
+        lengths = [*map(len, slots[: -1 if newer else None]), *(len(h.slots) for _, h in newer)]
+        at, held_times = np.concatenate(slots), np.concatenate(counts)
+        earned = np.repeat(of_each, lengths) * held_times
+        earned /= held_times + self._half_ways(mean_length)[at]
+        found: Scores = np.bincount(at, earned, self.capacity).astype(np.float64, copy=False)
+        if self._packed.dropped:
+            found[self._packed.dropped] = 0.0
         return found
 
-    def _add_earned(
-        self, found: Scores, slots: Ints, counts: Counts, worth: Scores, mean_length: float
-    ) -> None:
-        relative = np.frombuffer(self._lengths)[slots] / (mean_length or 1.0)
-        earned = worth * counts / (counts + _half_way(relative))
-        found += np.bincount(slots, earned, self.capacity)
+    def _half_ways(self, mean_length: float) -> Scores:
+        """`_half_way` of each text; most queries come when no text was added since the last."""
+        if self._half_ways_at != mean_length:
+            relative = np.frombuffer(self._lengths) / (mean_length or 1.0)
+            self._known_half_ways, self._half_ways_at = _half_way(relative), mean_length
+        return self._known_half_ways
 
     def shares(
         self, slots: Sequence[int], worths: Mapping[str, float], mean_length: float
     ) -> list[dict[str, float]]:
         """What each of some texts earns by term; the sum is its entry in `scores`."""
-        half_ways = [_half_way(self._lengths[slot] / (mean_length or 1.0)) for slot in slots]
-        found: list[dict[str, float]] = [{} for _ in slots]
-        at = np.array(slots, np.int32)
-        for term, worth in worths.items():
-            for place, count in enumerate(self._counts(slots, at, term)):
-                if count:
-                    found[place][term] = worth * count / (count + half_ways[place])
+        packed_size = self._packed.size
+        counts_of = self._packed.counts_in(slots, worths)
+        found: list[dict[str, float]] = []
+        for slot, counts in zip(slots, counts_of, strict=True):
+            if slot >= packed_size:
+                text = self._text_in(slot)
+                own = dict(zip(text.terms, text.counts, strict=True))
+                counts |= {term: own[term] for term in worths if term in own}
+            half_way = _half_way(self._lengths[slot] / (mean_length or 1.0))
+            found.append(
+                {term: worths[term] * count / (count + half_way) for term, count in counts.items()}
+            )
         return found
-
-    def _counts(self, slots: Sequence[int], at: Ints, term: str) -> list[float]:
-        counts = [0.0] * len(slots)
-        if self._packed.holders_of(term):
-            counts = self._packed.counts_in(at, term)
-        if term in self._holders:
-            for place, slot in enumerate(slots):
-                if slot >= self._packed.size:
-                    text = self._text_in(slot)
-                    has_it = term in text.terms
-                    counts[place] = text.counts[text.terms.index(term)] if has_it else 0.0
-        return counts
 
     def _forget_holder(self, term: str, slot: int) -> None:
         slots, counts = self._holders[term]

@@ -58,7 +58,9 @@ class QueryWords:
 
     def scores(self, part: Index) -> Scores:
         """The share of the query's worth that each memory earns, 0 to 1."""
-        return part.documents.scores(self.worths, self._mean_length) / self.whole_worth
+        scores = part.documents.scores(self.worths, self._mean_length)
+        scores /= self.whole_worth
+        return scores
 
     def earned(self, part: Index, slots: Sequence[int]) -> list[Mapping[str, float]]:
         """What each word of the query earned each of some memories; the sum is its score."""
@@ -69,7 +71,7 @@ class QueryWords:
 
     def covered(self, terms: Mapping[str, float]) -> float:
         """The share of the query that a memory with these terms covers."""
-        return sum(self._rarities[term] for term in terms) / self.whole_rarity
+        return sum([self._rarities[term] for term in terms]) / self.whole_rarity
 
     def _holders_of(self, term: str) -> int:
         return sum([part.documents.holders_of(term) for part in self._parts])

@@ -20,6 +20,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
+from operator import itemgetter
 from typing import TypeVar
 
 import msgspec
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 from memoryd.recall.rules.background import Background
 from memoryd.recall.rules.gate import evidence_for, prompt_weights, worth_showing
 from memoryd.recall.rules.index import Index, IndexEntry
+from memoryd.recall.rules.largest import places_of_largest
 from memoryd.recall.rules.postings import Scores
 from memoryd.recall.rules.query_words import QueryWords
 from memoryd.recall.rules.relevance import (
@@ -38,7 +40,7 @@ from memoryd.recall.rules.relevance import (
     relevant_among,
 )
 from memoryd.recall.rules.sketch import CANDIDATES
-from memoryd.recall.rules.vectors import ABSENT, Vector, Vectors, common_part
+from memoryd.recall.rules.vectors import ABSENT, Vector, Vectors, wanted_by
 
 Of = TypeVar("Of")
 
@@ -85,14 +87,13 @@ class Hit(msgspec.Struct, frozen=True):
 
 
 class _Candidate(msgspec.Struct, frozen=True):
+    """`score` is the whole one, with the bonus."""
+
     part: Index
     entry: IndexEntry
     words: float
     meaning: float
-
-    @property
-    def score(self) -> float:
-        return self.words + self.meaning
+    score: float
 
 
 def search(
@@ -105,18 +106,18 @@ def search(
 ) -> list[Hit]:
     """The relevant memories for somebody who asks, best first, at most `limit`."""
     ranked = _Ranked(parts, question, limit=limit, now=now, excluded=excluded)
-    found, query_words, matches = ranked.found, ranked.query_words, ranked.matches
+    found, query_words = ranked.found, ranked.query_words
     earnings = ranked.for_each(query_words.earned)
+    by_match = [(match.kind, ranked.for_each(match.cosines)) for match in ranked.matches]
     evidence = [
-        _evidence_for(one, earned, question, query_words, matches)
-        for one, earned in zip(found, earnings, strict=True)
+        _evidence_for(earned, question, query_words, [(kind, of[at]) for kind, of in by_match])
+        for at, earned in enumerate(earnings)
     ]
-    hits = [
-        _hit_of(one, earned, now)
+    return [
+        _hit_of(one, earned)
         for one, earned, is_relevant in zip(found, earnings, relevant_among(evidence), strict=True)
-        if is_relevant
+        if is_relevant and one.score > 0  # below that it speaks of something else
     ]
-    return [hit for hit in hits if hit.score > 0]  # below that it speaks of something else
 
 
 def search_unasked(
@@ -138,7 +139,7 @@ def search_unasked(
         return []
     earnings = ranked.for_each(ranked.query_words.earned)
     return [
-        _hit_of(one, earned, now)
+        _hit_of(one, earned)
         for one, earned, is_worth_it in zip(ranked.found, earnings, worth_it, strict=True)
         if is_worth_it
     ]
@@ -162,18 +163,19 @@ class _Ranked:
         self.found: list[_Candidate] = []
         if self.query_words.whole_worth:
             for part in parts:
-                self.found += _best_of(part, self.query_words, self.matches, limit, excluded)
-        self.found.sort(key=lambda one: (-one.score * (1 + _bonus(one.entry, now)), one.entry.key))
+                best = _best_of(part, self.query_words, self.matches, limit, excluded)
+                self.found += [_with_bonus(part, *one, now) for one in best]
+        self.found.sort(key=lambda one: (-one.score, one.entry.key))
         del self.found[limit:]
 
     def for_each(self, of_slots: Callable[[Index, Sequence[int]], Sequence[Of]]) -> list[Of]:
         """What is asked of each memory that was found, all those of a part at once."""
-        answers: dict[str, Of] = {}
-        for part in {id(one.part): one.part for one in self.found}.values():
-            own = [one.entry for one in self.found if one.part is part]
-            of_own = of_slots(part, [entry.slot for entry in own])
-            answers |= {entry.key: of for entry, of in zip(own, of_own, strict=True)}
-        return [answers[one.entry.key] for one in self.found]
+        parts = {id(one.part): one.part for one in self.found}
+        answers = {
+            id_: iter(of_slots(part, [one.entry.slot for one in self.found if one.part is part]))
+            for id_, part in parts.items()
+        }
+        return [next(answers[id(one.part)]) for one in self.found]
 
 
 class _VectorMatch:
@@ -185,7 +187,7 @@ class _VectorMatch:
         self.kind = kind
         self._query = query
         self._floor = floor
-        self._common = common_part([self.vectors_in(part) for part in parts], query)
+        self._wanted = wanted_by(query, [self.vectors_in(part) for part in parts])
 
     def vectors_in(self, part: Index) -> Vectors:
         return (
@@ -193,21 +195,22 @@ class _VectorMatch:
         )
 
     def scores(self, part: Index) -> Scores:
-        capacity = part.documents.capacity
-        similarity = self.vectors_in(part).similarity(self._query, self._common, capacity)
-        return SIMILARITY_WEIGHT[self.kind] * similarity
+        similarity = self.vectors_in(part).similarity(self._wanted, part.documents.capacity)
+        similarity *= SIMILARITY_WEIGHT[self.kind]
+        return similarity
 
     def is_rough_in(self, part: Index) -> bool:
         return self.vectors_in(part).is_rough
 
     def exact(self, part: Index, slots: NDArray[np.intp]) -> Scores:
-        exact = self.vectors_in(part).exact(self._query, self._common, slots)
-        return SIMILARITY_WEIGHT[self.kind] * exact
+        return SIMILARITY_WEIGHT[self.kind] * self.vectors_in(part).exact(self._wanted, slots)
 
-    def cosine(self, part: Index, slot: int) -> float:
-        """The cosine on a scale where 0 means unrelated, or `ABSENT`."""
-        cosine = self.vectors_in(part).cosine(slot, self._query)
-        return ABSENT if cosine == ABSENT else (cosine - self._floor) / (1 - self._floor)
+    def cosines(self, part: Index, slots: Sequence[int]) -> list[float]:
+        """The cosines on a scale where 0 means unrelated, or `ABSENT`."""
+        return [
+            ABSENT if cosine == ABSENT else (cosine - self._floor) / (1 - self._floor)
+            for cosine in self.vectors_in(part).cosines(slots, self._query)
+        ]
 
 
 def _vector_matches(parts: Sequence[Index], question: Question) -> Iterator[_VectorMatch]:
@@ -234,30 +237,32 @@ def _best_of(
     matches: Sequence[_VectorMatch],
     limit: int,
     excluded: AbstractSet[str],
-) -> Iterator[_Candidate]:
+) -> Iterator[tuple[IndexEntry, float, float]]:
+    """The best entries of a part, with what their words earn, and their words and meaning."""
     words = query_words.scores(part)
     by_match = [match.scores(part) for match in matches]
-    both = words + sum(by_match, np.float64(0.0))
+    both = words + (sum(by_match[1:], by_match[0]) if by_match else 0.0)
     if excluded:
         both[part.slots_of(excluded)] = -np.inf
     rough = [one for one in zip(matches, by_match, strict=True) if one[0].is_rough_in(part)]
-    best = _largest(both, max(limit + _SPARE, CANDIDATES if rough else 0))
+    best = places_of_largest(both, max(limit + _SPARE, CANDIDATES if rough else 0))
     if rough:
         for match, scores in rough:
             both[best] += match.exact(part, best) - scores[best]
-        best = best[_largest(both[best], limit + _SPARE)]
+        best = best[places_of_largest(both[best], limit + _SPARE)]
     for slot, of_words, of_both in zip(
         best.tolist(), words[best].tolist(), both[best].tolist(), strict=True
     ):
         entry = part.entry_in(slot)
         if entry is not None and entry.key not in excluded:
-            yield _Candidate(part, entry, of_words, of_both - of_words)
+            yield entry, of_words, of_both
 
 
-def _largest(scores: Scores, count: int) -> NDArray[np.intp]:
-    if len(scores) <= count:
-        return np.arange(len(scores))
-    return np.argpartition(scores, -count)[-count:]
+def _with_bonus(
+    part: Index, entry: IndexEntry, words: float, both: float, now: float
+) -> _Candidate:
+    meaning = both - words
+    return _Candidate(part, entry, words, meaning, (words + meaning) * (1 + _bonus(entry, now)))
 
 
 def _bonus(entry: IndexEntry, now: float) -> float:
@@ -266,13 +271,11 @@ def _bonus(entry: IndexEntry, now: float) -> float:
 
 
 def _evidence_for(
-    one: _Candidate,
     earned: Mapping[str, float],
     question: Question,
     query_words: QueryWords,
-    matches: Sequence[_VectorMatch],
+    cosines: Sequence[tuple[VectorSimilarity, float]],
 ) -> HitEvidence:
-    cosines = ((match.kind, match.cosine(one.part, one.entry.slot)) for match in matches)
     kind, cosine = next(
         (found for found in cosines if found[1] != ABSENT), (VectorSimilarity.NONE, 0.0)
     )
@@ -286,7 +289,8 @@ def _evidence_for(
     )
 
 
-def _hit_of(one: _Candidate, earned: Mapping[str, float], now: float) -> Hit:
-    shares = sorted((Share(*each) for each in earned.items()), key=lambda share: -share.share)
-    score = one.score * (1 + _bonus(one.entry, now))
-    return Hit(one.entry.key, score, one.words, one.meaning, tuple(shares))
+def _hit_of(one: _Candidate, earned: Mapping[str, float]) -> Hit:
+    shares = sorted(earned.items(), key=itemgetter(1), reverse=True)
+    return Hit(
+        one.entry.key, one.score, one.words, one.meaning, tuple([Share(*each) for each in shares])
+    )

@@ -64,6 +64,13 @@ class VectorArrays(NamedTuple):
         return self._replace(counts=self.counts[which], rows=self.rows[rows], short=short)
 
 
+class Wanted(NamedTuple):
+    """A query less the common part, as a unit vector, and how much of the common part it has."""
+
+    direction: Vector
+    in_common: float
+
+
 class Vectors:
     def __init__(self) -> None:
         self._rows: Matrix | Halves = np.zeros((0, 0), np.float32)
@@ -184,19 +191,19 @@ class Vectors:
         self._rows, self._sketch = made.whole, made
         made.whole = _NO_HALVES
 
-    def similarity(self, query: Vector, common: Vector, capacity: int) -> Scores:
+    def similarity(self, wanted: Wanted, capacity: int) -> Scores:
         """For each document below `capacity`, its similarity to the query beyond the common part.
 
         A document without a vector gets what the average document gets: nothing.
         """
-        if not self.fits(query):
+        if not self.fits(wanted.direction):
             return np.zeros(capacity)
-        wanted = unit(query - common)
         if self._sketch is None:
-            dots = _dots(self._rows[: self._used], wanted)
+            similarity = _dots(self._rows[: self._used], wanted.direction)
         else:
-            dots = _dots(self._sketch.rows[: self._used], self._sketch.short(wanted))
-        similarity = dots - float(common @ wanted)
+            short = self._sketch.short(wanted.direction)
+            similarity = _dots(self._sketch.rows[: self._used], short)
+        similarity -= wanted.in_common
         if self._is_in_order and self._used == capacity:
             return similarity.astype(np.float64)
         owners = self._owners[: self._used]
@@ -209,24 +216,32 @@ class Vectors:
             best[owners] = similarity
         return best[:-1]
 
-    def exact(self, query: Vector, common: Vector, owners: NDArray[np.intp]) -> Scores:
+    def exact(self, wanted: Wanted, owners: NDArray[np.intp]) -> Scores:
         """As `similarity`, of some documents, by their whole vectors."""
-        if not self.fits(query):
+        if not self.fits(wanted.direction):
             return np.zeros(len(owners))
-        wanted = unit(query - common)
         places = np.full(len(owners), NO_ROW)
         is_known = owners < len(self._first_row_of)
         places[is_known] = self._first_row_of[owners[is_known]]
         # A document without a row is compared with any, and gets nothing.
-        dots = as_singles(self._rows[places]) @ wanted - float(common @ wanted)
+        dots = as_singles(self._rows[places]) @ wanted.direction - wanted.in_common
         return np.where(places < 0, 0.0, dots)
 
-    def cosine(self, owner: int, query: Vector) -> float:
-        """The plain cosine of a document's best row, or `ABSENT`."""
-        places = self._rows_of.get(owner)
-        if not places or not self.fits(query):
-            return ABSENT
-        return max([float(self._rows[place].astype(np.float32) @ query) for place in places])
+    def cosines(self, owners: Sequence[int], query: Vector) -> list[float]:
+        """The plain cosine of each document's best row, or `ABSENT`."""
+        if not self.fits(query):
+            return [ABSENT] * len(owners)
+        rows = self._rows
+        return [
+            max(
+                [
+                    float(rows[place].astype(np.float32, copy=False) @ query)
+                    for place in self._rows_of.get(owner, ())
+                ],
+                default=ABSENT,
+            )
+            for owner in owners
+        ]
 
     def _note_first_row(self, owner: int, place: int) -> None:
         missing = owner + 1 - len(self._first_row_of)
@@ -303,6 +318,13 @@ def unit(vector: Vector) -> Vector:
 
 def length_of(vector: Vector) -> float:
     return math.sqrt(float(vector @ vector))
+
+
+def wanted_by(query: Vector, all_vectors: Sequence[Vectors]) -> Wanted:
+    """What to compare these vectors with, instead of the query."""
+    common = common_part(all_vectors, query)
+    direction = unit(query - common)
+    return Wanted(direction, float(common @ direction))
 
 
 def common_part(all_vectors: Sequence[Vectors], query: Vector) -> Vector:
