@@ -7,7 +7,7 @@
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -38,6 +38,7 @@ from memoryd.transcripts.turn_table import QueuedTurn, TurnTable, root_named
 
 OPEN_TURN_SECONDS: Final = 600.0  # a session written to more recently may still be running
 PROGRESS_SECONDS: Final = 0.1
+FILES_AT_ONCE: Final = 100  # at most; a thread is not asked for each of thousands
 
 log = structlog.get_logger(__name__)
 
@@ -143,10 +144,11 @@ class Backfill:
         try:
             files = await anyio.to_thread.run_sync(self._files, job)
             while done < len(files) and not self._stop_wanted:
-                after = await anyio.to_thread.run_sync(self._import_file, job, files[done])
+                some = files[done : done + FILES_AT_ONCE]
+                after, count = await anyio.to_thread.run_sync(self._import_some, job, some)
                 if after.turns > job.turns:
                     self._notices.post(TurnsImported())
-                job, done = after, done + 1
+                job, done = after, done + count
                 if anyio.current_time() - announced_at > PROGRESS_SECONDS:
                     announced_at = anyio.current_time()
                     self._announce_progress(job, done, len(files))
@@ -188,6 +190,21 @@ class Backfill:
             for cursor in self._cursors.with_old_part()
             if cursor.mtime >= job.since_at and (cursor.mtime, cursor.path) > done
         ]
+
+    def _import_some(self, job: BackfillJob, files: Sequence[Cursor]) -> tuple[BackfillJob, int]:
+        """Imports files for a short while; returns the job as it is then, and how many."""
+        done, until = 0, time.monotonic() + PROGRESS_SECONDS
+        for cursor in files:
+            try:
+                job = self._import_file(job, cursor)
+            except StorageError:
+                if not done:
+                    raise
+                break  # the next call meets it again
+            done += 1
+            if self._stop_wanted or time.monotonic() > until:
+                break
+        return job, done
 
     def _import_file(self, job: BackfillJob, cursor: Cursor) -> BackfillJob:
         """Queues the file's turns; returns the job with this file done."""

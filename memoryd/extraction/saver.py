@@ -178,16 +178,14 @@ class StatementSaver:
     def _contradicted(self, sourced: SourcedStatement) -> Contradicted:
         from memoryd.extraction.rules.contradiction import strongest  # noqa: PLC0415 - its tables take a while
 
-        statement = sourced.statement
+        readings, around = sourced.readings, sourced.statement.around
         found: dict[str, list[KnownMemory]] = {"none": [], "unsure": [], "sure": []}
         for memory in self._related_to(sourced):
             is_guarded = memory.topic.trust == "user-said" and not sourced.is_persons
             if memory.retired or is_guarded:
                 continue
             core = memory.core[:COMPARED_CHARS]
-            verdict = strongest(
-                sourced.readings, core, is_stated=sourced.is_sure, around=statement.around
-            )
+            verdict = strongest(readings, core, is_stated=sourced.is_sure, around=around)
             found[verdict].append(memory)
         return Contradicted(tuple(found["sure"]), tuple(found["unsure"]))
 

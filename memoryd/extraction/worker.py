@@ -36,7 +36,7 @@ from memoryd.transcripts.turn_table import TurnTable
 LONGEST_WAIT_SECONDS: Final = 60.0
 DISK_PAUSE_SECONDS: Final = 15.0
 EVERYWHERE: Final = ""
-LOOK_PAUSE_FACTOR: Final = 3  # times as long as the look took
+LOOK_PAUSE_FACTOR: Final = 10  # times as long as the look took
 # The last lines of a session are read some time after its end was reported.
 LAST_LINES_SECONDS: Final = 5.0
 CLOSED_KEPT: Final = 1000
@@ -228,17 +228,9 @@ class ExtractionWorker:
         return False
 
     async def _work(self, batch: Batch) -> bool:
-        project = await anyio.to_thread.run_sync(self._project_of, batch)
-        turns, is_whole = await anyio.to_thread.run_sync(self._worth_extracting, batch, project)
-        if not turns:
+        batch, task, is_whole = await anyio.to_thread.run_sync(self._begun, batch)
+        if task is None:
             return is_whole
-        taken = {turn.id for turn in turns}
-        batch = Batch(
-            batch.project,
-            batch.session_id,
-            tuple(turn for turn in batch.turns if turn.turn_id in taken),
-        )
-        task = await anyio.to_thread.run_sync(self._begin, batch, project, turns)
         started = time.monotonic()
         outcome = await self._extract(batch, task)
         # A stop that comes now must not make a finished turn look unfinished.
@@ -246,6 +238,20 @@ class ExtractionWorker:
             await anyio.to_thread.run_sync(self._conclude, batch, task, outcome)
         self._announce(task, outcome, round((time.monotonic() - started) * 1000))
         return is_whole and outcome.verdict == "done"
+
+    def _begun(self, batch: Batch) -> tuple[Batch, ExtractionTask | None, bool]:
+        """What of the batch fits into one run, its task, and whether that is all of it.
+
+        No task if nothing in it is worth extracting.
+        """
+        project = self._project_of(batch)
+        turns, is_whole = self._worth_extracting(batch, project)
+        if not turns:
+            return batch, None, is_whole
+        taken = {turn.id for turn in turns}
+        held = tuple(turn for turn in batch.turns if turn.turn_id in taken)
+        batch = Batch(batch.project, batch.session_id, held)
+        return batch, self._begin(batch, project, turns), is_whole
 
     def _project_of(self, batch: Batch) -> Project:
         """The project; where a sub-agent did the work, with that agent's memory as its own."""

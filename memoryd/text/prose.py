@@ -29,7 +29,7 @@ from memoryd.text.lazy_regex import late
 BLANK = "¤"
 SHELL_LINES_LEAST = 2
 MOST_CHARACTERS_KEPT = 4096
-_PIECES_KEPT: Final = 1024
+_PIECES_KEPT: Final = 2048
 _KEPT_CHARS: Final = 1000
 _CUT = "\x00"  # stands where a fenced block was
 _FOLDED = {"ł": "l", "Ł": "l", "ё": "е", "Ё": "е"}

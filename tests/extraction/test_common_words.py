@@ -29,7 +29,7 @@ def sentences() -> list[str]:
 def test_no_rule_relates_texts_without_a_common_key() -> None:
     texts = sentences()
     assert len(texts) > 200
-    said = {one: keys_of_statement([matchable(one)], one, one) for one in texts[::3]}
+    said = {one: keys_of_statement(frozenset({matchable(one)}), one, one) for one in texts[::3]}
     memories = {one: keys_of_memory(one) for one in texts[1::5]}
     apart = 0
     for new, old in product(said, memories):
@@ -54,4 +54,6 @@ def test_no_rule_relates_texts_without_a_common_key() -> None:
     ],
 )
 def test_forms_and_values_of_one_kind_have_a_common_key(new: str, old: str) -> None:
-    assert not keys_of_statement([matchable(new)], new, "").isdisjoint(keys_of_memory(old))
+    assert not keys_of_statement(frozenset({matchable(new)}), new, "").isdisjoint(
+        keys_of_memory(old)
+    )

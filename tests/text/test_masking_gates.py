@@ -82,6 +82,15 @@ def test_anchors_are_found_at_every_place_of_a_text(text: str, data: st.DataObje
         assert masking._anchors().present_in(one) == {word for word in every if word in one}
 
 
+@pytest.mark.parametrize("word", ["pass", "パスワード", "\ud83d", "ssn"])
+@pytest.mark.parametrize("before", [0, 1, 64 * 1024 - 2, 64 * 1024, 128 * 1024 - 1])
+def test_anchors_are_found_at_every_place_of_a_long_text(word: str, before: int) -> None:
+    anchors = Anchors(["pass", "パスワード", "\ud83d", "ssn", "pas"])
+    held = anchors.present_in("." * before + word + "é" * 70_000)
+    assert held == {one for one in anchors.words if one in word}
+    assert not anchors.present_in("." * before + word[:2][:-1])
+
+
 @given(texts)
 def test_runs_are_those_that_a_pattern_finds(text: str) -> None:
     assert has_digits(text) == bool(re.search("[0-9]{4}[ -]?[0-9]{4}", text))
@@ -206,8 +215,8 @@ def test_where_joints_are_they_are_expected(text: str) -> None:
 def test_shapes_are_found_as_in_a_search_of_the_whole_text(text: str) -> None:
     searched = [
         found
-        for anchor, shape in by_shape._ANCHORED
-        for found in by_shape._genuine(shape, by_shape._matches_at(shape, text, anchor))
+        for row in by_shape._ROWS
+        for found in by_shape._genuine(row.shape, by_shape._matches_at(row, text))
     ]
     assert set(searched) <= set(by_shape.tokens_in(text))
 

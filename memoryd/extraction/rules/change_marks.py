@@ -12,6 +12,7 @@ Rules
 # ruff: noqa: RUF001 - accents and apostrophes are folded before anything is matched
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Final, Literal
 
 import msgspec
@@ -19,6 +20,7 @@ import msgspec
 from memoryd.base.remembered import remembered
 from memoryd.extraction.rules.durable import is_for_the_moment, is_question
 from memoryd.text.lazy_regex import late
+from memoryd.text.masking.anchors import Anchors
 
 ChangeKind = Literal["gone", "ended", "over", "shifted", "now"]
 
@@ -150,6 +152,17 @@ _NOW: Final = late(
     r"|\bmaintenant\b|\bdesormais\b|\bdorenavant\b|\bfinalement\b|\bagora\b|\badesso\b"
     r"|\bora\b|\bvoortaan\b|今後|これから|今は|теперь"
 )
+# Of each list, one is in all that its pattern finds; to look for them is many times as fast.
+_NOW_WORDS: Final = (
+    *("now", "as of ", "these days", "from here on", "going forward", "a new", "instead", "since "),
+    *("changed", "jetzt", "ab sofort", "nun an", "neuerdings", "ahora", "maintenant", "desormais"),
+    *("dorenavant", "finalement", "agora", "adesso", "ora", "voortaan", "今後", "これから", "今は"),
+    "теперь",
+)
+_NO_MORE_WORDS: Final = (
+    *("more", "longer", "nicht ", "kein", "ya no", " plus", "plus ", "nao", "piu", "meer"),
+    *("juz nie", "больше не", "もう", "stop ", "need", "have to", "necessary", "required"),
+)
 _CORRECTS: Final = late(
     r"\b(?:correction\b|i was wrong|wrong (?:info|number|name|date|value|address)|my (?:fault"
     r"|mistake|bad)|i misspoke|"
@@ -222,6 +235,24 @@ def clauses_of(text: str) -> list[str]:
     return [clause for clause in _CLAUSES.split(text) if clause]
 
 
+def _says_now(text: str) -> bool:
+    return bool(_now_words().present_in(text)) and _NOW.search(text) is not None
+
+
+def _says_no_more(text: str) -> bool:
+    return bool(_no_more_words().present_in(text)) and _NO_MORE.search(text) is not None
+
+
+@cache
+def _now_words() -> Anchors:
+    return Anchors(_NOW_WORDS)
+
+
+@cache
+def _no_more_words() -> Anchors:
+    return Anchors(_NO_MORE_WORDS)
+
+
 def _gone(text: str) -> Iterator[Change]:
     for pattern in (_GONE_AFTER, _NOT_THIS, _OVER, _DEWA_NAKU, *_VERBS):
         for match in pattern.finditer(text):
@@ -230,13 +261,13 @@ def _gone(text: str) -> Iterator[Change]:
             frame = f"{text[: match.start()]} {found.get('what') or ''}"
             yield Change("gone", gone, frame, text[match.end() :], pattern in _VERBS)
     for match in _IS_GONE.finditer(text):
-        is_lasting = bool(_BY_PLAN.search(match[0]) or _NOW.search(text))
+        is_lasting = bool(_BY_PLAN.search(match[0])) or _says_now(text)
         yield Change("over", match["gone"], "", text[match.end() :], is_lasting=is_lasting)
 
 
 def _ended(text: str) -> Iterator[Change]:
     for clause in clauses_of(text):
-        if _NO_MORE.search(clause):
+        if _says_no_more(clause):
             is_lasting = bool(_LASTS.search(clause))
             yield Change("ended", _NO_MORE.sub(" ", clause), is_lasting=is_lasting)
 
@@ -248,7 +279,7 @@ def _shifted(text: str) -> Iterator[Change]:
     is_corrected = bool(_CORRECTS.search(text))
     clauses = clauses_of(text)
     for clause in clauses:
-        if _NOW.search(clause) or is_corrected:
+        if is_corrected or _says_now(clause):
             yield Change("now", frame=_NOW.sub(" ", clause))
-    if _NOW.search(text) and len(clauses) > 1:
+    if len(clauses) > 1 and _says_now(text):
         yield Change("now", frame=_NOW.sub(" ", text))

@@ -9,6 +9,7 @@ leaves a few to be compared.
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from memoryd.base.remembered import remembered
 from memoryd.extraction.rules.change_marks import changes_in, clauses_of
 from memoryd.extraction.rules.contradiction import bare_lead, content_of, kinds_of_value
 from memoryd.extraction.rules.corrections import correction_in, first_clause
@@ -18,6 +19,8 @@ from memoryd.text.prose import matchable
 
 # No rule takes words for related that share fewer of their first letters.
 LETTERS: Final = 4
+# A statement is compared with the memories of each scope, more than once.
+_STATEMENTS_KEPT: Final = 16
 
 
 def keys_of_memory(core: str) -> frozenset[str]:
@@ -26,7 +29,8 @@ def keys_of_memory(core: str) -> frozenset[str]:
     return frozenset(_keys((core, plain, bare_lead(plain))))
 
 
-def keys_of_statement(readings: Iterable[str], core: str, around: str) -> frozenset[str]:
+@remembered(_STATEMENTS_KEPT)
+def keys_of_statement(readings: frozenset[str], core: str, around: str) -> frozenset[str]:
     """Of all that is compared of a statement: its readings, its core, and what was said with it."""
     texts = [core]
     for one in (*readings, core):

@@ -44,7 +44,7 @@ MOST_OF_IT: Final = 0.6
 LEAST_NAMED: Final = 2
 HALF_OF_IT: Final = 0.5
 LONGEST_VALUE: Final = 4
-TEXTS_KEPT: Final = 1024
+TEXTS_KEPT: Final = 2048
 
 # Function words of the languages that the forms know, and words on how strict or how new it is.
 _EMPTY: Final = frozenset(
@@ -325,11 +325,13 @@ def _empty_terms() -> frozenset[str]:
     return frozenset(terms_of(" ".join(sorted(_EMPTY))))
 
 
-def _tokens(text: str) -> list[str]:
+@remembered(TEXTS_KEPT)
+def _tokens(text: str) -> tuple[str, ...]:
     tokens = (token.strip(".:\"'") for token in _TOKEN.findall(text))
-    return [token for token in tokens if token and token not in _FILLERS]
+    return tuple(token for token in tokens if token and token not in _FILLERS)
 
 
+@remembered(TEXTS_KEPT)
 def _bare(text: str) -> str:
     return first_clause(_FROM_NOW_ON.sub(" ", without_request(text)))
 

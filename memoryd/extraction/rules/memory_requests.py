@@ -15,6 +15,7 @@ Rules
 
 from typing import Final
 
+from memoryd.base.remembered import remembered
 from memoryd.text.lazy_regex import late
 from memoryd.text.prose import plain
 
@@ -214,6 +215,8 @@ def _is_task(sentence: str) -> bool:
     return bool(_THERE.search(sentence)) or not _ON_OCCASION.search(sentence)
 
 
+# Several rules ask about each sentence in turn.
+_TEXTS_KEPT: Final = 64
 _TEXT_REQUEST: Final = late(
     rf"^{LEAD}(?:{_OPENING}"
     rf"|{_POLITE}(?:{_REMEMBER}|{_REMEMBER_ELSEWHERE}|for (?:future|later) ref(?:erence)?"
@@ -224,6 +227,7 @@ _TEXT_REQUEST: Final = late(
 )
 
 
+@remembered(_TEXTS_KEPT)
 def without_request(text: str) -> str:
     """The text without the words at its start that only ask for memory."""
     match = _TEXT_REQUEST.match(plain(text))

@@ -16,11 +16,13 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal
 
+from memoryd.base.remembered import remembered
 from memoryd.extraction.rules.change_marks import Change, changes_in, clauses_of
 from memoryd.extraction.rules.restatement import is_negated
 from memoryd.extraction.rules.telling_words import (
     ARTICLES,
     PERSONS,
+    READINGS_KEPT,
     TOKEN,
     Reading,
     Word,
@@ -63,11 +65,12 @@ _FURTHER: Final = late(r"[,;:.!] .*")
 
 def verdict_on_change(said: str, old: str) -> Verdict:
     """Whether a sentence withdraws or replaces the memory; both are `matchable` text."""
-    memory = reading_of(_first(old))
-    whole = reading_of(old)
-    if not memory.words:
+    changes = changes_in(said)
+    memory = reading_of(_first(old)) if changes else None
+    if memory is None or not memory.words:
         return "none"
-    verdicts = (_verdict(change, said, memory, whole, old) for change in changes_in(said))
+    whole = reading_of(old)
+    verdicts = (_verdict(change, said, memory, whole, old) for change in changes)
     return max(verdicts, key=_STRENGTH, default="none")
 
 
@@ -91,13 +94,14 @@ def verdict_on_forgetting(about: str, old: str, is_strong: bool) -> Verdict:
 
 def names_another(said: str, old: str) -> bool:
     """Whether what is said to change is another's, or of another thing than the memory is about."""
-    memory = reading_of(old)
     for change in changes_in(said):
+        if change.kind not in {"gone", "ended"}:
+            continue
         clauses = clauses_of(change.frame) or [""]
         reading = reading_of(change.gone if change.kind == "ended" else clauses[-1])
-        if change.kind in {"gone", "ended"} and (
-            reading.others - memory.others
-            or any(_is_subject(word, reading) for word in _strange(reading, memory))
+        memory = reading_of(old)
+        if reading.others - memory.others or any(
+            _is_subject(word, reading) for word in _strange(reading, memory)
         ):
             return True
     return False
@@ -291,6 +295,7 @@ def _is_of_another_script(stem: str, memory: Reading) -> bool:
     return not stem.isascii() and all(other.isascii() for other in memory.stems)
 
 
+@remembered(READINGS_KEPT)
 def _first(text: str) -> str:
     found = clauses_of(text)
     return next((clause for clause in found if reading_of(clause).words), text)

@@ -23,11 +23,11 @@ from memoryd.text.lazy_regex import late
 from memoryd.text.terms import STOP_WORDS, term_of
 
 COMMON_LETTERS: Final = 5
+LEAST_LETTERS: Final = 3
 ALIKE_SHARE: Final = 0.6
-_COMPARED_PAIRS: Final = 50_000
-_READINGS_KEPT: Final = 1024
+READINGS_KEPT: Final = 4096
 _STEMS_KEPT: Final = 8192
-# Of a word of three letters or more, by which it stays the same word.
+# Of a word of LEAST_LETTERS or more, by which it stays the same word.
 ENDINGS: Final = frozenset({"er", "s", "e", "n", "en", "es", "ing"})
 
 TOKEN: Final = late(
@@ -121,15 +121,14 @@ class Word(msgspec.Struct, frozen=True):
 
 
 class Reading(msgspec.Struct, frozen=True):
+    """`stems` are those of the words, each once."""
+
     words: tuple[Word, ...]
+    stems: tuple[str, ...]
     has_verb: bool
     others: frozenset[str]
     opens_with_place: bool
     opens_with_subject: bool
-
-    @property
-    def stems(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(word.stem for word in self.words))
 
     @property
     def value(self) -> tuple[str, ...]:
@@ -140,7 +139,7 @@ class Reading(msgspec.Struct, frozen=True):
         return tuple(behind) or self.stems
 
 
-@remembered(_READINGS_KEPT)
+@remembered(READINGS_KEPT)
 def reading_of(text: str) -> Reading:
     """The telling words of a text, where they stand."""
     words: list[Word] = []
@@ -163,7 +162,10 @@ def reading_of(text: str) -> Reading:
         is_elided = len(bare) > 4 and bare[0] in _ELIDED and bare[1:] in _skipped()
         if bare and bare not in _skipped() and not is_elided:
             words.append(Word(_stem(bare), phrase, min(side, 1), is_led))
-    return Reading(tuple(words), has_verb, frozenset(others), opens_with_place, opens_with_subject)
+    stems = tuple(dict.fromkeys(word.stem for word in words))
+    return Reading(
+        tuple(words), stems, has_verb, frozenset(others), opens_with_place, opens_with_subject
+    )
 
 
 @cache
@@ -207,10 +209,11 @@ def share_of(wanted: Sequence[str], there: Sequence[str]) -> float:
 
 
 def has_word(stems: Sequence[str], one: str) -> bool:
-    return any(_is_same(one, other) for other in stems)
+    # Forms of one word begin with the same letters: most words need no closer look.
+    start = one[:LEAST_LETTERS]
+    return one in stems or any(_is_same(one, other) for other in stems if other.startswith(start))
 
 
-@remembered(_COMPARED_PAIRS)
 def _is_same(one: str, other: str) -> bool:
     """Whether two words are forms of one: owns and owner, explain and explanation."""
     if one == other:
@@ -218,7 +221,7 @@ def _is_same(one: str, other: str) -> bool:
     if is_number(one) or is_number(other):
         return False
     short, long = sorted((one, other), key=len)
-    if len(short) >= 3 and long.startswith(short) and long[len(short) :] in ENDINGS:
+    if len(short) >= LEAST_LETTERS and long.startswith(short) and long[len(short) :] in ENDINGS:
         return True
     alike = 0
     while alike < len(short) and short[alike] == long[alike]:

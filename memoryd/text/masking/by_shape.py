@@ -249,54 +249,83 @@ SHAPES: tuple[Shape, ...] = (
 )
 
 # Every token with an anchor is one long run of characters without a blank, and nearly every one a
-# long word. Few texts have many of those: an anchor that is in none need not be searched in the
-# whole text. Runs are found in the text with token characters as `x` and others as blanks.
+# long word. Runs are found in the text with token characters as `x` and others as blanks.
 _RUN_CHARACTERS: Final = frozenset(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-%+/=,@$~:&"
 )
 _FLAT: Final = bytes(120 if chr(at) in _RUN_CHARACTERS else 32 for at in range(256))
 _LONG_RUN: Final = b"x" * 16
-_UNANCHORED_CHARS: Final = 58
+_UNANCHORED_RUN: Final = b"x" * 58
 _LONG_WORD = late(r"\b[\w.-]{16,}", re.ASCII)
-_ANCHORED = tuple((anchor, shape) for shape in SHAPES for anchor in shape.anchors)
 _WORD_CHARACTERS: Final = _RUN_CHARACTERS - set("%+/=,@$~:&")
-_IN_WORDS = tuple(
-    (anchor, shape)
-    for anchor, shape in _ANCHORED
-    if shape.is_one_word and _WORD_CHARACTERS.issuperset(anchor)
-)
-_ANYWHERE = tuple(
-    (anchor, shape)
-    for anchor, shape in _ANCHORED
-    if not (shape.is_one_word and _WORD_CHARACTERS.issuperset(anchor))
-)
 _UNANCHORED = tuple(shape for shape in SHAPES if not shape.anchors)
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """A shape at one of its anchors; whether its tokens are long words."""
+
+    anchor: str
+    shape: Shape
+    is_one_word: bool
+
+
+def _rows() -> list[_Row]:
+    """Those in words come first: where two begin together, they name the kind."""
+    rows = [
+        _Row(anchor, shape, shape.is_one_word and _WORD_CHARACTERS.issuperset(anchor))
+        for shape in SHAPES
+        for anchor in shape.anchors
+    ]
+    return sorted(rows, key=lambda row: not row.is_one_word)
+
+
+_ROWS: Final = _rows()
+_ROWS_AT: Final = {
+    anchor: [number for number, row in enumerate(_ROWS) if row.anchor == anchor]
+    for anchor in {row.anchor for row in _ROWS}
+}
 
 
 def tokens_in(text: str) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of every secret with a known shape."""
-    runs = dict.fromkeys(_long_runs(text))
-    if not runs:
-        return
-    if found := _anchors().present_in("\n".join(runs)):
-        held = [run for run in runs if any(anchor in run for anchor in found)]
-        long_words = "\n".join(_LONG_WORD.findall("\n".join(held)))
-        rows = [row for row in _IN_WORDS if row[0] in found and row[0] in long_words]
-        rows += [row for row in _ANYWHERE if row[0] in found]
-        for anchor, shape in rows:
-            yield from _genuine(shape, _matches_at(shape, text, anchor))
-    if any(len(run) >= _UNANCHORED_CHARS and run.count(".") > 1 for run in runs):
+    if found := _anchors().present_in(text):
+        yield from _anchored_in(text, found)
+    if _may_have_unanchored(text):
         for shape in _UNANCHORED:
             yield from _genuine(shape, shape.pattern.finditer(text))
 
 
+def _anchored_in(text: str, found: Iterable[str]) -> Iterator[tuple[str, int, int]]:
+    rows = [_ROWS[number] for number in sorted(one for word in found for one in _ROWS_AT[word])]
+    matching = [(row, ones) for row in rows if (ones := list(_matches_at(row, text)))]
+    if not matching:
+        return
+    runs = "\n".join(_long_runs(text))
+    long_words = "\n".join(_LONG_WORD.findall(runs))
+    for row, matches in matching:
+        if row.anchor in (long_words if row.is_one_word else runs):
+            yield from _genuine(row.shape, matches)
+
+
 @cache
 def _anchors() -> Anchors:
-    return Anchors(anchor for anchor, _ in _ANCHORED)
+    return Anchors(_ROWS_AT)
+
+
+def _may_have_unanchored(text: str) -> bool:
+    """Whether a run is long enough and has two dots."""
+    if text.count(".") < 2 or _UNANCHORED_RUN not in _flat(text):
+        return False
+    least = len(_UNANCHORED_RUN)
+    return any(len(run) >= least and run.count(".") > 1 for run in _long_runs(text))
+
+
+def _flat(text: str) -> bytes:
+    return text.encode("ascii", "replace").translate(_FLAT)
 
 
 def _long_runs(text: str) -> list[str]:
-    flat = text.encode("ascii", "replace").translate(_FLAT)
+    flat = _flat(text)
     runs: list[str] = []
     at = flat.find(_LONG_RUN)
     while at >= 0:
@@ -314,7 +343,8 @@ def _genuine(shape: Shape, matches: Iterable[re.Match[str]]) -> Iterator[tuple[s
             yield shape.kind, *match.span(group)
 
 
-def _matches_at(shape: Shape, text: str, anchor: str) -> Iterator[re.Match[str]]:
+def _matches_at(row: _Row, text: str) -> Iterator[re.Match[str]]:
+    anchor, shape = row.anchor, row.shape
     at = text.find(anchor)
     while at >= 0:
         match = shape.pattern.match(text, at - shape.before) if at >= shape.before else None

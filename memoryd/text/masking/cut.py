@@ -9,8 +9,10 @@ Rules
   table, or a run without a blank that is as long.
 """
 
+from functools import cache
 from typing import Final
 
+from memoryd.text.masking.anchors import Anchors
 from memoryd.text.masking.mask import find_secrets, mask
 
 EDGE: Final = 8192
@@ -94,5 +96,9 @@ def _reaches(near: str, far: str) -> bool:
     """Whether something in `far` may reach across `near`, or tell what stands beyond it."""
     if not far:
         return False
-    lowered = far.lower()
-    return len(near.split(None, 1)) < 2 or any(word in lowered for word in _REACHES_FAR)
+    return len(near.split(None, 1)) < 2 or bool(_far_words().present_in(far.lower()))
+
+
+@cache
+def _far_words() -> Anchors:
+    return Anchors(_REACHES_FAR)

@@ -9,6 +9,8 @@ _DIGITS: Final = bytes(
 _DIGIT_RUNS: Final = (b"00000000", b"0000-0000")
 # Twelve words of three letters with a blank between them.
 _WORDS_CHARS: Final = 12 * 3 + 11
+_LETTERS: Final = bytes(97 if chr(at) in "abcdefghijklmnopqrstuvwxyz " else 46 for at in range(256))
+_LETTERS_IN_A_ROW: Final = b"a" * _WORDS_CHARS
 _SMALL, _BLANK, _EDGE = 1, 2, 4  # bits
 _WORDS: Final = bytes(
     _SMALL * (chr(at) in "abcdefghijklmnopqrstuvwxyz ")
@@ -33,13 +35,12 @@ def has_words(text: str) -> bool:
     number: it and itself, shifted by one character, have those places in common at which two
     letters follow each other; that, and that shifted by two, where four do.
     """
-    if len(text) < _WORDS_CHARS:
-        return False
     # A byte for each character, so that no character looks like two.
-    kinds = int.from_bytes(text.encode("ascii", "replace").translate(_WORDS), "little")
-    small = kinds & _every(_SMALL, len(text))
-    if not _runs(small):
+    data = text.encode("ascii", "replace")
+    if _LETTERS_IN_A_ROW not in data.translate(_LETTERS):
         return False
+    kinds = int.from_bytes(data.translate(_WORDS), "little")
+    small = kinds & _every(_SMALL, len(text))
     blanks = kinds & _every(_BLANK, len(text))
     too_soon = blanks & (blanks >> 8 | blanks >> 16 | blanks >> 24)
     after_edges = (kinds & _every(_EDGE, len(text))) >> 2 << 8 | 1
