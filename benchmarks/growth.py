@@ -1,6 +1,6 @@
-"""What grows with the number of memories: three sizes, a baseline in the same run, and the slope.
+"""What grows with the number of memories: four sizes, a baseline in the same run, and the slope.
 
-usage: benchmarks/growth.py [SIZE ...]     (200, 2,000 and 20,000 memories by default)
+usage: benchmarks/growth.py [SIZE ...]     (200, 2,000, 20,000 and 50,000 memories by default)
 
 The slope is that of the logarithms: 0 does not grow, 1 grows as the store does. The baseline of a
 save is what no store can do without: the topic and the index, written and synced bare. That of a
@@ -28,10 +28,10 @@ from results import report
 from memoryd.base import paths
 from tests.support.running import Daemon, Peer, make_home
 
-SIZES = (200, 2_000, 20_000)
+SIZES = (200, 2_000, 20_000, 50_000)
 TIMES = 15
 QUERIES = 200
-SETTLED_SECONDS = 180.0
+SETTLED_SECONDS = 300.0
 NEW = {"description": "what to do in this case", "type": "project", "body": "Use the real one.\n"}
 RESTARTS = 3
 # What a figure should not be above, at some sizes or (0) at all of them.

@@ -204,14 +204,16 @@ class Catalog:
         now, monotonic = self._now(), time.monotonic()
         is_again = monotonic - self._encoded_at < SOON_AGAIN_SECONDS
         before, used = self._encoded, dict[int, _EncodedHeader]()
+        if not is_again:  # it may be the only one for a long time
+            self._encoded, self._encoded_at = used, monotonic
+            return msgspec.json.encode([self._header(one, now) for one in found])
         pieces = []
         for one in found:
             kept = before.get(id(one))  # it is held, so no other can have its id
             if kept is None or not kept.begins <= now < kept.ends:
                 kept = self._encoded_header(one, now)
             pieces.append(kept.data)
-            if is_again:
-                used[id(one)] = kept
+            used[id(one)] = kept
         self._encoded, self._encoded_at = used, monotonic
         return b"[" + b",".join(pieces) + b"]"
 

@@ -21,7 +21,7 @@ from memoryd.memories.rules.index_edit import (
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
 from memoryd.memories.scan import open_folder
 from memoryd.system.cancellation import uncancellable
-from memoryd.system.folder import Folder
+from memoryd.system.folder import Content, Folder, Known
 from memoryd.text.decode import decoded
 
 INDEX_TRIES: Final = 5
@@ -88,7 +88,8 @@ class _Lines(Mapping[str, str]):
 class IndexKeeper:
     """Keeps the indexes; the caller holds the directory's lock.
 
-    An index that was once made to match its folder is then changed line by line.
+    A change touches the lines of its own memories, whoever wrote the others: to make an index match
+    its folder, every header must be read, and `repair` does that.
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class IndexKeeper:
         self._now = now
         self._reworded: dict[str, dict[str, str]] = {}
         self._gathered: dict[str, _Gathered] = {}
-        self._known: dict[str, tuple[str, IndexPointers]] = {}
+        self._known: dict[str, tuple[Known, IndexPointers]] = {}
         self._matched: dict[str, tuple[str, list[Listed]]] = {}
 
     def own(self, directory: MemoryDirectory) -> OwnIndex:
@@ -180,20 +181,22 @@ class IndexKeeper:
         self, folder: Folder, directory: MemoryDirectory, changes: Sequence[IndexChange]
     ) -> bool:
         """Brings the lines of these memories up to date, without losing another's change."""
-        current = folder.current(INDEX_FILE)
-        version, known = self._known.pop(directory.path, ("", None))
-        if current is not None and known is not None and current.version == version:
-            after = _changed(current.data, known, changes)
+        before, pointers = self._known.pop(directory.path, (None, None))
+        current = _current(folder, before)
+        if current and (before is None or before.version != current.version):
+            before, pointers = Known(current.data, current.version), pointers_in(current.data)
+        if before and pointers and current:
+            after = _changed(current.data, pointers, changes)
             if after == current.data:
-                self._known[directory.path] = version, known
+                self._known[directory.path] = before, pointers
                 return False
             if after is not None:
                 try:
-                    version = folder.write(INDEX_FILE, after, over=current.version)
+                    version = folder.write(INDEX_FILE, after, over=current)
                 except Conflict:
                     return self.match(folder, directory, changes)
                 self.own(directory).follow(current.version, version)
-                self._known[directory.path] = version, known
+                self._known[directory.path] = Known(after, version), pointers
                 return True
         return self.match(folder, directory, changes)
 
@@ -204,7 +207,8 @@ class IndexKeeper:
         for _ in range(INDEX_TRIES):
             with uncancellable():  # the topic file is written, so its line must be too
                 alive = [one for one in self._scan(directory) if not one.retired]
-            current = folder.current(INDEX_FILE)
+            known, _ = self._known.get(directory.path, (None, None))
+            current = _current(folder, known)
             if current is not None and self._is_matched(directory, current.version, alive):
                 return False
             before = decoded(current.data) if current else ""
@@ -216,13 +220,18 @@ class IndexKeeper:
                 return False
             try:
                 data = after.encode()
-                version = folder.write(INDEX_FILE, data, over=old)
+                version = folder.write(INDEX_FILE, data, over=current)
             except Conflict:
                 continue
             self.own(directory).follow(old, version)
             self._remember(directory, version, data)
             return True
         return False
+
+    def let_go(self, directory: MemoryDirectory) -> None:
+        """Forgets what was read of an index."""
+        self._known.pop(directory.path, None)
+        self._matched.pop(directory.path, None)
 
     def _is_matched(self, directory: MemoryDirectory, version: str, alive: list[Listed]) -> bool:
         """Whether this index was found to match exactly these memories: a scan repeats them."""
@@ -234,12 +243,15 @@ class IndexKeeper:
         )
 
     def _remember(self, directory: MemoryDirectory, version: str, data: bytes) -> None:
-        if self._known.get(directory.path, ("",))[0] != version:
-            found = pointers_in(data)
-            if found is None:
-                self._known.pop(directory.path, None)
-            else:
-                self._known[directory.path] = version, found
+        known, pointers = self._known.pop(directory.path, (None, None))
+        if known is None or known.version != version:
+            pointers = pointers_in(data)
+        if pointers is not None:
+            self._known[directory.path] = Known(data, version), pointers
+
+
+def _current(folder: Folder, known: Known | None) -> Content | None:
+    return folder.current(INDEX_FILE, known, index.FILE_LIMIT_BYTES)
 
 
 def _matched(before: str, alive: Sequence[Listed], changes: Sequence[IndexChange]) -> str:

@@ -135,13 +135,14 @@ class OutsideChanges:
         last_seen = self._last_seen[directory.path]
         stamps: dict[str, FileStamp | None] = {}
         for file in files:
-            one = self._scanner.look_at(directory, file)
-            if one is not None and (
-                file in last_seen or one.bytes <= self._left_bytes[directory.path]
+            now = time.time()  # asked before it is read
+            stamp = self._scanner.stamp_of(directory, file)
+            if stamp is not None and (
+                file in last_seen or stamp.size <= self._left_bytes[directory.path]
             ):
-                stamps[file] = one.stamp
+                stamps[file] = stamp if stamp.is_settled(now) else None
                 if file not in last_seen:
-                    self._left_bytes[directory.path] -= one.bytes
+                    self._left_bytes[directory.path] -= stamp.size
         return stamps
 
     def _read_each(

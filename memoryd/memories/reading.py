@@ -8,6 +8,7 @@
 from collections.abc import Callable, Collection, Container, Iterable
 from contextlib import suppress
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from memoryd.base.errors import MemorydError, NotFound
 from memoryd.base.file_stamp import FileStamp
@@ -16,19 +17,20 @@ from memoryd.memories.kept_files import KeptFiles
 from memoryd.memories.kept_headers import KeptHeaders
 from memoryd.memories.records import Listed, MemoryDirectory, Stored
 from memoryd.memories.retired_files import RetiredFiles
+from memoryd.memories.rules import index
 from memoryd.memories.rules.origins import Origin
+from memoryd.memories.rules.topics import INDEX_FILE
 from memoryd.memories.scan import open_folder, shown, with_retired, without_supersedes
 from memoryd.memories.scanner import Scanner, Snapshot
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.cancellation import cancellable
-from memoryd.system.folder import Content, version_of
+from memoryd.system.folder import READ_LIMIT_BYTES, Content, version_of
 from memoryd.text.decode import decoded
 
 
 class _KeptScan(NamedTuple):
-    """What a scan gave, for as long as nothing changes and the day is the same."""
+    """What a scan made of a snapshot, for as long as that is held and the day is the same."""
 
-    snapshot: Snapshot
     today: str
     found: list[Listed]
 
@@ -41,19 +43,19 @@ class StoreReader:
         self._now = now
         self._scanner = Scanner(None if kept is None else KeptHeaders(kept))
         self._retired = RetiredFiles(versions, now)
-        self._scans: dict[str, _KeptScan] = {}
+        self._scans = WeakKeyDictionary[Snapshot, _KeptScan]()
 
     def scan(self, directory: MemoryDirectory) -> list[Listed]:
         """All memories of a directory, newest first; none if it does not exist."""
         snapshot, today = self._scanner.snapshot(directory), iso_time(self._now())[:10]
-        kept = self._scans.get(directory.path)
-        if kept is not None and kept.snapshot is snapshot and kept.today == today:
+        kept = self._scans.get(snapshot)
+        if kept is not None and kept.today == today:
             return list(kept.found)
         found = list(snapshot.files.values())
         marked = with_retired(self._without_claims(found), today)
         marked.sort(key=lambda one: (-one.modified, one.file))
         if snapshot.names_no_other:  # else it matters who wrote them, which may change
-            self._scans[directory.path] = _KeptScan(snapshot, today, list(marked))
+            self._scans[snapshot] = _KeptScan(today, list(marked))
         return marked
 
     def stamps(
@@ -94,8 +96,9 @@ class StoreReader:
     def read(self, directory: MemoryDirectory, file: str) -> Stored:
         """One topic file, or the index, from disk."""
         with open_folder(directory) as folder:
+            limit_bytes = index.FILE_LIMIT_BYTES if file == INDEX_FILE else READ_LIMIT_BYTES
             # Not in a repository, which could name a file of the person twice.
-            content = folder.read(file, may_be_linked=directory.beneath is None)
+            content = folder.read(file, limit_bytes, may_be_linked=directory.beneath is None)
         return self._stored(directory, file, content, self._versions.origins.of(content.version))
 
     def read_each(self, directory: MemoryDirectory, files: Iterable[str]) -> list[Stored]:

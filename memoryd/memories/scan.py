@@ -42,6 +42,8 @@ class MarkdownFile(NamedTuple):
 
 def shown(read: Sequence[Topic]) -> list[Topic]:
     """The topics as lists show them: without bodies, and masked, for anyone may write a file."""
+    if not read:
+        return []  # masking makes its tables when it is first asked
     words = iter(mask_each([words for topic in read for words in (topic.name, topic.description)]))
     return [
         msgspec.structs.replace(topic, name=next(words), description=next(words), body="")

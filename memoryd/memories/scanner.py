@@ -92,6 +92,19 @@ class Scanner:
             self._snapshots[directory.path] = after
             return after
 
+    def held(self, directory: MemoryDirectory) -> Snapshot | None:
+        """What is in memory of the headers of a directory."""
+        return self._snapshots.get(directory.path)
+
+    def let_go(self, directory: MemoryDirectory) -> None:
+        """Forgets the headers of a directory; a scan meanwhile has them still."""
+        self._snapshots.pop(directory.path, None)
+        self._changes.distrust(directory.path)
+
+    def last_stamps(self, directory: MemoryDirectory) -> dict[str, FileStamp] | None:
+        """What `stamps` gave last; None if nobody has asked."""
+        return self._stamps.get(directory.path)
+
     def _looked_at(self, directory: MemoryDirectory, before: Snapshot) -> Snapshot:
         """The directory as it is now; the same snapshot if nothing has changed."""
         with open_folder(directory) as folder:
@@ -151,8 +164,19 @@ class Scanner:
             return _one_below(directory, top, file)
         return None
 
+    def stamp_of(self, directory: MemoryDirectory, file: str) -> FileStamp | None:
+        """The stamp of one topic file, unread; None if a scan would not list it."""
+        scan = _Scan(directory, {})
+        found: dict[str, FileStamp] = {}
+        scan.stamps = found
+        with suppress(NotFound, Refused), open_folder(directory) as top:
+            _one_below(directory, top, file, scan)
+        return found.get(file)
 
-def _one_below(directory: MemoryDirectory, top: Folder, file: str) -> Listed | None:
+
+def _one_below(
+    directory: MemoryDirectory, top: Folder, file: str, scan: "_Scan | None" = None
+) -> Listed | None:
     *folders, name = file.split("/")
     if len(folders) > DEEPEST or not all(map(_is_served, (*folders, name))):
         return None
@@ -161,7 +185,7 @@ def _one_below(directory: MemoryDirectory, top: Folder, file: str) -> Listed | N
     with suppress(NotFound, Refused):
         handle = top.descend("/".join(folders))
         with Folder(directory.path, handle) as folder:
-            return _Scan(directory, {}).one_in(folder, name, file)
+            return (scan or _Scan(directory, {})).one_in(folder, name, file)
     return None
 
 

@@ -25,6 +25,7 @@ from memoryd.memories.known_index import KnownIndex, KnownIndexes
 from memoryd.memories.outside_changes import OutsideChanges
 from memoryd.memories.reading import StoreReader
 from memoryd.memories.records import MemoryChanged, MemoryDirectory, Stored
+from memoryd.memories.repairs import Repairs
 from memoryd.memories.retired_files import RetiringMemory
 from memoryd.memories.rules import retirement, topics
 from memoryd.memories.rules.origins import Origin, origin_after
@@ -61,6 +62,7 @@ class Store(StoreReader):
         self._notices = notices or Notices()
         self._indexes = IndexKeeper(versions.origins, self.scan, now, skip=skip_index)
         self._known_indexes = KnownIndexes(self.read, self.origins_of)
+        self._repairs = Repairs(self._scanner, self._retired, self._indexes, now, self._post, kept)
         self._outside = OutsideChanges(self._scanner, versions, self._retired, now, kept)
         self._locks: dict[str, threading.RLock] = {}
         self._saves = Batches[Stored]()
@@ -333,15 +335,9 @@ class Store(StoreReader):
 
     def repair(self, directory: MemoryDirectory) -> bool:
         """Cleans up after a crash and corrects the index; returns whether anything changed."""
-        with self._locked(directory):
-            try:
-                with open_folder(directory) as folder:
-                    leftovers = folder.remove_temporaries()
-                    moves, changes = self._retired.finish_interrupted(directory, folder)
-                    self._post(changes)
-                    return self._indexes.matched(folder, directory) or leftovers + moves > 0
-            except NotFound:
-                return False
+        with self._locked(directory), suppress(NotFound), open_folder(directory) as folder:
+            return self._repairs.repair(directory, folder)
+        return False
 
     @contextmanager
     def together(self, *directories: MemoryDirectory) -> Iterator[None]:

@@ -24,37 +24,33 @@ from memoryd.memories.rules.topics import Topic
 from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.rules.index import Index
 from memoryd.recall.rules.packed_postings import PackedPostings, TextArrays
+from memoryd.recall.rules.packed_texts import TOGETHER, packs_of
 from memoryd.recall.rules.postings import Postings
 from memoryd.recall.rules.sketch import Halves
 from memoryd.recall.rules.vectors import Matrix, VectorArrays, Vectors
 from memoryd.recall.shelf import Row, Shelf
 
 _LENGTH_BYTES: Final = 8
-
-
-class _KeptRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    file: str
-    mark: FileStamp
-    version: str
-    origin: Origin
-    modified: float
-    topic: Topic
-    content: str
-    truncated: bool
+_STAMP_NUMBERS: Final = len(FileStamp.__struct_fields__)
 
 
 class _KeptHead(msgspec.Struct, frozen=True):
-    """What stands before the arrays; `sizes` are their bytes.
+    """What stands before the arrays; `sizes` are their bytes. The lists have a place for each row.
 
-    Of each kind of vectors: how many numbers one has, how many its short form (0 without), and of
-    how many rows the short forms were made.
+    `packs` are the texts, some in each. Of each kind of vectors: how many numbers one has, how many
+    its short form (0 without), and of how many rows the short forms were made.
     """
 
     maker: str
     folder: str
     bar: float
     terms: list[str]
-    rows: list[_KeptRow]
+    files: list[str]
+    versions: list[bytes]
+    origins: list[Origin]
+    topics: list[Topic]
+    truncated: list[bool]
+    packs: list[bytes]
     sizes: list[int]
     words: tuple[int, int, int]
     sentences: tuple[int, int, int]
@@ -91,9 +87,11 @@ def maker_of(embeddings: Embeddings) -> str:
 def to_bytes(copy: ShelfCopy, maker: str) -> bytes:
     """Reads live vectors: if the shelf changed meanwhile, the result must not be used."""
     texts = _texts_of(copy)
-    slots = [slot for _, slot in copy.rows]
+    rows, slots = [row for row, _ in copy.rows], [slot for _, slot in copy.rows]
     words, sentences = copy.words.arrays_of(slots), copy.sentences.arrays_of(slots)
-    parts = [texts.lengths, texts.ids, texts.counts, *words[:4], *sentences[:4]]
+    marks = [msgspec.structs.astuple(row.mark or FileStamp()) for row in rows]
+    facts = [np.array(marks, np.int64), np.array([row.modified for row in rows], np.float64)]
+    parts = [*facts, texts.lengths, texts.ids, texts.counts, *words[:4], *sentences[:4]]
     arrays = [part.tobytes() for part in parts]
     head = msgspec.msgpack.encode(
         _KeptHead(
@@ -101,7 +99,12 @@ def to_bytes(copy: ShelfCopy, maker: str) -> bytes:
             folder=copy.directory.path,
             bar=copy.bar,
             terms=list(texts.terms),
-            rows=[_kept(row, row.mark) for row, _ in copy.rows if row.mark is not None],
+            files=[row.file for row in rows],
+            versions=[row.version for row in rows],
+            origins=[row.origin for row in rows],
+            topics=[row.topic for row in rows],
+            truncated=[row.truncated for row in rows],
+            packs=list(packs_of([row.content for row in rows])),
             sizes=[len(array) for array in arrays],
             words=(words.rows.shape[1], words.short.shape[1], words.made_from),
             sentences=(sentences.rows.shape[1], sentences.short.shape[1], sentences.made_from),
@@ -145,14 +148,19 @@ class KeptShelf:
 
     def __init__(self, head: _KeptHead, arrays: list[memoryview]) -> None:
         self._head = head
-        self._lengths = np.frombuffer(arrays[0], np.int32)
-        self._ids = np.frombuffer(arrays[1], np.int32)
-        self._counts = np.frombuffer(arrays[2], np.float32)
-        self._words = _vector_arrays(arrays[3:7], *head.words)
-        self._sentences = _vector_arrays(arrays[7:11], *head.sentences)
-        rows = len(head.rows)
+        self._marks = np.frombuffer(arrays[0], np.int64).reshape(-1, _STAMP_NUMBERS)
+        self._modified = np.frombuffer(arrays[1], np.float64)
+        self._lengths = np.frombuffer(arrays[2], np.int32)
+        self._ids = np.frombuffer(arrays[3], np.int32)
+        self._counts = np.frombuffer(arrays[4], np.float32)
+        self._words = _vector_arrays(arrays[5:9], *head.words)
+        self._sentences = _vector_arrays(arrays[9:13], *head.sentences)
+        rows = len(head.files)
+        lists = (self._marks, self._modified, head.versions, head.origins, head.topics)
         are_fitting = (
-            len(self._lengths) == len(self._words.counts) == len(self._sentences.counts) == rows
+            all(len(one) == rows for one in (*lists, head.truncated))
+            and len(head.packs) == -(-rows // TOGETHER)
+            and len(self._lengths) == len(self._words.counts) == len(self._sentences.counts) == rows
             and int(self._lengths.sum()) == len(self._ids) == len(self._counts)
             and _are_below(self._ids, len(head.terms))
         )
@@ -161,7 +169,7 @@ class KeptShelf:
 
     @property
     def files(self) -> set[str]:
-        return {row.file for row in self._head.rows}
+        return set(self._head.files)
 
     def shelf_of(
         self,
@@ -170,22 +178,17 @@ class KeptShelf:
         origins: Callable[[list[str]], Mapping[str, Origin]],
     ) -> Shelf:
         """`found` are the files that exist; `origins` gives those who wrote some versions."""
-        kept = self._head.rows
-        writers = origins([row.version for row in kept])
-        at = [
-            place
-            for place, row in enumerate(kept)
-            if found.get(row.file) == row.mark and writers.get(row.version, "found") == row.origin
-        ]
-        chosen = np.zeros(len(kept), bool)
+        at = self._places_that_hold(found, origins)
+        chosen = np.zeros(len(self._head.files), bool)
         chosen[at] = True
         of_terms = np.repeat(chosen, self._lengths)
         texts = TextArrays(
             self._head.terms, self._lengths[chosen], self._ids[of_terms], self._counts[of_terms]
         )
         now = time.time()
-        # The stamps are those of the scanner: each is held once.
-        held = (_row(directory, row, found[row.file], now) for row in (kept[one] for one in at))
+        # The names and stamps are those of the scanner: each is held once.
+        names = dict(zip(found, found, strict=True))
+        held = (self._row(directory, place, names, found, now) for place in at)
         rows = {row.path: row for row in held}
         index = Index.filled(
             [(key, row.topic.type or "", row.modified) for key, row in rows.items()],
@@ -195,6 +198,47 @@ class KeptShelf:
         )
         index.bar = self._head.bar
         return Shelf(directory, index, rows)
+
+    def _places_that_hold(
+        self,
+        found: Mapping[str, FileStamp],
+        origins: Callable[[list[str]], Mapping[str, Origin]],
+    ) -> list[int]:
+        head = self._head
+        versions = [version.hex() for version in head.versions]
+        writers = origins(versions)
+        facts = zip(head.files, self._marks, versions, head.origins, strict=True)
+        return [
+            place
+            for place, (file, mark, version, origin) in enumerate(facts)
+            if (stamp := found.get(file)) is not None
+            and msgspec.structs.astuple(stamp) == tuple(mark.tolist())
+            and writers.get(version, "found") == origin
+        ]
+
+    def _row(
+        self,
+        directory: MemoryDirectory,
+        place: int,
+        names: Mapping[str, str],
+        found: Mapping[str, FileStamp],
+        now: float,
+    ) -> Row:
+        head = self._head
+        file = names[head.files[place]]
+        return Row(
+            directory=directory,
+            file=file,
+            topic=head.topics[place],
+            modified=float(self._modified[place]),
+            mark=found[file],
+            text=head.packs[place // TOGETHER],
+            truncated=head.truncated[place],
+            version=head.versions[place],
+            origin=head.origins[place],
+            read_at=now,
+            place=place % TOGETHER,
+        )
 
 
 def _vector_arrays(
@@ -234,31 +278,3 @@ def from_bytes(body: memoryview, maker: str, folder: str) -> KeptShelf | None:
 
 def _are_below(ids: NDArray[np.int32], limit: int) -> bool:
     return len(ids) == 0 or bool(int(ids.min()) >= 0 and int(ids.max()) < limit)
-
-
-def _kept(row: Row, mark: FileStamp) -> _KeptRow:
-    return _KeptRow(
-        file=row.file,
-        mark=mark,
-        version=row.version,
-        origin=row.origin,
-        modified=row.modified,
-        topic=row.topic,
-        content=row.content,
-        truncated=row.truncated,
-    )
-
-
-def _row(directory: MemoryDirectory, kept: _KeptRow, mark: FileStamp, now: float) -> Row:
-    return Row(
-        directory=directory,
-        file=kept.file,
-        topic=kept.topic,
-        modified=kept.modified,
-        mark=mark,
-        content=kept.content,
-        truncated=kept.truncated,
-        version=kept.version,
-        origin=kept.origin,
-        read_at=now,
-    )

@@ -16,24 +16,33 @@ from memoryd.memories.rules.origins import Origin
 from memoryd.memories.rules.topics import FOUND, Topic, cut_for_recall, is_retired, title_of
 from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.rules.index import Document, Index, weighted_counts
+from memoryd.recall.rules.packed_texts import unpacked
 from memoryd.recall.rules.vectors import Vector
 from memoryd.text.invisible import strip_invisible
 from memoryd.text.masking.mask import mask_each
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):
-    """A memory as it is served, masked and cut, beside its entry in the index."""
+    """A memory as it is served, masked and cut, beside its entry in the index.
+
+    `version` is the hash of its bytes. Its text is plain, or at a place in a pack.
+    """
 
     directory: MemoryDirectory
     file: str
     topic: Topic
     modified: float
     mark: FileStamp | None
-    content: str
+    text: str | bytes
     truncated: bool
-    version: str = ""
+    version: bytes = b""
     origin: Origin = "found"
     read_at: float = 0.0
+    place: int = 0
+
+    @property
+    def content(self) -> str:
+        return self.text if isinstance(self.text, str) else unpacked(self.text)[self.place]
 
     @property
     def path(self) -> str:
@@ -152,9 +161,9 @@ def row_of(stored: Stored, topic: Topic, read_at: float = 0.0) -> Row:
         topic=msgspec.structs.replace(topic, body=""),
         modified=stored.modified,
         mark=stored.stamp,
-        content=content,
+        text=content,
         truncated=truncated,
-        version=stored.version,
+        version=bytes.fromhex(stored.version),
         origin=stored.origin or "found",
         read_at=read_at,
     )

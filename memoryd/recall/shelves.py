@@ -36,13 +36,13 @@ from memoryd.recall.rules.vectors import Vectors
 from memoryd.recall.shelf import PendingVectors, Prepared, Row, Shelf, prepared
 from memoryd.recall.unread_logs import is_log, read_log, unread_logs
 from memoryd.system.background import Soon
-from memoryd.system.cancellation import cancellable
 from memoryd.system.heap import give_back
 
 MOST_SHELVES: Final = 64
 VECTORS_AT_ONCE: Final = 2_000
 VECTORS_IN_A_GO: Final = 64
 PREPARED_IN_A_GO: Final = 16
+READ_AT_ONCE: Final = 64
 # A query waits for so many changes, a millisecond each; more of them are a flood.
 FEW_CHANGES: Final = 16
 PATIENCE_SECONDS: Final = 2.0
@@ -185,21 +185,18 @@ class Shelves:
         return shelf
 
     def _read_prepared(self, directory: MemoryDirectory, file: str) -> Prepared | None:
+        """None for a file that is gone or cannot be read."""
         if is_log(file):
             log_of_a_day = read_log(self._store, directory, file)
             if log_of_a_day is None:
                 return None
             return prepared(log_of_a_day, self._embeddings, with_vector=True)
-        return self._read(directory, file, with_vector=True)
-
-    def _read(self, directory: MemoryDirectory, file: str, *, with_vector: bool) -> Prepared | None:
-        """None for a file that is gone or cannot be read."""
         read_at = time.time()
         try:
             stored = self._store.read(directory, file)
         except MemorydError:
             return None
-        return prepared(stored, self._embeddings, with_vector=with_vector, read_at=read_at)
+        return prepared(stored, self._embeddings, with_vector=True, read_at=read_at)
 
     def _put_on(self, shelf: Shelf, file: str, one: Prepared | None) -> None:
         if one is None:
@@ -296,13 +293,15 @@ class Shelves:
         missing = [file for file in found if f"{directory.path}/{file}" not in shelf.rows]
         is_large = len(missing) > VECTORS_AT_ONCE
         lacks_vectors = is_large or self._embeddings.encoder is not None
-        for file in cancellable(missing):
-            one = self._read(directory, file, with_vector=not is_large)
-            if one is not None:
+        for start in range(0, len(missing), READ_AT_ONCE):
+            read_at = time.time()
+            for stored in self._store.read_each(directory, missing[start : start + READ_AT_ONCE]):
+                one = prepared(stored, self._embeddings, with_vector=not is_large, read_at=read_at)
                 shelf.put(one, lacks_vectors=lacks_vectors)
         if kept is None:
             self._calibration.set_bar(shelf.index)
             shelf.changes = 0
+        del kept  # or it is still in use when memory is given back
         give_back()
         log.debug("shelf-built", folder=directory.path, memories=len(found), read=len(missing))
         return shelf

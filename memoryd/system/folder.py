@@ -51,6 +51,13 @@ class Content(msgspec.Struct, frozen=True):
     stamp: FileStamp
 
 
+class Known(msgspec.Struct, frozen=True):
+    """Bytes with their hash, so that they need not be hashed again."""
+
+    data: bytes
+    version: str
+
+
 def version_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
@@ -126,31 +133,50 @@ class Folder:
 
         A backup with hard links gives files a second name; they can be read, but not written.
         """
+        data, facts = self._read(relative, limit_bytes, may_be_linked=may_be_linked)
+        return Content(data, version_of(data), facts.st_mtime, FileStamp.of(facts))
+
+    def current(
+        self,
+        relative: str,
+        known: Known | None = None,
+        limit_bytes: int = READ_LIMIT_BYTES,
+    ) -> Content | None:
+        """The file, or None if it does not exist; what is `known` already is not hashed again."""
+        try:
+            data, facts = self._read(relative, limit_bytes)
+        except NotFound:
+            return None
+        is_known = known is not None and known.data == data
+        version = known.version if known and is_known else version_of(data)
+        return Content(data, version, facts.st_mtime, FileStamp.of(facts))
+
+    def _read(
+        self, relative: str, limit_bytes: int = READ_LIMIT_BYTES, *, may_be_linked: bool = False
+    ) -> tuple[bytes, os.stat_result]:
         with _our_errors(self._joined(relative), "read"):
             handle = open_beneath(self._handle, relative, _READ_FLAGS)
             try:
                 facts = self._checked(handle, relative, may_be_linked=may_be_linked)
-                data = _read_all(handle, limit_bytes + 1)
+                data = _read_all(handle, limit_bytes + 1, facts.st_size)
             finally:
                 os.close(handle)
         if len(data) > limit_bytes:
             raise Refused(f"{self._joined(relative)} is larger than {limit_bytes} bytes")
-        return Content(data, version_of(data), facts.st_mtime, FileStamp.of(facts))
-
-    def current(self, relative: str) -> Content | None:
-        """The file, or None if it does not exist."""
-        try:
-            return self.read(relative)
-        except NotFound:
-            return None
+        return data, facts
 
     def write(
-        self, relative: str, data: bytes, *, over: str | None, modified: float | None = None
+        self,
+        relative: str,
+        data: bytes,
+        *,
+        over: str | Content | None,
+        modified: float | None = None,
     ) -> str:
         """Writes `data` durably, with mtime `modified` or now, and returns its version.
 
-        `over` is the version that the caller has read, None for no file. If anything else is found
-        there, it stays and Conflict is raised.
+        `over` is what the caller has read, or its version, None for no file. If anything else is
+        found there, it stays and Conflict is raised.
         """
         parent, _, name = relative.rpartition("/")
         folder = self.descend(parent, create=True)
@@ -193,19 +219,23 @@ class Folder:
                         removed += 1
         return removed
 
-    def _expect(self, relative: str, over: str | None) -> tuple[int, FileStamp | None]:
+    def _expect(self, relative: str, over: str | Content | None) -> tuple[int, FileStamp | None]:
         """Checks that the file is this version; returns its mode and stamp."""
-        found = self.current(relative)
-        if (found.version if found else None) != over:
+        expected_bytes = len(over.data) if isinstance(over, Content) else 0
+        try:
+            data, facts = self._read(relative, max(READ_LIMIT_BYTES, expected_bytes))
+        except NotFound:
+            is_same = over is None
+            mode, stamp = FILE_MODE, None
+        else:
+            is_same = data == over.data if isinstance(over, Content) else version_of(data) == over
+            mode, stamp = stat.S_IMODE(facts.st_mode), FileStamp.of(facts)
+        if not is_same:
             raise Conflict(
                 f"{self._joined(relative)} has changed since it was read; it was not overwritten",
                 hint="read it again, then repeat the change",
             )
-        if found is None:
-            return FILE_MODE, None
-        with _our_errors(self._joined(relative), "read"):
-            facts = os.stat(relative, dir_fd=self._handle, follow_symlinks=False)
-        return stat.S_IMODE(facts.st_mode), found.stamp
+        return mode, stamp
 
     def _put_in_place(self, folder: int, temporary: str, name: str, seen: FileStamp | None) -> None:
         if seen is None:
@@ -362,10 +392,11 @@ def _link_to_new(folder: int, temporary: str, name: str) -> None:
     os.unlink(temporary, dir_fd=folder)
 
 
-def _read_all(handle: int, limit_bytes: int) -> bytes:
+def _read_all(handle: int, limit_bytes: int, expected_bytes: int) -> bytes:
+    """At once if the file is as large as expected: joining pieces would copy them."""
     pieces: list[bytes] = []
     left = limit_bytes
-    while left > 0 and (piece := os.read(handle, min(left, 1 << 20))):
+    while left > 0 and (piece := os.read(handle, min(left, expected_bytes + 1))):
         pieces.append(piece)
         left -= len(piece)
     return b"".join(pieces)

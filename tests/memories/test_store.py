@@ -63,6 +63,49 @@ def test_saving_writes_topic_and_index_line_together(
     assert index_of(directory) == "- [Use tabs](feedback_use_tabs.md) — how to indent\n"
 
 
+def test_a_save_touches_no_line_but_its_own_and_a_repair_does_the_rest(
+    store: Store, directory: MemoryDirectory
+) -> None:
+    root = Path(directory.path)
+    root.mkdir(parents=True)
+    (root / "unlisted.md").write_text("---\nname: Unlisted\n---\nx\n")
+    (root / "MEMORY.md").write_text("# Mine\n- [Gone](gone.md)\n")
+    store.save(directory, a_topic(), cause="user")
+    line = "- [Use tabs](feedback_use_tabs.md) — how to indent\n"
+    assert index_of(directory) == f"# Mine\n{line}- [Gone](gone.md)\n"
+    assert store.repair(directory)
+    assert index_of(directory) == f"# Mine\n- [Unlisted](unlisted.md)\n{line}"
+
+
+def test_a_save_goes_into_an_index_of_many_megabytes(
+    store: Store, directory: MemoryDirectory
+) -> None:
+    root = Path(directory.path)
+    root.mkdir(parents=True)
+    many = "".join(f"- [Memory {at}](m{at}.md) — {'x' * 990}\n" for at in range(5_000))
+    assert len(many) > files.READ_LIMIT_BYTES
+    (root / "MEMORY.md").write_text(many)
+    store.save(directory, a_topic(), cause="user")
+    store.save(directory, a_topic("Use spaces"), cause="user")
+    assert [line[:14] for line in index_of(directory).splitlines()[:3]] == [
+        "- [Use spaces]",
+        "- [Use tabs](f",
+        "- [Memory 0](m",
+    ]
+    assert index_of(directory).endswith(many)
+
+
+def test_a_line_that_somebody_writes_between_two_saves_stays(
+    store: Store, directory: MemoryDirectory
+) -> None:
+    store.save(directory, a_topic(), cause="user")
+    before = index_of(directory)
+    (Path(directory.path) / "MEMORY.md").write_text(f"# Mine\n{before}")
+    store.save(directory, a_topic("Use spaces"), cause="user")
+    line = "- [Use spaces](feedback_use_spaces.md) — how to indent\n"
+    assert index_of(directory) == f"# Mine\n{line}{before}"
+
+
 def test_a_second_memory_of_the_same_name_gets_a_number_and_the_top_line(
     store: Store, directory: MemoryDirectory
 ) -> None:

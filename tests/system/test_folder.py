@@ -38,6 +38,18 @@ def test_a_write_can_be_read_back_with_its_version(folder: Folder) -> None:
     assert folder.read("a.md").data == b"two"
 
 
+def test_what_was_read_may_be_replaced_until_it_changes(folder: Folder) -> None:
+    folder.write("a.md", b"one", over=None)
+    read = folder.read("a.md")
+    version = folder.write("a.md", b"two", over=read)
+    with pytest.raises(Conflict):
+        folder.write("a.md", b"three", over=read)
+    known = files.Known(b"two", version)
+    assert folder.current("a.md", known) == folder.read("a.md")
+    folder.write("a.md", b"six", over=version)
+    assert folder.current("a.md", known) == folder.read("a.md")
+
+
 def test_folders_and_files_are_for_their_owner_alone(folder: Folder) -> None:
     before = os.umask(0)
     try:

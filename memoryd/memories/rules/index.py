@@ -27,6 +27,8 @@ from memoryd.text.lazy_regex import late
 from memoryd.text.shorten import cut_at_line_bytes, cut_at_word, one_line
 
 LINE_LIMIT: Final = 200
+# A line has about a hundred bytes: this is room for some 300,000 memories.
+FILE_LIMIT_BYTES: Final = 32 * 1024 * 1024
 BYTE_LIMIT: Final = 25_000
 HOOK_LINE_CHARACTERS: Final = 150
 _REMEMBERED_LINES: Final = 16_384

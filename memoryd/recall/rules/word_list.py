@@ -33,9 +33,10 @@ class WordList:
             if words[order[at]] == words[order[at + 1]] != b"":
                 raise ValueError("a word is on two lines")
         in_each = np.bincount(hashes >> _HALF_BITS, None, 1 << _HALF_BITS)
-        self._starts = np.concatenate([[0], np.cumsum(in_each)]).astype(np.uint32).data
+        number = np.uint16 if len(words) <= _LOWER_BITS else np.uint32
+        self._starts = np.concatenate([[0], np.cumsum(in_each)]).astype(number).data
         self._lower = (hashes[order] & _LOWER_BITS).astype(np.uint16).data
-        self._numbers = order.data
+        self._numbers = order.astype(number).data
         self._bounds = np.concatenate([np.zeros(1, np.uint32), ends]).data
 
     def __len__(self) -> int:

@@ -1,0 +1,131 @@
+"""Cleaning up in a directory after a crash, and making its index match.
+
+A repair compares the index with every header. For three years of memories these are megabytes that
+nobody else may need, read again and again to find nothing. So it is noted, by stamps, which files
+and which index the last one saw. While all are the same there is nothing to do, and headers that
+nobody else wanted are let go.
+
+- What is noted holds until a memory ends by its date, and only if none supersedes another: there it
+  also depends on who wrote them, which may change.
+- For a large directory it is kept on disk for the next start, and counts if the same code made it.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+import msgspec
+
+from memoryd.base.file_stamp import FileStamp
+from memoryd.base.timestamps import iso_time
+from memoryd.memories.index_file import IndexKeeper
+from memoryd.memories.kept_files import LEAST_MEMORIES, KeptFiles, identity_of_code
+from memoryd.memories.records import MemoryChanged, MemoryDirectory
+from memoryd.memories.retired_files import RetiredFiles
+from memoryd.memories.rules.topics import INDEX_FILE
+from memoryd.memories.scanner import Scanner
+from memoryd.system.folder import Folder
+
+
+class _Repaired(msgspec.Struct, frozen=True):
+    """What there was when nothing was wrong: from a day until another, if that is not empty."""
+
+    maker: str
+    folder: str
+    topics: str
+    listing: FileStamp
+    since: str
+    until: str
+
+    def is_as(self, topics: str, listing: FileStamp, today: str) -> bool:
+        is_then = self.since <= today and (not self.until or today <= self.until)
+        return is_then and (self.topics, self.listing) == (topics, listing)
+
+
+class Repairs:
+    """The caller holds the directory's lock."""
+
+    def __init__(
+        self,
+        scanner: Scanner,
+        retired: RetiredFiles,
+        indexes: IndexKeeper,
+        now: Callable[[], float],
+        post: Callable[[list[MemoryChanged]], None],
+        kept: KeptFiles | None,
+    ) -> None:
+        self._post = post
+        self._scanner = scanner
+        self._retired = retired
+        self._indexes = indexes
+        self._now = now
+        self._kept = kept
+        self._repaired: dict[str, _Repaired | None] = {}
+        self._maker = ""
+
+    def repair(self, directory: MemoryDirectory, folder: Folder) -> bool:
+        """Whether anything was wrong."""
+        leftovers = folder.remove_temporaries()
+        moves, changes = self._retired.finish_interrupted(directory, folder)
+        self._post(changes)
+        return self._index_was_wrong(directory, folder) or leftovers + moves > 0
+
+    def _index_was_wrong(self, directory: MemoryDirectory, folder: Folder) -> bool:
+        now = self._now()
+        stamps, listing = self._scanner.last_stamps(directory), _index_stamp(folder)
+        if stamps is None or listing is None:
+            return self._indexes.matched(folder, directory)
+        path, topics, today = directory.path, _digest(stamps), iso_time(now)[:10]
+        last = self._repaired[path] if path in self._repaired else self._as_kept(path)
+        if last is not None and last.is_as(topics, listing, today):
+            self._repaired[path] = last
+            return False
+        self._repaired[path] = None
+        was_held = self._scanner.held(directory) is not None
+        if self._indexes.matched(folder, directory):
+            return True
+        held = self._scanner.held(directory)
+        are_settled = all(stamp.is_settled(now) for stamp in (listing, *stamps.values()))
+        if held is not None and held.names_no_other and are_settled:
+            days = [one.topic.valid_until for one in held.files.values() if one.topic.valid_until]
+            until = min((day for day in days if day >= today), default="")
+            made = _Repaired(self._made_by(), path, topics, listing, today, until)
+            self._repaired[path] = made
+            self._keep(made, len(stamps))
+            if not was_held:
+                self._scanner.let_go(directory)
+                self._indexes.let_go(directory)
+        return False
+
+    def _as_kept(self, path: str) -> _Repaired | None:
+        body = self._kept.read(path, "repaired") if self._kept is not None else None
+        if body is not None:
+            with suppress(ValueError):
+                found = msgspec.msgpack.decode(body, type=_Repaired)
+                if (found.maker, found.folder) == (self._made_by(), path):
+                    return found
+        return None
+
+    def _keep(self, made: _Repaired, memories: int) -> None:
+        temporary = self._kept.begin() if self._kept and memories >= LEAST_MEMORIES else None
+        if self._kept is not None and temporary is not None:
+            with suppress(ValueError):  # the path of the directory is not UTF-8
+                self._kept.fill(temporary, msgspec.msgpack.encode(made))
+                self._kept.put_in_place(temporary, made.folder, "repaired")
+            self._kept.give_up(temporary)  # unless it was put in place
+
+    def _made_by(self) -> str:
+        self._maker = self._maker or identity_of_code("text", "memories")
+        return self._maker
+
+
+def _digest(stamps: Mapping[str, FileStamp]) -> str:
+    return hashlib.sha256(msgspec.msgpack.encode(sorted(stamps.items()))).hexdigest()
+
+
+def _index_stamp(folder: Folder) -> FileStamp | None:
+    with suppress(OSError):
+        facts = os.stat(INDEX_FILE, dir_fd=folder.handle, follow_symlinks=False)
+        return FileStamp.of(facts)
+    return None

@@ -1,0 +1,146 @@
+"""A repair that has nothing to do is told by stamps, and one that has something to do never is."""
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from memoryd.memories.kept_files import LEAST_MEMORIES, KeptFiles
+from memoryd.memories.records import MemoryDirectory
+from memoryd.memories.store import Store
+from memoryd.memories.version_table import VersionTable
+from memoryd.system.database import Database
+
+NOON = 2_000_000_000.0  # of 2033-05-18, when every file here has long been settled
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = NOON
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with closing(Database.open(str(tmp_path / "state.db"))) as opened:
+        yield opened
+
+
+def a_store(database: Database, clock: Clock, tmp_path: Path) -> Store:
+    return Store(VersionTable(database), now=clock, kept=KeptFiles(str(tmp_path / "state")))
+
+
+def filled(tmp_path: Path, **more: str) -> MemoryDirectory:
+    root = tmp_path / "memory"
+    root.mkdir()
+    for number in range(LEAST_MEMORIES):
+        (root / f"m{number}.md").write_text(f"---\nname: Memory {number}\n---\nx\n")
+    for name, text in more.items():
+        (root / f"{name}.md").write_text(text)
+    return MemoryDirectory(str(root), "project")
+
+
+def repaired(store: Store, directory: MemoryDirectory) -> bool:
+    """As the watch does it: after a look at all files."""
+    for _ in store.find_changes(directory):
+        pass
+    return store.repair(directory)
+
+
+def holds_headers(store: Store, directory: MemoryDirectory) -> bool:
+    return store._scanner.held(directory) is not None
+
+
+@pytest.fixture
+def store(database: Database, clock: Clock, tmp_path: Path) -> Store:
+    return a_store(database, clock, tmp_path)
+
+
+def test_headers_that_only_a_repair_wanted_are_let_go(store: Store, tmp_path: Path) -> None:
+    directory = filled(tmp_path)
+    assert repaired(store, directory)  # it makes the index
+    fresh = Store(store._versions, now=store._now)
+    assert not repaired(fresh, directory)
+    assert not holds_headers(fresh, directory)
+    fresh.scan(directory)
+    assert not repaired(fresh, directory)
+    assert holds_headers(fresh, directory)
+
+
+@pytest.mark.parametrize("is_new_store", [False, True])
+def test_whatever_changes_is_repaired(
+    store: Store, database: Database, clock: Clock, tmp_path: Path, *, is_new_store: bool
+) -> None:
+    directory = filled(tmp_path)
+    repaired(store, directory)
+    repaired(store, directory)
+    assert not repaired(store, directory)
+
+    def after_a_change() -> Store:
+        return a_store(database, clock, tmp_path) if is_new_store else store
+
+    index = tmp_path / "memory/MEMORY.md"
+    whole = index.read_text()
+    index.write_text(whole.partition("\n")[2])
+    assert repaired(after_a_change(), directory)
+    assert sorted(index.read_text().splitlines()) == sorted(whole.splitlines())
+    repaired(after_a_change(), directory)
+    (tmp_path / "memory/m7.md").unlink()
+    assert repaired(after_a_change(), directory)
+    assert "(m7.md)" not in index.read_text()
+    repaired(after_a_change(), directory)
+    (tmp_path / "memory/m8.md").write_text("---\nname: Memory 8\nretired: 2020-01-01\n---\nx\n")
+    assert repaired(after_a_change(), directory)
+    assert "(m8.md)" not in index.read_text()
+
+
+def test_after_a_start_nothing_is_read_to_find_nothing(
+    store: Store, database: Database, clock: Clock, tmp_path: Path
+) -> None:
+    directory = filled(tmp_path)
+    repaired(store, directory)
+    repaired(store, directory)
+    again = a_store(database, clock, tmp_path)
+    with os.scandir(tmp_path / "state/shelves") as entries:
+        for entry in entries:
+            if entry.name.endswith(".headers"):
+                Path(entry.path).unlink()
+    assert not repaired(again, directory)
+    assert not list((tmp_path / "state/shelves").glob("*.headers"))
+
+
+def test_a_damaged_note_counts_for_nothing(
+    store: Store, database: Database, clock: Clock, tmp_path: Path
+) -> None:
+    directory = filled(tmp_path)
+    repaired(store, directory)
+    repaired(store, directory)
+    (note,) = (tmp_path / "state/shelves").glob("*.repaired")
+    data = bytearray(note.read_bytes())
+    data[-1] ^= 1
+    note.write_bytes(data)
+    (tmp_path / "memory/MEMORY.md").write_text("- [Memory 1](m1.md)\n")
+    assert repaired(a_store(database, clock, tmp_path), directory)
+
+
+def test_a_memory_that_ends_by_its_date_loses_its_line_then(
+    store: Store, clock: Clock, tmp_path: Path
+) -> None:
+    directory = filled(tmp_path, ending="---\nname: Ending\nvalid_until: 2033-05-20\n---\nx\n")
+    repaired(store, directory)
+    assert not repaired(store, directory)
+    clock.now += 2 * 86_400
+    assert not repaired(store, directory)
+    assert "(ending.md)" in (tmp_path / "memory/MEMORY.md").read_text()
+    clock.now += 86_400
+    assert repaired(store, directory)
+    assert "(ending.md)" not in (tmp_path / "memory/MEMORY.md").read_text()
