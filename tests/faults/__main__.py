@@ -28,6 +28,9 @@ CHECKS: Final = (
 
 
 def main() -> int:
+    if "--help" in sys.argv[1:]:
+        print(__doc__)
+        return 0
     is_quick = "--quick" in sys.argv[1:]
     wanted = [word for word in sys.argv[1:] if not word.startswith("-")]
     signal.alarm(DEADLINE_SECONDS)  # the last resort, on a very busy machine

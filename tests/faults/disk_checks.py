@@ -96,9 +96,13 @@ def _with(model: ScriptedModel) -> dict[str, str]:
 
 
 def a_full_state_folder(folder: Path, share: float) -> Tally:
-    """Recall needs no database to answer, with a model or without."""
+    """Recall needs no database to answer, with a model or without.
+
+    The model may be asked all the same, where the last page of the database had room for its price:
+    so it chooses what the index finds.
+    """
     wrong, tried = list[str](), 0
-    with ScriptedModel(lambda _: says('{"selected_memories": []}')) as model:
+    with ScriptedModel(lambda _: says('{"selected_memories": ["project_zero.md"]}')) as model:
         for env in ({}, _with(model)):
             ground = Ground(folder / f"{len(env)}", **env)
             ground.write("zero", "The heron stands at the pond.\n")
