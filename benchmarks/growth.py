@@ -56,6 +56,8 @@ def home_of(size: int) -> Iterator[tuple[Path, Path, list[str]]]:
         home = make_home(Path(made))
         folder = home / ".claude/projects" / paths.slug(str(home / "app")) / "memory"
         fill(folder, size, words, rng)
+        an_hour_ago = time.time() - 3600  # so that the index is made at once, as in an old store
+        os.utime(folder, (an_hour_ago, an_hour_ago))
         yield home, folder, [sentence(rng, words, 8) for _ in range(QUERIES)]
 
 

@@ -1,8 +1,9 @@
 """When a shelf is kept on disk, and the way there and back.
 
-A shelf of some size is written when enough of it is not on disk yet, all its vectors are made, and
-some seconds have passed. A change while it is written makes the file useless, and it is written
-again later: what has changed since is read at the next start anyway.
+A shelf of some size is written when enough of it is not on disk yet, all its vectors are made, few
+files wait to be looked at again, and some seconds have passed. A change while it is written makes
+the file useless, and it is written again later: what has changed since is read at the next start
+anyway.
 """
 
 from collections.abc import Callable, Collection
@@ -52,6 +53,8 @@ class ShelfKeeper:
         """Writes the shelf, without the files in `waiting`, which have changed already."""
         while self.is_wanted(shelf):
             await anyio.sleep(self._pause_seconds)
+            if is_worth_keeping(len(waiting()), len(shelf.rows)):
+                continue  # they would be missing in the file, and read again at every start
             temporary = await anyio.to_thread.run_sync(self._files.begin)
             if temporary is None:
                 return

@@ -238,6 +238,19 @@ async def test_what_is_dropped_while_it_is_written_does_not_come_back(shop: Shop
     assert shop.kept == []
 
 
+async def test_it_is_not_kept_while_many_files_wait_to_be_looked_at(shop: Shop) -> None:
+    shop.files.discard(shop.directory.path)
+    shelf = await shop.opened()
+    files = set(shop.read)
+    assert files
+    looks = [files, files, set[str]()]
+    keeper = ShelfKeeper(shop.files, lambda: shop.maker, pause_seconds=0.0)
+    with anyio.fail_after(60):
+        await keeper.keep(shelf, lambda: looks.pop(0) if looks else set())
+    await shop.opened()
+    assert shop.read == []
+
+
 async def test_a_state_folder_that_cannot_be_written_costs_only_time(shop: Shop) -> None:
     shop.files.drop(shop.directory.path)
     (shop.folder / "shelves").rmdir()
