@@ -396,7 +396,7 @@ def _read_all(handle: int, limit_bytes: int, expected_bytes: int) -> bytes:
     """At once if the file is as large as expected: joining pieces would copy them."""
     pieces: list[bytes] = []
     left = limit_bytes
-    while left > 0 and (piece := os.read(handle, min(left, expected_bytes + 1))):
+    while left > 0 and (piece := os.read(handle, min(left, max(expected_bytes + 1, 4096)))):
         pieces.append(piece)
         left -= len(piece)
     return b"".join(pieces)
