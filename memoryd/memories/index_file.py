@@ -88,8 +88,8 @@ class _Lines(Mapping[str, str]):
 class IndexKeeper:
     """Keeps the indexes; the caller holds the directory's lock.
 
-    A change touches the lines of its own memories, whoever wrote the others: to make an index match
-    its folder, every header must be read, and `repair` does that.
+    A change touches the lines of its own memories and leaves the others as they are: to make an
+    index match its folder, every header must be read, and `repair` does that.
     """
 
     def __init__(

@@ -8,8 +8,8 @@ Rules:
 - A month and day without a year is the next one, or one at most 90 days ago; the verb before it
   decides where it can ("we moved in May", "the talk is on May 3").
 - Habits ("never on fridays", "every friday", "monday to friday") are not dates. Neither are verbs
-  that look like a month ("session 1 may be slow"), times,
-  versions, durations, numeric dates that two countries read differently, or vague words.
+  that look like a month ("session 1 may be slow"), times, versions, durations, numeric dates that
+  two countries read differently, or vague words.
 - A second pass changes nothing.
 """
 
@@ -48,9 +48,8 @@ def with_absolute_dates(text: str, said_at: datetime) -> str:
 def dates_in(text: str, said_at: datetime) -> list[DateMention]:
     """The relative dates of a text in order; of two that overlap, the earlier and longer."""
     found: list[DateMention] = []
-    for mention in sorted(
-        _candidates(plain(text), said_at.date()), key=lambda m: (m.start, -m.end)
-    ):
+    candidates = _candidates(plain(text), said_at.date())
+    for mention in sorted(candidates, key=lambda m: (m.start, -m.end)):
         if not found or mention.start >= found[-1].end:
             found.append(mention)
     return found
