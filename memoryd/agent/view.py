@@ -23,8 +23,9 @@ from memoryd.agent.rules import access
 from memoryd.agent.rules.access import AccessRoot, Denied
 from memoryd.base.errors import Conflict, MemorydError, NotFound, StorageError
 from memoryd.memories.records import MemoryDirectory
+from memoryd.system.beneath import DEEPEST, open_beneath
 from memoryd.system.cancellation import stop_if_cancelled
-from memoryd.system.folder import DEEPEST, Folder, open_beneath, version_of
+from memoryd.system.folder import Folder, version_of
 from memoryd.text.decode import decoded
 from memoryd.text.masking.mask import presentable
 

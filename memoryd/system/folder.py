@@ -1,8 +1,6 @@
 """Files below one folder: read, written durably, and never outside it.
 
-- Every access goes through a handle on the folder. `openat2` keeps a path below it; on kernels
-  without that call each step is opened by itself, following no link. Checking a path first and
-  opening it afterwards would lose races; this does not.
+- Every access goes through a handle on the folder, and no path leads out of it (`beneath`).
 - Only regular files with a single link are touched.
 - A write is a temporary file, fsync, rename, fsync of the folder. After a crash a file is old or
   new, an acknowledged write is there, and leftovers are removed at the next start.
@@ -13,7 +11,6 @@ import errno
 import hashlib
 import os
 import stat
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
@@ -23,16 +20,14 @@ import msgspec
 
 from memoryd.base.errors import Conflict, NotFound, Refused, StorageError
 from memoryd.base.file_stamp import FileStamp
+from memoryd.system.beneath import open_beneath, steps_of
 from memoryd.text.lazy_regex import late
 
 FOLDER_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
 READ_LIMIT_BYTES: Final = 4 * 1024 * 1024
-DEEPEST: Final = 8
 
 _TEMPORARY = late(r"\.memoryd-[0-9a-f]+\.tmp")
-_SYS_OPENAT2: Final = 437
-_BENEATH_WITHOUT_LINKS: Final = 0x08 | 0x04 | 0x02  # RESOLVE_BENEATH, _NO_SYMLINKS, _NO_MAGICLINKS
 _RENAME_NOREPLACE: Final = 1
 _FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 # O_NONBLOCK: opening a FIFO or a device must not block before we know what it is.
@@ -114,7 +109,7 @@ class Folder:
                 return open_beneath(self._handle, relative, _FOLDER_FLAGS)
             handle = os.dup(self._handle)
             try:
-                for step in _steps(relative):
+                for step in steps_of(relative):
                     with suppress(FileExistsError):
                         os.mkdir(step, FOLDER_MODE, dir_fd=handle)
                         os.fsync(handle)
@@ -262,16 +257,6 @@ class Folder:
         return os.path.join(self.path, relative).rstrip("/")  # noqa: PTH118 - text for a message
 
 
-def open_beneath(handle: int, relative: str, flags: int) -> int:
-    """Opens a path below a folder handle; follows no link and no `..`."""
-    steps = _steps(relative)
-    if not steps:
-        return os.dup(handle)
-    if _has_openat2:
-        return _openat2(handle, "/".join(steps), flags)
-    return _walk(handle, steps, flags)
-
-
 def make_folder(path: str) -> None:
     """Makes the folder and missing ones above it, each with access for the owner alone."""
     if os.path.isdir(path):  # noqa: PTH112 - the daemon starts without pathlib
@@ -285,67 +270,6 @@ def make_folder(path: str) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _steps(relative: str) -> list[str]:
-    steps = relative.split("/") if relative not in {"", "."} else []
-    if len(steps) > DEEPEST or any(step in {"", ".", ".."} or "\0" in step for step in steps):
-        raise Refused("a path must stay below its folder, without empty parts, . or ..")
-    return steps
-
-
-class _OpenHow(ctypes.Structure):
-    _fields_ = (
-        ("flags", ctypes.c_uint64),
-        ("mode", ctypes.c_uint64),
-        ("resolve", ctypes.c_uint64),
-    )
-
-
-def _openat2(handle: int, relative: str, flags: int) -> int:
-    how = _OpenHow(flags=flags, mode=0, resolve=_BENEATH_WITHOUT_LINKS)
-    while True:
-        opened = _libc.syscall(
-            ctypes.c_long(_SYS_OPENAT2),
-            ctypes.c_int(handle),
-            ctypes.c_char_p(os.fsencode(relative)),
-            ctypes.byref(how),
-            ctypes.c_size_t(ctypes.sizeof(how)),
-        )
-        if opened >= 0:
-            return int(opened)
-        code = ctypes.get_errno()
-        # The kernel saw a rename on the way and asks us to try again.
-        if code != errno.EAGAIN:
-            raise OSError(code, os.strerror(code), relative)
-
-
-def _walk(handle: int, steps: list[str], flags: int) -> int:
-    at = os.dup(handle)
-    try:
-        for step in steps[:-1]:
-            below = os.open(step, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=at)
-            os.close(at)
-            at = below
-        return os.open(steps[-1], flags | os.O_NOFOLLOW, dir_fd=at)
-    finally:
-        os.close(at)
-
-
-def _probe_openat2() -> bool:
-    if sys.platform != "linux":
-        return False
-    top = os.open("/", _FOLDER_FLAGS)
-    try:
-        os.close(_openat2(top, ".", _FOLDER_FLAGS))
-    except OSError:  # an old kernel, or a seccomp filter
-        return False
-    finally:
-        os.close(top)
-    return True
-
-
-_has_openat2 = _probe_openat2()
 
 
 def _write_temporary(folder: int, data: bytes, mode: int, modified: float | None) -> str:

@@ -8,7 +8,7 @@
 - If readable folders are given, nothing else can be opened or listed either.
 - From version 4 of Landlock on, TCP connections can be neither made nor accepted.
 - A kernel without Landlock, or a seccomp filter that forbids it, is not an error: the work runs
-  without a fence, and `fences` says so. The checks in folder.py do not depend on it.
+  without a fence, and `fences` says so. The checks in folder.py and beneath.py do not depend on it.
 """
 
 import ctypes
@@ -24,7 +24,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from memoryd.system import folder
+from memoryd.system.beneath import HAS_OPENAT2
 
 Result = TypeVar("Result")
 
@@ -95,7 +95,7 @@ def fences() -> Fences:
     """What really works, tried once: a filter may report Landlock and still refuse it."""
     fenced = _in_fresh_thread(lambda: _restrict_this_thread(Fence()))
     return Fences(
-        openat2=folder._has_openat2,  # noqa: SLF001 - its probe answers this
+        openat2=HAS_OPENAT2,
         landlock=landlock_abi() if fenced else 0,
     )
 

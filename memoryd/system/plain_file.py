@@ -18,7 +18,7 @@ from functools import cache
 from typing import Final
 
 from memoryd.base.errors import Refused
-from memoryd.system.folder import DEEPEST, open_beneath
+from memoryd.system.beneath import DEEPEST, open_beneath
 
 _FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

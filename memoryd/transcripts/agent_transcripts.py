@@ -16,7 +16,8 @@ from typing import Final
 import msgspec
 
 from memoryd.base.errors import MemorydError
-from memoryd.system.folder import Folder, open_beneath
+from memoryd.system.beneath import open_beneath
+from memoryd.system.folder import Folder
 from memoryd.transcripts.rules.assembler import living_history, read_agent_entries
 from memoryd.transcripts.rules.turns import Turn
 from memoryd.transcripts.tail import relative_path

@@ -33,7 +33,7 @@ from unittest import mock
 
 import msgspec
 
-from memoryd.system import folder
+from memoryd.system import beneath, folder
 from memoryd.system.database import Database
 from tests.support.running import ROOT
 
@@ -93,8 +93,9 @@ class BlockingDetector:
             for owner, name, shown in CALLS:
                 watched = self._watched(getattr(owner, name), shown)
                 patches.enter_context(mock.patch.object(owner, name, watched))
-            libc = _WatchedLibrary(folder._libc, self._watched)
-            patches.enter_context(mock.patch.object(folder, "_libc", libc))
+            for module in (beneath, folder):
+                libc = _WatchedLibrary(module._libc, self._watched)
+                patches.enter_context(mock.patch.object(module, "_libc", libc))
             self._patches = patches.pop_all()
         return self
 
@@ -124,7 +125,7 @@ class BlockingDetector:
 
 
 class _WatchedLibrary:
-    """libc as system/folder.py calls it."""
+    """libc as system/folder.py and beneath.py call it."""
 
     def __init__(self, real: Any, watched: Callable[[Callable[..., Any], str], Any]) -> None:
         self._real = real

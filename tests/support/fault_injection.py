@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from memoryd.system import folder
+from memoryd.system import beneath, folder
 
 CALLS = ("open", "write", "fsync", "rename", "unlink", "mkdir", "fchmod", "stat", "dup", "read")
 
 
 class FaultyLibc:
-    """libc as system/folder.py uses it, with a callback before each call."""
+    """libc as system/folder.py and beneath.py use it, with a callback before each call."""
 
     def __init__(self, real: ctypes.CDLL, before: Callable[[], int]) -> None:
         self._real = real
@@ -52,7 +52,8 @@ def before_each_call(patch: pytest.MonkeyPatch, act: Callable[[], int]) -> Itera
     with patch.context() as inner:
         for name in CALLS:
             inner.setattr(os, name, wrapped(getattr(os, name)))
-        inner.setattr(folder, "_libc", FaultyLibc(folder._libc, act))
+        for module in (beneath, folder):
+            inner.setattr(module, "_libc", FaultyLibc(module._libc, act))
         yield
 
 

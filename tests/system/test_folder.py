@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.base.errors import Conflict, MemorydError, NotFound, Refused
+from memoryd.system import beneath
 from memoryd.system import folder as files
 from memoryd.system.folder import Folder
 
@@ -19,9 +20,9 @@ def folder(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Folder]:
     """A folder, by the kernel's own confinement and by the step-by-step one."""
-    if request.param == "openat2" and not files._has_openat2:
+    if request.param == "openat2" and not beneath.HAS_OPENAT2:
         pytest.skip("this kernel has no openat2")
-    monkeypatch.setattr(files, "_has_openat2", request.param == "openat2")
+    monkeypatch.setattr(beneath, "HAS_OPENAT2", request.param == "openat2")
     root = tmp_path / "memory"
     with Folder.open(str(root), create=True) as opened:
         yield opened

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.system import folder as files
+from memoryd.system import beneath
 from memoryd.system.plain_file import opened_real, read_plain
 from tests.support.sandbox import swapping
 
 
 @pytest.fixture(params=["openat2", "walk"], autouse=True)
 def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "openat2" and not files._has_openat2:
+    if request.param == "openat2" and not beneath.HAS_OPENAT2:
         pytest.skip("this kernel has no openat2")
-    monkeypatch.setattr(files, "_has_openat2", request.param == "openat2")
+    monkeypatch.setattr(beneath, "HAS_OPENAT2", request.param == "openat2")
 
 
 def test_a_regular_file_is_read_through_links_and_deep_folders(tmp_path: Path) -> None:
