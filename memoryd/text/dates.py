@@ -21,6 +21,14 @@ from datetime import date, datetime, timedelta
 import msgspec
 
 from memoryd.text import date_words as forms
+from memoryd.text.calendar_spans import (
+    coming_weekday,
+    monday_of,
+    plus_months,
+    span_end,
+    span_shifted,
+    span_start,
+)
 from memoryd.text.date_signs import Sign, signs_in
 from memoryd.text.prose import plain
 
@@ -91,43 +99,6 @@ def _quarter(year: int, quarter: int) -> ResolvedDate:
     return f"{year:04}-Q{quarter}", date(year, 3 * quarter - 2, 1)
 
 
-def _plus_months(day: date, months: int) -> date:
-    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
-    return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
-
-
-def _monday(day: date) -> date:
-    return day - timedelta(days=day.weekday())
-
-
-def _coming(weekday: int, today: date) -> date:
-    return today + timedelta(days=(weekday - today.weekday() - 1) % 7 + 1)
-
-
-def _span_start(span: str, day: date) -> date:
-    if span == "week":
-        return _monday(day)
-    if span == "month":
-        return day.replace(day=1)
-    if span == "quarter":
-        return date(day.year, (day.month - 1) // 3 * 3 + 1, 1)
-    return date(day.year, 1, 1)
-
-
-def _span_shifted(span: str, today: date, by: int) -> date:
-    """The first day of this span (0), the next (1) or the last (-1)."""
-    start = _span_start(span, today)
-    if span == "week":
-        return start + timedelta(weeks=by)
-    return _plus_months(start, by * {"month": 1, "quarter": 3, "year": 12}[span])
-
-
-def _span_end(span: str, start: date) -> date:
-    if span == "week":
-        return start + timedelta(days=4)  # a working week ends on Friday
-    return _span_shifted(span, start, 1) - timedelta(days=1)
-
-
 def _nearest_year(month: int, day: int, today: date, match: re.Match[str]) -> int:
     this_year = date(today.year, month, min(day, monthrange(today.year, month)[1]))
     if _is_past(match):
@@ -172,29 +143,29 @@ def _weekday_number(match: re.Match[str]) -> int:
 
 def _weekday_of_week(match: re.Match[str], today: date) -> ResolvedDate:
     weeks = 0 if match["this"] else 1
-    return _day(_monday(today) + timedelta(days=_weekday_number(match), weeks=weeks))
+    return _day(monday_of(today) + timedelta(days=_weekday_number(match), weeks=weeks))
 
 
 def _weekday_after_next(match: re.Match[str], today: date) -> ResolvedDate:
-    return _day(_coming(_weekday_number(match), today) + timedelta(weeks=1))
+    return _day(coming_weekday(_weekday_number(match), today) + timedelta(weeks=1))
 
 
 def _weekday_in_weeks(match: re.Match[str], today: date) -> ResolvedDate:
     weeks = _number(match["number"])
-    return _day(_monday(today) + timedelta(days=_weekday_number(match), weeks=weeks))
+    return _day(monday_of(today) + timedelta(days=_weekday_number(match), weeks=weeks))
 
 
 def _weekday_marked(match: re.Match[str], today: date) -> ResolvedDate:
     weekday, groups = _weekday_number(match), match.groupdict()
     if _shift_of(match) < 0:
         return _day(
-            _coming(weekday, today) - timedelta(weeks=2 if weekday == today.weekday() else 1)
+            coming_weekday(weekday, today) - timedelta(weeks=2 if weekday == today.weekday() else 1)
         )
     if groups.get("this"):
-        return _day(_coming(weekday, today - timedelta(days=1)))
+        return _day(coming_weekday(weekday, today - timedelta(days=1)))
     if groups.get("next") == "next":
-        return _day(_monday(today) + timedelta(days=weekday, weeks=1))
-    return _day(_coming(weekday, today))
+        return _day(monday_of(today) + timedelta(days=weekday, weeks=1))
+    return _day(coming_weekday(weekday, today))
 
 
 def _weekday_alone(match: re.Match[str], today: date) -> ResolvedDate:
@@ -202,7 +173,7 @@ def _weekday_alone(match: re.Match[str], today: date) -> ResolvedDate:
     is_habit = forms.HABIT.search(said) or forms.NTH_OF_EACH.search(said)
     if is_habit or forms.WEEKDAY_RANGE.search(said):
         return None
-    coming = _coming(_weekday_number(match), today)
+    coming = coming_weekday(_weekday_number(match), today)
     return _day(coming - timedelta(weeks=1) if _is_past(match) else coming)
 
 
@@ -225,13 +196,13 @@ def _offset(match: re.Match[str], today: date) -> ResolvedDate:
     number = -number if groups.get("ago") else number
     start = today + timedelta(days=forms.DAY_WORDS.get(groups.get("from") or "", 0))
     if groups.get("weekday"):
-        start = _coming(_weekday_number(match), today)
-    return _day(_plus_months(start, number * months) + timedelta(days=number * days))
+        start = coming_weekday(_weekday_number(match), today)
+    return _day(plus_months(start, number * months) + timedelta(days=number * days))
 
 
 def _span(match: re.Match[str], today: date) -> ResolvedDate:
     span = forms.SPANS[match["span"]]
-    start = _span_shifted(span, today, _shift_of(match))
+    start = span_shifted(span, today, _shift_of(match))
     if span == "week":
         return f"the week of {start.isoformat()}", start
     if span == "month":
@@ -243,17 +214,17 @@ def _span(match: re.Match[str], today: date) -> ResolvedDate:
 
 def _end_of_span(match: re.Match[str], today: date) -> ResolvedDate:
     span = forms.SPANS[match["span"]]
-    return _day(_span_end(span, _span_shifted(span, today, _shift_of(match))))
+    return _day(span_end(span, span_shifted(span, today, _shift_of(match))))
 
 
 def _start_of_span(match: re.Match[str], today: date) -> ResolvedDate:
-    return _day(_span_shifted(forms.SPANS[match["span"]], today, _shift_of(match)))
+    return _day(span_shifted(forms.SPANS[match["span"]], today, _shift_of(match)))
 
 
 def _span_end_word(match: re.Match[str], today: date) -> ResolvedDate:
     initial = match["initial"]
     span = {"w": "week", "m": "month", "q": "quarter", "y": "year", "j": "year"}[initial]
-    return _day(_span_end(span, _span_start(span, today)))
+    return _day(span_end(span, span_start(span, today)))
 
 
 def _month_number(match: re.Match[str]) -> int:
@@ -305,7 +276,7 @@ def _nth(match: re.Match[str], today: date) -> ResolvedDate:
     day = int(match["mday"])
     months = (0, -1, -2) if _is_past(match) else (0, 1, 2)
     for shift in months:
-        month = _plus_months(today.replace(day=1), shift)
+        month = plus_months(today.replace(day=1), shift)
         if day <= monthrange(month.year, month.month)[1]:
             found = month.replace(day=day)
             if (found <= today) if _is_past(match) else (found >= today):
@@ -324,7 +295,7 @@ def _quarter_alone(match: re.Match[str], today: date) -> ResolvedDate:
 def _end_of_quarter(match: re.Match[str], today: date) -> ResolvedDate:
     quarter = int(match["quarter"])
     year = int(match["year"] or today.year + (quarter < (today.month + 2) // 3))
-    return _day(_span_end("quarter", date(year, 3 * quarter - 2, 1)))
+    return _day(span_end("quarter", date(year, 3 * quarter - 2, 1)))
 
 
 def _ideograph_day(match: re.Match[str], today: date) -> ResolvedDate:
@@ -334,8 +305,8 @@ def _ideograph_day(match: re.Match[str], today: date) -> ResolvedDate:
 def _ideograph_weekday(match: re.Match[str], today: date) -> ResolvedDate:
     weekday = forms.IDEOGRAPH_WEEKDAYS[match["weekday"]]
     if match["next"]:
-        return _day(_monday(today) + timedelta(days=weekday, weeks=1))
-    return _day(_coming(weekday, today))
+        return _day(monday_of(today) + timedelta(days=weekday, weeks=1))
+    return _day(coming_weekday(weekday, today))
 
 
 def _ideograph_offset(match: re.Match[str], today: date) -> ResolvedDate:
@@ -346,11 +317,11 @@ def _ideograph_offset(match: re.Match[str], today: date) -> ResolvedDate:
         return _day(today + timedelta(days=number))
     if unit in "週周":
         return _day(today + timedelta(weeks=number))
-    return _day(_plus_months(today, number * (12 if unit == "年" else 1)))
+    return _day(plus_months(today, number * (12 if unit == "年" else 1)))
 
 
 def _ideograph_month_end(match: re.Match[str], today: date) -> ResolvedDate:
-    return _day(_span_end("month", _span_shifted("month", today, 1 if match["next"] else 0)))
+    return _day(span_end("month", span_shifted("month", today, 1 if match["next"] else 0)))
 
 
 def _ideograph_month_day(match: re.Match[str], today: date) -> ResolvedDate:
