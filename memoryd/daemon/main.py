@@ -33,7 +33,7 @@ from memoryd.daemon.instance import InstanceLock
 from memoryd.daemon.listener import DaemonListener
 from memoryd.daemon.shutdown import leave_after
 from memoryd.daemon.supervisor import Supervisor
-from memoryd.system import early_log, heap
+from memoryd.system import blas, early_log, heap
 from memoryd.system.early_log import EarlyLog
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def main(version: str, *, shows_log: bool = False) -> int:
             _raise_handle_limit()
             sys.setswitchinterval(SWITCH_SECONDS)
             heap.keep_small()
+            blas.use_one_thread(os.environ)
             anyio.run(partial(serve, environment, stack, shows_log=shows_log))
     except MemorydError as error:
         sys.stderr.write(f"memoryd: {error.message}\n")

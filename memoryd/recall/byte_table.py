@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryd.base.errors import Unavailable
-from memoryd.recall.rules.vectors import Vector
+from memoryd.recall.rules.byte_rows import Vector
 from memoryd.recall.rules.word_list import WordList
 
 DATA: Final = Path(__file__).parent / "data"

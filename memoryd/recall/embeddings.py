@@ -11,10 +11,10 @@ import structlog
 
 from memoryd.base.errors import MemorydError, Unavailable
 from memoryd.recall.meaning_table import MeaningTable
+from memoryd.recall.rules.byte_rows import Matrix, Vector
 from memoryd.recall.rules.index import Document, Index, sentence_passages
 from memoryd.recall.rules.relevance import LEAST_SUBSTANCE
 from memoryd.recall.rules.search import Question
-from memoryd.recall.rules.vectors import Matrix, Vector
 from memoryd.recall.sentence_encoder import SentenceEncoder
 from memoryd.recall.static_vectors import StaticVectors
 from memoryd.recall.word_vectors import WordVectors

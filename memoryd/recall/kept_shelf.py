@@ -10,7 +10,7 @@
 import hashlib
 import time
 from collections.abc import Callable, Collection, Mapping
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -22,23 +22,25 @@ from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules.origins import Origin
 from memoryd.memories.rules.topics import Topic
 from memoryd.recall.embeddings import Embeddings
+from memoryd.recall.rules.byte_rows import ByteRows
 from memoryd.recall.rules.index import Index
 from memoryd.recall.rules.packed_postings import PackedPostings, TextArrays
 from memoryd.recall.rules.packed_texts import TOGETHER, packs_of
 from memoryd.recall.rules.postings import Postings
-from memoryd.recall.rules.sketch import Halves
-from memoryd.recall.rules.vectors import Matrix, VectorArrays, Vectors
+from memoryd.recall.rules.sketch import FIRST
+from memoryd.recall.rules.vectors import VectorArrays, Vectors
 from memoryd.recall.shelf import Row, Shelf
 
 _LENGTH_BYTES: Final = 8
+_NO_SCALES: Final = np.zeros(0, np.float32)
 _STAMP_NUMBERS: Final = len(FileStamp.__struct_fields__)
 
 
 class _KeptHead(msgspec.Struct, frozen=True):
     """What stands before the arrays; `sizes` are their bytes. The lists have a place for each row.
 
-    `packs` are the texts, some in each. Of each kind of vectors: how many numbers one has, how many
-    its short form (0 without), and of how many rows the short forms were made.
+    `packs` are the texts, some in each. Of each kind of vectors: how many numbers one has, along
+    how many directions there are short forms (0 without), and of how many rows these were made.
     """
 
     maker: str
@@ -91,7 +93,8 @@ def to_bytes(copy: ShelfCopy, maker: str) -> bytes:
     words, sentences = copy.words.arrays_of(slots), copy.sentences.arrays_of(slots)
     marks = [msgspec.structs.astuple(row.mark or FileStamp()) for row in rows]
     facts = [np.array(marks, np.int64), np.array([row.modified for row in rows], np.float64)]
-    parts = [*facts, texts.lengths, texts.ids, texts.counts, *words[:4], *sentences[:4]]
+    own = [texts.lengths, texts.ids, texts.counts]
+    parts: list[NDArray[Any]] = [*facts, *own, *_parts_of(words), *_parts_of(sentences)]
     arrays = [part.tobytes() for part in parts]
     head = msgspec.msgpack.encode(
         _KeptHead(
@@ -106,8 +109,8 @@ def to_bytes(copy: ShelfCopy, maker: str) -> bytes:
             truncated=[row.truncated for row in rows],
             packs=list(packs_of([row.content for row in rows])),
             sizes=[len(array) for array in arrays],
-            words=(words.rows.shape[1], words.short.shape[1], words.made_from),
-            sentences=(sentences.rows.shape[1], sentences.short.shape[1], sentences.made_from),
+            words=_shape_of(words),
+            sentences=_shape_of(sentences),
         )
     )
     return b"".join([len(head).to_bytes(_LENGTH_BYTES, "little"), head, *arrays])
@@ -153,8 +156,8 @@ class KeptShelf:
         self._lengths = np.frombuffer(arrays[2], np.int32)
         self._ids = np.frombuffer(arrays[3], np.int32)
         self._counts = np.frombuffer(arrays[4], np.float32)
-        self._words = _vector_arrays(arrays[5:9], *head.words)
-        self._sentences = _vector_arrays(arrays[9:13], *head.sentences)
+        self._words = _vector_arrays(arrays[5:11], *head.words)
+        self._sentences = _vector_arrays(arrays[11:17], *head.sentences)
         rows = len(head.files)
         lists = (self._marks, self._modified, head.versions, head.origins, head.topics)
         are_fitting = (
@@ -241,21 +244,34 @@ class KeptShelf:
         )
 
 
+def _parts_of(vectors: VectorArrays) -> list[NDArray[Any]]:
+    rows = vectors.rows if isinstance(vectors.rows, ByteRows) else (vectors.rows, _NO_SCALES)
+    return [vectors.counts, *rows, vectors.directions, vectors.first, vectors.more]
+
+
+def _shape_of(vectors: VectorArrays) -> tuple[int, int, int]:
+    rows = vectors.rows.rows if isinstance(vectors.rows, ByteRows) else vectors.rows
+    return rows.shape[1], len(vectors.directions), vectors.made_from
+
+
 def _vector_arrays(
-    parts: list[memoryview], numbers: int, short: int, made_from: int
+    parts: list[memoryview], numbers: int, directions: int, made_from: int
 ) -> VectorArrays:
     """ValueError if they do not fit together."""
     counts = np.frombuffer(parts[0], np.int32)
     if len(counts) and int(counts.min()) < 0:
         raise ValueError("a kept shelf has fewer vectors than none")
     used = int(counts.sum())
-    rows: Matrix | Halves
-    rows = np.frombuffer(parts[1], np.float16) if short else np.frombuffer(parts[1], np.float32)
+    if not directions:
+        return VectorArrays(counts, np.frombuffer(parts[1], np.float32).reshape(used, numbers))
+    scales = np.frombuffer(parts[2], np.float32).reshape(used)
+    first = min(FIRST, directions)
     return VectorArrays(
         counts,
-        rows.reshape(used, numbers),
-        np.frombuffer(parts[2], np.float32).reshape(numbers if short else 0, short),
-        np.frombuffer(parts[3], np.float32).reshape(used if short else 0, short),
+        ByteRows(np.frombuffer(parts[1], np.int8).reshape(used, numbers), scales),
+        np.frombuffer(parts[3], np.float32).reshape(directions, numbers),
+        np.frombuffer(parts[4], np.float32).reshape(used, first),
+        np.frombuffer(parts[5], np.int8).reshape(used, directions - first),
         made_from,
     )
 

@@ -22,7 +22,8 @@ import numpy as np
 
 from memoryd.base.remembered import remembered
 from memoryd.recall.byte_table import DATA, ByteTable, unreadable
-from memoryd.recall.rules.vectors import Vector, unit
+from memoryd.recall.rules.byte_rows import Vector
+from memoryd.recall.rules.vectors import unit
 from memoryd.recall.rules.word_list import ABSENT, WordList
 from memoryd.text.terms import spoken_words, term_of
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryd.base.errors import Unavailable
-from memoryd.recall.rules.vectors import Matrix, Vector
+from memoryd.recall.rules.byte_rows import Matrix, Vector
 
 _MODEL_FILES = (
     "model_quantized.onnx",

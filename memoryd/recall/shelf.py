@@ -15,9 +15,9 @@ from memoryd.memories.rules.boilerplate import without_boilerplate
 from memoryd.memories.rules.origins import Origin
 from memoryd.memories.rules.topics import FOUND, Topic, cut_for_recall, is_retired, title_of
 from memoryd.recall.embeddings import Embeddings
+from memoryd.recall.rules.byte_rows import Vector
 from memoryd.recall.rules.index import Document, Index, weighted_counts
 from memoryd.recall.rules.packed_texts import unpacked
-from memoryd.recall.rules.vectors import Vector
 from memoryd.text.invisible import strip_invisible
 from memoryd.text.masking.mask import mask_each
 

@@ -18,8 +18,9 @@ import msgspec
 import numpy as np
 
 from memoryd.recall.meaning_table import MeaningTable
+from memoryd.recall.rules.byte_rows import Vector
 from memoryd.recall.rules.search import Question
-from memoryd.recall.rules.vectors import Vector, length_of
+from memoryd.recall.rules.vectors import length_of
 from memoryd.recall.word_vectors import WordVectors
 from memoryd.text.terms import spoken_words
 

@@ -19,7 +19,8 @@ import msgspec
 
 from memoryd.base.remembered import remembered
 from memoryd.recall.byte_table import DATA, ByteTable
-from memoryd.recall.rules.vectors import Vector, unit
+from memoryd.recall.rules.byte_rows import Vector
+from memoryd.recall.rules.vectors import unit
 from memoryd.recall.rules.word_list import ABSENT
 from memoryd.text.terms import spoken_words
 

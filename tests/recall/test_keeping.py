@@ -134,7 +134,7 @@ async def test_short_vectors_are_kept_and_not_made_again(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memoryd.recall.rules.vectors.LARGE", 100)
-    monkeypatch.setattr("memoryd.recall.rules.sketch.DIRECTIONS", 32)
+    monkeypatch.setattr("memoryd.recall.rules.sketch.MORE", 32)
     shop.files.drop(shop.directory.path)
     made = await shop.opened()
     await shop.keep()

@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from memoryd.recall.calibration import Calibration
 from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.rules import search as ranking
+from memoryd.recall.rules.byte_rows import Vector, in_bytes, in_singles
 from memoryd.recall.rules.index import Document, Index, sentence_passages
-from memoryd.recall.rules.largest import MANY, places_of_largest
+from memoryd.recall.rules.largest import MANY, places_of_about, places_of_largest
 from memoryd.recall.rules.packed_postings import PackedPostings, TextArrays
 from memoryd.recall.rules.postings import Postings
 from memoryd.recall.rules.relevance import (
@@ -24,15 +25,7 @@ from memoryd.recall.rules.relevance import (
     surplus,
 )
 from memoryd.recall.rules.search import Hit, Question, search
-from memoryd.recall.rules.vectors import (
-    ABSENT,
-    Vector,
-    Vectors,
-    Wanted,
-    as_singles,
-    common_part,
-    unit,
-)
+from memoryd.recall.rules.vectors import ABSENT, Vectors, Wanted, common_part, unit
 from tests.support.times import NOW
 
 DAY = 86_400.0
@@ -534,9 +527,9 @@ def test_a_large_store_finds_the_same_by_rough_vectors(monkeypatch: pytest.Monke
         index.give_word_vector(f"{at:04}", ticket, row)
     questions = [Question("everything", word_vector=row) for row in rows[::500]]
     asked = partial(search, [index], limit=5, now=NOW)
-    before = [[hit.key for hit in asked(question)] for question in questions]
+    before = [{hit.key for hit in asked(question)} for question in questions]
     assert (index.word_vectors.is_rough, index.word_vectors.wants_sketch) == (False, True)
-    monkeypatch.setattr("memoryd.recall.rules.sketch.DIRECTIONS", 32)
+    monkeypatch.setattr("memoryd.recall.rules.sketch.MORE", 16)
     make = index.word_vectors.begin_sketch()
     late = index.put(Document("0001", "name1", "about everything", ""))
     index.give_word_vector("0001", late, rows[1])
@@ -545,13 +538,14 @@ def test_a_large_store_finds_the_same_by_rough_vectors(monkeypatch: pytest.Monke
     index.remove("0002")
     ticket = index.put(Document("0002", "name2", "about everything", ""))
     index.give_word_vector("0002", ticket, rows[2])
-    assert [[hit.key for hit in asked(question)] for question in questions] == before
+    assert [{hit.key for hit in asked(question)} for question in questions] == before
 
 
-@given(st.lists(st.floats(-65504, 65504, width=16), min_size=1, max_size=6))
-def test_halves_are_widened_as_numpy_does(numbers: list[float]) -> None:
-    halves = np.array([numbers], np.float16)
-    assert np.array_equal(as_singles(halves), halves.astype(np.float32))
+@given(st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=6))
+def test_a_row_of_bytes_is_nearly_what_it_was(numbers: list[float]) -> None:
+    row = np.array([numbers], np.float32)
+    largest = float(np.abs(row).max())
+    assert np.allclose(in_singles(in_bytes(row)), row, atol=largest / 127 / 2 + 1e-6)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 700), st.sampled_from([3, 200, 10**9]))
@@ -565,3 +559,5 @@ def test_the_largest_of_many_scores_are_those_that_sorting_finds(
         places = places_of_largest(scores, count)
         assert len(set(places.tolist())) == len(places) == min(count, size)
         assert sorted(scores[places]) == sorted(scores)[-count:]
+        some = places_of_about(scores, count)
+        assert len(some) == size or min(scores[some]) > max(np.delete(scores, some))

@@ -14,8 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 import numpy as np
 
+from memoryd.recall.rules.byte_rows import Matrix, Vector
 from memoryd.recall.rules.postings import Postings
-from memoryd.recall.rules.vectors import Matrix, Vector, Vectors
+from memoryd.recall.rules.vectors import Vectors
 from memoryd.text.terms import passages_of, terms_of
 
 NAME_WEIGHT = 2.0

@@ -10,6 +10,17 @@ from memoryd.recall.rules.postings import Scores
 # So many are laid out in rows; fewer are sorted at once.
 MANY: Final = 4_096
 _ROWS: Final = 8
+_SAMPLE: Final = 2_048
+
+
+def places_of_about(scores: Scores, count: int) -> NDArray[np.intp]:
+    """Where about `count` of the largest are, in order: more of them where many are equal."""
+    step = max(1, len(scores) // _SAMPLE)
+    some = scores[::step]
+    wanted = max(1, count // step)
+    if wanted >= len(some):
+        return np.arange(len(scores))
+    return np.flatnonzero(scores >= np.partition(some, -wanted)[-wanted])
 
 
 def places_of_largest(scores: Scores, count: int) -> NDArray[np.intp]:

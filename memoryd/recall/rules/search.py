@@ -28,9 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryd.recall.rules.background import Background
+from memoryd.recall.rules.byte_rows import Vector
 from memoryd.recall.rules.gate import evidence_for, prompt_weights, worth_showing
 from memoryd.recall.rules.index import Index, IndexEntry
-from memoryd.recall.rules.largest import places_of_largest
+from memoryd.recall.rules.largest import places_of_about, places_of_largest
 from memoryd.recall.rules.postings import Scores
 from memoryd.recall.rules.query_words import QueryWords
 from memoryd.recall.rules.relevance import (
@@ -39,8 +40,8 @@ from memoryd.recall.rules.relevance import (
     VectorSimilarity,
     relevant_among,
 )
-from memoryd.recall.rules.sketch import CANDIDATES
-from memoryd.recall.rules.vectors import ABSENT, Vector, Vectors, wanted_by
+from memoryd.recall.rules.sketch import CANDIDATES, first_candidates
+from memoryd.recall.rules.vectors import ABSENT, Vectors, wanted_by
 
 Of = TypeVar("Of")
 
@@ -202,6 +203,9 @@ class _VectorMatch:
     def is_rough_in(self, part: Index) -> bool:
         return self.vectors_in(part).is_rough
 
+    def closer(self, part: Index, slots: NDArray[np.intp]) -> Scores:
+        return SIMILARITY_WEIGHT[self.kind] * self.vectors_in(part).closer(self._wanted, slots)
+
     def exact(self, part: Index, slots: NDArray[np.intp]) -> Scores:
         return SIMILARITY_WEIGHT[self.kind] * self.vectors_in(part).exact(self._wanted, slots)
 
@@ -245,8 +249,12 @@ def _best_of(
     if excluded:
         both[part.slots_of(excluded)] = -np.inf
     rough = [one for one in zip(matches, by_match, strict=True) if one[0].is_rough_in(part)]
-    best = places_of_largest(both, max(limit + _SPARE, CANDIDATES if rough else 0))
-    if rough:
+    if not rough:
+        best = places_of_largest(both, limit + _SPARE)
+    else:
+        best = places_of_about(both, first_candidates(len(both)))
+        nearer = both[best] + sum([match.closer(part, best) for match, _ in rough])
+        best = best[places_of_largest(nearer, max(limit + _SPARE, CANDIDATES))]
         for match, scores in rough:
             both[best] += match.exact(part, best) - scores[best]
         best = best[places_of_largest(both[best], limit + _SPARE)]

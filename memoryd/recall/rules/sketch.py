@@ -1,61 +1,111 @@
 """Short forms of many vectors, which say nearly the same about which are similar.
 
 Comparing a query with 20,000 vectors of 512 numbers reads 40 MB. The vectors of one store differ
-mostly in few directions; along those alone, the comparison reads a fifth. It is good enough to tell
-which few hundred may be among the best, and those are then compared whole. Measured on 1,338 real
-texts and 300 queries: the best ten are always among the 128 that are best by the short forms.
+mostly in few directions, so the comparison goes in steps, each with fewer vectors:
+
+1. all of them, along the `FIRST` directions in which they differ most;
+2. the best of these (`first_candidates`), along `MORE` directions more, a byte a number;
+3. the best `CANDIDATES` of those, whole.
+
+Measured with 20,000 paragraphs of documentation and 300 prompts: of the five best by words and
+meaning .997 are found, of the five best by meaning alone .96; with 2,000, 1.0 and .99.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-Matrix = NDArray[np.float32]
-Halves = NDArray[np.float16]
+from memoryd.recall.rules.byte_rows import ByteRows, Bytes, Matrix, Vector, clipped, in_bytes
 
-# Smaller stores are compared whole in less than a millisecond.
-LARGE = 4_096
-CANDIDATES = 256
-DIRECTIONS = 96
+# Smaller stores are compared whole in a tenth of a millisecond.
+LARGE = 1_024
+CANDIDATES = 192
+FIRST = 32
+MORE = 128
+# Behind the first directions nothing is far from 0: a byte reaches to a quarter.
+_STEPS_TO_ONE = 512.0
 _SAMPLE = 1_024
-# Numpy spreads larger products over spinning threads.
 _ROWS_AT_ONCE = 256
+
+
+def first_candidates(vectors: int) -> int:
+    """How many of so many vectors are compared a second time."""
+    return 768 + vectors // 12
 
 
 class Sketch:
     """Made in a thread, then used on the event loop like the vectors themselves.
 
-    The directions are those of the `made_from` rows that there were then. `whole` are all rows in
-    two bytes a number, until somebody takes them.
+    The directions, a row each, are those of the `made_from` vectors that there were then. `whole`
+    are the vectors in bytes, until somebody takes them; None if they were in bytes before.
     """
 
-    def __init__(self, directions: Matrix, rows: Matrix, whole: Halves, made_from: int) -> None:
+    def __init__(
+        self,
+        directions: Matrix,
+        first: Matrix,
+        more: Bytes,
+        made_from: int,
+        whole: ByteRows | None = None,
+    ) -> None:
         self.directions = directions
-        self.rows = rows
-        self.whole = whole
+        self.first = first
+        self.more = more
         self.made_from = made_from
+        self.whole = whole
 
     @classmethod
-    def made_of(cls, rows: Matrix, used: int) -> "Sketch":
+    def made_of(cls, rows: Matrix | ByteRows, used: int) -> "Sketch":
         """Takes some hundred milliseconds for 20,000 rows; behind `used` there is room for more."""
-        step = max(1, used // _SAMPLE)
-        sample = rows[:used:step]
-        spread = sample - sample.mean(axis=0)
-        _, found = np.linalg.eigh(spread.T @ spread)
-        directions = np.ascontiguousarray(found[:, : -DIRECTIONS - 1 : -1])
-        short = np.zeros((len(rows), directions.shape[1]), np.float32)
-        whole = np.zeros(rows.shape, np.float16)
+        room = len(rows.scales) if isinstance(rows, ByteRows) else len(rows)
+        directions = _directions_of(singles_in(rows, slice(0, used, max(1, used // _SAMPLE))))
+        made = cls(
+            directions,
+            np.zeros((room, len(directions[:FIRST])), np.float32),
+            np.zeros((room, len(directions[FIRST:])), np.int8),
+            used,
+        )
+        if not isinstance(rows, ByteRows):
+            made.whole = ByteRows(np.zeros(rows.shape, np.int8), np.zeros(room, np.float32))
         for start in range(0, used, _ROWS_AT_ONCE):
             block = slice(start, min(start + _ROWS_AT_ONCE, used))
-            short[block] = rows[block] @ directions
-            whole[block] = rows[block]
-        return cls(directions, short, whole, used)
+            some = singles_in(rows, block)
+            made._fill(block, some)
+            if made.whole is not None:
+                made.whole.rows[block], made.whole.scales[block] = in_bytes(some)
+        return made
 
-    def short(self, rows: Matrix) -> Matrix:
-        """The short forms of rows, or of one."""
-        return rows @ self.directions
+    def along_first(self, query: Vector) -> Vector:
+        return self.directions[:FIRST] @ query
 
-    def put(self, place: int, row: Matrix) -> None:
-        if place >= len(self.rows):
-            empty = np.zeros((max(64, len(self.rows) // 4), self.rows.shape[1]), np.float32)
-            self.rows = np.concatenate([self.rows, empty])
-        self.rows[place] = self.short(row)
+    def gain_of_more(self, query: Vector, places: NDArray[np.intp]) -> Vector:
+        """How much the second comparison adds to the first, for some vectors."""
+        along = (self.directions[FIRST:] @ query) / np.float32(_STEPS_TO_ONE)
+        return self.more.take(places, axis=0).astype(np.float32) @ along
+
+    def put(self, place: int, row: Vector) -> None:
+        missing = place + 1 - len(self.first)
+        if missing > 0:
+            room = max(64, missing, len(self.first) // 4)
+            first = np.zeros((room, self.first.shape[1]), np.float32)
+            more = np.zeros((room, self.more.shape[1]), np.int8)
+            self.first = np.concatenate([self.first, first])
+            self.more = np.concatenate([self.more, more])
+        self._fill(slice(place, place + 1), row[np.newaxis])
+
+    def _fill(self, block: slice, rows: Matrix) -> None:
+        short = rows @ self.directions.T
+        self.first[block] = short[:, :FIRST]
+        self.more[block] = clipped(short[:, FIRST:], _STEPS_TO_ONE)
+
+
+def singles_in(rows: Matrix | ByteRows, block: slice) -> Matrix:
+    """Some rows as numbers, however they are held."""
+    if isinstance(rows, ByteRows):
+        return rows.rows[block].astype(np.float32) * rows.scales[block, np.newaxis]
+    return rows[block]
+
+
+def _directions_of(sample: Matrix) -> Matrix:
+    spread = sample - sample.mean(axis=0)
+    _, found = np.linalg.eigh(spread.T @ spread)
+    return np.ascontiguousarray(found[:, : -FIRST - MORE - 1 : -1].T)

@@ -5,8 +5,8 @@ row. The documents of one project are about related things, so their vectors sha
 that does not distinguish them. It is subtracted from the query before the comparison, which ranks
 as if it were subtracted from both sides, and leaves the rows alone when the common part moves.
 
-Many vectors are given a `Sketch` after a while: then `similarity` is rough, `exact` is not, and the
-rows are kept in two bytes a number.
+Many vectors are given a `Sketch` after a while: then `similarity` is rough, `closer` less so and
+`exact` not at all, and the rows are kept in a byte a number.
 
 Not thread-safe.
 """
@@ -19,26 +19,19 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from memoryd.recall.rules.byte_rows import ByteRows, Bytes, Matrix, Vector, in_bytes, in_singles
 from memoryd.recall.rules.postings import Scores
-from memoryd.recall.rules.sketch import LARGE, Halves, Sketch
+from memoryd.recall.rules.sketch import LARGE, Sketch, singles_in
 
-Vector = NDArray[np.float32]
-Matrix = NDArray[np.float32]
-Rows = TypeVar("Rows", bound=Matrix | Halves)
+Array = TypeVar("Array", Matrix, Bytes)
 
 ABSENT = -2.0  # below every cosine: the document has no vector yet
 NO_OWNER = -1
 NO_ROW = -1
 _NO_ROWS = np.zeros((0, 0), np.float32)
-_NO_HALVES = np.zeros((0, 0), np.float16)
+_NO_BYTES = np.zeros((0, 0), np.int8)
 _SUMMED_AT_ONCE = 512
 _OUTGROWN = 2
-# Numpy spreads larger products over spinning threads, which costs 20 ms if a core is busy.
-_BLOCK_NUMBERS = 1 << 18
-# The bits of a float16, shifted left by 13, have sign, exponent and fraction where a float32 has
-# them. The exponent is then too small by 112.
-_BITS_OF_HALF = np.uint32(0x8FFF_E000).astype(np.int32)
-_EXPONENT_CORRECTION = np.float32(2.0**112)
 # The common part of a handful of documents is uncertain and is subtracted only in part.
 _COMMON_PRIOR = 10
 
@@ -46,22 +39,24 @@ _COMMON_PRIOR = 10
 class VectorArrays(NamedTuple):
     """The vectors of the documents 0, 1, ..., as they are kept; `counts` rows for each.
 
-    `directions`, `short` and `made_from` are those of the sketch, empty if there is none.
+    `directions`, `first`, `more` and `made_from` are those of the sketch, empty if there is none.
     """
 
     counts: NDArray[np.int32]
-    rows: Matrix | Halves
+    rows: Matrix | ByteRows
     directions: Matrix = _NO_ROWS
-    short: Matrix = _NO_ROWS
+    first: Matrix = _NO_ROWS
+    more: Bytes = _NO_BYTES
     made_from: int = 0
 
     def chosen(self, which: NDArray[np.bool_]) -> "VectorArrays":
         """Those of some of the documents."""
         if which.all():
             return self
-        rows = np.repeat(which, self.counts)
-        short = self.short[rows] if len(self.short) else self.short
-        return self._replace(counts=self.counts[which], rows=self.rows[rows], short=short)
+        at = np.flatnonzero(np.repeat(which, self.counts))
+        short = (self.first[at], self.more[at]) if len(self.first) else (self.first, self.more)
+        counts, rows = self.counts[which], _taken(self.rows, at)
+        return self._replace(counts=counts, rows=rows, first=short[0], more=short[1])
 
 
 class Wanted(NamedTuple):
@@ -73,7 +68,7 @@ class Wanted(NamedTuple):
 
 class Vectors:
     def __init__(self) -> None:
-        self._rows: Matrix | Halves = np.zeros((0, 0), np.float32)
+        self._rows: Matrix | ByteRows = _NO_ROWS
         self._owners = np.zeros(0, np.intp)
         self._rows_of: dict[int, Sequence[int]] = {}
         self._first_row_of = np.zeros(0, np.int32)
@@ -90,16 +85,16 @@ class Vectors:
         """All at once."""
         made = cls()
         counts, rows = arrays.counts, arrays.rows
-        if len(rows):
-            used = len(rows)
+        used = int(counts.sum())
+        if used:
             made._rows = _with_room(rows)
-            made._owners = np.full(len(made._rows), NO_OWNER)
+            made._owners = np.full(used + _room(used), NO_OWNER)
             made._owners[:used] = np.repeat(np.arange(len(counts)), counts)
             made._used = made.count = used
-            made.total = _sum_of(rows)
-            if rows.dtype == np.float16:
-                short = _with_room(arrays.short)
-                made._sketch = Sketch(arrays.directions.copy(), short, _NO_HALVES, arrays.made_from)
+            made.total = _sum_of(rows, used)
+            if isinstance(rows, ByteRows):
+                first, more = _with_room_behind(arrays.first), _with_room_behind(arrays.more)
+                made._sketch = Sketch(arrays.directions.copy(), first, more, arrays.made_from)
             ends = np.cumsum(counts)
             made._is_in_order = bool((counts == 1).all())
             made._first_row_of = np.where(counts, ends - counts, NO_ROW).astype(np.int32)
@@ -114,12 +109,12 @@ class Vectors:
         """What `filled` makes the vectors of these documents from, in this order."""
         places = [self._rows_of.get(owner, []) for owner in owners]
         counts = np.array([len(own) for own in places], np.int32)
-        at = [place for own in places for place in own]
-        if self._sketch is None:
-            return VectorArrays(counts, self._rows[at])
-        sketch = self._sketch
-        short = sketch.rows[at]
-        return VectorArrays(counts, self._rows[at], sketch.directions, short, sketch.made_from)
+        at = np.array([place for own in places for place in own], np.intp)
+        rows, sketch = _taken(self._rows, at), self._sketch
+        if sketch is None:
+            return VectorArrays(counts, rows)
+        first, more = sketch.first[at], sketch.more[at]
+        return VectorArrays(counts, rows, sketch.directions, first, more, sketch.made_from)
 
     def __len__(self) -> int:
         """How many documents have vectors."""
@@ -131,7 +126,7 @@ class Vectors:
         if self.count == 0:
             self._start_with(rows.shape[1])
         places = [self._free.pop() if self._free else self._next_place() for _ in rows]
-        self._rows[places] = rows
+        self._set_rows(places, rows)
         self._owners[places] = owner
         if self._put_meanwhile is not None:
             self._put_meanwhile.update(places)
@@ -149,7 +144,7 @@ class Vectors:
         if places:
             self._note_first_row(owner, NO_ROW)
             self._is_in_order = False
-            self.total -= self._rows[places].sum(axis=0, dtype=np.float32)
+            self.total -= self._singles(places).sum(axis=0, dtype=np.float32)
             self.count -= len(places)
             self._owners[places] = NO_OWNER
             self._free += places
@@ -175,21 +170,21 @@ class Vectors:
     def begin_sketch(self) -> Callable[[], Sketch]:
         """What makes the sketch, in a thread; its result goes to `use_sketch`."""
         self._put_meanwhile = set()
-        return partial(Sketch.made_of, self._rows.astype(np.float32, copy=False), self._used)
+        return partial(Sketch.made_of, self._rows, self._used)
 
     def use_sketch(self, made: Sketch | None) -> None:
         """None if it could not be made."""
         late, self._put_meanwhile = self._put_meanwhile, None
         if made is None or late is None or self.count != len(self._rows_of) or not self.count:
             return
-        if len(made.whole) < len(self._rows):
-            room = np.zeros((len(self._rows) - len(made.whole), made.whole.shape[1]), np.float16)
-            made.whole = np.concatenate([made.whole, room])
+        before = self._rows
+        if made.whole is not None:
+            self._rows, made.whole = _grown(made.whole, len(self._owners)), None
         for place in late:
-            made.whole[place] = self._rows[place]
-            made.put(place, self._rows[place].astype(np.float32))
-        self._rows, self._sketch = made.whole, made
-        made.whole = _NO_HALVES
+            row = singles_in(before, slice(place, place + 1))
+            self._set_rows([place], row)
+            made.put(place, row[0])
+        self._sketch = made
 
     def similarity(self, wanted: Wanted, capacity: int) -> Scores:
         """For each document below `capacity`, its similarity to the query beyond the common part.
@@ -198,11 +193,7 @@ class Vectors:
         """
         if not self.fits(wanted.direction):
             return np.zeros(capacity)
-        if self._sketch is None:
-            similarity = _dots(self._rows[: self._used], wanted.direction)
-        else:
-            short = self._sketch.short(wanted.direction)
-            similarity = _dots(self._sketch.rows[: self._used], short)
+        similarity = self._all_dots(wanted.direction)
         similarity -= wanted.in_common
         if self._is_in_order and self._used == capacity:
             return similarity.astype(np.float64)
@@ -216,32 +207,61 @@ class Vectors:
             best[owners] = similarity
         return best[:-1]
 
+    def closer(self, wanted: Wanted, owners: NDArray[np.intp]) -> Scores:
+        """What a second look adds to the rough `similarity` of some documents."""
+        if self._sketch is None or not self.fits(wanted.direction):
+            return np.zeros(len(owners))
+        places = self._first_rows(owners)
+        gain = self._sketch.gain_of_more(wanted.direction, places)
+        return np.where(places < 0, 0.0, gain)
+
     def exact(self, wanted: Wanted, owners: NDArray[np.intp]) -> Scores:
         """As `similarity`, of some documents, by their whole vectors."""
         if not self.fits(wanted.direction):
             return np.zeros(len(owners))
-        places = np.full(len(owners), NO_ROW)
-        is_known = owners < len(self._first_row_of)
-        places[is_known] = self._first_row_of[owners[is_known]]
-        # A document without a row is compared with any, and gets nothing.
-        dots = as_singles(self._rows[places]) @ wanted.direction - wanted.in_common
+        places = self._first_rows(owners)
+        dots = self._dots_at(places, wanted.direction) - wanted.in_common
         return np.where(places < 0, 0.0, dots)
 
     def cosines(self, owners: Sequence[int], query: Vector) -> list[float]:
         """The plain cosine of each document's best row, or `ABSENT`."""
         if not self.fits(query):
             return [ABSENT] * len(owners)
-        rows = self._rows
-        return [
-            max(
-                [
-                    float(rows[place].astype(np.float32, copy=False) @ query)
-                    for place in self._rows_of.get(owner, ())
-                ],
-                default=ABSENT,
-            )
-            for owner in owners
-        ]
+        places = [self._rows_of.get(owner, ()) for owner in owners]
+        dots = iter(self._dots_at([place for own in places for place in own], query).tolist())
+        return [max([next(dots) for _ in own], default=ABSENT) for own in places]
+
+    def _all_dots(self, query: Vector) -> Vector:
+        """The query and each row, by its short form if there is one."""
+        if self._sketch is not None:
+            return self._sketch.first[: self._used] @ self._sketch.along_first(query)
+        return self._singles(slice(0, self._used)) @ query
+
+    def _dots_at(self, places: Sequence[int] | NDArray[np.intp], query: Vector) -> Vector:
+        some = _taken(self._rows, places)
+        if isinstance(some, ByteRows):
+            return (some.rows.astype(np.float32) @ query) * some.scales
+        return some @ query
+
+    def _first_rows(self, owners: NDArray[np.intp]) -> NDArray[np.intp]:
+        """A document without a row has `NO_ROW`, which can be compared as if it were one."""
+        if len(self._first_row_of) > int(owners.max(initial=NO_OWNER)):
+            return self._first_row_of[owners].astype(np.intp)
+        places = np.full(len(owners), NO_ROW)
+        is_known = owners < len(self._first_row_of)
+        places[is_known] = self._first_row_of[owners[is_known]]
+        return places
+
+    def _singles(self, places: Sequence[int] | slice) -> Matrix:
+        if isinstance(self._rows, ByteRows):
+            return in_singles(ByteRows(self._rows.rows[places], self._rows.scales[places]))
+        return self._rows[places]
+
+    def _set_rows(self, places: list[int], rows: Matrix) -> None:
+        if isinstance(self._rows, ByteRows):
+            self._rows.rows[places], self._rows.scales[places] = in_bytes(rows)
+        else:
+            self._rows[places] = rows
 
     def _note_first_row(self, owner: int, place: int) -> None:
         missing = owner + 1 - len(self._first_row_of)
@@ -260,49 +280,50 @@ class Vectors:
         self.total = np.zeros(dimensions, np.float32)
 
     def _next_place(self) -> int:
-        if self._used == len(self._rows):
+        if self._used == len(self._owners):
             added = _room(self._used)
-            empty = np.zeros((added, self._rows.shape[1]), self._rows.dtype)
-            self._rows = np.concatenate([self._rows, empty])
+            self._rows = _grown(self._rows, self._used + added)
             self._owners = np.concatenate([self._owners, np.full(added, NO_OWNER)])
         self._used += 1
         return self._used - 1
 
 
-def _dots(rows: Matrix | Halves, query: Vector) -> Vector:
-    dots = np.empty(len(rows), np.float32)
-    at_once = max(1, _BLOCK_NUMBERS // max(1, len(query)))
-    for start in range(0, len(rows), at_once):
-        block = slice(start, min(start + at_once, len(rows)))
-        np.dot(rows[block], query, out=dots[block])
-    return dots
+def _taken(rows: Matrix | ByteRows, places: Sequence[int] | NDArray[np.intp]) -> Matrix | ByteRows:
+    at = np.asarray(places, np.intp)
+    if isinstance(rows, ByteRows):
+        return ByteRows(rows.rows.take(at, axis=0), rows.scales.take(at))
+    return rows.take(at, axis=0)
 
 
-def as_singles(rows: Matrix | Halves) -> Matrix:
-    """Finite rows as float32.
-
-    NumPy widens float16 one by one. Shifting the bits takes a quarter of the time.
-    """
-    if rows.dtype != np.float16:
-        return np.asarray(rows, np.float32)
-    bits = rows.view(np.int16).astype(np.int32)
-    bits <<= 13
-    bits &= _BITS_OF_HALF
-    return bits.view(np.float32) * _EXPONENT_CORRECTION
+def _grown(rows: Matrix | ByteRows, size: int) -> Matrix | ByteRows:
+    """The rows with so many zeros behind them that there are `size`."""
+    if isinstance(rows, ByteRows):
+        return ByteRows(_longer(rows.rows, size), _longer(rows.scales, size))
+    return _longer(rows, size)
 
 
-def _with_room(rows: Rows) -> Rows:
-    """A copy with room behind it: the first new one must not copy all of them."""
-    used = len(rows)
-    made = np.empty_like(rows, shape=(used + _room(used), rows.shape[1]))
-    made[:used] = rows
+def _longer(array: Array, size: int) -> Array:
+    made = np.zeros((size, *array.shape[1:]), array.dtype)
+    made[: len(array)] = array
     return made
 
 
-def _sum_of(rows: Matrix | Halves) -> Vector:
-    total = np.zeros(rows.shape[1], np.float32)
-    for start in range(0, len(rows), _SUMMED_AT_ONCE):
-        total += as_singles(rows[start : start + _SUMMED_AT_ONCE]).sum(axis=0, dtype=np.float32)
+def _with_room(rows: Matrix | ByteRows) -> Matrix | ByteRows:
+    """A copy with room behind it: the first new one must not copy all of them."""
+    if isinstance(rows, ByteRows):
+        return ByteRows(_with_room_behind(rows.rows), _with_room_behind(rows.scales))
+    return _with_room_behind(rows)
+
+
+def _with_room_behind(array: Array) -> Array:
+    return _longer(array, len(array) + _room(len(array)))
+
+
+def _sum_of(rows: Matrix | ByteRows, used: int) -> Vector:
+    total: Vector = np.zeros(0, np.float32)
+    for start in range(0, used, _SUMMED_AT_ONCE):
+        some = singles_in(rows, slice(start, min(start + _SUMMED_AT_ONCE, used)))
+        total = some.sum(axis=0, dtype=np.float32) + (total if start else 0)
     return total
 
 
