@@ -201,6 +201,7 @@ class Connection:
 
     def __init__(self, stream: SocketStream, server: Server, tasks: TaskGroup) -> None:
         self._stream = stream
+        self._socket = stream.extra(SocketAttribute.raw_socket)
         self._server = server
         self._tasks = tasks
         self._frames = Frames()
@@ -210,8 +211,8 @@ class Connection:
     async def is_from_an_agent(self) -> bool:
         """Whether the peer runs inside a coding agent; looked up when it first matters."""
         if self._is_from_an_agent is None:
-            peer = self._stream.extra(SocketAttribute.raw_socket)
-            self._is_from_an_agent = await anyio.to_thread.run_sync(_is_from_an_agent, peer)
+            found = await anyio.to_thread.run_sync(_is_from_an_agent, self._socket)
+            self._is_from_an_agent = found
         return self._is_from_an_agent
 
     async def run(self) -> None:
@@ -243,12 +244,26 @@ class Connection:
 
     async def _send(self, text: bytes) -> None:
         framing: Framing = self._frames.framing or "lines"
+        data = framed(text, framing)
+        sent = 0 if self._sending.locked() else self._sent_at_once(data)
+        if sent == len(data):
+            await anyio.lowlevel.checkpoint()  # lets other connections run
+            return
         with anyio.move_on_after(UNREAD_ANSWER_SECONDS) as patience:
             async with self._sending:
-                await self._stream.send(framed(text, framing))
+                await self._stream.send(data[sent:])
         if patience.cancelled_caught:
             log.warning("slow-reader-cut-off")
             self._tasks.cancel_scope.cancel()
+
+    def _sent_at_once(self, data: bytes) -> int:
+        """How much the peer's buffer takes; mostly all, and then nobody waits for the loop."""
+        try:
+            return self._socket.send(data)
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            raise anyio.BrokenResourceError from error
 
     def follow(self, subscription: Subscription) -> None:
         self._tasks.start_soon(self._forward, subscription)
