@@ -11,7 +11,6 @@ from typing import Final, Literal
 
 import anyio.to_thread
 import msgspec
-import structlog
 
 from memoryd.base.errors import MemorydError
 from memoryd.base.paths import Places
@@ -43,6 +42,7 @@ from memoryd.recall.shelf import Row, Shelf
 from memoryd.recall.shelves import Shelves
 from memoryd.recall.surfaced import Surfaced
 from memoryd.system.background import Soon
+from memoryd.system.later_log import LaterLog
 
 MOST_MEMORIES: Final = 50
 QUERY_CHARACTERS: Final = 8_000
@@ -51,8 +51,6 @@ MOST_FITTING: Final = 20
 SMALL_TALK_CHARACTERS: Final = 40
 # Cutting a longer query into word pieces may take several milliseconds: that needs a thread.
 LONG_QUERY_CHARACTERS: Final = 1_000
-
-log = structlog.get_logger(__name__)
 
 
 class Recall:
@@ -68,6 +66,7 @@ class Recall:
         selector: ModelSelector | None,
         limit: int,
         deadline_ms: float,
+        answer_log: LaterLog,
         run_soon: Soon,
         now: Callable[[], float],
     ) -> None:
@@ -79,6 +78,7 @@ class Recall:
         self._selector = selector
         self._limit = limit
         self._deadline_ms = deadline_ms
+        self._log = answer_log
         self._now = now
         self._background = calibration.background
         keeper = ShelfKeeper(KeptFiles(places.state_dir), lambda: maker_of(embeddings))
@@ -117,7 +117,7 @@ class Recall:
         left_out = [LeftOut(path, budget) for path, budget in served.left_out]
         total = spent + sum(served.sizes.values()) if session_id else 0
         answer = answer_of(served.memories, hits, chosen_by, began, total, left_out)
-        log.info(
+        self._log.info(
             "recall",
             memories=len(answer.memories),
             selector=chosen_by,

@@ -12,17 +12,19 @@ from memoryd.recall.selector import ModelSelector
 from memoryd.recall.service import RecallService
 from memoryd.recall.surfaced import Surfaced
 from memoryd.recall.usage import MemoryUsage
+from memoryd.system.later_log import LaterLog
 
 if TYPE_CHECKING:
     from memoryd.recall.answer import Recall
 
 
 def build(services: Services, models: Models | None) -> RecallService:
-    surfaced = Surfaced(services.database, services.now)
+    surfaced, answer_log = Surfaced(services.database, services.now), LaterLog()
     return RecallService(
-        lambda: _load(services, surfaced, models),
+        lambda: _load(services, surfaced, models, answer_log),
         lambda: has_memories(services.places),
         surfaced,
+        answer_log,
         RuleTable(services.database),
         OutcomeTable(services.database),
         usage=MemoryUsage(services.database),
@@ -32,7 +34,9 @@ def build(services: Services, models: Models | None) -> RecallService:
     )
 
 
-def _load(services: Services, surfaced: Surfaced, models: Models | None) -> "Recall":
+def _load(
+    services: Services, surfaced: Surfaced, models: Models | None, answer_log: LaterLog
+) -> "Recall":
     from memoryd.recall.answer import Recall  # noqa: PLC0415 - numpy loads slowly
     from memoryd.recall.calibration import Calibration  # noqa: PLC0415
     from memoryd.recall.embeddings import Embeddings  # noqa: PLC0415
@@ -51,6 +55,7 @@ def _load(services: Services, surfaced: Surfaced, models: Models | None) -> "Rec
         calibration=Calibration(),
         limit=wanted.limit,
         deadline_ms=wanted.deadline_ms,
+        answer_log=answer_log,
         run_soon=services.background.soon,
         now=services.now,
     )

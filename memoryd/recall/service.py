@@ -29,6 +29,7 @@ from memoryd.recall.rules.query import RecallQuery
 from memoryd.recall.surfaced import Surfaced
 from memoryd.recall.usage import MemoryUsage
 from memoryd.system.background import Soon
+from memoryd.system.later_log import LaterLog
 from memoryd.text.private import public_part
 from memoryd.transcripts.rules.turns import Turn
 
@@ -48,6 +49,7 @@ class RecallService:
         load: "Callable[[], Recall]",
         has_memories: Callable[[], bool],
         surfaced: Surfaced,
+        answer_log: LaterLog,
         rules: RuleTable,
         outcomes: OutcomeTable,
         *,
@@ -57,6 +59,7 @@ class RecallService:
         now: Callable[[], float],
     ) -> None:
         self._load = load
+        self._answer_log = answer_log
         self._has_memories = has_memories
         self._is_wanted = anyio.Event()
         self._rules = rules
@@ -79,6 +82,7 @@ class RecallService:
         """Loads what recall needs, and saves what sessions are given, until cancelled."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._surfaced.run)
+            tasks.start_soon(self._answer_log.run)
             await self._read_never_used()
             if not await anyio.to_thread.run_sync(self._has_memories):
                 await self._is_wanted.wait()
