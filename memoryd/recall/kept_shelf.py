@@ -10,7 +10,7 @@
 import hashlib
 import time
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -25,9 +25,7 @@ from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.rules.byte_rows import ByteRows
 from memoryd.recall.rules.index import Index
 from memoryd.recall.rules.packed_postings import PackedPostings, TextArrays
-from memoryd.recall.rules.packed_texts import TOGETHER, packs_of
 from memoryd.recall.rules.postings import Postings
-from memoryd.recall.rules.sketch import FIRST
 from memoryd.recall.rules.vectors import VectorArrays, Vectors
 from memoryd.recall.shelf import Row, Shelf
 
@@ -36,12 +34,17 @@ _NO_SCALES: Final = np.zeros(0, np.float32)
 _STAMP_NUMBERS: Final = len(FileStamp.__struct_fields__)
 
 
-class _KeptHead(msgspec.Struct, frozen=True):
-    """What stands before the arrays; `sizes` are their bytes. The lists have a place for each row.
+class _VectorShape(NamedTuple):
+    """How many numbers a vector has, and both of its short forms; these were made of so many."""
 
-    `packs` are the texts, some in each. Of each kind of vectors: how many numbers one has, along
-    how many directions there are short forms (0 without), and of how many rows these were made.
-    """
+    numbers: int
+    first: int
+    more: int
+    made_from: int
+
+
+class _KeptHead(msgspec.Struct, frozen=True):
+    """What stands before the arrays; `sizes` are their bytes. The lists are row by row."""
 
     maker: str
     folder: str
@@ -52,10 +55,10 @@ class _KeptHead(msgspec.Struct, frozen=True):
     origins: list[Origin]
     topics: list[Topic]
     truncated: list[bool]
-    packs: list[bytes]
+    contents: list[bytes]
     sizes: list[int]
-    words: tuple[int, int, int]
-    sentences: tuple[int, int, int]
+    words: _VectorShape
+    sentences: _VectorShape
 
 
 class ShelfCopy:
@@ -107,7 +110,7 @@ def to_bytes(copy: ShelfCopy, maker: str) -> bytes:
             origins=[row.origin for row in rows],
             topics=[row.topic for row in rows],
             truncated=[row.truncated for row in rows],
-            packs=list(packs_of([row.content for row in rows])),
+            contents=[row.text for row in rows],
             sizes=[len(array) for array in arrays],
             words=_shape_of(words),
             sentences=_shape_of(sentences),
@@ -156,13 +159,12 @@ class KeptShelf:
         self._lengths = np.frombuffer(arrays[2], np.int32)
         self._ids = np.frombuffer(arrays[3], np.int32)
         self._counts = np.frombuffer(arrays[4], np.float32)
-        self._words = _vector_arrays(arrays[5:11], *head.words)
-        self._sentences = _vector_arrays(arrays[11:17], *head.sentences)
+        self._words = _vector_arrays(arrays[5:11], head.words)
+        self._sentences = _vector_arrays(arrays[11:17], head.sentences)
         rows = len(head.files)
         lists = (self._marks, self._modified, head.versions, head.origins, head.topics)
         are_fitting = (
-            all(len(one) == rows for one in (*lists, head.truncated))
-            and len(head.packs) == -(-rows // TOGETHER)
+            all(len(one) == rows for one in (*lists, head.truncated, head.contents))
             and len(self._lengths) == len(self._words.counts) == len(self._sentences.counts) == rows
             and int(self._lengths.sum()) == len(self._ids) == len(self._counts)
             and _are_below(self._ids, len(head.terms))
@@ -235,12 +237,11 @@ class KeptShelf:
             topic=head.topics[place],
             modified=float(self._modified[place]),
             mark=found[file],
-            text=head.packs[place // TOGETHER],
+            text=head.contents[place],
             truncated=head.truncated[place],
             version=head.versions[place],
             origin=head.origins[place],
             read_at=now,
-            place=place % TOGETHER,
         )
 
 
@@ -249,29 +250,28 @@ def _parts_of(vectors: VectorArrays) -> list[NDArray[Any]]:
     return [vectors.counts, *rows, vectors.directions, vectors.first, vectors.more]
 
 
-def _shape_of(vectors: VectorArrays) -> tuple[int, int, int]:
+def _shape_of(vectors: VectorArrays) -> _VectorShape:
     rows = vectors.rows.rows if isinstance(vectors.rows, ByteRows) else vectors.rows
-    return rows.shape[1], len(vectors.directions), vectors.made_from
+    short = vectors.first.shape[1], vectors.more.shape[1]
+    return _VectorShape(rows.shape[1], *short, vectors.made_from)
 
 
-def _vector_arrays(
-    parts: list[memoryview], numbers: int, directions: int, made_from: int
-) -> VectorArrays:
+def _vector_arrays(parts: list[memoryview], shape: _VectorShape) -> VectorArrays:
     """ValueError if they do not fit together."""
     counts = np.frombuffer(parts[0], np.int32)
     if len(counts) and int(counts.min()) < 0:
         raise ValueError("a kept shelf has fewer vectors than none")
     used = int(counts.sum())
-    if not directions:
+    numbers, first, more, made_from = shape
+    if not first:
         return VectorArrays(counts, np.frombuffer(parts[1], np.float32).reshape(used, numbers))
     scales = np.frombuffer(parts[2], np.float32).reshape(used)
-    first = min(FIRST, directions)
     return VectorArrays(
         counts,
         ByteRows(np.frombuffer(parts[1], np.int8).reshape(used, numbers), scales),
-        np.frombuffer(parts[3], np.float32).reshape(directions, numbers),
+        np.frombuffer(parts[3], np.float32).reshape(first + more, numbers),
         np.frombuffer(parts[4], np.float32).reshape(used, first),
-        np.frombuffer(parts[5], np.int8).reshape(used, directions - first),
+        np.frombuffer(parts[5], np.int8).reshape(used, more),
         made_from,
     )
 

@@ -17,7 +17,6 @@ from memoryd.memories.rules.topics import FOUND, Topic, cut_for_recall, is_retir
 from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.rules.byte_rows import Vector
 from memoryd.recall.rules.index import Document, Index, weighted_counts
-from memoryd.recall.rules.packed_texts import unpacked
 from memoryd.text.invisible import strip_invisible
 from memoryd.text.masking.mask import mask_each
 
@@ -25,7 +24,7 @@ from memoryd.text.masking.mask import mask_each
 class Row(msgspec.Struct, frozen=True, gc=False):
     """A memory as it is served, masked and cut, beside its entry in the index.
 
-    `version` is the hash of its bytes. Its text is plain, or at a place in a pack.
+    `version` is the hash of its bytes. The text is UTF-8: one wide character would double a `str`.
     """
 
     directory: MemoryDirectory
@@ -33,16 +32,15 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     topic: Topic
     modified: float
     mark: FileStamp | None
-    text: str | bytes
+    text: bytes
     truncated: bool
     version: bytes = b""
     origin: Origin = "found"
     read_at: float = 0.0
-    place: int = 0
 
     @property
     def content(self) -> str:
-        return self.text if isinstance(self.text, str) else unpacked(self.text)[self.place]
+        return self.text.decode("utf-8", "surrogatepass")
 
     @property
     def path(self) -> str:
@@ -161,7 +159,7 @@ def row_of(stored: Stored, topic: Topic, read_at: float = 0.0) -> Row:
         topic=msgspec.structs.replace(topic, body=""),
         modified=stored.modified,
         mark=stored.stamp,
-        text=content,
+        text=content.encode("utf-8", "surrogatepass"),
         truncated=truncated,
         version=bytes.fromhex(stored.version),
         origin=stored.origin or "found",

@@ -130,11 +130,12 @@ async def test_a_kept_shelf_answers_the_same_and_reads_nothing(shop: Shop) -> No
     }
 
 
+@pytest.mark.parametrize("very_many", [100, 10_000])
 async def test_short_vectors_are_kept_and_not_made_again(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, very_many: int
 ) -> None:
-    monkeypatch.setattr("memoryd.recall.rules.vectors.LARGE", 100)
-    monkeypatch.setattr("memoryd.recall.rules.sketch.MORE", 32)
+    monkeypatch.setattr("memoryd.recall.rules.vectors.MANY", 100)
+    monkeypatch.setattr("memoryd.recall.rules.sketch.VERY_MANY", very_many)
     shop.files.drop(shop.directory.path)
     made = await shop.opened()
     await shop.keep()

@@ -516,7 +516,10 @@ def test_a_huge_query_ends() -> None:
     )
 
 
-def test_a_large_store_finds_the_same_by_rough_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("very_many", [5_000, 5_001])
+def test_a_large_store_finds_the_same_by_rough_vectors(
+    monkeypatch: pytest.MonkeyPatch, very_many: int
+) -> None:
     dice = np.random.default_rng(7)
     around = dice.normal(size=(40, 64))
     rows = around[dice.integers(0, 40, 5_000)] + 0.5 * dice.normal(size=(5_000, 64))
@@ -529,7 +532,9 @@ def test_a_large_store_finds_the_same_by_rough_vectors(monkeypatch: pytest.Monke
     asked = partial(search, [index], limit=5, now=NOW)
     before = [{hit.key for hit in asked(question)} for question in questions]
     assert (index.word_vectors.is_rough, index.word_vectors.wants_sketch) == (False, True)
-    monkeypatch.setattr("memoryd.recall.rules.sketch.MORE", 16)
+    monkeypatch.setattr("memoryd.recall.rules.sketch.VERY_MANY", very_many)
+    monkeypatch.setattr("memoryd.recall.rules.sketch._DIRECTIONS", (32, 0))
+    monkeypatch.setattr("memoryd.recall.rules.sketch._DIRECTIONS_OF_VERY_MANY", (16, 24))
     make = index.word_vectors.begin_sketch()
     late = index.put(Document("0001", "name1", "about everything", ""))
     index.give_word_vector("0001", late, rows[1])

@@ -148,7 +148,7 @@ class Postings:
         lengths = [*map(len, slots[: -1 if newer else None]), *(len(h.slots) for _, h in newer)]
         at, held_times = np.concatenate(slots), np.concatenate(counts)
         earned = np.repeat(of_each, lengths) * held_times
-        earned /= held_times + self._half_ways(mean_length)[at]
+        earned /= held_times + self._half_ways(mean_length).take(at)
         found: Scores = np.bincount(at, earned, self.capacity).astype(np.float64, copy=False)
         if self._packed.dropped:
             found[self._packed.dropped] = 0.0

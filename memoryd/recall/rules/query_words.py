@@ -56,18 +56,18 @@ class QueryWords:
         """The share of the query that some memory has."""
         return sum(self._rarities.values()) / self.whole_rarity
 
+    @cached_property
+    def _shares_of_whole(self) -> dict[str, float]:
+        """What each word is worth, of all of them together."""
+        return {term: worth / self.whole_worth for term, worth in self.worths.items()}
+
     def scores(self, part: Index) -> Scores:
         """The share of the query's worth that each memory earns, 0 to 1."""
-        scores = part.documents.scores(self.worths, self._mean_length)
-        scores /= self.whole_worth
-        return scores
+        return part.documents.scores(self._shares_of_whole, self._mean_length)
 
-    def earned(self, part: Index, slots: Sequence[int]) -> list[Mapping[str, float]]:
+    def earned(self, part: Index, slots: Sequence[int]) -> Sequence[Mapping[str, float]]:
         """What each word of the query earned each of some memories; the sum is its score."""
-        return [
-            {term: share / self.whole_worth for term, share in shares.items()}
-            for shares in part.documents.shares(slots, self.worths, self._mean_length)
-        ]
+        return part.documents.shares(slots, self._shares_of_whole, self._mean_length)
 
     def covered(self, terms: Mapping[str, float]) -> float:
         """The share of the query that a memory with these terms covers."""

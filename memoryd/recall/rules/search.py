@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from operator import itemgetter
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -40,7 +40,7 @@ from memoryd.recall.rules.relevance import (
     VectorSimilarity,
     relevant_among,
 )
-from memoryd.recall.rules.sketch import CANDIDATES, first_candidates
+from memoryd.recall.rules.sketch import Candidates
 from memoryd.recall.rules.vectors import ABSENT, Vectors, wanted_by
 
 Of = TypeVar("Of")
@@ -51,6 +51,9 @@ ENOUGH_VECTORS = 0.75
 NEWEST_BONUS = 0.02
 HALF_LIFE_SECONDS = 90 * 86_400.0
 TYPE_BONUS = {"feedback": 0.01, "user": 0.01}
+# A rough score that is lower than another by this much is not higher in truth: five times the
+# standard deviation of what a second look at very many vectors adds. A third look adds half of it.
+_FAR = 0.15
 # So many beyond the limit are considered, since the bonus may lift them.
 _SPARE = 5
 
@@ -87,7 +90,7 @@ class Hit(msgspec.Struct, frozen=True):
     terms: tuple[Share, ...]
 
 
-class _Candidate(msgspec.Struct, frozen=True):
+class _Candidate(NamedTuple):
     """`score` is the whole one, with the bonus."""
 
     part: Index
@@ -161,17 +164,19 @@ class _Ranked:
         parts = [part for part in parts if len(part)]
         self.query_words = QueryWords(parts, question.text, question.familiar)
         self.matches = list(_vector_matches(parts, question))
-        self.found: list[_Candidate] = []
+        found: list[tuple[float, str, _Candidate]] = []
         if self.query_words.whole_worth:
             for part in parts:
-                best = _best_of(part, self.query_words, self.matches, limit, excluded)
-                self.found += [_with_bonus(part, *one, now) for one in best]
-        self.found.sort(key=lambda one: (-one.score, one.entry.key))
-        del self.found[limit:]
+                found += _best_of(part, self.query_words, self.matches, limit, excluded, now)
+        found.sort(key=itemgetter(0, 1))
+        self.found = [one for _, _, one in found[:limit]]
 
     def for_each(self, of_slots: Callable[[Index, Sequence[int]], Sequence[Of]]) -> list[Of]:
         """What is asked of each memory that was found, all those of a part at once."""
         parts = {id(one.part): one.part for one in self.found}
+        if len(parts) == 1:
+            (part,) = parts.values()
+            return list(of_slots(part, [one.entry.slot for one in self.found]))
         answers = {
             id_: iter(of_slots(part, [one.entry.slot for one in self.found if one.part is part]))
             for id_, part in parts.items()
@@ -200,8 +205,8 @@ class _VectorMatch:
         similarity *= SIMILARITY_WEIGHT[self.kind]
         return similarity
 
-    def is_rough_in(self, part: Index) -> bool:
-        return self.vectors_in(part).is_rough
+    def candidates_in(self, part: Index) -> Candidates | None:
+        return self.vectors_in(part).candidates
 
     def closer(self, part: Index, slots: NDArray[np.intp]) -> Scores:
         return SIMILARITY_WEIGHT[self.kind] * self.vectors_in(part).closer(self._wanted, slots)
@@ -241,36 +246,57 @@ def _best_of(
     matches: Sequence[_VectorMatch],
     limit: int,
     excluded: AbstractSet[str],
-) -> Iterator[tuple[IndexEntry, float, float]]:
-    """The best entries of a part, with what their words earn, and their words and meaning."""
+    now: float,
+) -> Iterator[tuple[float, str, _Candidate]]:
+    """The best entries of a part, each behind what it is sorted by."""
     words = query_words.scores(part)
     by_match = [match.scores(part) for match in matches]
     both = words + (sum(by_match[1:], by_match[0]) if by_match else 0.0)
     if excluded:
         both[part.slots_of(excluded)] = -np.inf
-    rough = [one for one in zip(matches, by_match, strict=True) if one[0].is_rough_in(part)]
-    if not rough:
-        best = places_of_largest(both, limit + _SPARE)
-    else:
-        best = places_of_about(both, first_candidates(len(both)))
-        nearer = both[best] + sum([match.closer(part, best) for match, _ in rough])
-        best = best[places_of_largest(nearer, max(limit + _SPARE, CANDIDATES))]
-        for match, scores in rough:
-            both[best] += match.exact(part, best) - scores[best]
-        best = best[places_of_largest(both[best], limit + _SPARE)]
+    best = _best_places(part, both, list(zip(matches, by_match, strict=True)), limit + _SPARE)
     for slot, of_words, of_both in zip(
         best.tolist(), words[best].tolist(), both[best].tolist(), strict=True
     ):
         entry = part.entry_in(slot)
         if entry is not None and entry.key not in excluded:
-            yield entry, of_words, of_both
+            score = of_both * (1 + _bonus(entry, now))
+            one = _Candidate(part, entry, of_words, of_both - of_words, score)
+            yield -score, entry.key, one
 
 
-def _with_bonus(
-    part: Index, entry: IndexEntry, words: float, both: float, now: float
-) -> _Candidate:
-    meaning = both - words
-    return _Candidate(part, entry, words, meaning, (words + meaning) * (1 + _bonus(entry, now)))
+def _best_places(
+    part: Index, both: Scores, by_match: Sequence[tuple[_VectorMatch, Scores]], most: int
+) -> NDArray[np.intp]:
+    """Where the best scores are; rough ones that may be among them are made exact."""
+    rough = [
+        (match, scores, candidates)
+        for match, scores in by_match
+        if (candidates := match.candidates_in(part)) is not None
+    ]
+    if not rough:
+        return places_of_largest(both, most)
+    whole = max(most, *(candidates.whole for _, _, candidates in rough))
+    again = max(candidates.again for _, _, candidates in rough)
+    if again:
+        some = places_of_about(both, again)
+        some = some[_near_the_best(both[some], most, _FAR)]
+        nearer = both[some] + sum([match.closer(part, some) for match, _, _ in rough])
+        is_near = _near_the_best(nearer, most, _FAR / 2)
+        best = some[is_near][places_of_largest(nearer[is_near], whole)]
+    else:
+        best = places_of_largest(both, whole)
+    for match, scores, _ in rough:
+        both[best] += match.exact(part, best) - scores[best]
+    return best[places_of_largest(both[best], most)]
+
+
+def _near_the_best(scores: Scores, most: int, margin: float) -> NDArray[np.bool_]:
+    """Which of rough scores may be among so many of the best."""
+    if len(scores) <= most:
+        return np.ones(len(scores), bool)
+    is_near: NDArray[np.bool_] = scores >= np.partition(scores, -most)[-most] - margin
+    return is_near
 
 
 def _bonus(entry: IndexEntry, now: float) -> float:

@@ -3,33 +3,39 @@
 Comparing a query with 20,000 vectors of 512 numbers reads 40 MB. The vectors of one store differ
 mostly in few directions, so the comparison goes in steps, each with fewer vectors:
 
-1. all of them, along the `FIRST` directions in which they differ most;
-2. the best of these (`first_candidates`), along `MORE` directions more, a byte a number;
-3. the best `CANDIDATES` of those, whole.
+1. all of them, along the first directions, in which they differ most;
+2. if they are very many, the best of these along some directions more, a byte a number;
+3. the best of those, whole.
 
-Measured with 20,000 paragraphs of documentation and 300 prompts: of the five best by words and
-meaning .997 are found, of the five best by meaning alone .96; with 2,000, 1.0 and .99.
+Measured with paragraphs of documentation and 300 prompts: of the five best by words and meaning,
+.997 or more are found among 2,000, 20,000 and 50,000; of the five best by meaning alone .99, .95
+and .95.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memoryd.recall.rules.byte_rows import ByteRows, Bytes, Matrix, Vector, clipped, in_bytes
 
-# Smaller stores are compared whole in a tenth of a millisecond.
-LARGE = 1_024
-CANDIDATES = 192
-FIRST = 32
-MORE = 128
+# Fewer are compared whole in a tenth of a millisecond.
+MANY = 1_024
+VERY_MANY = 8_192
+# How many first directions there are, and how many more.
+_DIRECTIONS = (96, 0)
+_DIRECTIONS_OF_VERY_MANY = (48, 112)
 # Behind the first directions nothing is far from 0: a byte reaches to a quarter.
 _STEPS_TO_ONE = 512.0
 _SAMPLE = 1_024
 _ROWS_AT_ONCE = 256
 
 
-def first_candidates(vectors: int) -> int:
-    """How many of so many vectors are compared a second time."""
-    return 768 + vectors // 12
+class Candidates(NamedTuple):
+    """How many vectors are compared a second time (0 if there is no such step), and whole."""
+
+    again: int
+    whole: int
 
 
 class Sketch:
@@ -57,11 +63,13 @@ class Sketch:
     def made_of(cls, rows: Matrix | ByteRows, used: int) -> "Sketch":
         """Takes some hundred milliseconds for 20,000 rows; behind `used` there is room for more."""
         room = len(rows.scales) if isinstance(rows, ByteRows) else len(rows)
-        directions = _directions_of(singles_in(rows, slice(0, used, max(1, used // _SAMPLE))))
+        first, more = _DIRECTIONS_OF_VERY_MANY if used >= VERY_MANY else _DIRECTIONS
+        sample = singles_in(rows, slice(0, used, max(1, used // _SAMPLE)))
+        directions = _directions_of(sample, first + more)
         made = cls(
             directions,
-            np.zeros((room, len(directions[:FIRST])), np.float32),
-            np.zeros((room, len(directions[FIRST:])), np.int8),
+            np.zeros((room, len(directions[:first])), np.float32),
+            np.zeros((room, len(directions[first:])), np.int8),
             used,
         )
         if not isinstance(rows, ByteRows):
@@ -74,12 +82,19 @@ class Sketch:
                 made.whole.rows[block], made.whole.scales[block] = in_bytes(some)
         return made
 
+    @property
+    def candidates(self) -> Candidates:
+        used = self.made_from
+        if self.more.shape[1]:
+            return Candidates(512 + used // 24, 128)
+        return Candidates(0, 96 + used // 64)
+
     def along_first(self, query: Vector) -> Vector:
-        return self.directions[:FIRST] @ query
+        return self.directions[: self.first.shape[1]] @ query
 
     def gain_of_more(self, query: Vector, places: NDArray[np.intp]) -> Vector:
         """How much the second comparison adds to the first, for some vectors."""
-        along = (self.directions[FIRST:] @ query) / np.float32(_STEPS_TO_ONE)
+        along = (self.directions[self.first.shape[1] :] @ query) / np.float32(_STEPS_TO_ONE)
         return self.more.take(places, axis=0).astype(np.float32) @ along
 
     def put(self, place: int, row: Vector) -> None:
@@ -94,8 +109,9 @@ class Sketch:
 
     def _fill(self, block: slice, rows: Matrix) -> None:
         short = rows @ self.directions.T
-        self.first[block] = short[:, :FIRST]
-        self.more[block] = clipped(short[:, FIRST:], _STEPS_TO_ONE)
+        first = self.first.shape[1]
+        self.first[block] = short[:, :first]
+        self.more[block] = clipped(short[:, first:], _STEPS_TO_ONE)
 
 
 def singles_in(rows: Matrix | ByteRows, block: slice) -> Matrix:
@@ -105,7 +121,7 @@ def singles_in(rows: Matrix | ByteRows, block: slice) -> Matrix:
     return rows[block]
 
 
-def _directions_of(sample: Matrix) -> Matrix:
+def _directions_of(sample: Matrix, most: int) -> Matrix:
     spread = sample - sample.mean(axis=0)
     _, found = np.linalg.eigh(spread.T @ spread)
-    return np.ascontiguousarray(found[:, : -FIRST - MORE - 1 : -1].T)
+    return np.ascontiguousarray(found[:, : -most - 1 : -1].T)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from memoryd.recall.rules.byte_rows import ByteRows, Bytes, Matrix, Vector, in_bytes, in_singles
 from memoryd.recall.rules.postings import Scores
-from memoryd.recall.rules.sketch import LARGE, Sketch, singles_in
+from memoryd.recall.rules.sketch import MANY, Candidates, Sketch, singles_in
 
 Array = TypeVar("Array", Matrix, Bytes)
 
@@ -157,11 +157,16 @@ class Vectors:
         return self._sketch is not None
 
     @property
+    def candidates(self) -> Candidates | None:
+        """How many documents deserve another look; None if `similarity` is exact."""
+        return None if self._sketch is None else self._sketch.candidates
+
+    @property
     def wants_sketch(self) -> bool:
         """Whether there is none and should be, or one of half as many vectors."""
         is_outgrown = self._sketch is None or self.count >= _OUTGROWN * self._sketch.made_from
         is_idle = self._put_meanwhile is None
-        return is_idle and is_outgrown and LARGE <= self.count == len(self._rows_of)
+        return is_idle and is_outgrown and MANY <= self.count == len(self._rows_of)
 
     @property
     def is_being_sketched(self) -> bool:
