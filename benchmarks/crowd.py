@@ -16,8 +16,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from figures import Numbers, late, table
-from growth import rest
+from figures import Numbers, late, rest, table
 from recall import fill, sentence, vocabulary
 from results import report
 

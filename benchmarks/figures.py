@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+SETTLED_SECONDS = 300.0
+
 Numbers = dict[str, float]
 """Figures of one size by name; the name ends in the unit."""
 
@@ -19,6 +21,17 @@ def cpu_seconds(pid: int) -> float:
     """What all its threads have used, also those that have ended: other programs do not count."""
     clock_of_process = (~pid << 3) | 2  # as Linux numbers the CPU clocks of other processes
     return time.clock_gettime(clock_of_process)
+
+
+def rest(pid: int) -> None:
+    """Waits until the daemon has done what it does in the background, and kept its shelves."""
+    deadline = time.monotonic() + SETTLED_SECONDS
+    before, quiet = cpu_seconds(pid), 0
+    while quiet < 14 and time.monotonic() < deadline:
+        time.sleep(0.5)
+        now = cpu_seconds(pid)
+        quiet = quiet + 1 if now - before < 0.03 else 0
+        before = now
 
 
 def cpu_of_children(work: Callable[[], object]) -> float:
