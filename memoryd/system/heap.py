@@ -8,9 +8,12 @@
 - Mapping costs: a save into 20,000 memories copies tables of a megabyte or two and took twice as
   long when those were mapped. And with a fixed limit, glibc gives the end of the heap back at once,
   so that a recall gets its half megabyte from the system each time. So some megabytes may stay.
+- numpy asks for huge pages for large arrays. Then the room that an array has for more is in memory
+  too, two megabytes at a time, at once or whenever the kernel gets round to it. So it does not ask.
 """
 
 import ctypes
+import os
 import sys
 from typing import Final
 
@@ -25,7 +28,11 @@ _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def keep_small() -> None:
-    """Threads share their free memory, and large blocks are mapped; before any thread starts."""
+    """Threads share their free memory, and large blocks are mapped, in plain pages.
+
+    To be called before any thread starts, and before numpy is loaded.
+    """
+    os.environ["NUMPY_MADVISE_HUGEPAGE"] = "0"
     if hasattr(_libc, "mallopt"):
         _libc.mallopt(_ARENAS, _ONE_ARENA)  # type: ignore[union-attr]
         _libc.mallopt(_MAP_FROM, _LARGE_BYTES)  # type: ignore[union-attr]
