@@ -21,7 +21,6 @@ from memoryd.dreams.due import DueReviews
 from memoryd.dreams.evidence import Evidence
 from memoryd.memories.adoption import Adoption
 from memoryd.memories.agents import Agents
-from memoryd.memories.archive import ArchiveWriter
 from memoryd.memories.snapshots import Snapshots
 from memoryd.recall.usage import MemoryUsage
 
@@ -120,12 +119,7 @@ def build(
             Adoption(services.store, services.versions, services.database, services.now),
             areas.sessions.checkpoints,
         ),
-        archives=ArchiveRequests(
-            services,
-            ArchiveWriter(services.store, services.versions),
-            areas.sessions.checkpoints,
-            version,
-        ),
+        archives=ArchiveRequests(services, areas.sessions.checkpoints, version),
         checkpoints=CheckpointRequests(
             services.scopes, areas.sessions.notes, areas.sessions.checkpoints
         ),

@@ -72,13 +72,11 @@ class OutsideChanges:
         else:
             stamps, looked_at = self._admitted_of(directory, files), files
         known = dict(last_seen) if looked_at is None else _of(last_seen, looked_at)
-        touched = []
-        for file, stamp in stamps.items():
-            if not stamp or known.get(file) != stamp:
-                touched.append(file)
-            else:
-                last_seen[file] = stamp  # the scanner's own: each is held once
+        touched = [file for file, stamp in stamps.items() if not stamp or known.get(file) != stamp]
         touched += sorted(known.keys() - stamps.keys())
+        if looked_at is None and not touched:
+            # The same, but with the scanner's own names and stamps: each is held once.
+            self._last_seen[directory.path] = stamps
         for start in cancellable(range(0, len(touched), CHANGES_AT_ONCE)):
             batch = touched[start : start + CHANGES_AT_ONCE]
             # Locked, so that a file that our own writer has not recorded yet is not taken for
@@ -101,10 +99,13 @@ class OutsideChanges:
         if body is None:
             return {}
         with suppress(ValueError):
-            seen = msgspec.msgpack.decode(body, type=_SeenFiles)
-            if seen.folder == directory.path:
-                known = self._versions.present(directory.path)
-                return {file: stamp for file, stamp in seen.files.items() if file in known}
+            # Mostly nothing has changed: then what recall has found already is not made again.
+            found = self._scanner.last_stamps(directory)
+            if found is None or body != _as_kept(directory, found):
+                seen = msgspec.msgpack.decode(body, type=_SeenFiles)
+                found = seen.files if seen.folder == directory.path else {}
+            known = self._versions.present(directory.path)
+            return {file: stamp for file, stamp in found.items() if file in known}
         return {}
 
     def _keep(self, directory: MemoryDirectory, seen: Mapping[str, FileStamp | None]) -> None:
@@ -112,8 +113,7 @@ class OutsideChanges:
         if self._kept is None or temporary is None:
             return
         settled = {file: one for file, one in seen.items() if one is not None}
-        body = msgspec.msgpack.encode(_SeenFiles(directory.path, settled))
-        if self._kept.fill(temporary, body):
+        if self._kept.fill(temporary, _as_kept(directory, settled)):
             self._kept.put_in_place(temporary, directory.path, "seen")
 
     def _admitted(self, directory: MemoryDirectory) -> dict[str, FileStamp | None]:
@@ -176,6 +176,10 @@ class OutsideChanges:
         with suppress(NotFound):
             return self._retired.copy_of(folder, file, last)
         return None
+
+
+def _as_kept(directory: MemoryDirectory, seen: Mapping[str, FileStamp]) -> bytes:
+    return msgspec.msgpack.encode(_SeenFiles(directory.path, dict(sorted(seen.items()))))
 
 
 def _of(

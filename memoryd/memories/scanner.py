@@ -14,6 +14,7 @@ import os
 import stat
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
 from functools import partial
@@ -149,6 +150,8 @@ class Scanner:
             self._stamps.pop(directory.path, None)
             return {}
         meanwhile = self._stamps.get(directory.path, {})
+        if scan.stamps == meanwhile:
+            return meanwhile
         if meanwhile is not scan.earlier:  # another thread has looked at the same time
             same = (file for file, stamp in scan.stamps.items() if meanwhile.get(file) == stamp)
             scan.stamps.update({file: meanwhile[file] for file in same})
@@ -281,13 +284,15 @@ class _Scan:
         self.entering(handle, prefix)
         try:
             with os.scandir(handle) as listed:
-                entries = list(listed)
+                entries = deque(listed)
         except OSError:
             return
         known, found = self._known, self._found
-        for at in range(0, len(entries), CHECK_EVERY):
+        while entries:
             stop_if_cancelled()
-            for entry in entries[at : at + CHECK_EVERY]:
+            for _ in range(min(CHECK_EVERY, len(entries))):
+                # Let go when it was looked at: an entry holds its facts, some twenty objects.
+                entry = entries.popleft()
                 file = prefix + entry.name
                 before = known.get(file)
                 if before is None and file not in self._served and not _is_served(entry.name):

@@ -30,3 +30,13 @@ def test_scans_at_the_same_time_give_the_same_stamps(tmp_path: Path) -> None:
     assert found.keys() == meddler.found.keys() == {"one.md", "two.md"}
     assert all(found[file] is stamp for file, stamp in meddler.found.items())
     assert scanner.stamps(directory, ())["one.md"] is found["one.md"]
+
+
+def test_a_look_that_finds_nothing_new_gives_the_same_names_and_stamps(tmp_path: Path) -> None:
+    (tmp_path / "one.md").write_text("One.\n")
+    scanner, directory = Scanner(), MemoryDirectory(str(tmp_path), "project")
+    before = scanner.stamps(directory, ())
+    assert scanner.stamps(directory, ()) is before
+    (tmp_path / "two.md").write_text("Two.\n")
+    assert scanner.stamps(directory, ()).keys() == {"one.md", "two.md"}
+    assert before.keys() == {"one.md"}

@@ -480,7 +480,16 @@ def test_a_text_that_is_too_long_is_refused_before_it_is_masked(
         store.write(directory, "a.md", "api_key=:_" * 800_000, over=None, cause="user")
 
 
-def test_after_a_restart_only_changed_files_are_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("recall_looks_first", [False, True])
+def test_after_a_restart_only_changed_files_are_read(
+    tmp_path: Path, *, recall_looks_first: bool
+) -> None:
+    def restarted(versions: VersionTable, now: float) -> Store:
+        store = Store(versions, now=lambda: now, kept=kept)
+        if recall_looks_first:
+            store.stamps(directory)
+        return store
+
     folder = tmp_path / "memory"
     folder.mkdir()
     for number in range(LEAST_MEMORIES):
@@ -493,13 +502,13 @@ def test_after_a_restart_only_changed_files_are_read(tmp_path: Path) -> None:
         versions = VersionTable(state)
         first = Store(versions, now=lambda: 1.0, kept=kept)
         assert len(changes_found(first, directory)) == LEAST_MEMORIES
+        assert list(restarted(versions, 2.0).find_changes(directory)) == []
         (folder / "m3.md").write_text("another\n")
         (folder / "m4.md").unlink()
-        again = Store(versions, now=lambda: 2.0, kept=kept)
-        batches = list(again.find_changes(directory))
+        batches = list(restarted(versions, 3.0).find_changes(directory))
         assert sorted(one.file for batch in batches for one in batch) == ["m3.md", "m4.md"]
         assert len(batches) == 1  # the others were not even looked into
     # Without its history, everything is new again, whatever was seen.
     with closing(Database.open(str(tmp_path / "other.db"))) as state:
-        restarted = Store(VersionTable(state), now=lambda: 3.0, kept=kept)
-        assert len(changes_found(restarted, directory)) == LEAST_MEMORIES - 1
+        found = changes_found(restarted(VersionTable(state), 4.0), directory)
+        assert len(found) == LEAST_MEMORIES - 1

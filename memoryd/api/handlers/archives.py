@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 import msgspec
@@ -25,7 +26,6 @@ import structlog
 from memoryd.api.rules import protocol
 from memoryd.base.errors import Conflict, InvalidInput, MemorydError, NotFound, Refused
 from memoryd.base.timestamps import iso_time
-from memoryd.memories.archive import ArchivedFile, ArchiveWriter, OpenedArchive, opened_archive
 from memoryd.memories.identities import Identities
 from memoryd.memories.inbox_table import MOST_WAITING, Candidate, InboxTable
 from memoryd.memories.rules import topics
@@ -38,6 +38,9 @@ from memoryd.system.folder import version_of
 from memoryd.text.decode import decoded
 from memoryd.text.masking.mask import presentable
 from memoryd.text.private import without_private
+
+if TYPE_CHECKING:
+    from memoryd.memories.archive import ArchivedFile, OpenedArchive
 
 log = structlog.get_logger(__name__)
 
@@ -78,9 +81,7 @@ class ImportRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ArchiveRequests:
-    def __init__(
-        self, services: Services, writer: ArchiveWriter, checkpoints: Checkpoints, version: str
-    ) -> None:
+    def __init__(self, services: Services, checkpoints: Checkpoints, version: str) -> None:
         self._services = services
         self._scopes = services.scopes
         self._store = services.store
@@ -88,7 +89,6 @@ class ArchiveRequests:
         self._identities: Identities = services.identities
         self._database = services.database
         self._now = services.now
-        self._writer = writer
         self._checkpoints = checkpoints
         self._version = version
 
@@ -106,6 +106,8 @@ class ArchiveRequests:
         return await anyio.to_thread.run_sync(partial(work, params))
 
     def _export(self, cwd: str) -> ExportAnswer:
+        from memoryd.memories.archive import ArchiveWriter  # noqa: PLC0415 - tarfile is large
+
         project = self._scopes.project(cwd)
         identity = self._identities.of_root(project.root)
         manifest = Manifest(
@@ -119,12 +121,15 @@ class ArchiveRequests:
             (one.name, self._checkpoints.get(project.root, one.name)[1])
             for one in self._checkpoints.list(project.root)
         ]
-        data = self._writer.packed(project.memory, manifest, kept)
+        writer = ArchiveWriter(self._store, self._services.versions)
+        data = writer.packed(project.memory, manifest, kept)
         log.info("archive-exported", project=project.root, bytes=len(data))
         count = len(self._store.scan(project.memory))
         return ExportAnswer(count, len(kept), len(data), base64.b64encode(data).decode())
 
     def _import(self, params: protocol.ImportArchiveParams) -> ImportAnswer:
+        from memoryd.memories.archive import opened_archive  # noqa: PLC0415 - as above
+
         if not os.path.isabs(params.path):  # noqa: PTH117 - a string of the wire
             raise Refused("the archive's path must be absolute")
         project, archive = self._scopes.project(params.cwd), opened_archive(params.path)
@@ -197,7 +202,7 @@ class _Import:
         services: Services,
         checkpoints: Checkpoints,
         project: Project,
-        archive: OpenedArchive,
+        archive: "OpenedArchive",
         *,
         is_real: bool,
     ) -> None:
@@ -243,7 +248,7 @@ class _Import:
             done=self._is_real,
         )
 
-    def _of_kind(self, kind: str) -> Sequence[ArchivedFile]:
+    def _of_kind(self, kind: str) -> "Sequence[ArchivedFile]":
         return [one for one in self._archive.files if one.kind == kind]
 
     def _present(self) -> set[str]:
@@ -257,7 +262,7 @@ class _Import:
     def _is_decided(self, candidate: Candidate) -> bool:
         return self._services.inbox.state_of(self._project.memory.path, candidate) is not None
 
-    def _restore(self, file: ArchivedFile) -> list[str]:
+    def _restore(self, file: "ArchivedFile") -> list[str]:
         if not self._is_real:
             return [file.name]
         try:
@@ -293,7 +298,7 @@ class _Import:
             yield file.name
 
 
-def candidate_of(file: ArchivedFile, project: Project, now: float) -> Candidate | None:
+def candidate_of(file: "ArchivedFile", project: Project, now: float) -> Candidate | None:
     """A memory of an archive as it waits for a person; None if it does not say anything."""
     topic = topics.parse(without_private(presentable(decoded(file.data))))
     if not topic.body.strip() or topic.type is None:

@@ -9,7 +9,6 @@
   have moved into that file.
 """
 
-import difflib
 from collections.abc import Callable, Collection, Mapping
 from typing import Final, Literal
 
@@ -174,6 +173,8 @@ def _diff(
     retired: Collection[str],
     present: Callable[[str], str],
 ) -> FileDiff:
+    from difflib import unified_diff  # noqa: PLC0415 - only a dream needs it
+
     old, new = before.get(file), after.get(file)
     action: FileAction = "changed"
     if file == INDEX_FILE:
@@ -190,7 +191,7 @@ def _diff(
     old_lines, new_lines = present(old or "").splitlines(), present(new or "").splitlines()
     if len(old_lines) + len(new_lines) > DIFF_LINES:
         return FileDiff(file, action, len(new_lines), len(old_lines), "(too long to show)\n")
-    lines = list(difflib.unified_diff(old_lines, new_lines, file, file, lineterm="", n=2))
+    lines = list(unified_diff(old_lines, new_lines, file, file, lineterm="", n=2))
     added = sum(line.startswith("+") for line in lines[2:])
     removed = sum(line.startswith("-") for line in lines[2:])
     if not lines and old != new:
