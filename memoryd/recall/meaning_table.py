@@ -23,7 +23,7 @@ import numpy as np
 from memoryd.base.remembered import remembered
 from memoryd.recall.byte_table import DATA, ByteTable, unreadable
 from memoryd.recall.rules.byte_rows import Vector
-from memoryd.recall.rules.vectors import unit
+from memoryd.recall.rules.vectors import length_of, unit
 from memoryd.recall.rules.word_list import ABSENT, WordList
 from memoryd.text.terms import spoken_words, term_of
 
@@ -80,4 +80,5 @@ class MeaningTable:
         """The vector of a word that the table has never heard of."""
         drawn = hashlib.shake_128(stem.encode("utf-8", "replace"))
         letters = np.frombuffer(drawn.digest(self._table.rows.shape[1]), np.int8)
-        return unit(letters.astype(np.float32)) * _UNHEARD_OF_LENGTH
+        vector = letters.astype(np.float32)
+        return vector * np.float32(_UNHEARD_OF_LENGTH / length_of(vector))

@@ -6,7 +6,8 @@ capital letter: words are lower-cased.
 
 A text's vector is the sum of the vectors of its words' pieces, without stop words, scaled to length
 1. Words are cut into pieces by byte-pair encoding, using only the vocabulary: of all neighbours,
-the pair whose union comes first in it is merged. Everything is read-only after `open`, so any
+the pair whose union comes first in it is merged. A word that is itself in the vocabulary is one
+piece: the merges lead there for each of them (a test tries all). Everything is read-only after `open`, so any
 thread may call it; two threads that meet the same new word both cut it, with the same result.
 """
 
@@ -28,6 +29,9 @@ _WORD_START: Final = "▁"
 _LONGEST_WORD: Final = 48
 _REMEMBERED_WORDS: Final = 32_768
 _NO_PIECE: Final = 1 << 31
+# Most unions that are looked up are this short, and the same ones again and again.
+_SHORT: Final = 4
+_MOST_SHORT: Final = 16_384
 
 
 class WordSum(msgspec.Struct, frozen=True):
@@ -44,6 +48,7 @@ class WordVectors:
     def __init__(self, table: ByteTable) -> None:
         self._table = table
         self._vocabulary = table.words
+        self._rows_of_short: dict[str, int] = {}
         self.pieces_of = remembered(_REMEMBERED_WORDS)(self._pieces_of)
 
     @classmethod
@@ -64,26 +69,41 @@ class WordVectors:
 
     def _pieces_of(self, word: str) -> tuple[int, ...]:
         """The table rows of the pieces that a word is made of."""
-        return tuple(self._cut(word[:_LONGEST_WORD]))
+        word = word[:_LONGEST_WORD]
+        whole = self._vocabulary.number_of(_WORD_START + word)
+        return tuple(self._cut(word)) if whole == ABSENT or not word else (whole,)
 
     def _cut(self, word: str) -> list[int]:
         pieces = [_WORD_START, *word]
+        rows = [_NO_PIECE] * len(pieces)  # known of those that were merged
         unions = [self._row_of(left + right) for left, right in pairwise(pieces)]
         while unions and (first := min(unions)) != _NO_PIECE:
             at = unions.index(first)
-            pieces[at : at + 2] = [pieces[at] + pieces[at + 1]]
-            near = pieces[max(at - 1, 0) : at + 2]  # only what is next to it has another union
-            unions[max(at - 1, 0) : at + 2] = [self._row_of(a + b) for a, b in pairwise(near)]
-        return [row for piece in pieces for row in self._rows_of_piece(piece)]
+            union = pieces[at] + pieces[at + 1]
+            pieces[at : at + 2], rows[at : at + 2] = [union], [first]
+            del unions[at]
+            if at:  # only what is next to it has another union
+                unions[at - 1] = self._row_of(pieces[at - 1] + union)
+            if at < len(unions):
+                unions[at] = self._row_of(union + pieces[at + 1])
+        found: list[int] = []
+        for piece, row in zip(pieces, rows, strict=True):
+            found += self._rows_of_piece(piece) if row == _NO_PIECE else [row]
+        return found
 
     def _rows_of_piece(self, piece: str) -> list[int]:
         """A character that the vocabulary lacks is spelled in bytes."""
-        row = self._vocabulary.number_of(piece)
-        if row != ABSENT:
+        row = self._row_of(piece)
+        if row != _NO_PIECE:
             return [row]
         spelled = (f"<0x{byte:02X}>" for byte in piece.encode("utf-8", "replace"))
         return [row for row in map(self._vocabulary.number_of, spelled) if row != ABSENT]
 
     def _row_of(self, piece: str) -> int:
-        row = self._vocabulary.number_of(piece)
-        return _NO_PIECE if row == ABSENT else row
+        row = self._rows_of_short.get(piece)
+        if row is None:
+            found = self._vocabulary.number_of(piece)
+            row = _NO_PIECE if found == ABSENT else found
+            if len(piece) <= _SHORT and len(self._rows_of_short) < _MOST_SHORT:
+                self._rows_of_short[piece] = row
+        return row

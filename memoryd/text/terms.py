@@ -189,6 +189,9 @@ def _terms_of_token(token: str) -> tuple[str, ...]:
 
 @remembered(_REMEMBERED_TOKENS)
 def _words_of_token(token: str) -> tuple[str, ...]:
+    if token.isascii() and token.isalpha() and not _HUMPED.search(token):
+        word = token.lower()
+        return () if word in STOP_WORDS else (word,)
     words = _folded_words(_CONTRACTION.sub("", token))
     return tuple(word for word in words if word not in STOP_WORDS)
 

@@ -116,6 +116,13 @@ def test_the_vectors_that_ship_know_what_is_similar() -> None:
     assert float(children @ kids) > 0.3 > float(children @ server)
 
 
+def test_the_merges_lead_to_every_whole_word_of_the_vocabulary_that_ships() -> None:
+    vectors = WordVectors.open()
+    words = [piece[1:] for piece in vectors._vocabulary if piece.startswith("▁") and piece != "▁"]
+    assert len(words) > 10_000
+    assert [word for word in words if len(vectors._cut(word)) != 1] == []
+
+
 class CountingCache(dict[bytes, bytes]):
     """A cache that counts what is put into it."""
 
