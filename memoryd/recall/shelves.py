@@ -15,7 +15,7 @@
 import itertools
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 import anyio
@@ -24,6 +24,7 @@ import structlog
 from anyio.lowlevel import checkpoint
 
 from memoryd.base.errors import MemorydError
+from memoryd.base.file_stamp import FileStamp
 from memoryd.base.remembered import forget
 from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules.topics import FOUND
@@ -106,8 +107,11 @@ class Shelves:
             shelf = self._shelves.get(directory.path)
             if shelf is None:
                 shelf = await self._built_shelf(directory)
-            await self._wait_for_few(directory.path)
-            await self._refresh_logs(shelf)
+            if directory.path in self._waiting:
+                await self._wait_for_few(directory.path)
+            unread = unread_logs(directory, self._now())
+            if unread or shelf.logs:
+                await self._refresh_logs(shelf, unread)
             found.append(shelf)
         return found
 
@@ -153,10 +157,9 @@ class Shelves:
                 self._put_on(shelf, row.file, made)
         return shelf.rows.get(key)
 
-    async def _refresh_logs(self, shelf: Shelf) -> None:
+    async def _refresh_logs(self, shelf: Shelf, unread: Mapping[str, FileStamp]) -> None:
         """Daily logs that no dream has read yet are on the shelf, as they are now."""
         prefix = f"{shelf.directory.path}/"
-        unread = unread_logs(shelf.directory, self._now())
         for file in [*shelf.logs]:
             if file not in unread:
                 shelf.logs.discard(file)

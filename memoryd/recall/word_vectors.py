@@ -7,8 +7,8 @@ capital letter: words are lower-cased.
 A text's vector is the sum of the vectors of its words' pieces, without stop words, scaled to length
 1. Words are cut into pieces by byte-pair encoding, using only the vocabulary: of all neighbours,
 the pair whose union comes first in it is merged. A word that is itself in the vocabulary is one
-piece: the merges lead there for each of them (a test tries all). Everything is read-only after `open`, so any
-thread may call it; two threads that meet the same new word both cut it, with the same result.
+piece: the merges lead there for each of them (a test tries all). Any thread may call it: two that
+meet the same new word both cut it, with the same result.
 """
 
 from collections.abc import Sequence

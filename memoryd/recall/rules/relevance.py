@@ -26,7 +26,7 @@ to 300 memories each.
 
 import math
 from collections.abc import Sequence
-from enum import Enum
+from enum import StrEnum
 
 import msgspec
 
@@ -44,7 +44,7 @@ LEAST_SUBSTANCE = 12.0
 _LENIENCE = 5.0
 
 
-class VectorSimilarity(Enum):
+class VectorSimilarity(StrEnum):
     """Which vectors the cosine comes from; each kind has its own scale."""
 
     NONE = "none"

@@ -41,7 +41,7 @@ from memoryd.recall.rules.relevance import (
     relevant_among,
 )
 from memoryd.recall.rules.sketch import Candidates
-from memoryd.recall.rules.vectors import ABSENT, Vectors, wanted_by
+from memoryd.recall.rules.vectors import ABSENT, Vectors, Wanted, wanted_by
 
 Of = TypeVar("Of")
 
@@ -193,26 +193,27 @@ class _VectorMatch:
         self.kind = kind
         self._query = query
         self._floor = floor
-        self._wanted = wanted_by(query, [self.vectors_in(part) for part in parts])
+        wanted = wanted_by(query, [self.vectors_in(part) for part in parts])
+        # What is compared with it is weighted then.
+        weight = np.float32(SIMILARITY_WEIGHT[kind])
+        self._wanted = Wanted(wanted.direction * weight, wanted.in_common * float(weight))
 
     def vectors_in(self, part: Index) -> Vectors:
         return (
             part.sentence_vectors if self.kind is VectorSimilarity.SENTENCES else part.word_vectors
         )
 
-    def scores(self, part: Index) -> Scores:
-        similarity = self.vectors_in(part).similarity(self._wanted, part.documents.capacity)
-        similarity *= SIMILARITY_WEIGHT[self.kind]
-        return similarity
+    def scores(self, part: Index) -> Scores | Vector:
+        return self.vectors_in(part).similarity(self._wanted, part.documents.capacity)
 
     def candidates_in(self, part: Index) -> Candidates | None:
         return self.vectors_in(part).candidates
 
     def closer(self, part: Index, slots: NDArray[np.intp]) -> Scores:
-        return SIMILARITY_WEIGHT[self.kind] * self.vectors_in(part).closer(self._wanted, slots)
+        return self.vectors_in(part).closer(self._wanted, slots)
 
     def exact(self, part: Index, slots: NDArray[np.intp]) -> Scores:
-        return SIMILARITY_WEIGHT[self.kind] * self.vectors_in(part).exact(self._wanted, slots)
+        return self.vectors_in(part).exact(self._wanted, slots)
 
     def cosines(self, part: Index, slots: Sequence[int]) -> list[float]:
         """The cosines on a scale where 0 means unrelated, or `ABSENT`."""
@@ -266,7 +267,10 @@ def _best_of(
 
 
 def _best_places(
-    part: Index, both: Scores, by_match: Sequence[tuple[_VectorMatch, Scores]], most: int
+    part: Index,
+    both: Scores,
+    by_match: Sequence[tuple[_VectorMatch, Scores | Vector]],
+    most: int,
 ) -> NDArray[np.intp]:
     """Where the best scores are; rough ones that may be among them are made exact."""
     rough = [

@@ -191,7 +191,7 @@ class Vectors:
             made.put(place, row[0])
         self._sketch = made
 
-    def similarity(self, wanted: Wanted, capacity: int) -> Scores:
+    def similarity(self, wanted: Wanted, capacity: int) -> Scores | Vector:
         """For each document below `capacity`, its similarity to the query beyond the common part.
 
         A document without a vector gets what the average document gets: nothing.
@@ -201,7 +201,7 @@ class Vectors:
         similarity = self._all_dots(wanted.direction)
         similarity -= wanted.in_common
         if self._is_in_order and self._used == capacity:
-            return similarity.astype(np.float64)
+            return similarity
         owners = self._owners[: self._used]
         # The entry past the end collects the rows of NO_OWNER.
         best = np.zeros(capacity + 1)
