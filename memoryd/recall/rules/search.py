@@ -51,9 +51,10 @@ ENOUGH_VECTORS = 0.75
 NEWEST_BONUS = 0.02
 HALF_LIFE_SECONDS = 90 * 86_400.0
 TYPE_BONUS = {"feedback": 0.01, "user": 0.01}
-# A rough score that is lower than another by this much is not higher in truth: five times the
-# standard deviation of what a second look at very many vectors adds. A third look adds half of it.
+# A score that is further below the best is not looked at again: five standard deviations of what
+# the first rough score is off by, and three after a second look. None of the best five was lost.
 _FAR = 0.15
+_FAR_AFTER_A_LOOK = 0.08
 # So many beyond the limit are considered, since the bonus may lift them.
 _SPARE = 5
 
@@ -286,7 +287,7 @@ def _best_places(
         some = places_of_about(both, again)
         some = some[_near_the_best(both[some], most, _FAR)]
         nearer = both[some] + sum([match.closer(part, some) for match, _, _ in rough])
-        is_near = _near_the_best(nearer, most, _FAR / 2)
+        is_near = _near_the_best(nearer, most, _FAR_AFTER_A_LOOK)
         best = some[is_near][places_of_largest(nearer[is_near], whole)]
     else:
         best = places_of_largest(both, whole)
