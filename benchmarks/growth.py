@@ -4,8 +4,8 @@ usage: benchmarks/growth.py [SIZE ...]     (200, 2,000, 20,000 and 50,000 memori
 
 The slope is that of the logarithms: 0 does not grow, 1 grows as the store does. The baseline of a
 save is what no store can do without: the topic and the index, written and synced bare. That of a
-restart is a bare interpreter that loads numpy, and that of a list is the stat of each file. Where
-CPU is reported, that of the baseline is CPU as well.
+restart is a bare interpreter that loads numpy, that of a list is the stat of each file, and that of
+a recall is a ping. Where CPU is reported, that of the baseline is CPU as well.
 """
 
 import os
@@ -154,7 +154,7 @@ def reported(size: int, figures: Numbers) -> None:
     one("resident after use", "resident after use, MiB", "MiB")
     one("one save", "save, ms", "ms", ("the same fsyncs bare", "  bare fsyncs, ms"))
     one("one save, CPU", "  CPU of a save, ms", "ms")
-    one("recall p50", "recall, ms", "ms")
+    one("recall p50", "recall, ms", "ms", ("a ping", "  a ping, ms"))
     one("recall, CPU", "  CPU of a recall, ms", "ms")
     stats = ("stat of each file", "  bare stat of each, CPU ms")
     one("memory/list, CPU", "  CPU of a list, ms", "ms", stats)
@@ -225,6 +225,8 @@ def use(
     asked("save", lambda at: NEW | {"name": f"Case {at}"})
     told("  bare fsyncs, ms", bare_save(folder))
     asked("recall", lambda at: {"query": queries[at]}, QUERIES)
+    pings = (milliseconds(partial(peer.call, "ping")) for _ in range(QUERIES))
+    told("  a ping, ms", statistics.median(pings))
     asked("list", lambda _: {}, 5)
     told("  bare stat of each, CPU ms", min(own_cpu(partial(stat_each, folder)) for _ in range(5)))
     asked("context", lambda _: {}, 5)
