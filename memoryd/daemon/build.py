@@ -80,7 +80,13 @@ async def build(
     """Opens the database and builds everything on it; raises MemorydError if that is impossible."""
     services = open_services(environment, stack)
     areas = await build_areas(services)
-    watch = MemoryWatch(services.places, services.scopes, services.store, subscriptions.drain)
+    watch = MemoryWatch(
+        services.places,
+        services.scopes,
+        services.store,
+        subscriptions.drain,
+        services.database.let_go,
+    )
     connect(services, areas, watch, subscriptions)
     dispatcher = api.build(areas, environment.version, stop, log_file.scrub)
     services.background.soon("imports", _import_slow_modules)

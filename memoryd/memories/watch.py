@@ -61,7 +61,10 @@ class Hints(msgspec.Struct, frozen=True):
 
 
 class MemoryWatch:
-    """`give_way` returns when the subscribers have received what was posted."""
+    """`give_way` returns when the subscribers have received what was posted.
+
+    `let_go` frees, in a thread, what is held in memory for work that is done now.
+    """
 
     def __init__(
         self,
@@ -69,11 +72,13 @@ class MemoryWatch:
         scopes: Scopes,
         store: Store,
         give_way: Callable[[], Awaitable[None]],
+        let_go: Callable[[], None],
     ) -> None:
         self._places = places
         self._scopes = scopes
         self._store = store
         self._give_way = give_way
+        self._let_go = let_go
         self._watcher = Watcher(self._hint, self._doubt, self._hang_bell)
         self._layout = Layout({}, {})
         self._above: frozenset[str] = frozenset()
@@ -109,6 +114,7 @@ class MemoryWatch:
                 # The first scan leaves most behind.
                 if forget() or not self._has_scanned:
                     self._has_scanned = True
+                    await _in_thread(self._let_go)
                     await _in_thread(give_back)
                 with anyio.move_on_after(self._pause_seconds(took_seconds)):
                     await self._follow_until_in_doubt()

@@ -30,8 +30,8 @@ _LONGEST_WORD: Final = 48
 _REMEMBERED_WORDS: Final = 32_768
 _NO_PIECE: Final = 1 << 31
 # Most unions that are looked up are this short, and the same ones again and again.
-_SHORT: Final = 4
-_MOST_SHORT: Final = 16_384
+_SHORT: Final = 3
+_MOST_SHORT: Final = 4_096
 
 
 class WordSum(msgspec.Struct, frozen=True):

@@ -71,6 +71,11 @@ class Database:
         with self._lock:
             self._connection.close()
 
+    def let_go(self) -> None:
+        """Frees the pages that are held in memory; the system has them still."""
+        with self._lock, suppress(*ERRORS):
+            self._connection.execute("pragma shrink_memory")
+
     def run(self, sql: str, *values: Cell) -> list[tuple[Cell, ...]]:
         """Runs one statement and returns its rows."""
         with self._lock:

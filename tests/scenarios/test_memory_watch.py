@@ -54,7 +54,9 @@ class Watched:
         self.gave_way = 0
         self._heard = anyio.Event()
         self._loop = asyncio.get_running_loop()
-        self.watch = MemoryWatch(self.places, self.scopes, self.store, self._give_way)
+        self.watch = MemoryWatch(
+            self.places, self.scopes, self.store, self._give_way, self.database.let_go
+        )
         notices.on(DirectoryFound, lambda _: self.watch.folders_changed())
 
     def _tell(self, change: MemoryChanged) -> None:

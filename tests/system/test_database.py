@@ -209,3 +209,15 @@ def test_what_is_gone_is_damage_but_what_never_was_is_a_mistake(tmp_path: Path) 
     assert database.run("select * from switched_off") == []
     assert "was damaged" in database.problem
     database.close()
+
+
+def test_pages_can_be_let_go_at_any_time(tmp_path: Path) -> None:
+    database = Database.open(str(tmp_path / "state.db"))
+    database.run("create table pages (text)")
+    with database.transaction():
+        database.run("insert into pages values (?)", "kept" * 10_000)
+        database.let_go()
+    database.let_go()
+    assert database.run("select length(text) from pages") == [(40_000,)]
+    database.close()
+    database.let_go()  # a sweep may end after the stop
