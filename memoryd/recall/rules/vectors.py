@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryd.recall.rules.byte_rows import ByteRows, Bytes, Matrix, Vector, in_bytes, in_singles
+from memoryd.recall.rules.byte_rows import ByteRows, Bytes, Matrix, Vector, in_bytes
 from memoryd.recall.rules.postings import Scores
 from memoryd.recall.rules.sketch import MANY, Candidates, Sketch, singles_in
 
@@ -144,7 +144,7 @@ class Vectors:
         if places:
             self._note_first_row(owner, NO_ROW)
             self._is_in_order = False
-            self.total -= self._singles(places).sum(axis=0, dtype=np.float32)
+            self.total -= singles_in(self._rows, places).sum(axis=0, dtype=np.float32)
             self.count -= len(places)
             self._owners[places] = NO_OWNER
             self._free += places
@@ -240,7 +240,7 @@ class Vectors:
         """The query and each row, by its short form if there is one."""
         if self._sketch is not None:
             return self._sketch.first[: self._used] @ self._sketch.along_first(query)
-        return self._singles(slice(0, self._used)) @ query
+        return singles_in(self._rows, slice(0, self._used)) @ query
 
     def _dots_at(self, places: Sequence[int] | NDArray[np.intp], query: Vector) -> Vector:
         some = _taken(self._rows, places)
@@ -256,11 +256,6 @@ class Vectors:
         is_known = owners < len(self._first_row_of)
         places[is_known] = self._first_row_of[owners[is_known]]
         return places
-
-    def _singles(self, places: Sequence[int] | slice) -> Matrix:
-        if isinstance(self._rows, ByteRows):
-            return in_singles(ByteRows(self._rows.rows[places], self._rows.scales[places]))
-        return self._rows[places]
 
     def _set_rows(self, places: list[int], rows: Matrix) -> None:
         if isinstance(self._rows, ByteRows):
