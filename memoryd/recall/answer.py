@@ -151,7 +151,7 @@ class Recall:
         project = await self._scopes.find(cwd)
         surfaced = await self._surfaced.of(session_id)
         shelves = self._shelves.present(project.directories)
-        hits = [Hit(path, 0.0, 0.0, 0.0, ()) for path in paths if path not in surfaced]
+        hits = [Hit(path, 0.0, 0.0, 0.0, {}) for path in paths if path not in surfaced]
         found = await self._recalled(hits, shelves)
         kept = recall_text.within_budgets(found, sum(surfaced.values()))
         self._surfaced.add(session_id, kept.sizes)
@@ -297,7 +297,7 @@ class Recall:
             return None
         scores = {hit.key: hit for hit in best}
         known = [names[name] for name in chosen if name in names][:MOST_CHOSEN]
-        return [scores.get(key) or Hit(key, 0.0, 0.0, 0.0, ()) for key in known]
+        return [scores.get(key) or Hit(key, 0.0, 0.0, 0.0, {}) for key in known]
 
     async def _answer_as_of(
         self, request: RecallQuery, at: float, project: Project, began: float

@@ -252,7 +252,7 @@ def _parts_of(vectors: VectorArrays) -> list[NDArray[Any]]:
 
 def _shape_of(vectors: VectorArrays) -> _VectorShape:
     rows = vectors.rows.rows if isinstance(vectors.rows, ByteRows) else vectors.rows
-    short = vectors.first.shape[1], vectors.more.shape[1]
+    short = len(vectors.first), vectors.more.shape[1]
     return _VectorShape(rows.shape[1], *short, vectors.made_from)
 
 
@@ -270,7 +270,7 @@ def _vector_arrays(parts: list[memoryview], shape: _VectorShape) -> VectorArrays
         counts,
         ByteRows(np.frombuffer(parts[1], np.int8).reshape(used, numbers), scales),
         np.frombuffer(parts[3], np.float32).reshape(first + more, numbers),
-        np.frombuffer(parts[4], np.float32).reshape(used, first),
+        np.frombuffer(parts[4], np.float32).reshape(first, used),
         np.frombuffer(parts[5], np.int8).reshape(used, more),
         made_from,
     )

@@ -23,13 +23,13 @@ import numpy as np
 from memoryd.base.remembered import remembered
 from memoryd.recall.byte_table import DATA, ByteTable, unreadable
 from memoryd.recall.rules.byte_rows import Vector
-from memoryd.recall.rules.vectors import length_of, unit
+from memoryd.recall.rules.vectors import unit
 from memoryd.recall.rules.word_list import ABSENT, WordList
 from memoryd.text.terms import spoken_words, term_of
 
 # About as long as the vector of a rare word of the table.
 _UNHEARD_OF_LENGTH: Final = 0.9
-_REMEMBERED_WORDS: Final = 8_192  # of a kilobyte each
+_REMEMBERED_WORDS: Final = 8_192
 
 
 class MeaningTable:
@@ -57,28 +57,29 @@ class MeaningTable:
 
     def vector_of_words(self, words: Sequence[str]) -> Vector:
         """The unit vector of words; zeros if there are none."""
-        total, rows = np.zeros(self._table.rows.shape[1], np.float32), []
-        for word in words:
-            row, drawn = self._found(word)
-            if drawn is None:
-                rows.append(row)
-            else:
-                total += drawn
-        return unit(total + self._table.sum_of(rows))
+        found = [self._found(word) for word in words]
+        rows = [row for row in found if isinstance(row, int)]
+        drawn = [letters for letters in found if isinstance(letters, bytes)]
+        if not drawn:
+            return unit(self._table.sum_of(rows))
+        total = self._sum_of_drawn(drawn)
+        return unit(total + self._table.sum_of(rows) if rows else total)
 
-    def _look_up(self, word: str) -> tuple[int, Vector | None]:
-        """The row of a word or of its stem, or the vector of one that was never heard of."""
+    def _look_up(self, word: str) -> int | bytes:
+        """The row of a word or of its stem, or the letters of one that was never heard of."""
         row = self._table.words.number_of(word)
         if row == ABSENT:
             stem = term_of(word)
             row = self._stems.number_of(stem)
             if row == ABSENT:
-                return row, self._drawn_for(stem)
-        return row, None
+                drawn = hashlib.shake_128(stem.encode("utf-8", "replace"))
+                return drawn.digest(self._table.rows.shape[1])
+        return row
 
-    def _drawn_for(self, stem: str) -> Vector:
-        """The vector of a word that the table has never heard of."""
-        drawn = hashlib.shake_128(stem.encode("utf-8", "replace"))
-        letters = np.frombuffer(drawn.digest(self._table.rows.shape[1]), np.int8)
-        vector = letters.astype(np.float32)
-        return vector * np.float32(_UNHEARD_OF_LENGTH / length_of(vector))
+    def _sum_of_drawn(self, drawn: Sequence[bytes]) -> Vector:
+        """The sum of the vectors of words that the table has never heard of."""
+        bytes_ = np.frombuffer(b"".join(drawn), np.int8).reshape(len(drawn), -1)
+        vectors = bytes_.astype(np.float32)
+        lengths: Vector = np.sqrt(np.square(vectors).sum(axis=1))
+        scales: Vector = np.float32(_UNHEARD_OF_LENGTH) / lengths
+        return scales @ vectors

@@ -76,7 +76,7 @@ def answer_of(
             hit.key,
             round(hit.words, 4),
             round(hit.meaning, 4),
-            {share.term: round(share.share, 4) for share in hit.terms},
+            {term: round(share, 4) for term, share in hit.terms.items()},
         )
         for hit in hits
     ]

@@ -22,7 +22,7 @@ from memoryd.base.remembered import remembered
 from memoryd.recall.byte_table import DATA, ByteTable
 from memoryd.recall.rules.byte_rows import Vector
 from memoryd.recall.rules.vectors import unit
-from memoryd.recall.rules.word_list import ABSENT
+from memoryd.recall.rules.word_list import ABSENT, WordList
 from memoryd.text.terms import spoken_words
 
 _WORD_START: Final = "▁"
@@ -44,11 +44,25 @@ class WordSum(msgspec.Struct, frozen=True):
     whole_words: frozenset[str]
 
 
+class _RowsOfPieces(dict[str, int]):
+    """The table row of a piece, or `_NO_PIECE`; those that are asked for most are remembered."""
+
+    def __init__(self, vocabulary: WordList) -> None:
+        self._vocabulary = vocabulary
+
+    def __missing__(self, piece: str) -> int:
+        found = self._vocabulary.number_of(piece)
+        row = _NO_PIECE if found == ABSENT else found
+        if len(piece) <= _SHORT and len(self) < _MOST_SHORT:
+            self[piece] = row
+        return row
+
+
 class WordVectors:
     def __init__(self, table: ByteTable) -> None:
         self._table = table
         self._vocabulary = table.words
-        self._rows_of_short: dict[str, int] = {}
+        self._row_of = _RowsOfPieces(table.words)
         self.pieces_of = remembered(_REMEMBERED_WORDS)(self._pieces_of)
 
     @classmethod
@@ -74,18 +88,18 @@ class WordVectors:
         return tuple(self._cut(word)) if whole == ABSENT or not word else (whole,)
 
     def _cut(self, word: str) -> list[int]:
-        pieces = [_WORD_START, *word]
+        row_of, pieces = self._row_of, [_WORD_START, *word]
         rows = [_NO_PIECE] * len(pieces)  # known of those that were merged
-        unions = [self._row_of(left + right) for left, right in pairwise(pieces)]
+        unions = [row_of[left + right] for left, right in pairwise(pieces)]
         while unions and (first := min(unions)) != _NO_PIECE:
             at = unions.index(first)
             union = pieces[at] + pieces[at + 1]
             pieces[at : at + 2], rows[at : at + 2] = [union], [first]
             del unions[at]
             if at:  # only what is next to it has another union
-                unions[at - 1] = self._row_of(pieces[at - 1] + union)
+                unions[at - 1] = row_of[pieces[at - 1] + union]
             if at < len(unions):
-                unions[at] = self._row_of(union + pieces[at + 1])
+                unions[at] = row_of[union + pieces[at + 1]]
         found: list[int] = []
         for piece, row in zip(pieces, rows, strict=True):
             found += self._rows_of_piece(piece) if row == _NO_PIECE else [row]
@@ -93,17 +107,8 @@ class WordVectors:
 
     def _rows_of_piece(self, piece: str) -> list[int]:
         """A character that the vocabulary lacks is spelled in bytes."""
-        row = self._row_of(piece)
+        row = self._row_of[piece]
         if row != _NO_PIECE:
             return [row]
         spelled = (f"<0x{byte:02X}>" for byte in piece.encode("utf-8", "replace"))
         return [row for row in map(self._vocabulary.number_of, spelled) if row != ABSENT]
-
-    def _row_of(self, piece: str) -> int:
-        row = self._rows_of_short.get(piece)
-        if row is None:
-            found = self._vocabulary.number_of(piece)
-            row = _NO_PIECE if found == ABSENT else found
-            if len(piece) <= _SHORT and len(self._rows_of_short) < _MOST_SHORT:
-                self._rows_of_short[piece] = row
-        return row

@@ -31,8 +31,7 @@ from memoryd.recall.rules.background import Background
 from memoryd.recall.rules.byte_rows import Vector
 from memoryd.recall.rules.gate import evidence_for, prompt_weights, worth_showing
 from memoryd.recall.rules.index import Index, IndexEntry
-from memoryd.recall.rules.largest import places_of_about, places_of_largest
-from memoryd.recall.rules.postings import Scores
+from memoryd.recall.rules.largest import Numbers, places_near_largest, places_of_largest
 from memoryd.recall.rules.query_words import QueryWords
 from memoryd.recall.rules.relevance import (
     ENOUGH_SUBSTANCE,
@@ -40,8 +39,7 @@ from memoryd.recall.rules.relevance import (
     VectorSimilarity,
     relevant_among,
 )
-from memoryd.recall.rules.sketch import Candidates
-from memoryd.recall.rules.vectors import ABSENT, Vectors, Wanted, wanted_by
+from memoryd.recall.rules.vectors import ABSENT, Comparison, Vectors, wanted_by
 
 Of = TypeVar("Of")
 
@@ -51,10 +49,10 @@ ENOUGH_VECTORS = 0.75
 NEWEST_BONUS = 0.02
 HALF_LIFE_SECONDS = 90 * 86_400.0
 TYPE_BONUS = {"feedback": 0.01, "user": 0.01}
-# A score that is further below the best is not looked at again: five standard deviations of what
-# the first rough score is off by, and three after a second look. None of the best five was lost.
-_FAR = 0.15
-_FAR_AFTER_A_LOOK = 0.08
+# A score that is further below the best is not looked at again: four standard deviations of what
+# the first rough score is off by, and of what it is off by after a second look.
+_FAR = 0.1
+_FAR_AFTER_A_LOOK = 0.06
 # So many beyond the limit are considered, since the bonus may lift them.
 _SPARE = 5
 
@@ -74,21 +72,18 @@ class Question(msgspec.Struct, frozen=True):
     familiar: frozenset[str] = frozenset()
 
 
-class Share(msgspec.Struct, frozen=True):
-    """What one word added to the score; a mistyped one is spelled as the memory has it."""
-
-    term: str
-    share: float
-
-
 class Hit(msgspec.Struct, frozen=True):
-    """`score` is `words` and `meaning` together, with the bonus for age and type."""
+    """`score` is `words` and `meaning` together, with the bonus for age and type.
+
+    `terms` is what each word added to it, most first; a mistyped one is spelled as the memory has
+    it.
+    """
 
     key: str
     score: float
     words: float
     meaning: float
-    terms: tuple[Share, ...]
+    terms: Mapping[str, float]
 
 
 class _Candidate(NamedTuple):
@@ -162,7 +157,7 @@ class _Ranked:
         now: float,
         excluded: AbstractSet[str],
     ) -> None:
-        parts = [part for part in parts if len(part)]
+        self._parts = parts = [part for part in parts if len(part)]
         self.query_words = QueryWords(parts, question.text, question.familiar)
         self.matches = list(_vector_matches(parts, question))
         found: list[tuple[float, str, _Candidate]] = []
@@ -174,10 +169,9 @@ class _Ranked:
 
     def for_each(self, of_slots: Callable[[Index, Sequence[int]], Sequence[Of]]) -> list[Of]:
         """What is asked of each memory that was found, all those of a part at once."""
+        if len(self._parts) == 1:
+            return list(of_slots(self._parts[0], [one.entry.slot for one in self.found]))
         parts = {id(one.part): one.part for one in self.found}
-        if len(parts) == 1:
-            (part,) = parts.values()
-            return list(of_slots(part, [one.entry.slot for one in self.found]))
         answers = {
             id_: iter(of_slots(part, [one.entry.slot for one in self.found if one.part is part]))
             for id_, part in parts.items()
@@ -194,27 +188,17 @@ class _VectorMatch:
         self.kind = kind
         self._query = query
         self._floor = floor
-        wanted = wanted_by(query, [self.vectors_in(part) for part in parts])
         # What is compared with it is weighted then.
-        weight = np.float32(SIMILARITY_WEIGHT[kind])
-        self._wanted = Wanted(wanted.direction * weight, wanted.in_common * float(weight))
+        of_parts = [self.vectors_in(part) for part in parts]
+        self._wanted = wanted_by(query, of_parts, SIMILARITY_WEIGHT[kind])
 
     def vectors_in(self, part: Index) -> Vectors:
         return (
             part.sentence_vectors if self.kind is VectorSimilarity.SENTENCES else part.word_vectors
         )
 
-    def scores(self, part: Index) -> Scores | Vector:
-        return self.vectors_in(part).similarity(self._wanted, part.documents.capacity)
-
-    def candidates_in(self, part: Index) -> Candidates | None:
-        return self.vectors_in(part).candidates
-
-    def closer(self, part: Index, slots: NDArray[np.intp]) -> Scores:
-        return self.vectors_in(part).closer(self._wanted, slots)
-
-    def exact(self, part: Index, slots: NDArray[np.intp]) -> Scores:
-        return self.vectors_in(part).exact(self._wanted, slots)
+    def compared(self, part: Index) -> Comparison:
+        return Comparison(self.vectors_in(part), self._wanted, part.documents.capacity)
 
     def cosines(self, part: Index, slots: Sequence[int]) -> list[float]:
         """The cosines on a scale where 0 means unrelated, or `ABSENT`."""
@@ -252,11 +236,13 @@ def _best_of(
 ) -> Iterator[tuple[float, str, _Candidate]]:
     """The best entries of a part, each behind what it is sorted by."""
     words = query_words.scores(part)
-    by_match = [match.scores(part) for match in matches]
-    both = words + (sum(by_match[1:], by_match[0]) if by_match else 0.0)
+    compared = [match.compared(part) for match in matches]
+    both: Numbers = words.astype(np.float32) if compared else words
+    for each in compared:
+        both += each.similarity
     if excluded:
         both[part.slots_of(excluded)] = -np.inf
-    best = _best_places(part, both, list(zip(matches, by_match, strict=True)), limit + _SPARE)
+    best = _best_places(both, compared, limit + _SPARE)
     for slot, of_words, of_both in zip(
         best.tolist(), words[best].tolist(), both[best].tolist(), strict=True
     ):
@@ -267,41 +253,25 @@ def _best_of(
             yield -score, entry.key, one
 
 
-def _best_places(
-    part: Index,
-    both: Scores,
-    by_match: Sequence[tuple[_VectorMatch, Scores | Vector]],
-    most: int,
-) -> NDArray[np.intp]:
+def _best_places(both: Numbers, compared: Sequence[Comparison], most: int) -> NDArray[np.intp]:
     """Where the best scores are; rough ones that may be among them are made exact."""
-    rough = [
-        (match, scores, candidates)
-        for match, scores in by_match
-        if (candidates := match.candidates_in(part)) is not None
-    ]
+    rough = [(each, each.candidates) for each in compared if each.candidates is not None]
     if not rough:
         return places_of_largest(both, most)
-    whole = max(most, *(candidates.whole for _, _, candidates in rough))
-    again = max(candidates.again for _, _, candidates in rough)
+    whole = max(most, *(candidates.whole for _, candidates in rough))
+    again = max(candidates.again for _, candidates in rough)
     if again:
-        some = places_of_about(both, again)
-        some = some[_near_the_best(both[some], most, _FAR)]
-        nearer = both[some] + sum([match.closer(part, some) for match, _, _ in rough])
-        is_near = _near_the_best(nearer, most, _FAR_AFTER_A_LOOK)
-        best = some[is_near][places_of_largest(nearer[is_near], whole)]
+        best = places_near_largest(both, most, _FAR, again)
+        if len(best) > whole:
+            nearer = both[best]
+            for each, _ in rough:
+                nearer += each.gain(best)
+            best = best[places_near_largest(nearer, most, _FAR_AFTER_A_LOOK, whole)]
     else:
         best = places_of_largest(both, whole)
-    for match, scores, _ in rough:
-        both[best] += match.exact(part, best) - scores[best]
+    for each, _ in rough:
+        both[best] += each.correction(best)
     return best[places_of_largest(both[best], most)]
-
-
-def _near_the_best(scores: Scores, most: int, margin: float) -> NDArray[np.bool_]:
-    """Which of rough scores may be among so many of the best."""
-    if len(scores) <= most:
-        return np.ones(len(scores), bool)
-    is_near: NDArray[np.bool_] = scores >= np.partition(scores, -most)[-most] - margin
-    return is_near
 
 
 def _bonus(entry: IndexEntry, now: float) -> float:
@@ -329,7 +299,5 @@ def _evidence_for(
 
 
 def _hit_of(one: _Candidate, earned: Mapping[str, float]) -> Hit:
-    shares = sorted(earned.items(), key=itemgetter(1), reverse=True)
-    return Hit(
-        one.entry.key, one.score, one.words, one.meaning, tuple([Share(*each) for each in shares])
-    )
+    terms = dict(sorted(earned.items(), key=itemgetter(1), reverse=True))
+    return Hit(one.entry.key, one.score, one.words, one.meaning, terms)

@@ -5,8 +5,8 @@ row. The documents of one project are about related things, so their vectors sha
 that does not distinguish them. It is subtracted from the query before the comparison, which ranks
 as if it were subtracted from both sides, and leaves the rows alone when the common part moves.
 
-Many vectors are given a `Sketch` after a while: then `similarity` is rough, `closer` less so and
-`exact` not at all, and the rows are kept in a byte a number.
+Many vectors are given a `Sketch` after a while: then a `Comparison` is rough at first, and the rows
+are kept in a byte a number.
 
 Not thread-safe.
 """
@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryd.recall.rules.byte_rows import ByteRows, Bytes, Matrix, Vector, in_bytes
-from memoryd.recall.rules.postings import Scores
-from memoryd.recall.rules.sketch import MANY, Candidates, Sketch, singles_in
+from memoryd.recall.rules.sketch import MANY, Candidates, Sketch, singles_in, wider
 
 Array = TypeVar("Array", Matrix, Bytes)
 
@@ -39,7 +38,8 @@ _COMMON_PRIOR = 10
 class VectorArrays(NamedTuple):
     """The vectors of the documents 0, 1, ..., as they are kept; `counts` rows for each.
 
-    `directions`, `first`, `more` and `made_from` are those of the sketch, empty if there is none.
+    `directions`, `first` (a column for each row), `more` and `made_from` are those of the sketch,
+    empty if there is none.
     """
 
     counts: NDArray[np.int32]
@@ -54,16 +54,53 @@ class VectorArrays(NamedTuple):
         if which.all():
             return self
         at = np.flatnonzero(np.repeat(which, self.counts))
-        short = (self.first[at], self.more[at]) if len(self.first) else (self.first, self.more)
+        short = (self.first[:, at], self.more[at]) if len(self.first) else (self.first, self.more)
         counts, rows = self.counts[which], _taken(self.rows, at)
         return self._replace(counts=counts, rows=rows, first=short[0], more=short[1])
 
 
 class Wanted(NamedTuple):
-    """A query less the common part, as a unit vector, and how much of the common part it has."""
+    """A query less the common part, as a vector, and how much of the common part it has."""
 
     direction: Vector
     in_common: float
+
+
+class Comparison:
+    """A query and the vectors of the documents below `capacity`, until one of these changes.
+
+    `similarity` is that of each document beyond the common part. One without a vector gets what the
+    average document gets: nothing. It is rough if there are `candidates`: so many deserve another
+    look.
+    """
+
+    def __init__(self, vectors: "Vectors", wanted: Wanted, capacity: int) -> None:
+        self._vectors = vectors
+        self._wanted = wanted
+        self._is_in_order = vectors.are_rows_in_order(capacity)
+        self.similarity = vectors.similarity(wanted, capacity)
+        sketch = vectors.sketch if vectors.fits(wanted.direction) else None
+        self._sketch = sketch
+        self.candidates: Candidates | None = None if sketch is None else sketch.candidates
+
+    def gain(self, owners: NDArray[np.intp]) -> Vector:
+        """What a second look adds to the rough similarity of some documents."""
+        if self._sketch is None:
+            return np.zeros(len(owners), np.float32)
+        if self._is_in_order:
+            return self._sketch.gain_of_more(self._wanted.direction, owners)
+        places = self._vectors.first_rows(owners)
+        gain = self._sketch.gain_of_more(self._wanted.direction, places)
+        return np.where(places < 0, np.float32(0), gain)
+
+    def correction(self, owners: NDArray[np.intp]) -> Vector:
+        """What is missing between the rough similarity of some documents and the exact one."""
+        common, rough = np.float32(self._wanted.in_common), self.similarity[owners]
+        if self._is_in_order:
+            return self._vectors.dots_at(owners, self._wanted.direction) - common - rough
+        places = self._vectors.first_rows(owners)
+        dots = self._vectors.dots_at(places, self._wanted.direction)
+        return np.where(places < 0, np.float32(0), dots - common) - rough
 
 
 class Vectors:
@@ -77,7 +114,7 @@ class Vectors:
         self._used = 0
         self.total: Vector = np.zeros(0, np.float32)
         self.count = 0
-        self._sketch: Sketch | None = None
+        self.sketch: Sketch | None = None
         self._put_meanwhile: set[int] | None = None
 
     @classmethod
@@ -93,8 +130,9 @@ class Vectors:
             made._used = made.count = used
             made.total = _sum_of(rows, used)
             if isinstance(rows, ByteRows):
-                first, more = _with_room_behind(arrays.first), _with_room_behind(arrays.more)
-                made._sketch = Sketch(arrays.directions.copy(), first, more, arrays.made_from)
+                more = _with_room_behind(arrays.more)
+                first = wider(arrays.first, len(more))
+                made.sketch = Sketch(arrays.directions.copy(), first, more, arrays.made_from)
             ends = np.cumsum(counts)
             made._is_in_order = bool((counts == 1).all())
             made._first_row_of = np.where(counts, ends - counts, NO_ROW).astype(np.int32)
@@ -110,10 +148,10 @@ class Vectors:
         places = [self._rows_of.get(owner, []) for owner in owners]
         counts = np.array([len(own) for own in places], np.int32)
         at = np.array([place for own in places for place in own], np.intp)
-        rows, sketch = _taken(self._rows, at), self._sketch
+        rows, sketch = _taken(self._rows, at), self.sketch
         if sketch is None:
             return VectorArrays(counts, rows)
-        first, more = sketch.first[at], sketch.more[at]
+        first, more = sketch.first[:, at], sketch.more[at]
         return VectorArrays(counts, rows, sketch.directions, first, more, sketch.made_from)
 
     def __len__(self) -> int:
@@ -130,9 +168,9 @@ class Vectors:
         self._owners[places] = owner
         if self._put_meanwhile is not None:
             self._put_meanwhile.update(places)
-        if self._sketch is not None:
+        if self.sketch is not None:
             for place, row in zip(places, rows, strict=True):
-                self._sketch.put(place, row)
+                self.sketch.put(place, row)
         self._is_in_order = self._is_in_order and places == [owner]
         self._rows_of[owner] = places
         self._note_first_row(owner, places[0] if places else NO_ROW)
@@ -154,17 +192,12 @@ class Vectors:
 
     @property
     def is_rough(self) -> bool:
-        return self._sketch is not None
-
-    @property
-    def candidates(self) -> Candidates | None:
-        """How many documents deserve another look; None if `similarity` is exact."""
-        return None if self._sketch is None else self._sketch.candidates
+        return self.sketch is not None
 
     @property
     def wants_sketch(self) -> bool:
         """Whether there is none and should be, or one of half as many vectors."""
-        is_outgrown = self._sketch is None or self.count >= _OUTGROWN * self._sketch.made_from
+        is_outgrown = self.sketch is None or self.count >= _OUTGROWN * self.sketch.made_from
         is_idle = self._put_meanwhile is None
         return is_idle and is_outgrown and MANY <= self.count == len(self._rows_of)
 
@@ -189,22 +222,31 @@ class Vectors:
             row = singles_in(before, slice(place, place + 1))
             self._set_rows([place], row)
             made.put(place, row[0])
-        self._sketch = made
+        self.sketch = made
 
-    def similarity(self, wanted: Wanted, capacity: int) -> Scores | Vector:
-        """For each document below `capacity`, its similarity to the query beyond the common part.
+    def cosines(self, owners: Sequence[int], query: Vector) -> list[float]:
+        """The plain cosine of each document's best row, or `ABSENT`."""
+        if not self.fits(query):
+            return [ABSENT] * len(owners)
+        if self.count == len(self._rows_of):
+            rows = self.first_rows(np.array(owners, np.intp))
+            found = zip(rows.tolist(), self.dots_at(rows, query).tolist(), strict=True)
+            return [ABSENT if row < 0 else dot for row, dot in found]
+        places = [self._rows_of.get(owner, ()) for owner in owners]
+        dots = iter(self.dots_at([place for own in places for place in own], query).tolist())
+        return [max([next(dots) for _ in own], default=ABSENT) for own in places]
 
-        A document without a vector gets what the average document gets: nothing.
-        """
+    def similarity(self, wanted: Wanted, capacity: int) -> Vector:
+        """See `Comparison`."""
         if not self.fits(wanted.direction):
-            return np.zeros(capacity)
+            return np.zeros(capacity, np.float32)
         similarity = self._all_dots(wanted.direction)
-        similarity -= wanted.in_common
-        if self._is_in_order and self._used == capacity:
+        similarity -= np.float32(wanted.in_common)
+        if self.are_rows_in_order(capacity):
             return similarity
         owners = self._owners[: self._used]
         # The entry past the end collects the rows of NO_OWNER.
-        best = np.zeros(capacity + 1)
+        best = np.zeros(capacity + 1, np.float32)
         if self.count > len(self._rows_of):
             best[owners] = ABSENT
             np.maximum.at(best, owners, similarity)
@@ -212,43 +254,24 @@ class Vectors:
             best[owners] = similarity
         return best[:-1]
 
-    def closer(self, wanted: Wanted, owners: NDArray[np.intp]) -> Scores:
-        """What a second look adds to the rough `similarity` of some documents."""
-        if self._sketch is None or not self.fits(wanted.direction):
-            return np.zeros(len(owners))
-        places = self._first_rows(owners)
-        gain = self._sketch.gain_of_more(wanted.direction, places)
-        return np.where(places < 0, 0.0, gain)
-
-    def exact(self, wanted: Wanted, owners: NDArray[np.intp]) -> Scores:
-        """As `similarity`, of some documents, by their whole vectors."""
-        if not self.fits(wanted.direction):
-            return np.zeros(len(owners))
-        places = self._first_rows(owners)
-        dots = self._dots_at(places, wanted.direction) - wanted.in_common
-        return np.where(places < 0, 0.0, dots)
-
-    def cosines(self, owners: Sequence[int], query: Vector) -> list[float]:
-        """The plain cosine of each document's best row, or `ABSENT`."""
-        if not self.fits(query):
-            return [ABSENT] * len(owners)
-        places = [self._rows_of.get(owner, ()) for owner in owners]
-        dots = iter(self._dots_at([place for own in places for place in own], query).tolist())
-        return [max([next(dots) for _ in own], default=ABSENT) for own in places]
+    def are_rows_in_order(self, capacity: int) -> bool:
+        """Whether each document below `capacity` has one row, with the document's number."""
+        return self._is_in_order and self._used == capacity
 
     def _all_dots(self, query: Vector) -> Vector:
         """The query and each row, by its short form if there is one."""
-        if self._sketch is not None:
-            return self._sketch.first[: self._used] @ self._sketch.along_first(query)
+        if self.sketch is not None:
+            return self.sketch.dots_along_first(query, self._used)
         return singles_in(self._rows, slice(0, self._used)) @ query
 
-    def _dots_at(self, places: Sequence[int] | NDArray[np.intp], query: Vector) -> Vector:
+    def dots_at(self, places: Sequence[int] | NDArray[np.intp], query: Vector) -> Vector:
+        """The query and some rows."""
         some = _taken(self._rows, places)
         if isinstance(some, ByteRows):
             return (some.rows.astype(np.float32) @ query) * some.scales
         return some @ query
 
-    def _first_rows(self, owners: NDArray[np.intp]) -> NDArray[np.intp]:
+    def first_rows(self, owners: NDArray[np.intp]) -> NDArray[np.intp]:
         """A document without a row has `NO_ROW`, which can be compared as if it were one."""
         if len(self._first_row_of) > int(owners.max(initial=NO_OWNER)):
             return self._first_row_of[owners].astype(np.intp)
@@ -274,7 +297,7 @@ class Vectors:
         self._rows = np.zeros((0, dimensions), np.float32)
         self._owners = np.zeros(0, np.intp)
         self._free.clear()
-        self._sketch = None
+        self.sketch = None
         self._used = 0
         self._is_in_order = True
         self.total = np.zeros(dimensions, np.float32)
@@ -341,18 +364,19 @@ def length_of(vector: Vector) -> float:
     return math.sqrt(float(vector @ vector))
 
 
-def wanted_by(query: Vector, all_vectors: Sequence[Vectors]) -> Wanted:
-    """What to compare these vectors with, instead of the query."""
+def wanted_by(query: Vector, all_vectors: Sequence[Vectors], weight: float = 1.0) -> Wanted:
+    """What to compare these vectors with, instead of the query; weighted."""
     common = common_part(all_vectors, query)
-    direction = unit(query - common)
+    beyond = query - common
+    length = length_of(beyond)
+    direction = beyond * np.float32(weight / length) if length else beyond
     return Wanted(direction, float(common @ direction))
 
 
 def common_part(all_vectors: Sequence[Vectors], query: Vector) -> Vector:
     """The mean of all vectors that can be compared with the query."""
-    total, count = np.zeros(len(query), np.float32), _COMMON_PRIOR
-    for vectors in all_vectors:
-        if vectors.fits(query):
-            total += vectors.total
-            count += vectors.count
-    return total / np.float32(count)
+    fitting = [vectors for vectors in all_vectors if vectors.fits(query)]
+    if not fitting:
+        return np.zeros_like(query)
+    total: Vector = sum([vectors.total for vectors in fitting[1:]], fitting[0].total)
+    return total / np.float32(_COMMON_PRIOR + sum([vectors.count for vectors in fitting]))
