@@ -6,8 +6,6 @@ One too many is told so and disconnected, while there are file handles left to d
 """
 
 import errno
-import itertools
-import json
 import math
 import os
 import socket
@@ -24,15 +22,19 @@ import msgspec
 from anyio.abc import SocketAttribute, SocketListener, SocketStream, TaskGroup
 
 from memoryd.api.rules import envelope, protocol
-from memoryd.api.rules.envelope import (
-    ErrorResponse,
-    IdAlone,
-    Request,
-    RequestError,
-    ResultResponse,
-)
+from memoryd.api.rules.envelope import Request, RequestError, ResultResponse
 from memoryd.api.rules.framing import Frames, Framing, FramingError, framed
 from memoryd.api.rules.protocol import Params
+from memoryd.api.rules.requests import (
+    BATCH_ANSWER_BYTES,
+    answer_too_large,
+    calls_in,
+    decoded,
+    id_in,
+    id_of,
+    invalid_request,
+    refusal,
+)
 from memoryd.api.subscriptions import SubscribedAnswer, Subscription, Subscriptions
 from memoryd.base.errors import MemorydError, Unavailable
 from memoryd.system.ancestry import is_run_by_an_agent
@@ -44,10 +46,6 @@ READ_BYTES: Final = 65_536
 MOST_CONNECTIONS: Final = 4096
 # What the daemon itself has open, and a save and a scan on top.
 OWN_HANDLES: Final = 48
-BATCH_CALLS: Final = 10_000
-BATCH_ANSWER_BYTES: Final = 16 * 1024 * 1024
-LONG_BATCH_BYTES: Final = 256 * 1024
-REPAIR_LIMIT_BYTES: Final = 1024 * 1024
 _OUT_OF_HANDLES: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 Handler = Callable[[Params], Awaitable[object]]
@@ -55,7 +53,6 @@ RootOf = Callable[[str], Awaitable[str]]
 
 log = EarlyLog(__name__)
 _encode = msgspec.json.Encoder().encode
-_decode_request = msgspec.json.Decoder(Request).decode
 
 
 def most_connections(handle_limit: int) -> int:
@@ -77,8 +74,7 @@ class Server:
         self._subscriptions = subscriptions
         self._root_of = root_of
         self._answering = 0
-        self._is_idle = anyio.Event()
-        self._is_idle.set()
+        self._was_idle = anyio.Event()
         self.quiet = threading.Event()
         """Set while nobody waits for an answer; for threads, which give way."""
         self.quiet.set()
@@ -100,7 +96,9 @@ class Server:
 
     async def drain(self) -> None:
         """Returns when no request is being answered and every subscriber has its events."""
-        await self._is_idle.wait()
+        while self._answering:
+            self._was_idle = anyio.Event()
+            await self._was_idle.wait()
         await self._subscriptions.drain()
 
     async def _welcome(self, stream: SocketStream) -> None:
@@ -112,7 +110,7 @@ class Server:
             if self._connected >= self._most_connections:
                 log.warning("peer-refused", connections=self._connected)
                 with _peer_may_vanish(), anyio.move_on_after(UNREAD_ANSWER_SECONDS):
-                    await stream.send(_refusal(None, _too_many_connections()) + b"\n")
+                    await stream.send(refusal(None, _too_many_connections()) + b"\n")
                 return
             self._connected += 1
             try:
@@ -130,15 +128,14 @@ class Server:
         """Wraps a request and the sending of its answer: a shutdown waits for both."""
         self._answering += 1
         if self._answering == 1:
-            self._is_idle = anyio.Event()
             self.quiet.clear()
         try:
             yield
         finally:
             self._answering -= 1
             if self._answering == 0:
-                self._is_idle.set()
                 self.quiet.set()
+                self._was_idle.set()
 
     async def answer(self, text: bytes, connection: "Connection") -> bytes | None:
         """The answer to one JSON text, which may be a batch; None for notifications."""
@@ -150,13 +147,13 @@ class Server:
         try:
             calls = calls_in(text)
         except RequestError as error:
-            return _refusal(None, error)
+            return refusal(None, error)
         answers: list[bytes] = []
         left_bytes = BATCH_ANSWER_BYTES
         for call in calls:
             # A small call can have a large answer, and all of them are sent as one.
             if left_bytes <= 0:
-                answer: bytes | None = _refusal(_id_of(bytes(call)), _answer_too_large())
+                answer: bytes | None = refusal(id_of(bytes(call)), answer_too_large())
             else:
                 answer = await self._answer_one(bytes(call), connection)
             if answer is not None:
@@ -169,16 +166,16 @@ class Server:
         try:
             request = decoded(text)
         except RequestError as error:
-            return _refusal(_id_of(text), error)
+            return refusal(id_of(text), error)
         log.debug("request", method=request.method)
         try:
             result = await self._result(request, connection)
-            answer = _encode(ResultResponse(id=_id(request), result=msgspec.Raw(_encode(result))))
+            answer = _encode(ResultResponse(id=id_in(request), result=msgspec.Raw(_encode(result))))
         except MemorydError as error:
-            answer = _refusal(_id(request), error)
+            answer = refusal(id_in(request), error)
         except Exception as error:
             log.exception("request-failed", method=request.method)
-            answer = _refusal(_id(request), error)
+            answer = refusal(id_in(request), error)
         return None if request.id is msgspec.UNSET else answer
 
     async def _result(self, request: Request, connection: "Connection") -> object:
@@ -225,7 +222,7 @@ class Connection:
             try:
                 texts = self._frames.feed(data)
             except FramingError as error:
-                await self._send(_refusal(None, _invalid_request(str(error))))
+                await self._send(refusal(None, invalid_request(str(error))))
                 return
             for text in texts:
                 with self._server.answering():
@@ -238,8 +235,19 @@ class Connection:
                 began = anyio.current_time()
 
     async def _receive(self, deadline: float) -> bytes:
-        with anyio.CancelScope(deadline=deadline), suppress(anyio.EndOfStream):
-            return await self._stream.receive(READ_BYTES)
+        """What the peer sent; nothing at its end, and after the deadline.
+
+        The stream would first try to read, in vain: the peer waits for an answer until it has one.
+        """
+        with anyio.CancelScope(deadline=deadline):
+            while True:
+                await anyio.wait_readable(self._socket.fileno())
+                try:
+                    return self._socket.recv(READ_BYTES)
+                except BlockingIOError:
+                    continue
+                except OSError as error:
+                    raise anyio.BrokenResourceError from error
         return b""
 
     async def _send(self, text: bytes) -> None:
@@ -284,60 +292,6 @@ def _peer_may_vanish() -> AbstractContextManager[None]:
     return suppress(anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 
-def calls_in(text: bytes) -> list[msgspec.Raw]:
-    """The calls of a batch; RequestError if it is not one, or has too many."""
-    try:
-        if len(text) > LONG_BATCH_BYTES:
-            _check_long_batch(text)
-        calls = msgspec.json.decode(text, type=list[msgspec.Raw])
-    except msgspec.ValidationError as error:
-        raise _invalid_request(str(error)) from error
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise _parse_error() from error
-    if not calls:
-        raise _invalid_request("an empty batch")
-    if len(calls) > BATCH_CALLS:
-        raise _batch_too_long()
-    return calls
-
-
-def _check_long_batch(text: bytes) -> None:
-    """Rejects it at the first call over the limit, or the first that is not an object.
-
-    8 MiB can hold four million values. Decoding them all takes half a second, during which no
-    client is answered: the decoder holds the GIL.
-    """
-    numbers = itertools.count(1)
-
-    class Call(msgspec.Struct):
-        def __post_init__(self) -> None:
-            if next(numbers) > BATCH_CALLS:
-                raise _batch_too_long()
-
-    msgspec.json.decode(text, type=list[Call])
-
-
-def decoded(text: bytes) -> Request:
-    """The envelope of a request; RequestError with the standard's code if it is invalid."""
-    try:
-        return _decode_request(text)
-    except msgspec.ValidationError as error:
-        raise _invalid_request(str(error)) from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        if len(text) <= REPAIR_LIMIT_BYTES and b"\\ud" in text.lower():
-            return _decoded_with_lone_surrogates(text)
-        raise _parse_error() from error
-
-
-def _decoded_with_lone_surrogates(text: bytes) -> Request:
-    """JavaScript can cut a text inside a character; the remaining half becomes `?`."""
-    try:
-        whole = json.dumps(json.loads(text), ensure_ascii=False).encode("utf-8", "replace")
-        return _decode_request(whole)
-    except (ValueError, RecursionError) as error:
-        raise _parse_error() from error
-
-
 def _is_from_an_agent(peer: socket.socket) -> bool:
     pid = peer_pid(peer)
     return pid is not None and is_run_by_an_agent(pid)
@@ -362,40 +316,5 @@ def peer_uid(peer: socket.socket) -> int:
     return int(xucred.unpack_from(raw)[1])
 
 
-def _id(request: Request) -> envelope.Id:
-    return None if isinstance(request.id, msgspec.UnsetType) else request.id
-
-
-def _id_of(text: bytes) -> envelope.Id:
-    try:
-        return msgspec.json.decode(text, type=IdAlone).id
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-
-
-def _refusal(id_: envelope.Id, error: BaseException) -> bytes:
-    return _encode(ErrorResponse(id=id_, error=envelope.failure_of(error)))
-
-
-def _parse_error() -> RequestError:
-    return RequestError(envelope.PARSE_ERROR, "this is not JSON", "parse-error")
-
-
-def _batch_too_long() -> RequestError:
-    message = f"a batch may have at most {BATCH_CALLS} calls"
-    return RequestError(envelope.INVALID_REQUEST, message, "invalid-request")
-
-
-def _answer_too_large() -> RequestError:
-    message = (
-        f"the answers of a batch may have at most {BATCH_ANSWER_BYTES} bytes; send it in parts"
-    )
-    return RequestError(envelope.INVALID_REQUEST, message, "invalid-request")
-
-
 def _too_many_connections() -> MemorydError:
     return Unavailable("too many clients are connected", hint="close some, or raise ulimit -n")
-
-
-def _invalid_request(reason: str) -> RequestError:
-    return RequestError(envelope.INVALID_REQUEST, f"not a request: {reason}", "invalid-request")

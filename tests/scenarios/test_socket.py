@@ -18,7 +18,8 @@ import pytest
 from memoryd.api.rules.envelope import RequestError
 from memoryd.api.rules.framing import MESSAGE_LIMIT_BYTES
 from memoryd.api.rules.protocol import Params
-from memoryd.api.server import BATCH_ANSWER_BYTES, Server, calls_in, decoded
+from memoryd.api.rules.requests import BATCH_ANSWER_BYTES, calls_in, decoded
+from memoryd.api.server import Server
 from memoryd.api.subscriptions import Subscriptions
 from memoryd.daemon.listener import DaemonListener
 from tests.support.running import WAIT_SECONDS, Daemon, Peer
