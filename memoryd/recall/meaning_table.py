@@ -14,6 +14,7 @@ word both look it up, with the same result.
 """
 
 import hashlib
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -29,6 +30,7 @@ from memoryd.text.terms import spoken_words, term_of
 
 # About as long as the vector of a rare word of the table.
 _UNHEARD_OF_LENGTH: Final = 0.9
+_USUAL_NUMBER: Final = math.sqrt((128**2 * 2 + 1) / 6)  # the root of a byte's mean square
 _REMEMBERED_WORDS: Final = 8_192
 
 
@@ -78,8 +80,7 @@ class MeaningTable:
 
     def _sum_of_drawn(self, drawn: Sequence[bytes]) -> Vector:
         """The sum of the vectors of words that the table has never heard of."""
-        bytes_ = np.frombuffer(b"".join(drawn), np.int8).reshape(len(drawn), -1)
-        vectors = bytes_.astype(np.float32)
-        lengths: Vector = np.sqrt(np.square(vectors).sum(axis=1))
-        scales: Vector = np.float32(_UNHEARD_OF_LENGTH) / lengths
-        return scales @ vectors
+        numbers = np.frombuffer(b"".join(drawn), np.int8).reshape(len(drawn), -1)
+        usual_length = _USUAL_NUMBER * math.sqrt(numbers.shape[1])
+        total: Vector = numbers.sum(axis=0, dtype=np.float32)
+        return total * np.float32(_UNHEARD_OF_LENGTH / usual_length)

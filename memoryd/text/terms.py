@@ -44,6 +44,7 @@ STOP_WORDS = frozenset(
 LONGEST_TERM = 64
 BEGINNING_LETTERS = 4
 _REMEMBERED_TOKENS = 16_384
+_REMEMBERED_STEMS = 4_096
 
 # Thai, Lao, Burmese, Khmer, kana, Han and Hangul: a run of them is not one word.
 _UNSPACED = (
@@ -290,6 +291,7 @@ def _folded(word: str) -> str:
     return "".join(char for char in bare if not "\u0300" <= char <= "\u036f")
 
 
+@remembered(_REMEMBERED_STEMS)
 def _stem(word: str) -> str:
     return str(_stemmer().stemWord(word[:LONGEST_TERM]))
 

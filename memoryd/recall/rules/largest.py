@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 # So many are laid out in rows; fewer are sorted at once.
 MANY: Final = 4_096
-_ROWS: Final = 8
+_ROWS: Final = 16
 
 Numbers = NDArray[np.float32] | NDArray[np.float64]
 

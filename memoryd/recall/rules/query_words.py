@@ -37,7 +37,8 @@ class QueryWords:
         self._rarities: dict[str, float] = {}
         self.whole_worth = self.whole_rarity = 0.0
         found = Counter(terms_of(text))
-        holders_of = {term: self._holders_of(term) for term in found}
+        counts = [part.documents.holders_of for part in parts]
+        holders_of = {term: sum([count(term) for count in counts]) for term in found}
         unknown = {term for term, holders in holders_of.items() if not holders}
         if unknown:
             unknown -= compounds_of(text)
