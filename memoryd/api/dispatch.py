@@ -98,6 +98,11 @@ class Dispatcher:
     ) -> Result | msgspec.Raw:
         areas, handlers = self._areas, self._handlers
         match params:
+            # These come first: they are asked most, and the cases are tried in order.
+            case RecallQuery():
+                return await areas.recall.answer(params)
+            case session_params.HookParams():
+                return results.PrintedAnswer(await handlers.hooks.stdout(params))
             case protocol.PingParams():
                 return handlers.status.pong()
             case protocol.StatusParams():
@@ -154,12 +159,8 @@ class Dispatcher:
                 return await in_thread(handlers.due.keep, params.cwd, params.path)
             case protocol.ReviewRetireParams():
                 return await in_thread(handlers.due.retire, params.cwd, params.path)
-            case RecallQuery():
-                return await areas.recall.answer(params)
             case protocol.RecallStatsParams():
                 return await in_thread(handlers.recall_stats.answer, params.cwd)
-            case session_params.HookParams():
-                return results.PrintedAnswer(await handlers.hooks.stdout(params))
             case session_params.StatusLineParams():
                 return results.PrintedAnswer(await handlers.status_line.stdout(params))
             case session_params.ContextParams():
