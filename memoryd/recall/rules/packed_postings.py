@@ -6,23 +6,24 @@ the others. One that is dropped stays in the arrays, and is left out wherever it
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int32]
-Counts = NDArray[np.uint16] | NDArray[np.float32]
+Ints = NDArray[np.integer[Any]]
+Counts = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.float32]
 
 _SMALL = 1 << 16
+_TINY = 1 << 8
 
 
 class TextArrays(NamedTuple):
     """Text after text, `lengths` says how many terms it has, `ids` which of `terms` these are."""
 
     terms: Sequence[str]
-    lengths: Ints
-    ids: Ints
+    lengths: NDArray[np.int32]
+    ids: NDArray[np.int32]
     counts: NDArray[np.float32]
 
 
@@ -33,7 +34,7 @@ class PackedPostings:
         terms, lengths, ids, counts = texts
         self.size = len(lengths)
         self._id_of = {term: number for number, term in enumerate(terms)}
-        slots = np.repeat(np.arange(self.size, dtype=np.int32), lengths)
+        slots = np.repeat(_first_numbers(self.size), lengths)
         self.lengths = np.bincount(slots, counts, self.size).astype(np.float64)
         # Numbers of two bytes are sorted much faster.
         order = np.argsort(ids.astype(np.uint16) if len(terms) <= _SMALL else ids, kind="stable")
@@ -104,7 +105,12 @@ class PackedPostings:
         return TextArrays(list(self._id_of), lengths, numbers[order], counts)
 
 
+def _first_numbers(size: int) -> Ints:
+    return np.arange(size, dtype=np.uint16) if size <= _SMALL else np.arange(size, dtype=np.int32)
+
+
 def _in_few_bytes(counts: NDArray[np.float32]) -> Counts:
     """Counts are whole numbers, but for those that somebody else weighted."""
-    small = counts.astype(np.uint16)
+    is_tiny = counts.max(initial=0.0) < _TINY
+    small: Counts = counts.astype(np.uint8) if is_tiny else counts.astype(np.uint16)
     return small if np.array_equal(small, counts) else counts
