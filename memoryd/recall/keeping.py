@@ -3,7 +3,7 @@
 A shelf of some size is written when enough of it is not on disk yet, all its vectors are made, few
 files wait to be looked at again, and some seconds have passed. A change while it is written makes
 the file useless, and it is written again later: what has changed since is read at the next start
-anyway.
+anyway. The texts of a shelf that was just indexed are packed then, as they are after a restart.
 """
 
 from collections.abc import Callable, Collection
@@ -15,7 +15,9 @@ import structlog
 
 from memoryd.memories.kept_files import KeptFiles, is_worth_keeping
 from memoryd.memories.records import MemoryDirectory
-from memoryd.recall.kept_shelf import KeptShelf, ShelfCopy, from_bytes, to_bytes
+from memoryd.recall.kept_shelf import KeptShelf, ShelfCopy, from_bytes, texts_in, to_bytes
+from memoryd.recall.rules.packed_postings import PackedPostings
+from memoryd.recall.rules.postings import TextTerms
 from memoryd.recall.shelf import Shelf
 from memoryd.system.heap import give_back
 
@@ -66,6 +68,8 @@ class ShelfKeeper:
                 await anyio.to_thread.run_sync(self._files.put_in_place, temporary, path)
                 shelf.kept_revision = revision
                 log.debug("shelf-kept", folder=path, memories=len(copy.rows))
+                del copy
+                await _pack(shelf)
             else:
                 await anyio.to_thread.run_sync(self._files.give_up, temporary)
 
@@ -82,3 +86,19 @@ class ShelfKeeper:
     def _made_by(self) -> str:
         self._maker = self._maker or self._maker_of_now()
         return self._maker
+
+
+async def _pack(shelf: Shelf) -> None:
+    documents, revision = shelf.index.documents, shelf.revision
+    packed, others = documents.texts()
+    if len(others) <= packed.size or packed.dropped or None in others:
+        return
+    made = await anyio.to_thread.run_sync(_packed_of, packed, others)
+    if shelf.revision == revision:
+        documents.use(made)
+    del packed, others, made  # or they are still in use when memory is given back
+    await anyio.to_thread.run_sync(give_back)
+
+
+def _packed_of(packed: PackedPostings, others: list[TextTerms | None]) -> PackedPostings:
+    return PackedPostings(texts_in(range(packed.size + len(others)), packed, others))

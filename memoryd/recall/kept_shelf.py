@@ -9,7 +9,7 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -25,7 +25,7 @@ from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.rules.byte_rows import ByteRows
 from memoryd.recall.rules.index import Index
 from memoryd.recall.rules.packed_postings import PackedPostings, TextArrays
-from memoryd.recall.rules.postings import Postings
+from memoryd.recall.rules.postings import Postings, TextTerms
 from memoryd.recall.rules.vectors import VectorArrays, Vectors
 from memoryd.recall.shelf import Row, Shelf
 
@@ -91,8 +91,8 @@ def maker_of(embeddings: Embeddings) -> str:
 
 def to_bytes(copy: ShelfCopy, maker: str) -> bytes:
     """Reads live vectors: if the shelf changed meanwhile, the result must not be used."""
-    texts = _texts_of(copy)
     rows, slots = [row for row, _ in copy.rows], [slot for _, slot in copy.rows]
+    texts = texts_in(slots, copy.packed, copy.texts)
     words, sentences = copy.words.arrays_of(slots), copy.sentences.arrays_of(slots)
     marks = [msgspec.structs.astuple(row.mark or FileStamp()) for row in rows]
     facts = [np.array(marks, np.int64), np.array([row.modified for row in rows], np.float64)]
@@ -119,20 +119,22 @@ def to_bytes(copy: ShelfCopy, maker: str) -> bytes:
     return b"".join([len(head).to_bytes(_LENGTH_BYTES, "little"), head, *arrays])
 
 
-def _texts_of(copy: ShelfCopy) -> TextArrays:
-    """The texts of the rows, in their order; LookupError for one that is gone meanwhile."""
-    packed = copy.packed.texts()
+def texts_in(
+    slots: Iterable[int], already: PackedPostings, others: Sequence[TextTerms | None]
+) -> TextArrays:
+    """The texts in some slots, in their order; LookupError for one that is gone meanwhile."""
+    packed = already.texts()
     ids = {term: number for number, term in enumerate(packed.terms)}
     ends = np.cumsum(packed.lengths)
     own_ids: list[NDArray[np.int32]] = [np.zeros(0, np.int32)]
     own_counts: list[NDArray[np.float32]] = [np.zeros(0, np.float32)]
-    for _, slot in copy.rows:
-        if slot < copy.packed.size:
+    for slot in slots:
+        if slot < already.size:
             part = slice(ends[slot] - packed.lengths[slot], ends[slot])
             own_ids.append(packed.ids[part])
             own_counts.append(packed.counts[part])
             continue
-        text = copy.texts[slot - copy.packed.size]
+        text = others[slot - already.size]
         if text is None:
             raise LookupError(slot)
         own = [ids.setdefault(term, len(ids)) for term in text.terms]

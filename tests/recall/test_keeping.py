@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import anyio
 import numpy as np
@@ -16,12 +17,14 @@ from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules.topics import Topic
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
+from memoryd.recall import keeping, kept_shelf
 from memoryd.recall.calibration import Calibration
 from memoryd.recall.embeddings import Embeddings
 from memoryd.recall.keeping import ShelfKeeper
 from memoryd.recall.kept_shelf import maker_of
+from memoryd.recall.rules.packed_postings import TextArrays
 from memoryd.recall.rules.search import Hit, search
-from memoryd.recall.shelf import Shelf
+from memoryd.recall.shelf import Shelf, prepared
 from memoryd.recall.shelves import Shelves
 from memoryd.system.database import Database
 from tests.support.thinning import thinned
@@ -278,3 +281,51 @@ def test_a_small_shelf_and_a_small_change_are_not_kept() -> None:
     assert not is_worth_keeping(changes=16, memories=500)
     assert not is_worth_keeping(changes=400, memories=20_000)
     assert is_worth_keeping(changes=401, memories=20_000)
+
+
+async def test_a_shelf_that_was_just_indexed_is_packed_and_answers_the_same(shop: Shop) -> None:
+    shop.files.discard(shop.directory.path)
+    shelf = await shop.opened()
+    query = " ".join(WORDS[:4])
+    before, slots = shop.hits(shelf, query), shelf.index.slots_of(shelf.rows)
+    assert shelf.index.documents.texts()[0].size == 0
+    await shop.keep()
+    packed, others = shelf.index.documents.texts()
+    assert (packed.size, others) == (len(shelf.rows), [])
+    assert before
+    assert shop.hits(shelf, query) == before
+    assert shelf.index.slots_of(shelf.rows) == slots
+
+
+async def test_a_memory_is_changed_and_dropped_after_its_shelf_was_packed(shop: Shop) -> None:
+    shop.files.discard(shop.directory.path)
+    shelf = await shop.opened()
+    await shop.keep()
+    documents = shelf.index.documents
+    before = documents.total_length
+    shelf.remove("m3.md")
+    shop.write(4, "quartz")
+    (stored,) = shop.store.read_each(shop.directory, ["m4.md"])
+    shelf.put(prepared(stored, shop.embeddings, with_vector=True, read_at=NOW), lacks_vectors=False)
+    assert documents.size == len(shelf.rows) == LEAST_MEMORIES
+    assert documents.total_length < before
+    assert [Path(hit.key).name for hit in shop.hits(shelf, "quartz")][:1] == ["m4.md"]
+    shown = {Path(hit.key).name for hit in shop.hits(shelf, "n3")}
+    assert "m3.md" not in shown
+
+
+async def test_a_shelf_that_changes_while_it_is_packed_stays_as_it_is(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.files.discard(shop.directory.path)
+    shelf = await shop.opened()
+    pack = kept_shelf.texts_in
+
+    def slow(*texts: Any) -> TextArrays:
+        shelf.remove("m3.md")
+        return pack(*texts)
+
+    monkeypatch.setattr(keeping, "texts_in", slow)
+    await shop.keep()
+    assert shelf.index.documents.texts()[0].size == 0
+    assert shelf.index.documents.size == len(shelf.rows)

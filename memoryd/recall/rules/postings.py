@@ -6,7 +6,8 @@ search several `Postings` at once and must weight a term alike in all of them. T
 how much of that worth a text earns: a term's count saturates at `SATURATION`, and a long text earns
 less by `LENGTH_PENALTY`.
 
-The texts of a shelf that was kept on disk come all at once, as `PackedPostings`.
+The texts of a shelf that was kept on disk come all at once, as `PackedPostings`. Others may be
+packed later, when there are many of them: in lists they take several times the memory.
 
 Not thread-safe.
 """
@@ -67,6 +68,12 @@ class Postings:
     def texts(self) -> "tuple[PackedPostings, list[TextTerms | None]]":
         """The packed texts, and what each slot behind them holds, as they are now."""
         return self._packed, list(self._texts)
+
+    def use(self, packed: PackedPostings) -> None:
+        """Holds the same texts in the same slots as arrays; ValueError if they are not all."""
+        if packed.size != self.capacity or self._free or self._packed.dropped:
+            raise ValueError("not every slot has a text")
+        self._packed, self._holders, self._texts = packed, {}, []
 
     @property
     def capacity(self) -> int:
