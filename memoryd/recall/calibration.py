@@ -6,10 +6,11 @@ belongs to the loop then.
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 from memoryd.recall.rules.background import Background, rates_in
-from memoryd.recall.rules.gate import bar_of, evidence_in, neutral_weights
+from memoryd.recall.rules.gate import PromptWeights, bar_of, evidence_in, neutral_weights
 from memoryd.recall.rules.index import Index
 
 DATA = Path(__file__).parent / "data"
@@ -21,7 +22,12 @@ class Calibration:
         prompts = (DATA / "neutral_prompts.txt").read_text("utf-8").splitlines()
         rates = rates_in((DATA / "word_frequencies.txt").read_text("utf-8"))
         self.background = Background(rates, prompts)
-        self._neutral = neutral_weights(prompts, self.background)
+        self._prompts = prompts
+
+    @cached_property
+    def _neutral(self) -> list[PromptWeights]:
+        """Only a directory whose bar was not kept needs them."""
+        return neutral_weights(self._prompts, self.background)
 
     def set_bar(self, index: Index) -> None:
         """Measures and sets the bar of a directory; some ten microseconds for each prompt."""
