@@ -7,6 +7,7 @@
 
 from collections.abc import Callable, Collection, Container, Iterable
 from contextlib import suppress
+from operator import attrgetter
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -26,6 +27,9 @@ from memoryd.memories.version_table import VersionTable
 from memoryd.system.cancellation import cancellable
 from memoryd.system.folder import READ_LIMIT_BYTES, Content, version_of
 from memoryd.text.decode import decoded
+
+_FILE = attrgetter("file")
+_MODIFIED = attrgetter("modified")
 
 
 class _KeptScan(NamedTuple):
@@ -52,8 +56,11 @@ class StoreReader:
         if kept is not None and kept.today == today:
             return list(kept.found)
         found = list(snapshot.files.values())
-        marked = with_retired(self._without_claims(found), today)
-        marked.sort(key=lambda one: (-one.modified, one.file))
+        if not snapshot.names_no_other:
+            found = self._without_claims(found)
+        marked = with_retired(found, today)
+        marked.sort(key=_FILE)
+        marked.sort(key=_MODIFIED, reverse=True)  # those of one moment stay in their order
         if snapshot.names_no_other:  # else it matters who wrote them, which may change
             self._scans[snapshot] = _KeptScan(today, list(marked))
         return marked
