@@ -101,13 +101,16 @@ class Catalog:
         """Newest first; retired ones only on request; `as_of`: the memories at that time."""
         project = self._scopes.project(cwd)
         directories = (project.directory(scope),) if scope else project.directories
+        scans = [self._scan(directory, as_of, with_retired=retired) for directory in directories]
         found = [
             one
-            for directory in directories
-            for one in self._scan(directory, as_of, with_retired=retired)
+            for scan in scans
+            for one in scan
             if (retired or not one.retired) and (type_ is None or type_ == one.topic.type)
         ]
-        found.sort(key=_MODIFIED, reverse=True)
+        is_one_scan = as_of is None and not retired and sum(map(bool, scans)) <= 1
+        if not is_one_scan:  # which is in this order
+            found.sort(key=_MODIFIED, reverse=True)
         return found
 
     def get(self, cwd: str, named: str) -> WholeMemory:
