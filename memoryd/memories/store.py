@@ -20,6 +20,7 @@ import msgspec
 
 from memoryd.base.errors import Conflict, InvalidInput, NotFound, Refused
 from memoryd.memories.index_file import IndexKeeper, repaired_later
+from memoryd.memories.index_heads import IndexHead
 from memoryd.memories.kept_files import KeptFiles
 from memoryd.memories.known_index import KnownIndex, KnownIndexes
 from memoryd.memories.outside_changes import OutsideChanges
@@ -61,7 +62,7 @@ class Store(StoreReader):
         self._on_create = on_create
         self._notices = notices or Notices()
         self._indexes = IndexKeeper(versions.origins, self.scan, now, skip=skip_index)
-        self._known_indexes = KnownIndexes(self.read, self.origins_of)
+        self._known_indexes = KnownIndexes(self.read_each, self.origins_of)
         self._repairs = Repairs(self._scanner, self._retired, self._indexes, now, self._post, kept)
         self._outside = OutsideChanges(self._scanner, versions, self._retired, now, kept)
         self._locks: dict[str, threading.RLock] = {}
@@ -360,9 +361,9 @@ class Store(StoreReader):
         """Leaves the index as it is inside (`IndexKeeper.later`)."""
         return self._indexes.later(directory)
 
-    def known_index(self, stored: Stored) -> KnownIndex:
+    def known_index(self, head: IndexHead) -> KnownIndex:
         """What a session may be told of an index without being asked."""
-        return self._known_indexes.of(self._indexes.own(stored.directory), stored)
+        return self._known_indexes.of(self._indexes.own(head.directory), head)
 
     def _has(self, directory: MemoryDirectory, file: str) -> bool:
         """Whether there is a memory of this name, retired or not."""

@@ -22,6 +22,7 @@ import msgspec
 
 from memoryd.base.remembered import remembered
 from memoryd.base.timestamps import iso_time, seconds_of
+from memoryd.text.decode import decoded
 from memoryd.text.invisible import strip_invisible
 from memoryd.text.lazy_regex import late
 from memoryd.text.shorten import cut_at_line_bytes, cut_at_word, one_line
@@ -54,6 +55,11 @@ class _Place(msgspec.Struct, frozen=True):
     def is_ours(self) -> bool:
         """Whether the store would list the file if it existed."""
         return ".." not in self.file.split("/") and not self.file.startswith(_NOT_TOPICS)
+
+
+class IndexSize(msgspec.Struct, frozen=True):
+    lines: int
+    bytes: int
 
 
 class LoadedIndex(msgspec.Struct, frozen=True):
@@ -170,34 +176,36 @@ def unlisted_since(text: str) -> float:
     return max((seconds_of(one[1]) or 0.0 for one in found if one), default=0.0)
 
 
-def head(text: str) -> str:
-    """As many lines as a session loads at most: of a long index the rest need not be looked at."""
+def end_of_head(data: bytes) -> int:
+    """Where the lines end that a session loads at most: the rest need not be looked at."""
     at = -1
     for _ in range(LINE_LIMIT):
-        at = text.find("\n", at + 1)
+        at = data.find(b"\n", at + 1)
         if at < 0:
-            return text
-    return text[: at + 1]
+            return len(data)
+    return at + 1
 
 
-def loaded(text: str, whole: str = "") -> LoadedIndex:
+def size_of(data: bytes) -> IndexSize:
+    return IndexSize(data.count(b"\n") + (data != b"" and not data.endswith(b"\n")), len(data))
+
+
+def loaded(text: str, whole: IndexSize | None = None) -> LoadedIndex:
     """The part of an index that a session loads, with a warning if that is not all.
 
-    `whole` is the index of which `text` is the head; its size is what the warning says.
+    `whole` is the size of the index, if `text` is only its head; the warning says it.
     """
-    is_headed = len(head(whole)) < len(whole)
-    sized = whole if is_headed else text
-    total_lines = sized.count("\n") + (sized != "" and not sized.endswith("\n"))
-    total_bytes = len(sized.encode("utf-8", "replace"))
-    kept = cut_at_line_bytes(head(text), BYTE_LIMIT)
-    if kept == text and not is_headed:
+    data = text.encode("utf-8", "replace")
+    end = end_of_head(data)
+    if end == len(data) <= BYTE_LIMIT and whole is None:
         return LoadedIndex(text, "")
-    shown = kept.count("\n") + (kept != "" and not kept.endswith("\n"))
+    kept = cut_at_line_bytes(decoded(data[:end]), BYTE_LIMIT)
+    shown, size = size_of(kept.encode("utf-8", "replace")), whole or size_of(data)
     return LoadedIndex(
         kept,
-        f"Only {shown} of {total_lines} lines of MEMORY.md ({len(kept.encode('utf-8', 'replace'))} "
-        f"of {total_bytes} bytes) are loaded. Keep each line under about {HOOK_LINE_CHARACTERS} "
-        "characters and move detail into the topic files.",
+        f"Only {shown.lines} of {size.lines} lines of MEMORY.md ({shown.bytes} of {size.bytes}"
+        f" bytes) are loaded. Keep each line under about {HOOK_LINE_CHARACTERS} characters and"
+        " move detail into the topic files.",
     )
 
 
