@@ -1,7 +1,7 @@
 """Memory directories: topic files and their index, kept together.
 
-- Saving is one operation: the topic file first, then its line in MEMORY.md. After a crash between
-  the two, `repair` makes the index match the folder.
+- Saving is one operation: the topic file first, then its line in MEMORY.md; it is done when both
+  are durable. After a crash between the two, `repair` makes the index match the folder.
 - A memory that a written one supersedes moves to `.retired/` (`rules/retirement`) in the same
   operation; `repair` finishes that as well.
 - Nothing is overwritten that was not read. A text based on an older version is refused: the file
@@ -155,7 +155,9 @@ class Store(StoreReader):
             self._note_origin(data, topic, before.version if before else None, cause)
             try:
                 self._retired.copy(folder, moves)
-                version = folder.write(file, data, over=over)
+                # What it supersedes is removed only when it is there for good.
+                later = not moves and self._indexes.syncs_later(directory, file)
+                version = folder.write(file, data, over=over, sync_later=later)
             except BaseException as error:
                 self._retired.drop(folder, moves)
                 if isinstance(error, Conflict):
