@@ -19,7 +19,7 @@ from memoryd.memories.rules.index_edit import (
     without_lines,
 )
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
-from memoryd.memories.scan import open_folder
+from memoryd.memories.scan import has_many, open_folder
 from memoryd.system.cancellation import uncancellable
 from memoryd.system.folder import Content, Folder, Known
 from memoryd.text.decode import decoded
@@ -103,7 +103,8 @@ class IndexKeeper:
     """Keeps the indexes; the caller holds the directory's lock.
 
     A change touches the lines of its own memories and leaves the others as they are: to make an
-    index match its folder, every header must be read, and `repair` does that.
+    index match its folder, every header must be read, and `repair` does that. In a large directory
+    that has no index yet, there is then one line in it until the next repair.
     """
 
     def __init__(
@@ -226,7 +227,39 @@ class IndexKeeper:
             return False
         if held and current and after is not None and self._write(folder, directory, held, after):
             return True
-        return self.match(folder, directory, changes)
+        return self._begun(folder, directory, current, changes) or self.match(
+            folder, directory, changes
+        )
+
+    def _begun(
+        self,
+        folder: Folder,
+        directory: MemoryDirectory,
+        current: Content | None,
+        changes: Sequence[IndexChange],
+    ) -> bool:
+        """Whether these lines were written into the index of a large directory that had none.
+
+        Nobody who saves a memory waits until those of 20,000 others are made: `repair` does that.
+        """
+        before = decoded(current.data) if current else ""
+        is_repaired = directory.scope != "agent"
+        if not is_repaired or not has_many(folder) or index.pointed_files(before.split("\n")):
+            return False
+        after = before
+        for change in changes:
+            if change.line:
+                after = index.with_pointer(after, change.file, change.line)
+        if after == before:
+            return False
+        try:
+            version = folder.write(INDEX_FILE, after.encode(), over=current)
+        except Conflict:
+            return False
+        # What says nothing is nobody's.
+        self.own(directory).follow(current.version if current and before else None, version)
+        self._remember(directory, version, after.encode())
+        return True
 
     def _write(
         self, folder: Folder, directory: MemoryDirectory, held: _HeldIndex, after: bytes
@@ -251,8 +284,9 @@ class IndexKeeper:
             if current is not None and self._is_matched(directory, current.version, alive):
                 return False
             before = decoded(current.data) if current else ""
-            after = _matched(before, alive, changes)
             old = current.version if current else None
+            is_ours = old is not None and self.own(directory).is_ours(old)
+            after = _matched(before, alive, changes, is_ours=is_ours)
             if after == before:
                 self._remember(directory, old or "", current.data if current else b"")
                 self._matched[directory.path] = old or "", alive
@@ -293,10 +327,13 @@ def _current(folder: Folder, held: _HeldIndex | None) -> Content | None:
     return folder.current(INDEX_FILE, held.known if held else None, index.FILE_LIMIT_BYTES)
 
 
-def _matched(before: str, alive: Sequence[Listed], changes: Sequence[IndexChange]) -> str:
+def _matched(
+    before: str, alive: Sequence[Listed], changes: Sequence[IndexChange], *, is_ours: bool
+) -> str:
     lines = _Lines(alive)
     since = index.unlisted_since(before)
-    after = index.repaired(before, lines, [one.file for one in alive if one.modified > since])
+    missing = [one.file for one in alive if one.modified > since]
+    after = index.repaired(before, lines, missing, oldest_last=is_ours)
     for change in changes:
         if change.is_reworded and change.file in lines:
             after = index.with_pointer(after, change.file, change.line)

@@ -25,11 +25,9 @@ from memoryd.memories.folder_scan import FolderScan, one_below
 from memoryd.memories.kept_files import is_worth_keeping
 from memoryd.memories.kept_headers import KeptHeaders
 from memoryd.memories.records import Listed, MemoryDirectory
-from memoryd.memories.scan import open_folder
+from memoryd.memories.scan import LARGE, open_folder
 from memoryd.system.folder import Folder
 
-# Fewer files are looked at in a few milliseconds.
-LARGE: Final = 500
 YOUNG_SECONDS: Final = SETTLED_SECONDS + 1
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from memoryd.memories.changed_files import MOST_CHANGED, ChangedFiles
 from memoryd.memories.records import MemoryDirectory
-from memoryd.memories.scanner import LARGE, Scanner
+from memoryd.memories.scan import LARGE
+from memoryd.memories.scanner import Scanner
 from memoryd.system.inotify import Inotify
 
 MORE_EVENTS_THAN_A_QUEUE_HOLDS = 1 + int(

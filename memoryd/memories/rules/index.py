@@ -5,7 +5,8 @@
   index or below `team/` or `logs/`: the store does not list it, so it cannot know what is gone.
 - A link to a part, `file.md#part`, counts as a pointer, and is not changed while the file exists.
 - A file name is percent-encoded where Markdown would read it as something else.
-- A new pointer goes above the first one, so that a cut takes the oldest.
+- A new pointer goes above the first one, so that a cut takes the oldest. In an index that is ours
+  alone, memories that are older than all that it lists go below.
 - What we inject of an index leaves out the pointers to memories of unknown origin. If the index
   itself is of unknown origin, only its order counts: each line is made again from its memory.
 - Loading keeps the first 200 lines, then the first 25,000 bytes up to a newline, and says so.
@@ -15,6 +16,7 @@
 
 import re
 from collections.abc import Container, Mapping, Sequence
+from itertools import takewhile
 from typing import Final
 from urllib.parse import unquote
 
@@ -125,24 +127,31 @@ def with_pointers(text: str, pointers: Mapping[str, str]) -> str:
     return _joined(lines)
 
 
-def repaired(text: str, files: Mapping[str, str], missing_order: Sequence[str]) -> str:
+def repaired(
+    text: str, files: Mapping[str, str], missing_order: Sequence[str], *, oldest_last: bool = False
+) -> str:
     """The index, corrected.
 
     `files` maps every existing topic file to its pointer line. Pointers to topic files that are
     gone, and second pointers to one file, are removed; pointers to places where topics cannot be,
     and links to parts of existing files, stay. A file without a pointer gets one, in the order of
-    `missing_order` from the top.
+    `missing_order` from the top. With `oldest_last`, `files` are in that order too, and those after
+    all that have a pointer get theirs below them.
     """
     lines = _lines(text)
     places = _pointer_places(lines)
     gone = _stale(places, files)
     pointed = {place.file for place in places}
-    missing = [files[file] for file in missing_order if file not in pointed]
+    missing = [file for file in missing_order if file not in pointed]
     if not gone and not missing:
         return text
     kept = [line for at, line in enumerate(lines) if at not in gone]
+    below = _older(files, pointed) if oldest_last else frozenset()
+    end = max((place.at for place in _pointer_places(kept)), default=len(kept) - 1) + 1
+    kept[end:end] = [files[file] for file in missing if file in below]
     at = _place_for_new(kept)
-    return _joined([*kept[:at], *missing, *kept[at:]])
+    kept[at:at] = [files[file] for file in missing if file not in below]
+    return _joined(kept)
 
 
 def without_files(text: str, files: Container[str]) -> str:
@@ -207,6 +216,12 @@ def loaded(text: str, whole: IndexSize | None = None) -> LoadedIndex:
         f" bytes) are loaded. Keep each line under about {HOOK_LINE_CHARACTERS} characters and"
         " move detail into the topic files.",
     )
+
+
+def _older(files: Mapping[str, str], pointed: Container[str]) -> frozenset[str]:
+    """The files after all that have a pointer; none if there are no such."""
+    older = frozenset(takewhile(lambda file: file not in pointed, reversed(list(files))))
+    return older if len(older) < len(files) else frozenset()
 
 
 def _stale(places: Sequence[_Place], files: Container[str]) -> set[int]:
