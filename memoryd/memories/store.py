@@ -338,8 +338,8 @@ class Store(StoreReader):
 
     def repair(self, directory: MemoryDirectory) -> bool:
         """Cleans up after a crash and corrects the index; returns whether anything changed."""
-        with self._locked(directory), suppress(NotFound), open_folder(directory) as folder:
-            return self._repairs.repair(directory, folder)
+        with suppress(NotFound), open_folder(directory) as folder:
+            return self._repairs.repair(directory, folder, self._locked(directory))
         return False
 
     @contextmanager
