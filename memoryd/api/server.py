@@ -170,7 +170,9 @@ class Server:
         log.debug("request", method=request.method)
         try:
             result = await self._result(request, connection)
-            answer = _encode(ResultResponse(id=id_in(request), result=msgspec.Raw(_encode(result))))
+            # What is encoded already may have megabytes, and is not copied.
+            raw = result if isinstance(result, msgspec.Raw) else msgspec.Raw(_encode(result))
+            answer = _encode(ResultResponse(id=id_in(request), result=raw))
         except MemorydError as error:
             answer = refusal(id_in(request), error)
         except Exception as error:
@@ -259,7 +261,8 @@ class Connection:
             return
         with anyio.move_on_after(UNREAD_ANSWER_SECONDS) as patience:
             async with self._sending:
-                await self._stream.send(data[sent:])
+                # Sent as a view, since a copy would take as long as sending.
+                await self._stream.send(memoryview(data)[sent:])  # type: ignore[arg-type]
         if patience.cancelled_caught:
             log.warning("slow-reader-cut-off")
             self._tasks.cancel_scope.cancel()

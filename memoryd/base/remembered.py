@@ -7,7 +7,7 @@ any of it is asked for again: the daemon forgets all of it now and then, and its
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakSet
 
 if TYPE_CHECKING:
@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 _all: WeakSet["_lru_cache_wrapper[Any]"] = WeakSet()
+_slots: WeakSet["Slot[Any]"] = WeakSet()
+
+
+class Slot(Generic[Result]):
+    """Holds one result; None if there is none, or `forget` has emptied it."""
+
+    def __init__(self) -> None:
+        self.value: Result | None = None
+        _slots.add(self)
 
 
 def remembered(most: int) -> Callable[[Callable[..., Result]], "_lru_cache_wrapper[Result]"]:
@@ -35,4 +44,7 @@ def forget() -> bool:
     for one in list(_all):
         was_any = was_any or one.cache_info().currsize > 0
         one.cache_clear()
+    for slot in list(_slots):
+        was_any = was_any or slot.value is not None
+        slot.value = None
     return was_any

@@ -5,17 +5,16 @@ and free of invisible characters. The files and the history keep every byte.
 """
 
 import builtins
-import math
-import time
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import Final, Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
 from memoryd.base.errors import InvalidInput, NotFound
-from memoryd.base.timestamps import SECONDS_A_DAY, iso_time
+from memoryd.base.timestamps import iso_time
 from memoryd.memories.agents import FindsProject
+from memoryd.memories.encoded_list import EncodedList
 from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.rules import topics
 from memoryd.memories.rules.retirement import name_when_current
@@ -24,7 +23,6 @@ from memoryd.memories.store import Store
 from memoryd.text.masking.mask import presentable
 
 By = Literal["user", "agent"]
-SOON_AGAIN_SECONDS: Final = 60.0
 _MODIFIED = attrgetter("modified")
 
 
@@ -72,22 +70,12 @@ class Moved(msgspec.Struct, frozen=True):
     source: Scope
 
 
-class _EncodedHeader(NamedTuple):
-    """What a list says of a memory, as bytes, and from when until when it says that."""
-
-    one: Listed
-    begins: float
-    ends: float
-    data: bytes
-
-
 class Catalog:
     def __init__(self, scopes: FindsProject, store: Store, now: Callable[[], float]) -> None:
         self._scopes = scopes
         self._store = store
         self._now = now
-        self._encoded: dict[int, _EncodedHeader] = {}
-        self._encoded_at = -math.inf
+        self._encoded = EncodedList(self._header)
 
     def list(
         self,
@@ -113,13 +101,16 @@ class Catalog:
         """Newest first; retired ones only on request; `as_of`: the memories at that time."""
         project = self._scopes.project(cwd)
         directories = (project.directory(scope),) if scope else project.directories
+        scans = [self._scan(directory, as_of, with_retired=retired) for directory in directories]
         found = [
             one
-            for directory in directories
-            for one in self._scan(directory, as_of, with_retired=retired)
+            for scan in scans
+            for one in scan
             if (retired or not one.retired) and (type_ is None or type_ == one.topic.type)
         ]
-        found.sort(key=_MODIFIED, reverse=True)
+        is_one_scan = as_of is None and not retired and sum(map(bool, scans)) <= 1
+        if not is_one_scan:  # which is in this order
+            found.sort(key=_MODIFIED, reverse=True)
         return found
 
     def get(self, cwd: str, named: str) -> WholeMemory:
@@ -199,29 +190,9 @@ class Catalog:
         now = self._now()
         return [self._header(one, now) for one in found]
 
-    def encoded(self, found: Iterable[Listed]) -> bytes:
-        """`headers` in JSON. What lists that follow each other have in common is encoded once."""
-        now, monotonic = self._now(), time.monotonic()
-        is_again = monotonic - self._encoded_at < SOON_AGAIN_SECONDS
-        before, used = self._encoded, dict[int, _EncodedHeader]()
-        if not is_again:  # it may be the only one for a long time
-            self._encoded, self._encoded_at = used, monotonic
-            return msgspec.json.encode([self._header(one, now) for one in found])
-        pieces = []
-        for one in found:
-            kept = before.get(id(one))  # it is held, so no other can have its id
-            if kept is None or not kept.begins <= now < kept.ends:
-                kept = self._encoded_header(one, now)
-            pieces.append(kept.data)
-            used[id(one)] = kept
-        self._encoded, self._encoded_at = used, monotonic
-        return b"[" + b",".join(pieces) + b"]"
-
-    def _encoded_header(self, one: Listed, now: float) -> "_EncodedHeader":
-        """Its age is told in days, so it holds until its next one begins."""
-        begins = one.modified + (now - one.modified) // SECONDS_A_DAY * SECONDS_A_DAY
-        data = msgspec.json.encode(self._header(one, now))
-        return _EncodedHeader(one, begins, begins + SECONDS_A_DAY, data)
+    def encoded(self, found: builtins.list[Listed]) -> bytes:
+        """`headers` in JSON."""
+        return self._encoded.encoded(found, self._now())
 
     def _header(self, one: Listed, now: float) -> Header:
         topic, file, modified = one.topic, one.file, one.modified

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import structlog
 
-from memoryd.base.errors import Conflict, MemorydError
+from memoryd.base.errors import Conflict, MemorydError, Refused
 from memoryd.base.timestamps import iso_time
 from memoryd.memories.origin_table import OriginTable
 from memoryd.memories.records import Listed, MemoryDirectory
@@ -19,7 +19,7 @@ from memoryd.memories.rules.index_edit import (
     without_lines,
 )
 from memoryd.memories.rules.topics import INDEX_FILE, Topic
-from memoryd.memories.scan import open_folder
+from memoryd.memories.scan import has_many, open_folder
 from memoryd.system.cancellation import uncancellable
 from memoryd.system.folder import Content, Folder, Known
 from memoryd.text.decode import decoded
@@ -58,12 +58,26 @@ class IndexChange(msgspec.Struct, frozen=True, kw_only=True):
     is_reworded: bool = False
 
 
+class _HeldIndex(NamedTuple):
+    """An index as it was read or written last, and what it points to."""
+
+    known: Known
+    pointers: IndexPointers
+
+    @classmethod
+    def of(cls, data: bytes, version: str) -> "_HeldIndex | None":
+        """None if its lines cannot be changed one by one."""
+        pointers = pointers_in(data)
+        return None if pointers is None else cls(Known(data, version), pointers)
+
+
 class _Gathered:
     """Changes of a directory that wait to be written together."""
 
     def __init__(self) -> None:
         self.changes: list[IndexChange] = []
         self.needs_match = False
+        self.needs_sync = False
 
 
 class _Lines(Mapping[str, str]):
@@ -89,7 +103,8 @@ class IndexKeeper:
     """Keeps the indexes; the caller holds the directory's lock.
 
     A change touches the lines of its own memories and leaves the others as they are: to make an
-    index match its folder, every header must be read, and `repair` does that.
+    index match its folder, every header must be read, and `repair` does that. In a large directory
+    that has no index yet, there is then one line in it until the next repair.
     """
 
     def __init__(
@@ -106,7 +121,7 @@ class IndexKeeper:
         self._now = now
         self._reworded: dict[str, dict[str, str]] = {}
         self._gathered: dict[str, _Gathered] = {}
-        self._known: dict[str, tuple[Known, IndexPointers]] = {}
+        self._held: dict[str, _HeldIndex] = {}
         self._matched: dict[str, tuple[str, list[Listed]]] = {}
 
     def own(self, directory: MemoryDirectory) -> OwnIndex:
@@ -126,7 +141,10 @@ class IndexKeeper:
 
     @contextmanager
     def once(self, directory: MemoryDirectory) -> Iterator[None]:
-        """Writes the index once, at the end, for all changes inside."""
+        """Writes the index once, at the end, for all changes inside.
+
+        Topics in the same folder may leave it to the index to sync that: `syncs_later`.
+        """
         if self.skip or directory.path in self._reworded:
             yield
             return
@@ -139,7 +157,19 @@ class IndexKeeper:
                 update = self.match if gathered.needs_match else self.update
                 first = gathered.changes[0].file
                 with repaired_later(directory, first), open_folder(directory) as folder:
-                    update(folder, directory, gathered.changes)
+                    if update(folder, directory, gathered.changes):
+                        gathered.needs_sync = False
+            if gathered.needs_sync:
+                with open_folder(directory) as folder:
+                    folder.sync()
+
+    def syncs_later(self, directory: MemoryDirectory, file: str) -> bool:
+        """Whether the folder of a topic that is written now will be synced at the end of `once`."""
+        gathered = self._gathered.get(directory.path)
+        if gathered is None or "/" in file:
+            return False
+        gathered.needs_sync = True
+        return True
 
     def matched(self, folder: Folder, directory: MemoryDirectory) -> bool:
         """Makes an index match its folder, unless there is none or that comes later."""
@@ -181,24 +211,67 @@ class IndexKeeper:
         self, folder: Folder, directory: MemoryDirectory, changes: Sequence[IndexChange]
     ) -> bool:
         """Brings the lines of these memories up to date, without losing another's change."""
-        before, pointers = self._known.pop(directory.path, (None, None))
-        current = _current(folder, before)
-        if current and (before is None or before.version != current.version):
-            before, pointers = Known(current.data, current.version), pointers_in(current.data)
-        if before and pointers and current:
-            after = _changed(current.data, pointers, changes)
-            if after == current.data:
-                self._known[directory.path] = before, pointers
-                return False
-            if after is not None:
-                try:
-                    version = folder.write(INDEX_FILE, after, over=current)
-                except Conflict:
-                    return self.match(folder, directory, changes)
-                self.own(directory).follow(current.version, version)
-                self._known[directory.path] = Known(after, version), pointers
+        held = self._held.pop(directory.path, None)
+        after = _changed(held, changes)
+        if held and after is not None and after != held.known.data:
+            # Not read before: the write compares what is there with what is known.
+            if self._write(folder, directory, held, after):
                 return True
-        return self.match(folder, directory, changes)
+            held = None
+        current = _current(folder, held)
+        if current and (held is None or held.known.version != current.version):
+            held = _HeldIndex.of(current.data, current.version)
+            after = _changed(held, changes)
+        if held and current and after == current.data:
+            self._held[directory.path] = held
+            return False
+        if held and current and after is not None and self._write(folder, directory, held, after):
+            return True
+        return self._begun(folder, directory, current, changes) or self.match(
+            folder, directory, changes
+        )
+
+    def _begun(
+        self,
+        folder: Folder,
+        directory: MemoryDirectory,
+        current: Content | None,
+        changes: Sequence[IndexChange],
+    ) -> bool:
+        """Whether these lines were written into the index of a large directory that had none.
+
+        Nobody who saves a memory waits until those of 20,000 others are made: `repair` does that.
+        """
+        before = decoded(current.data) if current else ""
+        is_repaired = directory.scope != "agent"
+        if not is_repaired or not has_many(folder) or index.pointed_files(before.split("\n")):
+            return False
+        after = before
+        for change in changes:
+            if change.line:
+                after = index.with_pointer(after, change.file, change.line)
+        if after == before:
+            return False
+        try:
+            version = folder.write(INDEX_FILE, after.encode(), over=current)
+        except Conflict:
+            return False
+        # What says nothing is nobody's.
+        self.own(directory).follow(current.version if current and before else None, version)
+        self._remember(directory, version, after.encode())
+        return True
+
+    def _write(
+        self, folder: Folder, directory: MemoryDirectory, held: _HeldIndex, after: bytes
+    ) -> bool:
+        """Whether the index was as it is held, and is now as after."""
+        try:
+            version = folder.write(INDEX_FILE, after, over=held.known)
+        except (Conflict, Refused):  # or it is larger than what was expected
+            return False
+        self.own(directory).follow(held.known.version, version)
+        self._held[directory.path] = _HeldIndex(Known(after, version), held.pointers)
+        return True
 
     def match(
         self, folder: Folder, directory: MemoryDirectory, changes: Sequence[IndexChange] = ()
@@ -207,13 +280,13 @@ class IndexKeeper:
         for _ in range(INDEX_TRIES):
             with uncancellable():  # the topic file is written, so its line must be too
                 alive = [one for one in self._scan(directory) if not one.retired]
-            known, _ = self._known.get(directory.path, (None, None))
-            current = _current(folder, known)
+            current = _current(folder, self._held.get(directory.path))
             if current is not None and self._is_matched(directory, current.version, alive):
                 return False
             before = decoded(current.data) if current else ""
-            after = _matched(before, alive, changes)
             old = current.version if current else None
+            is_ours = old is not None and self.own(directory).is_ours(old)
+            after = _matched(before, alive, changes, is_ours=is_ours)
             if after == before:
                 self._remember(directory, old or "", current.data if current else b"")
                 self._matched[directory.path] = old or "", alive
@@ -230,7 +303,7 @@ class IndexKeeper:
 
     def let_go(self, directory: MemoryDirectory) -> None:
         """Forgets what was read of an index."""
-        self._known.pop(directory.path, None)
+        self._held.pop(directory.path, None)
         self._matched.pop(directory.path, None)
 
     def _is_matched(self, directory: MemoryDirectory, version: str, alive: list[Listed]) -> bool:
@@ -243,40 +316,45 @@ class IndexKeeper:
         )
 
     def _remember(self, directory: MemoryDirectory, version: str, data: bytes) -> None:
-        known, pointers = self._known.pop(directory.path, (None, None))
-        if known is None or known.version != version:
-            pointers = pointers_in(data)
-        if pointers is not None:
-            self._known[directory.path] = Known(data, version), pointers
+        held = self._held.pop(directory.path, None)
+        if held is None or held.known.version != version:
+            held = _HeldIndex.of(data, version)
+        if held is not None:
+            self._held[directory.path] = held
 
 
-def _current(folder: Folder, known: Known | None) -> Content | None:
-    return folder.current(INDEX_FILE, known, index.FILE_LIMIT_BYTES)
+def _current(folder: Folder, held: _HeldIndex | None) -> Content | None:
+    return folder.current(INDEX_FILE, held.known if held else None, index.FILE_LIMIT_BYTES)
 
 
-def _matched(before: str, alive: Sequence[Listed], changes: Sequence[IndexChange]) -> str:
+def _matched(
+    before: str, alive: Sequence[Listed], changes: Sequence[IndexChange], *, is_ours: bool
+) -> str:
     lines = _Lines(alive)
     since = index.unlisted_since(before)
-    after = index.repaired(before, lines, [one.file for one in alive if one.modified > since])
+    missing = [one.file for one in alive if one.modified > since]
+    after = index.repaired(before, lines, missing, oldest_last=is_ours)
     for change in changes:
         if change.is_reworded and change.file in lines:
             after = index.with_pointer(after, change.file, change.line)
     return after
 
 
-def _changed(data: bytes, known: IndexPointers, changes: Sequence[IndexChange]) -> bytes | None:
+def _changed(held: _HeldIndex | None, changes: Sequence[IndexChange]) -> bytes | None:
     """The index after these changes; None if all of it must be read to know."""
-    after: bytes | None = data
+    if held is None:
+        return None
+    after: bytes | None = held.known.data
     for change in changes:
         if after is None:
             return None
-        is_listed = known.counts[change.file] > 0
+        is_listed = held.pointers.counts[change.file] > 0
         if not change.line:
-            after = without_lines(after, known, change.file)
+            after = without_lines(after, held.pointers, change.file)
         elif not is_listed and not change.is_new:
             return None  # it was left out for a reason
         elif not is_listed or change.is_reworded:
-            after = with_line(after, known, change.file, change.line)
+            after = with_line(after, held.pointers, change.file, change.line)
     return after
 
 

@@ -6,14 +6,15 @@ What was read of a memory is remembered while its file has the same stamp.
 
 import os
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 import msgspec
 
-from memoryd.base.errors import MemorydError
 from memoryd.base.file_stamp import FileStamp
 from memoryd.memories.index_file import OwnIndex, pointer_of
+from memoryd.memories.index_heads import IndexHead
 from memoryd.memories.records import MemoryDirectory, Stored
 from memoryd.memories.rules import index
 from memoryd.memories.rules.origins import Origin
@@ -45,50 +46,44 @@ class KnownIndexes:
 
     def __init__(
         self,
-        read: Callable[[MemoryDirectory, str], Stored],
+        read_each: Callable[[MemoryDirectory, Iterable[str]], Sequence[Stored]],
         origins_of: Callable[[Collection[str]], Mapping[str, Origin]],
     ) -> None:
-        self._read = read
+        self._read_each = read_each
         self._origins_of = origins_of
         self._remembered: dict[str, _Pointed] = {}
 
-    def of(self, own: OwnIndex, stored: Stored) -> KnownIndex:
-        head = index.head(stored.text)
-        files = dict.fromkeys(index.whole_pointers(head.split("\n")).values())
-        found = {
-            file: one
-            for file in files
-            if (one := self._pointed(stored.directory, file)) is not None
-        }
+    def of(self, own: OwnIndex, head: IndexHead) -> KnownIndex:
+        files = dict.fromkeys(index.whole_pointers(head.text.split("\n")).values())
+        found = self._pointed(head.directory, files)
         known = self._origins_of({one.version for one in found.values()})
         unknown = frozenset(file for file, one in found.items() if one.version not in known)
-        if own.is_ours(stored.version):
-            text = index.without_files(head, unknown)
+        if own.is_ours(head.version):
+            text = index.without_files(head.text, unknown)
         else:
             lines = {file: one.line for file, one in found.items() if file not in unknown}
-            text = index.made_anew(head, lines)
+            text = index.made_anew(head.text, lines)
         return KnownIndex(text, UNKNOWN_LEFT_OUT.format(count=len(unknown)) if unknown else "")
 
-    def _pointed(self, directory: MemoryDirectory, file: str) -> _Pointed | None:
-        """None for a pointer to elsewhere, or to nothing."""
-        path = f"{directory.path}/{file}"
-        try:
-            facts = os.lstat(path)
-        except (OSError, ValueError):
-            return None
-        before = self._remembered.get(path)
-        if before is not None and before.stamp is not None and before.stamp.is_of(facts):
-            return before
+    def _pointed(self, directory: MemoryDirectory, files: Iterable[str]) -> dict[str, _Pointed]:
+        """Without those that are elsewhere, or not there."""
+        found: dict[str, _Pointed] = {}
+        changed: list[str] = []
         read_at = time.time()
-        try:
-            stored = self._read(directory, file)
-        except MemorydError:
-            return None
-        stamp = stored.stamp
-        is_settled = stamp is not None and stamp.is_settled(read_at)
-        line = pointer_of(file, stored.topic)
-        now = _Pointed(stamp if is_settled else None, stored.version, line)
-        if len(self._remembered) >= MOST_REMEMBERED:
+        for file in files:
+            path = f"{directory.path}/{file}"
+            with suppress(OSError, ValueError):
+                facts, before = os.lstat(path), self._remembered.get(path)
+                if before is not None and before.stamp is not None and before.stamp.is_of(facts):
+                    found[file] = before
+                else:
+                    changed.append(file)
+        if len(self._remembered) + len(changed) > MOST_REMEMBERED:
             self._remembered.clear()
-        self._remembered[path] = now
-        return now
+        for stored in self._read_each(directory, changed):
+            stamp = stored.stamp
+            is_settled = stamp is not None and stamp.is_settled(read_at)
+            line = pointer_of(stored.file, stored.topic)
+            one = _Pointed(stamp if is_settled else None, stored.version, line)
+            found[stored.file] = self._remembered[stored.path] = one
+        return found

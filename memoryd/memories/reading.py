@@ -7,12 +7,14 @@
 
 from collections.abc import Callable, Collection, Container, Iterable
 from contextlib import suppress
+from operator import attrgetter
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from memoryd.base.errors import MemorydError, NotFound
 from memoryd.base.file_stamp import FileStamp
 from memoryd.base.timestamps import iso_time
+from memoryd.memories.index_heads import IndexHead, IndexHeads
 from memoryd.memories.kept_files import KeptFiles
 from memoryd.memories.kept_headers import KeptHeaders
 from memoryd.memories.records import Listed, MemoryDirectory, Stored
@@ -26,6 +28,9 @@ from memoryd.memories.version_table import VersionTable
 from memoryd.system.cancellation import cancellable
 from memoryd.system.folder import READ_LIMIT_BYTES, Content, version_of
 from memoryd.text.decode import decoded
+
+_FILE = attrgetter("file")
+_MODIFIED = attrgetter("modified")
 
 
 class _KeptScan(NamedTuple):
@@ -43,6 +48,7 @@ class StoreReader:
         self._now = now
         self._scanner = Scanner(None if kept is None else KeptHeaders(kept))
         self._retired = RetiredFiles(versions, now)
+        self._heads = IndexHeads(self._content)
         self._scans = WeakKeyDictionary[Snapshot, _KeptScan]()
 
     def scan(self, directory: MemoryDirectory) -> list[Listed]:
@@ -52,8 +58,11 @@ class StoreReader:
         if kept is not None and kept.today == today:
             return list(kept.found)
         found = list(snapshot.files.values())
-        marked = with_retired(self._without_claims(found), today)
-        marked.sort(key=lambda one: (-one.modified, one.file))
+        if not snapshot.names_no_other:
+            found = self._without_claims(found)
+        marked = with_retired(found, today)
+        marked.sort(key=_FILE)
+        marked.sort(key=_MODIFIED, reverse=True)  # those of one moment stay in their order
         if snapshot.names_no_other:  # else it matters who wrote them, which may change
             self._scans[snapshot] = _KeptScan(today, list(marked))
         return marked
@@ -95,11 +104,12 @@ class StoreReader:
 
     def read(self, directory: MemoryDirectory, file: str) -> Stored:
         """One topic file, or the index, from disk."""
-        with open_folder(directory) as folder:
-            limit_bytes = index.FILE_LIMIT_BYTES if file == INDEX_FILE else READ_LIMIT_BYTES
-            # Not in a repository, which could name a file of the person twice.
-            content = folder.read(file, limit_bytes, may_be_linked=directory.beneath is None)
+        content = self._content(directory, file)
         return self._stored(directory, file, content, self._versions.origins.of(content.version))
+
+    def index_head(self, directory: MemoryDirectory) -> IndexHead:
+        """The part of the index that a session may load."""
+        return self._heads.of(directory)
 
     def read_each(self, directory: MemoryDirectory, files: Iterable[str]) -> list[Stored]:
         """As `read`, for many: the journal is asked once. Skips those that cannot be read."""
@@ -117,6 +127,12 @@ class StoreReader:
     def read_all(self, directory: MemoryDirectory) -> list[Stored]:
         """Every topic file with its body; skips those that vanish or cannot be read."""
         return self.read_each(directory, [one.file for one in self.scan(directory)])
+
+    def _content(self, directory: MemoryDirectory, file: str) -> Content:
+        limit_bytes = index.FILE_LIMIT_BYTES if file == INDEX_FILE else READ_LIMIT_BYTES
+        with open_folder(directory) as folder:
+            # Not in a repository, which could name a file of the person twice.
+            return folder.read(file, limit_bytes, may_be_linked=directory.beneath is None)
 
     def _stored(
         self, directory: MemoryDirectory, file: str, content: Content, origin: Origin

@@ -12,8 +12,8 @@ nobody else wanted are let go.
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 
 import msgspec
 
@@ -44,8 +44,6 @@ class _Repaired(msgspec.Struct, frozen=True):
 
 
 class Repairs:
-    """The caller holds the directory's lock."""
-
     def __init__(
         self,
         scanner: Scanner,
@@ -62,34 +60,54 @@ class Repairs:
         self._now = now
         self._kept = kept
         self._repaired: dict[str, _Repaired | None] = {}
+        self._digests: dict[str, tuple[dict[str, FileStamp], str]] = {}
         self._maker = ""
 
-    def repair(self, directory: MemoryDirectory, folder: Folder) -> bool:
-        """Whether anything was wrong."""
-        leftovers = folder.remove_temporaries()
-        moves, changes = self._retired.finish_interrupted(directory, folder)
-        self._post(changes)
-        return self._index_was_wrong(directory, folder) or leftovers + moves > 0
+    def repair(
+        self, directory: MemoryDirectory, folder: Folder, lock: AbstractContextManager[None]
+    ) -> bool:
+        """Whether anything was wrong. `lock` is that of the directory, taken in here.
 
-    def _index_was_wrong(self, directory: MemoryDirectory, folder: Folder) -> bool:
-        now = self._now()
+        Headers are read before that: for 20,000 it takes seconds, and a save would wait.
+        """
+        was_held = self._scanner.held(directory) is not None
+        if not self._indexes.skip and not self._is_as_repaired(directory, folder):
+            self._scanner.snapshot(directory)
+        with lock:
+            leftovers = folder.remove_temporaries()
+            moves, changes = self._retired.finish_interrupted(directory, folder)
+            self._post(changes)
+            is_wrong = self._index_was_wrong(directory, folder, was_held=was_held)
+        return is_wrong or leftovers + moves > 0
+
+    def _is_as_repaired(self, directory: MemoryDirectory, folder: Folder) -> bool:
         stamps, listing = self._scanner.last_stamps(directory), _index_stamp(folder)
         if stamps is None or listing is None:
-            return self._indexes.matched(folder, directory)
-        path, topics, today = directory.path, _digest(stamps), iso_time(now)[:10]
-        last = self._repaired[path] if path in self._repaired else self._as_kept(path)
-        if last is not None and last.is_as(topics, listing, today):
-            self._repaired[path] = last
             return False
-        self._repaired[path] = None
-        was_held = self._scanner.held(directory) is not None
+        path, today = directory.path, iso_time(self._now())[:10]
+        last = self._repaired[path] if path in self._repaired else self._as_kept(path)
+        is_same = last is not None and last.is_as(self._digest(path, stamps), listing, today)
+        self._repaired[path] = last if is_same else None
+        return is_same
+
+    def _index_was_wrong(
+        self, directory: MemoryDirectory, folder: Folder, *, was_held: bool
+    ) -> bool:
+        if self._is_as_repaired(directory, folder):
+            return False
+        now = self._now()
+        stamps, listing = self._scanner.last_stamps(directory), _index_stamp(folder)
         if self._indexes.matched(folder, directory):
             return True
         held = self._scanner.held(directory)
+        if stamps is None or listing is None or held is None:
+            return False
         are_settled = all(stamp.is_settled(now) for stamp in (listing, *stamps.values()))
-        if held is not None and held.names_no_other and are_settled:
+        if held.names_no_other and are_settled:
+            path, today = directory.path, iso_time(now)[:10]
             days = [one.topic.valid_until for one in held.files.values() if one.topic.valid_until]
             until = min((day for day in days if day >= today), default="")
+            topics = self._digest(path, stamps)
             made = _Repaired(self._made_by(), path, topics, listing, today, until)
             self._repaired[path] = made
             self._keep(made, len(stamps))
@@ -115,13 +133,18 @@ class Repairs:
                 self._kept.put_in_place(temporary, made.folder, "repaired")
             self._kept.give_up(temporary)  # unless it was put in place
 
+    def _digest(self, path: str, stamps: dict[str, FileStamp]) -> str:
+        """Of the stamps; while nothing changes they are the same object."""
+        last, digest = self._digests.get(path, (None, ""))
+        if last is not stamps:
+            data = msgspec.msgpack.encode(sorted(stamps.items()))
+            digest = hashlib.sha256(data).hexdigest()
+            self._digests[path] = stamps, digest
+        return digest
+
     def _made_by(self) -> str:
         self._maker = self._maker or identity_of_code("text", "memories")
         return self._maker
-
-
-def _digest(stamps: Mapping[str, FileStamp]) -> str:
-    return hashlib.sha256(msgspec.msgpack.encode(sorted(stamps.items()))).hexdigest()
 
 
 def _index_stamp(folder: Folder) -> FileStamp | None:

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
+from itertools import islice
 from typing import Final, NamedTuple
 
 import msgspec
@@ -27,6 +28,8 @@ from memoryd.text.masking.mask import find_secrets, mask_each, presentable
 HEAD_BYTES: Final = 8192
 NAMES_REMEMBERED: Final = 4_096
 DEEPEST: Final = 4
+# Fewer files are looked at in a few milliseconds.
+LARGE: Final = 500
 NOT_TOPICS: Final = frozenset({"logs"})
 _SUSPECT: Final = late(r"\w{16}|\d{8}|(?i:pass|pw|secret|token|key|pin|auth)|[=:@]")
 _NOT_PROJECT_TOPICS: Final = frozenset({"logs", "team"})
@@ -70,6 +73,14 @@ def open_folder(directory: MemoryDirectory, *, create: bool = False) -> Folder:
     if create and directory.scope == "team" and directory.beneath is not None:
         make_folder(directory.beneath)  # the project's own folder, which may have no memory yet
     return Folder.open(directory.path, beneath=directory.beneath, create=create)
+
+
+def has_many(folder: Folder) -> bool:
+    """Whether a directory is large, by its names alone."""
+    with suppress(OSError), os.scandir(folder.handle) as entries:
+        names = (one.name for one in entries if one.name.endswith(".md"))
+        return any(islice(names, LARGE - 1, None))
+    return False
 
 
 def oddities(directory: MemoryDirectory) -> list[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """Memory directories: topic files and their index, kept together.
 
-- Saving is one operation: the topic file first, then its line in MEMORY.md. After a crash between
-  the two, `repair` makes the index match the folder.
+- Saving is one operation: the topic file first, then its line in MEMORY.md; it is done when both
+  are durable. After a crash between the two, `repair` makes the index match the folder.
 - A memory that a written one supersedes moves to `.retired/` (`rules/retirement`) in the same
   operation; `repair` finishes that as well.
 - Nothing is overwritten that was not read. A text based on an older version is refused: the file
@@ -20,6 +20,7 @@ import msgspec
 
 from memoryd.base.errors import Conflict, InvalidInput, NotFound, Refused
 from memoryd.memories.index_file import IndexKeeper, repaired_later
+from memoryd.memories.index_heads import IndexHead
 from memoryd.memories.kept_files import KeptFiles
 from memoryd.memories.known_index import KnownIndex, KnownIndexes
 from memoryd.memories.outside_changes import OutsideChanges
@@ -61,7 +62,7 @@ class Store(StoreReader):
         self._on_create = on_create
         self._notices = notices or Notices()
         self._indexes = IndexKeeper(versions.origins, self.scan, now, skip=skip_index)
-        self._known_indexes = KnownIndexes(self.read, self.origins_of)
+        self._known_indexes = KnownIndexes(self.read_each, self.origins_of)
         self._repairs = Repairs(self._scanner, self._retired, self._indexes, now, self._post, kept)
         self._outside = OutsideChanges(self._scanner, versions, self._retired, now, kept)
         self._locks: dict[str, threading.RLock] = {}
@@ -154,7 +155,9 @@ class Store(StoreReader):
             self._note_origin(data, topic, before.version if before else None, cause)
             try:
                 self._retired.copy(folder, moves)
-                version = folder.write(file, data, over=over)
+                # What it supersedes is removed only when it is there for good.
+                later = not moves and self._indexes.syncs_later(directory, file)
+                version = folder.write(file, data, over=over, sync_later=later)
             except BaseException as error:
                 self._retired.drop(folder, moves)
                 if isinstance(error, Conflict):
@@ -335,8 +338,8 @@ class Store(StoreReader):
 
     def repair(self, directory: MemoryDirectory) -> bool:
         """Cleans up after a crash and corrects the index; returns whether anything changed."""
-        with self._locked(directory), suppress(NotFound), open_folder(directory) as folder:
-            return self._repairs.repair(directory, folder)
+        with suppress(NotFound), open_folder(directory) as folder:
+            return self._repairs.repair(directory, folder, self._locked(directory))
         return False
 
     @contextmanager
@@ -360,9 +363,9 @@ class Store(StoreReader):
         """Leaves the index as it is inside (`IndexKeeper.later`)."""
         return self._indexes.later(directory)
 
-    def known_index(self, stored: Stored) -> KnownIndex:
+    def known_index(self, head: IndexHead) -> KnownIndex:
         """What a session may be told of an index without being asked."""
-        return self._known_indexes.of(self._indexes.own(stored.directory), stored)
+        return self._known_indexes.of(self._indexes.own(head.directory), head)
 
     def _has(self, directory: MemoryDirectory, file: str) -> bool:
         """Whether there is a memory of this name, retired or not."""

@@ -35,7 +35,7 @@ from memoryd.memories.records import MemoryDirectory
 from memoryd.memories.rules import index, instructions
 from memoryd.memories.rules.instruction_text import without_comments
 from memoryd.memories.rules.instructions import Instruction
-from memoryd.memories.rules.topics import INDEX_FILE, Scope
+from memoryd.memories.rules.topics import Scope
 from memoryd.memories.scopes import Project, Scopes
 from memoryd.memories.store import Store
 from memoryd.sessions.rules.guidance import Folders, guidance
@@ -240,21 +240,20 @@ class Context:
     def _index_blocks(self, directory: MemoryDirectory, *, only_known: bool) -> Iterator[_Block]:
         """The index of one directory, unless it has none."""
         try:
-            stored = self._store.read(directory, INDEX_FILE)
+            head = self._store.index_head(directory)
         except NotFound:
             return
         # Who asks for an agent's index gets it whole: few of the writers there are known.
         is_whole = directory.scope == "agent" and not only_known
-        head = index.head(stored.text)
-        known = KnownIndex(head) if is_whole else self._store.known_index(stored)
-        loaded = index.loaded(_presentable(known.text), stored.text)
+        known = KnownIndex(head.text) if is_whole else self._store.known_index(head)
+        loaded = index.loaded(_presentable(known.text), head.whole)
         text = without_comments(loaded.text).strip("\n")
         if text.strip():
-            part = _part(INDEX_KINDS[directory.scope], stored.path, text, truncated=loaded.is_cut)
+            part = _part(INDEX_KINDS[directory.scope], head.path, text, truncated=loaded.is_cut)
             named = f"scope={json.dumps(directory.scope)}"
             whose = TEAMS_WORDS if directory.scope == "team" else ""
             notes = " ".join(note for note in (loaded.warning, known.note, whose) if note)
-            yield _Block(part, _framed("memory-index", named, stored.path, text, notes))
+            yield _Block(part, _framed("memory-index", named, head.path, text, notes))
 
 
 @lru_cache(INDEXES_REMEMBERED)

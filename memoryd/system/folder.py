@@ -3,7 +3,8 @@
 - Every access goes through a handle on the folder, and no path leads out of it (`beneath`).
 - Only regular files with a single link are touched.
 - A write is a temporary file, fsync, rename, fsync of the folder. After a crash a file is old or
-  new, an acknowledged write is there, and leftovers are removed at the next start.
+  new, an acknowledged write is there, and leftovers are removed at the next start. Of several
+  writes in one folder the last one may sync it for all; until then none is acknowledged.
 """
 
 import ctypes
@@ -165,10 +166,14 @@ class Folder:
         relative: str,
         data: bytes,
         *,
-        over: str | Content | None,
+        over: str | Content | Known | None,
         modified: float | None = None,
+        sync_later: bool = False,
     ) -> str:
         """Writes `data` durably, with mtime `modified` or now, and returns its version.
+
+        With `sync_later`, the name is durable when the caller has synced the folder.
+
 
         `over` is what the caller has read, or its version, None for no file. If anything else is
         found there, it stays and Conflict is raised.
@@ -181,6 +186,8 @@ class Folder:
                 temporary = _write_temporary(folder, data, mode, modified)
                 try:
                     self._put_in_place(folder, temporary, name, seen)
+                    if not sync_later:
+                        os.fsync(folder)
                 except BaseException:
                     with suppress(OSError):
                         os.unlink(temporary, dir_fd=folder)
@@ -188,6 +195,11 @@ class Folder:
         finally:
             os.close(folder)
         return version_of(data)
+
+    def sync(self) -> None:
+        """Makes the names in this folder durable."""
+        with _our_errors(self.path, "write"):
+            os.fsync(self._handle)
 
     def remove(self, relative: str, *, over: str) -> None:
         """Removes the file durably, if it is still the version that the caller has read."""
@@ -214,16 +226,18 @@ class Folder:
                         removed += 1
         return removed
 
-    def _expect(self, relative: str, over: str | Content | None) -> tuple[int, FileStamp | None]:
+    def _expect(
+        self, relative: str, over: str | Content | Known | None
+    ) -> tuple[int, FileStamp | None]:
         """Checks that the file is this version; returns its mode and stamp."""
-        expected_bytes = len(over.data) if isinstance(over, Content) else 0
+        expected = over.data if isinstance(over, Content | Known) else None
         try:
-            data, facts = self._read(relative, max(READ_LIMIT_BYTES, expected_bytes))
+            data, facts = self._read(relative, max(READ_LIMIT_BYTES, len(expected or b"")))
         except NotFound:
             is_same = over is None
             mode, stamp = FILE_MODE, None
         else:
-            is_same = data == over.data if isinstance(over, Content) else version_of(data) == over
+            is_same = version_of(data) == over if expected is None else data == expected
             mode, stamp = stat.S_IMODE(facts.st_mode), FileStamp.of(facts)
         if not is_same:
             raise Conflict(
@@ -239,7 +253,6 @@ class Folder:
             os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
         else:
             raise Conflict(f"{name} was changed during the write; it was not overwritten")
-        os.fsync(folder)
 
     def _checked(
         self, handle: int, relative: str, *, may_be_linked: bool = False

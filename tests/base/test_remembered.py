@@ -6,7 +6,7 @@ from weakref import ref
 import pytest
 
 from memoryd.base import remembered as module
-from memoryd.base.remembered import forget, remembered
+from memoryd.base.remembered import Slot, forget, remembered
 
 pytestmark = pytest.mark.rules
 
@@ -57,3 +57,12 @@ def test_what_nobody_uses_any_more_is_not_held() -> None:
     gc.collect()
     assert gone() is None
     assert len(module._all) < count
+
+
+def test_a_slot_is_emptied_like_the_rest() -> None:
+    slot = Slot[str]()
+    forget()
+    assert not forget()
+    slot.value = "long"
+    assert forget()
+    assert slot.value is None

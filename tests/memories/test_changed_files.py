@@ -11,7 +11,8 @@ import pytest
 
 from memoryd.memories.changed_files import MOST_CHANGED, ChangedFiles
 from memoryd.memories.records import MemoryDirectory
-from memoryd.memories.scanner import LARGE, Scanner
+from memoryd.memories.scan import LARGE
+from memoryd.memories.scanner import Scanner
 from memoryd.system.inotify import Inotify
 
 MORE_EVENTS_THAN_A_QUEUE_HOLDS = 1 + int(
@@ -46,6 +47,18 @@ def settled(scanner: Scanner, directory: MemoryDirectory) -> None:
     time.sleep(0.06)  # younger files are looked at again
     for _ in range(3):
         scanner.snapshot(directory)
+
+
+def looked_at_stamps(scanner: Scanner, directory: MemoryDirectory) -> None:
+    """As `settled`, and then a sweep looks: the first one learns that the directory is large."""
+    settled(scanner, directory)
+    for _ in range(2):
+        scanner.stamps(directory, ())
+
+
+def let_go_and_looked_at_stamps(scanner: Scanner, directory: MemoryDirectory) -> None:
+    looked_at_stamps(scanner, directory)
+    scanner.let_go(directory)
 
 
 def edit_in_place(folder: Path) -> None:
@@ -90,13 +103,16 @@ CHANGES: list[Callable[[Path], object]] = [
 ]
 
 
+@pytest.mark.parametrize("look", [settled, looked_at_stamps, let_go_and_looked_at_stamps])
 @pytest.mark.parametrize("change", CHANGES)
 def test_every_change_is_in_the_next_snapshot(
-    tmp_path: Path, change: Callable[[Path], object]
+    tmp_path: Path,
+    change: Callable[[Path], object],
+    look: Callable[[Scanner, MemoryDirectory], None],
 ) -> None:
     folder, scanner = tmp_path / "memory", Scanner()
     directory = filled(folder)
-    settled(scanner, directory)
+    look(scanner, directory)
     change(folder)
     expected = names(Scanner(), directory)
     assert names(scanner, directory) == expected
@@ -106,13 +122,19 @@ def test_every_change_is_in_the_next_snapshot(
 def test_many_changes_one_after_the_other_are_all_seen(tmp_path: Path) -> None:
     folder, scanner, dice = tmp_path / "memory", Scanner(), random.Random(20)
     directory = filled(folder)
-    for turn in range(60):
+    between: list[Callable[[], object]] = [
+        lambda: None,
+        lambda: scanner.stamps(directory, ()),
+        lambda: scanner.let_go(directory),
+    ]
+    for turn in range(90):
         for _ in range(dice.randrange(4)):
             file = folder / dice.choice(["", "below/"]) / f"m{dice.randrange(LARGE):03}.md"
             if file.exists() and dice.random() < 0.5:
                 file.unlink()
             else:
                 file.write_text(text_of(f"Turn {turn} {dice.random()}"))
+            dice.choice(between)()
         assert names(scanner, directory) == names(Scanner(), directory)
 
 
@@ -125,6 +147,26 @@ def test_without_a_change_nothing_is_looked_at(tmp_path: Path) -> None:
     (folder / "MEMORY.md").write_text("# Index\n")
     (folder / ".memoryd-0.tmp").write_text("being written")
     assert scanner.snapshot(directory) is before
+
+
+@needs_notes
+@pytest.mark.parametrize("look", [settled, looked_at_stamps])
+def test_without_a_change_no_folder_is_listed(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    look: Callable[[Scanner, MemoryDirectory], None],
+) -> None:
+    folder, scanner = tmp_path / "memory", Scanner()
+    directory = filled(folder)
+    look(scanner, directory)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "scandir", lambda _: pytest.fail("a folder was listed"))
+        before = scanner.snapshot(directory)
+        assert len(before.files) == LARGE + 1
+        (folder / "m001.md").write_text(text_of("Another"))
+        assert scanner.snapshot(directory).files["m001.md"].topic.name == "Another"
+        (folder / "m001.md").unlink()
+        assert scanner.snapshot(directory).files.keys() == before.files.keys() - {"m001.md"}
 
 
 class Noting:

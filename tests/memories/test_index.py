@@ -136,11 +136,31 @@ def test_pointers_in_a_code_block_are_ignored() -> None:
     assert index.repaired(text, {"b.md": ""}, ["b.md"]) == text
 
 
-@given(st.text("- [](a.md)\n`<!>", max_size=120), st.sets(st.sampled_from(["a.md", "b.md"])))
-def test_a_second_repair_changes_nothing(text: str, names: set[str]) -> None:
+@given(
+    st.text("- [](a.md)\n`<!>", max_size=120),
+    st.sets(st.sampled_from(["a.md", "b.md"])),
+    st.booleans(),
+)
+def test_a_second_repair_changes_nothing(text: str, names: set[str], oldest_last: bool) -> None:
     files = {name: f"- [{name}]({name})" for name in names}
-    once = index.repaired(text, files, sorted(names))
-    assert index.repaired(once, files, sorted(names)) == once
+    once = index.repaired(text, files, sorted(names), oldest_last=oldest_last)
+    assert index.repaired(once, files, sorted(names), oldest_last=oldest_last) == once
+
+
+@given(st.integers(0, 20), st.sets(st.integers(0, 19)), st.sets(st.integers(0, 19)))
+def test_older_memories_go_below_all_others_and_newer_ones_above(
+    count: int, listed: set[int], left_out: set[int]
+) -> None:
+    files = {f"m{at}.md": f"- [M](m{at}.md)" for at in range(count)}
+    text = "# Mine\n" + "".join(f"- [M](m{at}.md)\n" for at in sorted(listed) if at < count)
+    missing = [f"m{at}.md" for at in range(count) if at not in left_out]
+    lines = index.repaired(text, files, missing, oldest_last=True).splitlines()
+    expected = [at for at in range(count) if at in listed or at not in left_out]
+    last = max((at for at in listed if at < count), default=count)
+    above = [at for at in expected if at < last and at not in listed]
+    kept = [at for at in expected if at in listed]
+    below = [at for at in expected if at > last]
+    assert lines == ["# Mine", *(files[f"m{at}.md"] for at in (*above, *kept, *below))]
 
 
 def test_lines_are_cut_first_then_bytes() -> None:
@@ -171,4 +191,7 @@ def test_what_fits_exactly_is_not_cut() -> None:
 @given(st.integers(0, 450), st.booleans())
 def test_the_head_of_an_index_loads_as_the_whole_does(lines: int, ends: bool) -> None:
     whole = "\n".join(f"- [n{at}](n{at}.md)" for at in range(lines)) + ("\n" if ends else "")
-    assert index.loaded(index.head(whole), whole) == index.loaded(whole)
+    data = whole.encode()
+    head = data[: index.end_of_head(data)]
+    size = index.size_of(data) if len(head) < len(data) else None
+    assert index.loaded(head.decode(), size) == index.loaded(whole)

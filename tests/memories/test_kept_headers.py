@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import memoryd.memories.scanner as scanner_module
+import memoryd.memories.folder_scan as scan_module
 from memoryd.base.file_stamp import FileStamp
 from memoryd.memories.kept_files import LEAST_MEMORIES, KeptFiles, identity_of_code
 from memoryd.memories.kept_headers import KeptHeaders
@@ -38,7 +38,7 @@ class Shop:
             self.read.append(name)
             return head_of(handle, name)
 
-        monkeypatch.setattr(scanner_module, "head_of", noted)
+        monkeypatch.setattr(scan_module, "head_of", noted)
 
     def write(self, number: int, description: str = "what it is") -> Path:
         path = Path(self.directory.path) / f"m{number}.md"

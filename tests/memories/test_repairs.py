@@ -1,14 +1,18 @@
 """A repair that has nothing to do is told by stamps, and one that has something to do never is."""
 
 import os
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memoryd.memories.kept_files import LEAST_MEMORIES, KeptFiles
 from memoryd.memories.records import MemoryDirectory
+from memoryd.memories.rules.topics import Topic
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.system.database import Database
@@ -74,6 +78,36 @@ def test_headers_that_only_a_repair_wanted_are_let_go(store: Store, tmp_path: Pa
     fresh.scan(directory)
     assert not repaired(fresh, directory)
     assert holds_headers(fresh, directory)
+
+
+def test_a_save_does_not_wait_for_a_repair_that_reads_headers(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = filled(tmp_path)
+    is_reading, may_go_on, real = threading.Event(), threading.Event(), os.open
+
+    def slow(path: str, *args: Any, **kwargs: Any) -> int:
+        if threading.current_thread().name.startswith("repair") and path == "m7.md":
+            is_reading.set()
+            assert may_go_on.wait(60)
+        return real(path, *args, **kwargs)
+
+    with monkeypatch.context() as patched, ThreadPoolExecutor(1, "repair") as pool:
+        patched.setattr(os, "open", slow)
+        repair = pool.submit(store.repair, directory)
+        try:
+            assert is_reading.wait(60)
+            topic = Topic(name="Meanwhile", type="user", body="x\n")
+            with ThreadPoolExecutor(1) as other:
+                # Its own line is all it writes, so it needs no header either.
+                (tmp_path / "memory/MEMORY.md").write_text("- [Memory 1](m1.md)\n")
+                saved = other.submit(store.save, directory, topic, cause="user").result(60)
+        finally:
+            may_go_on.set()
+        assert repair.result(60)
+    lines = (tmp_path / "memory/MEMORY.md").read_text()
+    assert f"({saved.file})" in lines
+    assert lines.count("\n") == LEAST_MEMORIES + 1
 
 
 @pytest.mark.parametrize("is_new_store", [False, True])

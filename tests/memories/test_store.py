@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from stat import S_ISDIR
 from typing import Any
@@ -26,7 +27,7 @@ from memoryd.base.errors import (
 from memoryd.base.file_stamp import FileStamp
 from memoryd.memories.kept_files import LEAST_MEMORIES, KeptFiles
 from memoryd.memories.records import MemoryChanged, MemoryDirectory, Stored
-from memoryd.memories.rules import index
+from memoryd.memories.rules import index, topics
 from memoryd.memories.rules.topics import Topic
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
@@ -104,6 +105,26 @@ def test_a_line_that_somebody_writes_between_two_saves_stays(
     store.save(directory, a_topic("Use spaces"), cause="user")
     line = "- [Use spaces](feedback_use_spaces.md) — how to indent\n"
     assert index_of(directory) == f"# Mine\n{line}{before}"
+
+
+def test_lines_of_megabytes_that_somebody_writes_between_two_saves_stay(
+    store: Store, directory: MemoryDirectory
+) -> None:
+    store.save(directory, a_topic(), cause="user")
+    many = index_of(directory) + "x" * (files.READ_LIMIT_BYTES + 1) + "\n"
+    (Path(directory.path) / "MEMORY.md").write_text(many)
+    store.save(directory, a_topic("Use spaces"), cause="user")
+    line = "- [Use spaces](feedback_use_spaces.md) — how to indent\n"
+    assert index_of(directory) == f"{line}{many}"
+
+
+def test_an_index_that_somebody_removes_between_two_saves_is_made_again(
+    store: Store, directory: MemoryDirectory
+) -> None:
+    store.save(directory, a_topic(), cause="user")
+    (Path(directory.path) / "MEMORY.md").unlink()
+    store.save(directory, a_topic("Use spaces"), cause="user")
+    assert index_of(directory).count("\n") == 2
 
 
 def test_a_second_memory_of_the_same_name_gets_a_number_and_the_top_line(
@@ -202,7 +223,7 @@ def test_an_absent_directory_has_no_memories(store: Store, directory: MemoryDire
 def saving_meanwhile(
     store: Store, directory: MemoryDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Future[Stored]]:
-    """A save whose file is in place, but whose fsync does not return."""
+    """A write whose file is in place, but whose fsync does not return."""
     Path(directory.path).mkdir(exist_ok=True)
     is_at_the_disk, disk_is_done, real = threading.Event(), threading.Event(), os.fsync
 
@@ -214,7 +235,9 @@ def saving_meanwhile(
 
     with monkeypatch.context() as patched, ThreadPoolExecutor(1) as pool:
         patched.setattr(os, "fsync", slow)
-        saved = pool.submit(store.save, directory, a_topic("Slow"), cause="user")
+        write = partial(store.write, over=None, cause="user")
+        text = topics.render(a_topic("Slow"))
+        saved = pool.submit(write, directory, "feedback_slow.md", text)
         try:
             assert is_at_the_disk.wait(60)
             yield saved

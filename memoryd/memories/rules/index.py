@@ -5,7 +5,8 @@
   index or below `team/` or `logs/`: the store does not list it, so it cannot know what is gone.
 - A link to a part, `file.md#part`, counts as a pointer, and is not changed while the file exists.
 - A file name is percent-encoded where Markdown would read it as something else.
-- A new pointer goes above the first one, so that a cut takes the oldest.
+- A new pointer goes above the first one, so that a cut takes the oldest. In an index that is ours
+  alone, memories that are older than all that it lists go below.
 - What we inject of an index leaves out the pointers to memories of unknown origin. If the index
   itself is of unknown origin, only its order counts: each line is made again from its memory.
 - Loading keeps the first 200 lines, then the first 25,000 bytes up to a newline, and says so.
@@ -15,6 +16,7 @@
 
 import re
 from collections.abc import Container, Mapping, Sequence
+from itertools import takewhile
 from typing import Final
 from urllib.parse import unquote
 
@@ -22,6 +24,7 @@ import msgspec
 
 from memoryd.base.remembered import remembered
 from memoryd.base.timestamps import iso_time, seconds_of
+from memoryd.text.decode import decoded
 from memoryd.text.invisible import strip_invisible
 from memoryd.text.lazy_regex import late
 from memoryd.text.shorten import cut_at_line_bytes, cut_at_word, one_line
@@ -54,6 +57,11 @@ class _Place(msgspec.Struct, frozen=True):
     def is_ours(self) -> bool:
         """Whether the store would list the file if it existed."""
         return ".." not in self.file.split("/") and not self.file.startswith(_NOT_TOPICS)
+
+
+class IndexSize(msgspec.Struct, frozen=True):
+    lines: int
+    bytes: int
 
 
 class LoadedIndex(msgspec.Struct, frozen=True):
@@ -119,24 +127,31 @@ def with_pointers(text: str, pointers: Mapping[str, str]) -> str:
     return _joined(lines)
 
 
-def repaired(text: str, files: Mapping[str, str], missing_order: Sequence[str]) -> str:
+def repaired(
+    text: str, files: Mapping[str, str], missing_order: Sequence[str], *, oldest_last: bool = False
+) -> str:
     """The index, corrected.
 
     `files` maps every existing topic file to its pointer line. Pointers to topic files that are
     gone, and second pointers to one file, are removed; pointers to places where topics cannot be,
     and links to parts of existing files, stay. A file without a pointer gets one, in the order of
-    `missing_order` from the top.
+    `missing_order` from the top. With `oldest_last`, `files` are in that order too, and those after
+    all that have a pointer get theirs below them.
     """
     lines = _lines(text)
     places = _pointer_places(lines)
     gone = _stale(places, files)
     pointed = {place.file for place in places}
-    missing = [files[file] for file in missing_order if file not in pointed]
+    missing = [file for file in missing_order if file not in pointed]
     if not gone and not missing:
         return text
     kept = [line for at, line in enumerate(lines) if at not in gone]
+    below = _older(files, pointed) if oldest_last else frozenset()
+    end = max((place.at for place in _pointer_places(kept)), default=len(kept) - 1) + 1
+    kept[end:end] = [files[file] for file in missing if file in below]
     at = _place_for_new(kept)
-    return _joined([*kept[:at], *missing, *kept[at:]])
+    kept[at:at] = [files[file] for file in missing if file not in below]
+    return _joined(kept)
 
 
 def without_files(text: str, files: Container[str]) -> str:
@@ -170,35 +185,43 @@ def unlisted_since(text: str) -> float:
     return max((seconds_of(one[1]) or 0.0 for one in found if one), default=0.0)
 
 
-def head(text: str) -> str:
-    """As many lines as a session loads at most: of a long index the rest need not be looked at."""
+def end_of_head(data: bytes) -> int:
+    """Where the lines end that a session loads at most: the rest need not be looked at."""
     at = -1
     for _ in range(LINE_LIMIT):
-        at = text.find("\n", at + 1)
+        at = data.find(b"\n", at + 1)
         if at < 0:
-            return text
-    return text[: at + 1]
+            return len(data)
+    return at + 1
 
 
-def loaded(text: str, whole: str = "") -> LoadedIndex:
+def size_of(data: bytes) -> IndexSize:
+    return IndexSize(data.count(b"\n") + (data != b"" and not data.endswith(b"\n")), len(data))
+
+
+def loaded(text: str, whole: IndexSize | None = None) -> LoadedIndex:
     """The part of an index that a session loads, with a warning if that is not all.
 
-    `whole` is the index of which `text` is the head; its size is what the warning says.
+    `whole` is the size of the index, if `text` is only its head; the warning says it.
     """
-    is_headed = len(head(whole)) < len(whole)
-    sized = whole if is_headed else text
-    total_lines = sized.count("\n") + (sized != "" and not sized.endswith("\n"))
-    total_bytes = len(sized.encode("utf-8", "replace"))
-    kept = cut_at_line_bytes(head(text), BYTE_LIMIT)
-    if kept == text and not is_headed:
+    data = text.encode("utf-8", "replace")
+    end = end_of_head(data)
+    if end == len(data) <= BYTE_LIMIT and whole is None:
         return LoadedIndex(text, "")
-    shown = kept.count("\n") + (kept != "" and not kept.endswith("\n"))
+    kept = cut_at_line_bytes(decoded(data[:end]), BYTE_LIMIT)
+    shown, size = size_of(kept.encode("utf-8", "replace")), whole or size_of(data)
     return LoadedIndex(
         kept,
-        f"Only {shown} of {total_lines} lines of MEMORY.md ({len(kept.encode('utf-8', 'replace'))} "
-        f"of {total_bytes} bytes) are loaded. Keep each line under about {HOOK_LINE_CHARACTERS} "
-        "characters and move detail into the topic files.",
+        f"Only {shown.lines} of {size.lines} lines of MEMORY.md ({shown.bytes} of {size.bytes}"
+        f" bytes) are loaded. Keep each line under about {HOOK_LINE_CHARACTERS} characters and"
+        " move detail into the topic files.",
     )
+
+
+def _older(files: Mapping[str, str], pointed: Container[str]) -> frozenset[str]:
+    """The files after all that have a pointer; none if there are no such."""
+    older = frozenset(takewhile(lambda file: file not in pointed, reversed(list(files))))
+    return older if len(older) < len(files) else frozenset()
 
 
 def _stale(places: Sequence[_Place], files: Container[str]) -> set[int]:

@@ -45,14 +45,14 @@ def with_line(data: bytes, known: IndexPointers, file: str, line: str) -> bytes 
     added = f"{line}\n".encode()
     if known.counts[file] == 0:
         known.counts[file] = 1
-        return data[: known.first] + added + data[known.first :]
+        return _spliced(data, known.first, known.first, added)
     places = _lines_to(data, known, file)
     if places is None or len(places) != 1:
         return None
     start, end = places[0]
     if not index.whole_pointers([data[start : end - 1].decode()]):  # only to a part of it
         return None
-    return data[:start] + added + data[end:]
+    return _spliced(data, start, end, added)
 
 
 def without_lines(data: bytes, known: IndexPointers, file: str) -> bytes | None:
@@ -65,8 +65,14 @@ def without_lines(data: bytes, known: IndexPointers, file: str) -> bytes | None:
         return None
     del known.counts[file]
     for start, end in reversed(places):
-        data = data[:start] + data[end:]
+        data = _spliced(data, start, end, b"")
     return data
+
+
+def _spliced(data: bytes, start: int, end: int, between: bytes) -> bytes:
+    """Joined once: an index may have megabytes."""
+    view = memoryview(data)
+    return b"".join((view[:start], between, view[end:]))
 
 
 def _lines_to(data: bytes, known: IndexPointers, file: str) -> list[tuple[int, int]] | None:
