@@ -10,7 +10,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_lines_are_written_in_order_once_somebody_waits() -> None:
-    later = LaterLog()
+    later = LaterLog(moment_seconds=0)
     with capture_logs() as written:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(later.run)
