@@ -64,6 +64,8 @@ def test_what_is_forgotten_is_listed_and_comes_back_by_the_same_words(
     for words in ("Tabs in Makefiles", "makefiles", tabs, tabs.removesuffix(".md")):
         assert shared_daemon.run("forget", words, "--yes", "--project", cwd).returncode == 0
         assert files(shared_daemon, cwd, "--forgotten", "--scope", "project") == [tabs]
+        assert tabs not in files(shared_daemon, cwd, "--forgotten", "--scope", "user")
+        assert tabs not in files(shared_daemon, cwd, "--forgotten", "--type", "reference")
         assert files(shared_daemon, cwd) == [other]
         done = shared_daemon.run("restore", words, "--project", cwd)
         assert done.returncode == 0, done.stderr

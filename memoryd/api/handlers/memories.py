@@ -124,7 +124,12 @@ class MemoryRequests:
 
     def _list(self, params: memory_params.MemoryListParams) -> msgspec.Raw:
         if params.forgotten:
-            found = self._versions.forgotten(params.cwd)
+            found = [
+                one
+                for one in self._versions.forgotten(params.cwd)
+                if params.scope in {None, one.directory.scope}
+                and params.type in {None, one.topic.type}
+            ]
         else:
             found = self._catalog.found(
                 params.cwd,
