@@ -229,7 +229,9 @@ class Connection:
             for text in texts:
                 with self._server.answering():
                     answer = await self._server.answer(text, self)
-                    if answer is not None:
+                    if answer is None:
+                        await anyio.lowlevel.checkpoint()  # lets other connections run
+                    else:
                         await self._send(answer)
             if not self._frames.is_waiting_for_more:
                 began = None

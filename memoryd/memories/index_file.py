@@ -77,7 +77,6 @@ class _Gathered:
     def __init__(self) -> None:
         self.changes: list[IndexChange] = []
         self.needs_match = False
-        self.needs_sync = False
 
 
 class _Lines(Mapping[str, str]):
@@ -141,10 +140,7 @@ class IndexKeeper:
 
     @contextmanager
     def once(self, directory: MemoryDirectory) -> Iterator[None]:
-        """Writes the index once, at the end, for all changes inside.
-
-        Topics in the same folder may leave it to the index to sync that: `syncs_later`.
-        """
+        """Writes the index once, at the end, for all changes inside."""
         if self.skip or directory.path in self._reworded:
             yield
             return
@@ -157,19 +153,7 @@ class IndexKeeper:
                 update = self.match if gathered.needs_match else self.update
                 first = gathered.changes[0].file
                 with repaired_later(directory, first), open_folder(directory) as folder:
-                    if update(folder, directory, gathered.changes):
-                        gathered.needs_sync = False
-            if gathered.needs_sync:
-                with open_folder(directory) as folder:
-                    folder.sync()
-
-    def syncs_later(self, directory: MemoryDirectory, file: str) -> bool:
-        """Whether the folder of a topic that is written now will be synced at the end of `once`."""
-        gathered = self._gathered.get(directory.path)
-        if gathered is None or "/" in file:
-            return False
-        gathered.needs_sync = True
-        return True
+                    update(folder, directory, gathered.changes)
 
     def matched(self, folder: Folder, directory: MemoryDirectory) -> bool:
         """Makes an index match its folder, unless there is none or that comes later."""
@@ -244,20 +228,19 @@ class IndexKeeper:
         """
         before = decoded(current.data) if current else ""
         is_repaired = directory.scope != "agent"
-        if not is_repaired or not has_many(folder) or index.pointed_files(before.split("\n")):
+        if not is_repaired or before.strip() or not has_many(folder):
             return False
-        after = before
+        after = ""
         for change in changes:
             if change.line:
                 after = index.with_pointer(after, change.file, change.line)
-        if after == before:
+        if not after:
             return False
         try:
             version = folder.write(INDEX_FILE, after.encode(), over=current)
         except Conflict:
             return False
-        # What says nothing is nobody's.
-        self.own(directory).follow(current.version if current and before else None, version)
+        self.own(directory).follow(None, version)  # what was blank is nobody's
         self._remember(directory, version, after.encode())
         return True
 
@@ -286,7 +269,8 @@ class IndexKeeper:
             before = decoded(current.data) if current else ""
             old = current.version if current else None
             is_ours = old is not None and self.own(directory).is_ours(old)
-            after = _matched(before, alive, changes, is_ours=is_ours)
+            oldest_last = is_ours or index.has_only_pointers(before)
+            after = _matched(before, alive, changes, oldest_last=oldest_last)
             if after == before:
                 self._remember(directory, old or "", current.data if current else b"")
                 self._matched[directory.path] = old or "", alive
@@ -328,12 +312,12 @@ def _current(folder: Folder, held: _HeldIndex | None) -> Content | None:
 
 
 def _matched(
-    before: str, alive: Sequence[Listed], changes: Sequence[IndexChange], *, is_ours: bool
+    before: str, alive: Sequence[Listed], changes: Sequence[IndexChange], *, oldest_last: bool
 ) -> str:
     lines = _Lines(alive)
     since = index.unlisted_since(before)
     missing = [one.file for one in alive if one.modified > since]
-    after = index.repaired(before, lines, missing, oldest_last=is_ours)
+    after = index.repaired(before, lines, missing, oldest_last=oldest_last)
     for change in changes:
         if change.is_reworded and change.file in lines:
             after = index.with_pointer(after, change.file, change.line)

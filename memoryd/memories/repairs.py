@@ -24,6 +24,7 @@ from memoryd.memories.kept_files import LEAST_MEMORIES, KeptFiles, identity_of_c
 from memoryd.memories.records import MemoryChanged, MemoryDirectory
 from memoryd.memories.retired_files import RetiredFiles
 from memoryd.memories.rules.topics import INDEX_FILE
+from memoryd.memories.scan import open_folder
 from memoryd.memories.scanner import Scanner
 from memoryd.system.folder import Folder
 
@@ -63,22 +64,33 @@ class Repairs:
         self._digests: dict[str, tuple[dict[str, FileStamp], str]] = {}
         self._maker = ""
 
-    def repair(
-        self, directory: MemoryDirectory, folder: Folder, lock: AbstractContextManager[None]
-    ) -> bool:
+    def repair(self, directory: MemoryDirectory, lock: AbstractContextManager[None]) -> bool:
         """Whether anything was wrong. `lock` is that of the directory, taken in here.
 
-        Headers are read before that: for 20,000 it takes seconds, and a save would wait.
+        Headers are read before that: for 20,000 it takes seconds, and a save would wait. The folder
+        is opened again then: meanwhile another may have taken its place.
         """
         was_held = self._scanner.held(directory) is not None
-        if not self._indexes.skip and not self._is_as_repaired(directory, folder):
+        with open_folder(directory) as folder:
+            is_as_repaired = self._is_as_repaired(directory, folder)
+        if not self._indexes.skip and not is_as_repaired:
             self._scanner.snapshot(directory)
-        with lock:
+        with lock, open_folder(directory) as folder:
             leftovers = folder.remove_temporaries()
             moves, changes = self._retired.finish_interrupted(directory, folder)
             self._post(changes)
             is_wrong = self._index_was_wrong(directory, folder, was_held=was_held)
         return is_wrong or leftovers + moves > 0
+
+    def doubt(self, directory: MemoryDirectory) -> None:
+        """Files have changed since the last look at all stamps: the next repair compares them."""
+        self._repaired[directory.path] = None
+
+    def forget(self, directory: MemoryDirectory) -> None:
+        """The directory is gone."""
+        self._repaired.pop(directory.path, None)
+        self._digests.pop(directory.path, None)
+        self._indexes.let_go(directory)
 
     def _is_as_repaired(self, directory: MemoryDirectory, folder: Folder) -> bool:
         stamps, listing = self._scanner.last_stamps(directory), _index_stamp(folder)

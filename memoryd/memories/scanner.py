@@ -175,6 +175,7 @@ class Scanner:
                 self._noted_from[directory.path] = _Noted(found)
         except NotFound:
             self._stamps.pop(directory.path, None)
+            self._distrust(directory)
             return {}
         finally:
             if is_noted:

@@ -1,7 +1,7 @@
 """Memory directories: topic files and their index, kept together.
 
-- Saving is one operation: the topic file first, then its line in MEMORY.md; it is done when both
-  are durable. After a crash between the two, `repair` makes the index match the folder.
+- Saving is one operation: the topic file first, then its line in MEMORY.md. After a crash between
+  the two, or if the index cannot be written, `repair` makes the index match the folder.
 - A memory that a written one supersedes moves to `.retired/` (`rules/retirement`) in the same
   operation; `repair` finishes that as well.
 - Nothing is overwritten that was not read. A text based on an older version is refused: the file
@@ -155,9 +155,7 @@ class Store(StoreReader):
             self._note_origin(data, topic, before.version if before else None, cause)
             try:
                 self._retired.copy(folder, moves)
-                # What it supersedes is removed only when it is there for good.
-                later = not moves and self._indexes.syncs_later(directory, file)
-                version = folder.write(file, data, over=over, sync_later=later)
+                version = folder.write(file, data, over=over)
             except BaseException as error:
                 self._retired.drop(folder, moves)
                 if isinstance(error, Conflict):
@@ -264,6 +262,7 @@ class Store(StoreReader):
     def take_out(self, directory: MemoryDirectory, file: str, *, over: str) -> None:
         """Removes a file whose history has gone elsewhere: nothing is recorded here."""
         with self._locked(directory), open_folder(directory) as folder:
+            self._repairs.doubt(directory)
             folder.remove(file, over=over)
         if not retirement.is_in_retired(file):
             self._notices.post(MemoryChanged(directory, file, "", "adopted"))
@@ -286,6 +285,7 @@ class Store(StoreReader):
         """
         with self._locked(directory), open_folder(directory, create=True) as folder:
             self._on_create(directory)
+            self._repairs.doubt(directory)
             before = folder.current(file)
             if before is not None:
                 self._record(directory, file, before.data, "outside", "")
@@ -338,8 +338,9 @@ class Store(StoreReader):
 
     def repair(self, directory: MemoryDirectory) -> bool:
         """Cleans up after a crash and corrects the index; returns whether anything changed."""
-        with suppress(NotFound), open_folder(directory) as folder:
-            return self._repairs.repair(directory, folder, self._locked(directory))
+        with suppress(NotFound):
+            return self._repairs.repair(directory, self._locked(directory))
+        self._repairs.forget(directory)
         return False
 
     @contextmanager

@@ -3,8 +3,7 @@
 - Every access goes through a handle on the folder, and no path leads out of it (`beneath`).
 - Only regular files with a single link are touched.
 - A write is a temporary file, fsync, rename, fsync of the folder. After a crash a file is old or
-  new, an acknowledged write is there, and leftovers are removed at the next start. Of several
-  writes in one folder the last one may sync it for all; until then none is acknowledged.
+  new, an acknowledged write is there, and leftovers are removed at the next start.
 """
 
 import ctypes
@@ -168,12 +167,8 @@ class Folder:
         *,
         over: str | Content | Known | None,
         modified: float | None = None,
-        sync_later: bool = False,
     ) -> str:
         """Writes `data` durably, with mtime `modified` or now, and returns its version.
-
-        With `sync_later`, the name is durable when the caller has synced the folder.
-
 
         `over` is what the caller has read, or its version, None for no file. If anything else is
         found there, it stays and Conflict is raised.
@@ -186,8 +181,7 @@ class Folder:
                 temporary = _write_temporary(folder, data, mode, modified)
                 try:
                     self._put_in_place(folder, temporary, name, seen)
-                    if not sync_later:
-                        os.fsync(folder)
+                    os.fsync(folder)
                 except BaseException:
                     with suppress(OSError):
                         os.unlink(temporary, dir_fd=folder)
@@ -195,11 +189,6 @@ class Folder:
         finally:
             os.close(folder)
         return version_of(data)
-
-    def sync(self) -> None:
-        """Makes the names in this folder durable."""
-        with _our_errors(self.path, "write"):
-            os.fsync(self._handle)
 
     def remove(self, relative: str, *, over: str) -> None:
         """Removes the file durably, if it is still the version that the caller has read."""

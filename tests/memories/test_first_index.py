@@ -54,24 +54,43 @@ def test_no_headers_are_read_to_write_it(store: Store, directory: MemoryDirector
     assert store._scanner.held(directory) is None
 
 
-def test_what_a_person_wrote_into_it_stays(store: Store, directory: MemoryDirectory) -> None:
+def test_where_a_person_wrote_into_it_the_whole_index_is_made_at_once(
+    store: Store, directory: MemoryDirectory
+) -> None:
     filled(directory)
     index = Path(directory.path) / "MEMORY.md"
     index.write_text("# My own words\n")
-    file = store.save(directory, topic("one"), cause="user").file
+    store.save(directory, topic("one"), cause="user")
     assert index.read_text().startswith("# My own words\n")
+    assert files_in_index(directory) == in_order(store, directory)
+
+
+@pytest.mark.parametrize("nothing", ["", "\n", " \n\n"])
+def test_a_blank_index_is_as_good_as_none(
+    store: Store, directory: MemoryDirectory, nothing: str
+) -> None:
+    filled(directory)
+    (Path(directory.path) / "MEMORY.md").write_text(nothing)
+    file = store.save(directory, topic("one"), cause="user").file
     assert files_in_index(directory) == [file]
     assert store.repair(directory)
-    assert index.read_text().startswith("# My own words\n")
-    assert sorted(files_in_index(directory)) == sorted(in_order(store, directory))
-
-
-def test_an_empty_index_is_as_good_as_none(store: Store, directory: MemoryDirectory) -> None:
-    filled(directory)
-    (Path(directory.path) / "MEMORY.md").touch()
-    store.save(directory, topic("one"), cause="user")
-    assert store.repair(directory)
     assert files_in_index(directory) == in_order(store, directory)
+
+
+def test_the_others_follow_below_also_when_an_agent_has_added_a_line(
+    store: Store, directory: MemoryDirectory
+) -> None:
+    filled(directory)
+    file = store.save(directory, topic("one"), cause="user").file
+    agents = Path(directory.path) / "agents.md"
+    agents.write_text("---\nname: Agents\n---\nx\n")
+    os.utime(agents, (NOW + 1, NOW + 1))
+    os.utime(Path(directory.path) / file, (NOW + 2, NOW + 2))
+    with (Path(directory.path) / "MEMORY.md").open("a") as index:
+        index.write("- [Agents](agents.md)\n")
+    assert store.repair(directory)
+    assert files_in_index(directory)[:2] == [file, "agents.md"]
+    assert sorted(files_in_index(directory)) == sorted(in_order(store, directory))
 
 
 @pytest.mark.parametrize(("scope", "count"), [("agent", LARGE), ("project", LARGE - 2)])

@@ -178,3 +178,52 @@ def test_a_memory_that_ends_by_its_date_loses_its_line_then(
     clock.now += 86_400
     assert repaired(store, directory)
     assert "(ending.md)" not in (tmp_path / "memory/MEMORY.md").read_text()
+
+
+def test_a_repair_right_after_a_file_was_put_back_gives_it_its_line(
+    database: Database, clock: Clock, tmp_path: Path
+) -> None:
+    store, directory = a_store(database, clock, tmp_path), filled(tmp_path)
+    while repaired(store, directory):
+        pass
+    moved = b"---\nname: Moved\n---\nx\n"
+    store.put_back(directory, "moved.md", moved, over=None, cause="restore")
+    assert store.repair(directory)
+    assert "(moved.md)" in (Path(directory.path) / "MEMORY.md").read_text()
+
+
+def test_a_repair_leaves_a_directory_alone_that_was_moved_away_meanwhile(
+    database: Database, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, directory = a_store(database, clock, tmp_path), filled(tmp_path)
+    while repaired(store, directory):
+        pass
+    memory, away = Path(directory.path), tmp_path / "away"
+    before = (memory / "MEMORY.md").read_text()
+    (memory / "new.md").write_text("---\nname: New\n---\nx\n")
+    real = store._scanner.snapshot
+
+    def moving(place: MemoryDirectory) -> Any:
+        found = real(place)
+        if not away.exists():
+            memory.rename(away)
+            memory.mkdir()
+            (memory / "other.md").write_text("---\nname: Other\n---\nx\n")
+        return found
+
+    monkeypatch.setattr(store._scanner, "snapshot", moving)
+    repaired(store, directory)
+    assert (away / "MEMORY.md").read_text() == before
+    assert (memory / "MEMORY.md").read_text() == "- [Other](other.md)\n"
+
+
+def test_nothing_is_held_of_a_directory_that_is_gone(
+    database: Database, clock: Clock, tmp_path: Path
+) -> None:
+    store, directory = a_store(database, clock, tmp_path), filled(tmp_path)
+    while repaired(store, directory):
+        pass
+    Path(directory.path).rename(tmp_path / "away")
+    assert not repaired(store, directory)
+    assert (store._repairs._digests, store._repairs._repaired) == ({}, {})
+    assert store._scanner._noted_from == {}

@@ -6,7 +6,7 @@
 - A link to a part, `file.md#part`, counts as a pointer, and is not changed while the file exists.
 - A file name is percent-encoded where Markdown would read it as something else.
 - A new pointer goes above the first one, so that a cut takes the oldest. In an index that is ours
-  alone, memories that are older than all that it lists go below.
+  alone, or has nothing but pointers, memories that are older than all that it lists go below.
 - What we inject of an index leaves out the pointers to memories of unknown origin. If the index
   itself is of unknown origin, only its order counts: each line is made again from its memory.
 - Loading keeps the first 200 lines, then the first 25,000 bytes up to a newline, and says so.
@@ -98,6 +98,12 @@ def whole_pointers(lines: Sequence[str]) -> dict[int, str]:
 def pointed_files(lines: Sequence[str]) -> dict[int, str]:
     """The files that visible lines point to, as a whole or in part, by line number."""
     return {place.at: place.file for place in _pointer_places(lines)}
+
+
+def has_only_pointers(text: str) -> bool:
+    """Whether nothing else is in an index: no heading and no comment that a person wrote."""
+    lines = _lines(text)
+    return len(pointed_files(lines)) == sum(bool(line.strip()) for line in lines)
 
 
 def with_pointer(text: str, file: str, line: str) -> str:
