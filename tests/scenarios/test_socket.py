@@ -187,12 +187,17 @@ def test_a_lone_surrogate_is_replaced_only_in_short_texts() -> None:
 
 
 PING = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
+NOTICE = json.dumps({"jsonrpc": "2.0", "method": "ping"}).encode()
 
 
 @pytest.mark.parametrize(
     ("calls", "text"),
-    [(10_000, b"[" + b",".join([PING] * 10_000) + b"]\n"), (100, (PING + b"\n") * 100)],
-    ids=["batch", "lines"],
+    [
+        (10_000, b"[" + b",".join([PING] * 10_000) + b"]\n"),
+        (100, (PING + b"\n") * 100),
+        (100, (NOTICE + b"\n") * 100),
+    ],
+    ids=["batch", "lines", "notifications"],
 )
 async def test_a_ping_is_answered_while_another_peers_calls_are(
     home: Path, calls: int, text: bytes
