@@ -158,6 +158,7 @@ def reported(size: int, figures: Numbers) -> None:
     one("one save", "save, ms", "ms", ("the same fsyncs bare", "  bare fsyncs, ms"))
     one("one save, CPU", "  CPU of a save, ms", "ms")
     one("recall p50", "recall, ms", "ms", ("a ping", "  a ping, ms"))
+    one("recall p50 of all runs", "  recall of all runs, ms", "ms", ("a ping", "  a ping, ms"))
     one("recall, CPU", "  CPU of a recall, ms", "ms")
     stats = ("stat of each file", "  bare stat of each, CPU ms")
     one("memory/list, CPU", "  CPU of a list, ms", "ms", stats)
@@ -221,6 +222,7 @@ def use(
         ]
         told(f"{what}, ms", usual(taken) if what == "recall" else statistics.median(taken))
         if what == "recall":
+            told("  recall of all runs, ms", statistics.median(taken))
             told("  p99, ms", late(taken))
         told(f"  CPU of a {what}, ms", (cpu_seconds(pid) - before) / times * 1e3)
 

@@ -35,11 +35,10 @@ _STAMP_NUMBERS: Final = len(FileStamp.__struct_fields__)
 
 
 class _VectorShape(NamedTuple):
-    """How many numbers a vector has, and both of its short forms; these were made of so many."""
+    """How many numbers a vector has, and its short form; this was made of so many vectors."""
 
     numbers: int
-    first: int
-    more: int
+    directions: int
     made_from: int
 
 
@@ -161,8 +160,8 @@ class KeptShelf:
         self._lengths = np.frombuffer(arrays[2], np.int32)
         self._ids = np.frombuffer(arrays[3], np.int32)
         self._counts = np.frombuffer(arrays[4], np.float32)
-        self._words = _vector_arrays(arrays[5:11], head.words)
-        self._sentences = _vector_arrays(arrays[11:17], head.sentences)
+        self._words = _vector_arrays(arrays[5:10], head.words)
+        self._sentences = _vector_arrays(arrays[10:15], head.sentences)
         rows = len(head.files)
         lists = (self._marks, self._modified, head.versions, head.origins, head.topics)
         are_fitting = (
@@ -249,31 +248,29 @@ class KeptShelf:
 
 def _parts_of(vectors: VectorArrays) -> list[NDArray[Any]]:
     rows = vectors.rows if isinstance(vectors.rows, ByteRows) else (vectors.rows, _NO_SCALES)
-    return [vectors.counts, *rows, vectors.directions, vectors.first, vectors.more]
+    return [vectors.counts, *rows, vectors.directions, vectors.columns]
 
 
 def _shape_of(vectors: VectorArrays) -> _VectorShape:
     rows = vectors.rows.rows if isinstance(vectors.rows, ByteRows) else vectors.rows
-    short = len(vectors.first), vectors.more.shape[1]
-    return _VectorShape(rows.shape[1], *short, vectors.made_from)
+    return _VectorShape(rows.shape[1], len(vectors.columns), vectors.made_from)
 
 
 def _vector_arrays(parts: list[memoryview], shape: _VectorShape) -> VectorArrays:
     """ValueError if they do not fit together."""
     counts = np.frombuffer(parts[0], np.int32)
-    if len(counts) and int(counts.min()) < 0:
+    if min(shape) < 0 or (len(counts) and int(counts.min()) < 0):
         raise ValueError("a kept shelf has fewer vectors than none")
     used = int(counts.sum())
-    numbers, first, more, made_from = shape
-    if not first:
+    numbers, directions, made_from = shape
+    if not directions:
         return VectorArrays(counts, np.frombuffer(parts[1], np.float32).reshape(used, numbers))
     scales = np.frombuffer(parts[2], np.float32).reshape(used)
     return VectorArrays(
         counts,
         ByteRows(np.frombuffer(parts[1], np.int8).reshape(used, numbers), scales),
-        np.frombuffer(parts[3], np.float32).reshape(first + more, numbers),
-        np.frombuffer(parts[4], np.float32).reshape(first, used),
-        np.frombuffer(parts[5], np.int8).reshape(used, more),
+        np.frombuffer(parts[3], np.float32).reshape(directions, numbers),
+        np.frombuffer(parts[4], np.float32).reshape(directions, used),
         made_from,
     )
 

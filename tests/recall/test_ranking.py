@@ -386,9 +386,8 @@ def test_postings_drop_a_text_completely() -> None:
     assert (postings.size, postings.total_length) == (1, 1.0)
     assert (postings.holders_of("a"), postings.holders_of("b")) == (1, 0)
     assert postings.add({"c": 1.0}) == first
-    scores = postings.scores({"a": 1.0, "b": 1.0, "c": 1.0}, 1.0)
-    (shares,) = postings.shares([second], {"a": 1.0, "c": 1.0}, 1.0)
-    assert shares == {"a": pytest.approx(scores[second])}
+    earnings = postings.earnings({"a": 1.0, "b": 1.0, "c": 1.0}, 1.0)
+    assert earnings.by_term([second]) == [{"a": pytest.approx(earnings.total[second])}]
     with pytest.raises(LookupError):
         postings.drop(7 if postings.capacity > 7 else _dropped(postings, first))
 
@@ -413,17 +412,18 @@ def test_packed_postings_are_searched_like_others(
             one_by_one.drop(slot)
             at_once.drop(slot)
     worths = {term: 1.0 + at for at, term in enumerate("abcxdef")}
-    assert np.allclose(at_once.scores(worths, 3.0), one_by_one.scores(worths, 3.0))
+    earnings, same = at_once.earnings(worths, 3.0), one_by_one.earnings(worths, 3.0)
+    assert np.allclose(earnings.total, same.total)
     assert at_once.size == one_by_one.size
     assert at_once.total_length == one_by_one.total_length
     for term in worths:
         assert at_once.holders_of(term) == one_by_one.holders_of(term)
         assert (term in at_once.beginnings) == (term in one_by_one.beginnings)
     slots = sorted(set(range(at_once.capacity)) - dropped)
-    shares = one_by_one.shares(slots, worths, 3.0)
-    for slot, own, of_one in zip(slots, at_once.shares(slots, worths, 3.0), shares, strict=True):
+    for slot, own, of_one in zip(slots, earnings.by_term(slots), same.by_term(slots), strict=True):
         assert own == pytest.approx(of_one)
-        assert at_once.shares([slot], worths, 3.0) == [own]
+        assert sum(own.values()) == pytest.approx(earnings.total[slot])
+        assert earnings.by_term([slot]) == [own]
 
 
 def _as_arrays(texts: list[dict[str, float]]) -> TextArrays:
@@ -533,8 +533,8 @@ def test_a_large_store_finds_the_same_by_rough_vectors(
     before = [{hit.key for hit in asked(question)} for question in questions]
     assert (index.word_vectors.is_rough, index.word_vectors.wants_sketch) == (False, True)
     monkeypatch.setattr("memoryd.recall.rules.sketch.VERY_MANY", very_many)
-    monkeypatch.setattr("memoryd.recall.rules.sketch._DIRECTIONS", (32, 0))
-    monkeypatch.setattr("memoryd.recall.rules.sketch._DIRECTIONS_OF_VERY_MANY", (16, 24))
+    monkeypatch.setattr("memoryd.recall.rules.sketch._DIRECTIONS", 48)
+    monkeypatch.setattr("memoryd.recall.rules.sketch._DIRECTIONS_OF_VERY_MANY", 32)
     make = index.word_vectors.begin_sketch()
     late = index.put(Document("0001", "name1", "about everything", ""))
     index.give_word_vector("0001", late, rows[1])
@@ -544,6 +544,33 @@ def test_a_large_store_finds_the_same_by_rough_vectors(
     ticket = index.put(Document("0002", "name2", "about everything", ""))
     index.give_word_vector("0002", ticket, rows[2])
     assert [{hit.key for hit in asked(question)} for question in questions] == before
+    for at, row in enumerate(rows[:2_000]):  # more than there is room for
+        ticket = index.put(Document(f"x{at:04}", f"name{at}", "about everything", ""))
+        index.give_word_vector(f"x{at:04}", ticket, -row)
+    questions += [Question("everything", word_vector=-row) for row in rows[1_800:2_000:50]]
+    after = [{hit.key for hit in asked(question)} for question in questions]
+    assert any(key.startswith("x") for keys in after for key in keys)
+    index.word_vectors.sketch = None
+    assert [{hit.key for hit in asked(question)} for question in questions] == after
+
+
+def test_a_sketch_of_vectors_that_are_all_gone_is_not_used() -> None:
+    vectors, rows = Vectors(), np.eye(16, dtype=np.float32)
+    for owner in range(200):
+        vectors.put(owner, rows[owner % 16 : owner % 16 + 1])
+    make = vectors.begin_sketch()
+    for owner in range(200):
+        vectors.drop(owner)
+    vectors.put(0, rows[:1])
+    vectors.use_sketch(make())
+    assert not vectors.is_rough
+    assert vectors.cosines([0], rows[0]) == [1.0]
+
+
+def test_what_no_memory_is_asked_for_nothing_is_earned() -> None:
+    postings = Postings()
+    postings.add({"a": 1.0})
+    assert postings.earnings({"a": 1.0}, 1.0).by_term(()) == []
 
 
 @given(st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=6))
@@ -567,3 +594,10 @@ def test_the_largest_of_many_scores_are_those_that_sorting_finds(
         near = places_near_largest(scores, count, 0.1, size)
         assert set(near.tolist()) >= set(np.flatnonzero(scores >= min(scores[places]) - 0.1))
         assert len(places_near_largest(scores, count, 2.0, count)) == min(count, size)
+        most = count + 50  # fewer than are near, or more
+        some = places_near_largest(scores, count, 0.1, most)
+        if len(near) <= most:
+            assert set(some.tolist()) >= set(near.tolist())
+            assert len(some) <= most
+        else:
+            assert sorted(scores[some]) == sorted(scores)[-most:]

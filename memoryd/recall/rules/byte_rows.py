@@ -33,9 +33,3 @@ def in_bytes(rows: Matrix) -> ByteRows:
 def in_singles(some: ByteRows) -> Matrix:
     """What `in_bytes` was given, nearly."""
     return some.rows.astype(np.float32) * some.scales[:, np.newaxis]
-
-
-def clipped(rows: Matrix, steps_to_one: float) -> Bytes:
-    """Rows in so many steps between 0 and 1; what does not fit into a byte is cut off."""
-    steps: Matrix = np.clip(np.rint(rows * np.float32(steps_to_one)), -LARGEST, LARGEST)
-    return steps.astype(np.int8)

@@ -93,14 +93,17 @@ def neutral_weights(prompts: Iterable[str], background: Background) -> list[Prom
 def evidence_in(index: Index, prompt: PromptWeights) -> Scores:
     """The evidence for each slot of a directory."""
     worths = prompt.worths_in(index)
-    return index.documents.scores(worths, index.documents.mean_length) / _scale(worths)
+    earnings = index.documents.earnings(worths, index.documents.mean_length)
+    return earnings.total / _scale(worths)
 
 
 def evidence_for(prompt: PromptWeights, index: Index, slots: Sequence[int]) -> list[float]:
     """The evidence for each of some memories; 0 if it has only one common word of the prompt."""
+    if not slots:
+        return []
     worths = prompt.worths_in(index)
     scale = _scale(worths)
-    found = index.documents.shares(slots, worths, index.documents.mean_length)
+    found = index.documents.earnings(worths, index.documents.mean_length).by_term(slots)
     return [0.0 if _is_one_common_word(own, worths) else sum(own.values()) / scale for own in found]
 
 

@@ -1,6 +1,6 @@
 """Which of many scores are the largest."""
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,11 @@ def places_near_largest(scores: Numbers, count: int, margin: float, most: int) -
     """
     if len(scores) <= count:
         return np.arange(len(scores))
-    places = (scores >= _least_of_largest(scores, count) - margin).nonzero()[0]
+    places = (scores >= _least_near_largest(scores, count, margin, most)).nonzero()[0]
     if len(places) <= most:
         return places
-    return places[_places_of_largest_of_few(scores[places], most)]
+    some = scores[places]
+    return places[some.argpartition(len(some) - most)[len(some) - most :]]
 
 
 def places_of_largest(scores: Numbers, count: int) -> NDArray[np.intp]:
@@ -30,18 +31,17 @@ def places_of_largest(scores: Numbers, count: int) -> NDArray[np.intp]:
     return places_near_largest(scores, count, 0.0, count)
 
 
-def _least_of_largest(scores: Numbers, count: int) -> np.floating[Any]:
-    """What the `count` largest reach, and not many others do."""
+def _least_near_largest(scores: Numbers, count: int, margin: float, most: int) -> float:
+    """What all that are wanted reach, and few others do."""
     columns = len(scores) // _ROWS
-    if len(scores) < MANY or columns <= count:
+    if len(scores) < MANY or columns <= most:
         some = scores.copy()
     else:
-        # At least `count` scores reach the `count`-th best of the columns' maxima.
+        # At least so many scores reach the last of so many best of the columns' maxima.
         some = np.maximum.reduce(scores[: _ROWS * columns].reshape(_ROWS, columns))
-    some.partition(len(some) - count)
-    least: np.floating[Any] = some[len(some) - count]
-    return least
-
-
-def _places_of_largest_of_few(scores: Numbers, count: int) -> NDArray[np.intp]:
-    return scores.argpartition(len(scores) - count)[len(scores) - count :]
+    size = len(some)
+    if size <= most:
+        some.partition(size - count)
+        return float(some[size - count]) - margin
+    some.partition((size - most, size - count))
+    return max(float(some[size - count]) - margin, float(some[size - most]))

@@ -4,7 +4,6 @@ They are added at once, when a shelf is read from disk, and none is added later.
 the others. One that is dropped stays in the arrays, and is left out wherever it counts.
 """
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -43,9 +42,7 @@ class PackedPostings:
         held_by = np.bincount(ids, None, len(terms))
         self._ends = np.cumsum(held_by)
         # A number of an array takes several times as long to get.
-        self._end_of, self._slot_at, self._count_at = (
-            array.data for array in (self._ends, self._slots, self._counts)
-        )
+        self._end_of = self._ends.data
         self._live = held_by.tolist()
         self.dropped: list[int] = []
 
@@ -69,20 +66,6 @@ class PackedPostings:
             return None
         start, end = self._end_of[number - 1] if number else 0, self._end_of[number]
         return self._slots[start:end], self._counts[start:end]
-
-    def counts_in(self, texts: Sequence[int], terms: Iterable[str]) -> list[dict[str, float]]:
-        """How often each of some texts holds each of these terms, where it does."""
-        found: list[dict[str, float]] = [{} for _ in texts]
-        slot_at, count_at = self._slot_at, self._count_at
-        for term in terms:
-            number = self._id_of.get(term)
-            if number is not None:
-                start, end = self._end_of[number - 1] if number else 0, self._end_of[number]
-                for text, counts in zip(texts, found, strict=True):
-                    at = bisect_left(slot_at, text, start, end)
-                    if at < end and slot_at[at] == text:
-                        counts[term] = count_at[at]
-        return found
 
     def drop(self, slot: int) -> list[str]:
         """Leaves a text out from now on; returns the terms that no other one holds."""

@@ -13,9 +13,11 @@ Not thread-safe.
 """
 
 from array import array
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Container, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +29,6 @@ SATURATION = 0.9  # k1
 LENGTH_PENALTY = 0.4  # b
 
 Scores = NDArray[np.float64]
-Number = TypeVar("Number", float, Scores)
 
 
 class _Holders(NamedTuple):
@@ -37,6 +38,30 @@ class _Holders(NamedTuple):
     counts: "array[float]"
 
 
+class Earnings(NamedTuple):
+    """What texts earn of the worth of some terms: all together, and each where it is held.
+
+    The entries of a term end in `slots` and `earned` where `ends` says.
+    """
+
+    total: Scores
+    terms: Sequence[str]
+    ends: Sequence[int]
+    slots: Ints
+    earned: Scores
+
+    def by_term(self, slots: Sequence[int]) -> list[dict[str, float]]:
+        """What each of some texts, none of them dropped, earns by term; the sum is its total."""
+        is_wanted = np.zeros(len(self.total), np.bool_)
+        is_wanted[list(slots)] = True
+        places = is_wanted.take(self.slots).nonzero()[0]
+        found: dict[int, dict[str, float]] = {slot: {} for slot in slots}
+        own_slots, own_earned = self.slots[places].tolist(), self.earned[places].tolist()
+        for place, slot, earned in zip(places.tolist(), own_slots, own_earned, strict=True):
+            found[slot][self.terms[bisect_right(self.ends, place)]] = earned
+        return [found[slot] for slot in slots]
+
+
 class TextTerms(NamedTuple):
     """The terms of one text, and their counts; never changed."""
 
@@ -44,6 +69,8 @@ class TextTerms(NamedTuple):
     counts: "array[float]"
 
 
+_NO_SLOTS = np.zeros(0, np.int32)
+_NO_SCORES: Scores = np.zeros(0)
 _NO_TEXTS = TextArrays((), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))
 
 
@@ -133,33 +160,34 @@ class Postings:
         """How the terms begin, with the first BEGINNING_LETTERS of each."""
         return self._beginnings
 
-    def scores(self, worths: Mapping[str, float], mean_length: float) -> Scores:
-        """What each slot earns of the worth of all terms; a text that holds none earns 0."""
+    def earnings(self, worths: Mapping[str, float], mean_length: float) -> Earnings:
+        """What each slot earns of the worth of these terms; a text that holds none earns 0."""
+        terms: list[str] = []
         slots: list[Ints] = []
         counts: list[NDArray[Any]] = []
-        of_each: list[float] = []
-        for term, worth in worths.items():
+        for term in worths:
             held = self._packed.held(term)
             if held is not None:
+                terms.append(term)
                 slots.append(held[0])
                 counts.append(held[1])
-                of_each.append(worth)
-        newer = [(worths[term], self._holders[term]) for term in worths if term in self._holders]
+        lengths = [*map(len, slots)]
+        newer = [(term, self._holders[term]) for term in worths if term in self._holders]
         if newer:
             # Joined as bytes: making an array of each costs more than everything else.
             slots.append(np.frombuffer(b"".join([held.slots for _, held in newer]), np.intc))
             counts.append(np.frombuffer(b"".join([held.counts for _, held in newer]), np.float32))
-            of_each += [worth for worth, _ in newer]
+            terms += [term for term, _ in newer]
+            lengths += [len(held.slots) for _, held in newer]
         if not slots:
-            return np.zeros(self.capacity)
-        lengths = [*map(len, slots[: -1 if newer else None]), *(len(h.slots) for _, h in newer)]
+            return Earnings(np.zeros(self.capacity), (), (), _NO_SLOTS, _NO_SCORES)
         at, held_times = np.concatenate(slots), np.concatenate(counts)
-        earned = np.repeat(of_each, lengths) * held_times
+        earned = np.array([worths[term] for term in terms]).repeat(lengths) * held_times
         earned /= held_times + self._half_ways(mean_length).take(at)
-        found: Scores = np.bincount(at, earned, self.capacity).astype(np.float64, copy=False)
+        total: Scores = np.bincount(at, earned, self.capacity).astype(np.float64, copy=False)
         if self._packed.dropped:
-            found[self._packed.dropped] = 0.0
-        return found
+            total[self._packed.dropped] = 0.0
+        return Earnings(total, terms, [*accumulate(lengths)], at, earned)
 
     def _half_ways(self, mean_length: float) -> Scores:
         """`_half_way` of each text; most queries come when no text was added since the last."""
@@ -167,24 +195,6 @@ class Postings:
             relative = np.frombuffer(self._lengths) / (mean_length or 1.0)
             self._known_half_ways, self._half_ways_at = _half_way(relative), mean_length
         return self._known_half_ways
-
-    def shares(
-        self, slots: Sequence[int], worths: Mapping[str, float], mean_length: float
-    ) -> list[dict[str, float]]:
-        """What each of some texts earns by term; the sum is its entry in `scores`."""
-        packed_size = self._packed.size
-        counts_of = self._packed.counts_in(slots, worths)
-        found: list[dict[str, float]] = []
-        for slot, counts in zip(slots, counts_of, strict=True):
-            if slot >= packed_size:
-                text = self._text_in(slot)
-                own = dict(zip(text.terms, text.counts, strict=True))
-                counts |= {term: own[term] for term in worths if term in own}
-            half_way = _half_way(self._lengths[slot] / (mean_length or 1.0))
-            found.append(
-                {term: worths[term] * count / (count + half_way) for term, count in counts.items()}
-            )
-        return found
 
     def _forget_holder(self, term: str, slot: int) -> None:
         slots, counts = self._holders[term]
@@ -220,6 +230,6 @@ class Postings:
         return len(self._lengths) - 1
 
 
-def _half_way(relative_length: Number) -> Number:
+def _half_way(relative_length: Scores) -> Scores:
     """The count at which a text earns half of a term's worth."""
     return SATURATION * (1 - LENGTH_PENALTY + LENGTH_PENALTY * relative_length)

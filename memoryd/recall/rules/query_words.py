@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import islice
 
 from memoryd.recall.rules.index import Index
-from memoryd.recall.rules.postings import Postings, Scores
+from memoryd.recall.rules.postings import Earnings, Postings, Scores
 from memoryd.recall.rules.relevance import rarity
 from memoryd.text.terms import compounds_of, near_misses, spoken_words, term_of, terms_of
 
@@ -35,6 +35,7 @@ class QueryWords:
         # For a mistyped term, the term of the memories that stands in for it, and how surely.
         self.stand_ins: dict[str, tuple[str, float]] = {}
         self._rarities: dict[str, float] = {}
+        self._earnings: dict[int, Earnings] = {}
         self.whole_worth = self.whole_rarity = 0.0
         found = Counter(terms_of(text))
         counts = [part.documents.holders_of for part in parts]
@@ -64,11 +65,18 @@ class QueryWords:
 
     def scores(self, part: Index) -> Scores:
         """The share of the query's worth that each memory earns, 0 to 1."""
-        return part.documents.scores(self._shares_of_whole, self._mean_length)
+        return self._earnings_in(part).total
 
     def earned(self, part: Index, slots: Sequence[int]) -> Sequence[Mapping[str, float]]:
         """What each word of the query earned each of some memories; the sum is its score."""
-        return part.documents.shares(slots, self._shares_of_whole, self._mean_length)
+        return self._earnings_in(part).by_term(slots) if slots else []
+
+    def _earnings_in(self, part: Index) -> Earnings:
+        earnings = self._earnings.get(id(part))
+        if earnings is None:
+            earnings = part.documents.earnings(self._shares_of_whole, self._mean_length)
+            self._earnings[id(part)] = earnings
+        return earnings
 
     def covered(self, terms: Mapping[str, float]) -> float:
         """The share of the query that a memory with these terms covers."""

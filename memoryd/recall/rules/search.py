@@ -49,10 +49,11 @@ ENOUGH_VECTORS = 0.75
 NEWEST_BONUS = 0.02
 HALF_LIFE_SECONDS = 90 * 86_400.0
 TYPE_BONUS = {"feedback": 0.01, "user": 0.01}
-# A score that is further below the best is not looked at again: four standard deviations of what
-# the first rough score is off by, and of what it is off by after a second look.
-_FAR = 0.1
-_FAR_AFTER_A_LOOK = 0.06
+# By short vectors, a score is off by some hundredths. Those that are further below the best are not
+# looked at again, nor are more than so many, or so many for each that is wanted.
+_FAR = 0.14
+_MOST_LOOKED_AT = 256
+_MOST_FOR_EACH = 10
 # So many beyond the limit are considered, since the bonus may lift them.
 _SPARE = 5
 
@@ -255,21 +256,11 @@ def _best_of(
 
 def _best_places(both: Numbers, compared: Sequence[Comparison], most: int) -> NDArray[np.intp]:
     """Where the best scores are; rough ones that may be among them are made exact."""
-    rough = [(each, each.candidates) for each in compared if each.candidates is not None]
+    rough = [each for each in compared if each.is_rough]
     if not rough:
         return places_of_largest(both, most)
-    whole = max(most, *(candidates.whole for _, candidates in rough))
-    again = max(candidates.again for _, candidates in rough)
-    if again:
-        best = places_near_largest(both, most, _FAR, again)
-        if len(best) > whole:
-            nearer = both[best]
-            for each, _ in rough:
-                nearer += each.gain(best)
-            best = best[places_near_largest(nearer, most, _FAR_AFTER_A_LOOK, whole)]
-    else:
-        best = places_of_largest(both, whole)
-    for each, _ in rough:
+    best = places_near_largest(both, most, _FAR, max(_MOST_LOOKED_AT, _MOST_FOR_EACH * most))
+    for each in rough:
         both[best] += each.correction(best)
     return best[places_of_largest(both[best], most)]
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryd.recall.rules.byte_rows import ByteRows, Bytes, Matrix, Vector, in_bytes
-from memoryd.recall.rules.sketch import MANY, Candidates, Sketch, singles_in, wider
+from memoryd.recall.rules.sketch import MANY, Sketch, singles_in, wider
 
 Array = TypeVar("Array", Matrix, Bytes)
 
@@ -28,7 +28,6 @@ ABSENT = -2.0  # below every cosine: the document has no vector yet
 NO_OWNER = -1
 NO_ROW = -1
 _NO_ROWS = np.zeros((0, 0), np.float32)
-_NO_BYTES = np.zeros((0, 0), np.int8)
 _SUMMED_AT_ONCE = 512
 _OUTGROWN = 2
 # The common part of a handful of documents is uncertain and is subtracted only in part.
@@ -38,15 +37,13 @@ _COMMON_PRIOR = 10
 class VectorArrays(NamedTuple):
     """The vectors of the documents 0, 1, ..., as they are kept; `counts` rows for each.
 
-    `directions`, `first` (a column for each row), `more` and `made_from` are those of the sketch,
-    empty if there is none.
+    `directions`, `columns` and `made_from` are those of the sketch, empty if there is none.
     """
 
     counts: NDArray[np.int32]
     rows: Matrix | ByteRows
     directions: Matrix = _NO_ROWS
-    first: Matrix = _NO_ROWS
-    more: Bytes = _NO_BYTES
+    columns: Matrix = _NO_ROWS
     made_from: int = 0
 
     def chosen(self, which: NDArray[np.bool_]) -> "VectorArrays":
@@ -54,9 +51,8 @@ class VectorArrays(NamedTuple):
         if which.all():
             return self
         at = np.flatnonzero(np.repeat(which, self.counts))
-        short = (self.first[:, at], self.more[at]) if len(self.first) else (self.first, self.more)
-        counts, rows = self.counts[which], _taken(self.rows, at)
-        return self._replace(counts=counts, rows=rows, first=short[0], more=short[1])
+        columns = self.columns[:, at] if len(self.columns) else self.columns
+        return self._replace(counts=self.counts[which], rows=_taken(self.rows, at), columns=columns)
 
 
 class Wanted(NamedTuple):
@@ -70,8 +66,7 @@ class Comparison:
     """A query and the vectors of the documents below `capacity`, until one of these changes.
 
     `similarity` is that of each document beyond the common part. One without a vector gets what the
-    average document gets: nothing. It is rough if there are `candidates`: so many deserve another
-    look.
+    average document gets: nothing. If it `is_rough`, the best of them deserve another look.
     """
 
     def __init__(self, vectors: "Vectors", wanted: Wanted, capacity: int) -> None:
@@ -79,19 +74,7 @@ class Comparison:
         self._wanted = wanted
         self._is_in_order = vectors.are_rows_in_order(capacity)
         self.similarity = vectors.similarity(wanted, capacity)
-        sketch = vectors.sketch if vectors.fits(wanted.direction) else None
-        self._sketch = sketch
-        self.candidates: Candidates | None = None if sketch is None else sketch.candidates
-
-    def gain(self, owners: NDArray[np.intp]) -> Vector:
-        """What a second look adds to the rough similarity of some documents."""
-        if self._sketch is None:
-            return np.zeros(len(owners), np.float32)
-        if self._is_in_order:
-            return self._sketch.gain_of_more(self._wanted.direction, owners)
-        places = self._vectors.first_rows(owners)
-        gain = self._sketch.gain_of_more(self._wanted.direction, places)
-        return np.where(places < 0, np.float32(0), gain)
+        self.is_rough = vectors.sketch is not None and vectors.fits(wanted.direction)
 
     def correction(self, owners: NDArray[np.intp]) -> Vector:
         """What is missing between the rough similarity of some documents and the exact one."""
@@ -116,6 +99,7 @@ class Vectors:
         self.count = 0
         self.sketch: Sketch | None = None
         self._put_meanwhile: set[int] | None = None
+        self._is_sketch_void = False  # all of the vectors that it is made of are gone
 
     @classmethod
     def filled(cls, arrays: VectorArrays) -> "Vectors":
@@ -130,9 +114,8 @@ class Vectors:
             made._used = made.count = used
             made.total = _sum_of(rows, used)
             if isinstance(rows, ByteRows):
-                more = _with_room_behind(arrays.more)
-                first = wider(arrays.first, len(more))
-                made.sketch = Sketch(arrays.directions.copy(), first, more, arrays.made_from)
+                columns = wider(arrays.columns, len(made._owners))
+                made.sketch = Sketch(arrays.directions.copy(), columns, arrays.made_from)
             ends = np.cumsum(counts)
             made._is_in_order = bool((counts == 1).all())
             made._first_row_of = np.where(counts, ends - counts, NO_ROW).astype(np.int32)
@@ -151,8 +134,8 @@ class Vectors:
         rows, sketch = _taken(self._rows, at), self.sketch
         if sketch is None:
             return VectorArrays(counts, rows)
-        first, more = sketch.first[:, at], sketch.more[at]
-        return VectorArrays(counts, rows, sketch.directions, first, more, sketch.made_from)
+        columns = sketch.columns[:, at]
+        return VectorArrays(counts, rows, sketch.directions, columns, sketch.made_from)
 
     def __len__(self) -> int:
         """How many documents have vectors."""
@@ -207,13 +190,15 @@ class Vectors:
 
     def begin_sketch(self) -> Callable[[], Sketch]:
         """What makes the sketch, in a thread; its result goes to `use_sketch`."""
-        self._put_meanwhile = set()
+        self._put_meanwhile, self._is_sketch_void = set(), False
         return partial(Sketch.made_of, self._rows, self._used)
 
     def use_sketch(self, made: Sketch | None) -> None:
         """None if it could not be made."""
         late, self._put_meanwhile = self._put_meanwhile, None
-        if made is None or late is None or self.count != len(self._rows_of) or not self.count:
+        if made is None or late is None or self._is_sketch_void:
+            return
+        if self.count != len(self._rows_of) or not self.count:
             return
         before = self._rows
         if made.whole is not None:
@@ -261,7 +246,7 @@ class Vectors:
     def _all_dots(self, query: Vector) -> Vector:
         """The query and each row, by its short form if there is one."""
         if self.sketch is not None:
-            return self.sketch.dots_along_first(query, self._used)
+            return self.sketch.dots(query, self._used)
         return singles_in(self._rows, slice(0, self._used)) @ query
 
     def dots_at(self, places: Sequence[int] | NDArray[np.intp], query: Vector) -> Vector:
@@ -298,6 +283,7 @@ class Vectors:
         self._owners = np.zeros(0, np.intp)
         self._free.clear()
         self.sketch = None
+        self._is_sketch_void = True
         self._used = 0
         self._is_in_order = True
         self.total = np.zeros(dimensions, np.float32)
