@@ -5,7 +5,8 @@ everything else is rebuilt. So a damaged database, or one from before the first 
 never stops the daemon: it is renamed and a new one started, at the start or whenever the damage
 shows; `problem` says so. One that is deleted while the daemon runs is created again.
 
-- One connection, used from any thread, one transaction at a time.
+- One connection, used from any thread, one transaction at a time. Who needs the lock of a memory
+  directory as well takes that one first.
 - A new database gets the base schema and all migrations (`schema`), an older one the migrations it
   lacks, in one transaction.
 - WAL with NORMAL sync: a kill loses nothing, a power cut at most the last moments.

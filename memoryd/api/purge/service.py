@@ -85,23 +85,25 @@ class Purge:
 
     def _purge(self, cwd: str, named: str) -> tuple[PurgedMemory, dict[str, int], list[bytes]]:
         place = self._versions.find(cwd, named)
-        if self._teams.joined(place.directory.path) is not None:
+        directory = place.directory
+        if self._teams.joined(directory.path) is not None:
             raise Refused(
                 f"{place.file} is the team's, and the others have it too",
                 hint=f"first: memoryd team unshare {place.file}; what the server recorded can only"
                 " be erased by the owner of its tables (memoryd manual team)",
             )
-        memory = self._known_as(place.directory, name_when_current(place.file))
+        memory = self._known_as(directory, name_when_current(place.file))
         packed = self._state.packed_texts(memory)
-        with self._database.erasing():
+        # In the order of every writer: in the other, two threads could wait for each other.
+        with self._store.together(directory), self._database.erasing():
             present = 0
             for file in memory.files:
                 with suppress(MemorydError):
-                    self._store.forget(place.directory, file, cause="user")
+                    self._store.forget(directory, file, cause="user")
                     present += 1
             removed = dict(self._state.purge(memory))
         self._forget_followers()
-        self._kept.drop(place.directory.path)
+        self._kept.drop(directory.path)
         return memory, {"memory files": present} | removed | self._disk.purge(memory), packed
 
     def _known_as(self, directory: MemoryDirectory, file: str) -> PurgedMemory:
