@@ -4,6 +4,8 @@
   can bring a folder of any size.
 - What was seen is kept on disk for a large directory, by file and stamp. After a start only files
   with another stamp, or without a history, are read.
+- A program that rewrites a file often empties it first. A file that has only just become empty is
+  given a moment: the empty text is no version of it if another one follows at once.
 """
 
 import time
@@ -30,6 +32,8 @@ CHANGES_AT_ONCE: Final = 50
 # Of a directory inside a repository, and of one of the person's own.
 REPOSITORY_LIMIT_BYTES: Final = 8 * 1024 * 1024
 OWN_LIMIT_BYTES: Final = 256 * 1024 * 1024
+EMPTY_SECONDS: Final = 0.5
+_LOOK_AGAIN_SECONDS: Final = 0.02
 
 Locked = Callable[[MemoryDirectory], AbstractContextManager[None]]
 
@@ -47,8 +51,10 @@ class OutsideChanges:
         retired: RetiredFiles,
         now: Callable[[], float],
         kept: KeptFiles | None = None,
+        pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self._kept = kept
+        self._pause = pause
         self._scanner = scanner
         self._versions = versions
         self._retired = retired
@@ -121,8 +127,9 @@ class OutsideChanges:
         admitted: dict[str, FileStamp | None] = {}
         now = time.time()  # asked before any file is read
         known = self._last_seen[directory.path]
-        for file, stamp in sorted(self._scanner.stamps(directory, known).items()):
-            if stamp.size <= left:
+        for file, listed in sorted(self._scanner.stamps(directory, known).items()):
+            stamp = listed if listed.size else self._once_filled(directory, file, listed, now)
+            if stamp is not None and stamp.size <= left:
                 left -= stamp.size
                 admitted[file] = stamp if stamp.is_settled(now) else None
         self._left_bytes[directory.path] = left
@@ -134,9 +141,11 @@ class OutsideChanges:
         """Those of a few files that there is room for; the next full look counts exactly."""
         last_seen = self._last_seen[directory.path]
         stamps: dict[str, FileStamp | None] = {}
+        began = time.time()
         for file in files:
             now = time.time()  # asked before it is read
-            stamp = self._scanner.stamp_of(directory, file)
+            found = self._scanner.stamp_of(directory, file)
+            stamp = self._once_filled(directory, file, found, began)
             if stamp is not None and (
                 file in last_seen or stamp.size <= self._left_bytes[directory.path]
             ):
@@ -144,6 +153,18 @@ class OutsideChanges:
                 if file not in last_seen:
                     self._left_bytes[directory.path] -= stamp.size
         return stamps
+
+    def _once_filled(
+        self, directory: MemoryDirectory, file: str, stamp: FileStamp | None, began: float
+    ) -> FileStamp | None:
+        """The stamp of a file, of one just emptied when it is filled again or time is up."""
+        until = began + EMPTY_SECONDS
+        while stamp is not None and not stamp.size and _changed_within(EMPTY_SECONDS, stamp):
+            if time.time() > until:
+                break
+            self._pause(_LOOK_AGAIN_SECONDS)
+            stamp = self._scanner.stamp_of(directory, file)
+        return stamp
 
     def _read_each(
         self, directory: MemoryDirectory, files: Iterable[str], listed: Container[str]
@@ -176,6 +197,10 @@ class OutsideChanges:
         with suppress(NotFound):
             return self._retired.copy_of(folder, file, last)
         return None
+
+
+def _changed_within(seconds: float, stamp: FileStamp) -> bool:
+    return time.time() - stamp.ctime_ns / 1e9 < seconds
 
 
 def _as_kept(directory: MemoryDirectory, seen: Mapping[str, FileStamp]) -> bytes:

@@ -1,6 +1,9 @@
 """Every earlier version can be shown and restored, no matter who changed it."""
 
 import os
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -9,13 +12,17 @@ from memoryd.base.errors import InvalidInput, NotFound
 from memoryd.base.paths import places
 from memoryd.base.timestamps import iso_time
 from memoryd.memories.catalog import Catalog
+from memoryd.memories.outside_changes import EMPTY_SECONDS, OutsideChanges
 from memoryd.memories.records import MemoryChanged, MemoryDirectory
+from memoryd.memories.retired_files import RetiredFiles
 from memoryd.memories.rules.topics import Topic
+from memoryd.memories.scanner import Scanner
 from memoryd.memories.scopes import Scopes
 from memoryd.memories.store import Store
 from memoryd.memories.version_table import VersionTable
 from memoryd.memories.versions import Versions
 from memoryd.system.database import Database
+from tests.support.times import NOW
 
 DAY = 86_400.0
 
@@ -65,6 +72,56 @@ def test_every_change_is_a_version_newest_first(world: World) -> None:
     world.memories.forget(world.cwd, file)
     causes = [(one.cause, one.sha256 != "") for one in world.versions.history(world.cwd, file)]
     assert causes == [("user", False), ("outside", True), ("user", True)]
+
+
+def outside_changes(world: World, pause: Callable[[float], None]) -> OutsideChanges:
+    retired = RetiredFiles(world.version_table, now=lambda: NOW)
+    return OutsideChanges(Scanner(), world.version_table, retired, lambda: NOW, pause=pause)
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_file_that_is_emptied_to_be_rewritten_has_no_empty_version(
+    world: World, *, is_whole: bool
+) -> None:
+    file = world.save("Database", "sqlite")
+    path = Path(world.directory.path) / file
+    pauses: list[float] = []
+
+    def fill(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 2:
+            path.write_text("Postgres.\n")
+
+    looks = outside_changes(world, fill)
+    if not is_whole:  # a single file is looked at only after its directory was
+        assert list(looks.find(world.directory, lambda _: nullcontext())) == [[]]
+    path.write_text("")
+    found = looks.find(world.directory, lambda _: nullcontext(), files=None if is_whole else {file})
+    assert [one.file for batch in found for one in batch] == [file]
+    assert len(pauses) == 2
+    assert [one.cause for one in world.versions.history(world.cwd, file)] == ["outside", "user"]
+    assert world.store.read(world.directory, file).text == "Postgres.\n"
+
+
+def test_a_file_that_stays_empty_is_a_version_after_a_moment(world: World) -> None:
+    files = [world.save(name, "sqlite") for name in ("One", "Two", "Three")]
+    for file in files:
+        (Path(world.directory.path) / file).write_text("")
+    paused: list[float] = []
+
+    def churn(seconds: float) -> None:
+        """Whoever empties files again and again delays nobody for long."""
+        paused.append(seconds)
+        for file in files:
+            (Path(world.directory.path) / file).write_text("")
+        time.sleep(seconds)
+
+    began = time.time()
+    looks = outside_changes(world, churn)
+    found = looks.find(world.directory, lambda _: nullcontext())
+    assert sorted(one.file for batch in found for one in batch) == sorted(files)
+    assert sum(paused) <= EMPTY_SECONDS + 0.1
+    assert time.time() >= began + EMPTY_SECONDS
 
 
 def test_a_forget_can_be_undone(world: World) -> None:
