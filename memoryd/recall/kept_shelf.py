@@ -35,7 +35,7 @@ _STAMP_NUMBERS: Final = len(FileStamp.__struct_fields__)
 
 
 class _VectorShape(NamedTuple):
-    """How many numbers a vector has, and its short form; this was made of so many vectors."""
+    """How many numbers a vector has and how many its short form, and from how many it was made."""
 
     numbers: int
     directions: int
@@ -253,14 +253,14 @@ def _parts_of(vectors: VectorArrays) -> list[NDArray[Any]]:
 
 def _shape_of(vectors: VectorArrays) -> _VectorShape:
     rows = vectors.rows.rows if isinstance(vectors.rows, ByteRows) else vectors.rows
-    return _VectorShape(rows.shape[1], len(vectors.columns), vectors.made_from)
+    return _VectorShape(rows.shape[1], len(vectors.directions), vectors.made_from)
 
 
 def _vector_arrays(parts: list[memoryview], shape: _VectorShape) -> VectorArrays:
     """ValueError if they do not fit together."""
     counts = np.frombuffer(parts[0], np.int32)
     if min(shape) < 0 or (len(counts) and int(counts.min()) < 0):
-        raise ValueError("a kept shelf has fewer vectors than none")
+        raise ValueError("a kept shelf counts less than nothing")
     used = int(counts.sum())
     numbers, directions, made_from = shape
     if not directions:
@@ -270,7 +270,7 @@ def _vector_arrays(parts: list[memoryview], shape: _VectorShape) -> VectorArrays
         counts,
         ByteRows(np.frombuffer(parts[1], np.int8).reshape(used, numbers), scales),
         np.frombuffer(parts[3], np.float32).reshape(directions, numbers),
-        np.frombuffer(parts[4], np.float32).reshape(directions, used),
+        np.frombuffer(parts[4], np.float32).reshape(directions + 1, used),
         made_from,
     )
 

@@ -78,6 +78,7 @@ class Shelf:
         self.without_vectors: dict[str, PendingVectors] = {}
         self.is_making_vectors = False
         self.is_measuring = False
+        self.is_making_sketch = False
         self.changes = 0  # since the bar was measured
         self.logs: set[str] = set()
         self.revision = 0  # one more with every change

@@ -208,6 +208,7 @@ class Shelves:
             shelf.put(one, lacks_vectors=self._embeddings.encoder is not None)
         self._enrich_soon(shelf)
         self._measure_soon(shelf)
+        self._sketch_soon(shelf)
         self._keep_soon(shelf)
 
     async def _catch_up(self) -> None:
@@ -359,19 +360,18 @@ class Shelves:
         self._keep_soon(shelf)
 
     def _sketch_soon(self, shelf: Shelf) -> None:
-        vectors = shelf.index.word_vectors
-        if vectors.wants_sketch and not shelf.without_vectors:
-            self._run_soon("sketch", lambda: self._sketch(shelf, vectors))
+        is_wanted = shelf.index.word_vectors.wants_sketch and not shelf.without_vectors
+        if is_wanted and not shelf.is_making_sketch:
+            shelf.is_making_sketch = self._run_soon("sketch", lambda: self._sketch(shelf))
 
-    async def _sketch(self, shelf: Shelf, vectors: Vectors) -> None:
+    async def _sketch(self, shelf: Shelf) -> None:
         """Makes the comparison of many vectors faster, while they are used."""
-        made = None
         try:
-            made = await anyio.to_thread.run_sync(vectors.begin_sketch())
+            while shelf.index.word_vectors.wants_sketch:
+                await _make_sketch(shelf.index.word_vectors)
+                shelf.revision += 1  # what is being written now may be half of each
         finally:
-            vectors.use_sketch(made)
-        shelf.revision += 1  # what is being written now may be half of each
-        del made
+            shelf.is_making_sketch = False
         await anyio.to_thread.run_sync(give_back)
         self._keep_soon(shelf)
 
@@ -379,6 +379,14 @@ class Shelves:
         return [
             self._embeddings.all_vectors_of(pending.document, pending.ticket) for pending in some
         ]
+
+
+async def _make_sketch(vectors: Vectors) -> None:
+    made = None
+    try:
+        made = await anyio.to_thread.run_sync(vectors.begin_sketch())
+    finally:
+        vectors.use_sketch(made)
 
 
 def is_as_on_disk(row: Row) -> bool:

@@ -133,12 +133,10 @@ async def test_a_kept_shelf_answers_the_same_and_reads_nothing(shop: Shop) -> No
     }
 
 
-@pytest.mark.parametrize("very_many", [100, 10_000])
 async def test_short_vectors_are_kept_and_not_made_again(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch, very_many: int
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memoryd.recall.rules.vectors.MANY", 100)
-    monkeypatch.setattr("memoryd.recall.rules.sketch.VERY_MANY", very_many)
     shop.files.drop(shop.directory.path)
     made = await shop.opened()
     await shop.keep()
@@ -162,6 +160,25 @@ async def test_short_vectors_are_kept_and_not_made_again(
     assert grown.index.word_vectors.wants_sketch  # half of its vectors are new
     await shop.keep()
     assert shop.kept[0].stat().st_size > 1.5 * whole
+
+
+async def test_a_shelf_that_grows_large_is_sketched_and_kept(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memoryd.recall.rules.vectors.MANY", LEAST_MEMORIES + 50)
+    shelves = shop.shelves()
+    (shelf,) = await shelves.get([shop.directory])
+    await shop.keep()
+    for number in range(1_000, 1_650):
+        shop.write(number)
+    await shop.settled()
+    for number in range(1_000, 1_650):
+        shelves.update_soon(shop.directory, f"m{number}.md")
+    await shop.keep()
+    assert shelf.index.word_vectors.is_rough
+    kept = await shop.opened()
+    assert not shop.read
+    assert kept.index.word_vectors.is_rough
 
 
 async def test_only_what_changed_is_read(shop: Shop) -> None:

@@ -516,10 +516,7 @@ def test_a_huge_query_ends() -> None:
     )
 
 
-@pytest.mark.parametrize("very_many", [5_000, 5_001])
-def test_a_large_store_finds_the_same_by_rough_vectors(
-    monkeypatch: pytest.MonkeyPatch, very_many: int
-) -> None:
+def test_a_large_store_finds_the_same_by_rough_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     dice = np.random.default_rng(7)
     around = dice.normal(size=(40, 64))
     rows = around[dice.integers(0, 40, 5_000)] + 0.5 * dice.normal(size=(5_000, 64))
@@ -532,9 +529,7 @@ def test_a_large_store_finds_the_same_by_rough_vectors(
     asked = partial(search, [index], limit=5, now=NOW)
     before = [{hit.key for hit in asked(question)} for question in questions]
     assert (index.word_vectors.is_rough, index.word_vectors.wants_sketch) == (False, True)
-    monkeypatch.setattr("memoryd.recall.rules.sketch.VERY_MANY", very_many)
-    monkeypatch.setattr("memoryd.recall.rules.sketch._DIRECTIONS", 48)
-    monkeypatch.setattr("memoryd.recall.rules.sketch._DIRECTIONS_OF_VERY_MANY", 32)
+    monkeypatch.setattr("memoryd.recall.rules.sketch._DIRECTIONS", 32)
     make = index.word_vectors.begin_sketch()
     late = index.put(Document("0001", "name1", "about everything", ""))
     index.give_word_vector("0001", late, rows[1])
@@ -554,20 +549,58 @@ def test_a_large_store_finds_the_same_by_rough_vectors(
     assert [{hit.key for hit in asked(question)} for question in questions] == after
 
 
-def test_a_sketch_of_vectors_that_are_all_gone_is_not_used() -> None:
+def test_a_memory_about_something_else_than_all_others_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("memoryd.recall.rules.sketch._DIRECTIONS", 16)
+    dice = np.random.default_rng(11)
+    usual = 0.3 * dice.normal(size=(5_000, 128))
+    usual[:, :16] += dice.normal(size=(5_000, 16))
+    other = np.zeros((20, 128))
+    other[:, 16:] = dice.normal(size=(20, 112))
+    rows = np.concatenate([usual, other])
+    rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    index = Index()
+    for at, row in enumerate(rows):
+        ticket = index.put(Document(f"{at:04}", f"name{at}", "about everything", ""))
+        index.give_word_vector(f"{at:04}", ticket, row)
+    index.word_vectors.use_sketch(index.word_vectors.begin_sketch()())
+    for at in range(5_000, 5_020):
+        near = unit(rows[at] + 0.08 * dice.normal(size=128).astype(np.float32))
+        question = Question("everything", word_vector=near)
+        assert search([index], question, limit=5, now=NOW)[0].key == f"{at:04}"
+
+
+@pytest.mark.parametrize("left", [0, 1, 90])
+def test_a_sketch_of_vectors_that_are_mostly_gone_is_not_used(left: int) -> None:
     vectors, rows = Vectors(), np.eye(16, dtype=np.float32)
     for owner in range(200):
         vectors.put(owner, rows[owner % 16 : owner % 16 + 1])
     make = vectors.begin_sketch()
-    for owner in range(200):
+    for owner in range(left, 200):
         vectors.drop(owner)
-    vectors.put(0, rows[:1])
+    for owner in range(200, 300):
+        vectors.put(owner, rows[owner % 16 : owner % 16 + 1])
     vectors.use_sketch(make())
     assert not vectors.is_rough
-    assert vectors.cosines([0], rows[0]) == [1.0]
+    assert vectors.cosines([208], rows[0]) == [1.0]
 
 
-def test_what_no_memory_is_asked_for_nothing_is_earned() -> None:
+def test_a_sketch_is_made_again_when_most_of_its_vectors_were_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("memoryd.recall.rules.vectors.MANY", 200)
+    vectors, rows = Vectors(), np.eye(16, dtype=np.float32)
+    for owner in range(200):
+        vectors.put(owner, rows[owner % 16 : owner % 16 + 1])
+    vectors.use_sketch(vectors.begin_sketch()())
+    for owner in range(200):
+        assert not vectors.wants_sketch
+        vectors.put(owner, -rows[owner % 16 : owner % 16 + 1])
+    assert vectors.wants_sketch
+
+
+def test_no_slots_earn_nothing() -> None:
     postings = Postings()
     postings.add({"a": 1.0})
     assert postings.earnings({"a": 1.0}, 1.0).by_term(()) == []

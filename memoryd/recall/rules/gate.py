@@ -99,8 +99,6 @@ def evidence_in(index: Index, prompt: PromptWeights) -> Scores:
 
 def evidence_for(prompt: PromptWeights, index: Index, slots: Sequence[int]) -> list[float]:
     """The evidence for each of some memories; 0 if it has only one common word of the prompt."""
-    if not slots:
-        return []
     worths = prompt.worths_in(index)
     scale = _scale(worths)
     found = index.documents.earnings(worths, index.documents.mean_length).by_term(slots)

@@ -32,12 +32,12 @@ def places_of_largest(scores: Numbers, count: int) -> NDArray[np.intp]:
 
 
 def _least_near_largest(scores: Numbers, count: int, margin: float, most: int) -> float:
-    """What all that are wanted reach, and few others do."""
+    """A bound that each score which is wanted reaches, and few others do."""
     columns = len(scores) // _ROWS
     if len(scores) < MANY or columns <= most:
         some = scores.copy()
     else:
-        # At least so many scores reach the last of so many best of the columns' maxima.
+        # The n-th largest of the columns' maxima is no more than the n-th largest score.
         some = np.maximum.reduce(scores[: _ROWS * columns].reshape(_ROWS, columns))
     size = len(some)
     if size <= most:

@@ -39,9 +39,10 @@ class _Holders(NamedTuple):
 
 
 class Earnings(NamedTuple):
-    """What texts earn of the worth of some terms: all together, and each where it is held.
+    """What each text earns of the worth of some terms: its total, and its share of each term.
 
-    The entries of a term end in `slots` and `earned` where `ends` says.
+    `terms[i]` is held by the texts in `slots`, which earn what `earned` says, from `ends[i - 1]` to
+    `ends[i]`.
     """
 
     total: Scores

@@ -69,7 +69,7 @@ class QueryWords:
 
     def earned(self, part: Index, slots: Sequence[int]) -> Sequence[Mapping[str, float]]:
         """What each word of the query earned each of some memories; the sum is its score."""
-        return self._earnings_in(part).by_term(slots) if slots else []
+        return self._earnings_in(part).by_term(slots)
 
     def _earnings_in(self, part: Index) -> Earnings:
         earnings = self._earnings.get(id(part))

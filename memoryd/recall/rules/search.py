@@ -49,10 +49,11 @@ ENOUGH_VECTORS = 0.75
 NEWEST_BONUS = 0.02
 HALF_LIFE_SECONDS = 90 * 86_400.0
 TYPE_BONUS = {"feedback": 0.01, "user": 0.01}
-# By short vectors, a score is off by some hundredths. Those that are further below the best are not
-# looked at again, nor are more than so many, or so many for each that is wanted.
+# By short vectors, a score is off by some hundredths, and by more where query and memory are about
+# something else than the others. Those further below the best are not compared whole, and at most
+# so many are, or so many for each result if that is more.
 _FAR = 0.14
-_MOST_LOOKED_AT = 256
+_MOST_COMPARED = 1_024
 _MOST_FOR_EACH = 10
 # So many beyond the limit are considered, since the bonus may lift them.
 _SPARE = 5
@@ -170,6 +171,8 @@ class _Ranked:
 
     def for_each(self, of_slots: Callable[[Index, Sequence[int]], Sequence[Of]]) -> list[Of]:
         """What is asked of each memory that was found, all those of a part at once."""
+        if not self.found:
+            return []
         if len(self._parts) == 1:
             return list(of_slots(self._parts[0], [one.entry.slot for one in self.found]))
         parts = {id(one.part): one.part for one in self.found}
@@ -238,7 +241,7 @@ def _best_of(
     """The best entries of a part, each behind what it is sorted by."""
     words = query_words.scores(part)
     compared = [match.compared(part) for match in matches]
-    both: Numbers = words.astype(np.float32) if compared else words
+    both: Numbers = words.astype(np.float32) if compared else words.copy()
     for each in compared:
         both += each.similarity
     if excluded:
@@ -259,7 +262,7 @@ def _best_places(both: Numbers, compared: Sequence[Comparison], most: int) -> ND
     rough = [each for each in compared if each.is_rough]
     if not rough:
         return places_of_largest(both, most)
-    best = places_near_largest(both, most, _FAR, max(_MOST_LOOKED_AT, _MOST_FOR_EACH * most))
+    best = places_near_largest(both, most, _FAR, max(_MOST_COMPARED, _MOST_FOR_EACH * most))
     for each in rough:
         both[best] += each.correction(best)
     return best[places_of_largest(both[best], most)]

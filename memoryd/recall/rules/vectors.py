@@ -29,7 +29,6 @@ NO_OWNER = -1
 NO_ROW = -1
 _NO_ROWS = np.zeros((0, 0), np.float32)
 _SUMMED_AT_ONCE = 512
-_OUTGROWN = 2
 # The common part of a handful of documents is uncertain and is subtracted only in part.
 _COMMON_PRIOR = 10
 
@@ -74,7 +73,7 @@ class Comparison:
         self._wanted = wanted
         self._is_in_order = vectors.are_rows_in_order(capacity)
         self.similarity = vectors.similarity(wanted, capacity)
-        self.is_rough = vectors.sketch is not None and vectors.fits(wanted.direction)
+        self.is_rough = vectors.is_rough and vectors.fits(wanted.direction)
 
     def correction(self, owners: NDArray[np.intp]) -> Vector:
         """What is missing between the rough similarity of some documents and the exact one."""
@@ -99,7 +98,6 @@ class Vectors:
         self.count = 0
         self.sketch: Sketch | None = None
         self._put_meanwhile: set[int] | None = None
-        self._is_sketch_void = False  # all of the vectors that it is made of are gone
 
     @classmethod
     def filled(cls, arrays: VectorArrays) -> "Vectors":
@@ -116,6 +114,7 @@ class Vectors:
             if isinstance(rows, ByteRows):
                 columns = wider(arrays.columns, len(made._owners))
                 made.sketch = Sketch(arrays.directions.copy(), columns, arrays.made_from)
+                made.sketch.put_since = max(0, used - arrays.made_from)
             ends = np.cumsum(counts)
             made._is_in_order = bool((counts == 1).all())
             made._first_row_of = np.where(counts, ends - counts, NO_ROW).astype(np.int32)
@@ -152,8 +151,7 @@ class Vectors:
         if self._put_meanwhile is not None:
             self._put_meanwhile.update(places)
         if self.sketch is not None:
-            for place, row in zip(places, rows, strict=True):
-                self.sketch.put(place, row)
+            self.sketch.put(places, rows)
         self._is_in_order = self._is_in_order and places == [owner]
         self._rows_of[owner] = places
         self._note_first_row(owner, places[0] if places else NO_ROW)
@@ -179,10 +177,10 @@ class Vectors:
 
     @property
     def wants_sketch(self) -> bool:
-        """Whether there is none and should be, or one of half as many vectors."""
-        is_outgrown = self.sketch is None or self.count >= _OUTGROWN * self.sketch.made_from
+        """Whether there should be one and is none, or one that is outdated."""
+        is_missing = self.sketch is None or self.sketch.is_outdated
         is_idle = self._put_meanwhile is None
-        return is_idle and is_outgrown and MANY <= self.count == len(self._rows_of)
+        return is_idle and is_missing and MANY <= self.count == len(self._rows_of)
 
     @property
     def is_being_sketched(self) -> bool:
@@ -190,23 +188,24 @@ class Vectors:
 
     def begin_sketch(self) -> Callable[[], Sketch]:
         """What makes the sketch, in a thread; its result goes to `use_sketch`."""
-        self._put_meanwhile, self._is_sketch_void = set(), False
+        self._put_meanwhile = set()
         return partial(Sketch.made_of, self._rows, self._used)
 
     def use_sketch(self, made: Sketch | None) -> None:
-        """None if it could not be made."""
+        """None if it could not be made. One is not used if most vectors have come since."""
         late, self._put_meanwhile = self._put_meanwhile, None
-        if made is None or late is None or self._is_sketch_void:
+        if made is None or late is None or len(late) > self.count - len(late):
             return
         if self.count != len(self._rows_of) or not self.count:
             return
         before = self._rows
         if made.whole is not None:
             self._rows, made.whole = _grown(made.whole, len(self._owners)), None
-        for place in late:
-            row = singles_in(before, slice(place, place + 1))
-            self._set_rows([place], row)
-            made.put(place, row[0])
+        if late:
+            places = sorted(late)
+            rows = singles_in(before, places)
+            self._set_rows(places, rows)
+            made.put(places, rows)
         self.sketch = made
 
     def cosines(self, owners: Sequence[int], query: Vector) -> list[float]:
@@ -283,7 +282,6 @@ class Vectors:
         self._owners = np.zeros(0, np.intp)
         self._free.clear()
         self.sketch = None
-        self._is_sketch_void = True
         self._used = 0
         self._is_in_order = True
         self.total = np.zeros(dimensions, np.float32)
