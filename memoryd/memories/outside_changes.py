@@ -5,13 +5,14 @@
 - What was seen is kept on disk for a large directory, by file and stamp. After a start only files
   with another stamp, or without a history, are read.
 - A program that rewrites a file often empties it first. A file that has only just become empty is
-  given a moment: the empty text is no version of it if another one follows at once.
+  given a moment: the empty text is no version of it if another one follows at once. One that is
+  emptied while this runs is left to the next look.
 """
 
 import time
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -41,6 +42,13 @@ Locked = Callable[[MemoryDirectory], AbstractContextManager[None]]
 class _SeenFiles(msgspec.Struct, frozen=True):
     folder: str
     files: dict[str, FileStamp]
+
+
+class _Admitted(NamedTuple):
+    """The stamps of files (None: too young to be trusted), and those that are really empty."""
+
+    stamps: dict[str, FileStamp | None]
+    empty: set[str]
 
 
 class OutsideChanges:
@@ -73,10 +81,11 @@ class OutsideChanges:
             self._last_seen[directory.path] = self._seen_before(directory)
         last_seen = self._last_seen[directory.path]
         if files is None or directory.path not in self._left_bytes:
-            stamps = self._admitted(directory)
+            stamps, empty = self._admitted(directory)
             looked_at: Collection[str] | None = None
         else:
-            stamps, looked_at = self._admitted_of(directory, files), files
+            stamps, empty = self._admitted_of(directory, files)
+            looked_at = files
         known = dict(last_seen) if looked_at is None else _of(last_seen, looked_at)
         touched = [file for file, stamp in stamps.items() if not stamp or known.get(file) != stamp]
         touched += sorted(known.keys() - stamps.keys())
@@ -88,7 +97,10 @@ class OutsideChanges:
             # Locked, so that a file that our own writer has not recorded yet is not taken for
             # someone else's.
             with locked(directory):
-                found = self._read_each(directory, batch, stamps)
+                read = self._read_each(directory, batch, stamps)
+                found = {
+                    file: data for file, data in read.items() if data != b"" or file in empty
+                }
                 changed = self._versions.record_found(directory.path, found, at=self._now())
             for file in found:
                 if file in stamps:
@@ -122,46 +134,44 @@ class OutsideChanges:
         if self._kept.fill(temporary, _as_kept(directory, settled)):
             self._kept.put_in_place(temporary, directory.path, "seen")
 
-    def _admitted(self, directory: MemoryDirectory) -> dict[str, FileStamp | None]:
+    def _admitted(self, directory: MemoryDirectory) -> _Admitted:
         left = REPOSITORY_LIMIT_BYTES if directory.beneath else OWN_LIMIT_BYTES
-        admitted: dict[str, FileStamp | None] = {}
+        admitted = _Admitted({}, set())
         now = time.time()  # asked before any file is read
         known = self._last_seen[directory.path]
-        for file, listed in sorted(self._scanner.stamps(directory, known).items()):
-            stamp = listed if listed.size else self._once_filled(directory, file, listed, now)
+        listed = sorted(self._scanner.stamps(directory, known).items())
+        until = time.monotonic() + EMPTY_SECONDS
+        for file, found in listed:
+            is_certain = found.size or known.get(file) == found
+            stamp = found if is_certain else self._once_filled(directory, file, found, until)
             if stamp is not None and stamp.size <= left:
                 left -= stamp.size
-                admitted[file] = stamp if stamp.is_settled(now) else None
+                _admit(admitted, file, stamp, now)
         self._left_bytes[directory.path] = left
         return admitted
 
-    def _admitted_of(
-        self, directory: MemoryDirectory, files: Iterable[str]
-    ) -> dict[str, FileStamp | None]:
+    def _admitted_of(self, directory: MemoryDirectory, files: Iterable[str]) -> _Admitted:
         """Those of a few files that there is room for; the next full look counts exactly."""
         last_seen = self._last_seen[directory.path]
-        stamps: dict[str, FileStamp | None] = {}
-        began = time.time()
+        admitted = _Admitted({}, set())
+        until = time.monotonic() + EMPTY_SECONDS
         for file in files:
             now = time.time()  # asked before it is read
             found = self._scanner.stamp_of(directory, file)
-            stamp = self._once_filled(directory, file, found, began)
+            stamp = self._once_filled(directory, file, found, until)
             if stamp is not None and (
                 file in last_seen or stamp.size <= self._left_bytes[directory.path]
             ):
-                stamps[file] = stamp if stamp.is_settled(now) else None
+                _admit(admitted, file, stamp, now)
                 if file not in last_seen:
                     self._left_bytes[directory.path] -= stamp.size
-        return stamps
+        return admitted
 
     def _once_filled(
-        self, directory: MemoryDirectory, file: str, stamp: FileStamp | None, began: float
+        self, directory: MemoryDirectory, file: str, stamp: FileStamp | None, until: float
     ) -> FileStamp | None:
         """The stamp of a file, of one just emptied when it is filled again or time is up."""
-        until = began + EMPTY_SECONDS
-        while stamp is not None and not stamp.size and _changed_within(EMPTY_SECONDS, stamp):
-            if time.time() > until:
-                break
+        while stamp is not None and _is_just_emptied(stamp) and time.monotonic() < until:
             self._pause(_LOOK_AGAIN_SECONDS)
             stamp = self._scanner.stamp_of(directory, file)
         return stamp
@@ -199,8 +209,15 @@ class OutsideChanges:
         return None
 
 
-def _changed_within(seconds: float, stamp: FileStamp) -> bool:
-    return time.time() - stamp.ctime_ns / 1e9 < seconds
+def _is_just_emptied(stamp: FileStamp) -> bool:
+    # A clock that was set back, or a server's that is ahead, makes no file young for long.
+    return not stamp.size and abs(time.time() - stamp.ctime_ns / 1e9) < EMPTY_SECONDS
+
+
+def _admit(admitted: _Admitted, file: str, stamp: FileStamp, now: float) -> None:
+    admitted.stamps[file] = stamp if stamp.is_settled(now) else None
+    if not stamp.size:
+        admitted.empty.add(file)
 
 
 def _as_kept(directory: MemoryDirectory, seen: Mapping[str, FileStamp]) -> bytes:

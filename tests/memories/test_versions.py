@@ -2,13 +2,14 @@
 
 import os
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
 
 from memoryd.base.errors import InvalidInput, NotFound
+from memoryd.base.file_stamp import FileStamp
 from memoryd.base.paths import places
 from memoryd.base.timestamps import iso_time
 from memoryd.memories.catalog import Catalog
@@ -101,6 +102,46 @@ def test_a_file_that_is_emptied_to_be_rewritten_has_no_empty_version(
     assert len(pauses) == 2
     assert [one.cause for one in world.versions.history(world.cwd, file)] == ["outside", "user"]
     assert world.store.read(world.directory, file).text == "Postgres.\n"
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_file_that_is_emptied_while_it_is_looked_at_has_no_empty_version(
+    world: World, *, is_whole: bool
+) -> None:
+    file = world.save("Database", "sqlite")
+    path = Path(world.directory.path) / file
+    looks = outside_changes(world, time.sleep)
+
+    @contextmanager
+    def emptied_meanwhile(_: MemoryDirectory) -> Iterator[None]:
+        path.write_text("")
+        yield
+
+    files = None if is_whole else {file}
+    assert list(looks.find(world.directory, lambda _: nullcontext())) == [[]]
+    path.write_text("MySQL.\n")
+    assert list(looks.find(world.directory, emptied_meanwhile, files=files)) == [[]]
+    path.write_text("Postgres.\n")
+    found = looks.find(world.directory, lambda _: nullcontext(), files=files)
+    assert [one.file for batch in found for one in batch] == [file]
+    assert [one.bytes for one in world.versions.history(world.cwd, file)][:1] == [10]
+    assert 0 not in [one.bytes for one in world.versions.history(world.cwd, file)]
+
+
+def test_an_empty_file_that_is_known_is_not_waited_for(world: World) -> None:
+    file = world.save("Database", "sqlite")
+    pauses: list[float] = []
+    looks = outside_changes(world, pauses.append)
+    path = Path(world.directory.path) / file
+    path.write_text("")
+    list(looks.find(world.directory, lambda _: nullcontext()))
+    assert pauses
+    while not FileStamp.of(path.stat()).is_settled(time.time()):
+        time.sleep(0.01)
+    list(looks.find(world.directory, lambda _: nullcontext()))
+    pauses.clear()
+    list(looks.find(world.directory, lambda _: nullcontext()))
+    assert not pauses
 
 
 def test_a_file_that_stays_empty_is_a_version_after_a_moment(world: World) -> None:

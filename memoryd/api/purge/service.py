@@ -92,16 +92,18 @@ class Purge:
                 hint=f"first: memoryd team unshare {place.file}; what the server recorded can only"
                 " be erased by the owner of its tables (memoryd manual team)",
             )
-        memory = self._known_as(directory, name_when_current(place.file))
-        packed = self._state.packed_texts(memory)
-        # In the order of every writer: in the other, two threads could wait for each other.
-        with self._store.together(directory), self._database.erasing():
-            present = 0
-            for file in memory.files:
-                with suppress(MemorydError):
-                    self._store.forget(directory, file, cause="user")
-                    present += 1
-            removed = dict(self._state.purge(memory))
+        # The directory first, as every writer does: else two threads could wait for each other.
+        with self._store.together(directory):
+            # Known only now: whoever wrote while this waited may have said something new.
+            memory = self._known_as(directory, name_when_current(place.file))
+            packed = self._state.packed_texts(memory)
+            with self._database.erasing():
+                present = 0
+                for file in memory.files:
+                    with suppress(MemorydError):
+                        self._store.forget(directory, file, cause="user")
+                        present += 1
+                removed = dict(self._state.purge(memory))
         self._forget_followers()
         self._kept.drop(directory.path)
         return memory, {"memory files": present} | removed | self._disk.purge(memory), packed
