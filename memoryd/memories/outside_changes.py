@@ -98,9 +98,7 @@ class OutsideChanges:
             # someone else's.
             with locked(directory):
                 read = self._read_each(directory, batch, stamps)
-                found = {
-                    file: data for file, data in read.items() if data != b"" or file in empty
-                }
+                found = {file: data for file, data in read.items() if data != b"" or file in empty}
                 changed = self._versions.record_found(directory.path, found, at=self._now())
             for file in found:
                 if file in stamps:

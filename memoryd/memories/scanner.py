@@ -27,6 +27,7 @@ from memoryd.memories.kept_headers import KeptHeaders
 from memoryd.memories.records import Listed, MemoryDirectory
 from memoryd.memories.scan import LARGE, open_folder
 from memoryd.system.folder import Folder
+from memoryd.system.giving_way import giving_way
 
 YOUNG_SECONDS: Final = SETTLED_SECONDS + 1
 
@@ -72,7 +73,8 @@ class Scanner:
         return list(self.snapshot(directory).files.values())
 
     def snapshot(self, directory: MemoryDirectory) -> Snapshot:
-        with self._lock_of(directory):
+        # Nobody who holds the lock gives way to somebody who may be waiting for it.
+        with self._lock_of(directory), giving_way(None):
             before = self._snapshots.get(directory.path) or self._as_kept(directory)
             try:
                 after = self._looked_at(directory, before)

@@ -153,7 +153,8 @@ class Snapshots:
                         break
                     data = text.encode()
                     self._store.put_back(agent.own, file, data, over=None, cause="sync")
-        self._store.update_index(agent.own)
+        with self._store.together(agent.own):
+            self._store.update_index(agent.own)
 
     def _memory(self, directory: MemoryDirectory) -> Iterator[Stored]:
         yield from self._store.read_all(directory)

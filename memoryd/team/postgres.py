@@ -347,6 +347,8 @@ class TeamServer:
             await self._connection.execute("select pg_advisory_lock($1)", schema.LOCK_NUMBER)
         except asyncpg.PostgresError:
             is_held = False
+        except TimeoutError:
+            raise problems.being_set_up(self.address) from None
         try:
             yield
         finally:

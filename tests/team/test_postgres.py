@@ -238,3 +238,15 @@ async def test_a_superuser_is_known_to_stand_above_the_rules(shared: TeamDatabas
     async with connected(shared, "root") as root, connected(shared, "alice") as alice:
         assert await root.bypasses_security()
         assert not await alice.bypasses_security()
+
+
+async def test_who_sets_up_while_somebody_else_takes_long_at_it_is_told_so(
+    shared: TeamDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with connected(shared, OWNER) as slow, slow._migration_lock():
+        monkeypatch.setattr("memoryd.team.postgres.COMMAND_SECONDS", 0.5)
+        async with connected(shared, OWNER) as owner:
+            with pytest.raises(TeamProblem) as caught:
+                await owner.set_up(PROJECT, ["alice"], ())
+    assert caught.value.reason == "busy"
+    assert await set_up(shared, ["alice"]) == 0

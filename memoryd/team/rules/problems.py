@@ -133,6 +133,12 @@ def unreachable(address: ServerAddress) -> TeamProblem:
     )
 
 
+def being_set_up(address: ServerAddress) -> TeamProblem:
+    return TeamProblem(
+        f"somebody else is setting up {address.shown}", "try again in a minute", "busy"
+    )
+
+
 def not_trusted(address: ServerAddress) -> TeamProblem:
     return TeamProblem(
         f"{address.shown} does not prove over TLS that it is {address.host}",
