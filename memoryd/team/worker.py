@@ -180,8 +180,9 @@ class TeamWorker:
         self._woken.set()
 
     async def reconnect(self) -> None:
-        """The address has changed."""
-        await self._disconnect()
+        """The address has changed. A sync that runs ends first: it may still use the old one."""
+        async with self._lock:
+            await self._disconnect()
         self.wake()
 
     async def _follow_table(self) -> None:

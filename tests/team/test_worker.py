@@ -1,14 +1,19 @@
 """What the worker tells people of a server that can be reached but not used."""
 
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+import anyio
+import anyio.to_thread
 import pytest
+from anyio.lowlevel import checkpoint
 
 from memoryd.base.config import TeamSettings
 from memoryd.base.events import TeamTrouble
 from memoryd.system.notices import Notices
 from memoryd.team.addresses import Addresses
+from memoryd.team.rules.address import ServerAddress
 from memoryd.team.rules.problems import TeamProblem
 from memoryd.team.team_table import JoinedProject
 from memoryd.team.worker import TeamWorker
@@ -49,6 +54,18 @@ async def watched(shared: TeamDatabase, tmp_path: Path, home: Path) -> AsyncIter
         made.clone.close()
 
 
+class SlowAddresses(Addresses):
+    """The first who asks gets its answer when the test says so."""
+
+    asked, may_go_on = threading.Event(), threading.Event()
+
+    def needed(self) -> ServerAddress:
+        found = super().needed()
+        self.asked.set()
+        assert self.may_go_on.wait(60)
+        return found
+
+
 def read_only(database: TeamDatabase, *, is_so: bool) -> None:
     """For connections from now on, as a replica is."""
     database.sql(
@@ -71,6 +88,29 @@ async def test_a_trouble_that_lasts_is_told_once_and_its_end_once(
         await watched.worker.sync_now(watched.clone.project)
     assert watched.told == ["read-only", ""]
     assert watched.worker.state.message == ""
+
+
+async def test_a_sync_by_another_address_never_uses_the_connection_of_before(
+    watched: Watched, shared: TeamDatabase, home: Path
+) -> None:
+    addresses = SlowAddresses(TeamSettings(dsn=shared.dsn("alice")), {}, str(home))
+    worker, project = watched.worker, watched.clone.project
+    worker._addresses = addresses
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(worker.sync_now, project)  # still connecting when the address changes
+        await anyio.to_thread.run_sync(addresses.asked.wait, 60)
+        with addresses.trying(shared.dsn("mallory")):
+            tasks.start_soon(_soon, addresses.may_go_on.set)
+            await worker.reconnect()
+            with pytest.raises(TeamProblem) as caught:
+                await worker.sync_now(project)
+    assert caught.value.reason == "privileges"
+
+
+async def _soon(work: Callable[[], None]) -> None:
+    for _ in range(100):
+        await checkpoint()
+    work()
 
 
 async def test_a_project_that_has_nothing_to_send_does_not_end_the_trouble_of_another(
