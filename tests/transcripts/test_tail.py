@@ -10,6 +10,7 @@ from pathlib import Path
 import anyio
 import msgspec
 import pytest
+from anyio.lowlevel import checkpoint
 
 from memoryd.base import events
 from memoryd.base.errors import Refused, StorageError
@@ -472,6 +473,8 @@ async def test_the_stop_hook_is_enough_when_the_folder_is_not_watched(
     path = write(home, script)
     async with following(home) as run:
         assert await run.heard.wait_for_turns(1) == ["one"]
+        while not run.tail.problems:  # it may have read the file before it tried to watch
+            await checkpoint()
         assert (
             "cannot watch folders, checking them regularly instead: not on this disk"
             in run.tail.problems[0]
