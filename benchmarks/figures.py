@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 SETTLED_SECONDS = 300.0
-RUNS = 5
 
 Numbers = dict[str, float]
 """Figures of one size by name; the name ends in the unit."""
@@ -56,12 +55,6 @@ def milliseconds(work: Callable[[], object]) -> float:
 def resident_mib(pid: int) -> float:
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.partition("VmRSS:")[2].split()[0]) / 1024
-
-
-def usual(times: Sequence[float]) -> float:
-    """The median of the fastest of some runs: a shared machine changes its speed within seconds."""
-    size = len(times) // RUNS
-    return min(statistics.median(times[at * size : (at + 1) * size]) for at in range(RUNS))
 
 
 def late(times: Sequence[float], share: float = 0.99) -> float:

@@ -1,9 +1,6 @@
 """Recall through the socket at three sizes, beside SQLite FTS5 and a search of the files.
 
 usage: benchmarks/recall.py [SIZE ...]     (200, 2,000 and 20,000 memories by default)
-
-Queries come in runs of 200, and of recall and of FTS5 the fastest run counts: a shared machine
-changes its speed within seconds.
 """
 
 import random
@@ -17,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from figures import Numbers, late, resident_mib, rest, table, usual
+from figures import Numbers, late, resident_mib, rest, table
 from results import report
 
 from memoryd.base import paths
@@ -115,14 +112,14 @@ def figures_at(size: int) -> Numbers:
             daemon.end()
         plain = fts5(texts, queries)
         name, searched = search_of_files(folder, queries)
-    beside = ("SQLite FTS5 in process", usual(plain))
+    beside = ("SQLite FTS5 in process", statistics.median(plain))
     report("recall p50", size, found["recall, p50 ms"], "ms", beside=beside, goal=GOALS.get(size))
     report("recall p99", size, found["recall, p99 ms"], "ms", beside=beside)
     while_busy = found["recall while it makes its vectors, p50 ms"]
     report("recall right after the first start, p50", size, while_busy, "ms", beside=beside)
     report("save and find", size, found["save and find, ms"], "ms")
     return found | {
-        "  FTS5 in process, p50 ms": usual(plain),
+        "  FTS5 in process, p50 ms": statistics.median(plain),
         "  FTS5 in process, p99 ms": late(plain),
         f"  {name} over the files, p50 ms": statistics.median(searched),
     }
@@ -145,7 +142,7 @@ def through_the_socket(peer: Peer, cwd: str, queries: list[str], pid: int) -> Nu
         "recall while it makes its vectors, p50 ms": statistics.median(busy),
         "first answer (load, build), s": first,
         "save and find, ms": update * 1e3,
-        "recall, p50 ms": usual(times),
+        "recall, p50 ms": statistics.median(times),
         "recall, p99 ms": late(times),
     }
 
