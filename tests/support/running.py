@@ -39,7 +39,10 @@ def make_home(folder: Path) -> Path:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """This process's variables without those that lead out of the home or to a real model."""
+    """This process's variables without those that lead out of the home or to a real model.
+
+    PYTHONUNBUFFERED goes as well: people do not have it, and it hides lines out of order.
+    """
     prefixes = (
         "AI_AGENT",
         "ANTHROPIC_",
@@ -49,6 +52,7 @@ def environment(home: Path) -> dict[str, str]:
         "GEMINI_",
         "MEMORYD_",
         "OPENCODE",
+        "PYTHONUNBUFFERED",
         "XDG_",
     )
     kept = {

@@ -208,7 +208,8 @@ def main(words: Sequence[str]) -> int:
     """Runs one command and returns its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without a letter is not a failure
+            # A terminal without a letter is not a failure, and in a pipe lines keep their order.
+            stream.reconfigure(errors="replace", line_buffering=True)
     in_json = "--json" in words
     try:
         code = run(words)
