@@ -210,17 +210,23 @@ class DeviceWorker:
             return self._server
         address = await anyio.to_thread.run_sync(self._address)
         opened = await TeamServer.open(address)
-        self._server = server = PrivateServer(opened)
-        await _check(opened)
-        self._clock_off = self._now() - await opened.clock_seconds()
-        listens = await server.listen(self._heard)
+        server = PrivateServer(opened)
+        try:
+            await _check(opened)
+            self._clock_off = self._now() - await opened.clock_seconds()
+            listens = await server.listen(self._heard)
+            bypasses_security = await opened.bypasses_security()
+        except BaseException:
+            await opened.close()
+            raise
         self.state = msgspec.structs.replace(
             self.state,
             is_connected=True,
             listens=listens,
             clock_warning=clock_warning(self._clock_off),
-            bypasses_security=await opened.bypasses_security(),
+            bypasses_security=bypasses_security,
         )
+        self._server = server
         return server
 
     async def _disconnect(self) -> None:

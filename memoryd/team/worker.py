@@ -14,7 +14,8 @@
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from math import inf
 from typing import Final
 
@@ -162,7 +163,7 @@ class TeamWorker:
         try:
             return await self._sync(project)
         except MemorydError as error:
-            await self._failed(project.folder, error)
+            self._failed(project.folder, error)
             raise
 
     async def leave(self, folder: str) -> None:
@@ -195,7 +196,8 @@ class TeamWorker:
         if not self._due or not has_address:
             for due in self._due.values():
                 due.at = inf
-            await self._disconnect()
+            async with self._lock:  # a sync on request may just be connecting
+                await self._disconnect()
 
     def _look(self) -> tuple[list[JoinedProject], bool]:
         """The joined projects, and whether a database is named; a mistake in it counts."""
@@ -211,23 +213,23 @@ class TeamWorker:
                     await self._sync(self._syncs[folder].project)
                 except TeamProblem as error:
                     if error.reason != "privileges":
-                        await self._failed(folder, error)
+                        self._failed(folder, error)
                         return
                     self.troubles[folder] = error  # of this project alone
                     self._works(folder)
                     due.at = time.monotonic() + self._poll_seconds
                 except MemorydError as error:
-                    await self._failed(folder, error)
+                    self._failed(folder, error)
                     return
                 except Exception:
                     log.exception("team-sync-failed", folder=folder)
                     bug = TeamProblem("team sync failed", "memoryd logs", "bug")
-                    await self._failed(folder, bug)
+                    self._failed(folder, bug)
                     return
 
     async def _sync(self, project: JoinedProject) -> SyncReport:
         began = time.monotonic()
-        async with self._lock:
+        async with self._lock, self._disconnected_by_failure():
             server = await self._connected(project)
             due = self._due.setdefault(project.folder, _Due())
             due.first_change, due.at = inf, began + self._pause_seconds(server)
@@ -298,10 +300,22 @@ class TeamWorker:
             self.state = msgspec.structs.replace(self.state, listens=listens)
         return self._server
 
+    @asynccontextmanager
+    async def _disconnected_by_failure(self) -> AsyncIterator[None]:
+        """What is not this project's alone, or ends halfway, leaves no connection to the next."""
+        try:
+            yield
+        except BaseException as error:
+            is_of_project = isinstance(error, TeamProblem) and error.reason == "privileges"
+            if not (is_of_project and self.state.is_connected):
+                await self._disconnect()
+            raise
+
     async def _disconnect(self) -> None:
         server, self._server = self._server, None
         self._listening.clear()
-        self.state = msgspec.structs.replace(self.state, is_connected=False, listens=False)
+        trouble = self.state
+        self.state = ServerState(reason=trouble.reason, message=trouble.message, hint=trouble.hint)
         if server is not None:
             await server.close()
 
@@ -312,14 +326,15 @@ class TeamWorker:
             cleared = {"reason": "", "message": "", "hint": ""}
             self.state = msgspec.structs.replace(self.state, **cleared)
 
-    async def _failed(self, folder: str, error: MemorydError) -> None:
+    def _failed(self, folder: str, error: MemorydError) -> None:
         """Tries again later, each time less eagerly; tells people once."""
-        await self._disconnect()
         self._failing = folder
         reason = error.reason if isinstance(error, TeamProblem) else error.kind
         if self.state.reason != reason:
             self._notices.announce(TeamTrouble(reason=reason, message=error.message))
-        self.state = ServerState(reason=reason, message=error.message, hint=error.hint)
+        self.state = msgspec.structs.replace(
+            self.state, reason=reason, message=error.message, hint=error.hint
+        )
         pause = min(FIRST_PAUSE_SECONDS * 2**self._failures, LONGEST_PAUSE_SECONDS)
         self._failures = min(self._failures + 1, 20)
         self._retry_at = time.monotonic() + pause * random.uniform(0.5, 1.0)  # noqa: S311 - as above

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Self
@@ -129,16 +129,31 @@ class PostgresServer:
         self, statement: str, *, role: str, database: str
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [
-                *(str(self._programs / "psql"), "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"),
-                *("-h", str(self.sockets), "-p", str(self.port)),
-                *("-U", role, "-d", database, "-c", statement),
-            ],
+            [*self._psql(role, database), "-c", statement],
             capture_output=True,
             text=True,
             timeout=WAIT_SECONDS,
             check=False,
         )
+
+    @contextmanager
+    def locked(self, table: str, *, database: str) -> Iterator[None]:
+        """Whoever reads the table meanwhile waits."""
+        pipe = subprocess.PIPE
+        with subprocess.Popen(self._psql("root", database), stdin=pipe, stdout=pipe) as psql:
+            assert psql.stdin is not None
+            assert psql.stdout is not None
+            psql.stdin.write(f"begin; lock table {table}; select 'locked';\n".encode())
+            psql.stdin.flush()
+            assert psql.stdout.readline() == b"locked\n"
+            yield
+            psql.communicate(b"rollback;\n", WAIT_SECONDS)
+
+    def _psql(self, role: str, database: str) -> list[str]:
+        return [
+            *(str(self._programs / "psql"), "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"),
+            *("-h", str(self.sockets), "-p", str(self.port), "-U", role, "-d", database),
+        ]
 
     def dumped(self, database: str) -> str:
         done = subprocess.run(
@@ -180,6 +195,9 @@ class TeamDatabase:
 
     def sql(self, statement: str, role: str = "root") -> str:
         return self.server.sql(statement, role=role, database=self.name)
+
+    def locked(self, table: str) -> AbstractContextManager[None]:
+        return self.server.locked(table, database=self.name)
 
     def dump(self) -> str:
         """Everything that was ever shared, as its owner could read it."""

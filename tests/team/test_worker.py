@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -105,6 +106,38 @@ async def test_a_sync_by_another_address_never_uses_the_connection_of_before(
             with pytest.raises(TeamProblem) as caught:
                 await worker.sync_now(project)
     assert caught.value.reason == "privileges"
+
+
+async def test_a_sync_that_is_cancelled_while_it_connects_leaves_nothing_half_done(
+    watched: Watched, shared: TeamDatabase
+) -> None:
+    with shared.locked("memoryd.schema_version"), anyio.move_on_after(0.3) as scope:
+        await watched.worker.sync_now(watched.clone.project)
+    assert scope.cancelled_caught
+    assert not watched.worker.state.is_connected
+    await watched.worker.sync_now(watched.clone.project)
+    assert watched.worker.state.is_connected
+    assert watched.worker.state.clock_warning  # it was read from the server
+    assert watched.told == []
+
+
+async def test_an_address_that_is_gone_does_not_break_a_sync_that_connects_by_it(
+    watched: Watched, shared: TeamDatabase, home: Path
+) -> None:
+    """A join that is refused forgets the address that it had brought."""
+    addresses = Addresses(TeamSettings(), {}, str(home))
+    worker, project = watched.worker, watched.clone.project
+    worker._addresses = addresses
+    async with anyio.create_task_group() as tasks:
+        with suppress(ConnectionError), addresses.trying(shared.dsn("alice")):
+            with shared.locked("memoryd.schema_version"):
+                tasks.start_soon(worker.sync_now, project)
+                while worker._server is None:
+                    await checkpoint()
+            raise ConnectionError
+        await worker._follow_table()
+    assert project.folder in worker.reports
+    assert not worker.state.is_connected
 
 
 async def _soon(work: Callable[[], None]) -> None:
