@@ -60,6 +60,11 @@ class ShelfKeeper:
             temporary = await anyio.to_thread.run_sync(self._files.begin)
             if temporary is None:
                 return
+            if not self.is_wanted(
+                shelf
+            ):  # meanwhile vectors are missing; who makes them asks again
+                await anyio.to_thread.run_sync(self._files.give_up, temporary)
+                continue
             revision, copy = shelf.revision, ShelfCopy(shelf, frozenset(waiting()))
             if not await anyio.to_thread.run_sync(self._write, temporary, copy):
                 return

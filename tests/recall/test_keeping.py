@@ -272,6 +272,29 @@ async def test_it_is_not_kept_while_many_files_wait_to_be_looked_at(shop: Shop) 
     assert shop.read == []
 
 
+async def test_it_is_not_kept_while_a_changed_memory_lacks_its_vectors(shop: Shop) -> None:
+    shop.files.discard(shop.directory.path)
+    shelf = await shop.opened()
+    (stored,) = shop.store.read_each(shop.directory, ["m4.md"])
+    changed = prepared(stored, shop.embeddings, with_vector=True, read_at=NOW)
+    begin = shop.files.begin
+
+    def begin_while_it_changes() -> str | None:
+        shelf.put(changed, lacks_vectors=True)
+        return begin()
+
+    shop.files.begin = begin_while_it_changes  # type: ignore[method-assign]
+    keeper = ShelfKeeper(shop.files, lambda: shop.maker, pause_seconds=0.0)
+    await keeper.keep(shelf, set)
+    assert shelf.without_vectors
+    assert shop.kept == []
+    shelf.without_vectors.clear()
+    shop.files.begin = begin  # type: ignore[method-assign]
+    await keeper.keep(shelf, set)
+    await shop.opened()
+    assert shop.read == []
+
+
 async def test_a_state_folder_that_cannot_be_written_costs_only_time(shop: Shop) -> None:
     shop.files.drop(shop.directory.path)
     (shop.folder / "shelves").rmdir()
