@@ -141,7 +141,7 @@ class OutsideChanges:
         until = time.monotonic() + EMPTY_SECONDS
         for file, found in listed:
             is_certain = found.size or known.get(file) == found
-            stamp = found if is_certain else self._once_filled(directory, file, found, until)
+            stamp = found if is_certain else self._once_filled(directory, file, until)
             if stamp is not None and stamp.size <= left:
                 left -= stamp.size
                 _admit(admitted, file, stamp, now)
@@ -155,8 +155,7 @@ class OutsideChanges:
         until = time.monotonic() + EMPTY_SECONDS
         for file in files:
             now = time.time()  # asked before it is read
-            found = self._scanner.stamp_of(directory, file)
-            stamp = self._once_filled(directory, file, found, until)
+            stamp = self._once_filled(directory, file, until)
             if stamp is not None and (
                 file in last_seen or stamp.size <= self._left_bytes[directory.path]
             ):
@@ -165,10 +164,9 @@ class OutsideChanges:
                     self._left_bytes[directory.path] -= stamp.size
         return admitted
 
-    def _once_filled(
-        self, directory: MemoryDirectory, file: str, stamp: FileStamp | None, until: float
-    ) -> FileStamp | None:
+    def _once_filled(self, directory: MemoryDirectory, file: str, until: float) -> FileStamp | None:
         """The stamp of a file, of one just emptied when it is filled again or time is up."""
+        stamp = self._scanner.stamp_of(directory, file)
         while stamp is not None and _is_just_emptied(stamp) and time.monotonic() < until:
             self._pause(_LOOK_AGAIN_SECONDS)
             stamp = self._scanner.stamp_of(directory, file)
@@ -214,7 +212,7 @@ def _is_just_emptied(stamp: FileStamp) -> bool:
 
 def _admit(admitted: _Admitted, file: str, stamp: FileStamp, now: float) -> None:
     admitted.stamps[file] = stamp if stamp.is_settled(now) else None
-    if not stamp.size:
+    if not stamp.size and not _is_just_emptied(stamp):
         admitted.empty.add(file)
 
 

@@ -148,21 +148,39 @@ def test_a_file_that_stays_empty_is_a_version_after_a_moment(world: World) -> No
     files = [world.save(name, "sqlite") for name in ("One", "Two", "Three")]
     for file in files:
         (Path(world.directory.path) / file).write_text("")
+    began = time.time()
+    found = outside_changes(world, time.sleep).find(world.directory, lambda _: nullcontext())
+    assert sorted(one.file for batch in found for one in batch) == sorted(files)
+    assert time.time() >= began + EMPTY_SECONDS
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_files_that_are_emptied_again_and_again_delay_nobody_for_long(
+    world: World, *, is_whole: bool
+) -> None:
+    files = [world.save(name, "sqlite") for name in ("One", "Two", "Three")]
+    paths = [Path(world.directory.path) / file for file in files]
     paused: list[float] = []
 
     def churn(seconds: float) -> None:
-        """Whoever empties files again and again delays nobody for long."""
         paused.append(seconds)
-        for file in files:
-            (Path(world.directory.path) / file).write_text("")
+        for path in paths:
+            path.write_text("")
         time.sleep(seconds)
 
-    began = time.time()
     looks = outside_changes(world, churn)
-    found = looks.find(world.directory, lambda _: nullcontext())
-    assert sorted(one.file for batch in found for one in batch) == sorted(files)
+    list(looks.find(world.directory, lambda _: nullcontext()))
+    churn(0)
+    named = None if is_whole else files
+    found = looks.find(world.directory, lambda _: nullcontext(), files=named)
+    assert [one.file for batch in found for one in batch] == []
     assert sum(paused) <= EMPTY_SECONDS + 0.1
-    assert time.time() >= began + EMPTY_SECONDS
+    for path in paths:
+        path.write_text("Postgres.\n")
+    found = looks.find(world.directory, lambda _: nullcontext(), files=named)
+    assert sorted(one.file for batch in found for one in batch) == sorted(files)
+    for file in files:
+        assert 0 not in [one.bytes for one in world.versions.history(world.cwd, file)]
 
 
 def test_a_forget_can_be_undone(world: World) -> None:
