@@ -114,10 +114,11 @@ async def test_a_sync_that_is_cancelled_while_it_connects_leaves_nothing_half_do
     with shared.locked("memoryd.schema_version"), anyio.move_on_after(0.3) as scope:
         await watched.worker.sync_now(watched.clone.project)
     assert scope.cancelled_caught
-    assert not watched.worker.state.is_connected
+    cancelled = watched.worker.state
     await watched.worker.sync_now(watched.clone.project)
-    assert watched.worker.state.is_connected
-    assert watched.worker.state.clock_warning  # it was read from the server
+    connected = watched.worker.state
+    assert (cancelled.is_connected, connected.is_connected) == (False, True)
+    assert connected.clock_warning  # it was read from the server
     assert watched.told == []
 
 
