@@ -2,8 +2,8 @@
 
 A repair compares the index with every header. For three years of memories these are megabytes that
 nobody else may need, read again and again to find nothing. So it is noted, by stamps, which files
-and which index the last one saw. While all are the same there is nothing to do, and headers that
-nobody else wanted are let go.
+and which index the last one saw. While all are the same there is nothing to do. Headers that were
+read for a repair are let go after it; those of a large directory are kept on disk.
 
 - What is noted holds until a memory ends by its date, and only if none supersedes another: there it
   also depends on who wrote them, which may change.
@@ -63,6 +63,8 @@ class Repairs:
         self._repaired: dict[str, _Repaired | None] = {}
         self._digests: dict[str, tuple[dict[str, FileStamp], str]] = {}
         self._maker = ""
+        self._read_here: set[str] = set()
+        """Directories whose headers are in memory for a repair."""
 
     def repair(self, directory: MemoryDirectory, lock: AbstractContextManager[None]) -> bool:
         """Whether anything was wrong. `lock` is that of the directory, taken in here.
@@ -70,7 +72,8 @@ class Repairs:
         Headers are read before that: for 20,000 it takes seconds, and a save would wait. The folder
         is opened again then: meanwhile another may have taken its place.
         """
-        was_held = self._scanner.held(directory) is not None
+        if self._scanner.held(directory) is None:
+            self._read_here.add(directory.path)
         with open_folder(directory) as folder:
             is_as_repaired = self._is_as_repaired(directory, folder)
         if not self._indexes.skip and not is_as_repaired:
@@ -79,7 +82,9 @@ class Repairs:
             leftovers = folder.remove_temporaries()
             moves, changes = self._retired.finish_interrupted(directory, folder)
             self._post(changes)
-            is_wrong = self._index_was_wrong(directory, folder, was_held=was_held)
+            is_wrong = self._index_was_wrong(directory, folder)
+            if is_wrong:  # the next repair is a minute away
+                self._let_go(directory)
         return is_wrong or leftovers + moves > 0
 
     def doubt(self, directory: MemoryDirectory) -> None:
@@ -90,6 +95,7 @@ class Repairs:
         """The directory is gone."""
         self._repaired.pop(directory.path, None)
         self._digests.pop(directory.path, None)
+        self._read_here.discard(directory.path)
         self._indexes.let_go(directory)
 
     def _is_as_repaired(self, directory: MemoryDirectory, folder: Folder) -> bool:
@@ -102,9 +108,7 @@ class Repairs:
         self._repaired[path] = last if is_same else None
         return is_same
 
-    def _index_was_wrong(
-        self, directory: MemoryDirectory, folder: Folder, *, was_held: bool
-    ) -> bool:
+    def _index_was_wrong(self, directory: MemoryDirectory, folder: Folder) -> bool:
         if self._is_as_repaired(directory, folder):
             return False
         now = self._now()
@@ -123,10 +127,15 @@ class Repairs:
             made = _Repaired(self._made_by(), path, topics, listing, today, until)
             self._repaired[path] = made
             self._keep(made, len(stamps))
-            if not was_held:
-                self._scanner.let_go(directory)
-                self._indexes.let_go(directory)
+            self._let_go(directory)
         return False
+
+    def _let_go(self, directory: MemoryDirectory) -> None:
+        """Of the headers, unless somebody else had them before."""
+        if directory.path in self._read_here:
+            self._scanner.let_go(directory)
+            self._indexes.let_go(directory)
+            self._read_here.discard(directory.path)
 
     def _as_kept(self, path: str) -> _Repaired | None:
         body = self._kept.read(path, "repaired") if self._kept is not None else None

@@ -72,11 +72,17 @@ def store(database: Database, clock: Clock, tmp_path: Path) -> Store:
 def test_headers_that_only_a_repair_wanted_are_let_go(store: Store, tmp_path: Path) -> None:
     directory = filled(tmp_path)
     assert repaired(store, directory)  # it makes the index
+    assert not holds_headers(store, directory)
+    assert not repaired(store, directory)
+    assert not holds_headers(store, directory)
     fresh = Store(store._versions, now=store._now)
     assert not repaired(fresh, directory)
     assert not holds_headers(fresh, directory)
     fresh.scan(directory)
     assert not repaired(fresh, directory)
+    assert holds_headers(fresh, directory)
+    (Path(directory.path) / "MEMORY.md").write_text("")
+    assert repaired(fresh, directory)
     assert holds_headers(fresh, directory)
 
 
