@@ -1,7 +1,7 @@
 """The journal of who wrote what, by the hash of the bytes (`rules/origins`)."""
 
 from collections.abc import Collection
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -10,6 +10,9 @@ from memoryd.system.database import Database
 from memoryd.system.folder import version_of
 
 FEW: Final = 500  # so many SQLite takes in one question everywhere
+
+OriginRow: TypeAlias = tuple[str, KeptOrigin, str]
+"""The hash of the bytes, who wrote them, and which teammate if one did."""
 
 
 class OriginTable:
@@ -31,6 +34,15 @@ class OriginTable:
             rows = self._database.run(select)
         kept = msgspec.convert(rows, list[tuple[str, Origin]])
         return {sha256: origin for sha256, origin in kept if sha256 in wanted}
+
+    def all(self) -> list[OriginRow]:
+        rows = self._database.run("select sha256, origin, author from origins")
+        return msgspec.convert(rows, list[OriginRow])
+
+    def put_all(self, rows: Collection[OriginRow]) -> None:
+        self._database.run_many(
+            "insert or ignore into origins (sha256, origin, author) values (?, ?, ?)", list(rows)
+        )
 
     def note(self, data: bytes, origin: KeptOrigin | None) -> None:
         """Records who wrote these bytes, unless that is known already."""

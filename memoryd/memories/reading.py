@@ -17,6 +17,7 @@ from memoryd.base.timestamps import iso_time
 from memoryd.memories.index_heads import IndexHead, IndexHeads
 from memoryd.memories.kept_files import KeptFiles
 from memoryd.memories.kept_headers import KeptHeaders
+from memoryd.memories.origin_table import OriginRow
 from memoryd.memories.records import Listed, MemoryDirectory, Stored
 from memoryd.memories.retired_files import RetiredFiles
 from memoryd.memories.rules import index
@@ -76,6 +77,10 @@ class StoreReader:
     def origins_of(self, versions: Collection[str]) -> dict[str, Origin]:
         """Who wrote these versions; those that nobody is known to have written are left out."""
         return self._versions.origins.of_each(versions)
+
+    def all_origins(self) -> list[OriginRow]:
+        """Who wrote what, of everything that anybody is known to have written."""
+        return self._versions.origins.all()
 
     def listed(self, directory: MemoryDirectory, file: str) -> Listed | None:
         """One memory as `scan` lists it, but for being superseded; None if it is not there."""

@@ -25,6 +25,7 @@ from memoryd.memories.store import Store
 from memoryd.recall.calibration import Calibration
 from memoryd.recall.candidates import candidates_of, listed_name
 from memoryd.recall.embeddings import Embeddings
+from memoryd.recall.indexer import Indexer
 from memoryd.recall.keeping import ShelfKeeper
 from memoryd.recall.kept_shelf import maker_of
 from memoryd.recall.known import SessionHas
@@ -82,7 +83,10 @@ class Recall:
         self._now = now
         self._background = calibration.background
         keeper = ShelfKeeper(KeptFiles(places.state_dir), lambda: maker_of(embeddings))
-        self._shelves = Shelves(store, embeddings, calibration, run_soon, keeper=keeper)
+        indexer = Indexer(places.state_dir, store.all_origins)
+        self._shelves = Shelves(
+            store, embeddings, calibration, run_soon, keeper=keeper, indexer=indexer
+        )
 
     async def answer(self, request: RecallQuery, *, has: SessionHas | None = None) -> RecallAnswer:
         """The memories for a query.

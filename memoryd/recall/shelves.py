@@ -8,8 +8,9 @@
 - The bar for what is shown unasked is measured when a shelf is built, and again in the background
   when enough of its memories have changed; meanwhile the old bar holds.
 - A shelf of some size is kept on disk (`keeping`): at the next start only what changed is read.
-- A large shelf starts with its words only; the vectors of its memories, which take longer, are made
-  in the background while it answers.
+- One that is large and not kept is made by another process (`indexer`).
+- Where that cannot be, a large shelf starts with its words only; the vectors of its memories, which
+  take longer, are made in the background while it answers.
 """
 
 import itertools
@@ -31,10 +32,12 @@ from memoryd.memories.rules.topics import FOUND
 from memoryd.memories.store import Store
 from memoryd.recall.calibration import Calibration
 from memoryd.recall.embeddings import Embeddings, MadeVectors
+from memoryd.recall.indexer import Indexer
 from memoryd.recall.keeping import ShelfKeeper
 from memoryd.recall.rules.gate import bar_is_outdated
 from memoryd.recall.rules.vectors import Vectors
 from memoryd.recall.shelf import PendingVectors, Prepared, Row, Shelf, prepared
+from memoryd.recall.shelf_filling import put_all
 from memoryd.recall.unread_logs import is_log, read_log, unread_logs
 from memoryd.system.background import Soon
 from memoryd.system.heap import give_back
@@ -43,7 +46,6 @@ MOST_SHELVES: Final = 64
 VECTORS_AT_ONCE: Final = 2_000
 VECTORS_IN_A_GO: Final = 64
 PREPARED_IN_A_GO: Final = 16
-READ_AT_ONCE: Final = 64
 # A query waits for so many changes, a millisecond each; more of them are a flood.
 FEW_CHANGES: Final = 16
 PATIENCE_SECONDS: Final = 2.0
@@ -86,6 +88,7 @@ class Shelves:
         run_soon: Soon,
         now: Callable[[], float] = time.time,
         keeper: ShelfKeeper | None = None,
+        indexer: Indexer | None = None,
     ) -> None:
         self._store = store
         self._now = now
@@ -93,6 +96,7 @@ class Shelves:
         self._embeddings = embeddings
         self._run_soon = run_soon
         self._keeper = keeper
+        self._indexer = indexer
         self._shelves: dict[str, Shelf] = {}
         self._building: dict[str, anyio.Event] = {}
         self._changed_meanwhile: dict[str, set[str]] = {}
@@ -291,17 +295,15 @@ class Shelves:
     def _build(self, directory: MemoryDirectory) -> Shelf:
         kept = self._keeper.load(directory) if self._keeper is not None else None
         found = self._store.stamps(directory, frozenset() if kept is None else kept.files)
+        if kept is None and self._is_indexed_apart(directory, found):
+            kept = self._keeper.load(directory) if self._keeper is not None else None
+            found = self._store.stamps(directory)
         shelf = Shelf(directory)
         if kept is not None:
             shelf = kept.shelf_of(directory, found, self._store.origins_of)
         missing = [file for file in found if f"{directory.path}/{file}" not in shelf.rows]
         is_large = len(missing) > VECTORS_AT_ONCE
-        lacks_vectors = is_large or self._embeddings.encoder is not None
-        for start in range(0, len(missing), READ_AT_ONCE):
-            read_at = time.time()
-            for stored in self._store.read_each(directory, missing[start : start + READ_AT_ONCE]):
-                one = prepared(stored, self._embeddings, with_vector=not is_large, read_at=read_at)
-                shelf.put(one, lacks_vectors=lacks_vectors)
+        put_all(shelf, missing, self._store, self._embeddings, with_vectors=not is_large)
         if kept is None:
             self._calibration.set_bar(shelf.index)
             shelf.changes = 0
@@ -309,6 +311,11 @@ class Shelves:
         give_back()
         log.debug("shelf-built", folder=directory.path, memories=len(found), read=len(missing))
         return shelf
+
+    def _is_indexed_apart(self, directory: MemoryDirectory, found: Mapping[str, FileStamp]) -> bool:
+        """Whether another process has indexed it. With an encoder that would take minutes."""
+        indexer = None if self._embeddings.encoder is not None else self._indexer
+        return indexer is not None and indexer.is_for(found.values()) and indexer.index(directory)
 
     def _keep_soon(self, shelf: Shelf) -> None:
         keeper = self._keeper
