@@ -74,6 +74,13 @@ class Repairs:
         """
         if self._scanner.held(directory) is None:
             self._read_here.add(directory.path)
+        try:
+            return self._repair(directory, lock)
+        finally:
+            if self._scanner.held(directory) is None:
+                self._read_here.discard(directory.path)
+
+    def _repair(self, directory: MemoryDirectory, lock: AbstractContextManager[None]) -> bool:
         with open_folder(directory) as folder:
             is_as_repaired = self._is_as_repaired(directory, folder)
         if not self._indexes.skip and not is_as_repaired:
@@ -135,7 +142,6 @@ class Repairs:
         if directory.path in self._read_here:
             self._scanner.let_go(directory)
             self._indexes.let_go(directory)
-            self._read_here.discard(directory.path)
 
     def _as_kept(self, path: str) -> _Repaired | None:
         body = self._kept.read(path, "repaired") if self._kept is not None else None

@@ -82,8 +82,9 @@ class Recall:
         self._log = answer_log
         self._now = now
         self._background = calibration.background
-        keeper = ShelfKeeper(KeptFiles(places.state_dir), lambda: maker_of(embeddings))
-        indexer = Indexer(places.state_dir, store.all_origins)
+        maker = maker_of(embeddings)  # of the code as it was loaded: an update may replace it
+        keeper = ShelfKeeper(KeptFiles(places.state_dir), maker)
+        indexer = Indexer(places.state_dir, maker, store.all_origins)
         self._shelves = Shelves(
             store, embeddings, calibration, run_soon, keeper=keeper, indexer=indexer
         )

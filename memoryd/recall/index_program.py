@@ -6,7 +6,6 @@ prints nothing.
 
 import os
 import sys
-import tempfile
 import time
 
 import msgspec
@@ -21,41 +20,47 @@ from memoryd.system.database import Database
 
 
 class IndexJob(msgspec.Struct, frozen=True):
-    """`origins` is the journal of who wrote what; the program opens no database of the daemon's."""
+    """`origins` is the journal of who wrote what; the program opens no database of the daemon's.
+
+    `maker` says of which code the daemon is: after an update the program may be of another.
+    """
 
     directory: MemoryDirectory
     state_dir: str
+    maker: str
     temporary: str
     origins: list[OriginRow]
 
 
-def main() -> int:
+def main() -> None:
     heap.keep_small()
     blas.use_one_thread(os.environ)
     job = msgspec.json.decode(sys.stdin.buffer.read(), type=IndexJob)
-    with tempfile.TemporaryDirectory() as folder:
-        versions = VersionTable(Database.open(f"{folder}/state.db"))
-        versions.origins.put_all(job.origins)
-        body = _shelf_of(job.directory, StoreReader(versions, time.time))
-    return 0 if KeptFiles(job.state_dir).fill(job.temporary, body) else 1
+    versions = VersionTable(Database.open(":memory:"))
+    versions.origins.put_all(job.origins)
+    body = _shelf_of(job, StoreReader(versions, time.time))
+    if not KeptFiles(job.state_dir).fill(job.temporary, body):
+        sys.exit("the shelf cannot be written, or was dropped")
 
 
-def _shelf_of(directory: MemoryDirectory, store: StoreReader) -> bytes:
+def _shelf_of(job: IndexJob, store: StoreReader) -> bytes:
     from memoryd.recall.calibration import Calibration  # noqa: PLC0415 - after NumPy's settings
     from memoryd.recall.embeddings import Embeddings  # noqa: PLC0415
     from memoryd.recall.kept_shelf import ShelfCopy, maker_of, to_bytes  # noqa: PLC0415
     from memoryd.recall.shelf import Shelf  # noqa: PLC0415
     from memoryd.recall.shelf_filling import put_all  # noqa: PLC0415
 
-    embeddings, shelf = Embeddings(None, ""), Shelf(directory)
+    embeddings, shelf = Embeddings(None, ""), Shelf(job.directory)
     embeddings.load()
-    put_all(shelf, [*store.stamps(directory)], store, embeddings, with_vectors=True)
+    if maker_of(embeddings) != job.maker:
+        sys.exit("the daemon runs other code; restart it")
+    put_all(shelf, [*store.stamps(job.directory)], store, embeddings, with_vectors=True)
     Calibration().set_bar(shelf.index)
     vectors = shelf.index.word_vectors
     if vectors.wants_sketch:
         vectors.use_sketch(vectors.begin_sketch()())
-    return to_bytes(ShelfCopy(shelf, frozenset()), maker_of(embeddings))
+    return to_bytes(ShelfCopy(shelf, frozenset()), job.maker)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

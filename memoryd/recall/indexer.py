@@ -8,7 +8,9 @@
 - Whatever goes wrong, the daemon can index the directory itself.
 """
 
+import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Final
@@ -22,14 +24,15 @@ from memoryd.memories.kept_files import KeptFiles
 from memoryd.memories.origin_table import OriginRow
 from memoryd.memories.records import MemoryDirectory
 from memoryd.recall.index_program import IndexJob
+from memoryd.system.cancellation import stop_if_cancelled
 from memoryd.system.programs import ProgramJob, run_program
 
 # Fewer are indexed in half a second, and the holes are small.
 LEAST_MEMORIES: Final = 1_000
 MOST_SECONDS: Final = 600.0
-PROGRAM: Final = (sys.executable, "-I", "-m", "memoryd.recall.index_program")
 MOST_PRINTED_BYTES: Final = 1 << 16
-_ENVIRONMENT: Final = {"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"}
+WAIT_SECONDS: Final = 0.1
+PROGRAM: Final = (sys.executable, "-P", "-m", "memoryd.recall.index_program")
 
 log = structlog.get_logger(__name__)
 
@@ -38,11 +41,14 @@ class Indexer:
     def __init__(
         self,
         state_dir: str,
+        maker: str,
         origins: Callable[[], list[OriginRow]],
         program: Sequence[str] = PROGRAM,
     ) -> None:
         self._state_dir = state_dir
+        self._maker = maker
         self._files = KeptFiles(state_dir)
+        self._is_running = threading.Lock()
         self._origins = origins
         self._program = tuple(program)
 
@@ -53,14 +59,23 @@ class Indexer:
 
     def index(self, directory: MemoryDirectory) -> bool:
         """Whether the shelf of the directory is kept now. Blocks until then; can be cancelled."""
+        while not self._is_running.acquire(timeout=WAIT_SECONDS):  # one at a time
+            stop_if_cancelled()
+        try:
+            return self._index(directory)
+        finally:
+            self._is_running.release()
+
+    def _index(self, directory: MemoryDirectory) -> bool:
         temporary = self._files.begin()
         if temporary is None:
             return False
         try:
-            job = IndexJob(directory, self._state_dir, temporary, self._origins())
+            job = IndexJob(directory, self._state_dir, self._maker, temporary, self._origins())
             reason = self._failure_of(msgspec.json.encode(job))
             if not reason and self._files.put_in_place(temporary, directory.path):
                 return True
+            reason = reason or "its file is gone"
         except (OSError, ValueError, MemorydError) as error:  # ValueError: a path is not UTF-8
             reason = str(error)
         finally:
@@ -70,9 +85,19 @@ class Indexer:
 
     def _failure_of(self, job: bytes) -> str:
         """Why the program failed, by its last line; empty if it did not."""
-        program = ProgramJob(self._program, _ENVIRONMENT, MOST_SECONDS, MOST_PRINTED_BYTES, job)
+        program = ProgramJob(self._program, _environment(), MOST_SECONDS, MOST_PRINTED_BYTES, job)
         end = run_program(program, lambda _: "more")
         if end.status == 0:
             return ""
         lines = end.errors.decode("utf-8", "replace").split("\n")
         return next((line for line in reversed(lines) if line.strip()), f"status {end.status}")
+
+
+def _environment() -> dict[str, str]:
+    """The program finds modules where the daemon does, however that is installed."""
+    paths = [path for path in sys.path if path.startswith("/")]
+    return {
+        "LC_ALL": "C.UTF-8",
+        "PATH": "/usr/bin:/bin",
+        "PYTHONPATH": os.pathsep.join(paths),
+    }

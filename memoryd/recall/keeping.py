@@ -27,12 +27,9 @@ log = structlog.get_logger(__name__)
 
 
 class ShelfKeeper:
-    def __init__(
-        self, files: KeptFiles, maker: Callable[[], str], pause_seconds: float = PAUSE_SECONDS
-    ) -> None:
+    def __init__(self, files: KeptFiles, maker: str, pause_seconds: float = PAUSE_SECONDS) -> None:
         self._files = files
-        self._maker_of_now = maker
-        self._maker = ""
+        self._maker = maker
         self._pause_seconds = pause_seconds
 
     def load(self, directory: MemoryDirectory) -> KeptShelf | None:
@@ -40,7 +37,7 @@ class ShelfKeeper:
         body = self._files.read(directory.path)
         if body is None:
             return None
-        kept = from_bytes(body, self._made_by(), directory.path)
+        kept = from_bytes(body, self._maker, directory.path)
         if kept is None:
             self._files.discard(directory.path)
         return kept
@@ -80,17 +77,13 @@ class ShelfKeeper:
 
     def _write(self, temporary: str, copy: ShelfCopy) -> bool:
         try:
-            body = to_bytes(copy, self._made_by())
+            body = to_bytes(copy, self._maker)
         except (LookupError, ValueError):  # it changed under our hands
             body = b""
         is_written = self._files.fill(temporary, body)
         del body
         give_back()
         return is_written
-
-    def _made_by(self) -> str:
-        self._maker = self._maker or self._maker_of_now()
-        return self._maker
 
 
 async def _pack(shelf: Shelf) -> None:

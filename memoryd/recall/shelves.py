@@ -8,7 +8,8 @@
 - The bar for what is shown unasked is measured when a shelf is built, and again in the background
   when enough of its memories have changed; meanwhile the old bar holds.
 - A shelf of some size is kept on disk (`keeping`): at the next start only what changed is read.
-- One that is large and not kept is made by another process (`indexer`).
+- One that is large and not kept is made by another process (`indexer`), unless there is a sentence
+  encoder: with that it takes minutes.
 - Where that cannot be, a large shelf starts with its words only; the vectors of its memories, which
   take longer, are made in the background while it answers.
 """
@@ -295,9 +296,11 @@ class Shelves:
     def _build(self, directory: MemoryDirectory) -> Shelf:
         kept = self._keeper.load(directory) if self._keeper is not None else None
         found = self._store.stamps(directory, frozenset() if kept is None else kept.files)
-        if kept is None and self._is_indexed_apart(directory, found):
-            kept = self._keeper.load(directory) if self._keeper is not None else None
-            found = self._store.stamps(directory)
+        indexer = self._indexer if kept is None and self._embeddings.encoder is None else None
+        if indexer is not None and self._keeper is not None and indexer.is_for(found.values()):
+            if indexer.index(directory):
+                kept = self._keeper.load(directory)
+            found = self._store.stamps(directory)  # meanwhile there may be others
         shelf = Shelf(directory)
         if kept is not None:
             shelf = kept.shelf_of(directory, found, self._store.origins_of)
@@ -311,11 +314,6 @@ class Shelves:
         give_back()
         log.debug("shelf-built", folder=directory.path, memories=len(found), read=len(missing))
         return shelf
-
-    def _is_indexed_apart(self, directory: MemoryDirectory, found: Mapping[str, FileStamp]) -> bool:
-        """Whether another process has indexed it. With an encoder that would take minutes."""
-        indexer = None if self._embeddings.encoder is not None else self._indexer
-        return indexer is not None and indexer.is_for(found.values()) and indexer.index(directory)
 
     def _keep_soon(self, shelf: Shelf) -> None:
         keeper = self._keeper

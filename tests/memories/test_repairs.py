@@ -78,6 +78,7 @@ def test_headers_that_only_a_repair_wanted_are_let_go(store: Store, tmp_path: Pa
     fresh = Store(store._versions, now=store._now)
     assert not repaired(fresh, directory)
     assert not holds_headers(fresh, directory)
+    assert not repaired(fresh, directory)  # nothing is read
     fresh.scan(directory)
     assert not repaired(fresh, directory)
     assert holds_headers(fresh, directory)

@@ -1,15 +1,19 @@
 """A large directory is indexed by another process, and as well as by the daemon itself."""
 
 import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from memoryd.base.errors import Unavailable
 from memoryd.memories.kept_files import LEAST_MEMORIES
 from memoryd.memories.origin_table import OriginRow
+from memoryd.memories.records import MemoryDirectory
 from memoryd.recall import indexer
 from memoryd.recall.indexer import Indexer
 from memoryd.recall.keeping import ShelfKeeper
@@ -34,7 +38,7 @@ async def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
 async def opened(shop: Shop, indexer: Indexer | None) -> Shelf:
     """The shelf after a start; `read` says which files the daemon has read itself."""
     with noting_reads(shop):
-        keeper = ShelfKeeper(shop.files, lambda: shop.maker, pause_seconds=0.0)
+        keeper = ShelfKeeper(shop.files, shop.maker, pause_seconds=0.0)
         shelves = Shelves(
             shop.store,
             shop.embeddings,
@@ -62,11 +66,13 @@ def noting_reads(shop: Shop) -> Iterator[None]:
 
 
 def real(shop: Shop) -> Indexer:
-    return Indexer(str(shop.folder), shop.store.all_origins)
+    return Indexer(str(shop.folder), shop.maker, shop.store.all_origins)
 
 
 def failing(shop: Shop, code: str) -> Indexer:
-    return Indexer(str(shop.folder), shop.store.all_origins, (sys.executable, "-c", code))
+    return Indexer(
+        str(shop.folder), shop.maker, shop.store.all_origins, (sys.executable, "-c", code)
+    )
 
 
 async def test_it_answers_as_one_that_the_daemon_made_and_nothing_is_read_twice(shop: Shop) -> None:
@@ -100,8 +106,43 @@ async def test_where_the_program_fails_the_daemon_indexes(shop: Shop, code: str)
     assert [path.name for path in shop.kept] == []
 
 
+async def test_where_the_program_is_of_other_code_the_daemon_indexes(shop: Shop) -> None:
+    other = Indexer(str(shop.folder), "another", shop.store.all_origins)
+    shelf = await opened(shop, other)
+    assert len(shop.read) == len(shelf.rows)
+    assert shop.kept == []
+
+
+async def test_what_is_saved_before_the_program_fails_is_on_the_shelf(shop: Shop) -> None:
+    def save_meanwhile() -> list[OriginRow]:
+        shop.write(900, "beryllium")
+        raise Unavailable("the journal cannot be read", hint="")
+
+    shelf = await opened(shop, Indexer(str(shop.folder), shop.maker, save_meanwhile))
+    assert shop.hits(shelf, "beryllium")[0].key.endswith("/m900.md")
+
+
+def test_directories_are_indexed_one_at_a_time(tmp_path: Path) -> None:
+    running: list[int] = []
+    most = 0
+
+    def origins() -> list[OriginRow]:
+        nonlocal most
+        running.append(1)
+        most = max(most, len(running))
+        time.sleep(0.05)
+        running.pop()
+        raise Unavailable("no journal", hint="")
+
+    indexer = Indexer(str(tmp_path), "", origins)
+    directories = [MemoryDirectory(str(tmp_path / name), "project") for name in "abc"]
+    with ThreadPoolExecutor() as threads:
+        assert list(threads.map(indexer.index, directories)) == [False] * 3
+    assert most == 1
+
+
 async def test_where_there_is_no_program_or_no_state_folder_the_daemon_indexes(shop: Shop) -> None:
-    nobody = Indexer(str(shop.folder), shop.store.all_origins, ["/nonexistent/python"])
+    nobody = Indexer(str(shop.folder), shop.maker, shop.store.all_origins, ["/nonexistent/python"])
     assert len((await opened(shop, nobody)).rows) == LEAST_MEMORIES + 1
     (shop.folder / "shelves").rmdir()
     (shop.folder / "shelves").write_text("not a folder")
@@ -114,7 +155,7 @@ async def test_what_is_removed_while_it_is_indexed_does_not_come_back(shop: Shop
         shop.files.drop(shop.directory.path)
         return shop.store.all_origins()
 
-    shelf = await opened(shop, Indexer(str(shop.folder), forget_meanwhile))
+    shelf = await opened(shop, Indexer(str(shop.folder), shop.maker, forget_meanwhile))
     assert f"{shop.directory.path}/m7.md" not in shelf.rows
     assert len(shelf.rows) == LEAST_MEMORIES
     assert shop.kept == []
@@ -127,7 +168,7 @@ async def test_what_changes_while_it_is_indexed_is_read_again(shop: Shop) -> Non
             shop.write(5, "zirconium")
             return done
 
-    shelf = await opened(shop, Slow(str(shop.folder), shop.store.all_origins))
+    shelf = await opened(shop, Slow(str(shop.folder), shop.maker, shop.store.all_origins))
     assert shop.read == ["m5.md"]
     assert shop.hits(shelf, "zirconium")[0].key.endswith("/m5.md")
 

@@ -62,7 +62,7 @@ class Shop:
             self.tasks.append(task)
             return True
 
-        keeper = ShelfKeeper(self.files, lambda: self.maker, pause_seconds=0.0)
+        keeper = ShelfKeeper(self.files, self.maker, pause_seconds=0.0)
         return Shelves(self.store, self.embeddings, CALIBRATION, soon, keeper=keeper)
 
     async def settled(self) -> None:
@@ -265,7 +265,7 @@ async def test_it_is_not_kept_while_many_files_wait_to_be_looked_at(shop: Shop) 
     files = set(shop.read)
     assert files
     looks = [files, files, set[str]()]
-    keeper = ShelfKeeper(shop.files, lambda: shop.maker, pause_seconds=0.0)
+    keeper = ShelfKeeper(shop.files, shop.maker, pause_seconds=0.0)
     with anyio.fail_after(60):
         await keeper.keep(shelf, lambda: looks.pop(0) if looks else set())
     await shop.opened()
@@ -284,7 +284,7 @@ async def test_it_is_not_kept_while_a_changed_memory_lacks_its_vectors(shop: Sho
         return begin()
 
     shop.files.begin = begin_while_it_changes  # type: ignore[method-assign]
-    keeper = ShelfKeeper(shop.files, lambda: shop.maker, pause_seconds=0.0)
+    keeper = ShelfKeeper(shop.files, shop.maker, pause_seconds=0.0)
     await keeper.keep(shelf, set)
     assert shelf.without_vectors
     assert shop.kept == []
