@@ -17,7 +17,8 @@ def _kept(home: Path, transcripts: bool) -> Iterator[tuple[str, bytes]]:
     for path in home.rglob("*"):
         is_transcript = path.suffix == ".jsonl" and path.parent.parent.name == "projects"
         if path.is_file() and not path.is_symlink() and (transcripts or not is_transcript):
-            yield str(path.relative_to(home)), path.read_bytes()
+            with suppress(FileNotFoundError):  # a temporary one that is gone by now
+                yield str(path.relative_to(home)), path.read_bytes()
             if path.name == "state.db":
                 yield from _rows(path)
 

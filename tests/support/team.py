@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -71,11 +72,12 @@ class Machine:
 
     def files(self) -> dict[str, bytes]:
         """The team's files as they are on this machine."""
-        return {
-            one.name: one.read_bytes()
-            for one in self.daemon.home.glob(".claude/projects/*/memory/team/*.md")
-            if one.name != "MEMORY.md"
-        }
+        found = {}
+        for one in self.daemon.home.glob(".claude/projects/*/memory/team/*.md"):
+            with suppress(FileNotFoundError):  # a sync removes it right now
+                found[one.name] = one.read_bytes()
+        found.pop("MEMORY.md", None)
+        return found
 
     def inbox(self) -> list[Any]:
         return list(self.call("inbox/list")["items"])
