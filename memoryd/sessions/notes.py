@@ -115,12 +115,14 @@ class SessionNotes:
     async def turn_runs(self, turn: OpenTurn) -> None:
         if turn.session_id in self._kept or turn.session_id in self._running:
             return
-        if await anyio.to_thread.run_sync(self._off_for, turn.session_id):
-            return
-        progress = await anyio.to_thread.run_sync(self._table.with_open, turn)
-        if notes.notes_are_due(progress):
+        progress = await anyio.to_thread.run_sync(self._progress_with, turn)
+        if progress is not None and notes.notes_are_due(progress):
             transcript = f"{self._root}/{turn.path}"
             await self.freshen(turn.session_id, transcript, turn.cwd, at_pause=False)
+
+    def _progress_with(self, turn: OpenTurn) -> notes.NotesProgress | None:
+        """How far a session is with a turn that still runs; None if memory is off for it."""
+        return None if self._off_for(turn.session_id) else self._table.with_open(turn)
 
     def turn_stored(self, queued: QueuedTurn) -> None:
         """Writes the notes, in the background, if this turn has made them due."""
@@ -131,10 +133,9 @@ class SessionNotes:
     async def turn_ended(self, turn: Turn, transcript: str) -> None:
         if not turn.session_id:
             return
-        if reason := await anyio.to_thread.run_sync(self._off_for, turn.session_id):
-            log.info("notes-off", session_id=turn.session_id, reason=reason)
+        progress = await anyio.to_thread.run_sync(self._progress_after, turn)
+        if progress is None:
             return
-        progress = await anyio.to_thread.run_sync(self._table.count, turn)
         writer = self._writer
         is_cheap = (writer is None or writer.at_pauses) and turn.session_id not in self._slow
         # What a model with few calls wrote stays until the next pause: excerpts say less.
@@ -142,6 +143,13 @@ class SessionNotes:
             return
         if notes.notes_are_due(progress) or (is_cheap and progress.noted_tokens is not None):
             await self.freshen(turn.session_id, transcript, turn.cwd, at_pause=False)
+
+    def _progress_after(self, turn: Turn) -> notes.NotesProgress | None:
+        """Counts a finished turn, unless memory is off for its session. One wake-up for both."""
+        if reason := self._off_for(turn.session_id):
+            log.info("notes-off", session_id=turn.session_id, reason=reason)
+            return None
+        return self._table.count(turn)
 
     async def session_ended(self, session_id: str, cwd: str) -> None:
         """Brings notes that exist up to date with the last turns."""
