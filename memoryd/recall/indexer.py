@@ -1,8 +1,8 @@
 """Indexes a large directory that nothing is kept of, in a process of its own.
 
-- That is so at the first start, and after an update. Whoever indexes 20,000 memories has 50 MB of
-  holes in its memory ever after, and one core is busy for seconds. So a program does it, at low
-  priority, and ends; the daemon reads what it made as after a restart, and goes on answering.
+- That is so at the first start, and after an update. Indexing 20,000 memories keeps a core busy
+  for seconds, and leaves 50 MB of holes in the memory of the process. So a program does it, at low
+  priority, and ends; the daemon reads the result as after a restart, and answers meanwhile.
 - What is made is a file of `KeptFiles`: begun here, so that a memory that is removed meanwhile
   takes it away. It counts only if its maker was the same code.
 - Whatever goes wrong, the daemon can index the directory itself.

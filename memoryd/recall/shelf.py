@@ -4,6 +4,7 @@ What is searched and what is served is the same text: masked and without invisib
 people and agents write files too, and a model reads the answer.
 """
 
+import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -45,6 +46,14 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     @property
     def path(self) -> str:
         return f"{self.directory.path}/{self.file}"
+
+
+def is_as_on_disk(row: Row) -> bool:
+    """Whether the file is still the one that was read, by one lstat."""
+    try:
+        return row.mark is not None and row.mark.is_of(os.lstat(row.path))
+    except OSError:
+        return False
 
 
 class Prepared(msgspec.Struct, frozen=True):

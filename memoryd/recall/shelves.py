@@ -15,7 +15,6 @@
 """
 
 import itertools
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
@@ -37,7 +36,7 @@ from memoryd.recall.indexer import Indexer
 from memoryd.recall.keeping import ShelfKeeper
 from memoryd.recall.rules.gate import bar_is_outdated
 from memoryd.recall.rules.vectors import Vectors
-from memoryd.recall.shelf import PendingVectors, Prepared, Row, Shelf, prepared
+from memoryd.recall.shelf import PendingVectors, Prepared, Row, Shelf, is_as_on_disk, prepared
 from memoryd.recall.shelf_filling import put_all
 from memoryd.recall.unread_logs import is_log, read_log, unread_logs
 from memoryd.system.background import Soon
@@ -392,11 +391,3 @@ async def _make_sketch(vectors: Vectors) -> None:
         made = await anyio.to_thread.run_sync(vectors.begin_sketch())
     finally:
         vectors.use_sketch(made)
-
-
-def is_as_on_disk(row: Row) -> bool:
-    """Whether the file is still the one that was read, by one lstat."""
-    try:
-        return row.mark is not None and row.mark.is_of(os.lstat(row.path))
-    except OSError:
-        return False

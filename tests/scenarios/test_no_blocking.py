@@ -20,7 +20,7 @@ from tests.support.session_script import SessionScript
 from tests.support.thinning import hardest
 
 STILL_BLOCKS = {
-    "os.lstat in memoryd/recall/shelves.py is_as_on_disk": (
+    "os.lstat in memoryd/recall/shelf.py is_as_on_disk": (
         "one lstat for each of at most five memories, a microsecond each, so that a change that no"
         " watch has reported yet is seen; a thread would cost a hundred times as much"
     ),

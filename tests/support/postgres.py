@@ -138,7 +138,7 @@ class PostgresServer:
 
     @contextmanager
     def locked(self, table: str, *, database: str) -> Iterator[None]:
-        """Whoever reads the table meanwhile waits."""
+        """Meanwhile every reader of the table waits."""
         pipe = subprocess.PIPE
         with subprocess.Popen(self._psql("root", database), stdin=pipe, stdout=pipe) as psql:
             assert psql.stdin is not None
